@@ -1,0 +1,39 @@
+# Every target sets up its own virtual environment: git, make and Python >= 3.11 are all that is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.PHONY: demo test quick lint types benchmark picture clean
+
+demo: $(READY)  ## simulate the pendulum of the README and draw it
+	$(BIN)/python examples/pendulum.py
+
+test: $(READY)  ## all tests, the slow ones too
+	$(BIN)/python -m pytest
+
+quick: $(READY)  ## the tests to run while writing code
+	$(BIN)/python -m pytest -m "not slow" -q
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/pyright
+
+benchmark: $(READY)  ## speed and accuracy figures
+	$(BIN)/python benchmarks/foundation.py
+
+picture: $(READY)  ## redraw the picture of the README
+	$(BIN)/python docs/picture.py
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "daedal needs Python 3.11 or newer; '$(PYTHON)' is older. Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,62 @@
+"""Every failure: one sentence in the user's names, and a remedy.
+
+Each class names the stage of the pipeline that refused, so that a caller can tell a typing mistake in a model from a
+broken data file or a simulation that could not go on. All are `DaedalError`, and those about wrong arguments are
+`ValueError` too.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class DaedalError(Exception):
+    """A failure with a `sentence` that says what is wrong and a `remedy` that says what to do."""
+
+    def __init__(self, sentence: str, remedy: str) -> None:
+        super().__init__(sentence, remedy)
+        self.sentence = sentence
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.remedy}"
+
+
+class ExpressionError(DaedalError, TypeError):
+    """An expression that cannot be formed or read."""
+
+
+class ModelError(DaedalError, ValueError):
+    """A model whose declaration contradicts itself."""
+
+
+class DataError(DaedalError, ValueError):
+    """A signal, data set or data file that cannot be used as given."""
+
+
+class StructureError(DaedalError, ValueError):
+    """Equations that do not determine the unknowns."""
+
+
+class InitialValueError(DaedalError, ValueError):
+    """Values at the start that contradict the equations, or that could not be found."""
+
+
+class SimulationError(DaedalError, ValueError):
+    """A simulation that was asked for in a way that cannot work."""
+
+
+def quoted(names: Iterable[str], most: int = 8) -> str:
+    """Names for a sentence: 'a', 'b' and 'c'; a long list is cut with a count."""
+    listed = [f"'{name}'" for name in names]
+    if len(listed) > most:
+        return ", ".join(listed[:most]) + f" and {len(listed) - most} more"
+    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A suggestion "Did you mean 'x'?", or the list of what there is."""
+    known = list(known)
+    close = get_close_matches(name, known, n=1)
+    if close:
+        return f"Did you mean '{close[0]}'?"
+    return f"Known are {quoted(known)}." if known else "There are none."

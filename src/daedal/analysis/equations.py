@@ -1,0 +1,58 @@
+"""The residuals of a model as one CasADi vector, and which unknown occurs in which, differentiated how often."""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from daedal.models import Model
+from daedal.symbolic import derivative_name, expand, interned, jet, symbols_in
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """n residuals f_i = 0 in named unknowns, all derivatives being of plain symbols."""
+
+    names: tuple[str, ...]
+    residuals: ca.SX
+    unknowns: tuple[str, ...]
+    constants: frozenset[str]
+
+    @staticmethod
+    def of(model: Model) -> "Equations":
+        """The equations of a model as they were typed."""
+        constants = frozenset(model.parameters)
+        residuals = ca.vertcat(*(e.lhs.sx - e.rhs.sx for e in model.equations.values())) if model.equations else ca.SX(0, 1)
+        return Equations(tuple(model.equations), expand(residuals, constants), model.unknown_names, constants)
+
+
+@dataclass(frozen=True)
+class Incidence:
+    """The signature s_ij, sparse: entry k says that unknown columns[k] occurs in equation rows[k] differentiated orders[k] times."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    orders: np.ndarray
+    equations: int
+    unknowns: int
+
+
+def incidence(equations: Equations) -> Incidence:
+    """The signature matrix of Pryce: the highest derivative of each unknown in each equation."""
+    position = {name: j for j, name in enumerate(equations.unknowns)}
+    leaves = [(name, *jet(name)) for name in symbols_in(equations.residuals)]
+    leaves = [(name, position[base], order) for name, base, order in leaves if base in position]
+    highest: dict[tuple[int, int], int] = {}
+    if leaves:
+        sparsity = ca.jacobian_sparsity(equations.residuals, ca.vertcat(*(interned(name).sx for name, _, _ in leaves)))
+        for row, column in zip(*sparsity.get_triplet(), strict=True):
+            _, unknown, order = leaves[column]
+            highest[row, unknown] = max(order, highest.get((row, unknown), 0))
+    entries = np.array([(i, j, s) for (i, j), s in highest.items()], dtype=int).reshape(-1, 3)
+    return Incidence(*entries.T, equations=len(equations.names), unknowns=len(equations.unknowns))
+
+
+def derivative_symbols(names: tuple[str, ...], orders: tuple[int, ...]) -> ca.SX:
+    """The vector of the given derivatives as SX."""
+    listed = [interned(derivative_name(name, order)).sx for name, order in zip(names, orders, strict=True)]
+    return ca.vertcat(*listed) if listed else ca.SX(0, 1)

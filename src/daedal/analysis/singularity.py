@@ -1,0 +1,75 @@
+"""Dulmage–Mendelsohn: which equations are too many, and which unknowns are left over.
+
+From a maximum matching of equations and unknowns, everything reachable by alternating paths from an unmatched equation
+is over-determined (more equations than unknowns), everything reachable from an unmatched unknown is under-determined.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from daedal.analysis.equations import Incidence
+from daedal.errors import StructureError, quoted
+
+
+@dataclass(frozen=True)
+class Imbalance:
+    """The over- and under-determined parts, as positions."""
+
+    over_equations: list[int]
+    over_unknowns: list[int]
+    under_equations: list[int]
+    under_unknowns: list[int]
+
+
+def dulmage_mendelsohn(incidence: Incidence) -> Imbalance:
+    """The coarse decomposition; both parts are empty when equations and unknowns can be matched."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    shape = (incidence.equations, incidence.unknowns)
+    pattern = csr_array((np.ones(incidence.rows.size), (incidence.rows, incidence.columns)), shape=shape)
+    unknown_of = maximum_bipartite_matching(pattern, perm_type="column")
+    equation_of = np.full(incidence.unknowns, -1)
+    matched = np.flatnonzero(unknown_of >= 0)
+    equation_of[unknown_of[matched]] = matched
+    over = _reachable(np.flatnonzero(unknown_of < 0), pattern, equation_of)
+    under = _reachable(np.flatnonzero(equation_of < 0), csr_array(pattern.T), unknown_of)
+    return Imbalance(over[0], over[1], under[1], under[0])
+
+
+def _reachable(start: np.ndarray, pattern, partner: np.ndarray) -> tuple[list[int], list[int]]:
+    """Rows and columns reached from rows `start` along: any edge row → column, matched edge column → row."""
+    rows, columns = set(start.tolist()), set()
+    waiting = list(rows)
+    while waiting:
+        row = waiting.pop()
+        for column in pattern.indices[pattern.indptr[row] : pattern.indptr[row + 1]].tolist():
+            if column not in columns:
+                columns.add(column)
+                following = int(partner[column])
+                if following >= 0 and following not in rows:
+                    rows.add(following)
+                    waiting.append(following)
+    return sorted(rows), sorted(columns)
+
+
+def singular_error(model: str, incidence: Incidence, equations: tuple[str, ...], unknowns: tuple[str, ...]) -> StructureError:
+    """The sentence for a model whose equations cannot determine its unknowns."""
+    parts = dulmage_mendelsohn(incidence)
+    over = [equations[i] for i in parts.over_equations]
+    inside = [unknowns[j] for j in parts.over_unknowns]
+    under = [unknowns[j] for j in parts.under_unknowns]
+    around = [equations[i] for i in parts.under_equations]
+    sentences, remedies = [], []
+    if over:
+        count = f"{len(inside)} unknown{'s' * (len(inside) != 1)}" + (f" ({quoted(inside)})" if inside else "")
+        sentences.append(f"the {len(over)} equations {quoted(over)} contain only {count}" if inside else f"equation {quoted(over)} contains no unknown")
+        remedies.append(f"Remove {len(over) - len(inside)} of {quoted(over)}, or free something in them.")
+    if under:
+        found = f"occur only in {quoted(around)}" if around else "occur in no equation"
+        sentences.append(f"the unknown{'s' * (len(under) != 1)} {quoted(under)} {found}")
+        missing = len(under) - len(around)
+        remedies.append(f"Add {missing} equation{'s' * (missing != 1)} that contain{'s' * (missing == 1)} {quoted(under)}.")
+    balance = f"{len(equations)} equations for {len(unknowns)} unknowns: " if len(equations) != len(unknowns) else ""
+    return StructureError(f"Model '{model}' cannot be solved, {balance}{'; '.join(sentences)}.", " ".join(remedies))

@@ -1,0 +1,150 @@
+"""`analyze`: what the equations of a model determine, before any number is known."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from daedal.analysis.aliases import Alias, eliminate_aliases
+from daedal.analysis.equations import Equations, Incidence, incidence
+from daedal.analysis.signature import Offsets, signature_offsets
+from daedal.analysis.singularity import singular_error
+from daedal.models import Model
+from daedal.symbolic import derivative_name
+
+
+@final
+@dataclass(frozen=True)
+class Choice:
+    """At the start, `count` of these variables may be given; the others follow from the equations."""
+
+    count: int
+    variables: tuple[str, ...]
+
+    def __str__(self) -> str:
+        one = f"{self.variables[0]}" if len(self.variables) == self.count == 1 else None
+        return one or f"{self.count} of {', '.join(self.variables)}"
+
+
+@final
+@dataclass(frozen=True)
+class Structure:
+    """Index, freedom and differentiations of a model.
+
+    Attributes
+    ----------
+    index
+        How many differentiations separate the equations from an ordinary differential equation.
+    degrees_of_freedom
+        How many values may be given at the start.
+    differentiated
+        Equation → how often it must be differentiated, for those that must be.
+    choices
+        What may be given at the start.
+    orders
+        Unknown → the highest derivative that is solved for.
+    repairs
+        What was changed because terms cancel that the structure cannot see.
+    """
+
+    model: str
+    equations: int
+    index: int
+    degrees_of_freedom: int
+    differentiated: Mapping[str, int]
+    choices: tuple[Choice, ...]
+    orders: Mapping[str, int]
+    repairs: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        freedom = f"{self.degrees_of_freedom} degree{'s' * (self.degrees_of_freedom != 1)} of freedom"
+        lines = [f"structure of '{self.model}': {self.equations} equations, index {self.index}, {freedom}"]
+        if self.differentiated:
+            times = {1: "once", 2: "twice"}
+            listed = [f"{name} {times.get(n, f'{n} times')}" for name, n in self.differentiated.items()]
+            lines.append(f"  differentiated: {', '.join(_shortened(listed))}")
+        if self.choices:
+            lines.append(f"  may be given at the start: {'; '.join(_shortened([str(c) for c in self.choices]))}")
+        return "\n".join(lines + [f"  {sentence}" for sentence in self.repairs])
+
+
+def _shortened(items: list[str], most: int = 12) -> list[str]:
+    return items if len(items) <= most else [*items[:most], f"and {len(items) - most} more"]
+
+
+def analyze(model: Model) -> Structure:
+    """Index, degrees of freedom, differentiated equations, and what may be given at the start.
+
+    Raises `StructureError`, naming the over- and under-determined part, when the equations cannot determine the
+    unknowns.
+
+    Examples
+    --------
+    >>> from daedal import Model, der, symbols
+    >>> x, y = symbols("x y")
+    >>> model = Model(name="loop", equations={"motion": der(x) == y, "path": x == 3}, unknowns=[x, y])
+    >>> analyze(model).index
+    2
+    """
+    typed = Equations.of(model)
+    offsets = offsets_or_error(model.name, typed)
+    reduced, aliases = eliminate_aliases(typed)
+    inner = incidence(reduced)
+    inner_offsets = signature_offsets(inner)
+    if inner_offsets is None:
+        raise singular_error(model.name, inner, reduced.names, reduced.unknowns)
+    return structure_of(model.name, typed, offsets, choices(reduced, inner, inner_offsets, aliases))
+
+
+def offsets_or_error(model: str, equations: Equations) -> Offsets:
+    """The offsets of the signature method, or an error that names what is over- and under-determined."""
+    entries = incidence(equations)
+    offsets = signature_offsets(entries)
+    if offsets is None:
+        raise singular_error(model, entries, equations.names, equations.unknowns)
+    return offsets
+
+
+def structure_of(model: str, equations: Equations, offsets: Offsets, given: tuple[Choice, ...], repairs: tuple[str, ...] = ()) -> Structure:
+    """Put the findings in a Structure."""
+    differentiated = {name: int(c) for name, c in zip(equations.names, offsets.equations, strict=True) if c}
+    orders = {name: int(d) for name, d in zip(equations.unknowns, offsets.unknowns, strict=True)}
+    freedom = offsets.degrees_of_freedom
+    return Structure(model, len(equations.names), offsets.index, freedom, differentiated, given, orders, repairs)
+
+
+def choices(equations: Equations, entries: Incidence, offsets: Offsets, aliases: Mapping[str, Alias]) -> tuple[Choice, ...]:
+    """Group what may be given: on each level of differentiation, connected unknowns less the equations between them."""
+    names = _user_names(aliases)
+    c, d = offsets.equations, offsets.unknowns
+    found = []
+    for level in range(1, int(d.max(initial=0)) + 1):
+        for unknowns, constraints in _connected(entries, d >= level, c >= level, c, d):
+            count = len(unknowns) - constraints
+            if count > 0:
+                jets = [(equations.unknowns[j], int(d[j]) - level) for j in unknowns]
+                found.append(Choice(count, tuple(names.get(v, derivative_name(*v)) for v in jets)))
+    return tuple(reversed(found))
+
+
+def _user_names(aliases: Mapping[str, Alias]) -> dict[tuple[str, int], str]:
+    """The user's own name of a derivative, where an alias gives it one."""
+    return {(alias.root, alias.order): name for name, alias in reversed(list(aliases.items()))}
+
+
+def _connected(entries: Incidence, unknowns: np.ndarray, equations: np.ndarray, c: np.ndarray, d: np.ndarray) -> Iterator[tuple[list[int], int]]:
+    """Connected groups of the given unknowns through the given equations, with the number of equations in each."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    tight = (entries.orders == d[entries.columns] - c[entries.rows]) & unknowns[entries.columns] & equations[entries.rows]
+    rows, columns = entries.rows[tight], entries.columns[tight] + entries.equations
+    size = entries.equations + entries.unknowns
+    _, labels = connected_components(csr_array((np.ones(rows.size), (rows, columns)), shape=(size, size)), directed=False)
+    members: dict[int, list[int]] = {}
+    for j in np.flatnonzero(unknowns).tolist():
+        members.setdefault(int(labels[entries.equations + j]), []).append(j)
+    inside = np.bincount(labels[: entries.equations][equations], minlength=int(labels.max()) + 1)
+    for label, group in members.items():
+        yield group, int(inside[label])

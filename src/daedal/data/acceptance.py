@@ -1,0 +1,90 @@
+"""What a data set accepts: arrays become signals and samples, or the reason why not."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from daedal.data.arrays import Array, about, column, frozen, real, short
+from daedal.data.samples import Samples
+from daedal.data.signal import Intersample, Signal
+from daedal.errors import DataError, quoted
+
+
+def check_names(inputs: object, outputs: object) -> None:
+    """Names are text, used once, and there is one at least."""
+    for label, given in {"inputs": inputs, "outputs": outputs}.items():
+        if not isinstance(given, Mapping):
+            raise DataError(
+                f"{label} must be a mapping but the type is {type(given).__name__}.",
+                f"Write {label}={{'name': values}}.",
+            )
+        if wrong := [key for key in given if not isinstance(key, str)]:
+            raise DataError(
+                f"names of {label} must be text but {wrong[0]} is of type {type(wrong[0]).__name__}.",
+                f"Write {label}={{'{wrong[0]}': values}}.",
+            )
+    if twice := [name for name in inputs if name in outputs]:  # pyright: ignore
+        raise DataError(
+            f"{quoted(twice)} {'is' if len(twice) == 1 else 'are'} both input and output.",
+            "Decide which, or use two names; a measured input is known, a measured output is compared with the model.",
+        )
+    if not inputs and not outputs:
+        raise DataError("there are no outputs and no inputs.", "Give outputs={'name': values}, inputs, or both.")
+
+
+def signal_from(name: str, given: Signal | ArrayLike, times: Array | None, intersample: Intersample) -> Signal:
+    """An input as a function of time."""
+    if isinstance(given, Signal):
+        return given
+    if isinstance(given, Samples):
+        raise DataError(
+            f"input '{name}' is given as Samples, which say nothing about the time between them.",
+            "Give Signal(times, values, intersample=...).",
+        )
+    grid, values = _sampled(f"input '{name}'", given, times, "Signal(times, values)")
+    with about(f"input '{name}'"):
+        return Signal(grid, values, intersample)
+
+
+def samples_from(name: str, given: Samples | ArrayLike, times: Array | None) -> Samples:
+    """An output as samples."""
+    if isinstance(given, Samples):
+        return given
+    if isinstance(given, Signal):
+        raise DataError(
+            f"output '{name}' is given as a Signal, but outputs are compared at samples only.",
+            "Give Samples(times, values).",
+        )
+    grid, values = _sampled(f"output '{name}'", given, times, "Samples(times, values)")
+    with about(f"output '{name}'"):
+        return Samples(grid, values)
+
+
+def _sampled(label: str, given: ArrayLike, times: Array | None, instead: str) -> tuple[Array, Array]:
+    values = column(label, given)
+    if times is None:
+        raise DataError(f"{label} is an array but there are no times.", f"Give times=, or {instead} for this one.")
+    if values.size != times.size:
+        raise DataError(
+            f"{label} has {values.size} samples but there are {times.size} times.",
+            f"Give one value for each time, or {instead} with times of its own.",
+        )
+    return times, values
+
+
+def union(sampled: Mapping[str, Signal] | Mapping[str, Samples]) -> Array:
+    """All sample times together."""
+    return frozen(np.unique(np.concatenate([each.times for each in sampled.values()])))
+
+
+def start_time(t0: float | None, first: float) -> float:
+    """Where the model starts: not after the first sample."""
+    if t0 is None:
+        return float(first)
+    if (start := real("t0", t0)) > first:
+        raise DataError(
+            f"t0 = {short(start)} lies after the first sample at {short(first)}.",
+            "The model must start at the first sample or before it.",
+        )
+    return start

@@ -1,0 +1,132 @@
+"""Checked, read-only arrays and mappings: what every noun of this package stores."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from daedal.errors import DataError
+
+Array: TypeAlias = NDArray[np.float64]
+Value = TypeVar("Value")
+
+
+class FrozenMapping(Mapping[str, Value]):
+    """A mapping that cannot be changed, compares by its items and can be pickled."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[str, Value]) -> None:
+        self._items = dict(items)
+
+    def __getitem__(self, name: str) -> Value:
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+def short(number: float) -> str:
+    """A number for a sentence."""
+    return f"{number:.10g}"
+
+
+@contextmanager
+def about(subject: str) -> Iterator[None]:
+    """Put the name of what was being read before the sentence of a failure."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{subject}: {error.sentence}", error.remedy) from None
+
+
+def real(label: str, given: object) -> float:
+    """One finite number."""
+    try:
+        number = float(given)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError):
+        raise DataError(f"{label} must be a number but is {given!r}.", "Give one real number.") from None
+    if not np.isfinite(number):
+        raise DataError(f"{label} must be finite but is {number}.", "Give one real number.")
+    return number
+
+
+def positive(label: str, given: object) -> float:
+    """One number above zero."""
+    number = real(label, given)
+    if number <= 0:
+        raise DataError(f"{label} must be positive but is {short(number)}.", "Give a number above zero.")
+    return number
+
+
+def numbers(label: str, given: ArrayLike) -> Array:
+    """A new float64 array of any shape; masked entries are NaN."""
+    if isinstance(given, np.ma.MaskedArray) and given.dtype.kind in "biuf":
+        given = np.ma.filled(given.astype(np.float64), np.nan)
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise DataError(
+            f"{label} must be an array but its rows differ in length.", "Give one number a sample."
+        ) from None
+    if array.dtype.kind not in "biuf":
+        raise DataError(
+            f"{label} must be real numbers but the type is {array.dtype}.",
+            "Convert first: dates to seconds since a start, text to numbers, None to NaN.",
+        )
+    return np.array(array, dtype=np.float64)
+
+
+def column(label: str, given: ArrayLike) -> Array:
+    """A read-only, one-dimensional copy."""
+    array = numbers(label, given)
+    if array.ndim != 1:
+        raise DataError(
+            f"{label} must be one-dimensional but the shape is {array.shape}.",
+            "Give each signal its own name and array.",
+        )
+    return frozen(array)
+
+
+def increasing(given: ArrayLike) -> Array:
+    """Sample times: a read-only column that is finite and strictly increasing."""
+    times = column("times", given)
+    if times.size == 0:
+        raise DataError("times are empty.", "Give at least one sample time.")
+    if (wrong := first(~np.isfinite(times))) is not None:
+        raise DataError(f"times must be finite but times[{wrong}] is {times[wrong]}.", "Remove or repair that sample.")
+    if (wrong := first(np.diff(times) <= 0)) is not None:
+        before, after = short(times[wrong]), short(times[wrong + 1])
+        raise DataError(
+            f"times must be strictly increasing but times[{wrong + 1}] = {after} follows times[{wrong}] = {before}.",
+            "Sort the samples by time and remove repeated times.",
+        )
+    return times
+
+
+def frozen(array: Array) -> Array:
+    """The same array, from now on read-only."""
+    array.flags.writeable = False
+    return array
+
+
+def first(wrong: NDArray[np.bool_]) -> int | None:
+    """Position of the first True."""
+    return int(np.argmax(wrong)) if wrong.any() else None
+
+
+def uniform_step(times: Array) -> float | None:
+    """The common distance of the times, or None when they are irregular by more than a millionth of it."""
+    if times.size < 2:
+        return None
+    step = float(times[-1] - times[0]) / (times.size - 1)
+    rounding = 4 * np.finfo(float).eps * float(np.abs(times).max())
+    return step if np.abs(np.diff(times) - step).max() <= 1e-6 * step + rounding else None

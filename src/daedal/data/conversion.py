@@ -1,0 +1,102 @@
+"""Tables in and out: columns of numbers as pandas frames and xarray data sets."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from daedal.data.arrays import Array, column
+from daedal.data.samples import Samples
+from daedal.data.signal import Signal
+from daedal.errors import DataError, nearest, quoted
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+Columns: TypeAlias = Mapping[str, str] | Iterable[str]
+
+
+def column_names(label: str, given: Columns) -> dict[str, str]:
+    """Signal name → column name, from such a mapping or from a list of columns that keep their names."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    if isinstance(given, str):
+        raise DataError(f"{label} must be a list or mapping but is the text '{given}'.", f"Write {label}=['{given}'].")
+    names = list(given)
+    if len(set(names)) < len(names):
+        repeated = sorted({str(name) for name in names if names.count(name) > 1})
+        raise DataError(f"{label} has {quoted(repeated)} more than once.", "Name each column once.")
+    return {name: name for name in names}
+
+
+def aligned(
+    times: Array, inputs: Mapping[str, Signal], outputs: Mapping[str, Samples]
+) -> tuple[Array, dict[str, Array]]:
+    """One column for each output and input, on `times` and all output times; NaN where there is no sample or signal."""
+    times = np.unique(np.concatenate([times, *(samples.times for samples in outputs.values())]))
+    columns = {name: np.full(times.size, np.nan) for name in (*outputs, *inputs)}
+    for name, samples in outputs.items():
+        columns[name][np.searchsorted(times, samples.times)] = samples.values
+    for name, signal in inputs.items():
+        inside = (times >= signal.start) & (times <= signal.end)
+        columns[name][inside] = signal(times[inside])
+    return times, columns
+
+
+def frame(times: Array, columns: dict[str, Array]) -> "pandas.DataFrame":
+    """A pandas frame whose index is the time."""
+    import pandas
+
+    return pandas.DataFrame(columns, index=pandas.Index(times, name="time"))
+
+
+def frame_times(table: "pandas.DataFrame", time: Hashable | None) -> Array:
+    """The column `time` of a frame, or its index."""
+    if time is None:
+        return _numeric("the index", table.index)
+    return frame_columns(table, {"time": time})["time"]
+
+
+def frame_columns(table: "pandas.DataFrame", wanted: Mapping[str, Hashable]) -> dict[str, Array]:
+    """The wanted columns of a frame, under their new names."""
+    for label in wanted.values():
+        if label not in table.columns:
+            raise DataError(f"the frame has no column '{label}'.", nearest(str(label), map(str, table.columns)))
+    return {name: _numeric(f"column '{label}'", table[label]) for name, label in wanted.items()}
+
+
+def _numeric(label: str, series: "pandas.Series | pandas.Index | pandas.DataFrame") -> Array:
+    if series.ndim != 1:
+        raise DataError(f"the frame has more than one {label}.", "Rename the columns so that each name is used once.")
+    # The kind is asked of pandas: to_numpy would turn dates into nanoseconds without a word.
+    if series.dtype.kind not in "biuf":
+        raise DataError(
+            f"{label} must be real numbers but the type is {series.dtype}.",
+            "Convert it first, dates for example with (dates - dates[0]).total_seconds().",
+        )
+    return series.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def labelled(times: Array, columns: dict[str, Array]) -> "xarray.Dataset":
+    """An xarray data set with the dimension "time"."""
+    import xarray
+
+    if "time" in columns:
+        raise DataError("'time' names a signal, but in xarray it is the dimension.", "Give that signal another name.")
+    return xarray.Dataset({name: ("time", values) for name, values in columns.items()}, coords={"time": times})
+
+
+def labelled_columns(table: "xarray.Dataset", time: str, wanted: Mapping[str, str]) -> dict[str, Array]:
+    """The wanted variables of an xarray data set, under their new names; all along the dimension of `time`."""
+    for label in (time, *wanted.values()):
+        if label not in table.variables:
+            raise DataError(
+                f"the xarray data set has no variable '{label}'.", nearest(label, map(str, table.variables))
+            )
+        if table[label].ndim != 1 or table[label].dims != table[time].dims:
+            raise DataError(
+                f"'{label}' must depend on '{time}' alone but its dimensions are {list(table[label].dims)}.",
+                "Select one element of the other dimensions first, with .isel(...) or .sel(...).",
+            )
+    return {name: column(f"'{label}'", table[label].to_numpy()) for name, label in wanted.items()}

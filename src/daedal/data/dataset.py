@@ -1,0 +1,222 @@
+"""One experiment: what drove the system, and what was measured."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from daedal.data import conversion, preprocessing
+from daedal.data.acceptance import check_names, samples_from, signal_from, start_time, union
+from daedal.data.arrays import Array, FrozenMapping, about, increasing
+from daedal.data.conversion import Columns, column_names
+from daedal.data.description import describe, describe_samples
+from daedal.data.samples import Samples
+from daedal.data.signal import Intersample, Signal
+from daedal.errors import DataError, nearest
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+NONE: Mapping[str, Any] = FrozenMapping({})
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Dataset:
+    """One experiment: known inputs as functions of time, measured outputs as samples.
+
+    Parameters
+    ----------
+    times : array (time,), optional
+        Sample times of everything below that is given as an array. Without it, all output times together (without
+        outputs, all input times).
+    inputs : mapping of name to Signal or array (time,)
+        What drove the system. An array is sampled at `times`.
+    outputs : mapping of name to array (time,) or Samples
+        What was measured; NaN is a missing sample. `Samples` have times of their own.
+    t0 : float, optional
+        Where the model starts, not after the first sample, which is the default.
+    name : str
+        How messages and tables call this experiment.
+    intersample : {"foh", "zoh", "spline"}
+        What inputs given as arrays do between their samples; a `Signal` knows it by itself.
+
+    Examples
+    --------
+    >>> from daedal.data import Dataset
+    >>> data = Dataset([0.0, 0.5, 1.0], inputs={"u": [1, 1, 0]}, outputs={"y": [0.1, float("nan"), 0.4]}, name="step")
+    >>> print(data)
+    data 'step': output y; input u (foh)
+    3 samples from 0 to 1, step 0.5, 1 missing, t0 = 0
+    >>> data["u"]
+    array([1., 1., 0.])
+    >>> first, second = data.split(at=0.75)
+    >>> second.outputs["y"]
+    Samples(1 from 1 to 1)
+    """
+
+    times: Array
+    inputs: Mapping[str, Signal]
+    outputs: Mapping[str, Samples]
+    t0: float
+    name: str
+
+    # Written out because more is accepted than is stored: arrays become signals and samples, which know their times.
+    def __init__(
+        self,
+        times: ArrayLike | None = None,
+        inputs: Mapping[str, Signal | ArrayLike] = NONE,
+        outputs: Mapping[str, Samples | ArrayLike] = NONE,
+        *,
+        t0: float | None = None,
+        name: str = "data",
+        intersample: Intersample = "foh",
+    ) -> None:
+        with about(f"data '{name}'"):
+            check_names(inputs, outputs)
+            grid = None if times is None else increasing(times)
+            signals = {key: signal_from(key, given, grid, intersample) for key, given in inputs.items()}
+            samples = {key: samples_from(key, given, grid) for key, given in outputs.items()}
+            object.__setattr__(self, "times", union(samples or signals) if grid is None else grid)
+            object.__setattr__(self, "inputs", FrozenMapping(signals))
+            object.__setattr__(self, "outputs", FrozenMapping(samples))
+            object.__setattr__(self, "t0", start_time(t0, self._sample_times[0]))
+            object.__setattr__(self, "name", name)
+
+    @property
+    def _sample_times(self) -> Array:
+        """All times at which an output was sampled; without outputs, the times."""
+        return union(self.outputs) if self.outputs else self.times
+
+    def __getitem__(self, name: str) -> Array:
+        """The sample values of an output or input."""
+        if name in self.outputs:
+            return self.outputs[name].values
+        if name in self.inputs:
+            return self.inputs[name].values
+        known = (*self.outputs, *self.inputs)
+        raise DataError(f"data '{self.name}' has no output or input '{name}'.", nearest(str(name), known))
+
+    def split(self, fraction: float | None = None, *, at: float | None = None) -> "tuple[Dataset, Dataset]":
+        """Two data sets in time order: the first `fraction` of the samples and the rest, or before `at` and from it on.
+
+        Inputs stay whole, so that both parts know what drove the system before and after. The second part starts at
+        its first sample.
+        """
+        with about(f"data '{self.name}'"):
+            cut = preprocessing.split_time(self._sample_times, fraction, at)
+            parts = {name: preprocessing.halves(name, samples, cut) for name, samples in self.outputs.items()}
+        early, late = self.times[self.times < cut], self.times[self.times >= cut]
+        first, second = ({name: pair[k] for name, pair in parts.items()} for k in (0, 1))
+        # Given times need not reach into both parts when all outputs have their own.
+        return (
+            replace(self, times=early if early.size else None, outputs=first),
+            replace(self, times=late if late.size else None, outputs=second, t0=None),
+        )
+
+    def detrend(self, signals: Iterable[str] | None = None, order: int = 0) -> "Dataset":
+        """The data with the mean (order 0) or a straight line of least squares (order 1) subtracted.
+
+        From the samples of the named outputs and inputs, or of all; missing samples are left out of the trend.
+        """
+        chosen = column_names("signals", (*self.outputs, *self.inputs) if signals is None else signals)
+        for name in chosen:
+            self[name]  # refuses an unknown name
+        with about(f"data '{self.name}'"):
+            inputs = {
+                name: preprocessing.detrended(name, self.inputs[name], order) for name in chosen if name in self.inputs
+            }
+            outputs = {
+                name: preprocessing.detrended(name, self.outputs[name], order)
+                for name in chosen
+                if name in self.outputs
+            }
+        return replace(self, inputs={**self.inputs, **inputs}, outputs={**self.outputs, **outputs})
+
+    def resample(self, step: float) -> "Dataset":
+        """The data with all outputs on one regular grid, from the first sample to the last.
+
+        Where `step` is longer than the (median) sample interval of an output, each new sample is the mean of those
+        within half a step of it, missing ones left out; at the two ends only one half has samples. Otherwise it lies
+        on the straight line between its neighbours, and is missing when one of them is. Inputs are functions of time
+        and stay as they are.
+        """
+        with about(f"data '{self.name}'"):
+            grid = preprocessing.regular_grid(self._sample_times[0], self._sample_times[-1], step)
+        outputs = {name: preprocessing.resampled(samples, grid, step) for name, samples in self.outputs.items()}
+        return replace(self, times=grid, outputs=outputs)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A frame with the time as index, and one column for each output and each input evaluated there.
+
+        The index holds `times` and all output times; NaN where an output has no sample or an input is not known.
+        """
+        return conversion.frame(*conversion.aligned(self.times, self.inputs, self.outputs))
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """As `to_pandas`: one variable for each output and input, along the dimension "time"."""
+        return conversion.labelled(*conversion.aligned(self.times, self.inputs, self.outputs))
+
+    @staticmethod
+    def from_pandas(
+        frame: "pandas.DataFrame",
+        outputs: Columns,
+        inputs: Columns = (),
+        *,
+        time: Hashable | None = None,
+        t0: float | None = None,
+        name: str = "data",
+        intersample: Intersample = "foh",
+    ) -> "Dataset":
+        """A data set from columns of a frame; the time is the column `time`, or else the index.
+
+        `outputs` and `inputs` are lists of columns, or mappings from name to column.
+        """
+        measured, known = column_names("outputs", outputs), column_names("inputs", inputs)
+        with about(f"data '{name}'"):
+            times = conversion.frame_times(frame, time)
+            input_values = conversion.frame_columns(frame, known)
+            output_values = conversion.frame_columns(frame, measured)
+        return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
+
+    @staticmethod
+    def from_xarray(
+        dataset: "xarray.Dataset",
+        outputs: Columns,
+        inputs: Columns = (),
+        *,
+        time: str = "time",
+        t0: float | None = None,
+        name: str = "data",
+        intersample: Intersample = "foh",
+    ) -> "Dataset":
+        """A data set from variables of an xarray data set that depend on `time` alone; otherwise as `from_pandas`."""
+        measured, known = column_names("outputs", outputs), column_names("inputs", inputs)
+        with about(f"data '{name}'"):
+            times = conversion.labelled_columns(dataset, time, {"time": time})["time"]
+            input_values = conversion.labelled_columns(dataset, time, known)
+            output_values = conversion.labelled_columns(dataset, time, measured)
+        return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Dataset):
+            return NotImplemented
+        same = self.name == other.name and self.t0 == other.t0 and np.array_equal(self.times, other.times)
+        return same and self.inputs == other.inputs and self.outputs == other.outputs
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.t0, frozenset(self.inputs), frozenset(self.outputs)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Dataset, t0=self.t0, name=self.name), (self.times, self.inputs, self.outputs)
+
+    def __str__(self) -> str:
+        return (
+            f"{describe(self.name, self.inputs, self.outputs)}\n{describe_samples(self.times, self.outputs, self.t0)}"
+        )
+
+    def __repr__(self) -> str:
+        return f"Dataset(name={self.name!r}, outputs={list(self.outputs)}, inputs={list(self.inputs)})"

@@ -1,0 +1,112 @@
+"""What is done to samples before estimation: cutting in two, subtracting a trend, changing the sample interval."""
+
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daedal.data.arrays import Array, positive, real, short
+from daedal.data.samples import Samples
+from daedal.data.signal import Signal
+from daedal.errors import DataError
+
+Sampled = TypeVar("Sampled", Signal, Samples)
+SAME = 1e-9  # of a step: times this close are the same time
+
+
+def split_time(times: Array, fraction: float | None, at: float | None) -> float:
+    """Where the second part begins: at the sample after the first `fraction` of them, or at `at`."""
+    if (fraction is None) == (at is None):
+        given = "neither was" if at is None else "both were"
+        raise DataError(f"split needs either fraction= or at= but {given} given.", "Write split(fraction=0.7), say.")
+    if fraction is None:
+        count = int(np.searchsorted(times, cut := real("at", at)))
+    else:
+        count = round(real("fraction", fraction) * times.size)
+        cut = float(times[np.clip(count, 0, times.size - 1)])
+    if not 0 < count < times.size:
+        asked = f"at = {short(cut)}" if fraction is None else f"fraction = {short(fraction)}"
+        raise DataError(
+            f"{asked} leaves one part without samples: there are {times.size}, "
+            f"from {short(times[0])} to {short(times[-1])}.",
+            "Both parts need at least one sample.",
+        )
+    return cut
+
+
+def halves(name: str, samples: Samples, cut: float) -> tuple[Samples, Samples]:
+    """The samples of one output before the cut, and those from it on."""
+    late = samples.times >= cut
+    if late.all() or not late.any():
+        raise DataError(
+            f"output '{name}' has samples only on one side of {short(cut)}: "
+            f"from {short(samples.times[0])} to {short(samples.times[-1])}.",
+            "Split at a time that leaves each output samples in both parts.",
+        )
+    return Samples(samples.times[~late], samples.values[~late]), Samples(samples.times[late], samples.values[late])
+
+
+def detrended(name: str, sampled: Sampled, order: int) -> Sampled:
+    """A signal or samples without their mean (order 0) or straight line of least squares (order 1)."""
+    if order not in (0, 1):
+        raise DataError(f"order must be 0 or 1 but is {order!r}.", "Subtract the mean (0) or a straight line (1).")
+    known = ~np.isnan(sampled.values)
+    if known.sum() <= order:
+        raise DataError(
+            f"'{name}' has {known.sum()} samples that are not missing but order = {order} needs {order + 1}.",
+            "Leave it out with signals=[...].",
+        )
+    trend = _trend(sampled.times - sampled.times[known].mean(), sampled.values, known, order)
+    return replace(sampled, values=sampled.values - trend)
+
+
+def _trend(elapsed: Array, values: Array, known: NDArray[np.bool_], order: int) -> Array:
+    """Mean plus slope times elapsed, which is counted from the mean time so that the two do not interact."""
+    mean = values[known].mean()
+    if order == 0:
+        return np.full(values.size, mean)
+    slope = elapsed[known] @ (values[known] - mean) / (elapsed[known] @ elapsed[known])
+    return mean + slope * elapsed
+
+
+def regular_grid(start: float, end: float, step: float) -> Array:
+    """Times from start, `step` apart, as far as end."""
+    step = positive("step", step)
+    if step > (end - start) * (1 + SAME):
+        raise DataError(
+            f"step = {short(step)} is longer than the data, which run from {short(start)} to {short(end)}.",
+            "Give a shorter step.",
+        )
+    return start + step * np.arange(int((end - start) / step + SAME) + 1, dtype=np.float64)
+
+
+def resampled(samples: Samples, grid: Array, step: float) -> Samples:
+    """The samples on a regular grid: means over one step when it is longer than theirs, otherwise straight lines."""
+    coarser = samples.times.size > 1 and step > np.median(np.diff(samples.times)) * (1 + SAME)
+    return Samples(grid, _means(samples, grid, step) if coarser else _interpolated(samples, grid, step))
+
+
+def _means(samples: Samples, grid: Array, step: float) -> Array:
+    """Means of the known samples within half a step of each grid time.
+
+    Both ends of the window count: leaving one out would shift the signal by half a sample.
+    """
+    known = ~np.isnan(samples.values)
+    times, values = samples.times[known], samples.values[known]
+    reach = step * (0.5 + SAME)
+    begin, end = np.searchsorted(times, grid - reach), np.searchsorted(times, grid + reach)
+    # A closing zero makes `end` a valid position; an empty window [begin, begin) is masked by its count.
+    sums = np.add.reduceat(np.append(values, 0.0), np.stack([begin, end], axis=1).ravel())[::2]
+    count = end - begin
+    return np.where(count > 0, sums / np.maximum(count, 1), np.nan)
+
+
+def _interpolated(samples: Samples, grid: Array, step: float) -> Array:
+    """Straight lines between neighbours; NaN beside a missing sample and outside the samples."""
+    times, values = samples.times, samples.values
+    after = np.clip(np.searchsorted(times, grid), 0, times.size - 1)
+    before = np.maximum(after - 1, 0)
+    nearest = np.where(grid - times[before] < times[after] - grid, before, after)
+    same = np.abs(grid - times[nearest]) <= SAME * step
+    return np.where(same, values[nearest], np.interp(grid, times, values, left=np.nan, right=np.nan))

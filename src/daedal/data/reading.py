@@ -1,0 +1,179 @@
+"""Data files: comma-separated columns under a header line."""
+
+import csv
+import gzip
+import zlib
+from dataclasses import dataclass
+from math import inf, isfinite, nan
+from pathlib import Path
+
+import numpy as np
+
+from daedal.data.arrays import Array, about, first, positive, short
+from daedal.data.conversion import Columns, column_names
+from daedal.data.dataset import Dataset
+from daedal.data.signal import Intersample
+from daedal.errors import DataError, nearest, quoted
+
+MISSING = {"", "nan", "na"}
+
+
+def read_csv(
+    path: str | Path,
+    *,
+    time: str | None = None,
+    step: float | None = None,
+    outputs: Columns = (),
+    inputs: Columns = (),
+    intersample: Intersample = "foh",
+    t0: float | None = None,
+    name: str | None = None,
+    delimiter: str = ",",
+) -> Dataset:
+    """Read a data set from a file of columns with a header line, plain or compressed (.gz).
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. An empty cell, "nan" or "NA" is a missing sample, which only outputs may have.
+    time, step : str, float
+        Either the column with the sample times, or the time from one row to the next; the first is then at 0.
+    outputs, inputs : mapping of name to column, or list of columns
+        What was measured and what drove the system; in a list the columns keep their names.
+    intersample : {"foh", "zoh", "spline"}
+        What the inputs do between their samples.
+    t0 : float, optional
+        Where the model starts; by default at the first sample.
+    name : str, optional
+        By default the name of the file.
+    delimiter : str
+        The character between the columns.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from daedal.data import read_csv
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "tank.csv")
+    ...     _ = path.write_text("t,pump,level\\n0,1.5,0.20\\n2,1.5,0.26\\n4,0.0,NA\\n")
+    ...     print(read_csv(path, time="t", outputs={"h": "level"}, inputs=["pump"], intersample="zoh"))
+    data 'tank': output h; input pump (zoh)
+    3 samples from 0 to 4, step 2, 1 missing, t0 = 0
+    """
+    path = Path(path)
+    if (time is None) == (step is None):
+        given = "both were" if time is not None else "neither was"
+        raise DataError(
+            f"read_csv needs either time= or step= but {given} given.",
+            "Name the column with the times, or give the step between two rows.",
+        )
+    measured, known = column_names("outputs", outputs), column_names("inputs", inputs)
+    with about(f"file '{path.name}'"):
+        table = _read(path, delimiter)
+        times = table.times(time) if time is not None else positive("step", step) * np.arange(len(table.lines))
+        input_values = {signal: table.numbers(label, "an input") for signal, label in known.items()}
+        output_values = {signal: table.numbers(label, None) for signal, label in measured.items()}
+    name = Path(path.name.removesuffix(".gz")).stem if name is None else name
+    return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The text of a file by column, and the line on which each row ends."""
+
+    columns: dict[str, tuple[str, ...]]
+    lines: list[int]
+
+    def numbers(self, label: str, complete: str | None) -> Array:
+        """A column as numbers, NaN where missing unless it must be `complete`, which then says as what."""
+        if label not in self.columns:
+            few = (
+                " If another character separates the columns, name it with delimiter=."
+                if len(self.columns) == 1
+                else ""
+            )
+            raise DataError(f"there is no column '{label}'.", nearest(label, self.columns) + few)
+        values = np.array([_number(cell) for cell in self.columns[label]])
+        if (row := first(np.isinf(values))) is not None:
+            text = self.columns[label][row]
+            raise DataError(
+                f"{self._place(row, label)}, '{text}' is not a finite number.", "Repair that cell, or empty it."
+            )
+        if complete and (row := first(np.isnan(values))) is not None:
+            raise DataError(
+                f"{self._place(row, label)}, a value is missing, which {complete} may not have.",
+                "Fill the gap or remove that row: only outputs may have missing samples.",
+            )
+        return values
+
+    def times(self, label: str) -> Array:
+        """A column as sample times."""
+        times = self.numbers(label, "the time")
+        if (row := first(np.diff(times) <= 0)) is not None:
+            raise DataError(
+                f"{self._place(row + 1, label)}, the time must increase "
+                f"but {short(times[row + 1])} follows {short(times[row])}.",
+                "Sort the rows by time and remove repeated times.",
+            )
+        return times
+
+    def _place(self, row: int, label: str) -> str:
+        return f"line {self.lines[row]}, column '{label}'"
+
+
+def _number(cell: str) -> float:
+    """The number in a cell; infinite stands for text that is none."""
+    try:
+        return float(cell)
+    except ValueError:
+        return nan if cell.strip().lower() in MISSING else inf
+
+
+def _read(path: Path, delimiter: str) -> _Table:
+    if not isinstance(delimiter, str) or len(delimiter) != 1:
+        raise DataError(f"delimiter must be one character but is {delimiter!r}.", "Give ';' or '\\t', for example.")
+    rows, lines = _rows(path, delimiter)
+    while rows and not rows[-1]:  # blank lines at the end
+        rows.pop()
+    if len(rows) < 2:
+        raise DataError(
+            "the file is empty." if not rows else "there are no rows below the header line.",
+            "A header line with the names of the columns and one row at least are needed.",
+        )
+    header = [label.strip() for label in rows[0]]
+    _check_header(header)
+    for row, line in zip(rows, lines, strict=False):
+        if len(row) != len(header):
+            raise DataError(
+                f"line {line} has {len(row)} fields but the header line has {len(header)}.",
+                "Write one cell for each column; leave it empty where an output is missing.",
+            )
+    return _Table(dict(zip(header, zip(*rows[1:], strict=True), strict=True)), lines[1 : len(rows)])
+
+
+def _rows(path: Path, delimiter: str) -> tuple[list[list[str]], list[int]]:
+    """The cells of all lines, and their line numbers."""
+    rows, lines = [], []
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=delimiter)
+            for row in reader:
+                rows.append(row)
+                lines.append(reader.line_num)
+    except FileNotFoundError:
+        raise DataError(f"there is no such file in '{path.parent.absolute()}'.", "Check the path.") from None
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(
+            f"the file cannot be read: {error}.", "It must be UTF-8 text, plain or compressed by gzip."
+        ) from None
+    return rows, lines
+
+
+def _check_header(header: list[str]) -> None:
+    repeated = sorted({label for label in header if header.count(label) > 1})
+    if repeated:
+        raise DataError(f"the header line has {quoted(repeated)} more than once.", "Give each column its own name.")
+    if all(isfinite(_number(label)) for label in header):
+        raise DataError("the first line must name the columns but holds numbers or nothing.", "Add a header line.")

@@ -1,0 +1,182 @@
+"""Declarations of what drives a system unmeasured: continuous-time noise with a rational spectrum.
+
+Coefficients are numbers or expressions of parameters, so that a disturbance's gain or poles can be estimated.
+White noise has E v(t) v(s) = q δ(t − s); filtered noise is white noise of unit intensity through a linear filter.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+
+from daedal.errors import ModelError
+from daedal.symbolic import Expression, as_expression
+
+Coefficient = float | Expression
+
+
+class Noise:
+    """What all declarations share: they are values, equal when they read the same."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """All coefficients, for finding out which parameters occur."""
+        raise AssertionError("every declaration lists its coefficients")
+
+    @property
+    def channels(self) -> int:
+        """How many disturbance symbols it drives."""
+        return 1
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WhiteNoise(Noise):
+    """White noise of intensity q, E v(t) v(s) = q δ(t − s); for linear models.
+
+    Examples
+    --------
+    >>> WhiteNoise(intensity=0.1)
+    WhiteNoise(intensity=0.1)
+    """
+
+    intensity: Coefficient = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "intensity", _coefficient(self.intensity, "The intensity of WhiteNoise"))
+        if isinstance(self.intensity, float) and not self.intensity >= 0:
+            raise ModelError(f"The intensity of WhiteNoise must not be negative, got {self.intensity:g}.", "Give a variance per second.")
+
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return (self.intensity,)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FilteredNoise(Noise):
+    """White noise of unit intensity through numerator(s)/denominator(s), highest power first.
+
+    Parameters
+    ----------
+    numerator, denominator
+        Coefficients, numbers or expressions of parameters.
+    grid
+        Seconds between the points at which the noise is generated; chosen from the poles when left out.
+    initial
+        "stationary", or "rest" (starts at zero).
+
+    Examples
+    --------
+    >>> FilteredNoise(numerator=[0.6], denominator=[1, 0.8, 16], initial="rest")
+    FilteredNoise(numerator=(0.6,), denominator=(1.0, 0.8, 16.0), grid=None, initial='rest')
+    """
+
+    numerator: tuple[Coefficient, ...]
+    denominator: tuple[Coefficient, ...]
+    grid: float | None = None
+    initial: Literal["stationary", "rest"] = "stationary"
+
+    def __post_init__(self) -> None:
+        for side in ("numerator", "denominator"):
+            object.__setattr__(self, side, _polynomial(getattr(self, side), f"The {side} of FilteredNoise"))
+        _check_sampling(self.grid, self.initial, "FilteredNoise")
+        if self.pole_excess < 1:
+            raise ModelError(
+                f"FilteredNoise needs a denominator of higher degree than its numerator, got degrees "
+                f"{len(self.denominator) - 1} and {len(self.numerator) - 1}.",
+                "Add a pole, or declare WhiteNoise.",
+            )
+        numbers = [c for c in self.denominator if isinstance(c, float)]
+        if len(numbers) == len(self.denominator):
+            _check_stable(np.roots(numbers), "FilteredNoise")
+
+    @property
+    def pole_excess(self) -> int:
+        """Poles minus zeros: the noise has pole_excess − 1 derivatives."""
+        return len(self.denominator) - len(self.numerator)
+
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return (*self.numerator, *self.denominator)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StateSpaceNoise(Noise):
+    """Correlated disturbances w = C x, dx = A x dt + B dv, with unit-intensity white noise v; one symbol per row of C."""
+
+    A: tuple[tuple[Coefficient, ...], ...]
+    B: tuple[tuple[Coefficient, ...], ...]
+    C: tuple[tuple[Coefficient, ...], ...]
+    grid: float | None = None
+    initial: Literal["stationary", "rest"] = "stationary"
+
+    def __post_init__(self) -> None:
+        for letter in "ABC":
+            object.__setattr__(self, letter, _matrix(getattr(self, letter), f"The matrix {letter} of StateSpaceNoise"))
+        states = len(self.A)
+        if any(len(row) != states for row in (*self.A, *self.C)) or len(self.B) != states:
+            raise ModelError(
+                f"The matrices of StateSpaceNoise must fit A ({states} rows): A is square, B has as many rows, C as many columns.",
+                f"Got A {_shape(self.A)}, B {_shape(self.B)}, C {_shape(self.C)}.",
+            )
+        _check_sampling(self.grid, self.initial, "StateSpaceNoise")
+        if all(isinstance(entry, float) for row in self.A for entry in row):
+            _check_stable(np.linalg.eigvals(np.array(self.A, dtype=float)), "StateSpaceNoise")
+
+    @property
+    def channels(self) -> int:
+        return len(self.C)
+
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return tuple(entry for matrix in (self.A, self.B, self.C) for row in matrix for entry in row)
+
+
+def _coefficient(value: Any, what: str) -> Coefficient:
+    expression = as_expression(value, what)
+    if not expression.sx.is_constant():
+        return expression
+    if not np.isfinite(float(expression)):
+        raise ModelError(f"{what} must be finite, got {float(expression)}.", "Give a number, or an expression of parameters.")
+    return float(expression)
+
+
+def _polynomial(values: Any, what: str) -> tuple[Coefficient, ...]:
+    if isinstance(values, (str, Expression)) or not np.iterable(values):
+        raise ModelError(f"{what} must be a list of coefficients, got {values!r}.", "Write [1.0, 0.8, 16.0], highest power first.")
+    coefficients = tuple(_coefficient(value, what) for value in values)
+    if not coefficients or (isinstance(coefficients[0], float) and coefficients[0] == 0.0):
+        raise ModelError(f"{what} must begin with a coefficient that is not zero, got {values!r}.", "Leave leading zeros out.")
+    return coefficients
+
+
+def _matrix(rows: Any, what: str) -> tuple[tuple[Coefficient, ...], ...]:
+    if isinstance(rows, (str, Expression)) or not np.iterable(rows) or not all(np.iterable(row) for row in rows):
+        raise ModelError(f"{what} must be a list of rows, got {rows!r}.", "Write [[-1.0, 0.0], [0.5, -2.0]].")
+    matrix = tuple(tuple(_coefficient(value, what) for value in row) for row in rows)
+    if not matrix or len({len(row) for row in matrix}) != 1:
+        raise ModelError(f"{what} must have rows of equal length, got {rows!r}.", "Fill missing entries with 0.")
+    return matrix
+
+
+def _shape(matrix: tuple[tuple[Coefficient, ...], ...]) -> str:
+    return f"{len(matrix)}×{len(matrix[0])}"
+
+
+def _check_sampling(grid: float | None, initial: str, what: str) -> None:
+    if grid is not None and not (np.isfinite(grid) and grid > 0):
+        raise ModelError(f"The grid of {what} must be a positive number of seconds, got {grid!r}.", "Leave it out to have it chosen.")
+    if initial not in ("stationary", "rest"):
+        raise ModelError(f"The initial of {what} must be 'stationary' or 'rest', got {initial!r}.", "Choose one of them.")
+
+
+def _check_stable(poles: np.ndarray, what: str) -> None:
+    if poles.size and np.max(poles.real) >= 0:
+        raise ModelError(
+            f"{what} has a pole at {complex(poles[np.argmax(poles.real)]):.4g}, which is not stable.",
+            "Give it poles with negative real parts; put an integrator into the model's equations instead.",
+        )

@@ -1,0 +1,7 @@
+"""Models and parameters: pure data."""
+
+from daedal.models.model import Model
+from daedal.models.parameter import Parameter
+from daedal.models.values import evaluate, parameter_values
+
+__all__ = ["Model", "Parameter", "evaluate", "parameter_values"]

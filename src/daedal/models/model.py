@@ -1,0 +1,198 @@
+"""`Model`: the equations of a physical system with everything declared about them; pure data.
+
+Declared with symbols, afterwards used by name: `unknowns` and `inputs` are tuples of symbols, all mappings have names
+as keys. A Model says nothing about how it is solved.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, final
+
+import numpy as np
+
+from daedal.disturbances import Noise
+from daedal.errors import ModelError, nearest, quoted
+from daedal.models import declarations
+from daedal.models.parameter import Parameter, as_parameter
+from daedal.symbolic import Equation, Expression, interned
+
+Measurement = float | Expression | np.ndarray
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Model:
+    """A system of equations, its unknowns, and what is known about the rest.
+
+    Parameters
+    ----------
+    name
+        What the model is called in tables and messages.
+    equations
+        Name → equation, made with `==`; of any index, any derivative, in any order.
+    unknowns
+        The symbols the equations determine.
+    inputs
+        Symbols whose values come from data.
+    outputs
+        Name → expression that is measured or wanted.
+    parameters
+        Symbol → number, expression of other parameters, or `Parameter`.
+    disturbances
+        Symbol (or a tuple of symbols) → noise declaration: what drives the system unmeasured.
+    measurement_noise
+        Output → standard deviation (number, expression of parameters, or one per sample); a tuple of outputs →
+        covariance matrix.
+    initial
+        Unknown, or derivative of one → value held at the start; numbers or expressions of parameters.
+    guess
+        The same, as hints; what `initial` leaves open is held here (0 where nothing is given).
+    history
+        Unknown → value for t ≤ 0, for delays; may contain `time`.
+
+    Examples
+    --------
+    >>> from daedal.symbolic import der, symbols
+    >>> x, k = symbols("x k")
+    >>> Model(name="decay", equations={"rate": der(x) == -k * x}, unknowns=[x], parameters={k: 2.0}, initial={x: 1.0})
+    Model('decay': 1 equation, unknown 'x')
+    """
+
+    name: str
+    equations: Mapping[str, Equation]
+    unknowns: tuple[Expression, ...]
+    inputs: tuple[Expression, ...] = ()
+    outputs: Mapping[str, Expression] = field(default_factory=dict)
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    disturbances: Mapping[str | tuple[str, ...], Noise] = field(default_factory=dict)
+    measurement_noise: Mapping[str | tuple[str, ...], Measurement] = field(default_factory=dict)
+    initial: Mapping[str, Expression] = field(default_factory=dict)
+    guess: Mapping[str, Expression] = field(default_factory=dict)
+    history: Mapping[str, Expression] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        normal = declarations.normalize({f: getattr(self, f) for f in self.__dataclass_fields__})
+        for key, value in normal.items():
+            object.__setattr__(self, key, MappingProxyType(value) if isinstance(value, dict) else value)
+        declarations.check(self)
+
+    def __getitem__(self, name: str) -> Expression:
+        if name in self.outputs:
+            return self.outputs[name]
+        if name not in self.names:
+            raise ModelError(f"Model '{self.name}' has nothing called '{name}'.", nearest(name, [*self.names, *self.outputs]))
+        return interned(name)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Every symbol's name → what it is: unknown, input, disturbance or parameter."""
+        kinds = {symbol.sx.name(): "unknown" for symbol in self.unknowns}
+        kinds |= {symbol.sx.name(): "input" for symbol in self.inputs}
+        kinds |= dict.fromkeys(self.disturbance_names, "disturbance")
+        return kinds | dict.fromkeys(self.parameters, "parameter")
+
+    @property
+    def unknown_names(self) -> tuple[str, ...]:
+        return tuple(symbol.sx.name() for symbol in self.unknowns)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        return tuple(symbol.sx.name() for symbol in self.inputs)
+
+    @property
+    def disturbance_names(self) -> tuple[str, ...]:
+        keys = [key if isinstance(key, tuple) else (key,) for key in self.disturbances]
+        return tuple(name for key in keys for name in key)
+
+    def with_parameters(self, changes: Mapping[Any, Any]) -> "Model":
+        """Other values: a number keeps the bounds, a `Parameter` replaces everything, None removes."""
+
+        def changed(name: str, value: Any) -> Parameter:
+            known = self.parameters.get(name)
+            return as_parameter(value, name) if known is None or isinstance(value, Parameter) else known.with_value(value)
+
+        return replace(self, parameters=_merged(self.parameters, changes, changed))
+
+    def with_disturbances(self, changes: Mapping[Any, Noise | None]) -> "Model":
+        """Other disturbances; None removes one, and its symbol must then be an input or a parameter."""
+        return replace(self, disturbances=_merged(self.disturbances, changes))
+
+    def with_outputs(self, changes: Mapping[str, Expression | None]) -> "Model":
+        """Other outputs, merged by name; None removes one, its measurement noise with it."""
+        gone = {name for name, value in changes.items() if value is None}
+        noise = {key: value for key, value in self.measurement_noise.items() if not gone & set(declarations.as_tuple(key))}
+        return replace(self, outputs=_merged(self.outputs, changes), measurement_noise=noise)
+
+    def with_measurement_noise(self, changes: Mapping[Any, Any]) -> "Model":
+        """Other measurement accuracies, merged by output; None removes one."""
+        return replace(self, measurement_noise=_merged(self.measurement_noise, changes))
+
+    def with_initial(self, changes: Mapping[Any, Any]) -> "Model":
+        """Other values held at the start, merged by unknown; None releases one."""
+        return replace(self, initial=_merged(self.initial, changes))
+
+    def with_guess(self, changes: Mapping[Any, Any]) -> "Model":
+        """Other hints for the start, merged by unknown; None removes one."""
+        return replace(self, guess=_merged(self.guess, changes))
+
+    def to_text(self) -> str:
+        """The model as TOML text, which `Model.from_text` reads back."""
+        from daedal.models.text import write_model
+
+        return write_model(self)
+
+    @staticmethod
+    def from_text(text: str) -> "Model":
+        """The model written in `text`; reading never executes code."""
+        from daedal.models.text import read_model
+
+        return read_model(text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self.to_text() == other.to_text()
+
+    def __hash__(self) -> int:
+        return hash(self.to_text())
+
+    def __reduce__(self) -> tuple[Callable[[str], "Model"], tuple[str]]:
+        return Model.from_text, (self.to_text(),)
+
+    def __repr__(self) -> str:
+        count = len(self.equations)
+        unknowns = f"unknown{'s' * (len(self.unknowns) != 1)} {quoted(self.unknown_names)}"
+        return f"Model('{self.name}': {count} equation{'s' * (count != 1)}, {unknowns})"
+
+    def __str__(self) -> str:
+        width = max([0, *(len(name) for name in self.equations)])
+        lines = [f"model '{self.name}'"] + [f"  {name:<{width}}  {equation}" for name, equation in self.equations.items()]
+        rows = {
+            "unknowns": self.unknown_names,
+            "inputs": self.input_names,
+            "outputs": [f"{name} = {value}" for name, value in self.outputs.items()],
+            "parameters": [f"{name} = {p.value!r}{' ' * bool(p.unit)}{p.unit}" for name, p in self.parameters.items()],
+            "disturbances": [f"{' '.join(declarations.as_tuple(key))}: {noise!r}" for key, noise in self.disturbances.items()],
+            "measurement noise": [f"{' '.join(declarations.as_tuple(k))}: {v!r}" for k, v in self.measurement_noise.items()],
+            "held at the start": [f"{name} = {value}" for name, value in self.initial.items()],
+            "guessed": [f"{name} = {value}" for name, value in self.guess.items()],
+            "history": [f"{name} = {value}" for name, value in self.history.items()],
+        }
+        return "\n".join(lines + [f"  {title}: {', '.join(values)}" for title, values in rows.items() if values])
+
+
+def _merged(old: Mapping[Any, Any], changes: Mapping[Any, Any], change: Callable = lambda _, value: value) -> dict[Any, Any]:
+    """The old mapping with changes by key; None removes, and removing what is not there is a mistake."""
+    if not isinstance(changes, Mapping):
+        raise ModelError(f"Changes must be a mapping name → value, got {changes!r}.", "Write {'k': 6.25}.")
+    merged = dict(old)
+    for key, value in changes.items():
+        name = declarations.key_name(key)
+        if value is not None:
+            merged[name] = change(name, value)
+        elif merged.pop(name, None) is None:
+            raise ModelError(f"There is no '{name}' to remove.", nearest(str(name), _texts(old)))
+    return merged
+
+
+def _texts(keys: Iterable[Any]) -> list[str]:
+    return [" ".join(declarations.as_tuple(key)) for key in keys]

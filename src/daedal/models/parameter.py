@@ -1,0 +1,93 @@
+"""`Parameter`: a constant of a model, with what is known about it."""
+
+from dataclasses import dataclass, replace
+from math import inf, isfinite, isnan
+from typing import Any, Literal, final
+
+from daedal.errors import ModelError
+from daedal.symbolic import Expression, as_expression
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """Value, bounds, scale and unit of a parameter.
+
+    Parameters
+    ----------
+    value
+        A number, or an expression of other parameters.
+    lower, upper
+        Bounds that an estimate must keep.
+    scale
+        "linear", or "log" for a positive quantity whose order of magnitude is uncertain.
+    unit
+        For tables and plots.
+
+    Examples
+    --------
+    >>> Parameter(8.0, lower=3.85, upper=10.25, unit="kg/m")
+    Parameter(8.0, lower=3.85, upper=10.25, unit='kg/m')
+    """
+
+    value: float | Expression
+    lower: float = -inf
+    upper: float = inf
+    scale: Literal["linear", "log"] = "linear"
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        expression = as_expression(self.value, "The value of a parameter")
+        object.__setattr__(self, "value", float(expression) if expression.sx.is_constant() else expression)
+        object.__setattr__(self, "lower", float(self.lower))
+        object.__setattr__(self, "upper", float(self.upper))
+        if not self.lower < self.upper:
+            raise ModelError(
+                f"The lower bound of a parameter must lie below the upper one, got {self.lower:g} and {self.upper:g}.",
+                "Exchange them, or leave one out.",
+            )
+        if self.scale not in ("linear", "log"):
+            raise ModelError(f"The scale of a parameter must be 'linear' or 'log', got {self.scale!r}.", "Choose one of them.")
+        if self.scale == "log" and self.upper <= 0:
+            raise ModelError(f"A parameter on a log scale must be positive, but its upper bound is {self.upper:g}.", "Raise it.")
+        if not isinstance(self.unit, str):
+            raise ModelError(f"The unit of a parameter must be a text, got {self.unit!r}.", "Write for example unit='kg/m'.")
+
+    def __repr__(self) -> str:
+        parts = [repr(self.value)]
+        parts += [f"{key}={value!r}" for key, value in self.details().items()]
+        return f"Parameter({', '.join(parts)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Parameter) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def details(self) -> dict[str, Any]:
+        """What differs from the defaults, value apart."""
+        defaults = {"lower": -inf, "upper": inf, "scale": "linear", "unit": ""}
+        return {key: getattr(self, key) for key, default in defaults.items() if getattr(self, key) != default}
+
+    def with_value(self, value: float | Expression) -> "Parameter":
+        """The same parameter with another value; the bounds stay."""
+        return replace(self, value=value)
+
+    def check(self, name: str, value: float) -> None:
+        """Refuse a value that is not finite or outside the bounds, in the name of the user's parameter."""
+        if isnan(value) or not isfinite(value):
+            raise ModelError(f"The value of parameter '{name}' must be finite, got {value}.", "Give a number.")
+        if not self.lower <= value <= self.upper:
+            raise ModelError(
+                f"The value {value:g} of parameter '{name}' lies outside its bounds {self.lower:g} … {self.upper:g}.",
+                "Move the value inside, or widen the bounds.",
+            )
+        if self.scale == "log" and value <= 0:
+            raise ModelError(f"The value {value:g} of parameter '{name}' is not positive, as its log scale asks.", "Use scale='linear'.")
+
+
+def as_parameter(value: Any, name: str) -> Parameter:
+    """A number, an expression or a Parameter as a Parameter."""
+    if isinstance(value, Parameter):
+        return value
+    return Parameter(as_expression(value, f"The value of parameter '{name}'"))

@@ -1,0 +1,41 @@
+"""Expressions and equations: what a user types."""
+
+from daedal.symbolic.expression import Equation, Expression, as_expression, interned, symbol, symbols, time, where
+from daedal.symbolic.operators import (
+    Delayed,
+    Derivative,
+    delay,
+    der,
+    derivative_name,
+    differentiate,
+    expand,
+    jet,
+    operator,
+    symbols_in,
+)
+from daedal.symbolic.reading import read_equation, read_expression
+from daedal.symbolic.writing import number_text
+
+__all__ = [
+    "Delayed",
+    "Derivative",
+    "Equation",
+    "Expression",
+    "as_expression",
+    "delay",
+    "der",
+    "derivative_name",
+    "differentiate",
+    "expand",
+    "interned",
+    "jet",
+    "number_text",
+    "operator",
+    "read_equation",
+    "read_expression",
+    "symbol",
+    "symbols",
+    "symbols_in",
+    "time",
+    "where",
+]

@@ -1,0 +1,293 @@
+"""`Expression`: a thin value around a scalar CasADi SX, with numpy dispatch of its own; and `Equation`.
+
+A symbol *is* its name: `symbol("x")` gives the same symbol wherever it is called, which is what makes models
+comparable, picklable and readable from text. `==` gives an `Equation`; everything else behaves as numbers do.
+"""
+
+import numbers
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import casadi as ca
+import numpy as np
+
+from daedal.errors import ExpressionError
+from daedal.symbolic import functions
+from daedal.symbolic.writing import write
+
+NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[\d+(?:,\d+)*\])*")
+RESERVED = frozenset({"time", "and", "or", "not", "inf", "nan"})
+
+_symbols: dict[str, "Expression"] = {}
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Expression:
+    """A scalar formula in symbols, their derivatives, and numbers.
+
+    Made by `symbol`, `der` and `delay`, and by arithmetic and numpy functions on those. `expression.sx` is the
+    CasADi SX inside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, k = symbols("x k")
+    >>> k * np.sin(x) ** 2
+    k*sin(x)**2
+    """
+
+    sx: ca.SX
+
+    def __repr__(self) -> str:
+        return write(self.sx)
+
+    def __hash__(self) -> int:
+        return hash(self.sx.element_hash())
+
+    def __reduce__(self) -> tuple[Callable[[str], "Expression"], tuple[str]]:
+        from daedal.symbolic.reading import read_expression
+
+        return read_expression, (repr(self),)
+
+    @property
+    def is_symbol(self) -> bool:
+        """Whether this is a plain symbol, a derivative or a delayed value, rather than a formula."""
+        return self.sx.is_symbolic()
+
+    def __add__(self, other: Any) -> Any:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _binary("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _binary("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _binary("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _binary("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _binary("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _binary("divide", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return _binary("power", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _binary("power", other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return _binary("less", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _binary("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _binary("greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _binary("greater_equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _binary("not_equal", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, np.ndarray) and other.ndim:
+            return NotImplemented
+        return Equation(self, as_expression(other, "The right side of '=='"))
+
+    def __and__(self, other: Any) -> Any:
+        return _binary("logical_and", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _binary("logical_and", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _binary("logical_or", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _binary("logical_or", other, self)
+
+    def __invert__(self) -> "Expression":
+        return Expression(ca.logic_not(self.sx))
+
+    def __neg__(self) -> "Expression":
+        return Expression(-self.sx)
+
+    def __pos__(self) -> "Expression":
+        return self
+
+    def __abs__(self) -> "Expression":
+        return Expression(ca.fabs(self.sx))
+
+    def __bool__(self) -> bool:
+        raise ExpressionError(
+            f"Whether '{self}' holds is not known before the simulation.",
+            "Choose between two values with np.where(condition, a, b); join conditions with & and |.",
+        )
+
+    def __float__(self) -> float:
+        if self.sx.is_constant():
+            return float(self.sx)
+        raise ExpressionError(
+            f"'{self}' is an expression, not a number.", "Use numpy's functions (np.sin, np.exp, ...) in place of math's."
+        )
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        name = functions.SYNONYMS.get(ufunc.__name__, ufunc.__name__)
+        if method != "__call__" or options:
+            raise ExpressionError(f"np.{ufunc.__name__}.{method} cannot take expressions.", "Write the operation out.")
+        if any(isinstance(value, np.ndarray) and value.ndim for value in inputs):
+            return np.frompyfunc(lambda *values: _apply(name, values), len(inputs), 1)(*map(_boxed, inputs))
+        return _apply(name, inputs)
+
+    def __array_function__(self, function: Callable, types: Any, inputs: tuple, options: dict) -> Any:
+        if function is np.where and len(inputs) == 3:
+            return where(*inputs)
+        if function is np.clip and len(inputs) == 3 and not options:
+            value, lower, upper = inputs
+            return _apply("minimum", (_apply("maximum", (value, lower)), upper))
+        raise ExpressionError(
+            f"np.{function.__name__} cannot take expressions.",
+            "Put the expressions in np.array([...], dtype=object) first, or write the operation out.",
+        )
+
+
+# On arrays of objects numpy calls the method of that name of every element.
+for _name in functions.UNARY:
+    setattr(Expression, _name, lambda self, _name=_name: _apply(_name, (self,)))
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Equation:
+    """lhs == rhs, made by `==` between expressions.
+
+    Examples
+    --------
+    >>> x, v = symbols("x v")
+    >>> 2 * x == v
+    2*x == v
+    """
+
+    lhs: Expression
+    rhs: Expression
+
+    def __repr__(self) -> str:
+        return f"{self.lhs} == {self.rhs}"
+
+    @property
+    def residual(self) -> Expression:
+        """lhs − rhs."""
+        return self.lhs - self.rhs
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Equation) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __bool__(self) -> bool:
+        # `x in [a, b]` and dictionary keys ask whether two symbols are the same one; that has an answer.
+        if self.lhs.is_symbol and self.rhs.is_symbol:
+            return self.lhs.sx.name() == self.rhs.sx.name()
+        raise ExpressionError(
+            f"The equation '{self}' is neither true nor false.", "Compare numbers, or the text of expressions: str(a) == str(b)."
+        )
+
+
+def symbol(name: str) -> Expression:
+    """The symbol of that name: a letter or word, with `.` and `[0]` allowed after it.
+
+    Examples
+    --------
+    >>> symbol("shaft.c")
+    shaft.c
+    """
+    if isinstance(name, Expression):
+        raise ExpressionError(f"symbol takes a name, got the expression '{name}'.", 'Give the name in quotes: symbol("x").')
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ExpressionError(
+            f"A symbol's name must be a word such as 'x', 'motor.i' or 'T[0]', got {name!r}.",
+            "Use letters, digits and underscores, beginning with a letter.",
+        )
+    if name in RESERVED:
+        raise ExpressionError(f"The name '{name}' has a meaning of its own.", "Choose another name (time itself is dd.time).")
+    return interned(name)
+
+
+def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
+    """Several symbols: `symbols("x y")`, or `symbols("T", 30)` for T[0] … T[29]."""
+    if not isinstance(names, str):
+        raise ExpressionError(f"symbols takes names in one text, got {names!r}.", 'Write symbols("x y z").')
+    if count is not None:
+        return tuple(symbol(f"{names}[{i}]") for i in range(count))
+    return tuple(symbol(name) for name in names.replace(",", " ").split())
+
+
+def interned(name: str) -> Expression:
+    """The one symbol with this text; also for derivatives and delayed values, whose text is `der(x)`, `delay(x, tau)`."""
+    if name not in _symbols:
+        _symbols[name] = Expression(ca.SX.sym(name))
+    return _symbols[name]
+
+
+time = interned("time")
+
+
+def where(condition: Any, yes: Any, no: Any) -> Expression:
+    """`yes` where the condition holds, else `no`; the same as `np.where`."""
+    return Expression(functions.where(*(as_expression(value, "where").sx for value in (condition, yes, no))))
+
+
+def as_expression(value: object, what: str) -> Expression:
+    """The value as an expression; numbers become constants, anything else is refused in the name of `what`."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, (numbers.Real, np.bool_)):
+        return Expression(ca.SX(float(value)))
+    if isinstance(value, str):
+        raise ExpressionError(f"{what} must be an expression, got the text {value!r}.", f"Make it a symbol first: symbol({value!r}).")
+    if isinstance(value, Equation):
+        raise ExpressionError(f"{what} must be an expression, got the equation '{value}'.", "Give one side of it.")
+    raise ExpressionError(f"{what} must be an expression or a number, got {value!r}.", "Build it from symbols and numbers.")
+
+
+def _binary(name: str, left: Any, right: Any) -> Any:
+    if any(isinstance(value, np.ndarray) and value.ndim for value in (left, right)):
+        return NotImplemented  # numpy then calls back element by element
+    return _apply(name, (left, right))
+
+
+def _apply(name: str, inputs: tuple) -> Any:
+    values = tuple(as_expression(value, "A term") for value in inputs)
+    if name == "equal":
+        return Equation(*values)
+    if name == "negative":
+        return -values[0]
+    if name == "positive":
+        return values[0]
+    function: Callable | None = functions.UNARY.get(name) or functions.BINARY.get(name) or functions.ARITHMETIC.get(name)
+    if function is None:
+        raise ExpressionError(
+            f"np.{name} has no symbolic form.", "Known are " + ", ".join([*functions.UNARY, *functions.BINARY, "where", "clip"]) + "."
+        )
+    return Expression(function(*(value.sx for value in values)))
+
+
+def _boxed(value: Any) -> np.ndarray:
+    """An array of objects; an expression inside one no longer takes part in numpy's dispatch."""
+    return np.asarray(value, dtype=object)

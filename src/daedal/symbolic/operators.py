@@ -1,0 +1,137 @@
+"""`der` and `delay`, and the calculus behind them.
+
+`der(x)` and `delay(x, tau)` are symbols of their own, named by their text; what they stand for is remembered here.
+What a symbol means (unknown, input, parameter) is decided only by a Model, so the derivative of a formula, `der(m*v)`,
+is also kept as it was typed, and `expand` applies the chain rule once the constants are known:
+
+    d f/dt = ∂f/∂t + Σ ∂f/∂v · der(v),        d/dt delay(e, τ) = delay(d e/dt, τ).
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import casadi as ca
+
+from daedal.errors import ExpressionError
+from daedal.symbolic.expression import Expression, Equation, as_expression, interned
+
+
+@dataclass(frozen=True, eq=False)
+class Derivative:
+    """What `der(operand)` stands for."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Delayed:
+    """What `delay(operand, amount)` stands for: the operand's value `amount` seconds ago."""
+
+    operand: Expression
+    amount: Expression
+
+
+_operators: dict[str, Derivative | Delayed] = {}
+
+
+def der(expression: Any) -> Expression:
+    """The derivative with respect to time, of a symbol or of any formula; may be repeated.
+
+    Examples
+    --------
+    >>> from daedal.symbolic import symbols
+    >>> x, m = symbols("x m")
+    >>> der(der(x)), der(m * x)
+    (der(der(x)), der(m*x))
+    """
+    if isinstance(expression, Equation):
+        raise ExpressionError(f"der takes an expression, got the equation '{expression}'.", "Differentiate each side.")
+    operand = as_expression(expression, "What der differentiates")
+    if operand.sx.is_constant():
+        return as_expression(0.0, "der")
+    return _operator(f"der({operand})", Derivative(operand))
+
+
+def delay(expression: Any, amount: Any) -> Expression:
+    """The value of an expression `amount` seconds ago; the amount is a number or an expression of parameters."""
+    operand = as_expression(expression, "What delay shifts")
+    shift = as_expression(amount, "The amount of a delay")
+    if shift.sx.is_constant() and not float(shift) >= 0.0:
+        raise ExpressionError(f"A delay must not be negative, got {float(shift):g}.", "Give the time that has passed, in seconds.")
+    if operand.sx.is_constant():
+        return operand
+    return _operator(f"delay({operand}, {shift})", Delayed(operand, shift))
+
+
+def _operator(text: str, meaning: Derivative | Delayed) -> Expression:
+    _operators.setdefault(text, meaning)
+    return interned(text)
+
+
+def operator(name: str) -> Derivative | Delayed | None:
+    """What the symbol of this name stands for; None for a plain symbol."""
+    return _operators.get(name)
+
+
+@cache
+def jet(name: str) -> tuple[str, int]:
+    """Plain symbol and order of a derivative: `der(der(x))` is ('x', 2); formulas and delays count as plain."""
+    meaning = _operators.get(name)
+    if isinstance(meaning, Derivative) and meaning.operand.is_symbol:
+        base, order = jet(meaning.operand.sx.name())
+        return base, order + 1
+    return name, 0
+
+
+@cache
+def derivative_name(name: str, order: int) -> str:
+    """The text of the order-th derivative of a symbol."""
+    expression = interned(name)
+    for _ in range(order):
+        expression = der(expression)
+    return expression.sx.name()
+
+
+def symbols_in(sx: ca.SX) -> list[str]:
+    """Names of the symbols of an expression or vector, in order of appearance."""
+    return [leaf.name() for leaf in ca.symvar(sx)]
+
+
+def differentiate(sx: ca.SX, constants: Collection[str]) -> ca.SX:
+    """Total time derivative of a vector of expressions whose derivatives are all of plain symbols."""
+    leaves = [name for name in symbols_in(sx) if name not in constants]
+    if not leaves:
+        return ca.SX.zeros(sx.shape[0], 1)
+    seeds = ca.vertcat(*(interned(name).sx for name in leaves))
+    return ca.jtimes(sx, seeds, ca.vertcat(*(_rate(name, constants) for name in leaves)))
+
+
+def _rate(name: str, constants: Collection[str]) -> ca.SX:
+    if name == "time":
+        return ca.SX(1)
+    meaning = _operators.get(name)
+    if isinstance(meaning, Delayed):
+        return delay(Expression(differentiate(meaning.operand.sx, constants)), meaning.amount).sx
+    return der(interned(name)).sx
+
+
+def expand(sx: ca.SX, constants: Collection[str]) -> ca.SX:
+    """Apply the chain rule wherever a formula is differentiated, inside delays too; `sx` may be a vector."""
+    meanings = {name: _expanded(name, frozenset(constants)) for name in symbols_in(sx) if name in _operators}
+    changed = {name: new for name, new in meanings.items() if not (new.is_symbolic() and new.name() == name)}
+    if not changed:
+        return sx
+    old = ca.vertcat(*(interned(name).sx for name in changed))
+    return ca.substitute(sx, old, ca.vertcat(*changed.values()))
+
+
+def _expanded(name: str, constants: frozenset[str]) -> ca.SX:
+    meaning = _operators[name]
+    inner = expand(meaning.operand.sx, constants)
+    if isinstance(meaning, Delayed):
+        return delay(Expression(inner), meaning.amount).sx
+    if meaning.operand.is_symbol and inner.is_symbolic() and not isinstance(_operators.get(inner.name()), Delayed):
+        return der(Expression(inner)).sx
+    return differentiate(inner, constants)

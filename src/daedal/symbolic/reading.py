@@ -1,0 +1,159 @@
+"""Read expressions and equations back from their text form. Reading never executes code.
+
+    text        = side [ "==" side ]
+    side        = { "@1" "=" expression ";" } expression
+    expression  = or-terms of and-terms of comparisons of sums of products of powers, as in Python
+    operand     = number | name | name "(" expression { "," expression } ")" | "(" expression ")"
+"""
+
+import re
+from typing import NoReturn
+
+from daedal.errors import ExpressionError, nearest
+from daedal.symbolic import functions
+from daedal.symbolic.expression import NAME, Equation, Expression, as_expression, symbol, time, where
+from daedal.symbolic.operators import delay, der
+
+TOKEN = re.compile(
+    rf"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>{NAME.pattern}|@\d+)|(?P<sign>\*\*|[<>=!]=|[-+*/()<>,;=]))"
+)
+INFIX = (
+    {"or": lambda a, b: a | b},
+    {"and": lambda a, b: a & b},
+    {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b, "!=": lambda a, b: a != b},
+    {"+": lambda a, b: a + b, "-": lambda a, b: a - b},
+    {"*": lambda a, b: a * b, "/": lambda a, b: a / b},
+)
+CALLS = {
+    "der": (1, der),
+    "delay": (2, delay),
+    "where": (3, where),
+    **{name: (1, lambda a, f=f: Expression(f(a.sx))) for name, f in functions.UNARY.items()},
+    **{name: (2, lambda a, b, f=f: Expression(f(a.sx, b.sx))) for name, f in functions.BINARY.items()},
+}
+CONSTANTS = {"inf": float("inf"), "nan": float("nan")}
+
+
+def read_expression(text: str) -> Expression:
+    """The expression written in `text`.
+
+    Examples
+    --------
+    >>> read_expression("k*sin(x)**2")
+    k*sin(x)**2
+    """
+    result = _Reader(text).read()
+    if isinstance(result, Equation):
+        raise ExpressionError(f"'{text}' is an equation where an expression belongs.", "Give one side of it.")
+    return result
+
+
+def read_equation(text: str) -> Equation:
+    """The equation written in `text` as lhs == rhs."""
+    result = _Reader(text).read()
+    if isinstance(result, Expression):
+        raise ExpressionError(f"'{text}' is not an equation.", "Write it with '==' between its sides.")
+    return result
+
+
+class _Reader:
+    """Recursive descent over the tokens of one text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.names: dict[str, Expression] = {}
+        self.tokens = self._split()
+        self.position = 0
+
+    def _split(self) -> list[str]:
+        tokens, position, text = [], 0, self.text.rstrip()
+        while position < len(text):
+            match = TOKEN.match(text, position)
+            if match is None:
+                self.refuse(f"the character '{text[position:].lstrip()[0]}' is not understood")
+            tokens.append(match.group().strip())
+            position = match.end()
+        return tokens
+
+    @property
+    def token(self) -> str:
+        return self.tokens[self.position] if self.position < len(self.tokens) else ""
+
+    def refuse(self, reason: str) -> NoReturn:
+        raise ExpressionError(f"'{self.text}' cannot be read: {reason}.", "Write it as in Python, with numpy's function names.")
+
+    def take(self, token: str = "") -> str:
+        found = self.token
+        if not found or (token and found != token):
+            self.refuse(f"expected {token or 'more'!r}, found {found or 'the end'!r}")
+        self.position += 1
+        return found
+
+    def read(self) -> Expression | Equation:
+        result: Expression | Equation = self.side()
+        if self.token == "==":
+            self.take()
+            result = Equation(result, self.side())
+        if self.token:
+            self.refuse(f"'{self.token}' was not expected")
+        return result
+
+    def side(self) -> Expression:
+        while self.token.startswith("@") and self.tokens[self.position + 1 : self.position + 2] == ["="]:
+            name = self.take()
+            self.take("=")
+            self.names[name] = self.infix(0)
+            self.take(";")
+        return self.infix(0)
+
+    def infix(self, level: int) -> Expression:
+        if level == len(INFIX):
+            return self.signed()
+        if INFIX[level].keys() & {"<"} and self.token == "not":
+            self.take()
+            return ~self.infix(level)
+        result = self.infix(level + 1)
+        while self.token in INFIX[level]:
+            result = INFIX[level][self.take()](result, self.infix(level + 1))
+        return result
+
+    def signed(self) -> Expression:
+        if self.token in ("-", "+"):
+            return -self.signed() if self.take() == "-" else self.signed()
+        base = self.operand()
+        if self.token == "**":
+            self.take()
+            return base ** self.signed()
+        return base
+
+    def operand(self) -> Expression:
+        token = self.take()
+        if token == "(":
+            inner = self.infix(0)
+            self.take(")")
+            return inner
+        if token[0].isdigit() or token[0] == ".":
+            return as_expression(float(token), "number")
+        if token.startswith("@"):
+            return self.names[token] if token in self.names else self.refuse(f"'{token}' is used before it is defined")
+        if not NAME.fullmatch(token):
+            self.refuse(f"'{token}' was not expected")
+        if self.token == "(":
+            return self.call(token)
+        if token in CONSTANTS:
+            return as_expression(CONSTANTS[token], token)
+        return time if token == "time" else symbol(token)
+
+    def call(self, name: str) -> Expression:
+        if name not in CALLS:
+            self.refuse(f"there is no function '{name}'. {nearest(name, CALLS)[:-1]}")
+        count, function = CALLS[name]
+        self.take("(")
+        inputs = [self.infix(0)]
+        while self.token == ",":
+            self.take()
+            inputs.append(self.infix(0))
+        self.take(")")
+        if len(inputs) != count:
+            self.refuse(f"{name} takes {count} argument{'s' * (count > 1)}, got {len(inputs)}")
+        return function(*inputs)

@@ -1,5 +1,72 @@
-"""daedal: unknown parameters and states of physical models from data, when part of what drives them was never measured."""
+"""daedal: unknown parameters and states of physical models from data, when part of what drives them was never measured.
 
-from daedal.disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise
-from daedal.models import Model, Parameter
-from daedal.symbolic import Equation, Expression, delay, der, symbol, symbols, time
+The names below are the public surface. They are loaded when they are first used, so that importing daedal stays quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from daedal.analysis import Structure, analyze
+    from daedal.data import Dataset, Samples, Signal, read_csv
+    from daedal.disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise
+    from daedal.errors import DaedalError
+    from daedal.models import Model, Parameter
+    from daedal.report import plot
+    from daedal.simulation import IDA, Trajectory, simulate
+    from daedal.symbolic import Equation, Expression, delay, der, symbol, symbols, time, where
+    from daedal.systems import System, build
+
+_HOMES = {
+    "analysis": ("Structure", "analyze"),
+    "data": ("Dataset", "Samples", "Signal", "read_csv"),
+    "disturbances": ("FilteredNoise", "StateSpaceNoise", "WhiteNoise"),
+    "errors": ("DaedalError",),
+    "models": ("Model", "Parameter"),
+    "report": ("plot",),
+    "simulation": ("IDA", "Trajectory", "simulate"),
+    "symbolic": ("Equation", "Expression", "delay", "der", "symbol", "symbols", "time", "where"),
+    "systems": ("System", "build"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "IDA",
+    "DaedalError",
+    "Dataset",
+    "Equation",
+    "Expression",
+    "FilteredNoise",
+    "Model",
+    "Parameter",
+    "Samples",
+    "Signal",
+    "StateSpaceNoise",
+    "Structure",
+    "System",
+    "Trajectory",
+    "WhiteNoise",
+    "analyze",
+    "build",
+    "delay",
+    "der",
+    "plot",
+    "read_csv",
+    "simulate",
+    "symbol",
+    "symbols",
+    "time",
+    "where",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'daedal' has no attribute '{name}'")
+    value = getattr(import_module(f"daedal.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

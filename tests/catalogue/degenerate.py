@@ -45,7 +45,7 @@ def gear_petzold() -> Problem:
 def rod_twice() -> Problem:
     """The pendulum with its rod given twice, and a push besides the rod's force: as many equations as unknowns.
 
-    The incidence has a perfect matching, yet only the sum of the two forces along the rod is determined.
+    The incidence has a perfect matching, yet the second rod says nothing new and the push stays undetermined.
     """
 
     def model() -> dd.Model:

@@ -30,15 +30,13 @@ def eliminate_aliases(equations: Equations) -> tuple[Equations, dict[str, Alias]
     for i in range(len(equations.names)):
         if i not in candidates or not _join(aliases, *candidates[i]):
             kept.append(i)
-    residuals = _substituted(equations.residuals[kept], aliases)
+    residuals = substitute_aliases(equations.residuals[kept], aliases)
     names = tuple(equations.names[i] for i in kept)
     roots = tuple(name for name in equations.unknowns if aliases[name].root == name)
-    return replace(equations, names=names, residuals=residuals, unknowns=roots), aliases
-
-
-def substitute_aliases(sx: ca.SX, aliases: Mapping[str, Alias]) -> ca.SX:
-    """Any expression of the model in terms of the remaining unknowns."""
-    return _substituted(sx, aliases)
+    least: dict[str, int] = {}
+    for alias in aliases.values():
+        least[alias.root] = max(alias.order, least.get(alias.root, 0))
+    return replace(equations, names=names, residuals=residuals, unknowns=roots, least=least), aliases
 
 
 def _candidates(equations: Equations) -> dict[int, tuple[str, str, int]]:
@@ -85,7 +83,8 @@ def _redirect(aliases: dict[str, Alias], root: str, target: Alias) -> None:
             aliases[name] = Alias(target.root, target.order + alias.order, target.sign * alias.sign)
 
 
-def _substituted(sx: ca.SX, aliases: Mapping[str, Alias]) -> ca.SX:
+def substitute_aliases(sx: ca.SX, aliases: Mapping[str, Alias]) -> ca.SX:
+    """Any expression of the model in terms of the remaining unknowns."""
     old, new = [], []
     for name in symbols_in(sx):
         base, order = jet(name)

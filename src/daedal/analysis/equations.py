@@ -1,6 +1,7 @@
 """The residuals of a model as one CasADi vector, and which unknown occurs in which, differentiated how often."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
@@ -11,12 +12,17 @@ from daedal.symbolic import derivative_name, expand, interned, jet, symbols_in
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """n residuals f_i = 0 in named unknowns, all derivatives being of plain symbols."""
+    """n residuals f_i = 0 in named unknowns, all derivatives being of plain symbols.
+
+    `least` says up to which derivative an unknown is wanted in any case (by an alias or an output), whatever the
+    residuals contain.
+    """
 
     names: tuple[str, ...]
     residuals: ca.SX
     unknowns: tuple[str, ...]
     constants: frozenset[str]
+    least: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
     def of(model: Model) -> "Equations":
@@ -28,11 +34,13 @@ class Equations:
 
 @dataclass(frozen=True)
 class Incidence:
-    """The signature s_ij, sparse: entry k says that unknown columns[k] occurs in equation rows[k] differentiated orders[k] times."""
+    """The signature s_ij, sparse: entry k says that unknown columns[k] occurs in equation rows[k], differentiated
+    orders[k] times."""
 
     rows: np.ndarray
     columns: np.ndarray
     orders: np.ndarray
+    least: np.ndarray
     equations: int
     unknowns: int
 
@@ -49,7 +57,8 @@ def incidence(equations: Equations) -> Incidence:
             _, unknown, order = leaves[column]
             highest[row, unknown] = max(order, highest.get((row, unknown), 0))
     entries = np.array([(i, j, s) for (i, j), s in highest.items()], dtype=int).reshape(-1, 3)
-    return Incidence(*entries.T, equations=len(equations.names), unknowns=len(equations.unknowns))
+    least = np.array([equations.least.get(name, 0) for name in equations.unknowns], dtype=int)
+    return Incidence(*entries.T, least=least, equations=len(equations.names), unknowns=len(equations.unknowns))
 
 
 def derivative_symbols(names: tuple[str, ...], orders: tuple[int, ...]) -> ca.SX:

@@ -48,7 +48,7 @@ def signature_offsets(incidence: Incidence) -> Offsets | None:
     matched[rows[on_match]] = orders[on_match]
     c = np.zeros(incidence.equations, dtype=int)
     while True:
-        d = np.zeros(incidence.unknowns, dtype=int)
+        d = incidence.least.copy()
         np.maximum.at(d, columns, orders + c[rows])
         raised = d[match] - matched
         if np.array_equal(raised, c):

@@ -23,8 +23,8 @@ class Choice:
     variables: tuple[str, ...]
 
     def __str__(self) -> str:
-        one = f"{self.variables[0]}" if len(self.variables) == self.count == 1 else None
-        return one or f"{self.count} of {', '.join(self.variables)}"
+        listed = ", ".join(_shortened(list(self.variables)))
+        return listed if self.count == len(self.variables) else f"{self.count} of {listed}"
 
 
 @final

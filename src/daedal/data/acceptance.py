@@ -1,6 +1,7 @@
 """What a data set accepts: arrays become signals and samples, or the reason why not."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,26 +12,31 @@ from daedal.data.signal import Intersample, Signal
 from daedal.errors import DataError, quoted
 
 
-def check_names(inputs: object, outputs: object) -> None:
+def check_names(name: object, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
     """Names are text, used once, and there is one at least."""
-    for label, given in {"inputs": inputs, "outputs": outputs}.items():
-        if not isinstance(given, Mapping):
-            raise DataError(
-                f"{label} must be a mapping but the type is {type(given).__name__}.",
-                f"Write {label}={{'name': values}}.",
-            )
-        if wrong := [key for key in given if not isinstance(key, str)]:
-            raise DataError(
-                f"names of {label} must be text but {wrong[0]} is of type {type(wrong[0]).__name__}.",
-                f"Write {label}={{'{wrong[0]}': values}}.",
-            )
-    if twice := [name for name in inputs if name in outputs]:  # pyright: ignore
+    if not isinstance(name, str):
+        raise DataError(f"name must be text but the type is {type(name).__name__}.", "Write name='house', say.")
+    _check_mapping("inputs", inputs)
+    _check_mapping("outputs", outputs)
+    if twice := [shared for shared in inputs if shared in outputs]:
         raise DataError(
             f"{quoted(twice)} {'is' if len(twice) == 1 else 'are'} both input and output.",
-            "Decide which, or use two names; a measured input is known, a measured output is compared with the model.",
+            "Use two names: an input drives the model, an output is compared with it.",
         )
     if not inputs and not outputs:
         raise DataError("there are no outputs and no inputs.", "Give outputs={'name': values}, inputs, or both.")
+
+
+def _check_mapping(label: str, given: object) -> None:
+    if not isinstance(given, Mapping):
+        raise DataError(
+            f"{label} must be a mapping but the type is {type(given).__name__}.", f"Write {label}={{'name': values}}."
+        )
+    if wrong := [key for key in given if not isinstance(key, str)]:
+        raise DataError(
+            f"names of {label} must be text but {wrong[0]} is of type {type(wrong[0]).__name__}.",
+            f"Write {label}={{'{wrong[0]}': values}}.",
+        )
 
 
 def signal_from(name: str, given: Signal | ArrayLike, times: Array | None, intersample: Intersample) -> Signal:

@@ -76,7 +76,7 @@ class Dataset:
         intersample: Intersample = "foh",
     ) -> None:
         with about(f"data '{name}'"):
-            check_names(inputs, outputs)
+            check_names(name, inputs, outputs)
             grid = None if times is None else increasing(times)
             signals = {key: signal_from(key, given, grid, intersample) for key, given in inputs.items()}
             samples = {key: samples_from(key, given, grid) for key, given in outputs.items()}
@@ -126,15 +126,9 @@ class Dataset:
         for name in chosen:
             self[name]  # refuses an unknown name
         with about(f"data '{self.name}'"):
-            inputs = {
-                name: preprocessing.detrended(name, self.inputs[name], order) for name in chosen if name in self.inputs
-            }
-            outputs = {
-                name: preprocessing.detrended(name, self.outputs[name], order)
-                for name in chosen
-                if name in self.outputs
-            }
-        return replace(self, inputs={**self.inputs, **inputs}, outputs={**self.outputs, **outputs})
+            inputs = preprocessing.detrended(self.inputs, chosen, order)
+            outputs = preprocessing.detrended(self.outputs, chosen, order)
+        return replace(self, inputs=inputs, outputs=outputs)
 
     def resample(self, step: float) -> "Dataset":
         """The data with all outputs on one regular grid, from the first sample to the last.

@@ -1,5 +1,6 @@
 """What is done to samples before estimation: cutting in two, subtracting a trend, changing the sample interval."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -47,10 +48,14 @@ def halves(name: str, samples: Samples, cut: float) -> tuple[Samples, Samples]:
     return Samples(samples.times[~late], samples.values[~late]), Samples(samples.times[late], samples.values[late])
 
 
-def detrended(name: str, sampled: Sampled, order: int) -> Sampled:
-    """A signal or samples without their mean (order 0) or straight line of least squares (order 1)."""
+def detrended(signals: Mapping[str, Sampled], chosen: Collection[str], order: int) -> dict[str, Sampled]:
+    """All signals, the chosen ones without their mean (order 0) or straight line of least squares (order 1)."""
     if order not in (0, 1):
         raise DataError(f"order must be 0 or 1 but is {order!r}.", "Subtract the mean (0) or a straight line (1).")
+    return {name: _without_trend(name, signal, order) if name in chosen else signal for name, signal in signals.items()}
+
+
+def _without_trend(name: str, sampled: Sampled, order: int) -> Sampled:
     known = ~np.isnan(sampled.values)
     if known.sum() <= order:
         raise DataError(

@@ -88,12 +88,10 @@ class _Table:
     def numbers(self, label: str, complete: str | None) -> Array:
         """A column as numbers, NaN where missing unless it must be `complete`, which then says as what."""
         if label not in self.columns:
-            few = (
-                " If another character separates the columns, name it with delimiter=."
-                if len(self.columns) == 1
-                else ""
-            )
-            raise DataError(f"there is no column '{label}'.", nearest(label, self.columns) + few)
+            remedy = nearest(str(label), self.columns)
+            if len(self.columns) == 1:
+                remedy += " If another character separates the columns, name it with delimiter=."
+            raise DataError(f"there is no column '{label}'.", remedy)
         values = np.array([_number(cell) for cell in self.columns[label]])
         if (row := first(np.isinf(values))) is not None:
             text = self.columns[label][row]
@@ -123,9 +121,9 @@ class _Table:
 
 
 def _number(cell: str) -> float:
-    """The number in a cell; infinite stands for text that is none."""
+    """The number in a cell; infinite stands for text that is none, 1_000 included, which Python alone reads."""
     try:
-        return float(cell)
+        return inf if "_" in cell else float(cell)
     except ValueError:
         return nan if cell.strip().lower() in MISSING else inf
 
@@ -147,7 +145,7 @@ def _read(path: Path, delimiter: str) -> _Table:
         if len(row) != len(header):
             raise DataError(
                 f"line {line} has {len(row)} fields but the header line has {len(header)}.",
-                "Write one cell for each column; leave it empty where an output is missing.",
+                "Write one cell for each column, NA where an output is missing.",
             )
     return _Table(dict(zip(header, zip(*rows[1:], strict=True), strict=True)), lines[1 : len(rows)])
 

@@ -178,14 +178,14 @@ class Signal:
 
 
 def _check(times: Array, values: Array, intersample: object) -> None:
-    if intersample not in HIGHEST_DERIVATIVE:
+    if not isinstance(intersample, str) or intersample not in HIGHEST_DERIVATIVE:
         raise DataError(
             f'intersample must be "foh", "zoh" or "spline" but is {intersample!r}.',
             "Say what the signal does between its samples: straight lines, held, or smooth.",
         )
     if values.size != times.size:
         raise DataError(f"there are {values.size} values but {times.size} times.", "Give one value for each time.")
-    if times.size < (fewest := FEWEST_SAMPLES[str(intersample)]):
+    if times.size < (fewest := FEWEST_SAMPLES[intersample]):
         raise DataError(
             f'a signal with intersample="{intersample}" needs at least {fewest} samples but has {times.size}.',
             'Give more samples; two suffice for "foh" and "zoh".',

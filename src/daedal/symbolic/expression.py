@@ -8,6 +8,7 @@ import numbers
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import casadi as ca
@@ -185,6 +186,10 @@ class Equation:
     rhs: Expression
 
     def __repr__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         return f"{self.lhs} == {self.rhs}"
 
     @property

@@ -1,0 +1,71 @@
+"""Bring a point back onto the constraints, and solve for what is determined at the instant.
+
+X moves along the rows of B until G(X, t) = 0: X ← X − Bᵀ (A Bᵀ)⁻¹ G; then T ← T − J⁻¹ top. Both are Newton iterations
+that begin at the solver's values and end at round-off.
+"""
+
+import numpy as np
+
+from daedal.simulation.evaluation import BufferedFunction
+from daedal.systems import System
+
+ITERATIONS = 8
+DENSE = 80  # larger systems are solved sparse
+
+
+class Projection:
+    """The functions of one system, ready to project many points."""
+
+    def __init__(self, system: System, parameters: np.ndarray) -> None:
+        self.parameters = parameters
+        names = ("constraints", "constraints_jacobian", "directions", "top", "top_jacobian")
+        self.G, self.A, self.B, self.top, self.J = (BufferedFunction(system.function(name)) for name in names)
+
+    def __call__(self, time: float, x: np.ndarray, top: np.ndarray, exogenous: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """X on the constraints and T that belongs to it; the given values where the equations are singular."""
+        try:
+            projected = self._states(time, x, top, exogenous)
+            return projected, self._tops(time, projected, top, exogenous)
+        except (np.linalg.LinAlgError, RuntimeError):
+            return x, top
+
+    def _states(self, time: float, x: np.ndarray, top: np.ndarray, w: np.ndarray) -> np.ndarray:
+        if self.G.result.size == 0:
+            return x
+        for _ in range(ITERATIONS):
+            arguments = (time, x, top, self.parameters, w)
+            residual = self.G(*arguments).copy()
+            A, B = _matrix(self.A, arguments), _matrix(self.B, arguments)
+            step = B.T @ _solved(A @ B.T, residual)
+            x = x - step
+            if np.all(np.abs(step) <= 1e-15 * (np.abs(x) + 1e-3 * np.max(np.abs(x)))):
+                break
+        return x
+
+    def _tops(self, time: float, x: np.ndarray, top: np.ndarray, w: np.ndarray) -> np.ndarray:
+        previous = np.inf
+        for _ in range(ITERATIONS):
+            arguments = (time, x, top, self.parameters, w)
+            step = _solved(_matrix(self.J, arguments), self.top(*arguments).copy())
+            size = float(np.max(np.abs(step), initial=0.0))
+            if not np.isfinite(size) or size >= previous:  # round-off is reached
+                break
+            top, previous = top - step, size
+        return top
+
+
+def _matrix(function: BufferedFunction, arguments: tuple):
+    if max(function.sparsity.shape) <= DENSE:
+        return function.matrix(*arguments)
+    from scipy.sparse import csc_matrix
+
+    indices, pointers = function.sparsity.row(), function.sparsity.colind()
+    return csc_matrix((function(*arguments).copy(), indices, pointers), shape=function.sparsity.shape)
+
+
+def _solved(matrix, right: np.ndarray) -> np.ndarray:
+    if isinstance(matrix, np.ndarray):
+        return np.linalg.solve(matrix, right)
+    from scipy.sparse.linalg import splu
+
+    return splu(matrix.tocsc()).solve(right)

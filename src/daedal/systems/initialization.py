@@ -1,0 +1,288 @@
+"""Consistent values at the start: what is held, what the equations add, and what is left open.
+
+Unknown are z = (X, T), with the equations F = (G, top) = 0 of the reduced system. Values of `initial` are held. Level
+by level (k = max c … 0) the equations f_i^(c_i − k) are solved for the derivatives v_j^(d_j − k) that are not held, by
+damped Gauss–Newton steps of least norm from the guesses; then all levels jointly. Freedom that is still open is held at
+the guesses. When no solution is found, the rank of ∂F/∂z on the free columns tells over-held from infeasible.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from daedal.errors import InitialValueError, nearest, quoted
+from daedal.models import parameter_values
+from daedal.models.values import evaluate
+from daedal.symbolic import jet
+from daedal.systems.regularity import echelon, participants, rank_of
+from daedal.systems.system import System, dead_point
+
+CONSISTENT = 1e-9  # scaled residual below which values count as consistent
+ITERATIONS = 60
+OPEN = 1e-6  # share in the null space above which a variable can take up open freedom
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class InitialValues:
+    """A consistent start: states X and solved-for T, what was held at its guess, and what was held needlessly."""
+
+    states: np.ndarray
+    tops: np.ndarray
+    open: Mapping[str, float]
+    redundant: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """F(z) = 0 at fixed time, parameters and inputs, with some z held."""
+
+    system: System
+    time: float
+    parameters: np.ndarray
+    exogenous: np.ndarray
+    held: Mapping[int, float]
+    names: tuple[str, ...]
+
+    def arguments(self, z: np.ndarray) -> list[Any]:
+        count = len(self.system.states)
+        return [self.time, z[:count], z[count:], self.parameters, self.exogenous]
+
+    def residual(self, z: np.ndarray) -> np.ndarray:
+        return self.system.function("consistency")(*self.arguments(z)).full().ravel()
+
+    def jacobian(self, z: np.ndarray) -> np.ndarray:
+        return self.system.function("consistency_jacobian")(*self.arguments(z)).full()
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        return np.array([j for j in range(len(self.names)) if j not in self.held], dtype=int)
+
+    def size(self, z: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
+        """What a residual is compared with: the terms it is a sum of, to first order."""
+        return np.maximum(np.abs(jacobian) @ np.maximum(np.abs(z), 1e-3), 1e-12)
+
+    @cached_property
+    def equation_names(self) -> tuple[str, ...]:
+        reduction = self.system.reduction
+        return (*reduction.constraint_names, *reduction.equations.names)
+
+
+def initial_values(
+    system: System, time: float = 0.0, values: Mapping[Any, float] | None = None, exogenous: np.ndarray | None = None
+) -> InitialValues:
+    """Consistent values at `time`; `exogenous` are the inputs and disturbances there (and their derivatives), zero by default."""
+    numbers = parameter_values(system.model, values)
+    names = (*system.states, *system.tops)
+    held = _placed(system, evaluate(system.model.initial, numbers), names, held=True)
+    guesses = _placed(system, evaluate(system.model.guess, numbers), names, held=False)
+    w = np.zeros(len(system.reduction.exogenous)) if exogenous is None else exogenous
+    problem = _Problem(system, time, system.parameter_vector(values), w, held, names)
+    z = np.zeros(len(names))
+    for place, number in {**guesses, **held}.items():
+        z[place] = number
+    _refuse_undefined(problem, z)
+    z = _solve_levels(problem, z)
+    z, error = _solve(problem, z, np.arange(len(problem.equation_names)), problem.free)
+    if not error <= CONSISTENT:
+        raise _diagnosed(problem, z)
+    z, open_names = _close(problem, z, guesses)
+    _refuse_dead_point(problem, z)
+    count = len(system.states)
+    opened = {names[j]: float(z[j]) for j in open_names}
+    return InitialValues(z[:count], z[count:], opened, _redundant(problem, z))
+
+
+def _placed(system: System, given: Mapping[str, float], names: tuple[str, ...], held: bool) -> dict[int, float]:
+    """Given values by position in z; the same derivative under two names must have one value."""
+    reduction = system.reduction
+    position = {jet_: place for place, jet_ in enumerate((*reduction.states, *reduction.tops))}
+    unknown = {name: j for j, name in enumerate(reduction.equations.unknowns)}
+    placed: dict[int, float] = {}
+    given_by: dict[int, str] = {}
+    for name, number in given.items():
+        base, order = jet(name)
+        alias = reduction.aliases[base]
+        place = position.get((unknown[alias.root], alias.order + order))
+        if place is None:
+            if held:
+                raise InitialValueError(f"'{name}' cannot be held at the start: the model does not determine it.", nearest(name, names))
+            continue
+        value = alias.sign * number
+        if held and not np.isfinite(value):
+            raise InitialValueError(f"The value held for '{name}' must be finite, got {number}.", "Give a number.")
+        if held and place in placed and placed[place] != value:
+            raise InitialValueError(
+                f"'{given_by[place]}' and '{name}' are the same quantity but are held at different values.", "Keep one of them."
+            )
+        placed[place], given_by[place] = value, name
+    return placed
+
+
+def _solve_levels(problem: _Problem, z: np.ndarray) -> np.ndarray:
+    """From the least differentiated equations upwards; each level only sees its own unknowns as free."""
+    reduction = problem.system.reduction
+    c, d = reduction.offsets.equations, reduction.offsets.unknowns
+    rows = [*((i, c[i] - k) for i, k in reduction.constraints), *((i, 0) for i in range(c.size))]
+    columns = [int(d[j] - k) for j, k in (*reduction.states, *reduction.tops)]
+    for level in range(int(c.max(initial=0)), -1, -1):
+        equations = np.array([row for row, (_, below) in enumerate(rows) if below == level], dtype=int)
+        free = np.array([j for j in problem.free if columns[j] == level], dtype=int)
+        if equations.size and free.size:
+            z, _ = _solve(problem, z, equations, free)
+    return z
+
+
+def _solve(problem: _Problem, z: np.ndarray, rows: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
+    """Damped Gauss–Newton of least norm; returns the point and its largest scaled residual."""
+    best, size, error = z, None, np.inf
+    for _ in range(ITERATIONS):
+        jacobian = problem.jacobian(best)[rows]
+        residual = problem.residual(best)[rows]
+        size = problem.size(best, jacobian)
+        error = float(np.max(np.abs(residual) / size, initial=0.0))
+        if not np.isfinite(error) or error < 1e-15 or free.size == 0:
+            break
+        step = _least_norm(jacobian[:, free] / size[:, None], -residual / size)
+        merit = np.linalg.norm(residual / size)
+        moved = _damped(problem, best, step, rows, free, size, merit)
+        if moved is None:
+            break
+        best = moved
+    return best, error
+
+
+def _damped(problem, z, step, rows, free, size, merit) -> np.ndarray | None:
+    """The first of the steps 1, ½, ¼, … that lowers the residual; None when none does."""
+    for halving in range(30):
+        trial = z.copy()
+        trial[free] += 0.5**halving * step
+        lowered = np.linalg.norm(problem.residual(trial)[rows] / size)
+        if np.isfinite(lowered) and lowered < merit * (1 - 1e-3 * 0.5**halving):
+            return trial
+    return None
+
+
+def _least_norm(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The shortest least-squares solution; a plain solve where the matrix is square and regular."""
+    from scipy.linalg import lstsq
+
+    if not np.isfinite(matrix).all():
+        return np.zeros(matrix.shape[1])
+    if matrix.shape[0] == matrix.shape[1] and rank_of(matrix).rank == matrix.shape[0]:
+        return np.linalg.solve(matrix, right)
+    solution = lstsq(matrix, right, cond=1e-12, lapack_driver="gelsy")
+    return solution[0]  # pyright: ignore[reportOptionalSubscript]
+
+
+def _close(problem: _Problem, z: np.ndarray, guesses: Mapping[int, float]) -> tuple[np.ndarray, list[int]]:
+    """Hold what is open at its guess: given guesses first, then lower derivatives, as far as each is free to be held."""
+    space = _null_space(problem.jacobian(z)[:, problem.free])
+    count = min(space.shape[1], problem.free.size - rank_of(_nearby_jacobian(problem, z)[:, problem.free]).rank)
+    if count == 0:
+        return z, []
+    reduction = problem.system.reduction
+    orders = [k for _, k in (*reduction.states, *reduction.tops)]
+    ranked = sorted(range(problem.free.size), key=lambda i: (problem.free[i] not in guesses, orders[problem.free[i]], i))
+    chosen = []
+    for i in ranked:
+        share = np.linalg.norm(space[i])
+        if share > OPEN and len(chosen) < count:
+            chosen.append(int(problem.free[i]))
+            space = _without_direction(space, space[i] / share)
+    target = {j: guesses.get(j, 0.0) for j in chosen}
+    closed = _Problem(problem.system, problem.time, problem.parameters, problem.exogenous, {**problem.held, **target}, problem.names)
+    start = z.copy()
+    start[chosen] = list(target.values())
+    solved, error = _solve(closed, start, np.arange(len(problem.equation_names)), closed.free)
+    # Guesses that cannot be met exactly (a length off the circle) leave the nearest consistent point.
+    return (solved, chosen) if error <= CONSISTENT else (z, chosen)
+
+
+def _null_space(matrix: np.ndarray) -> np.ndarray:
+    if matrix.shape[1] == 0 or matrix.shape[0] == matrix.shape[1] and rank_of(matrix).rank == matrix.shape[0]:
+        return np.zeros((matrix.shape[1], 0))
+    return rank_of(matrix).right
+
+
+def _without_direction(space: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """The part of a space in which coordinate `row` stays fixed: rotate the row onto the first axis and drop it."""
+    q, _ = np.linalg.qr(np.column_stack([row, np.eye(row.size)]))
+    return space @ q[:, 1 : row.size]
+
+
+def _redundant(problem: _Problem, z: np.ndarray) -> tuple[str, ...]:
+    """Held values that the equations already imply."""
+    if len(problem.held) <= problem.system.structure.degrees_of_freedom:
+        return ()
+    return tuple(_over_held(problem, z)[1])
+
+
+def _over_held(problem: _Problem, z: np.ndarray) -> tuple[list[str], list[str]]:
+    """Equations that the free unknowns cannot satisfy whatever they are, and the held values those contain."""
+    jacobian = _nearby_jacobian(problem, z)
+    left = rank_of(jacobian[:, problem.free]).left if problem.free.size else np.eye(jacobian.shape[0])
+    if left.shape[1] == 0:
+        return [], []
+    vectors = echelon(left)
+    equations = participants(np.max(np.abs(vectors), axis=1), problem.equation_names)
+    columns = sorted(problem.held)
+    touched = np.max(np.abs(vectors[:, :, None] * jacobian[:, None, columns]), axis=(0, 1), initial=0.0)
+    return equations, participants(touched, tuple(problem.names[j] for j in columns))
+
+
+def _nearby_jacobian(problem: _Problem, z: np.ndarray) -> np.ndarray:
+    """∂F/∂z a little aside of z, where a rank that is low only by accident (a rod that happens to be level) is full."""
+    near = z + 1e-4 * np.maximum(np.abs(z), 1.0) * np.random.default_rng(0).uniform(-1, 1, z.size)
+    jacobian = problem.jacobian(near)
+    return jacobian if np.isfinite(jacobian).all() else problem.jacobian(z)
+
+
+def _diagnosed(problem: _Problem, z: np.ndarray) -> InitialValueError:
+    equations, held = _over_held(problem, z)
+    freedom = problem.system.structure.degrees_of_freedom
+    model = problem.system.model.name
+    if equations and held:
+        count = len(problem.held)
+        many = f" {count} values are held, but the model has {freedom} degree{'s' * (freedom != 1)} of freedom." if count > freedom else ""
+        return InitialValueError(
+            f"The values held at the start for {quoted(held)} contradict the equation{'s' * (len(equations) > 1)} "
+            f"{quoted(equations)} of model '{model}'.{many}",
+            f"Release one of {quoted(held)} by moving it from initial to guess.",
+        )
+    residual = np.abs(problem.residual(z)) / problem.size(z, problem.jacobian(z))
+    worst = problem.equation_names[int(np.argmax(residual))]
+    inside = _unknowns_in(problem, int(np.argmax(residual)))
+    return InitialValueError(
+        f"No initial values were found for model '{model}': equation '{worst}' is not satisfied near the guess.",
+        f"Give better guesses for {quoted(inside)}, or other values in initial.",
+    )
+
+
+def _unknowns_in(problem: _Problem, row: int) -> list[str]:
+    """The unknowns of an equation that are free to move (all of them, when none is)."""
+    occurs = problem.system.function("consistency_jacobian").sparsity_out(0)
+    columns = [j for i, j in zip(*occurs.get_triplet(), strict=True) if i == row]
+    return [problem.names[j] for j in columns if j not in problem.held] or [problem.names[j] for j in columns]
+
+
+def _refuse_undefined(problem: _Problem, z: np.ndarray) -> None:
+    """A residual that is not finite at the guess (a division by zero) has no direction to go."""
+    bad = np.flatnonzero(~np.isfinite(problem.residual(z)) | ~np.isfinite(problem.jacobian(z)).all(axis=1))
+    if bad.size:
+        row = int(bad[0])
+        raise InitialValueError(
+            f"Equation '{problem.equation_names[row]}' of model '{problem.system.model.name}' is not finite at the guess.",
+            f"Give guesses for {quoted(_unknowns_in(problem, row))} at which it can be evaluated (the default guess is 0).",
+        )
+
+
+def _refuse_dead_point(problem: _Problem, z: np.ndarray) -> None:
+    cause = dead_point(problem.system, problem.arguments(z))
+    if cause:
+        raise InitialValueError(
+            f"Model '{problem.system.model.name}' is singular at its initial values: {cause}.", "Start from another position."
+        )

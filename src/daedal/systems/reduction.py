@@ -1,0 +1,171 @@
+"""Index reduction without choosing states: the prolonged system, redundant and regular.
+
+With the offsets c, d of the signature method (`daedal.analysis.signature`), the equations and their derivatives split:
+
+    X = {v_j^(k), k < d_j}      what the past determines          G = {f_i^(k), k < c_i}   constraints G(X, t) = 0
+    T = {v_j^(d_j)}             what is solved for                top = {f_i^(c_i)}        top(X, T, t) = 0, square in T
+
+and X' = S(X, T) is the shift v_j^(k)' = v_j^(k+1). With J = ∂top/∂T and A = ∂G/∂X, the matrix B (rows of G × X) has
+J_ij in row (i, k), column v_j^(d_j − c_i + k) and zeros elsewhere: A without the cross terms between levels. A Bᵀ is
+block triangular with blocks J_r J_rᵀ, hence regular whenever J is, so that G can be kept by moving X along the rows
+of B. No states are chosen, so none can become singular while J is regular.
+
+Reference for the splitting: J. D. Pryce, BIT 41 (2001) 364–394.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from daedal.analysis import Alias, Equations, Offsets
+from daedal.errors import ModelError, quoted
+from daedal.models import Model
+from daedal.symbolic import derivative_name, differentiate, interned, jet, operator, symbols_in
+
+Jet = tuple[int, int]  # position of an unknown or equation, and order of the derivative
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """The prolonged system as CasADi expressions; parameters and inputs are symbols in them."""
+
+    equations: Equations
+    offsets: Offsets
+    aliases: Mapping[str, Alias]
+    observed: Mapping[str, ca.SX]  # every unknown and output in terms of X, T
+    states: tuple[Jet, ...]
+    tops: tuple[Jet, ...]
+    constraints: tuple[Jet, ...]
+    G: ca.SX
+    top: ca.SX
+    repairs: tuple[str, ...] = ()
+    compiled: dict[str, ca.Function] = field(default_factory=dict, repr=False)  # made once, shared by all values
+
+    @cached_property
+    def X(self) -> ca.SX:
+        return _vector([self.jet_name(v) for v in self.states])
+
+    @cached_property
+    def T(self) -> ca.SX:
+        return _vector([self.jet_name(v) for v in self.tops])
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(sorted(self.equations.constants))
+
+    @cached_property
+    def exogenous(self) -> tuple[str, ...]:
+        """Inputs, disturbances and the derivatives of them that occur anywhere."""
+        inside = {*self._names(self.states), *self._names(self.tops), *self.equations.constants, "time"}
+        return tuple(name for name in symbols_in(ca.vertcat(self.G, self.top, *self.observed.values())) if name not in inside)
+
+    @cached_property
+    def arguments(self) -> list[ca.SX]:
+        """t, X, T, parameters, exogenous: the arguments of every function of the system."""
+        return [interned("time").sx, self.X, self.T, _vector(self.parameters), _vector(self.exogenous)]
+
+    @cached_property
+    def J(self) -> ca.SX:
+        return ca.jacobian(self.top, self.T)
+
+    @cached_property
+    def A(self) -> ca.SX:
+        return ca.jacobian(self.G, self.X)
+
+    @cached_property
+    def shift(self) -> ca.SX:
+        """S(X, T): the derivative of each state is the next state or a top."""
+        return _vector([self.jet_name((j, k + 1)) for j, k in self.states])
+
+    @cached_property
+    def B(self) -> ca.SX:
+        c, d = self.offsets.equations, self.offsets.unknowns
+        column_of = {v: position for position, v in enumerate(self.states)}
+        entries = self.J.nonzeros()
+        by_row: dict[int, list[tuple[int, ca.SX]]] = {}
+        for i, j, entry in zip(*self.J.sparsity().get_triplet(), entries, strict=True):
+            by_row.setdefault(i, []).append((j, entry))
+        rows, columns, values = [], [], []
+        for row, (i, k) in enumerate(self.constraints):
+            for j, entry in by_row.get(i, []):
+                rows.append(row)
+                columns.append(column_of[j, int(d[j] - c[i]) + k])
+                values.append(entry)
+        shape = (len(self.constraints), len(self.states))
+        return ca.SX.triplet(rows, columns, ca.vertcat(*values), *shape) if rows else ca.SX(*shape)
+
+    def jet_name(self, v: Jet) -> str:
+        return derivative_name(self.equations.unknowns[v[0]], v[1])
+
+    def _names(self, jets: tuple[Jet, ...]) -> list[str]:
+        return [self.jet_name(v) for v in jets]
+
+    @cached_property
+    def user_names(self) -> dict[str, str]:
+        """The user's own name of each derivative, where an alias gives it one: der(x) is vx."""
+        named = {derivative_name(a.root, a.order): name for name, a in reversed(list(self.aliases.items()))}
+        return {name: named.get(name, name) for name in (*self._names(self.states), *self._names(self.tops))}
+
+    @cached_property
+    def state_names(self) -> tuple[str, ...]:
+        return tuple(self.user_names[name] for name in self._names(self.states))
+
+    @cached_property
+    def top_names(self) -> tuple[str, ...]:
+        return tuple(self.user_names[name] for name in self._names(self.tops))
+
+    @cached_property
+    def constraint_names(self) -> tuple[str, ...]:
+        return tuple(self.equations.names[i] for i, _ in self.constraints)
+
+
+def _vector(names) -> ca.SX:
+    symbols = [interned(name).sx for name in names]
+    return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
+
+
+def prolong(
+    equations: Equations, offsets: Offsets, aliases: Mapping[str, Alias], observed: Mapping[str, ca.SX], repairs: tuple[str, ...] = ()
+) -> Reduction:
+    """Differentiate equation i up to c_i times and split the result."""
+    c, d = offsets.equations, offsets.unknowns
+    levels = differentiated(equations, c)
+    constraints = tuple((i, k) for i in range(c.size) for k in range(int(c[i])))
+    return Reduction(
+        equations=equations,
+        offsets=offsets,
+        aliases=aliases,
+        observed=observed,
+        states=tuple((j, k) for j in range(d.size) for k in range(int(d[j]))),
+        tops=tuple((j, int(d[j])) for j in range(d.size)),
+        constraints=constraints,
+        G=ca.vertcat(*(levels[v] for v in constraints)) if constraints else ca.SX(0, 1),
+        top=ca.vertcat(*(levels[i, int(c[i])] for i in range(c.size))),
+        repairs=repairs,
+    )
+
+
+def differentiated(equations: Equations, times: np.ndarray) -> dict[Jet, ca.SX]:
+    """f_i^(k) for k = 0 … times[i]."""
+    rows = list(range(len(equations.names)))
+    current = equations.residuals
+    levels = {(i, 0): current[i] for i in rows}
+    for k in range(1, int(times.max(initial=0)) + 1):
+        keep = [position for position, i in enumerate(rows) if times[i] >= k]
+        rows = [rows[position] for position in keep]
+        current = differentiate(current[keep], equations.constants)
+        levels |= {(i, k): current[position] for position, i in enumerate(rows)}
+    return levels
+
+
+def refuse_delays(model: Model, sx: ca.SX) -> None:
+    """Delays are declared and analysed, but no solver steps through them yet."""
+    delays = [name for name in symbols_in(sx) if operator(jet(name)[0]) is not None]
+    if delays:
+        raise ModelError(
+            f"Model '{model.name}' contains {quoted(delays)}, and delays cannot be simulated yet.",
+            "Replace a delay by a chain of first-order lags for now.",
+        )

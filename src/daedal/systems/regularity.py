@@ -1,0 +1,69 @@
+"""Rank of a Jacobian, judged after its rows and columns are scaled."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+SINGULAR = 1e-11  # relative to the largest singular value of the scaled matrix
+REGULAR = 1e-9  # a reciprocal condition number above this needs no closer look
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Numerical rank with null spaces of the scaled matrix (columns span them): they say which names take part."""
+
+    rank: int
+    left: np.ndarray
+    right: np.ndarray
+
+
+def equilibrated(matrix: np.ndarray) -> np.ndarray:
+    """R M C with diagonal R, C such that rows and columns are of comparable size."""
+    scaled = np.array(matrix, dtype=float)
+    for _ in range(3):
+        for axis in (1, 0):
+            size = np.max(np.abs(scaled), axis=axis, initial=0.0, keepdims=True)
+            scaled = scaled / np.sqrt(np.where(size > 0, size, 1.0))
+    return scaled
+
+
+def rank_of(matrix: np.ndarray) -> Rank:
+    """Rank and null spaces; a cheap condition estimate decides the regular case."""
+    scaled = equilibrated(matrix)
+    count = min(matrix.shape)
+    if matrix.shape[0] == matrix.shape[1] and _reciprocal_condition(scaled) > REGULAR:
+        return Rank(count, np.zeros((matrix.shape[0], 0)), np.zeros((matrix.shape[1], 0)))
+    u, s, vt = np.linalg.svd(scaled)
+    rank = int(np.sum(s > SINGULAR * max(s.max(initial=0.0), 1e-300)))
+    return Rank(rank, u[:, rank:], vt[rank:].T)
+
+
+def _reciprocal_condition(matrix: np.ndarray) -> float:
+    from scipy.linalg import lapack
+
+    if matrix.size == 0:
+        return 1.0
+    factors, _, info = lapack.dgetrf(matrix)
+    if info != 0:
+        return 0.0
+    return float(lapack.dgecon(factors, np.linalg.norm(matrix, 1))[0])
+
+
+def participants(vector: np.ndarray, names: tuple[str, ...]) -> list[str]:
+    """The names that take part in a null vector, largest share first."""
+    size = np.abs(vector)
+    order = np.argsort(-size, kind="stable")
+    return list(dict.fromkeys(names[i] for i in order if size[i] > 1e-6 * size.max(initial=0.0)))
+
+
+def echelon(space: np.ndarray) -> np.ndarray:
+    """The same space spanned by vectors with few entries: each has a one where the others have zeros."""
+    from scipy.linalg import qr
+
+    if space.shape[1] == 0:
+        return space
+    _, _, pivots = qr(space.T, mode="economic", pivoting=True)
+    chosen = pivots[: space.shape[1]]
+    sparse = space @ np.linalg.inv(space[chosen])
+    sparse[np.abs(sparse) < 1e-9 * np.max(np.abs(sparse), axis=0)] = 0.0
+    return sparse

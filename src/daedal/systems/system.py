@@ -1,0 +1,232 @@
+"""`build`: from a Model to a System, the explicit middle object that every engine runs.
+
+Parameters stay symbols in it; a Model with other values shares all that was derived from its equations.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import casadi as ca
+import numpy as np
+
+from daedal.analysis import (
+    Equations,
+    Structure,
+    analyze,
+    choices,
+    eliminate_aliases,
+    incidence,
+    offsets_or_error,
+    structure_of,
+    substitute_aliases,
+)
+from daedal.errors import ModelError, StructureError, quoted
+from daedal.models import Model, evaluate, parameter_values
+from daedal.symbolic import expand, interned, jet, symbols_in
+from daedal.systems.reduction import Reduction, prolong, refuse_delays
+from daedal.systems.regularity import participants, rank_of
+from daedal.systems.repair import combine, find_defect
+
+REMEMBERED = 64  # reductions kept, most recently used last
+
+_reductions: OrderedDict[str, tuple[Structure, Reduction]] = OrderedDict()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class System:
+    """The index-reduced form of a model: X' = S(X, T), top(X, T, t) = 0, constraints G(X, t) = 0.
+
+    Attributes
+    ----------
+    model
+        The model it was built from, which also gives the values of the parameters.
+    structure
+        As by `analyze`, with any repairs that cancellation made necessary.
+    reduction
+        The CasADi expressions.
+    """
+
+    model: Model
+    structure: Structure
+    reduction: Reduction
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of X: what the past determines. More than the degrees of freedom where constraints tie them."""
+        return self.reduction.state_names
+
+    @property
+    def tops(self) -> tuple[str, ...]:
+        """Names of T: what is solved for at each instant."""
+        return self.reduction.top_names
+
+    @property
+    def linear(self) -> bool:
+        """Whether the equations are linear in unknowns, inputs and disturbances (with constant coefficients)."""
+        equations = self.reduction.equations
+        changing = [interned(name).sx for name in symbols_in(equations.residuals) if name not in equations.constants]
+        moving = [sx for sx in changing if sx.name() != "time"]
+        return not ca.depends_on(ca.jacobian(equations.residuals, ca.vertcat(*moving)), ca.vertcat(*changing))
+
+    def function(self, name: str) -> ca.Function:
+        """A `casadi.Function` of (t, X, T, parameters, exogenous); see `SYSTEM_FUNCTIONS` for the names."""
+        if name not in SYSTEM_FUNCTIONS:
+            raise ModelError(f"A system has no function '{name}'.", f"Known are {quoted(SYSTEM_FUNCTIONS)}.")
+        compiled = self.reduction.compiled
+        if name not in compiled:
+            compiled[name] = ca.Function(name, self.reduction.arguments, [SYSTEM_FUNCTIONS[name](self.reduction)])
+        return compiled[name]
+
+    def parameter_vector(self, values: Mapping[Any, float] | None = None) -> np.ndarray:
+        """The parameters in the order of the functions' fourth argument; `values` override the model's."""
+        numbers = parameter_values(self.model, values)
+        return np.array([numbers[name] for name in self.reduction.parameters])
+
+    def __repr__(self) -> str:
+        return f"System('{self.model.name}': {len(self.states)} states, {len(self.tops)} solved for, index {self.structure.index})"
+
+
+SYSTEM_FUNCTIONS = {
+    "constraints": lambda r: r.G,
+    "constraints_jacobian": lambda r: r.A,
+    "directions": lambda r: r.B,
+    "top": lambda r: r.top,
+    "top_jacobian": lambda r: r.J,
+    "derivative": lambda r: r.shift,
+    "consistency": lambda r: ca.vertcat(r.G, r.top),
+    "consistency_jacobian": lambda r: ca.jacobian(ca.vertcat(r.G, r.top), ca.vertcat(r.X, r.T)),
+    "observed": lambda r: ca.vertcat(*r.observed.values()),
+}
+
+
+def build(model: Model) -> System:
+    """Reduce the index of a model and check its structure numerically; remembered by structure, not by values.
+
+    Examples
+    --------
+    >>> from daedal import Model, der, symbols
+    >>> x, y = symbols("x y")
+    >>> build(Model(name="circle", equations={"motion": der(x) == -y, "path": x**2 + y**2 == 1}, unknowns=[x, y], guess={y: 1.0}))
+    System('circle': 1 states, 1 solved for, index 1)
+    """
+    key = _structural_key(model)
+    if key not in _reductions:
+        _reductions[key] = _reduce(model)
+        while len(_reductions) > REMEMBERED:
+            _reductions.popitem(last=False)
+    _reductions.move_to_end(key)
+    structure, reduction = _reductions[key]
+    system = System(model, replace(structure, model=model.name), reduction)
+    _check_values(system)
+    return system
+
+
+def _structural_key(model: Model) -> str:
+    parts = [*model.names.items(), *model.equations.items(), *model.outputs.items()]
+    return "\n".join(f"{name}: {value}" for name, value in parts)
+
+
+def _reduce(model: Model) -> tuple[Structure, Reduction]:
+    """Signature method, then the numerical check, with a repair for each cancellation it finds."""
+    structure = analyze(model)
+    typed = Equations.of(model)
+    refuse_delays(model, typed.residuals)
+    equations, aliases = eliminate_aliases(typed)
+    outputs = {name: expand(value.sx, typed.constants) for name, value in model.outputs.items()}
+    wanted = {name: interned(name).sx for name in model.unknown_names} | outputs
+    observed = {name: substitute_aliases(sx, aliases) for name, sx in wanted.items()}
+    equations = replace(equations, least=_least_orders(equations, observed))
+    repairs: tuple[str, ...] = ()
+    extra = 0
+    while True:
+        offsets = offsets_or_error(model.name, equations)
+        reduction = prolong(equations, offsets, aliases, observed, repairs)
+        points = sample_points(model, reduction, vary_parameters=True)
+        defect = find_defect(reduction, points) if points else None
+        if defect is None:
+            break
+        equations, sentence, used = combine(reduction, defect, points, model.name)
+        repairs, extra = (*repairs, sentence), extra + used
+    if repairs:
+        given = choices(equations, incidence(equations), offsets, aliases)
+        found = structure_of(model.name, equations, offsets, given, repairs)
+        structure = replace(found, index=found.index + extra, equations=structure.equations)
+    return structure, reduction
+
+
+def _least_orders(equations: Equations, observed: Mapping[str, ca.SX]) -> dict[str, int]:
+    least = dict(equations.least)
+    for name in symbols_in(ca.vertcat(*observed.values())):
+        base, order = jet(name)
+        if base in equations.unknowns:
+            least[base] = max(order, least.get(base, 0))
+    return least
+
+
+def start_values(model: Model, values: Mapping[str, float]) -> dict[str, float]:
+    """Guesses and held values as numbers, by the names the user gave them."""
+    return evaluate({**model.guess, **model.initial}, values)
+
+
+def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, count: int = 3) -> list[list[np.ndarray]]:
+    """Arguments of the system's functions at a few random points near the guess where J is finite."""
+    rng = np.random.default_rng(0)
+    numbers = parameter_values(model)
+    near = start_values(model, numbers)
+    centre = {}
+    for name, number in near.items():
+        base, order = jet(name)
+        alias = reduction.aliases[base]
+        centre[alias.root, alias.order + order] = alias.sign * number
+    unknowns = reduction.equations.unknowns
+    x, top = ([centre.get((unknowns[j], k), 0.0) for j, k in jets] for jets in (reduction.states, reduction.tops))
+    p = np.array([numbers[name] for name in reduction.parameters])
+    function = ca.Function("top_jacobian", reduction.arguments, [reduction.J])
+    points: list[list[np.ndarray]] = []
+    for attempt in range(12 * count):
+        size = 0.3 * 0.5 ** (attempt // 4)
+        one_sided = attempt % 2 == 1  # keeps square roots and logarithms of small positive guesses in their domain
+
+        def near_to(centre, size=size, one_sided=one_sided):
+            noise = rng.uniform(-1.0, 1.0, (2, len(centre)))
+            return np.asarray(centre) * (1 + size * noise[0]) + size * (np.abs(noise[1]) if one_sided else noise[1])
+
+        varied = p * (1 + 0.1 * rng.uniform(-1.0, 1.0, p.size)) + 0.01 * rng.uniform(0.1, 1.0, p.size) * (p == 0)
+        point = [near_to([0.0]), near_to(x), near_to(top), varied if vary_parameters else p, near_to([0.0] * len(reduction.exogenous))]
+        if np.isfinite(function(*point).full()).all():
+            points.append(point)
+        if len(points) == count:
+            break
+    return points
+
+
+def _check_values(system: System) -> None:
+    """The structure holds for parameters in general; refuse values for which it does not (a mass of zero)."""
+    points = sample_points(system.model, system.reduction, vary_parameters=False)
+    defect = find_defect(system.reduction, points) if points else None
+    if defect is not None:
+        numbers = parameter_values(system.model)
+        zero = [name for name, value in numbers.items() if value == 0.0]
+        names = [system.reduction.equations.names[i] for i in defect.rows]
+        cause = f"with {' = '.join(zero)} = 0" if zero else "with the given parameter values"
+        raise StructureError(
+            f"In model '{system.model.name}' the equations {quoted(names)} become dependent {cause}, and "
+            f"{quoted(defect.columns)} are not determined.",
+            "Remove the terms that vanish from the equations, or give other values.",
+        )
+
+
+def dead_point(system: System, point: list[np.ndarray]) -> str:
+    """What is singular at this point, in the user's names; empty when the system is regular there."""
+    jacobian = system.function("top_jacobian")(*point).full()
+    if not np.isfinite(jacobian).all():
+        return ""
+    rank = rank_of(jacobian)
+    if rank.left.shape[1] == 0:
+        return ""
+    equations = participants(np.max(np.abs(rank.left), axis=1), system.reduction.equations.names)
+    unknowns = participants(np.max(np.abs(rank.right), axis=1), system.tops)
+    return f"the equations {quoted(equations)} no longer determine {quoted(unknowns)}"

@@ -1,0 +1,147 @@
+"""Reading files: round trips, real files, and every way a file can be wrong."""
+
+import gzip
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daedal.data import Dataset, Signal, read_csv
+from daedal.errors import DataError
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+GOOD = "t,u,y\n0,1,10\n0.5,2,\n1.5, 3 , NA \n2,4,NaN\n3,5,14\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text: str, name: str = "tank.csv") -> Path:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_columns_by_list_and_by_mapping(write):
+    data = read_csv(write(GOOD), time="t", outputs={"level": "y"}, inputs=["u"], intersample="zoh", t0=-1)
+    times = [0, 0.5, 1.5, 2, 3]
+    level = [10, np.nan, np.nan, np.nan, 14]
+    expected = Dataset(times, {"u": [1, 2, 3, 4, 5]}, {"level": level}, t0=-1, name="tank", intersample="zoh")
+    assert data == expected
+
+
+def test_a_step_instead_of_a_time_column(write):
+    data = read_csv(write(GOOD), step=0.25, outputs=["y"], name="mine")
+    np.testing.assert_array_equal(data.times, [0, 0.25, 0.5, 0.75, 1])
+    assert data.name == "mine"
+
+
+def test_byte_order_mark_line_ends_quotes_and_blank_last_lines(write):
+    path = write('\ufeff"t";" y "\r\n0;"1"\r\n1;2\r\n\r\n\r\n')
+    np.testing.assert_array_equal(read_csv(path, time="t", outputs=["y"], delimiter=";")["y"], [1, 2])
+
+
+def test_a_compressed_file_is_named_without_its_endings(tmp_path):
+    path = tmp_path / "tank.csv.gz"
+    path.write_bytes(gzip.compress(GOOD.encode()))
+    assert read_csv(str(path), time="t", outputs=["y"]).name == "tank"
+
+
+@given(
+    st.lists(st.integers(-(10**9), 10**9), min_size=2, max_size=30, unique=True).map(sorted),
+    st.sampled_from([",", ";", "\t"]),
+    st.randoms(use_true_random=False),
+)
+def test_what_pandas_writes_is_read_back(tmp_path_factory, times, delimiter, random):
+    outputs = {"y": [random.choice([random.random(), np.nan]) for _ in times]}
+    data = Dataset(np.array(times) / 1000, {"u": [random.uniform(-9, 9) for _ in times]}, outputs, name="trip")
+    path = tmp_path_factory.mktemp("trip") / "trip.csv"
+    data.to_pandas().to_csv(path, sep=delimiter)
+    assert read_csv(path, time="time", outputs=["y"], inputs=["u"], delimiter=delimiter) == data
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "file 'tank.csv': the file is empty. A header line"),
+        ("t,u,y\n", "there are no rows below the header line"),
+        ("\nt,u,y\n0,1,2\n", "the first line must name the columns but holds numbers or nothing"),
+        ("0,1,2\n1,2,3\n", "the first line must name the columns but holds numbers or nothing. Add a header line"),
+        ("t,u,y,u\n0,1,2,3\n", "the header line has 'u' more than once"),
+        ("t,u,y\n0,1,2\n1,2\n", "line 3 has 2 fields but the header line has 3. Write one cell for each column"),
+        ("t,u,y\n0,1,2\n\n1,2,3\n", "line 3 has 0 fields"),
+        ("t,u,y\n0,1,2\n1,2,3 V\n", "file 'tank.csv': line 3, column 'y', '3 V' is not a finite number. Repair"),
+        ("t,u,y\n0,1,2\n1,2,1_000\n", "line 3, column 'y', '1_000' is not a finite number"),
+        ("t,u,y\n0,1,2\n1,2,inf\n", "line 3, column 'y', 'inf' is not a finite number"),
+        ("t,u,y\n0,1,2\n1,,3\n", "line 3, column 'u', a value is missing, which an input may not have. Fill the gap"),
+        ("t,u,y\n0,1,2\nNA,1,3\n", "line 3, column 't', a value is missing, which the time may not have"),
+        ("t,u,y\n0,1,2\n1,1,3\n1,1,3\n", "line 4, column 't', the time must increase but 1 follows 1. Sort the rows"),
+        ('t,u,y\n0,1,"2\n"\n1,x,3\n', "line 4, column 'u', 'x' is not"),
+        ("t,u,yy\n0,1,2\n", "there is no column 'y'. Did you mean 'yy'?"),
+        ("t;u;y\n0;1;2\n", "there is no column 't'. Known are 't;u;y'. If another character .* delimiter="),
+    ],
+)
+def test_a_file_that_is_refused(write, text, message):
+    with pytest.raises(DataError, match=message):
+        read_csv(write(text), time="t", outputs=["y"], inputs=["u"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "read_csv needs either time= or step= but neither was given. Name the column"),
+        ({"time": "t", "step": 1}, "both were given"),
+        ({"step": -1}, "step must be positive but is -1"),
+        ({"time": "t", "delimiter": ", "}, "delimiter must be one character but is ', '"),
+        ({"time": "t", "inputs": "u"}, r"inputs must be a list or mapping but is the text 'u'. Write inputs=\['u'\]"),
+        ({"time": "t", "outputs": []}, "data 'tank': there are no outputs and no inputs"),
+        ({"time": "t", "inputs": ["y"]}, "line 3, column 'y', a value is missing"),
+        ({"time": "t", "inputs": {"y": "u"}}, "data 'tank': 'y' is both input and output"),
+    ],
+)
+def test_options_that_are_refused(write, options, message):
+    with pytest.raises(DataError, match=message):
+        read_csv(write(GOOD), **{"outputs": ["y"], **options})
+
+
+def test_a_file_that_cannot_be_opened_or_decoded(tmp_path):
+    with pytest.raises(DataError, match=r"file 'none.csv': there is no such file in '.*'. Check the path"):
+        read_csv(tmp_path / "none.csv", time="t", outputs=["y"])
+    (tmp_path / "latin.csv").write_bytes("t,°C\n0,1\n".encode("latin-1"))
+    (tmp_path / "text.csv.gz").write_bytes(b"t,y\n0,1\n")
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(GOOD.encode())[:-12])
+    for name in ("latin.csv", "text.csv.gz", "cut.csv.gz"):
+        with pytest.raises(DataError, match=f"file '{name}': the file cannot be read: .* It must be UTF-8 text"):
+            read_csv(tmp_path / name, time="t", outputs=["y"])
+
+
+def test_a_hundred_thousand_rows_take_well_under_a_second(write):
+    rows = "\n".join(f"{0.001 * k:.3f},{k % 7},{k % 5},{k % 3 / 7}" for k in range(100_000))
+    path = write("t,u,v,y\n" + rows)
+    start = time.perf_counter()
+    data = read_csv(path, time="t", outputs=["y"], inputs=["u", "v"])
+    assert time.perf_counter() - start < 2  # generous: a busy machine
+    assert data.times.size == 100_000
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the real data files are not at {SHARED}")
+def test_real_files():
+    house = read_csv(
+        SHARED / "building_heat_blg1.csv",
+        time="t_hours",
+        outputs={"indoor": "yTi_indoor"},
+        inputs={"Ta": "Ta_ambient", "Ps": "Ps_solar", "Thm": "Thm_heating"},
+        name="house",
+    )
+    assert str(house) == (
+        "data 'house': output indoor; inputs Ta, Ps, Thm (foh)\n4181 samples from 0 to 1045, step 0.25, t0 = 0"
+    )
+    train, test = house.split(fraction=0.7)
+    assert train["indoor"].size + test["indoor"].size == 4181
+    drive = read_csv(SHARED / "emps_est.csv.gz", time="t", outputs=["q_meas"], inputs=["vir"], intersample="zoh")
+    assert (drive.name, drive.times.size) == ("emps_est", 24841)
+    assert drive.inputs["vir"] == Signal(drive.times, drive["vir"], "zoh")

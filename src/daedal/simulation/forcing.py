@@ -48,9 +48,14 @@ class Segment:
 
     def __init__(self, tracks: tuple[tuple[Signal, int] | None, ...], first: float, last: float) -> None:
         self._parts = [_part(*track, first, last) if track else None for track in tracks]
+        self._slopes = [_part(track[0], track[1] + 1, first, last) if track else None for track in tracks]
 
     def __call__(self, time: float) -> list[float]:
         return [0.0 if part is None else _evaluated(part, time) for part in self._parts]
+
+    def slope(self, time: float) -> list[float]:
+        """The derivatives of all values, which exist within a piece whatever happens at its ends."""
+        return [0.0 if part is None else _evaluated(part, time) for part in self._slopes]
 
 
 def _part(signal: Signal, order: int, first: float, last: float) -> tuple[list[float], list[list[float]]]:
@@ -59,8 +64,8 @@ def _part(signal: Signal, order: int, first: float, last: float) -> tuple[list[f
     low = max(int(np.searchsorted(breaks, first, side="right")) - 1, 0)
     high = min(max(int(np.searchsorted(breaks, last, side="left")), low + 1), breaks.size - 1)
     powers = range(len(coefficients) - 1, order - 1, -1)
-    scaled = [[perm(k, order) * value for value in coefficients[k, low:high].tolist()] for k in powers]
-    return breaks[low:high].tolist(), [list(column) for column in zip(*scaled, strict=True)]
+    scaled = np.array([perm(k, order) * coefficients[k, low:high] for k in powers]).reshape(len(powers), high - low)
+    return breaks[low:high].tolist(), scaled.T.tolist()
 
 
 def _evaluated(part: tuple[list[float], list[list[float]]], time: float) -> float:

@@ -11,6 +11,8 @@ The solver restarts at jumps of the inputs and nowhere else; at every sample X i
 Reference: A. C. Hindmarsh et al., SUNDIALS, ACM TOMS 31 (2005) 363–396.
 """
 
+import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
@@ -21,7 +23,7 @@ import numpy as np
 from daedal.errors import SimulationError
 from daedal.simulation.evaluation import BufferedFunction
 from daedal.simulation.forcing import Forcing, Segment
-from daedal.simulation.projection import Projection
+from daedal.simulation.projection import Projection, solve
 from daedal.systems import InitialValues, Reduction, System, dead_point
 
 DENSE = 40  # unknowns up to which a dense factorisation is faster
@@ -154,21 +156,29 @@ class _Integration:
             np.full(x.size, self.options.atol), np.where(free, UNWEIGHTED, self.options.atol), np.full(rows, UNWEIGHTED)
         ]
         sparse = size > DENSE
-        solver = SundialsIDA(
-            self._residual_callback(segment),
-            jacfn=self._jacobian_callback(segment, sparse),
-            algebraic_idx=list(range(x.size, x.size + top.size)),
-            rtol=self.options.rtol,
-            atol=tolerance,
-            linsolver="sparse" if sparse else "dense",
-            sparsity=_pattern(self.jacobian.sparsity) if sparse else None,
-            max_num_steps=STEPS,
-        )
-        derivative = self.system.function("derivative")(first, x, top, self.parameters, self.forcing.at(first)).full().ravel()
-        y = np.r_[x, top, np.zeros(rows)]
-        slope = np.r_[derivative, np.zeros(top.size + rows)]
-        solver.init_step(first, y, slope)
+        os.environ.setdefault("SUNLOGGER_ERROR_FILENAME", os.devnull)  # a failure is reported in the Trajectory, not on screen
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that the sparsity only serves the given Jacobian
+            solver = SundialsIDA(
+                self._residual_callback(segment),
+                jacfn=self._jacobian_callback(segment, sparse),
+                algebraic_idx=list(range(x.size, x.size + top.size)),
+                rtol=self.options.rtol,
+                atol=tolerance,
+                linsolver="sparse" if sparse else "dense",
+                sparsity=_pattern(self.jacobian.sparsity) if sparse else None,
+                max_num_steps=STEPS,
+            )
+        solver.init_step(first, np.r_[x, top, np.zeros(rows)], np.r_[self._slopes(segment, first, x, top), np.zeros(rows)])
         return solver
+
+    def _slopes(self, segment: Segment, first: float, x: np.ndarray, top: np.ndarray) -> np.ndarray:
+        """(X', T') at the start of a stretch; without T' the first steps fail where algebraic variables start at zero."""
+        arguments = (first, x, top, self.parameters, segment(first))
+        rise = _rise(self.system.reduction)(*arguments, segment.slope(first)).full().ravel()
+        rates = self.system.function("derivative")(*arguments).full().ravel()
+        slope = solve(self.project.J, arguments, -rise)
+        return np.r_[rates, slope if np.isfinite(slope).all() else np.zeros(top.size)]
 
     def _residual_callback(self, segment: Segment) -> Callable:
         evaluate, parameters = self.residual, self.parameters
@@ -188,6 +198,16 @@ class _Integration:
                 JJ[:, :] = evaluate.matrix(t, y, yp, cj, parameters, segment(t))
 
         return jacobian
+
+
+def _rise(reduction: Reduction) -> ca.Function:
+    """∂top/∂X S + ∂top/∂t + ∂top/∂w w': how fast top changes while T stands still."""
+    if "top rise" not in reduction.compiled:
+        time, x, _, _, w = reduction.arguments
+        slope = ca.SX.sym("dw", w.shape[0])
+        rise = ca.jtimes(reduction.top, ca.vertcat(time, x, w), ca.vertcat(1, reduction.shift, slope))
+        reduction.compiled["top rise"] = ca.Function("top_rise", [*reduction.arguments, slope], [rise])
+    return reduction.compiled["top rise"]
 
 
 def _pattern(sparsity: ca.Sparsity):

@@ -46,12 +46,17 @@ class Projection:
         previous = np.inf
         for _ in range(ITERATIONS):
             arguments = (time, x, top, self.parameters, w)
-            step = _solved(_matrix(self.J, arguments), self.top(*arguments).copy())
+            step = solve(self.J, arguments, self.top(*arguments).copy())
             size = float(np.max(np.abs(step), initial=0.0))
             if not np.isfinite(size) or size >= previous:  # round-off is reached
                 break
             top, previous = top - step, size
         return top
+
+
+def solve(function: BufferedFunction, arguments: tuple, right: np.ndarray) -> np.ndarray:
+    """Solve with the square matrix a function gives at these arguments."""
+    return _solved(_matrix(function, arguments), right)
 
 
 def _matrix(function: BufferedFunction, arguments: tuple):

@@ -25,11 +25,8 @@ class Alias:
 def eliminate_aliases(equations: Equations) -> tuple[Equations, dict[str, Alias]]:
     """The remaining equations in the remaining unknowns, and what every unknown is in terms of those."""
     aliases = {name: Alias(name, 0, 1) for name in equations.unknowns}
-    kept = []
     candidates = _candidates(equations)
-    for i in range(len(equations.names)):
-        if i not in candidates or not _join(aliases, *candidates[i]):
-            kept.append(i)
+    kept = [i for i in range(len(equations.names)) if i not in candidates or not _join(aliases, *candidates[i])]
     residuals = substitute_aliases(equations.residuals[kept], aliases)
     names = tuple(equations.names[i] for i in kept)
     roots = tuple(name for name in equations.unknowns if aliases[name].root == name)

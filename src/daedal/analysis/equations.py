@@ -28,7 +28,9 @@ class Equations:
     def of(model: Model) -> "Equations":
         """The equations of a model as they were typed."""
         constants = frozenset(model.parameters)
-        residuals = ca.vertcat(*(e.lhs.sx - e.rhs.sx for e in model.equations.values())) if model.equations else ca.SX(0, 1)
+        residuals = (
+            ca.vertcat(*(e.lhs.sx - e.rhs.sx for e in model.equations.values())) if model.equations else ca.SX(0, 1)
+        )
         return Equations(tuple(model.equations), expand(residuals, constants), model.unknown_names, constants)
 
 

@@ -54,7 +54,9 @@ def _reachable(start: np.ndarray, pattern, partner: np.ndarray) -> tuple[list[in
     return sorted(rows), sorted(columns)
 
 
-def singular_error(model: str, incidence: Incidence, equations: tuple[str, ...], unknowns: tuple[str, ...]) -> StructureError:
+def singular_error(
+    model: str, incidence: Incidence, equations: tuple[str, ...], unknowns: tuple[str, ...]
+) -> StructureError:
     """The sentence for a model whose equations cannot determine its unknowns."""
     parts = dulmage_mendelsohn(incidence)
     over = [equations[i] for i in parts.over_equations]
@@ -64,12 +66,18 @@ def singular_error(model: str, incidence: Incidence, equations: tuple[str, ...],
     sentences, remedies = [], []
     if over:
         count = f"{len(inside)} unknown{'s' * (len(inside) != 1)}" + (f" ({quoted(inside)})" if inside else "")
-        sentences.append(f"the {len(over)} equations {quoted(over)} contain only {count}" if inside else f"equation {quoted(over)} contains no unknown")
+        sentences.append(
+            f"the {len(over)} equations {quoted(over)} contain only {count}"
+            if inside
+            else f"equation {quoted(over)} contains no unknown"
+        )
         remedies.append(f"Remove {len(over) - len(inside)} of {quoted(over)}, or free something in them.")
     if under:
         found = f"occur only in {quoted(around)}" if around else "occur in no equation"
         sentences.append(f"the unknown{'s' * (len(under) != 1)} {quoted(under)} {found}")
         missing = len(under) - len(around)
-        remedies.append(f"Add {missing} equation{'s' * (missing != 1)} that contain{'s' * (missing == 1)} {quoted(under)}.")
+        remedies.append(
+            f"Add {missing} equation{'s' * (missing != 1)} that contain{'s' * (missing == 1)} {quoted(under)}."
+        )
     balance = f"{len(equations)} equations for {len(unknowns)} unknowns: " if len(equations) != len(unknowns) else ""
     return StructureError(f"Model '{model}' cannot be solved, {balance}{'; '.join(sentences)}.", " ".join(remedies))

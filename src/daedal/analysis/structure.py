@@ -106,7 +106,9 @@ def offsets_or_error(model: str, equations: Equations) -> Offsets:
     return offsets
 
 
-def structure_of(model: str, equations: Equations, offsets: Offsets, given: tuple[Choice, ...], repairs: tuple[str, ...] = ()) -> Structure:
+def structure_of(
+    model: str, equations: Equations, offsets: Offsets, given: tuple[Choice, ...], repairs: tuple[str, ...] = ()
+) -> Structure:
     """Put the findings in a Structure."""
     differentiated = {name: int(c) for name, c in zip(equations.names, offsets.equations, strict=True) if c}
     orders = {name: int(d) for name, d in zip(equations.unknowns, offsets.unknowns, strict=True)}
@@ -114,7 +116,9 @@ def structure_of(model: str, equations: Equations, offsets: Offsets, given: tupl
     return Structure(model, len(equations.names), offsets.index, freedom, differentiated, given, orders, repairs)
 
 
-def choices(equations: Equations, entries: Incidence, offsets: Offsets, aliases: Mapping[str, Alias]) -> tuple[Choice, ...]:
+def choices(
+    equations: Equations, entries: Incidence, offsets: Offsets, aliases: Mapping[str, Alias]
+) -> tuple[Choice, ...]:
     """Group what may be given: on each level of differentiation, connected unknowns less the equations between them."""
     names = _user_names(aliases)
     c, d = offsets.equations, offsets.unknowns
@@ -133,15 +137,21 @@ def _user_names(aliases: Mapping[str, Alias]) -> dict[tuple[str, int], str]:
     return {(alias.root, alias.order): name for name, alias in reversed(list(aliases.items()))}
 
 
-def _connected(entries: Incidence, unknowns: np.ndarray, equations: np.ndarray, c: np.ndarray, d: np.ndarray) -> Iterator[tuple[list[int], int]]:
+def _connected(
+    entries: Incidence, unknowns: np.ndarray, equations: np.ndarray, c: np.ndarray, d: np.ndarray
+) -> Iterator[tuple[list[int], int]]:
     """Connected groups of the given unknowns through the given equations, with the number of equations in each."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    tight = (entries.orders == d[entries.columns] - c[entries.rows]) & unknowns[entries.columns] & equations[entries.rows]
+    tight = (
+        (entries.orders == d[entries.columns] - c[entries.rows]) & unknowns[entries.columns] & equations[entries.rows]
+    )
     rows, columns = entries.rows[tight], entries.columns[tight] + entries.equations
     size = entries.equations + entries.unknowns
-    _, labels = connected_components(csr_array((np.ones(rows.size), (rows, columns)), shape=(size, size)), directed=False)
+    _, labels = connected_components(
+        csr_array((np.ones(rows.size), (rows, columns)), shape=(size, size)), directed=False
+    )
     members: dict[int, list[int]] = {}
     for j in np.flatnonzero(unknowns).tolist():
         members.setdefault(int(labels[entries.equations + j]), []).append(j)

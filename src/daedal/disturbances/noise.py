@@ -50,7 +50,10 @@ class WhiteNoise(Noise):
     def __post_init__(self) -> None:
         object.__setattr__(self, "intensity", _coefficient(self.intensity, "The intensity of WhiteNoise"))
         if isinstance(self.intensity, float) and not self.intensity >= 0:
-            raise ModelError(f"The intensity of WhiteNoise must not be negative, got {self.intensity:g}.", "Give a variance per second.")
+            raise ModelError(
+                f"The intensity of WhiteNoise must not be negative, got {self.intensity:g}.",
+                "Give a variance per second.",
+            )
 
     def coefficients(self) -> tuple[Coefficient, ...]:
         return (self.intensity,)
@@ -107,7 +110,7 @@ class FilteredNoise(Noise):
 @final
 @dataclass(frozen=True, eq=False)
 class StateSpaceNoise(Noise):
-    """Correlated disturbances w = C x, dx = A x dt + B dv, with unit-intensity white noise v; one symbol per row of C."""
+    """Correlated disturbances w = C x, dx = A x dt + B dv, v white of unit intensity; one symbol per row of C."""
 
     A: tuple[tuple[Coefficient, ...], ...]
     B: tuple[tuple[Coefficient, ...], ...]
@@ -121,8 +124,8 @@ class StateSpaceNoise(Noise):
         states = len(self.A)
         if any(len(row) != states for row in (*self.A, *self.C)) or len(self.B) != states:
             raise ModelError(
-                f"The matrices of StateSpaceNoise must fit A ({states} rows): A is square, B has as many rows, C as many columns.",
-                f"Got A {_shape(self.A)}, B {_shape(self.B)}, C {_shape(self.C)}.",
+                f"The matrices A {_shape(self.A)}, B {_shape(self.B)}, C {_shape(self.C)} of StateSpaceNoise do not fit.",
+                "A must be square, B have as many rows, C as many columns.",
             )
         _check_sampling(self.grid, self.initial, "StateSpaceNoise")
         if all(isinstance(entry, float) for row in self.A for entry in row):
@@ -141,16 +144,22 @@ def _coefficient(value: Any, what: str) -> Coefficient:
     if not expression.sx.is_constant():
         return expression
     if not np.isfinite(float(expression)):
-        raise ModelError(f"{what} must be finite, got {float(expression)}.", "Give a number, or an expression of parameters.")
+        raise ModelError(
+            f"{what} must be finite, got {float(expression)}.", "Give a number, or an expression of parameters."
+        )
     return float(expression)
 
 
 def _polynomial(values: Any, what: str) -> tuple[Coefficient, ...]:
     if isinstance(values, (str, Expression)) or not np.iterable(values):
-        raise ModelError(f"{what} must be a list of coefficients, got {values!r}.", "Write [1.0, 0.8, 16.0], highest power first.")
+        raise ModelError(
+            f"{what} must be a list of coefficients, got {values!r}.", "Write [1.0, 0.8, 16.0], highest power first."
+        )
     coefficients = tuple(_coefficient(value, what) for value in values)
     if not coefficients or (isinstance(coefficients[0], float) and coefficients[0] == 0.0):
-        raise ModelError(f"{what} must begin with a coefficient that is not zero, got {values!r}.", "Leave leading zeros out.")
+        raise ModelError(
+            f"{what} must begin with a coefficient that is not zero, got {values!r}.", "Leave leading zeros out."
+        )
     return coefficients
 
 
@@ -169,14 +178,19 @@ def _shape(matrix: tuple[tuple[Coefficient, ...], ...]) -> str:
 
 def _check_sampling(grid: float | None, initial: str, what: str) -> None:
     if grid is not None and not (np.isfinite(grid) and grid > 0):
-        raise ModelError(f"The grid of {what} must be a positive number of seconds, got {grid!r}.", "Leave it out to have it chosen.")
+        raise ModelError(
+            f"The grid of {what} must be a positive number of seconds, got {grid!r}.", "Leave it out to have it chosen."
+        )
     if initial not in ("stationary", "rest"):
-        raise ModelError(f"The initial of {what} must be 'stationary' or 'rest', got {initial!r}.", "Choose one of them.")
+        raise ModelError(
+            f"The initial of {what} must be 'stationary' or 'rest', got {initial!r}.", "Choose one of them."
+        )
 
 
 def _check_stable(poles: np.ndarray, what: str) -> None:
-    if poles.size and np.max(poles.real) >= 0:
+    rightmost = max(map(complex, poles), key=lambda pole: pole.real, default=-1.0 + 0.0j)
+    if rightmost.real >= 0:
         raise ModelError(
-            f"{what} has a pole at {complex(poles[np.argmax(poles.real)]):.4g}, which is not stable.",
+            f"{what} has a pole at {rightmost:.4g}, which is not stable.",
             "Give it poles with negative real parts; put an integrator into the model's equations instead.",
         )

@@ -27,12 +27,18 @@ def normalize(raw: dict[str, Any]) -> dict[str, Any]:
         "equations": {_equation_name(key): _equation(key, value) for key, value in raw["equations"].items()},
         "unknowns": _symbols(raw["unknowns"], "unknowns"),
         "inputs": _symbols(raw["inputs"], "inputs"),
-        "outputs": {_output_name(key): as_expression(value, f"Output '{key}'") for key, value in raw["outputs"].items()},
+        "outputs": {
+            _output_name(key): as_expression(value, f"Output '{key}'") for key, value in raw["outputs"].items()
+        },
         "parameters": {(n := key_name(key)): as_parameter(value, n) for key, value in raw["parameters"].items()},
         "disturbances": {key_name(key): _noise(key, value) for key, value in raw["disturbances"].items()},
-        "measurement_noise": {key_name(key): _measurement(key, value) for key, value in raw["measurement_noise"].items()},
+        "measurement_noise": {
+            key_name(key): _measurement(key, value) for key, value in raw["measurement_noise"].items()
+        },
         **{
-            part: {key_name(key): as_expression(value, f"The {part} value of '{key}'") for key, value in raw[part].items()}
+            part: {
+                key_name(key): as_expression(value, f"The {part} value of '{key}'") for key, value in raw[part].items()
+            }
             for part in ("initial", "guess", "history")
         },
     }
@@ -58,7 +64,9 @@ def key_name(key: Any) -> Any:
         return key.sx.name()
     if isinstance(key, str):
         return key
-    raise ModelError(f"A symbol or a name belongs where {key!r} stands.", "Use a symbol made by symbols(...), or its name.")
+    raise ModelError(
+        f"A symbol or a name belongs where {key!r} stands.", "Use a symbol made by symbols(...), or its name."
+    )
 
 
 def as_tuple(key: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -91,8 +99,15 @@ def _symbols(values: Any, field: str) -> tuple[Expression, ...]:
     symbols = tuple(values)
     for value in symbols:
         if isinstance(value, str):
-            raise ModelError(f"The {field} must be symbols, got the text {value!r}.", f"Make it one first: symbol({value!r}).")
-        if not isinstance(value, Expression) or not value.is_symbol or operator(value.sx.name()) or value.sx.name() == "time":
+            raise ModelError(
+                f"The {field} must be symbols, got the text {value!r}.", f"Make it one first: symbol({value!r})."
+            )
+        if (
+            not isinstance(value, Expression)
+            or not value.is_symbol
+            or operator(value.sx.name())
+            or value.sx.name() == "time"
+        ):
             raise ModelError(f"The {field} must be plain symbols, got '{value}'.", "Make one with symbol('name').")
     names = [value.sx.name() for value in symbols]
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
@@ -104,10 +119,12 @@ def _symbols(values: Any, field: str) -> tuple[Expression, ...]:
 def _noise(key: Any, value: Any) -> Noise:
     name = key_name(key)
     if not isinstance(value, Noise):
-        raise ModelError(f"Disturbance '{name}' must be a noise declaration, got {value!r}.", "Use FilteredNoise or WhiteNoise.")
+        raise ModelError(
+            f"Disturbance '{name}' must be a noise declaration, got {value!r}.", "Use FilteredNoise or WhiteNoise."
+        )
     if value.channels != len(as_tuple(name)):
         raise ModelError(
-            f"The declaration of disturbance {quoted(as_tuple(name))} drives {value.channels} symbols, not {len(as_tuple(name))}.",
+            f"The declaration of disturbance {quoted(as_tuple(name))} drives {value.channels} symbols.",
             "Give a tuple with one symbol per component as the key.",
         )
     return value
@@ -119,19 +136,27 @@ def _measurement(key: Any, value: Any) -> Any:
         array = np.array(value, dtype=float)
         count = len(as_tuple(name))
         if isinstance(name, tuple) and array.shape != (count, count):
-            raise ModelError(f"The measurement noise of {quoted(name)} must be a {count}×{count} covariance.", f"Got shape {array.shape}.")
+            raise ModelError(
+                f"The measurement noise of {quoted(name)} must be a {count}×{count} covariance.",
+                f"Got shape {array.shape}.",
+            )
         if isinstance(name, str) and (array.ndim != 1 or not np.all(array > 0)):
-            raise ModelError(f"The measurement noise of '{name}' must be positive standard deviations, one per sample.", f"Got {value!r}.")
+            raise ModelError(
+                f"The measurement noise of '{name}' must be positive standard deviations, one per sample.",
+                f"Got {value!r}.",
+            )
         array.flags.writeable = False
         return array
     expression = as_expression(value, f"The measurement noise of '{name}'")
     if isinstance(name, tuple):
-        raise ModelError(f"The measurement noise of {quoted(name)} must be a covariance matrix, got {value!r}.", "Give one per pair.")
+        raise ModelError(
+            f"The measurement noise of {quoted(name)} must be a covariance matrix, got {value!r}.", "Give one per pair."
+        )
     if not expression.sx.is_constant():
         return expression
     if not float(expression) > 0:
         raise ModelError(
-            f"The measurement noise of output '{name}' must be a positive standard deviation, got {float(expression):g}.",
+            f"The measurement noise of '{name}' must be a positive standard deviation, got {float(expression):g}.",
             "Leave it out for exact data.",
         )
     return float(expression)
@@ -146,7 +171,10 @@ def check(model: "Model") -> None:
     for name, expression in model.outputs.items():
         _check_symbols(expression, known, f"Output '{name}'")
         if known.get(name) and not (expression.is_symbol and expression.sx.name() == name):
-            raise ModelError(f"Output '{name}' has the name of the {known[name]} '{name}' but is '{expression}'.", "Rename the output.")
+            raise ModelError(
+                f"Output '{name}' has the name of the {known[name]} '{name}' but is '{expression}'.",
+                "Rename the output.",
+            )
     for name, parameter in model.parameters.items():
         if isinstance(parameter.value, Expression):
             _check_symbols(parameter.value, parameters, f"The value of parameter '{name}'")
@@ -157,14 +185,18 @@ def check(model: "Model") -> None:
     for key, value in model.measurement_noise.items():
         for name in as_tuple(key):
             if name not in model.outputs:
-                raise ModelError(f"Measurement noise is given for '{name}', which is not an output.", nearest(name, model.outputs))
+                raise ModelError(
+                    f"Measurement noise is given for '{name}', which is not an output.", nearest(name, model.outputs)
+                )
         if isinstance(value, Expression):
             _check_symbols(value, parameters, f"The measurement noise of '{key}'")
     for part in ("initial", "guess", "history"):
         allowed = parameters | ({"time"} if part == "history" else set())
         for name, value in getattr(model, part).items():
             if known.get(jet(name)[0]) != "unknown" or (part == "history" and jet(name)[1]):
-                raise ModelError(f"The {part} value of '{name}' belongs to no unknown.", nearest(name, model.unknown_names))
+                raise ModelError(
+                    f"The {part} value of '{name}' belongs to no unknown.", nearest(name, model.unknown_names)
+                )
             _check_symbols(value, allowed, f"The {part} value of '{name}'")
     if model.parameters:
         from daedal.models.values import parameter_values
@@ -175,7 +207,9 @@ def check(model: "Model") -> None:
 def _check_names(model: "Model") -> None:
     """No symbol may play two roles."""
     if not model.unknowns:
-        raise ModelError(f"Model '{model.name}' has no unknowns.", "List the symbols its equations determine: unknowns=[x, y].")
+        raise ModelError(
+            f"Model '{model.name}' has no unknowns.", "List the symbols its equations determine: unknowns=[x, y]."
+        )
     roles: dict[str, str] = {}
     for role, names in (
         ("unknown", model.unknown_names),
@@ -219,12 +253,20 @@ def _check_symbols(expression: Expression, known: Iterable[str], where: str) -> 
             plain.add(leaf)
             continue
         inner = _check_symbols(meaning.operand, known, where)
-        if isinstance(meaning, Derivative) and isinstance(known, dict) and all(known.get(n) == "parameter" for n in inner):
+        if (
+            isinstance(meaning, Derivative)
+            and isinstance(known, dict)
+            and all(known.get(n) == "parameter" for n in inner)
+        ):
             raise ModelError(
                 f"{where} contains {leaf}, but {quoted(sorted(inner))} is a parameter, which does not change.",
                 "Make it an unknown with an equation of its own, or drop the derivative.",
             )
         if isinstance(meaning, Delayed):
-            _check_symbols(meaning.amount, {n for n in known if not isinstance(known, dict) or known[n] == "parameter"}, f"The delay in {where}")
+            _check_symbols(
+                meaning.amount,
+                {n for n in known if not isinstance(known, dict) or known[n] == "parameter"},
+                f"The delay in {where}",
+            )
         plain |= inner
     return plain

@@ -4,20 +4,16 @@ Declared with symbols, afterwards used by name: `unknowns` and `inputs` are tupl
 as keys. A Model says nothing about how it is solved.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, final
-
-import numpy as np
 
 from daedal.disturbances import Noise
 from daedal.errors import ModelError, nearest, quoted
 from daedal.models import declarations
 from daedal.models.parameter import Parameter, as_parameter
 from daedal.symbolic import Equation, Expression, interned
-
-Measurement = float | Expression | np.ndarray
 
 
 @final
@@ -61,15 +57,16 @@ class Model:
 
     name: str
     equations: Mapping[str, Equation]
-    unknowns: tuple[Expression, ...]
-    inputs: tuple[Expression, ...] = ()
-    outputs: Mapping[str, Expression] = field(default_factory=dict)
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    disturbances: Mapping[str | tuple[str, ...], Noise] = field(default_factory=dict)
-    measurement_noise: Mapping[str | tuple[str, ...], Measurement] = field(default_factory=dict)
-    initial: Mapping[str, Expression] = field(default_factory=dict)
-    guess: Mapping[str, Expression] = field(default_factory=dict)
-    history: Mapping[str, Expression] = field(default_factory=dict)
+    unknowns: Sequence[Expression]
+    inputs: Sequence[Expression] = ()
+    # Symbols or names are taken as keys and plain numbers as values; names, Expression, Parameter and Noise are stored.
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[Any, Any] = field(default_factory=dict)
+    disturbances: Mapping[Any, Any] = field(default_factory=dict)
+    measurement_noise: Mapping[Any, Any] = field(default_factory=dict)
+    initial: Mapping[Any, Any] = field(default_factory=dict)
+    guess: Mapping[Any, Any] = field(default_factory=dict)
+    history: Mapping[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         normal = declarations.normalize({f: getattr(self, f) for f in self.__dataclass_fields__})
@@ -81,7 +78,9 @@ class Model:
         if name in self.outputs:
             return self.outputs[name]
         if name not in self.names:
-            raise ModelError(f"Model '{self.name}' has nothing called '{name}'.", nearest(name, [*self.names, *self.outputs]))
+            raise ModelError(
+                f"Model '{self.name}' has nothing called '{name}'.", nearest(name, [*self.names, *self.outputs])
+            )
         return interned(name)
 
     @property
@@ -110,7 +109,9 @@ class Model:
 
         def changed(name: str, value: Any) -> Parameter:
             known = self.parameters.get(name)
-            return as_parameter(value, name) if known is None or isinstance(value, Parameter) else known.with_value(value)
+            return (
+                as_parameter(value, name) if known is None or isinstance(value, Parameter) else known.with_value(value)
+            )
 
         return replace(self, parameters=_merged(self.parameters, changes, changed))
 
@@ -121,7 +122,9 @@ class Model:
     def with_outputs(self, changes: Mapping[str, Expression | None]) -> "Model":
         """Other outputs, merged by name; None removes one, its measurement noise with it."""
         gone = {name for name, value in changes.items() if value is None}
-        noise = {key: value for key, value in self.measurement_noise.items() if not gone & set(declarations.as_tuple(key))}
+        noise = {
+            key: value for key, value in self.measurement_noise.items() if not gone & set(declarations.as_tuple(key))
+        }
         return replace(self, outputs=_merged(self.outputs, changes), measurement_noise=noise)
 
     def with_measurement_noise(self, changes: Mapping[Any, Any]) -> "Model":
@@ -165,14 +168,20 @@ class Model:
 
     def __str__(self) -> str:
         width = max([0, *(len(name) for name in self.equations)])
-        lines = [f"model '{self.name}'"] + [f"  {name:<{width}}  {equation}" for name, equation in self.equations.items()]
+        lines = [f"model '{self.name}'"] + [
+            f"  {name:<{width}}  {equation}" for name, equation in self.equations.items()
+        ]
         rows = {
             "unknowns": self.unknown_names,
             "inputs": self.input_names,
             "outputs": [f"{name} = {value}" for name, value in self.outputs.items()],
             "parameters": [f"{name} = {p.value!r}{' ' * bool(p.unit)}{p.unit}" for name, p in self.parameters.items()],
-            "disturbances": [f"{' '.join(declarations.as_tuple(key))}: {noise!r}" for key, noise in self.disturbances.items()],
-            "measurement noise": [f"{' '.join(declarations.as_tuple(k))}: {v!r}" for k, v in self.measurement_noise.items()],
+            "disturbances": [
+                f"{' '.join(declarations.as_tuple(key))}: {noise!r}" for key, noise in self.disturbances.items()
+            ],
+            "measurement noise": [
+                f"{' '.join(declarations.as_tuple(k))}: {v!r}" for k, v in self.measurement_noise.items()
+            ],
             "held at the start": [f"{name} = {value}" for name, value in self.initial.items()],
             "guessed": [f"{name} = {value}" for name, value in self.guess.items()],
             "history": [f"{name} = {value}" for name, value in self.history.items()],
@@ -180,7 +189,9 @@ class Model:
         return "\n".join(lines + [f"  {title}: {', '.join(values)}" for title, values in rows.items() if values])
 
 
-def _merged(old: Mapping[Any, Any], changes: Mapping[Any, Any], change: Callable = lambda _, value: value) -> dict[Any, Any]:
+def _merged(
+    old: Mapping[Any, Any], changes: Mapping[Any, Any], change: Callable = lambda _, value: value
+) -> dict[Any, Any]:
     """The old mapping with changes by key; None removes, and removing what is not there is a mistake."""
     if not isinstance(changes, Mapping):
         raise ModelError(f"Changes must be a mapping name → value, got {changes!r}.", "Write {'k': 6.25}.")

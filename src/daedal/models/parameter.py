@@ -47,11 +47,17 @@ class Parameter:
                 "Exchange them, or leave one out.",
             )
         if self.scale not in ("linear", "log"):
-            raise ModelError(f"The scale of a parameter must be 'linear' or 'log', got {self.scale!r}.", "Choose one of them.")
+            raise ModelError(
+                f"The scale of a parameter must be 'linear' or 'log', got {self.scale!r}.", "Choose one of them."
+            )
         if self.scale == "log" and self.upper <= 0:
-            raise ModelError(f"A parameter on a log scale must be positive, but its upper bound is {self.upper:g}.", "Raise it.")
+            raise ModelError(
+                f"A parameter on a log scale must be positive, but its upper bound is {self.upper:g}.", "Raise it."
+            )
         if not isinstance(self.unit, str):
-            raise ModelError(f"The unit of a parameter must be a text, got {self.unit!r}.", "Write for example unit='kg/m'.")
+            raise ModelError(
+                f"The unit of a parameter must be a text, got {self.unit!r}.", "Write for example unit='kg/m'."
+            )
 
     def __repr__(self) -> str:
         parts = [repr(self.value)]
@@ -83,7 +89,10 @@ class Parameter:
                 "Move the value inside, or widen the bounds.",
             )
         if self.scale == "log" and value <= 0:
-            raise ModelError(f"The value {value:g} of parameter '{name}' is not positive, as its log scale asks.", "Use scale='linear'.")
+            raise ModelError(
+                f"The value {value:g} of parameter '{name}' is not positive, as its log scale asks.",
+                "Use scale='linear'.",
+            )
 
 
 def as_parameter(value: Any, name: str) -> Parameter:

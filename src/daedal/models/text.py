@@ -1,12 +1,12 @@
 """The text form of a model: TOML, with expressions in Python syntax. Reading never executes code.
 
-    name = "pendulum"
-    unknowns = ["x", "y"]
-    [equations]
-    "rod" = "x**2 + y**2 == L**2"
-    [parameters]
-    L = 6.25
-    k = { value = 8.0, lower = 3.85 }
+name = "pendulum"
+unknowns = ["x", "y"]
+[equations]
+"rod" = "x**2 + y**2 == L**2"
+[parameters]
+L = 6.25
+k = { value = 8.0, lower = 3.85 }
 """
 
 import json
@@ -46,8 +46,8 @@ def _value(value: Any) -> str:
     if isinstance(value, Parameter):
         return _table({"value": value.value, **value.details()}) if value.details() else _value(value.value)
     if isinstance(value, Noise):
-        fields = {key: getattr(value, key) for key in value.__dataclass_fields__}  # pyright: ignore[reportAttributeAccessIssue]
-        return _table({"kind": type(value).__name__, **{k: v for k, v in fields.items() if v is not None}})
+        fields = {key: entry for key, entry in vars(value).items() if entry is not None}
+        return _table({"kind": type(value).__name__, **fields})
     if isinstance(value, (list, tuple, np.ndarray)):
         return f"[{', '.join(map(_value, value))}]"
     return repr(float(value)) if isinstance(value, (int, float)) else json.dumps(str(value), ensure_ascii=False)
@@ -62,17 +62,30 @@ def read_model(text: str) -> Model:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ModelError(f"The text of the model is not TOML: {error}.", "Compare with the text of Model.to_text().") from None
+        raise ModelError(
+            f"The text of the model is not TOML: {error}.", "Compare with the text of Model.to_text()."
+        ) from None
     unknown = set(content) - {"name", "unknowns", "inputs", *TABLES}
     if unknown:
-        raise ModelError(f"The text of the model has an entry '{min(unknown)}'.", f"Known are name, unknowns, inputs, {', '.join(TABLES)}.")
+        raise ModelError(
+            f"The text of the model has an entry '{min(unknown)}'.",
+            f"Known are name, unknowns, inputs, {', '.join(TABLES)}.",
+        )
     tables = {table: content.get(table, {}) for table in TABLES}
-    read: dict[str, Callable[[Any], Any]] = {"equations": read_equation, "parameters": _parameter, "disturbances": _noise}
+    read: dict[str, Callable[[Any], Any]] = {
+        "equations": read_equation,
+        "parameters": _parameter,
+        "disturbances": _noise,
+    }
+    entries: dict[str, Any] = {
+        table: {_key(table, k): _at(f"{table}: {k}", read.get(table, _coefficient), v) for k, v in rows.items()}
+        for table, rows in tables.items()
+    }
     return Model(
         name=content.get("name", ""),
         unknowns=tuple(map(symbol, content.get("unknowns", []))),
         inputs=tuple(map(symbol, content.get("inputs", []))),
-        **{table: {_key(table, k): _at(f"{table}: {k}", read.get(table, _coefficient), v) for k, v in rows.items()} for table, rows in tables.items()},
+        **entries,
     )
 
 
@@ -87,7 +100,9 @@ def _at(place: str, read: Callable[[Any], Any], value: Any) -> Any:
         return read(value)
     except (DaedalError, TypeError, KeyError) as error:
         reason = error.args[0] if error.args else error
-        raise ModelError(f"In the text of the model, at {place}: {reason}", "Compare with the text of Model.to_text().") from error
+        raise ModelError(
+            f"In the text of the model, at {place}: {reason}", "Compare with the text of Model.to_text()."
+        ) from error
 
 
 def _coefficient(value: Any) -> Any:

@@ -20,7 +20,9 @@ class Forcing:
     """Values of all exogenous symbols of a system at any time between start and end."""
 
     signals: Mapping[str, Signal]
-    tracks: tuple[tuple[Signal, int] | None, ...]  # signal and order of derivative; None for a disturbance, which is zero
+    tracks: tuple[
+        tuple[Signal, int] | None, ...
+    ]  # signal and order of derivative; None for a disturbance, which is zero
     start: float
     end: float
 
@@ -59,7 +61,7 @@ class Segment:
 
 
 def _part(signal: Signal, order: int, first: float, last: float) -> tuple[list[float], list[list[float]]]:
-    """Breaks and coefficients (highest power first) of a derivative of a signal on the pieces that meet first … last."""
+    """Breaks and coefficients (highest power first) of a signal's derivative on the pieces between first and last."""
     breaks, coefficients = signal.pieces()
     low = max(int(np.searchsorted(breaks, first, side="right")) - 1, 0)
     high = min(max(int(np.searchsorted(breaks, last, side="left")), low + 1), breaks.size - 1)
@@ -100,13 +102,14 @@ def _signal(name: str, value: Any, start: float, end: float) -> Signal:
         reach = 1e-9 * (value.end - value.start)
         if value.start - reach > start or value.end + reach < end:
             raise SimulationError(
-                f"Input '{name}' is known from {value.start:g} to {value.end:g}, but the simulation runs from {start:g} to {end:g}.",
+                f"Input '{name}' is known from {value.start:g} to {value.end:g}, "
+                f"but the simulation runs from {start:g} to {end:g}.",
                 "Give a longer signal, or simulate the time it covers.",
             )
         return value
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
         try:
-            return Signal([start, max(end, start + 1.0)], [float(value)] * 2)
+            return Signal(np.array([start, max(end, start + 1.0)]), np.full(2, float(value)))
         except DaedalError as error:
             raise DataError(f"Input '{name}': {error.args[0]}", "Give a finite number.") from None
     raise SimulationError(
@@ -140,6 +143,13 @@ def _differentiated_with(system: System, symbol: str) -> str:
     names = [
         name
         for i, name in enumerate(system.reduction.equations.names)
-        if system.reduction.offsets.equations[i] and base in {jet(s)[0] for s in symbols_in(system.reduction.equations.residuals[i])}
+        if system.reduction.offsets.equations[i]
+        and base in {jet(s)[0] for s in symbols_in(system.reduction.equations.residuals[i])}
     ]
-    return f"the equations {quoted(names)} are differentiated" if len(names) > 1 else f"equation {quoted(names)} is differentiated" if names else "an equation or output contains it"
+    return (
+        f"the equations {quoted(names)} are differentiated"
+        if len(names) > 1
+        else f"equation {quoted(names)} is differentiated"
+        if names
+        else "an equation or output contains it"
+    )

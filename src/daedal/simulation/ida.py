@@ -59,9 +59,13 @@ class IDA:
         for name in ("rtol", "atol"):
             value = getattr(self, name)
             if not (isinstance(value, (int, float)) and 0 < value < 1):
-                raise SimulationError(f"The {name} of IDA must lie between 0 and 1, got {value!r}.", "Write for example 1e-8.")
+                raise SimulationError(
+                    f"The {name} of IDA must lie between 0 and 1, got {value!r}.", "Write for example 1e-8."
+                )
 
-    def solve(self, system: System, start: InitialValues, times: np.ndarray, forcing: Forcing, parameters: np.ndarray) -> Run:
+    def solve(
+        self, system: System, start: InitialValues, times: np.ndarray, forcing: Forcing, parameters: np.ndarray
+    ) -> Run:
         """Advance from forcing.start through all times; what was reached is returned whatever happens."""
         work = _Integration(self, system, forcing, parameters)
         try:
@@ -114,7 +118,9 @@ class _Integration:
         self.states.append(x)
         self.tops.append(top)
 
-    def _advance(self, solver: Any, time: float, last: float, x: np.ndarray, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _advance(
+        self, solver: Any, time: float, last: float, x: np.ndarray, top: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         result = solver.step(time, method="normal", tstop=last)
         if not result.success:
             self._fail(result)
@@ -125,12 +131,20 @@ class _Integration:
     def _fail(self, result: Any) -> None:
         count = len(self.system.states)
         y = result.y
-        point = [result.t, y[:count], y[count : count + len(self.system.tops)], self.parameters, self.forcing.at(float(result.t))]
+        point = [
+            result.t,
+            y[:count],
+            y[count : count + len(self.system.tops)],
+            self.parameters,
+            self.forcing.at(float(result.t)),
+        ]
         cause = dead_point(self.system, point) if np.isfinite(y).all() else ""
         self.time = float(result.t)
         if cause:
             self.stopped = f"The simulation stopped at time {result.t:g}, where {cause}."
-            self.remedy = "The model passes through a singular position; change the position, the parameters or the equations."
+            self.remedy = (
+                "The model passes through a singular position; change the position, the parameters or the equations."
+            )
             return
         reason = result.message.rstrip(".").replace("'max_num_steps'", "the allowed number of steps")
         fastest = self._fastest(y)
@@ -146,7 +160,7 @@ class _Integration:
         return f"the largest value there is '{names[worst]}' = {values[worst]:.4g}"
 
     def _solver(self, segment: Segment, first: float, x: np.ndarray, top: np.ndarray) -> Any:
-        from sksundae.ida import IDA as SundialsIDA
+        from sksundae import ida
 
         reduction = self.system.reduction
         rows = len(reduction.constraints)
@@ -156,10 +170,12 @@ class _Integration:
             np.full(x.size, self.options.atol), np.where(free, UNWEIGHTED, self.options.atol), np.full(rows, UNWEIGHTED)
         ]
         sparse = size > DENSE
-        os.environ.setdefault("SUNLOGGER_ERROR_FILENAME", os.devnull)  # a failure is reported in the Trajectory, not on screen
+        os.environ.setdefault(
+            "SUNLOGGER_ERROR_FILENAME", os.devnull
+        )  # a failure is reported in the Trajectory, not on screen
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that the sparsity only serves the given Jacobian
-            solver = SundialsIDA(
+            solver = ida.IDA(
                 self._residual_callback(segment),
                 jacfn=self._jacobian_callback(segment, sparse),
                 algebraic_idx=list(range(x.size, x.size + top.size)),
@@ -169,11 +185,13 @@ class _Integration:
                 sparsity=_pattern(self.jacobian.sparsity) if sparse else None,
                 max_num_steps=STEPS,
             )
-        solver.init_step(first, np.r_[x, top, np.zeros(rows)], np.r_[self._slopes(segment, first, x, top), np.zeros(rows)])
+        solver.init_step(
+            first, np.r_[x, top, np.zeros(rows)], np.r_[self._slopes(segment, first, x, top), np.zeros(rows)]
+        )
         return solver
 
     def _slopes(self, segment: Segment, first: float, x: np.ndarray, top: np.ndarray) -> np.ndarray:
-        """(X', T') at the start of a stretch; without T' the first steps fail where algebraic variables start at zero."""
+        """(X', T') at the start of a stretch; without T' the first steps fail where algebraic variables are zero."""
         arguments = (first, x, top, self.parameters, segment(first))
         rise = _rise(self.system.reduction)(*arguments, segment.slope(first)).full().ravel()
         rates = self.system.function("derivative")(*arguments).full().ravel()
@@ -221,13 +239,17 @@ def _functions(reduction: Reduction) -> tuple[ca.Function, ca.Function]:
     if "ida residual" not in reduction.compiled:
         r = reduction
         rows = len(r.constraints)
-        m, slope_x, slope_t, slope_m = (ca.SX.sym(n, k) for n, k in (("m", rows), ("dx", r.X.shape[0]), ("dt", r.T.shape[0]), ("dm", rows)))
+        m, slope_x, slope_t, slope_m = (
+            ca.SX.sym(n, k) for n, k in (("m", rows), ("dx", r.X.shape[0]), ("dt", r.T.shape[0]), ("dm", rows))
+        )
         y, slope = ca.vertcat(r.X, r.T, m), ca.vertcat(slope_x, slope_t, slope_m)
         time, _, _, p, w = r.arguments
         residual = ca.vertcat(slope_x - r.shift - ca.mtimes(r.B.T, slope_m), r.top, r.G)
         cj = ca.SX.sym("cj")
         moving = ca.vertcat(r.X, r.T)
-        upper = ca.horzcat(cj * ca.SX.eye(r.X.shape[0]), ca.SX(r.X.shape[0], r.T.shape[0])) - ca.jacobian(r.shift, moving)
+        upper = ca.horzcat(cj * ca.SX.eye(r.X.shape[0]), ca.SX(r.X.shape[0], r.T.shape[0])) - ca.jacobian(
+            r.shift, moving
+        )
         lower = ca.jacobian(ca.vertcat(r.top, r.G), moving)
         right = ca.vertcat(-cj * r.B.T, ca.SX(lower.shape[0], rows))
         jacobian = ca.horzcat(ca.vertcat(upper, lower), right)

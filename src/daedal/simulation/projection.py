@@ -21,7 +21,9 @@ class Projection:
         names = ("constraints", "constraints_jacobian", "directions", "top", "top_jacobian")
         self.G, self.A, self.B, self.top, self.J = (BufferedFunction(system.function(name)) for name in names)
 
-    def __call__(self, time: float, x: np.ndarray, top: np.ndarray, exogenous: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(
+        self, time: float, x: np.ndarray, top: np.ndarray, exogenous: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """X on the constraints and T that belongs to it; the given values where the equations are singular."""
         try:
             projected = self._states(time, x, top, exogenous)

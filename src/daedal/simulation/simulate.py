@@ -44,14 +44,19 @@ def simulate(
     --------
     >>> from daedal import Model, der, symbols
     >>> x, k = symbols("x k")
-    >>> decay = Model(name="decay", equations={"rate": der(x) == -k * x}, unknowns=[x], parameters={k: 2.0}, initial={x: 1.0})
+    >>> rate = {"rate": der(x) == -k * x}
+    >>> decay = Model(name="decay", equations=rate, unknowns=[x], parameters={k: 2.0}, initial={x: 1.0})
     >>> float(simulate(decay, [0.0, 1.0])["x"][-1])  # doctest: +ELLIPSIS
     0.135335...
     """
     if isinstance(model, Dataset) or isinstance(times, (Model, System)):
-        raise SimulationError("simulate takes the model first and the times or data second.", "Exchange the two arguments.")
+        raise SimulationError(
+            "simulate takes the model first and the times or data second.", "Exchange the two arguments."
+        )
     if not isinstance(model, (Model, System)):
-        raise SimulationError(f"simulate takes a Model or a System, got {type(model).__name__}.", "Build one with Model(...).")
+        raise SimulationError(
+            f"simulate takes a Model or a System, got {type(model).__name__}.", "Build one with Model(...)."
+        )
     if isinstance(times, Dataset):
         inputs = {**times.inputs, **(inputs or {})}
         t0 = times.t0 if t0 is None else t0
@@ -70,17 +75,24 @@ def _checked_times(times: Any) -> np.ndarray:
     try:
         grid = np.array(times, dtype=float)
     except (TypeError, ValueError):
-        raise SimulationError(f"The times of a simulation must be numbers, got {times!r}.", "Write np.arange(101) * 0.1.") from None
+        raise SimulationError(
+            f"The times of a simulation must be numbers, got {times!r}.", "Write np.arange(101) * 0.1."
+        ) from None
     if grid.ndim != 1 or grid.size == 0:
         what = "are empty" if grid.size == 0 else f"have the shape {grid.shape}"
-        raise SimulationError(f"The times of a simulation must be a list of numbers, but they {what}.", "Write np.arange(101) * 0.1.")
+        raise SimulationError(
+            f"The times of a simulation must be a list of numbers, but they {what}.", "Write np.arange(101) * 0.1."
+        )
     if not np.isfinite(grid).all():
         place = int(np.flatnonzero(~np.isfinite(grid))[0])
-        raise SimulationError(f"The times of a simulation must be finite, but times[{place}] is {grid[place]}.", "Remove it.")
+        raise SimulationError(
+            f"The times of a simulation must be finite, but times[{place}] is {grid[place]}.", "Remove it."
+        )
     if np.any(np.diff(grid) <= 0):
         place = int(np.flatnonzero(np.diff(grid) <= 0)[0])
         raise SimulationError(
-            f"The times of a simulation must increase, but times[{place + 1}] = {grid[place + 1]:g} follows {grid[place]:g}.",
+            f"The times of a simulation must increase, but times[{place + 1}] = {grid[place + 1]:g} "
+            f"follows {grid[place]:g}.",
             "Sort them, and remove repeated ones.",
         )
     return grid
@@ -94,7 +106,13 @@ def _checked_start(t0: float | None, grid: np.ndarray) -> float:
 
 
 def _trajectory(
-    system: System, solver: IDA, grid: np.ndarray, drive: Forcing, start: InitialValues, run: Run, values: Mapping[Any, float] | None
+    system: System,
+    solver: IDA,
+    grid: np.ndarray,
+    drive: Forcing,
+    start: InitialValues,
+    run: Run,
+    values: Mapping[Any, float] | None,
 ) -> Trajectory:
     model = system.model
     reached = len(run.states)
@@ -133,5 +151,7 @@ def _notes(system: System, start: InitialValues) -> tuple[str, ...]:
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
         notes.append(f"left open by initial, held at the guess: {', '.join(shown[:8])}{more}")
     if start.redundant:
-        notes.append(f"held at the start although the equations already imply one of them: {', '.join(start.redundant)}")
+        notes.append(
+            f"held at the start although the equations already imply one of them: {', '.join(start.redundant)}"
+        )
     return tuple(notes)

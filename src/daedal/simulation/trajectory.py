@@ -65,7 +65,9 @@ class Trajectory:
     def __getitem__(self, name: str) -> np.ndarray:
         key = str(name)
         if key not in self.values:
-            raise SimulationError(f"The trajectory of '{self.model}' has nothing called '{key}'.", nearest(key, self.values))
+            raise SimulationError(
+                f"The trajectory of '{self.model}' has nothing called '{key}'.", nearest(key, self.values)
+            )
         return self.values[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -75,16 +77,25 @@ class Trajectory:
         """The outputs as if they had been measured, with the inputs that drove them."""
         if not self.outputs:
             raise SimulationError(
-                f"Model '{self.model}' has no outputs, so nothing of it is measured.", "Declare outputs={'name': expression}."
+                f"Model '{self.model}' has no outputs, so nothing of it is measured.",
+                "Declare outputs={'name': expression}.",
             )
-        return Dataset(self.times, inputs=self.inputs, outputs={n: self.values[n] for n in self.outputs}, t0=self.t0, name=self.model)
+        return Dataset(
+            self.times,
+            inputs=self.inputs,
+            outputs={n: self.values[n] for n in self.outputs},
+            t0=self.t0,
+            name=self.model,
+        )
 
     def to_xarray(self) -> "xarray.Dataset":
         """All values as an xarray.Dataset over `time`."""
         import xarray
 
         attributes = {"model": self.model, "solver": self.solver, "status": str(self.status), "notes": list(self.notes)}
-        return xarray.Dataset({n: ("time", v) for n, v in self.values.items()}, coords={"time": self.times}, attrs=attributes)
+        return xarray.Dataset(
+            {n: ("time", v) for n, v in self.values.items()}, coords={"time": self.times}, attrs=attributes
+        )
 
     def __str__(self) -> str:
         span = f"{self.times.size} samples from {self.times[0]:g} to {self.times[-1]:g}"

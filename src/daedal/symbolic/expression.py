@@ -142,7 +142,8 @@ class Expression:
         if self.sx.is_constant():
             return float(self.sx)
         raise ExpressionError(
-            f"'{self}' is an expression, not a number.", "Use numpy's functions (np.sin, np.exp, ...) in place of math's."
+            f"'{self}' is an expression, not a number.",
+            "Use numpy's functions (np.sin, np.exp, ...) in place of math's.",
         )
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -208,7 +209,8 @@ class Equation:
         if self.lhs.is_symbol and self.rhs.is_symbol:
             return self.lhs.sx.name() == self.rhs.sx.name()
         raise ExpressionError(
-            f"The equation '{self}' is neither true nor false.", "Compare numbers, or the text of expressions: str(a) == str(b)."
+            f"The equation '{self}' is neither true nor false.",
+            "Compare numbers, or the text of expressions: str(a) == str(b).",
         )
 
 
@@ -221,14 +223,18 @@ def symbol(name: str) -> Expression:
     shaft.c
     """
     if isinstance(name, Expression):
-        raise ExpressionError(f"symbol takes a name, got the expression '{name}'.", 'Give the name in quotes: symbol("x").')
+        raise ExpressionError(
+            f"symbol takes a name, got the expression '{name}'.", 'Give the name in quotes: symbol("x").'
+        )
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ExpressionError(
             f"A symbol's name must be a word such as 'x', 'motor.i' or 'T[0]', got {name!r}.",
             "Use letters, digits and underscores, beginning with a letter.",
         )
     if name in RESERVED:
-        raise ExpressionError(f"The name '{name}' has a meaning of its own.", "Choose another name (time itself is dd.time).")
+        raise ExpressionError(
+            f"The name '{name}' has a meaning of its own.", "Choose another name (time itself is dd.time)."
+        )
     return interned(name)
 
 
@@ -242,7 +248,7 @@ def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
 
 
 def interned(name: str) -> Expression:
-    """The one symbol with this text; also for derivatives and delayed values, whose text is `der(x)`, `delay(x, tau)`."""
+    """The one symbol with this text; derivatives and delayed values have texts such as `der(x)` and `delay(x, tau)`."""
     if name not in _symbols:
         _symbols[name] = Expression(ca.SX.sym(name))
     return _symbols[name]
@@ -265,10 +271,14 @@ def as_expression(value: object, what: str) -> Expression:
     if isinstance(value, (numbers.Real, np.bool_)):
         return Expression(ca.SX(float(value)))
     if isinstance(value, str):
-        raise ExpressionError(f"{what} must be an expression, got the text {value!r}.", f"Make it a symbol first: symbol({value!r}).")
+        raise ExpressionError(
+            f"{what} must be an expression, got the text {value!r}.", f"Make it a symbol first: symbol({value!r})."
+        )
     if isinstance(value, Equation):
         raise ExpressionError(f"{what} must be an expression, got the equation '{value}'.", "Give one side of it.")
-    raise ExpressionError(f"{what} must be an expression or a number, got {value!r}.", "Build it from symbols and numbers.")
+    raise ExpressionError(
+        f"{what} must be an expression or a number, got {value!r}.", "Build it from symbols and numbers."
+    )
 
 
 def _binary(name: str, left: Any, right: Any) -> Any:
@@ -285,10 +295,13 @@ def _apply(name: str, inputs: tuple) -> Any:
         return -values[0]
     if name == "positive":
         return values[0]
-    function: Callable | None = functions.UNARY.get(name) or functions.BINARY.get(name) or functions.ARITHMETIC.get(name)
+    function: Callable | None = (
+        functions.UNARY.get(name) or functions.BINARY.get(name) or functions.ARITHMETIC.get(name)
+    )
     if function is None:
         raise ExpressionError(
-            f"np.{name} has no symbolic form.", "Known are " + ", ".join([*functions.UNARY, *functions.BINARY, "where", "clip"]) + "."
+            f"np.{name} has no symbolic form.",
+            "Known are " + ", ".join([*functions.UNARY, *functions.BINARY, "where", "clip"]) + ".",
         )
     return Expression(function(*(value.sx for value in values)))
 

@@ -66,7 +66,14 @@ ARITHMETIC: dict[str, Callable[[ca.SX, ca.SX], ca.SX]] = {
 }
 
 # Names numpy gives to functions that stand above under another name.
-SYNONYMS = {"absolute": "abs", "fabs": "abs", "fmax": "maximum", "fmin": "minimum", "radians": "deg2rad", "degrees": "rad2deg"}
+SYNONYMS = {
+    "absolute": "abs",
+    "fabs": "abs",
+    "fmax": "maximum",
+    "fmin": "minimum",
+    "radians": "deg2rad",
+    "degrees": "rad2deg",
+}
 
 
 def where(condition: ca.SX, yes: ca.SX, no: ca.SX) -> ca.SX:

@@ -15,7 +15,7 @@ from typing import Any
 import casadi as ca
 
 from daedal.errors import ExpressionError
-from daedal.symbolic.expression import Expression, Equation, as_expression, interned
+from daedal.symbolic.expression import Equation, Expression, as_expression, interned
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,9 @@ def delay(expression: Any, amount: Any) -> Expression:
     operand = as_expression(expression, "What delay shifts")
     shift = as_expression(amount, "The amount of a delay")
     if shift.sx.is_constant() and not float(shift) >= 0.0:
-        raise ExpressionError(f"A delay must not be negative, got {float(shift):g}.", "Give the time that has passed, in seconds.")
+        raise ExpressionError(
+            f"A delay must not be negative, got {float(shift):g}.", "Give the time that has passed, in seconds."
+        )
     if operand.sx.is_constant():
         return operand
     return _operator(f"delay({operand}, {shift})", Delayed(operand, shift))

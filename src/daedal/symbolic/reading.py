@@ -1,9 +1,9 @@
 """Read expressions and equations back from their text form. Reading never executes code.
 
-    text        = side [ "==" side ]
-    side        = { "@1" "=" expression ";" } expression
-    expression  = or-terms of and-terms of comparisons of sums of products of powers, as in Python
-    operand     = number | name | name "(" expression { "," expression } ")" | "(" expression ")"
+text        = side [ "==" side ]
+side        = { "@1" "=" expression ";" } expression
+expression  = or-terms of and-terms of comparisons of sums of products of powers, as in Python
+operand     = number | name | name "(" expression { "," expression } ")" | "(" expression ")"
 """
 
 import re
@@ -14,13 +14,19 @@ from daedal.symbolic import functions
 from daedal.symbolic.expression import NAME, Equation, Expression, as_expression, symbol, time, where
 from daedal.symbolic.operators import delay, der
 
-TOKEN = re.compile(
-    rf"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>{NAME.pattern}|@\d+)|(?P<sign>\*\*|[<>=!]=|[-+*/()<>,;=]))"
-)
+NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+SIGN = r"\*\*|[<>=!]=|[-+*/()<>,;=]"
+TOKEN = re.compile(rf"\s*(?:{NUMBER}|{NAME.pattern}|@\d+|{SIGN})")
 INFIX = (
     {"or": lambda a, b: a | b},
     {"and": lambda a, b: a & b},
-    {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b, "!=": lambda a, b: a != b},
+    {
+        "<": lambda a, b: a < b,
+        "<=": lambda a, b: a <= b,
+        ">": lambda a, b: a > b,
+        ">=": lambda a, b: a >= b,
+        "!=": lambda a, b: a != b,
+    },
     {"+": lambda a, b: a + b, "-": lambda a, b: a - b},
     {"*": lambda a, b: a * b, "/": lambda a, b: a / b},
 )
@@ -80,7 +86,9 @@ class _Reader:
         return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
     def refuse(self, reason: str) -> NoReturn:
-        raise ExpressionError(f"'{self.text}' cannot be read: {reason}.", "Write it as in Python, with numpy's function names.")
+        raise ExpressionError(
+            f"'{self.text}' cannot be read: {reason}.", "Write it as in Python, with numpy's function names."
+        )
 
     def take(self, token: str = "") -> str:
         found = self.token

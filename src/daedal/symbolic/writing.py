@@ -140,7 +140,9 @@ def _operation(operation: int, operands: tuple[_Node, ...]) -> _Node:
             return _Node(operation, operands, f"where({condition.text}, {yes.text}, {no.text})", ATOM)
         sign, strength = INFIX[operation]
         space = "" if strength == PRODUCT else " "
-        return _Node(operation, operands, f"{first.at(strength)}{space}{sign}{space}{second.at(strength + 1)}", strength)
+        return _Node(
+            operation, operands, f"{first.at(strength)}{space}{sign}{space}{second.at(strength + 1)}", strength
+        )
     if operation in (ca.OP_POW, ca.OP_CONSTPOW):
         return _Node(operation, operands, f"{first.at(ATOM)}**{second.at(NEGATION)}", POWER)
     if operation == ca.OP_NEG:

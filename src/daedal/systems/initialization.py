@@ -8,17 +8,18 @@ the guesses. When no solution is found, the rank of ∂F/∂z on the free column
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
-from daedal.errors import InitialValueError, nearest, quoted
+from daedal.errors import InitialValueError, nearest
 from daedal.models import parameter_values
 from daedal.models.values import evaluate
 from daedal.symbolic import jet
-from daedal.systems.regularity import echelon, participants, rank_of
-from daedal.systems.system import System, dead_point
+from daedal.systems.consistency import Consistency
+from daedal.systems.diagnosis import diagnosis, redundant, refuse_dead_point, refuse_undefined
+from daedal.systems.regularity import rank_of
+from daedal.systems.system import System
 
 CONSISTENT = 1e-9  # scaled residual below which values count as consistent
 ITERATIONS = 60
@@ -36,64 +37,29 @@ class InitialValues:
     redundant: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """F(z) = 0 at fixed time, parameters and inputs, with some z held."""
-
-    system: System
-    time: float
-    parameters: np.ndarray
-    exogenous: np.ndarray
-    held: Mapping[int, float]
-    names: tuple[str, ...]
-
-    def arguments(self, z: np.ndarray) -> list[Any]:
-        count = len(self.system.states)
-        return [self.time, z[:count], z[count:], self.parameters, self.exogenous]
-
-    def residual(self, z: np.ndarray) -> np.ndarray:
-        return self.system.function("consistency")(*self.arguments(z)).full().ravel()
-
-    def jacobian(self, z: np.ndarray) -> np.ndarray:
-        return self.system.function("consistency_jacobian")(*self.arguments(z)).full()
-
-    @cached_property
-    def free(self) -> np.ndarray:
-        return np.array([j for j in range(len(self.names)) if j not in self.held], dtype=int)
-
-    def size(self, z: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
-        """What a residual is compared with: the terms it is a sum of, to first order."""
-        return np.maximum(np.abs(jacobian) @ np.maximum(np.abs(z), 1e-3), 1e-12)
-
-    @cached_property
-    def equation_names(self) -> tuple[str, ...]:
-        reduction = self.system.reduction
-        return (*reduction.constraint_names, *reduction.equations.names)
-
-
 def initial_values(
     system: System, time: float = 0.0, values: Mapping[Any, float] | None = None, exogenous: np.ndarray | None = None
 ) -> InitialValues:
-    """Consistent values at `time`; `exogenous` are the inputs and disturbances there (and their derivatives), zero by default."""
+    """Consistent values at `time`; `exogenous` are inputs, disturbances and their derivatives there (default zero)."""
     numbers = parameter_values(system.model, values)
     names = (*system.states, *system.tops)
     held = _placed(system, evaluate(system.model.initial, numbers), names, held=True)
     guesses = _placed(system, evaluate(system.model.guess, numbers), names, held=False)
     w = np.zeros(len(system.reduction.exogenous)) if exogenous is None else exogenous
-    problem = _Problem(system, time, system.parameter_vector(values), w, held, names)
+    problem = Consistency(system, time, system.parameter_vector(values), w, held, names)
     z = np.zeros(len(names))
     for place, number in {**guesses, **held}.items():
         z[place] = number
-    _refuse_undefined(problem, z)
+    refuse_undefined(problem, z)
     z = _solve_levels(problem, z)
     z, error = _solve(problem, z, np.arange(len(problem.equation_names)), problem.free)
     if not error <= CONSISTENT:
-        raise _diagnosed(problem, z)
+        raise diagnosis(problem, z)
     z, open_names = _close(problem, z, guesses)
-    _refuse_dead_point(problem, z)
+    refuse_dead_point(problem, z)
     count = len(system.states)
     opened = {names[j]: float(z[j]) for j in open_names}
-    return InitialValues(z[:count], z[count:], opened, _redundant(problem, z))
+    return InitialValues(z[:count], z[count:], opened, redundant(problem, z))
 
 
 def _placed(system: System, given: Mapping[str, float], names: tuple[str, ...], held: bool) -> dict[int, float]:
@@ -109,20 +75,23 @@ def _placed(system: System, given: Mapping[str, float], names: tuple[str, ...], 
         place = position.get((unknown[alias.root], alias.order + order))
         if place is None:
             if held:
-                raise InitialValueError(f"'{name}' cannot be held at the start: the model does not determine it.", nearest(name, names))
+                raise InitialValueError(
+                    f"'{name}' cannot be held at the start: the model does not determine it.", nearest(name, names)
+                )
             continue
         value = alias.sign * number
         if held and not np.isfinite(value):
             raise InitialValueError(f"The value held for '{name}' must be finite, got {number}.", "Give a number.")
         if held and place in placed and placed[place] != value:
             raise InitialValueError(
-                f"'{given_by[place]}' and '{name}' are the same quantity but are held at different values.", "Keep one of them."
+                f"'{given_by[place]}' and '{name}' are the same quantity but are held at different values.",
+                "Keep one of them.",
             )
         placed[place], given_by[place] = value, name
     return placed
 
 
-def _solve_levels(problem: _Problem, z: np.ndarray) -> np.ndarray:
+def _solve_levels(problem: Consistency, z: np.ndarray) -> np.ndarray:
     """From the least differentiated equations upwards; each level only sees its own unknowns as free."""
     reduction = problem.system.reduction
     c, d = reduction.offsets.equations, reduction.offsets.unknowns
@@ -136,7 +105,7 @@ def _solve_levels(problem: _Problem, z: np.ndarray) -> np.ndarray:
     return z
 
 
-def _solve(problem: _Problem, z: np.ndarray, rows: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
+def _solve(problem: Consistency, z: np.ndarray, rows: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
     """Damped Gauss–Newton of least norm; returns the point and its largest scaled residual."""
     best, size, error = z, None, np.inf
     for _ in range(ITERATIONS):
@@ -178,15 +147,17 @@ def _least_norm(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return solution[0]  # pyright: ignore[reportOptionalSubscript]
 
 
-def _close(problem: _Problem, z: np.ndarray, guesses: Mapping[int, float]) -> tuple[np.ndarray, list[int]]:
-    """Hold what is open at its guess: given guesses first, then lower derivatives, as far as each is free to be held."""
+def _close(problem: Consistency, z: np.ndarray, guesses: Mapping[int, float]) -> tuple[np.ndarray, list[int]]:
+    """Hold what is open at its guess: given guesses first, then lower derivatives, as long as each is free to be."""
     space = _null_space(problem.jacobian(z)[:, problem.free])
-    count = min(space.shape[1], problem.free.size - rank_of(_nearby_jacobian(problem, z)[:, problem.free]).rank)
+    count = min(space.shape[1], problem.free.size - rank_of(problem.jacobian_nearby(z)[:, problem.free]).rank)
     if count == 0:
         return z, []
     reduction = problem.system.reduction
     orders = [k for _, k in (*reduction.states, *reduction.tops)]
-    ranked = sorted(range(problem.free.size), key=lambda i: (problem.free[i] not in guesses, orders[problem.free[i]], i))
+    ranked = sorted(
+        range(problem.free.size), key=lambda i: (problem.free[i] not in guesses, orders[problem.free[i]], i)
+    )
     chosen = []
     for i in ranked:
         share = np.linalg.norm(space[i])
@@ -194,7 +165,9 @@ def _close(problem: _Problem, z: np.ndarray, guesses: Mapping[int, float]) -> tu
             chosen.append(int(problem.free[i]))
             space = _without_direction(space, space[i] / share)
     target = {j: guesses.get(j, 0.0) for j in chosen}
-    closed = _Problem(problem.system, problem.time, problem.parameters, problem.exogenous, {**problem.held, **target}, problem.names)
+    closed = Consistency(
+        problem.system, problem.time, problem.parameters, problem.exogenous, {**problem.held, **target}, problem.names
+    )
     start = z.copy()
     start[chosen] = list(target.values())
     solved, error = _solve(closed, start, np.arange(len(problem.equation_names)), closed.free)
@@ -203,7 +176,7 @@ def _close(problem: _Problem, z: np.ndarray, guesses: Mapping[int, float]) -> tu
 
 
 def _null_space(matrix: np.ndarray) -> np.ndarray:
-    if matrix.shape[1] == 0 or matrix.shape[0] == matrix.shape[1] and rank_of(matrix).rank == matrix.shape[0]:
+    if matrix.shape[1] == 0 or (matrix.shape[0] == matrix.shape[1] and rank_of(matrix).rank == matrix.shape[0]):
         return np.zeros((matrix.shape[1], 0))
     return rank_of(matrix).right
 
@@ -212,77 +185,3 @@ def _without_direction(space: np.ndarray, row: np.ndarray) -> np.ndarray:
     """The part of a space in which coordinate `row` stays fixed: rotate the row onto the first axis and drop it."""
     q, _ = np.linalg.qr(np.column_stack([row, np.eye(row.size)]))
     return space @ q[:, 1 : row.size]
-
-
-def _redundant(problem: _Problem, z: np.ndarray) -> tuple[str, ...]:
-    """Held values that the equations already imply."""
-    if len(problem.held) <= problem.system.structure.degrees_of_freedom:
-        return ()
-    return tuple(_over_held(problem, z)[1])
-
-
-def _over_held(problem: _Problem, z: np.ndarray) -> tuple[list[str], list[str]]:
-    """Equations that the free unknowns cannot satisfy whatever they are, and the held values those contain."""
-    jacobian = _nearby_jacobian(problem, z)
-    left = rank_of(jacobian[:, problem.free]).left if problem.free.size else np.eye(jacobian.shape[0])
-    if left.shape[1] == 0:
-        return [], []
-    vectors = echelon(left)
-    equations = participants(np.max(np.abs(vectors), axis=1), problem.equation_names)
-    columns = sorted(problem.held)
-    touched = np.max(np.abs(vectors[:, :, None] * jacobian[:, None, columns]), axis=(0, 1), initial=0.0)
-    return equations, participants(touched, tuple(problem.names[j] for j in columns))
-
-
-def _nearby_jacobian(problem: _Problem, z: np.ndarray) -> np.ndarray:
-    """∂F/∂z a little aside of z, where a rank that is low only by accident (a rod that happens to be level) is full."""
-    near = z + 1e-4 * np.maximum(np.abs(z), 1.0) * np.random.default_rng(0).uniform(-1, 1, z.size)
-    jacobian = problem.jacobian(near)
-    return jacobian if np.isfinite(jacobian).all() else problem.jacobian(z)
-
-
-def _diagnosed(problem: _Problem, z: np.ndarray) -> InitialValueError:
-    equations, held = _over_held(problem, z)
-    freedom = problem.system.structure.degrees_of_freedom
-    model = problem.system.model.name
-    if equations and held:
-        count = len(problem.held)
-        many = f" {count} values are held, but the model has {freedom} degree{'s' * (freedom != 1)} of freedom." if count > freedom else ""
-        return InitialValueError(
-            f"The values held at the start for {quoted(held)} contradict the equation{'s' * (len(equations) > 1)} "
-            f"{quoted(equations)} of model '{model}'.{many}",
-            f"Release one of {quoted(held)} by moving it from initial to guess.",
-        )
-    residual = np.abs(problem.residual(z)) / problem.size(z, problem.jacobian(z))
-    worst = problem.equation_names[int(np.argmax(residual))]
-    inside = _unknowns_in(problem, int(np.argmax(residual)))
-    return InitialValueError(
-        f"No initial values were found for model '{model}': equation '{worst}' is not satisfied near the guess.",
-        f"Give better guesses for {quoted(inside)}, or other values in initial.",
-    )
-
-
-def _unknowns_in(problem: _Problem, row: int) -> list[str]:
-    """The unknowns of an equation that are free to move (all of them, when none is)."""
-    occurs = problem.system.function("consistency_jacobian").sparsity_out(0)
-    columns = [j for i, j in zip(*occurs.get_triplet(), strict=True) if i == row]
-    return [problem.names[j] for j in columns if j not in problem.held] or [problem.names[j] for j in columns]
-
-
-def _refuse_undefined(problem: _Problem, z: np.ndarray) -> None:
-    """A residual that is not finite at the guess (a division by zero) has no direction to go."""
-    bad = np.flatnonzero(~np.isfinite(problem.residual(z)) | ~np.isfinite(problem.jacobian(z)).all(axis=1))
-    if bad.size:
-        row = int(bad[0])
-        raise InitialValueError(
-            f"Equation '{problem.equation_names[row]}' of model '{problem.system.model.name}' is not finite at the guess.",
-            f"Give guesses for {quoted(_unknowns_in(problem, row))} at which it can be evaluated (the default guess is 0).",
-        )
-
-
-def _refuse_dead_point(problem: _Problem, z: np.ndarray) -> None:
-    cause = dead_point(problem.system, problem.arguments(z))
-    if cause:
-        raise InitialValueError(
-            f"Model '{problem.system.model.name}' is singular at its initial values: {cause}.", "Start from another position."
-        )

@@ -16,6 +16,7 @@ Reference for the splitting: J. D. Pryce, BIT 41 (2001) 364–394.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -60,7 +61,9 @@ class Reduction:
     def exogenous(self) -> tuple[str, ...]:
         """Inputs, disturbances and the derivatives of them that occur anywhere."""
         inside = {*self._names(self.states), *self._names(self.tops), *self.equations.constants, "time"}
-        return tuple(name for name in symbols_in(ca.vertcat(self.G, self.top, *self.observed.values())) if name not in inside)
+        return tuple(
+            name for name in symbols_in(ca.vertcat(self.G, self.top, *self.observed.values())) if name not in inside
+        )
 
     @cached_property
     def arguments(self) -> list[ca.SX]:
@@ -84,8 +87,8 @@ class Reduction:
     def B(self) -> ca.SX:
         c, d = self.offsets.equations, self.offsets.unknowns
         column_of = {v: position for position, v in enumerate(self.states)}
-        entries = self.J.nonzeros()
-        by_row: dict[int, list[tuple[int, ca.SX]]] = {}
+        entries: list[Any] = self.J.nonzeros()
+        by_row: dict[int, list[tuple[int, Any]]] = {}
         for i, j, entry in zip(*self.J.sparsity().get_triplet(), entries, strict=True):
             by_row.setdefault(i, []).append((j, entry))
         rows, columns, values = [], [], []
@@ -128,7 +131,11 @@ def _vector(names) -> ca.SX:
 
 
 def prolong(
-    equations: Equations, offsets: Offsets, aliases: Mapping[str, Alias], observed: Mapping[str, ca.SX], repairs: tuple[str, ...] = ()
+    equations: Equations,
+    offsets: Offsets,
+    aliases: Mapping[str, Alias],
+    observed: Mapping[str, ca.SX],
+    repairs: tuple[str, ...] = (),
 ) -> Reduction:
     """Differentiate equation i up to c_i times and split the result."""
     c, d = offsets.equations, offsets.unknowns

@@ -1,6 +1,7 @@
 """Rank of a Jacobian, judged after its rows and columns are scaled."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,14 +40,15 @@ def rank_of(matrix: np.ndarray) -> Rank:
 
 
 def _reciprocal_condition(matrix: np.ndarray) -> float:
-    from scipy.linalg import lapack
+    from scipy.linalg import get_lapack_funcs
 
     if matrix.size == 0:
         return 1.0
-    factors, _, info = lapack.dgetrf(matrix)
+    factor, condition = get_lapack_funcs(("getrf", "gecon"), (matrix,))
+    factors, _, info = factor(matrix)
     if info != 0:
         return 0.0
-    return float(lapack.dgecon(factors, np.linalg.norm(matrix, 1))[0])
+    return float(condition(factors, np.linalg.norm(matrix, 1))[0])
 
 
 def participants(vector: np.ndarray, names: tuple[str, ...]) -> list[str]:
@@ -58,12 +60,17 @@ def participants(vector: np.ndarray, names: tuple[str, ...]) -> list[str]:
 
 def echelon(space: np.ndarray) -> np.ndarray:
     """The same space spanned by vectors with few entries: each has a one where the others have zeros."""
-    from scipy.linalg import qr
-
     if space.shape[1] == 0:
         return space
-    _, _, pivots = qr(space.T, mode="economic", pivoting=True)
-    chosen = pivots[: space.shape[1]]
+    chosen = independent_columns(space.T)
     sparse = space @ np.linalg.inv(space[chosen])
     sparse[np.abs(sparse) < 1e-9 * np.max(np.abs(sparse), axis=0)] = 0.0
     return sparse
+
+
+def independent_columns(matrix: np.ndarray) -> list[int]:
+    """As many columns as there are rows, chosen by pivoting to be as independent as possible."""
+    from scipy.linalg import qr
+
+    factors: Any = qr(matrix, mode="r", pivoting=True)
+    return [int(j) for j in factors[-1][: matrix.shape[0]]]

@@ -22,7 +22,7 @@ from daedal.analysis import Equations
 from daedal.errors import StructureError, quoted
 from daedal.symbolic import derivative_name, interned, jet, symbols_in
 from daedal.systems.reduction import Reduction, differentiated
-from daedal.systems.regularity import echelon, participants, rank_of
+from daedal.systems.regularity import echelon, independent_columns, participants, rank_of
 
 MATCHES = 1e-7  # relative agreement of an expression with and without the terms that should cancel
 
@@ -52,7 +52,9 @@ def find_defect(reduction: Reduction, points: list[list[np.ndarray]]) -> Defect 
     return defect
 
 
-def combine(reduction: Reduction, defect: Defect, points: list[list[np.ndarray]], model: str) -> tuple[Equations, str, int]:
+def combine(
+    reduction: Reduction, defect: Defect, points: list[list[np.ndarray]], model: str
+) -> tuple[Equations, str, int]:
     """Equations with one of the dependent ones replaced, a sentence about it, and the differentiations it took."""
     c, d = reduction.offsets.equations, reduction.offsets.unknowns
     names = [reduction.equations.names[i] for i in defect.rows]
@@ -64,28 +66,28 @@ def combine(reduction: Reduction, defect: Defect, points: list[list[np.ndarray]]
     combined = levels[chosen, 0]
     for i, factor in zip(others, factors, strict=True):
         combined += factor * levels[i, int(lift[i])]
-    cancelling = [derivative_name(v, int(d[j] - c[chosen])) for j, v in enumerate(reduction.equations.unknowns) if d[j] >= c[chosen]]
+    cancelling = [
+        derivative_name(v, int(d[j] - c[chosen]))
+        for j, v in enumerate(reduction.equations.unknowns)
+        if d[j] >= c[chosen]
+    ]
     lower = _without(combined, cancelling, reduction, points)
     if lower is None:
         raise StructureError(
-            f"In model '{model}' terms cancel between the equations {quoted(names)} in a way that hides their true structure.",
+            f"In model '{model}' terms cancel between {quoted(names)} in a way that hides their true structure.",
             "Combine them by hand so that the cancelling terms disappear.",
         )
     _refuse_dependent(lower, reduction, points, names, defect, model)
     residuals = ca.vertcat(*(lower if i == chosen else reduction.equations.residuals[i] for i in range(c.size)))
-    sentence = (
-        f"terms cancel between {quoted(names)}; '{reduction.equations.names[chosen]}' was replaced by a combination of them"
-    )
+    replaced = reduction.equations.names[chosen]
+    sentence = f"terms cancel between {quoted(names)}; '{replaced}' was replaced by a combination of them"
     return replace(reduction.equations, residuals=residuals), sentence, int(lift.max())
 
 
 def _dependence(reduction: Reduction, chosen: int, others: list[int], point: list[np.ndarray]) -> list[ca.SX]:
     """u of the other rows for u = 1 of the chosen one: solve J[others, K]ᵀ u = −J[chosen, K]ᵀ by elimination."""
-    from scipy.linalg import qr
-
     numeric = ca.Function("top_jacobian", reduction.arguments, [reduction.J])(*point).full()
-    _, _, pivots = qr(numeric[others], pivoting=True)
-    columns = [int(j) for j in pivots[: len(others)]]
+    columns = independent_columns(numeric[others])
     rows = [[reduction.J[i, j] for i in others] + [-reduction.J[chosen, j]] for j in columns]
     value = ca.Function("entry", reduction.arguments, [ca.vertcat(*(ca.horzcat(*row) for row in rows))])
     numbers = value(*point).full()
@@ -105,7 +107,9 @@ def _without(combined: ca.SX, names: list[str], reduction: Reduction, points: li
     """The expression with numbers for the names that cancel; None when it does depend on them."""
     present = [interned(name).sx for name in names if name in set(symbols_in(combined))]
     for number in (0.0, 1.0):
-        lower = ca.substitute(combined, ca.vertcat(*present), ca.SX.ones(len(present)) * number) if present else combined
+        lower = (
+            ca.substitute(combined, ca.vertcat(*present), ca.SX.ones(len(present)) * number) if present else combined
+        )
         both = ca.Function("both", reduction.arguments, [combined, lower, _size(combined)])
         values = [[float(entry) for entry in both(*point)] for point in points]
         if all(np.isfinite(row).all() for row in values):

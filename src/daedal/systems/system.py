@@ -86,7 +86,8 @@ class System:
         return np.array([numbers[name] for name in self.reduction.parameters])
 
     def __repr__(self) -> str:
-        return f"System('{self.model.name}': {len(self.states)} states, {len(self.tops)} solved for, index {self.structure.index})"
+        sizes = f"{len(self.states)} states, {len(self.tops)} solved for"
+        return f"System('{self.model.name}': {sizes}, index {self.structure.index})"
 
 
 SYSTEM_FUNCTIONS = {
@@ -109,7 +110,8 @@ def build(model: Model) -> System:
     --------
     >>> from daedal import Model, der, symbols
     >>> x, y = symbols("x y")
-    >>> build(Model(name="circle", equations={"motion": der(x) == -y, "path": x**2 + y**2 == 1}, unknowns=[x, y], guess={y: 1.0}))
+    >>> equations = {"motion": der(x) == -y, "path": x**2 + y**2 == 1}
+    >>> build(Model(name="circle", equations=equations, unknowns=[x, y], guess={y: 1.0}))
     System('circle': 1 states, 1 solved for, index 1)
     """
     key = _structural_key(model)
@@ -195,7 +197,13 @@ def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, cou
             return np.asarray(centre) * (1 + size * noise[0]) + size * (np.abs(noise[1]) if one_sided else noise[1])
 
         varied = p * (1 + 0.1 * rng.uniform(-1.0, 1.0, p.size)) + 0.01 * rng.uniform(0.1, 1.0, p.size) * (p == 0)
-        point = [near_to([0.0]), near_to(x), near_to(top), varied if vary_parameters else p, near_to([0.0] * len(reduction.exogenous))]
+        point = [
+            near_to([0.0]),
+            near_to(x),
+            near_to(top),
+            varied if vary_parameters else p,
+            near_to([0.0] * len(reduction.exogenous)),
+        ]
         if np.isfinite(function(*point).full()).all():
             points.append(point)
         if len(points) == count:

@@ -1,0 +1,5 @@
+"""Pictures of results."""
+
+from daedal.report.plotting import plot
+
+__all__ = ["plot"]

@@ -124,7 +124,7 @@ class StateSpaceNoise(Noise):
         states = len(self.A)
         if any(len(row) != states for row in (*self.A, *self.C)) or len(self.B) != states:
             raise ModelError(
-                f"The matrices A {_shape(self.A)}, B {_shape(self.B)}, C {_shape(self.C)} of StateSpaceNoise do not fit.",
+                f"The matrices A {_shape(self.A)}, B {_shape(self.B)}, C {_shape(self.C)} do not fit.",
                 "A must be square, B have as many rows, C as many columns.",
             )
         _check_sampling(self.grid, self.initial, "StateSpaceNoise")

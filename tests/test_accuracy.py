@@ -1,0 +1,106 @@
+"""The reference solver against published values, closed forms and other codes, over the whole catalogue.
+
+Digits are those of the Test Set for IVP Solvers (mescd): −log10 of the largest |error| / (1 + |reference|).
+"""
+
+import catalogue
+import numpy as np
+import pytest
+from catalogue import Problem
+
+import daedal as dd
+
+# At rtol 1e-6 and 1e-9: at least what the prototype of the method reached.
+DIGITS = {
+    "car axis": (2.4, 5.2),
+    "andrews": (3.0, 6.3),
+    "capacitor loop": (5.7, 8.2),
+    "capacitor loop with input": (5.7, 8.2),
+    "motor with gear": (5.1, 7.3),
+    "chain of 5": (3.3, 6.3),
+    "chain of 10": (3.6, 6.2),
+    "transistor amplifier": (3.7, 7.4),
+    "akzo nobel": (5.9, 8.2),
+    "robertson": (4.1, 6.8),
+    "hires": (5.0, 8.0),
+    "gear petzold": (12.0, 12.0),
+    "rlc ladder of 5": (5.0, 7.5),
+    "slider crank": (3.0, 5.0),
+}
+
+
+def run(problem: Problem, solver: dd.IDA) -> dd.Trajectory:
+    times = np.unique([problem.start, *problem.references])
+    trajectory = dd.simulate(problem.model(), times, inputs=problem.inputs(), solver=solver)
+    assert trajectory.status.ok, trajectory.status
+    return trajectory
+
+
+def errors(problem: Problem, trajectory: dd.Trajectory) -> dict[str, float]:
+    """The largest |error| / (1 + |reference|) of each variable."""
+    found: dict[str, float] = {}
+    for time, values in problem.references.items():
+        place = int(np.flatnonzero(trajectory.times == time)[0])
+        for name, value in values.items():
+            error = abs(trajectory[name][place] - value) / (1 + abs(value))
+            found[name] = max(error, found.get(name, 0.0))
+    return found
+
+
+def digits(problem: Problem, trajectory: dd.Trajectory) -> float:
+    return -np.log10(max(*errors(problem, trajectory).values(), 1e-17))
+
+
+@pytest.mark.parametrize("problem", [p for p in catalogue.PROBLEMS if p.name in DIGITS], ids=lambda p: p.name)
+def test_digits_at_two_tolerances(problem):
+    loose, tight = DIGITS[problem.name]
+    # Robertson's and HIRES' smallest concentrations lie below any usual absolute tolerance.
+    assert digits(problem, run(problem, dd.IDA(rtol=1e-6, atol=1e-9))) >= loose
+    assert digits(problem, run(problem, dd.IDA(rtol=1e-9, atol=1e-11))) >= tight
+
+
+def test_every_problem_of_the_catalogue_is_checked():
+    assert {p.name for p in catalogue.PROBLEMS} == {*DIGITS, "pendulum", "over the top"}
+
+
+def test_angles_of_andrews_mechanism():
+    # The published digits of the prototype are those of the seven angles.
+    problem = catalogue.andrews()
+    angles = ("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon")
+    for tolerance, wanted in ((1e-6, 6.0), (1e-9, 8.5)):
+        found = errors(problem, run(problem, dd.IDA(rtol=tolerance, atol=tolerance)))
+        assert -np.log10(max(found[name] for name in angles)) >= wanted
+
+
+def test_pendulum_to_ten_seconds_within_a_millionth_in_every_component():
+    problem = catalogue.pendulum()
+    trajectory = run(problem, dd.IDA(rtol=1e-10, atol=1e-12))
+    for time, values in problem.references.items():
+        place = int(np.flatnonzero(trajectory.times == time)[0])
+        for name, value in values.items():
+            assert trajectory[name][place] == pytest.approx(value, abs=1e-6), name
+
+
+@pytest.mark.parametrize("name", ["akzo nobel", "robertson", "hires"])
+def test_six_digits_in_every_component(name):
+    problem = next(p for p in catalogue.PROBLEMS if p.name == name)
+    trajectory = run(problem, dd.IDA(rtol=1e-9, atol=1e-16))
+    for time, values in problem.references.items():
+        place = int(np.flatnonzero(trajectory.times == time)[0])
+        for variable, value in values.items():
+            assert trajectory[variable][place] == pytest.approx(value, rel=1e-6), (time, variable)
+
+
+def test_energy_over_the_top_is_kept_for_a_hundred_seconds():
+    problem = catalogue.over_the_top()
+    trajectory = dd.simulate(problem.model(), np.linspace(0, 100, 1001), solver=dd.IDA(rtol=1e-10, atol=1e-12))
+    energy = trajectory["energy"]
+    assert trajectory["y"].max() > 0.99, "it must swing over the top"
+    assert np.max(np.abs(energy / energy[0] - 1)) < 1e-6
+    assert np.max(np.abs(trajectory["x"] ** 2 + trajectory["y"] ** 2 - 1)) < 1e-14
+
+
+@pytest.mark.parametrize("problem", catalogue.PROBLEMS, ids=lambda p: p.name)
+def test_index_and_freedom(problem):
+    structure = dd.build(problem.model()).structure
+    assert (structure.index, structure.degrees_of_freedom) == (problem.index, problem.degrees_of_freedom)

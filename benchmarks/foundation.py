@@ -14,8 +14,8 @@ import daedal as dd
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-import catalogue  # noqa: E402
-from catalogue import Problem  # noqa: E402
+import catalogue
+from catalogue import Problem
 
 
 def seconds(work) -> tuple[float, object]:

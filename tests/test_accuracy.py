@@ -3,12 +3,12 @@
 Digits are those of the Test Set for IVP Solvers (mescd): −log10 of the largest |error| / (1 + |reference|).
 """
 
-import catalogue
 import numpy as np
 import pytest
-from catalogue import Problem
 
+import catalogue
 import daedal as dd
+from catalogue import Problem
 
 # At rtol 1e-6 and 1e-9: at least what the prototype of the method reached.
 DIGITS = {

@@ -24,7 +24,10 @@ def test_declaring_a_model_costs_little_too():
 
 
 def test_plotting_and_tables_are_loaded_on_first_use():
-    code = "import sys, daedal; daedal.Model, daedal.simulate; print([m for m in ('plotly', 'pandas', 'xarray') if m in sys.modules])"
+    code = (
+        "import sys, daedal; daedal.Model, daedal.simulate;"
+        "print([m for m in ('plotly', 'pandas', 'xarray', 'scipy.optimize') if m in sys.modules])"
+    )
     assert python(code).strip() == "[]"
 
 

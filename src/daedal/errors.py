@@ -56,7 +56,8 @@ def quoted(names: Iterable[str], most: int = 8) -> str:
 def nearest(name: str, known: Iterable[str]) -> str:
     """A suggestion "Did you mean 'x'?", or the list of what there is."""
     known = list(known)
-    close = get_close_matches(name, known, n=1)
+    folded = {other.casefold(): other for other in known}
+    close = get_close_matches(name.casefold(), folded, n=1)
     if close:
-        return f"Did you mean '{close[0]}'?"
+        return f"Did you mean '{folded[close[0]]}'?"
     return f"Known are {quoted(known)}." if known else "There are none."

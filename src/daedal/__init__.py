@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from daedal.analysis import Structure, analyze
     from daedal.data import Dataset, Samples, Signal, read_csv
-    from daedal.disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise
+    from daedal.disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, sample_path
     from daedal.errors import DaedalError
     from daedal.models import Model, Parameter
     from daedal.report import plot
-    from daedal.simulation import IDA, Trajectory, simulate
+    from daedal.simulation import IDA, Ensemble, Lanes, Trajectory, ensemble, simulate
     from daedal.symbolic import Equation, Expression, delay, der, symbol, symbols, time, where
     from daedal.systems import System, build
 
 _HOMES = {
     "analysis": ("Structure", "analyze"),
     "data": ("Dataset", "Samples", "Signal", "read_csv"),
-    "disturbances": ("FilteredNoise", "StateSpaceNoise", "WhiteNoise"),
+    "disturbances": ("FilteredNoise", "StateSpaceNoise", "WhiteNoise", "sample_path"),
     "errors": ("DaedalError",),
     "models": ("Model", "Parameter"),
     "report": ("plot",),
-    "simulation": ("IDA", "Trajectory", "simulate"),
+    "simulation": ("IDA", "Ensemble", "Lanes", "Trajectory", "ensemble", "simulate"),
     "symbolic": ("Equation", "Expression", "delay", "der", "symbol", "symbols", "time", "where"),
     "systems": ("System", "build"),
 }
@@ -34,9 +34,11 @@ __all__ = [
     "IDA",
     "DaedalError",
     "Dataset",
+    "Ensemble",
     "Equation",
     "Expression",
     "FilteredNoise",
+    "Lanes",
     "Model",
     "Parameter",
     "Samples",
@@ -50,8 +52,10 @@ __all__ = [
     "build",
     "delay",
     "der",
+    "ensemble",
     "plot",
     "read_csv",
+    "sample_path",
     "simulate",
     "symbol",
     "symbols",

@@ -1,6 +1,6 @@
 """What the equations of a model determine: incidence, matching, index, singularities."""
 
-from daedal.analysis.aliases import Alias, eliminate_aliases, substitute_aliases
+from daedal.analysis.aliases import Alias, eliminate_aliases, substitute_aliases, user_names
 from daedal.analysis.equations import Equations, Incidence, derivative_symbols, incidence
 from daedal.analysis.signature import Offsets, signature_offsets
 from daedal.analysis.singularity import singular_error
@@ -23,4 +23,5 @@ __all__ = [
     "singular_error",
     "structure_of",
     "substitute_aliases",
+    "user_names",
 ]

@@ -4,7 +4,7 @@ Each eliminated unknown is ± a derivative of a remaining one. This keeps a give
 position one and the same, and shortens systems made of connected components.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -41,6 +41,8 @@ def _candidates(equations: Equations) -> dict[int, tuple[str, str, int]]:
     unknowns = set(equations.unknowns)
     found = {}
     for i, residual in enumerate(ca.vertsplit(equations.residuals)):
+        if residual.op() == ca.OP_NEG:
+            residual = residual.dep(0)
         if residual.op() not in (ca.OP_SUB, ca.OP_ADD) or residual.n_dep() != 2:
             continue
         (a, s), (b, r) = _signed(residual.dep(0)), _signed(residual.dep(1))
@@ -78,6 +80,42 @@ def _redirect(aliases: dict[str, Alias], root: str, target: Alias) -> None:
     for name, alias in aliases.items():
         if alias.root == root:
             aliases[name] = Alias(target.root, target.order + alias.order, target.sign * alias.sign)
+
+
+def circle(equations: Equations, eliminated: set[str], name: str) -> list[str]:
+    """The eliminated equations that together already say what equation `name` says: a shortest path between its two
+    unknowns."""
+    edges = {equations.names[i]: (jet(a)[0], jet(b)[0]) for i, (a, b, _) in _candidates(equations).items()}
+    if name not in edges:
+        return []
+    start, end = edges[name]
+    paths: dict[str, list[str]] = {start: []}
+    waiting = [start]
+    for here in waiting:
+        for equation, ends in edges.items():
+            if equation in eliminated and here in ends:
+                there = ends[0] if here == ends[1] else ends[1]
+                if there not in paths:
+                    paths[there] = [*paths[here], equation]
+                    waiting.append(there)
+    return paths.get(end, [])
+
+
+def user_names(aliases: Mapping[str, Alias]) -> Callable[[str, int], str]:
+    """What the user calls a derivative of a remaining unknown: der(vx) for der(der(x)) where vx is der(x).
+
+    A name with the opposite sign (vx == -der(x)) is another quantity and is not used.
+    """
+    named: dict[str, dict[int, str]] = {}
+    for name, alias in aliases.items():
+        if alias.sign > 0:
+            named.setdefault(alias.root, {}).setdefault(alias.order, name)
+
+    def name_of(root: str, order: int) -> str:
+        nearest = max(k for k in named[root] if k <= order)
+        return derivative_name(named[root][nearest], order - nearest)
+
+    return name_of
 
 
 def substitute_aliases(sx: ca.SX, aliases: Mapping[str, Alias]) -> ca.SX:

@@ -1,6 +1,6 @@
 """The residuals of a model as one CasADi vector, and which unknown occurs in which, differentiated how often."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -15,7 +15,8 @@ class Equations:
     """n residuals f_i = 0 in named unknowns, all derivatives being of plain symbols.
 
     `least` says up to which derivative an unknown is wanted in any case (by an alias or an output), whatever the
-    residuals contain.
+    residuals contain. `origins` says which typed equations an equation was combined
+    from, where it was, and how often each was differentiated for that.
     """
 
     names: tuple[str, ...]
@@ -23,6 +24,19 @@ class Equations:
     unknowns: tuple[str, ...]
     constants: frozenset[str]
     least: Mapping[str, int] = field(default_factory=dict)
+    origins: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    def typed_names(self, rows: Iterable[int]) -> list[str]:
+        """The equations as they were typed that these rows were made from."""
+        return list(self.typed_orders(dict.fromkeys(rows, 0)))
+
+    def typed_orders(self, orders: Mapping[int, int]) -> dict[str, int]:
+        """How often the typed equations are differentiated when row i is differentiated orders[i] times."""
+        found: dict[str, int] = {}
+        for i, order in orders.items():
+            for name, before in self.origins.get(self.names[i], {self.names[i]: 0}).items():
+                found[name] = max(order + before, found.get(name, 0))
+        return found
 
     @staticmethod
     def of(model: Model) -> "Equations":

@@ -28,11 +28,6 @@ class Offsets:
     unknowns: np.ndarray
 
     @property
-    def index(self) -> int:
-        differentiated = int(self.equations.max(initial=0))
-        return differentiated + int(np.any(self.unknowns == 0))
-
-    @property
     def degrees_of_freedom(self) -> int:
         return int(self.unknowns.sum() - self.equations.sum())
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.analysis.equations import Incidence
+from daedal.analysis.aliases import circle
+from daedal.analysis.equations import Equations, Incidence
 from daedal.errors import StructureError, quoted
 
 
@@ -65,19 +66,40 @@ def singular_error(
     around = [equations[i] for i in parts.under_equations]
     sentences, remedies = [], []
     if over:
-        count = f"{len(inside)} unknown{'s' * (len(inside) != 1)}" + (f" ({quoted(inside)})" if inside else "")
-        sentences.append(
-            f"the {len(over)} equations {quoted(over)} contain only {count}"
-            if inside
-            else f"equation {quoted(over)} contains no unknown"
-        )
-        remedies.append(f"Remove {len(over) - len(inside)} of {quoted(over)}, or free something in them.")
+        content = f"only {_counted(len(inside), 'unknown')} ({quoted(inside)})" if inside else "no unknown"
+        sentences.append(f"the {_counted(len(over), 'equation')} {quoted(over)} contain{_s(over)} {content}")
+        surplus = f"{len(over) - len(inside)} of {quoted(over)}" if inside else quoted(over)
+        remedies.append(f"Remove {surplus}, or free something in {'it' if len(over) == 1 else 'them'}.")
     if under:
-        found = f"occur only in {quoted(around)}" if around else "occur in no equation"
-        sentences.append(f"the unknown{'s' * (len(under) != 1)} {quoted(under)} {found}")
+        found = f"only in {quoted(around)}" if around else "in no equation"
+        sentences.append(f"the unknown{'s' * (len(under) != 1)} {quoted(under)} occur{_s(under)} {found}")
         missing = len(under) - len(around)
-        remedies.append(
-            f"Add {missing} equation{'s' * (missing != 1)} that contain{'s' * (missing == 1)} {quoted(under)}."
-        )
-    balance = f"{len(equations)} equations for {len(unknowns)} unknowns: " if len(equations) != len(unknowns) else ""
+        remedies.append(f"Add {_counted(missing, 'equation')} that contain{'s' * (missing == 1)} {quoted(under)}.")
+    counts = f"{_counted(len(equations), 'equation')} for {_counted(len(unknowns), 'unknown')}: "
+    balance = counts if len(equations) != len(unknowns) else ""
     return StructureError(f"Model '{model}' cannot be solved, {balance}{'; '.join(sentences)}.", " ".join(remedies))
+
+
+def repeated_error(model: str, typed: Equations, reduced: Equations, inner: Incidence) -> StructureError:
+    """The sentence for equations that only name each other in a circle: a == b, b == a."""
+    empty = sorted(set(range(inner.equations)) - set(inner.rows.tolist()))
+    eliminated = set(typed.names) - set(reduced.names)
+    for name in (reduced.names[i] for i in empty):
+        names = sorted([*circle(typed, eliminated, name), name], key=typed.names.index)
+        under = [reduced.unknowns[j] for j in dulmage_mendelsohn(inner).under_unknowns]
+        if len(names) > 1:
+            return StructureError(
+                f"Model '{model}' cannot be solved, the equations {quoted(names)} say the same thing, and "
+                f"{quoted(under)} {'is' if len(under) == 1 else 'are'} not determined.",
+                f"Replace one of {quoted(names)} by an equation that determines {quoted(under)}.",
+            )
+    return singular_error(model, inner, reduced.names, reduced.unknowns)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def _s(subjects: list[str]) -> str:
+    """The ending of the verb."""
+    return "s" if len(subjects) == 1 else ""

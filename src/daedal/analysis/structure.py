@@ -6,12 +6,11 @@ from typing import final
 
 import numpy as np
 
-from daedal.analysis.aliases import Alias, eliminate_aliases
+from daedal.analysis.aliases import Alias, eliminate_aliases, user_names
 from daedal.analysis.equations import Equations, Incidence, incidence
 from daedal.analysis.signature import Offsets, signature_offsets
-from daedal.analysis.singularity import singular_error
+from daedal.analysis.singularity import repeated_error, singular_error
 from daedal.models import Model
-from daedal.symbolic import derivative_name
 
 
 @final
@@ -59,7 +58,8 @@ class Structure:
 
     def __str__(self) -> str:
         freedom = f"{self.degrees_of_freedom} degree{'s' * (self.degrees_of_freedom != 1)} of freedom"
-        lines = [f"structure of '{self.model}': {self.equations} equations, index {self.index}, {freedom}"]
+        count = f"{self.equations} equation{'s' * (self.equations != 1)}"
+        lines = [f"structure of '{self.model}': {count}, index {self.index}, {freedom}"]
         if self.differentiated:
             times = {1: "once", 2: "twice"}
             listed = [f"{name} {times.get(n, f'{n} times')}" for name, n in self.differentiated.items()]
@@ -93,7 +93,7 @@ def analyze(model: Model) -> Structure:
     inner = incidence(reduced)
     inner_offsets = signature_offsets(inner)
     if inner_offsets is None:
-        raise singular_error(model.name, inner, reduced.names, reduced.unknowns)
+        raise repeated_error(model.name, typed, reduced, inner)
     return structure_of(model.name, typed, offsets, choices(reduced, inner, inner_offsets, aliases))
 
 
@@ -110,17 +110,19 @@ def structure_of(
     model: str, equations: Equations, offsets: Offsets, given: tuple[Choice, ...], repairs: tuple[str, ...] = ()
 ) -> Structure:
     """Put the findings in a Structure."""
-    differentiated = {name: int(c) for name, c in zip(equations.names, offsets.equations, strict=True) if c}
+    found = equations.typed_orders({i: int(c) for i, c in enumerate(offsets.equations)})
+    differentiated = {name: order for name, order in found.items() if order}
+    index = max([0, *differentiated.values()]) + int(np.any(offsets.unknowns == 0))
     orders = {name: int(d) for name, d in zip(equations.unknowns, offsets.unknowns, strict=True)}
     freedom = offsets.degrees_of_freedom
-    return Structure(model, len(equations.names), offsets.index, freedom, differentiated, given, orders, repairs)
+    return Structure(model, len(equations.names), index, freedom, differentiated, given, orders, repairs)
 
 
 def choices(
     equations: Equations, entries: Incidence, offsets: Offsets, aliases: Mapping[str, Alias]
 ) -> tuple[Choice, ...]:
     """Group what may be given: on each level of differentiation, connected unknowns less the equations between them."""
-    names = _user_names(aliases)
+    name_of = user_names(aliases)
     c, d = offsets.equations, offsets.unknowns
     found = []
     for level in range(1, int(d.max(initial=0)) + 1):
@@ -128,13 +130,8 @@ def choices(
             count = len(unknowns) - constraints
             if count > 0:
                 jets = [(equations.unknowns[j], int(d[j]) - level) for j in unknowns]
-                found.append(Choice(count, tuple(names.get(v, derivative_name(*v)) for v in jets)))
+                found.append(Choice(count, tuple(name_of(*v) for v in jets)))
     return tuple(reversed(found))
-
-
-def _user_names(aliases: Mapping[str, Alias]) -> dict[tuple[str, int], str]:
-    """The user's own name of a derivative, where an alias gives it one."""
-    return {(alias.root, alias.order): name for name, alias in reversed(list(aliases.items()))}
 
 
 def _connected(

@@ -83,11 +83,11 @@ class Dataset:
             object.__setattr__(self, "times", union(samples or signals) if grid is None else grid)
             object.__setattr__(self, "inputs", FrozenMapping(signals))
             object.__setattr__(self, "outputs", FrozenMapping(samples))
-            object.__setattr__(self, "t0", start_time(t0, self._sample_times[0]))
+            object.__setattr__(self, "t0", start_time(t0, self.sample_times[0]))
             object.__setattr__(self, "name", name)
 
     @property
-    def _sample_times(self) -> Array:
+    def sample_times(self) -> Array:
         """All times at which an output was sampled; without outputs, the times."""
         return union(self.outputs) if self.outputs else self.times
 
@@ -107,7 +107,7 @@ class Dataset:
         its first sample.
         """
         with about(f"data '{self.name}'"):
-            cut = preprocessing.split_time(self._sample_times, fraction, at)
+            cut = preprocessing.split_time(self.sample_times, fraction, at)
             parts = {name: preprocessing.halves(name, samples, cut) for name, samples in self.outputs.items()}
         early, late = self.times[self.times < cut], self.times[self.times >= cut]
         first, second = ({name: pair[k] for name, pair in parts.items()} for k in (0, 1))
@@ -139,7 +139,7 @@ class Dataset:
         and stay as they are.
         """
         with about(f"data '{self.name}'"):
-            grid = preprocessing.regular_grid(self._sample_times[0], self._sample_times[-1], step)
+            grid = preprocessing.regular_grid(self.sample_times[0], self.sample_times[-1], step)
         outputs = {name: preprocessing.resampled(samples, grid, step) for name, samples in self.outputs.items()}
         return replace(self, times=grid, outputs=outputs)
 

@@ -5,6 +5,8 @@ White noise has E v(t) v(s) = q δ(t − s); filtered noise is white noise of un
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
 from typing import Any, Literal, final
 
 import numpy as np
@@ -19,10 +21,14 @@ class Noise:
     """What all declarations share: they are values, equal when they read the same."""
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and repr(self) == repr(other)
+        return isinstance(other, Noise) and type(self) is type(other) and self._text == other._text
 
     def __hash__(self) -> int:
-        return hash(repr(self))
+        return hash(self._text)
+
+    @cached_property
+    def _text(self) -> str:
+        return repr(self)
 
     def coefficients(self) -> tuple[Coefficient, ...]:
         """All coefficients, for finding out which parameters occur."""
@@ -87,7 +93,7 @@ class FilteredNoise(Noise):
     def __post_init__(self) -> None:
         for side in ("numerator", "denominator"):
             object.__setattr__(self, side, _polynomial(getattr(self, side), f"The {side} of FilteredNoise"))
-        _check_sampling(self.grid, self.initial, "FilteredNoise")
+        object.__setattr__(self, "grid", _sampling(self.grid, self.initial, "FilteredNoise"))
         if self.pole_excess < 1:
             raise ModelError(
                 f"FilteredNoise needs a denominator of higher degree than its numerator, got degrees "
@@ -97,6 +103,48 @@ class FilteredNoise(Noise):
         numbers = [c for c in self.denominator if isinstance(c, float)]
         if len(numbers) == len(self.denominator):
             _check_stable(np.roots(numbers), "FilteredNoise")
+
+    @classmethod
+    def low_pass(
+        cls,
+        *,
+        std: Coefficient,
+        time_constant: Coefficient,
+        grid: float | None = None,
+        initial: Literal["stationary", "rest"] = "stationary",
+    ) -> "FilteredNoise":
+        """First-order noise std·√(2T) / (T s + 1), E w(t) w(s) = std² exp(−|t − s|/T).
+
+        Examples
+        --------
+        >>> FilteredNoise.low_pass(std=3.0, time_constant=0.5)
+        FilteredNoise(numerator=(3.0,), denominator=(0.5, 1.0), grid=None, initial='stationary')
+        """
+        std, lag = _positive(std, "The std of low_pass"), _positive(time_constant, "The time_constant of low_pass")
+        return cls((std * np.sqrt(2 * lag),), (lag, 1.0), grid, initial)
+
+    @classmethod
+    def resonant(
+        cls,
+        *,
+        std: Coefficient,
+        frequency: Coefficient,
+        damping: Coefficient,
+        grid: float | None = None,
+        initial: Literal["stationary", "rest"] = "stationary",
+    ) -> "FilteredNoise":
+        """Second-order noise 2·std·√(ζω³) / (s² + 2ζω s + ω²), ω the natural frequency in rad/s, ζ the damping ratio.
+
+        Its standard deviation is std, that of its derivative std·ω.
+
+        Examples
+        --------
+        >>> FilteredNoise.resonant(std=0.5, frequency=4.0, damping=0.25)
+        FilteredNoise(numerator=(4.0,), denominator=(1.0, 2.0, 16.0), grid=None, initial='stationary')
+        """
+        std, omega = _positive(std, "The std of resonant"), _positive(frequency, "The frequency of resonant")
+        zeta = _positive(damping, "The damping of resonant")
+        return cls((2 * std * np.sqrt(zeta * omega**3),), (1.0, 2 * zeta * omega, omega**2), grid, initial)
 
     @property
     def pole_excess(self) -> int:
@@ -127,7 +175,7 @@ class StateSpaceNoise(Noise):
                 f"The matrices A {_shape(self.A)}, B {_shape(self.B)}, C {_shape(self.C)} do not fit.",
                 "A must be square, B have as many rows, C as many columns.",
             )
-        _check_sampling(self.grid, self.initial, "StateSpaceNoise")
+        object.__setattr__(self, "grid", _sampling(self.grid, self.initial, "StateSpaceNoise"))
         if all(isinstance(entry, float) for row in self.A for entry in row):
             _check_stable(np.linalg.eigvals(np.array(self.A, dtype=float)), "StateSpaceNoise")
 
@@ -148,6 +196,13 @@ def _coefficient(value: Any, what: str) -> Coefficient:
             f"{what} must be finite, got {float(expression)}.", "Give a number, or an expression of parameters."
         )
     return float(expression)
+
+
+def _positive(value: Any, what: str) -> Coefficient:
+    coefficient = _coefficient(value, what)
+    if isinstance(coefficient, float) and not coefficient > 0:
+        raise ModelError(f"{what} must be positive, got {coefficient:g}.", "Leave the disturbance out to have none.")
+    return coefficient
 
 
 def _polynomial(values: Any, what: str) -> tuple[Coefficient, ...]:
@@ -176,8 +231,9 @@ def _shape(matrix: tuple[tuple[Coefficient, ...], ...]) -> str:
     return f"{len(matrix)}×{len(matrix[0])}"
 
 
-def _check_sampling(grid: float | None, initial: str, what: str) -> None:
-    if grid is not None and not (np.isfinite(grid) and grid > 0):
+def _sampling(grid: Any, initial: str, what: str) -> float | None:
+    """The grid as a float, if it and the start can be used."""
+    if grid is not None and not (isinstance(grid, Real) and 0 < float(grid) < np.inf):
         raise ModelError(
             f"The grid of {what} must be a positive number of seconds, got {grid!r}.", "Leave it out to have it chosen."
         )
@@ -185,12 +241,13 @@ def _check_sampling(grid: float | None, initial: str, what: str) -> None:
         raise ModelError(
             f"The initial of {what} must be 'stationary' or 'rest', got {initial!r}.", "Choose one of them."
         )
+    return None if grid is None else float(grid)
 
 
 def _check_stable(poles: np.ndarray, what: str) -> None:
     rightmost = max(map(complex, poles), key=lambda pole: pole.real, default=-1.0 + 0.0j)
     if rightmost.real >= 0:
         raise ModelError(
-            f"{what} has a pole at {rightmost:.4g}, which is not stable.",
+            f"{what} has a pole at {rightmost if rightmost.imag else rightmost.real:.4g}, which is not stable.",
             "Give it poles with negative real parts; put an integrator into the model's equations instead.",
         )

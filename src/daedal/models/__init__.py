@@ -2,6 +2,6 @@
 
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter
-from daedal.models.values import evaluate, parameter_values
+from daedal.models.values import evaluate, parameter_directions, parameter_values
 
-__all__ = ["Model", "Parameter", "evaluate", "parameter_values"]
+__all__ = ["Model", "Parameter", "evaluate", "parameter_directions", "parameter_values"]

@@ -1,6 +1,6 @@
 """Turn what a user declares into a Model's normal form, and refuse contradictions in the user's own names."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,7 +8,18 @@ import numpy as np
 from daedal.disturbances import Noise
 from daedal.errors import ModelError, nearest, quoted
 from daedal.models.parameter import as_parameter
-from daedal.symbolic import Delayed, Derivative, Equation, Expression, as_expression, jet, operator, symbols_in
+from daedal.symbolic import (
+    NAME,
+    RESERVED,
+    Delayed,
+    Equation,
+    Expression,
+    as_expression,
+    jet,
+    operator,
+    read_expression,
+    symbols_in,
+)
 
 if TYPE_CHECKING:
     from daedal.models.model import Model
@@ -30,18 +41,27 @@ def normalize(raw: dict[str, Any]) -> dict[str, Any]:
         "outputs": {
             _output_name(key): as_expression(value, f"Output '{key}'") for key, value in raw["outputs"].items()
         },
-        "parameters": {(n := key_name(key)): as_parameter(value, n) for key, value in raw["parameters"].items()},
-        "disturbances": {key_name(key): _noise(key, value) for key, value in raw["disturbances"].items()},
-        "measurement_noise": {
-            key_name(key): _measurement(key, value) for key, value in raw["measurement_noise"].items()
-        },
+        "parameters": _by_name(raw, "parameters", _plain_name, as_parameter),
+        "disturbances": _by_name(raw, "disturbances", _disturbance_name, _noise),
+        "measurement_noise": _by_name(raw, "measurement_noise", key_name, _measurement),
         **{
-            part: {
-                key_name(key): as_expression(value, f"The {part} value of '{key}'") for key, value in raw[part].items()
-            }
+            part: _by_name(raw, part, _jet_name, lambda value, name, part=part: _start(value, name, part))
             for part in ("initial", "guess", "history")
         },
     }
+
+
+def _by_name(
+    raw: dict[str, Any], field: str, rename: Callable[[Any], Any], convert: Callable[[Any, Any], Any]
+) -> dict[Any, Any]:
+    """A declared mapping with names as keys; a symbol and its name are the same key."""
+    result: dict[Any, Any] = {}
+    for key, value in raw[field].items():
+        name = rename(key)
+        if name in result:
+            raise ModelError(f"Under {field}, {quoted(as_tuple(name))} is given twice.", "Keep one of the two.")
+        result[name] = convert(value, name)
+    return result
 
 
 _MAPPING_REMEDY = {
@@ -69,13 +89,35 @@ def key_name(key: Any) -> Any:
     )
 
 
+def _plain_name(key: Any) -> str:
+    """The name of a symbol that may be declared: no derivative, no formula."""
+    name = key_name(key)
+    if not isinstance(name, str) or not NAME.fullmatch(name) or name in RESERVED:
+        raise ModelError(
+            f"A parameter or disturbance must be a plain symbol, got {quoted(as_tuple(name))}.",
+            "Make one with symbol('name').",
+        )
+    return name
+
+
+def _disturbance_name(key: Any) -> str | tuple[str, ...]:
+    if isinstance(key, tuple) and len(key) != 1:
+        return tuple(map(_plain_name, key))
+    return _plain_name(key[0] if isinstance(key, tuple) else key)
+
+
+def _jet_name(key: Any) -> Any:
+    """The name of an unknown or of its derivative; a text such as "der(x)" is read."""
+    return key_name(read_expression(key) if isinstance(key, str) and "(" in key else key)
+
+
 def as_tuple(key: str | tuple[str, ...]) -> tuple[str, ...]:
     """The names of a key that is one name or several."""
     return key if isinstance(key, tuple) else (key,)
 
 
 def _equation_name(key: Any) -> str:
-    if not isinstance(key, str):
+    if not isinstance(key, str) or not key:
         raise ModelError(f"The name of an equation must be a text, got {key!r}.", "Write {'rod': x**2 + y**2 == L**2}.")
     return key
 
@@ -88,7 +130,7 @@ def _equation(name: str, value: Any) -> Equation:
 
 
 def _output_name(key: Any) -> str:
-    if not isinstance(key, str):
+    if not isinstance(key, str) or not key:
         raise ModelError(f"The name of an output must be a text, got {key!r}.", "Write {'angle': np.arctan2(x, -y)}.")
     return key
 
@@ -116,45 +158,44 @@ def _symbols(values: Any, field: str) -> tuple[Expression, ...]:
     return symbols
 
 
-def _noise(key: Any, value: Any) -> Noise:
-    name = key_name(key)
+def _noise(value: Any, name: str | tuple[str, ...]) -> Noise:
     if not isinstance(value, Noise):
         raise ModelError(
-            f"Disturbance '{name}' must be a noise declaration, got {value!r}.", "Use FilteredNoise or WhiteNoise."
+            f"Disturbance {quoted(as_tuple(name))} must be a noise declaration, got {value!r}.",
+            "Use FilteredNoise or WhiteNoise.",
         )
     if value.channels != len(as_tuple(name)):
         raise ModelError(
-            f"The declaration of disturbance {quoted(as_tuple(name))} drives {value.channels} symbols.",
+            f"The declaration of disturbance {quoted(as_tuple(name))} drives {value.channels} "
+            f"symbol{'s' * (value.channels > 1)}.",
             "Give a tuple with one symbol per component as the key.",
         )
     return value
 
 
-def _measurement(key: Any, value: Any) -> Any:
-    name = key_name(key)
-    if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value):
-        array = np.array(value, dtype=float)
-        count = len(as_tuple(name))
-        if isinstance(name, tuple) and array.shape != (count, count):
+def _start(value: Any, name: str, part: str) -> Expression:
+    expression = as_expression(value, f"The {part} value of '{name}'")
+    if expression.sx.is_constant() and not np.isfinite(float(expression)):
+        raise ModelError(f"The {part} value of '{name}' must be finite, got {float(expression)}.", "Give a number.")
+    return expression
+
+
+def _measurement(value: Any, name: str | tuple[str, ...]) -> Any:
+    if isinstance(name, tuple):
+        return _covariance(value, name)
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        array = _numbers(value)
+        if array is None or array.ndim != 1 or not array.size or not np.all((array > 0) & np.isfinite(array)):
             raise ModelError(
-                f"The measurement noise of {quoted(name)} must be a {count}×{count} covariance.",
-                f"Got shape {array.shape}.",
+                f"The measurement noise of '{name}' must be positive standard deviations, one per sample, "
+                f"got {value!r}.",
+                "Give numbers, or one number or expression for all samples.",
             )
-        if isinstance(name, str) and (array.ndim != 1 or not np.all(array > 0)):
-            raise ModelError(
-                f"The measurement noise of '{name}' must be positive standard deviations, one per sample.",
-                f"Got {value!r}.",
-            )
-        array.flags.writeable = False
         return array
     expression = as_expression(value, f"The measurement noise of '{name}'")
-    if isinstance(name, tuple):
-        raise ModelError(
-            f"The measurement noise of {quoted(name)} must be a covariance matrix, got {value!r}.", "Give one per pair."
-        )
     if not expression.sx.is_constant():
         return expression
-    if not float(expression) > 0:
+    if not 0 < float(expression) < np.inf:
         raise ModelError(
             f"The measurement noise of '{name}' must be a positive standard deviation, got {float(expression):g}.",
             "Leave it out for exact data.",
@@ -162,42 +203,51 @@ def _measurement(key: Any, value: Any) -> Any:
     return float(expression)
 
 
+def _covariance(value: Any, names: tuple[str, ...]) -> np.ndarray:
+    count = len(names)
+    array = _numbers(value)
+    if array is None or array.shape != (count, count):
+        raise ModelError(
+            f"The measurement noise of {quoted(names)} must be a {count}×{count} covariance matrix, got {value!r}.",
+            "Give variances on its diagonal, in numbers.",
+        )
+    if not np.all(np.isfinite(array)) or not np.allclose(array, array.T) or np.linalg.eigvalsh(array)[0] <= 0:
+        raise ModelError(
+            f"The covariance of the measurement noise of {quoted(names)} must be symmetric and positive definite, "
+            f"got {value!r}.",
+            "Check its entries.",
+        )
+    return array
+
+
+def _numbers(value: Any) -> np.ndarray | None:
+    """A read-only array of floats, or None when it is not one."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        return None
+    array.flags.writeable = False
+    return array
+
+
 def check(model: "Model") -> None:
     """Refuse a declaration that contradicts itself."""
     _check_names(model)
-    known = model.names
-    parameters = set(model.parameters)
-    _check_equations(model, known)
-    for name, expression in model.outputs.items():
-        _check_symbols(expression, known, f"Output '{name}'")
-        if known.get(name) and not (expression.is_symbol and expression.sx.name() == name):
-            raise ModelError(
-                f"Output '{name}' has the name of the {known[name]} '{name}' but is '{expression}'.",
-                "Rename the output.",
-            )
+    roles = model.names
+    _check_equations(model, roles)
+    _check_outputs(model, roles)
     for name, parameter in model.parameters.items():
-        if isinstance(parameter.value, Expression):
-            _check_symbols(parameter.value, parameters, f"The value of parameter '{name}'")
+        _check_constant(parameter.value, roles, f"The value of parameter '{name}'")
     for key, noise in model.disturbances.items():
         for value in noise.coefficients():
-            if isinstance(value, Expression):
-                _check_symbols(value, parameters, f"Disturbance '{key}'")
-    for key, value in model.measurement_noise.items():
-        for name in as_tuple(key):
-            if name not in model.outputs:
-                raise ModelError(
-                    f"Measurement noise is given for '{name}', which is not an output.", nearest(name, model.outputs)
-                )
-        if isinstance(value, Expression):
-            _check_symbols(value, parameters, f"The measurement noise of '{key}'")
+            _check_constant(value, roles, f"Disturbance {quoted(as_tuple(key))}")
     for part in ("initial", "guess", "history"):
-        allowed = parameters | ({"time"} if part == "history" else set())
         for name, value in getattr(model, part).items():
-            if known.get(jet(name)[0]) != "unknown" or (part == "history" and jet(name)[1]):
+            if roles.get(jet(name)[0]) != "unknown" or (part == "history" and jet(name)[1]):
                 raise ModelError(
                     f"The {part} value of '{name}' belongs to no unknown.", nearest(name, model.unknown_names)
                 )
-            _check_symbols(value, allowed, f"The {part} value of '{name}'")
+            _check_constant(value, roles, f"The {part} value of '{name}'", time=part == "history")
     if model.parameters:
         from daedal.models.values import parameter_values
 
@@ -224,49 +274,82 @@ def _check_names(model: "Model") -> None:
             roles[name] = role
 
 
-def _check_equations(model: "Model", known: Mapping[str, str]) -> None:
+def _check_equations(model: "Model", roles: Mapping[str, str]) -> None:
     for name, equation in model.equations.items():
         used = set()
         for side in (equation.lhs, equation.rhs):
-            used |= _check_symbols(side, known, f"Equation '{name}'")
-        if not any(known.get(base) == "unknown" for base in used):
+            used |= _check_symbols(side, roles, f"Equation '{name}'")
+        if not any(roles.get(base) == "unknown" for base in used):
             raise ModelError(
                 f"Equation '{name}', {equation}, contains no unknown.",
                 "Remove it, or list the symbol it determines among the unknowns.",
             )
 
 
-def _check_symbols(expression: Expression, known: Iterable[str], where: str) -> set[str]:
-    """The plain symbols of an expression, all of which must be known."""
-    known = known if isinstance(known, (set, dict)) else set(known)
+def _check_outputs(model: "Model", roles: Mapping[str, str]) -> None:
+    for name, expression in model.outputs.items():
+        _check_symbols(expression, roles, f"Output '{name}'")
+        taken = roles.get(name) or ("derivative" if operator(name) else "")
+        if name == "time" or (taken and not (expression.is_symbol and expression.sx.name() == name)):
+            role = taken or "independent variable"
+            raise ModelError(
+                f"Output '{name}' has the name of the {role} '{name}' but is '{expression}'.", "Rename the output."
+            )
+    covered: set[str] = set()
+    for key, value in model.measurement_noise.items():
+        for name in as_tuple(key):
+            if name not in model.outputs:
+                raise ModelError(
+                    f"Measurement noise is given for '{name}', which is not an output.", nearest(name, model.outputs)
+                )
+            if name in covered:
+                raise ModelError(f"The measurement noise of '{name}' is given twice.", "Keep one of the two.")
+            covered.add(name)
+        _check_constant(value, roles, f"The measurement noise of {quoted(as_tuple(key))}")
+
+
+def _check_symbols(expression: Expression, roles: Mapping[str, str], where: str) -> set[str]:
+    """The plain symbols of an expression, all of which must be declared."""
     plain: set[str] = set()
     for leaf in symbols_in(expression.sx):
         meaning = operator(leaf)
         if meaning is None:
-            if leaf != "time" and leaf not in known:
-                raise ModelError(
-                    f"{where} contains '{leaf}', which is not declared.",
-                    f"{nearest(leaf, known)} Otherwise list it among the unknowns, inputs, parameters or disturbances.",
-                )
-            if leaf == "time" and isinstance(known, set) and "time" not in known:
-                raise ModelError(f"{where} contains time, but must be constant.", "Use parameters and numbers only.")
+            _check_declared(leaf, roles, where)
             plain.add(leaf)
             continue
-        inner = _check_symbols(meaning.operand, known, where)
-        if (
-            isinstance(meaning, Derivative)
-            and isinstance(known, dict)
-            and all(known.get(n) == "parameter" for n in inner)
-        ):
+        inner = _check_symbols(meaning.operand, roles, where)
+        if all(roles.get(name) == "parameter" for name in inner):
             raise ModelError(
-                f"{where} contains {leaf}, but {quoted(sorted(inner))} is a parameter, which does not change.",
-                "Make it an unknown with an equation of its own, or drop the derivative.",
+                f"{where} contains {leaf}, but {quoted(sorted(inner))} {_IS_CONSTANT[len(inner) > 1]} not change.",
+                "Make it an unknown with an equation of its own, or write it without der and delay.",
             )
         if isinstance(meaning, Delayed):
-            _check_symbols(
-                meaning.amount,
-                {n for n in known if not isinstance(known, dict) or known[n] == "parameter"},
-                f"The delay in {where}",
-            )
+            _check_constant(meaning.amount, roles, f"The amount of {leaf} in {where[0].lower()}{where[1:]}")
         plain |= inner
     return plain
+
+
+_IS_CONSTANT = ("is a parameter, which does", "are parameters, which do")
+
+
+def _check_declared(leaf: str, roles: Mapping[str, str], where: str) -> None:
+    if leaf != "time" and leaf not in roles:
+        raise ModelError(
+            f"{where} contains '{leaf}', which is not declared.",
+            f"{nearest(leaf, roles)} Otherwise list it among the unknowns, inputs, parameters or disturbances.",
+        )
+
+
+def _check_constant(value: Any, roles: Mapping[str, str], where: str, time: bool = False) -> None:
+    """Refuse what is not made of parameters and numbers, and of time where that is allowed."""
+    for leaf in symbols_in(value.sx) if isinstance(value, Expression) else ():
+        if leaf == "time" and time:
+            continue
+        if leaf != "time" and not operator(leaf):
+            _check_declared(leaf, roles, where)
+        if roles.get(leaf) != "parameter":
+            what = f"the {roles[leaf]} '{leaf}'" if leaf in roles else leaf
+            raise ModelError(
+                f"{where} contains {what}, but must be constant." if not time else f"{where} contains {what}.",
+                f"Use parameters{', time' * time} and numbers only.",
+            )

@@ -74,12 +74,13 @@ class Model:
             object.__setattr__(self, key, MappingProxyType(value) if isinstance(value, dict) else value)
         declarations.check(self)
 
-    def __getitem__(self, name: str) -> Expression:
+    def __getitem__(self, key: str | Expression) -> Expression:
+        name = declarations.key_name(key)
         if name in self.outputs:
             return self.outputs[name]
         if name not in self.names:
             raise ModelError(
-                f"Model '{self.name}' has nothing called '{name}'.", nearest(name, [*self.names, *self.outputs])
+                f"Model '{self.name}' has nothing called '{name}'.", nearest(str(name), [*self.names, *self.outputs])
             )
         return interned(name)
 
@@ -105,27 +106,36 @@ class Model:
         return tuple(name for key in keys for name in key)
 
     def with_parameters(self, changes: Mapping[Any, Any]) -> "Model":
-        """Other values: a number keeps the bounds, a `Parameter` replaces everything, None removes."""
+        """Other values: a number keeps the bounds, a `Parameter` replaces everything, None removes.
+
+        A new parameter is given by its symbol; a name must be known.
+        """
 
         def changed(name: str, value: Any) -> Parameter:
             known = self.parameters.get(name)
-            return (
-                as_parameter(value, name) if known is None or isinstance(value, Parameter) else known.with_value(value)
-            )
+            new = as_parameter(value, name)
+            return new if known is None or isinstance(value, Parameter) else known.with_value(new.value)
 
+        _check_known(self.parameters, changes, "parameter")
         return replace(self, parameters=_merged(self.parameters, changes, changed))
 
     def with_disturbances(self, changes: Mapping[Any, Noise | None]) -> "Model":
-        """Other disturbances; None removes one, and its symbol must then be an input or a parameter."""
+        """Other disturbances; None removes one, and its symbol must then be an input or a parameter.
+
+        A new disturbance is given by its symbol; a name must be known.
+        """
+        _check_known(self.disturbances, changes, "disturbance")
         return replace(self, disturbances=_merged(self.disturbances, changes))
 
     def with_outputs(self, changes: Mapping[str, Expression | None]) -> "Model":
         """Other outputs, merged by name; None removes one, its measurement noise with it."""
-        gone = {name for name, value in changes.items() if value is None}
+        outputs = _merged(self.outputs, changes)
         noise = {
-            key: value for key, value in self.measurement_noise.items() if not gone & set(declarations.as_tuple(key))
+            key: value
+            for key, value in self.measurement_noise.items()
+            if all(name in outputs for name in declarations.as_tuple(key))
         }
-        return replace(self, outputs=_merged(self.outputs, changes), measurement_noise=noise)
+        return replace(self, outputs=outputs, measurement_noise=noise)
 
     def with_measurement_noise(self, changes: Mapping[Any, Any]) -> "Model":
         """Other measurement accuracies, merged by output; None removes one."""
@@ -201,8 +211,19 @@ def _merged(
         if value is not None:
             merged[name] = change(name, value)
         elif merged.pop(name, None) is None:
-            raise ModelError(f"There is no '{name}' to remove.", nearest(str(name), _texts(old)))
+            text, *known = _texts([name, *old])
+            raise ModelError(f"There is no '{text}' to remove.", nearest(text, known))
     return merged
+
+
+def _check_known(old: Mapping[Any, Any], changes: Mapping[Any, Any], role: str) -> None:
+    """A misspelt name must not declare something new."""
+    for key in changes if isinstance(changes, Mapping) else ():
+        if isinstance(key, str) and key not in old and changes[key] is not None:
+            raise ModelError(
+                f"There is no {role} '{key}' to change.",
+                f"{nearest(key, _texts(old))} A new one is given by its symbol: symbol({key!r}).",
+            )
 
 
 def _texts(keys: Iterable[Any]) -> list[str]:

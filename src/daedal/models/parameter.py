@@ -1,7 +1,8 @@
 """`Parameter`: a constant of a model, with what is known about it."""
 
 from dataclasses import dataclass, replace
-from math import inf, isfinite, isnan
+from math import inf, isfinite
+from numbers import Real
 from typing import Any, Literal, final
 
 from daedal.errors import ModelError
@@ -39,8 +40,13 @@ class Parameter:
     def __post_init__(self) -> None:
         expression = as_expression(self.value, "The value of a parameter")
         object.__setattr__(self, "value", float(expression) if expression.sx.is_constant() else expression)
-        object.__setattr__(self, "lower", float(self.lower))
-        object.__setattr__(self, "upper", float(self.upper))
+        for side in ("lower", "upper"):
+            bound = getattr(self, side)
+            if not isinstance(bound, Real):
+                raise ModelError(
+                    f"The {side} bound of a parameter must be a number, got {bound!r}.", "Leave it out for none."
+                )
+            object.__setattr__(self, side, float(bound))
         if not self.lower < self.upper:
             raise ModelError(
                 f"The lower bound of a parameter must lie below the upper one, got {self.lower:g} and {self.upper:g}.",
@@ -81,7 +87,7 @@ class Parameter:
 
     def check(self, name: str, value: float) -> None:
         """Refuse a value that is not finite or outside the bounds, in the name of the user's parameter."""
-        if isnan(value) or not isfinite(value):
+        if not isfinite(value):
             raise ModelError(f"The value of parameter '{name}' must be finite, got {value}.", "Give a number.")
         if not self.lower <= value <= self.upper:
             raise ModelError(

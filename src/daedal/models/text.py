@@ -11,13 +11,14 @@ k = { value = 8.0, lower = 3.85 }
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
 
 from daedal.disturbances import FilteredNoise, Noise, StateSpaceNoise, WhiteNoise
-from daedal.errors import DaedalError, ModelError
+from daedal.errors import DaedalError, ModelError, nearest, quoted
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter
 from daedal.symbolic import Expression, read_equation, read_expression, symbol
@@ -40,17 +41,22 @@ def write_model(model: Model) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return _quoted(value)
     if isinstance(value, Expression):
-        return repr(float(value)) if value.sx.is_constant() else json.dumps(str(value), ensure_ascii=False)
+        return repr(float(value)) if value.sx.is_constant() else _quoted(str(value))
     if isinstance(value, Parameter):
         return _table({"value": value.value, **value.details()}) if value.details() else _value(value.value)
     if isinstance(value, Noise):
-        fields = {key: entry for key, entry in vars(value).items() if entry is not None}
-        return _table({"kind": type(value).__name__, **fields})
+        entries = {key: entry for key, entry in vars(value).items() if entry is not None}
+        return _table({"kind": type(value).__name__, **entries})
     if isinstance(value, (list, tuple, np.ndarray)):
         return f"[{', '.join(map(_value, value))}]"
-    return repr(float(value)) if isinstance(value, (int, float)) else json.dumps(str(value), ensure_ascii=False)
+    return repr(float(value)) if isinstance(value, (int, float)) else _quoted(str(value))
+
+
+def _quoted(text: str) -> str:
+    """A TOML string: JSON's, except that TOML allows no bare DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _table(entries: Mapping[str, Any]) -> str:
@@ -59,6 +65,8 @@ def _table(entries: Mapping[str, Any]) -> str:
 
 def read_model(text: str) -> Model:
     """The model written in `text`."""
+    if not isinstance(text, str):
+        raise ModelError(f"A model is read from text, got {text!r}.", "Give the text of Model.to_text().")
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -72,37 +80,53 @@ def read_model(text: str) -> Model:
             f"Known are name, unknowns, inputs, {', '.join(TABLES)}.",
         )
     tables = {table: content.get(table, {}) for table in TABLES}
+    for table, rows in tables.items():
+        if not isinstance(rows, dict):
+            raise ModelError(f"In the text of the model, {table} must be a table, got {rows!r}.", f"Write [{table}].")
     read: dict[str, Callable[[Any], Any]] = {
         "equations": read_equation,
         "parameters": _parameter,
         "disturbances": _noise,
     }
     entries: dict[str, Any] = {
-        table: {_key(table, k): _at(f"{table}: {k}", read.get(table, _coefficient), v) for k, v in rows.items()}
+        table: {
+            _key(table, k, tables["outputs"]): _at(f"{table}: {k}", read.get(table, _coefficient), v)
+            for k, v in rows.items()
+        }
         for table, rows in tables.items()
     }
     return Model(
         name=content.get("name", ""),
-        unknowns=tuple(map(symbol, content.get("unknowns", []))),
-        inputs=tuple(map(symbol, content.get("inputs", []))),
+        unknowns=_at("unknowns", _symbols, content.get("unknowns", [])),
+        inputs=_at("inputs", _symbols, content.get("inputs", [])),
         **entries,
     )
 
 
-def _key(table: str, key: str) -> str | tuple[str, ...]:
+def _symbols(names: Any) -> tuple[Expression, ...]:
+    if not isinstance(names, list):
+        raise ModelError(f"A list of names belongs where {names!r} stands.", "Write ['x', 'y'].")
+    return tuple(map(symbol, names))
+
+
+def _key(table: str, key: str, outputs: Collection[str]) -> str | tuple[str, ...]:
     """A key that is several names is written as a list in quotes."""
-    several = table in ("disturbances", "measurement_noise") and key.startswith("[")
-    return tuple(json.loads(key)) if several else key
+    if table not in ("disturbances", "measurement_noise") or not key.startswith("[") or key in outputs:
+        return key
+    try:
+        return tuple(json.loads(key))
+    except json.JSONDecodeError:
+        raise ModelError(
+            f"In the text of the model, {table} has the key {key!r}, which is no list of names.",
+            'Write it as \'["w1", "w2"]\'.',
+        ) from None
 
 
 def _at(place: str, read: Callable[[Any], Any], value: Any) -> Any:
     try:
         return read(value)
-    except (DaedalError, TypeError, KeyError) as error:
-        reason = error.args[0] if error.args else error
-        raise ModelError(
-            f"In the text of the model, at {place}: {reason}", "Compare with the text of Model.to_text()."
-        ) from error
+    except DaedalError as error:
+        raise ModelError(f"In the text of the model, at {place}: {error.sentence}", error.remedy) from None
 
 
 def _coefficient(value: Any) -> Any:
@@ -114,9 +138,24 @@ def _coefficient(value: Any) -> Any:
 def _parameter(value: Any) -> Parameter:
     if not isinstance(value, dict):
         return Parameter(_coefficient(value))
-    return Parameter(**{**value, "value": _coefficient(value["value"])})
+    return _made(Parameter, {**value, "value": _coefficient(value["value"])} if "value" in value else value)
 
 
-def _noise(value: dict[str, Any]) -> Noise:
-    fields = {key: entry if key == "initial" else _coefficient(entry) for key, entry in value.items() if key != "kind"}
-    return NOISE[value["kind"]](**fields)
+def _noise(value: Any) -> Noise:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if kind not in NOISE:
+        raise ModelError(f"A noise declaration must have a kind, got {value!r}.", f"Known are {quoted(NOISE)}.")
+    entries = {key: entry if key == "initial" else _coefficient(entry) for key, entry in value.items() if key != "kind"}
+    return _made(NOISE[kind], entries)
+
+
+def _made(kind: type, entries: Mapping[str, Any]) -> Any:
+    """The object with these fields; none may be missing or unheard of."""
+    known = {field.name: field for field in fields(kind)}
+    for name in entries:
+        if name not in known:
+            raise ModelError(f"{kind.__name__} has no '{name}'.", nearest(name, known))
+    for name, field in known.items():
+        if name not in entries and field.default is MISSING:
+            raise ModelError(f"{kind.__name__} needs '{name}'.", f"It is made of {quoted(known)}.")
+    return kind(**entries)

@@ -1,9 +1,10 @@
 """Numbers for a model's parameters: overrides applied, values that are expressions of others resolved."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from daedal.errors import ModelError, nearest, quoted
 from daedal.models.declarations import key_name
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 
 def parameter_values(model: "Model", values: Mapping[Any, float] | None = None) -> dict[str, float]:
     """The number of every parameter by name; `values` override those of the model, and bounds are kept."""
+    if values is not None and not isinstance(values, Mapping):
+        raise ModelError(f"Values of parameters must be a mapping name → number, got {values!r}.", "Write {'k': 6.25}.")
     overrides = {key_name(key): value for key, value in (values or {}).items()}
     for name in overrides:
         if name not in model.parameters:
-            raise ModelError(f"Model '{model.name}' has no parameter '{name}'.", nearest(name, model.parameters))
+            raise ModelError(f"Model '{model.name}' has no parameter '{name}'.", nearest(str(name), model.parameters))
     open_values: dict[str, Expression] = {}
     numbers: dict[str, float] = {}
     for name, parameter in model.parameters.items():
@@ -28,10 +31,34 @@ def parameter_values(model: "Model", values: Mapping[Any, float] | None = None) 
             open_values[name] = value
         else:
             numbers[name] = value
-    numbers |= _resolved(open_values, numbers)
-    for name, parameter in model.parameters.items():
-        parameter.check(name, numbers[name])
+    for name, number in numbers.items():  # before the formulas, which would be blamed for a NaN they were given
+        model.parameters[name].check(name, number)
+    formulas = _resolved(open_values, numbers)
+    for name, number in formulas.items():
+        model.parameters[name].check(name, number)
+    numbers |= formulas
     return {name: numbers[name] for name in model.parameters}
+
+
+def parameter_directions(model: "Model", names: Sequence[str], values: Mapping[Any, float] | None = None) -> np.ndarray:
+    """d(all parameters)/d(named ones), as (parameter, name): one on itself, the chain rule through formulas of others."""
+    numbers = parameter_values(model, values)
+    overrides = {key_name(key) for key in values or {}}
+    order = list(model.parameters)
+    formulas = {
+        n: p.value for n, p in model.parameters.items() if isinstance(p.value, Expression) and n not in overrides
+    }
+    rates = np.zeros((len(order), len(names)))
+    for column, name in enumerate(names):
+        rates[order.index(name), column] = 1.0
+    p = _vector(order)
+    left = {name: value for name, value in formulas.items() if name not in names}
+    while left:
+        ready = {n: v for n, v in left.items() if not any(leaf in left for leaf in symbols_in(v.sx))}
+        gradient = ca.Function("gradient", [p], [ca.jacobian(ca.vertcat(*(v.sx for v in ready.values())), p)])
+        rates[[order.index(n) for n in ready]] = gradient([numbers[n] for n in order]).full() @ rates
+        left = {n: v for n, v in left.items() if n not in ready}
+    return rates
 
 
 def evaluate(expressions: Mapping[str, Expression], numbers: Mapping[str, float]) -> dict[str, float]:
@@ -39,9 +66,20 @@ def evaluate(expressions: Mapping[str, Expression], numbers: Mapping[str, float]
     if not expressions:
         return {}
     names = list(numbers)
+    _check_given(expressions, numbers)
     function = ca.Function("values", [_vector(names)], [ca.vertcat(*(e.sx for e in expressions.values()))])
     result = function(ca.DM([numbers[name] for name in names])).full().ravel()
     return dict(zip(expressions, map(float, result), strict=True))
+
+
+def _check_given(expressions: Mapping[str, Expression], names: Collection[str]) -> None:
+    """Refuse an expression of something that has no number."""
+    for name, expression in expressions.items():
+        for leaf in symbols_in(expression.sx):
+            if leaf not in names:
+                raise ModelError(
+                    f"The value of '{name}', {expression}, needs a number for '{leaf}'.", nearest(leaf, names)
+                )
 
 
 def _vector(names: list[str]) -> ca.SX:
@@ -52,13 +90,15 @@ def _resolved(open_values: Mapping[str, Expression], numbers: Mapping[str, float
     """Evaluate the rest in rounds: each round those whose symbols all have numbers."""
     done: dict[str, float] = {}
     left = dict(open_values)
+    leaves = {name: symbols_in(value.sx) for name, value in left.items()}
     while left:
         known = {**numbers, **done}
-        ready = {name: value for name, value in left.items() if all(leaf in known for leaf in symbols_in(value.sx))}
+        ready = {name: value for name, value in left.items() if all(leaf in known for leaf in leaves[name])}
         if not ready:
-            raise ModelError(
-                f"The values of the parameters {quoted(left)} are defined by each other.", "Give one of them a number."
-            )
-        done |= evaluate(ready, known)
+            _check_given(left, {*known, *left})
+            several = "The values of the parameters {} are defined by each other."
+            one = "The value of parameter {} is defined by itself."
+            raise ModelError((several if len(left) > 1 else one).format(quoted(left)), "Give one of them a number.")
+        done |= evaluate(ready, {leaf: known[leaf] for name in ready for leaf in leaves[name]})
         left = {name: value for name, value in left.items() if name not in ready}
     return done

@@ -1,12 +1,14 @@
 """`plot`: a picture of any result, as a plotly figure (`figure.show()`, `figure.write_html("file.html")`)."""
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daedal.data import Dataset, Signal
-from daedal.errors import DaedalError, SimulationError, nearest, quoted
+from daedal.errors import SimulationError, nearest, quoted
 from daedal.simulation import Trajectory
+from daedal.symbolic import Expression
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 PANELS = 8  # without a choice, as many as can be read on a screen
 
 
-def plot(result: Trajectory | Dataset, names: list[str] | None = None) -> "go.Figure":
+def plot(result: Trajectory | Dataset, names: Iterable[Any] | None = None) -> "go.Figure":
     """Draw a Trajectory or a Dataset over time, one panel per signal.
 
     Parameters
@@ -22,7 +24,7 @@ def plot(result: Trajectory | Dataset, names: list[str] | None = None) -> "go.Fi
     result
         What to draw.
     names
-        Which signals; by default the outputs, then the others, as many as fit.
+        Names or symbols of the signals; by default the outputs, then the others, as many as fit.
 
     Examples
     --------
@@ -34,7 +36,10 @@ def plot(result: Trajectory | Dataset, names: list[str] | None = None) -> "go.Fi
     if isinstance(result, Trajectory):
         ranked = dict.fromkeys([*result.outputs, *result.values])
         curves = {name: (result.times, result.values[name], "lines", "linear") for name in ranked}
-        return _panels(f"trajectory of {result.model}", curves, names)
+        held = {name: _input(s) for name, s in result.inputs.items() if s.intersample == "zoh"}
+        stopped = "" if result.status.ok else f": {result.status.sentence}"
+        figure = _panels(f"trajectory of {result.model}{stopped}", curves | held, names)
+        return figure.update_xaxes(range=[result.t0, result.times[-1]]) if held else figure
     if isinstance(result, Dataset):
         measured = {name: (s.times, s.values, "markers", "linear") for name, s in result.outputs.items()}
         return _panels(result.name, measured | {name: _input(s) for name, s in result.inputs.items()}, names)
@@ -45,15 +50,24 @@ def _input(signal: Signal) -> tuple[np.ndarray, np.ndarray, str, str]:
     return signal.times, signal.values, "lines", "hv" if signal.intersample == "zoh" else "linear"
 
 
-def _panels(title: str, curves: dict[str, Any], names: list[str] | None) -> "go.Figure":
-    from plotly.subplots import make_subplots
-
-    for name in names or []:
+def _chosen(names: Iterable[Any] | None, curves: Mapping[str, Any]) -> list[str]:
+    if names is None:
+        return list(curves)[:PANELS]
+    if isinstance(names, (str, Expression)) or not isinstance(names, Iterable):
+        raise SimulationError(f"The names to draw must be a list, got {names!r}.", "Write plot(result, ['x', 'y']).")
+    chosen = [str(name) for name in names]
+    for name in chosen:
         if name not in curves:
             raise SimulationError(f"There is no signal '{name}' to draw.", nearest(name, curves))
-    shown = list(names) if names else list(curves)[:PANELS]
+    return chosen
+
+
+def _panels(title: str, curves: dict[str, Any], names: Iterable[Any] | None) -> "go.Figure":
+    from plotly.subplots import make_subplots
+
+    shown = _chosen(names, curves)
     if not shown:
-        raise DaedalError("There is nothing to draw.", f"Known are {quoted(curves)}.")
+        raise SimulationError("There is nothing to draw.", f"Known are {quoted(curves)}.")
     figure = make_subplots(rows=len(shown), cols=1, shared_xaxes=True, vertical_spacing=0.25 / max(len(shown), 5))
     for row, name in enumerate(shown, start=1):
         times, values, mode, shape = curves[name]
@@ -62,7 +76,7 @@ def _panels(title: str, curves: dict[str, Any], names: list[str] | None) -> "go.
         figure.update_yaxes(title_text=name, row=row, col=1)
     figure.update_xaxes(title_text="time", row=len(shown), col=1)
     left_out = len(curves) - len(shown)
-    more = f" ({left_out} more signals not drawn)" if left_out and not names else ""
+    more = f" ({left_out} more signals not drawn)" if left_out and names is None else ""
     return figure.update_layout(
         title=title + more, showlegend=False, height=140 + 150 * len(shown), template="plotly_white"
     )

@@ -10,15 +10,17 @@ import numpy as np
 class BufferedFunction:
     """A function with one output, whose arguments and result live in arrays that are reused.
 
-    The result is the array of structural nonzeros, column by column; it is overwritten by the next call.
+    The result is the array of structural nonzeros, column by column; it is overwritten by the next call. Where time
+    counts, write into `inputs` and `run`.
     """
 
     def __init__(self, function: ca.Function) -> None:
         self.sparsity = function.sparsity_out(0)
+        self.shape: tuple[int, int] = function.size_out(0)
         self.inputs = [np.zeros(function.nnz_in(i)) for i in range(function.n_in())]
         self.result = np.zeros(function.nnz_out(0))
         self._buffer: Any
-        self._buffer, self._trigger = function.buffer()
+        self._buffer, self.run = function.buffer()
         for i, values in enumerate(self.inputs):
             self._buffer.set_arg(i, _memory(values))
         self._buffer.set_res(0, _memory(self.result))
@@ -26,20 +28,20 @@ class BufferedFunction:
     def __call__(self, *arguments: Any) -> np.ndarray:
         for target, value in zip(self.inputs, arguments, strict=True):
             target[:] = value
-        self._trigger()
+        self.run()
         return self.result
 
     def matrix(self, *arguments: Any) -> np.ndarray:
         """The result as a dense matrix."""
-        values = self(*arguments)
-        dense = np.zeros(self.sparsity.shape)
-        dense[self._places] = values
+        dense = np.zeros(self.shape)
+        dense.reshape(-1)[self.places] = self(*arguments)
         return dense
 
     @cached_property
-    def _places(self) -> tuple[np.ndarray, np.ndarray]:
+    def places(self) -> np.ndarray:
+        """Where the nonzeros stand in the dense matrix, counted row by row."""
         rows, columns = self.sparsity.get_triplet()
-        return np.array(rows, dtype=int), np.array(columns, dtype=int)
+        return np.array(rows, dtype=int) * self.shape[1] + np.array(columns, dtype=int)
 
 
 def _memory(values: Any) -> memoryview:

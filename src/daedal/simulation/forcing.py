@@ -3,15 +3,18 @@
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import perm
+from math import inf, perm
+from numbers import Real
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from daedal.data import Signal
-from daedal.errors import DaedalError, DataError, SimulationError, nearest, quoted
+from daedal.data.arrays import short
+from daedal.errors import SimulationError, nearest, quoted
 from daedal.models.declarations import key_name
-from daedal.symbolic import jet
+from daedal.symbolic import jet, symbols_in
 from daedal.systems import System
 
 
@@ -20,9 +23,7 @@ class Forcing:
     """Values of all exogenous symbols of a system at any time between start and end."""
 
     signals: Mapping[str, Signal]
-    tracks: tuple[
-        tuple[Signal, int] | None, ...
-    ]  # signal and order of derivative; None for a disturbance, which is zero
+    tracks: tuple[tuple[Signal, int] | None, ...]  # signal and order of derivative; None for what is zero
     start: float
     end: float
 
@@ -41,48 +42,61 @@ class Forcing:
         return np.stack(columns, axis=1) if columns else np.zeros((times.size, 0))
 
     def between(self, first: float, last: float) -> "Segment":
-        """A fast evaluator for one stretch without jumps; at its last time it gives the limit from the left."""
+        """The values on one stretch without jumps, fast; at its last time they are the limits from the left."""
         return Segment(self.tracks, first, last)
 
 
+Part = tuple[int, list[float], list[list[float]]]  # place, breaks, coefficients of each piece (highest power first)
+
+
 class Segment:
-    """Evaluate piecewise polynomials at one time after another, never looking beyond the ends of the stretch."""
+    """Piecewise polynomials on one stretch, as functions of the time since its start, never looking beyond its ends.
+
+    Counting from the start of the stretch keeps every digit when times are large, such as seconds since 1970.
+    """
 
     def __init__(self, tracks: tuple[tuple[Signal, int] | None, ...], first: float, last: float) -> None:
-        self._parts = [_part(*track, first, last) if track else None for track in tracks]
-        self._slopes = [_part(track[0], track[1] + 1, first, last) if track else None for track in tracks]
+        known = [(place, *track) for place, track in enumerate(tracks) if track]
+        self._values = [_part(place, signal, order, first, last) for place, signal, order in known]
+        self._slopes = [_part(place, signal, order + 1, first, last) for place, signal, order in known]
 
-    def __call__(self, time: float) -> list[float]:
-        return [0.0 if part is None else _evaluated(part, time) for part in self._parts]
+    def values(self, elapsed: float, result: np.ndarray) -> None:
+        """Write all values into the result; disturbances stay as they are."""
+        _evaluate(self._values, elapsed, result)
 
-    def slope(self, time: float) -> list[float]:
-        """The derivatives of all values, which exist within a piece whatever happens at its ends."""
-        return [0.0 if part is None else _evaluated(part, time) for part in self._slopes]
+    def slopes(self, elapsed: float, result: np.ndarray) -> None:
+        """Write the derivatives of all values, which exist within a piece whatever happens at its ends."""
+        _evaluate(self._slopes, elapsed, result)
 
 
-def _part(signal: Signal, order: int, first: float, last: float) -> tuple[list[float], list[list[float]]]:
-    """Breaks and coefficients (highest power first) of a signal's derivative on the pieces between first and last."""
+def _part(place: int, signal: Signal, order: int, first: float, last: float) -> Part:
+    """A signal's derivative on the pieces between first and last."""
     breaks, coefficients = signal.pieces()
     low = max(int(np.searchsorted(breaks, first, side="right")) - 1, 0)
     high = min(max(int(np.searchsorted(breaks, last, side="left")), low + 1), breaks.size - 1)
     powers = range(len(coefficients) - 1, order - 1, -1)
     scaled = np.array([perm(k, order) * coefficients[k, low:high] for k in powers]).reshape(len(powers), high - low)
-    return breaks[low:high].tolist(), scaled.T.tolist()
+    return place, (breaks[low:high] - first).tolist(), scaled.T.tolist()
 
 
-def _evaluated(part: tuple[list[float], list[list[float]]], time: float) -> float:
-    breaks, coefficients = part
-    piece = max(bisect_right(breaks, time) - 1, 0)
-    elapsed = time - breaks[piece]
-    value = 0.0
-    for coefficient in coefficients[piece]:
-        value = value * elapsed + coefficient
-    return value
+def _evaluate(parts: list[Part], elapsed: float, result: np.ndarray) -> None:
+    for place, breaks, coefficients in parts:
+        piece = bisect_right(breaks, elapsed, 1) - 1
+        within = elapsed - breaks[piece]
+        value = 0.0
+        for coefficient in coefficients[piece]:
+            value = value * within + coefficient
+        result[place] = value
 
 
 def forcing(system: System, inputs: Mapping[Any, Any], start: float, end: float) -> Forcing:
     """Check the given inputs against what the system needs from start to end, and line them up."""
     model = system.model
+    if not isinstance(inputs, Mapping):
+        raise SimulationError(
+            f"The inputs of a simulation must be a mapping, got {type(inputs).__name__}.",
+            "Write inputs={'u': Signal(times, values)}.",
+        )
     given = {key_name(key): value for key, value in inputs.items()}
     for name in given:
         if name not in model.input_names:
@@ -102,20 +116,20 @@ def _signal(name: str, value: Any, start: float, end: float) -> Signal:
         reach = 1e-9 * (value.end - value.start)
         if value.start - reach > start or value.end + reach < end:
             raise SimulationError(
-                f"Input '{name}' is known from {value.start:g} to {value.end:g}, "
-                f"but the simulation runs from {start:g} to {end:g}.",
+                f"Input '{name}' is known from {short(value.start)} to {short(value.end)}, "
+                f"but the simulation runs from {short(start)} to {short(end)}.",
                 "Give a longer signal, or simulate the time it covers.",
             )
         return value
-    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
-        try:
-            return Signal(np.array([start, max(end, start + 1.0)]), np.full(2, float(value)))
-        except DaedalError as error:
-            raise DataError(f"Input '{name}': {error.args[0]}", "Give a finite number.") from None
-    raise SimulationError(
-        f"Input '{name}' must be a Signal or a number, got {type(value).__name__}.",
-        "Write Signal(times, values, intersample='foh'), so that nothing about the time between samples is guessed.",
-    )
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise SimulationError(
+            f"Input '{name}' must be a Signal or a number, got {type(value).__name__}.",
+            "Write Signal(times, values, intersample='foh'), which says what happens between the samples.",
+        )
+    if not np.isfinite(float(value)):
+        raise SimulationError(f"Input '{name}' must be finite, got {value}.", "Give a number or a Signal.")
+    last = end if end > start else start + 1.0 + abs(start)
+    return Signal(np.array([start, last]), np.full(2, float(value)))
 
 
 def _track(system: System, signals: Mapping[str, Signal], symbol: str) -> tuple[Signal, int] | None:
@@ -124,32 +138,33 @@ def _track(system: System, signals: Mapping[str, Signal], symbol: str) -> tuple[
         return None
     signal = signals[base]
     if order > signal.derivatives:
-        times = {1: "first", 2: "second", 3: "third"}.get(order, f"{order}-th")
+        if np.ptp(signal.values) == 0.0:  # a constant has every derivative
+            return None
+        times = {1: "first", 2: "second", 3: "third"}.get(order, f"{order}th")
         able = "'foh' or 'spline'" if order == 1 else "'spline'"
-        equations = _differentiated_with(system, symbol)
         raise SimulationError(
-            f"The {times} derivative of input '{base}' is needed, because {equations}, but a signal with "
-            f"intersample='{signal.intersample}' has none.",
+            f"The {times} derivative of input '{base}' is needed, because {_need(system, base, order)}, "
+            f"but a signal with intersample='{signal.intersample}' has none.",
             f"Use intersample={able} for '{base}'." if order <= 3 else "Give the input through a filter in the model.",
         )
     return signal, order
 
 
-def _differentiated_with(system: System, symbol: str) -> str:
-    """Why the derivative occurs: equations that contain the input and are differentiated, or are typed so."""
-    from daedal.symbolic import symbols_in
+def _need(system: System, base: str, order: int) -> str:
+    """Why that derivative occurs: equations that contain the input and are differentiated, or where it is typed."""
+    reduction = system.reduction
+    equations = {name: reduction.equations.residuals[i] for i, name in enumerate(reduction.equations.names)}
+    highest = {name: _highest(sx, base) for name, sx in equations.items()}
+    again = dict(zip(equations, reduction.offsets.equations.tolist(), strict=True))
+    differentiated = [name for name in equations if again[name] and highest[name] + again[name] >= order]
+    if differentiated:
+        many = len(differentiated) > 1
+        return f"equation{'s' * many} {quoted(differentiated)} {'are' if many else 'is'} differentiated"
+    typed = [f"equation '{name}'" for name in equations if highest[name] >= order]
+    typed += [f"output '{name}'" for name, sx in reduction.observed.items() if _highest(sx, base) >= order]
+    return f"{' and '.join(typed)} contain{'s' * (len(typed) == 1)} it"
 
-    base = jet(symbol)[0]
-    names = [
-        name
-        for i, name in enumerate(system.reduction.equations.names)
-        if system.reduction.offsets.equations[i]
-        and base in {jet(s)[0] for s in symbols_in(system.reduction.equations.residuals[i])}
-    ]
-    return (
-        f"the equations {quoted(names)} are differentiated"
-        if len(names) > 1
-        else f"equation {quoted(names)} is differentiated"
-        if names
-        else "an equation or output contains it"
-    )
+
+def _highest(sx: ca.SX, base: str) -> float:
+    """The highest derivative of a symbol in an expression."""
+    return max((order for name, order in map(jet, symbols_in(sx)) if name == base), default=-inf)

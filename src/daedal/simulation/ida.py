@@ -1,34 +1,38 @@
 """The reference solver: SUNDIALS IDA on the reduced system, with analytic sparse Jacobian.
 
-With the reduced system of `daedal.systems.reduction`, y = (X, T, M) obeys the index-1 equations
-
-    X' − S(X, T) − B(X, t)ᵀ M' = 0,    top(X, T, t) = 0,    G(X, t) = 0,
-
-where M' = 0 on the exact solution: the multipliers M only absorb the redundancy of X. B is frozen in the Jacobian.
-M and the highest derivatives T_j (d_j ≥ 1) are kept out of the error norm; true algebraic variables stay in it.
-The solver restarts at jumps of the inputs and nowhere else; at every sample X is projected on the constraints.
+The equations are those of `daedal.simulation.implicit`. The multipliers M and the highest derivatives T_j (d_j ≥ 1) are
+kept out of the error norm; true algebraic variables stay in it. The solver restarts at jumps of the inputs and nowhere
+else, and its clock with it; at every sample X is projected on the constraints.
 
 Reference: A. C. Hindmarsh et al., SUNDIALS, ACM TOMS 31 (2005) 363–396.
 """
 
-import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, final
 
 import casadi as ca
 import numpy as np
 
+from daedal.data.arrays import short
 from daedal.errors import SimulationError
+from daedal.simulation import implicit
 from daedal.simulation.evaluation import BufferedFunction
-from daedal.simulation.forcing import Forcing, Segment
+from daedal.simulation.failure import Stop
+from daedal.simulation.forcing import Forcing
+from daedal.simulation.progress import Progress
 from daedal.simulation.projection import Projection, solve
-from daedal.systems import InitialValues, Reduction, System, dead_point
+from daedal.simulation.quiet import quiet
+from daedal.systems import InitialValues, System
 
-DENSE = 40  # unknowns up to which a dense factorisation is faster
+DENSE = 250  # unknowns up to which a dense factorisation is faster
 UNWEIGHTED = 1e10  # absolute tolerance of what stays out of the error norm
-STEPS = 1_000_000  # between two samples
+STEPS = 1000  # after which the solver reports how far it is
+TOO_MANY_STEPS = -1  # how it says so
+STALLED = 1e-13  # of the whole time: a run that advances less in PATIENCE × STEPS steps is given up
+PATIENCE = 10
 
 
 @dataclass(frozen=True)
@@ -56,203 +60,168 @@ class IDA:
     atol: float = 1e-10
 
     def __post_init__(self) -> None:
-        for name in ("rtol", "atol"):
+        for name, limit in (("rtol", 1.0), ("atol", np.inf)):
             value = getattr(self, name)
-            if not (isinstance(value, (int, float)) and 0 < value < 1):
-                raise SimulationError(
-                    f"The {name} of IDA must lie between 0 and 1, got {value!r}.", "Write for example 1e-8."
-                )
+            if not (isinstance(value, Real) and 0 < float(value) < limit):
+                wanted = "lie between 0 and 1" if name == "rtol" else "be a positive number"
+                raise SimulationError(f"The {name} of IDA must {wanted}, got {value!r}.", "Write for example 1e-8.")
+            object.__setattr__(self, name, float(value))
 
     def solve(
         self, system: System, start: InitialValues, times: np.ndarray, forcing: Forcing, parameters: np.ndarray
     ) -> Run:
         """Advance from forcing.start through all times; what was reached is returned whatever happens."""
-        work = _Integration(self, system, forcing, parameters)
-        try:
-            work.run(start, times)
-        except KeyboardInterrupt:
-            work.stopped = f"The simulation was interrupted at time {work.time:g}."
-            work.remedy = "What was computed until then is kept."
+        with quiet(), Progress(f"simulating '{system.model.name}': time", forcing.end) as progress:
+            work = _Integration(self, system, forcing, parameters, progress)
+            try:
+                work.run(start, times)
+            except KeyboardInterrupt:
+                work.stopped = f"The simulation was interrupted at time {short(work.time)}."
+                work.remedy = "What was computed until then is kept."
         return Run(np.array(work.states), np.array(work.tops), work.stopped, work.remedy)
 
 
 class _Integration:
     """One run: the mutable part of the solver."""
 
-    def __init__(self, options: IDA, system: System, forcing: Forcing, parameters: np.ndarray) -> None:
-        self.options, self.system, self.forcing, self.parameters = options, system, forcing, parameters
+    def __init__(
+        self, options: IDA, system: System, forcing: Forcing, parameters: np.ndarray, progress: Progress
+    ) -> None:
+        self.system, self.forcing, self.parameters, self.progress = system, forcing, parameters, progress
         self.project = Projection(system, parameters)
-        self.residual, self.jacobian = (BufferedFunction(f) for f in _functions(system.reduction))
+        self.residual = BufferedFunction(implicit.residual(system.reduction))
+        self.jacobian = BufferedFunction(implicit.jacobian(system.reduction))
         self.states: list[np.ndarray] = []
         self.tops: list[np.ndarray] = []
         self.time, self.stopped, self.remedy = forcing.start, "", ""
+        self.origin, self.segment = forcing.start, forcing.between(forcing.start, forcing.end)
+        self.solver = self._solver(options)
 
     def run(self, start: InitialValues, times: np.ndarray) -> None:
         x, top = start.states, start.tops
-        ends = [*self.forcing.jumps(), self.forcing.end]
-        first = self.forcing.start
-        position = 0
-        for last in ends:
+        first, position = self.forcing.start, 0
+        exogenous = self.forcing.at_all(times)
+        for last in [*self.forcing.jumps(), self.forcing.end]:
             _, top = self.project(first, x, top, self.forcing.at(first))
             while position < times.size and times[position] <= first:
-                self._record(times[position], x, top)
+                self._record(times[position], x, top, exogenous[position])
                 position += 1
             if last <= first:
                 break
-            solver = self._solver(self.forcing.between(first, last), first, x, top)
+            self._restart(first, last, x, top)
             inside = times[position : position + int(np.searchsorted(times[position:], last, side="left"))]
             for time in [*inside, last]:
-                x, top = self._advance(solver, float(time), last, x, top)
+                x, top = self._advance(float(time), last, x, top)
                 if self.stopped:
                     return
                 if time < last:
-                    self._record(time, x, top)
+                    self._record(time, x, top, exogenous[position])
                     position += 1
             first = last
             x, top = self.project(last, x, top, self.forcing.at(last))
-        for time in times[position:]:
-            self._record(time, x, top)
+        for sample in range(position, times.size):
+            self._record(times[sample], x, top, exogenous[sample])
 
-    def _record(self, time: float, x: np.ndarray, top: np.ndarray) -> None:
-        x, top = self.project(time, x, top, self.forcing.at(time))
+    def _record(self, time: float, x: np.ndarray, top: np.ndarray, exogenous: np.ndarray) -> None:
+        x, top = self.project(time, x, top, exogenous)
         self.states.append(x)
         self.tops.append(top)
 
-    def _advance(
-        self, solver: Any, time: float, last: float, x: np.ndarray, top: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        result = solver.step(time, method="normal", tstop=last)
-        if not result.success:
-            self._fail(result)
-            return x, top
-        self.time = time
-        return result.y[: x.size], result.y[x.size : x.size + top.size]
+    def _advance(self, time: float, last: float, x: np.ndarray, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        enough = STALLED * (self.forcing.end - self.forcing.start)
+        before, stalled = self.time, 0
+        while True:
+            result = self.solver.step(time - self.origin, method="normal", tstop=last - self.origin)
+            reached = time if result.success else self.origin + float(result.t)
+            stalled = 0 if reached - self.time > enough else stalled + 1
+            self.time = reached
+            self.progress(reached)
+            if result.success:
+                return result.y[: x.size], result.y[x.size : x.size + top.size]
+            if result.status != TOO_MANY_STEPS or stalled == PATIENCE:
+                self._fail(result, before, x, top)
+                return x, top
 
-    def _fail(self, result: Any) -> None:
-        count = len(self.system.states)
-        y = result.y
-        point = [
-            result.t,
-            y[:count],
-            y[count : count + len(self.system.tops)],
-            self.parameters,
-            self.forcing.at(float(result.t)),
-        ]
-        cause = dead_point(self.system, point) if np.isfinite(y).all() else ""
-        self.time = float(result.t)
-        if cause:
-            self.stopped = f"The simulation stopped at time {result.t:g}, where {cause}."
-            self.remedy = (
-                "The model passes through a singular position; change the position, the parameters or the equations."
-            )
-            return
-        reason = result.message.rstrip(".").replace("'max_num_steps'", "the allowed number of steps")
-        fastest = self._fastest(y)
-        self.stopped = f"The simulation stopped at time {result.t:g} ({reason[0].lower()}{reason[1:]}); {fastest}."
-        self.remedy = "Check the equations and values there (divisions, roots, growth), or loosen rtol and atol."
+    def _fail(self, result: Any, before: float, x: np.ndarray, top: np.ndarray) -> None:
+        size = x.size + top.size
+        last = [before, x, top, self.parameters, self.forcing.at(before)]
+        point = [self.time, result.y[: x.size], result.y[x.size : size], self.parameters, self.forcing.at(self.time)]
+        reason = "the steps became too short" if result.status == TOO_MANY_STEPS else result.message
+        stop = Stop(self.system, point, result.yp[:size], last, self.forcing.start, reason)
+        self.stopped, self.remedy = stop.explained()
 
-    def _fastest(self, y: np.ndarray) -> str:
-        names = (*self.system.states, *self.system.tops)
-        values = y[: len(names)]
-        if not np.isfinite(values).all():
-            return f"'{names[int(np.flatnonzero(~np.isfinite(values))[0])]}' is not finite there"
-        worst = int(np.argmax(np.abs(values)))
-        return f"the largest value there is '{names[worst]}' = {values[worst]:.4g}"
+    def _restart(self, first: float, last: float, x: np.ndarray, top: np.ndarray) -> None:
+        self.origin, self.segment = first, self.forcing.between(first, last)
+        still = np.zeros(len(self.system.reduction.constraints))
+        self.solver.init_step(0.0, np.r_[x, top, still], np.r_[self._slopes(first, x, top), still])
 
-    def _solver(self, segment: Segment, first: float, x: np.ndarray, top: np.ndarray) -> Any:
-        from sksundae import ida
-
-        reduction = self.system.reduction
-        rows = len(reduction.constraints)
-        size = x.size + top.size + rows
-        free = reduction.offsets.unknowns > 0
-        tolerance = np.r_[
-            np.full(x.size, self.options.atol), np.where(free, UNWEIGHTED, self.options.atol), np.full(rows, UNWEIGHTED)
-        ]
-        sparse = size > DENSE
-        os.environ.setdefault(
-            "SUNLOGGER_ERROR_FILENAME", os.devnull
-        )  # a failure is reported in the Trajectory, not on screen
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that the sparsity only serves the given Jacobian
-            solver = ida.IDA(
-                self._residual_callback(segment),
-                jacfn=self._jacobian_callback(segment, sparse),
-                algebraic_idx=list(range(x.size, x.size + top.size)),
-                rtol=self.options.rtol,
-                atol=tolerance,
-                linsolver="sparse" if sparse else "dense",
-                sparsity=_pattern(self.jacobian.sparsity) if sparse else None,
-                max_num_steps=STEPS,
-            )
-        solver.init_step(
-            first, np.r_[x, top, np.zeros(rows)], np.r_[self._slopes(segment, first, x, top), np.zeros(rows)]
-        )
-        return solver
-
-    def _slopes(self, segment: Segment, first: float, x: np.ndarray, top: np.ndarray) -> np.ndarray:
+    def _slopes(self, first: float, x: np.ndarray, top: np.ndarray) -> np.ndarray:
         """(X', T') at the start of a stretch; without T' the first steps fail where algebraic variables are zero."""
-        arguments = (first, x, top, self.parameters, segment(first))
-        rise = _rise(self.system.reduction)(*arguments, segment.slope(first)).full().ravel()
+        values, slopes = np.zeros((2, len(self.system.reduction.exogenous)))
+        self.segment.values(0.0, values)
+        self.segment.slopes(0.0, slopes)
+        arguments = (first, x, top, self.parameters, values)
+        rise = implicit.rise(self.system.reduction)(*arguments, slopes).full().ravel()
         rates = self.system.function("derivative")(*arguments).full().ravel()
         slope = solve(self.project.J, arguments, -rise)
         return np.r_[rates, slope if np.isfinite(slope).all() else np.zeros(top.size)]
 
-    def _residual_callback(self, segment: Segment) -> Callable:
-        evaluate, parameters = self.residual, self.parameters
+    def _solver(self, options: IDA) -> Any:
+        from sksundae import ida
+
+        reduction = self.system.reduction
+        states, tops, rows = len(reduction.states), len(reduction.tops), len(reduction.constraints)
+        free = np.where(reduction.offsets.unknowns > 0, UNWEIGHTED, options.atol)
+        sparse = states + tops + rows > DENSE
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that the sparsity only serves the given Jacobian
+            return ida.IDA(
+                self._residual_callback(),
+                jacfn=self._jacobian_callback(sparse),
+                algebraic_idx=list(range(states, states + tops)),
+                rtol=options.rtol,
+                atol=np.r_[np.full(states, options.atol), free, np.full(rows, UNWEIGHTED)],
+                linsolver="sparse" if sparse else "dense",
+                sparsity=_pattern(self.jacobian.sparsity) if sparse else None,
+                max_num_steps=STEPS,
+            )
+
+    def _residual_callback(self) -> Callable:
+        run, result = self.residual.run, self.residual.result
+        clock, values, slopes, parameters, exogenous = self.residual.inputs
+        parameters[:] = self.parameters
 
         def residual(t, y, yp, res):
-            res[:] = evaluate(t, y, yp, parameters, segment(t))
+            clock[0] = self.origin + t
+            values[:] = y
+            slopes[:] = yp
+            self.segment.values(t, exogenous)
+            run()
+            res[:] = result
 
         return residual
 
-    def _jacobian_callback(self, segment: Segment, sparse: bool) -> Callable:
-        evaluate, parameters = self.jacobian, self.parameters
+    def _jacobian_callback(self, sparse: bool) -> Callable:
+        run, result, places = self.jacobian.run, self.jacobian.result, self.jacobian.places
+        clock, values, slopes, factor, parameters, exogenous = self.jacobian.inputs
+        parameters[:] = self.parameters
 
         def jacobian(t, y, yp, res, cj, JJ):  # noqa: ARG001
+            clock[0] = self.origin + t
+            values[:] = y
+            slopes[:] = yp
+            factor[0] = cj
+            self.segment.values(t, exogenous)
+            run()
             if sparse:
-                JJ[:] = evaluate(t, y, yp, cj, parameters, segment(t))
+                JJ[:] = result
             else:
-                JJ[:, :] = evaluate.matrix(t, y, yp, cj, parameters, segment(t))
+                JJ.reshape(-1)[places] = result  # the rest of it stays zero
 
         return jacobian
-
-
-def _rise(reduction: Reduction) -> ca.Function:
-    """∂top/∂X S + ∂top/∂t + ∂top/∂w w': how fast top changes while T stands still."""
-    if "top rise" not in reduction.compiled:
-        time, x, _, _, w = reduction.arguments
-        slope = ca.SX.sym("dw", w.shape[0])
-        rise = ca.jtimes(reduction.top, ca.vertcat(time, x, w), ca.vertcat(1, reduction.shift, slope))
-        reduction.compiled["top rise"] = ca.Function("top_rise", [*reduction.arguments, slope], [rise])
-    return reduction.compiled["top rise"]
 
 
 def _pattern(sparsity: ca.Sparsity):
     from scipy.sparse import csc_matrix
 
     return csc_matrix((np.ones(sparsity.nnz()), sparsity.row(), sparsity.colind()), shape=sparsity.shape)
-
-
-def _functions(reduction: Reduction) -> tuple[ca.Function, ca.Function]:
-    """Residual of (t, y, y', p, w) and its Jacobian ∂r/∂y + cj ∂r/∂y' with B frozen; made once per structure."""
-    if "ida residual" not in reduction.compiled:
-        r = reduction
-        rows = len(r.constraints)
-        m, slope_x, slope_t, slope_m = (
-            ca.SX.sym(n, k) for n, k in (("m", rows), ("dx", r.X.shape[0]), ("dt", r.T.shape[0]), ("dm", rows))
-        )
-        y, slope = ca.vertcat(r.X, r.T, m), ca.vertcat(slope_x, slope_t, slope_m)
-        time, _, _, p, w = r.arguments
-        residual = ca.vertcat(slope_x - r.shift - ca.mtimes(r.B.T, slope_m), r.top, r.G)
-        cj = ca.SX.sym("cj")
-        moving = ca.vertcat(r.X, r.T)
-        upper = ca.horzcat(cj * ca.SX.eye(r.X.shape[0]), ca.SX(r.X.shape[0], r.T.shape[0])) - ca.jacobian(
-            r.shift, moving
-        )
-        lower = ca.jacobian(ca.vertcat(r.top, r.G), moving)
-        right = ca.vertcat(-cj * r.B.T, ca.SX(lower.shape[0], rows))
-        jacobian = ca.horzcat(ca.vertcat(upper, lower), right)
-        r.compiled["ida residual"] = ca.Function("ida_residual", [time, y, slope, p, w], [residual])
-        r.compiled["ida jacobian"] = ca.Function("ida_jacobian", [time, y, slope, cj, p, w], [jacobian])
-    return reduction.compiled["ida residual"], reduction.compiled["ida jacobian"]

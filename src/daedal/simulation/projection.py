@@ -1,7 +1,7 @@
 """Bring a point back onto the constraints, and solve for what is determined at the instant.
 
 X moves along the rows of B until G(X, t) = 0: X ← X − Bᵀ (A Bᵀ)⁻¹ G; then T ← T − J⁻¹ top. Both are Newton iterations
-that begin at the solver's values and end at round-off.
+that begin at the solver's values and end at round-off, where steps no longer become shorter.
 """
 
 import numpy as np
@@ -11,6 +11,7 @@ from daedal.systems import System
 
 ITERATIONS = 8
 DENSE = 80  # larger systems are solved sparse
+ROUNDING = 1e-15  # of a value: shorter steps change nothing
 
 
 class Projection:
@@ -34,13 +35,17 @@ class Projection:
     def _states(self, time: float, x: np.ndarray, top: np.ndarray, w: np.ndarray) -> np.ndarray:
         if self.G.result.size == 0:
             return x
+        previous = np.inf
         for _ in range(ITERATIONS):
             arguments = (time, x, top, self.parameters, w)
-            residual = self.G(*arguments).copy()
+            residual = self.G(*arguments)
             A, B = _matrix(self.A, arguments), _matrix(self.B, arguments)
             step = B.T @ _solved(A @ B.T, residual)
-            x = x - step
-            if np.all(np.abs(step) <= 1e-15 * (np.abs(x) + 1e-3 * np.max(np.abs(x)))):
+            size = float(np.abs(step).max())
+            if not size < previous:
+                break
+            x, previous = x - step, size
+            if np.all(np.abs(step) <= ROUNDING * (np.abs(x) + 1e-3 * np.abs(x).max())):
                 break
         return x
 
@@ -48,11 +53,13 @@ class Projection:
         previous = np.inf
         for _ in range(ITERATIONS):
             arguments = (time, x, top, self.parameters, w)
-            step = solve(self.J, arguments, self.top(*arguments).copy())
-            size = float(np.max(np.abs(step), initial=0.0))
-            if not np.isfinite(size) or size >= previous:  # round-off is reached
+            step = solve(self.J, arguments, self.top(*arguments))
+            size = float(np.abs(step).max())
+            if not size < previous:
                 break
             top, previous = top - step, size
+            if np.all(np.abs(step) <= ROUNDING * np.abs(top)):
+                break
         return top
 
 
@@ -62,12 +69,12 @@ def solve(function: BufferedFunction, arguments: tuple, right: np.ndarray) -> np
 
 
 def _matrix(function: BufferedFunction, arguments: tuple):
-    if max(function.sparsity.shape) <= DENSE:
+    if max(function.shape) <= DENSE:
         return function.matrix(*arguments)
     from scipy.sparse import csc_matrix
 
     indices, pointers = function.sparsity.row(), function.sparsity.colind()
-    return csc_matrix((function(*arguments).copy(), indices, pointers), shape=function.sparsity.shape)
+    return csc_matrix((function(*arguments).copy(), indices, pointers), shape=function.shape)
 
 
 def _solved(matrix, right: np.ndarray) -> np.ndarray:

@@ -1,42 +1,63 @@
-"""`simulate`: the solution of a model over time."""
+"""`simulate`: trajectories of a model, one with disturbances at zero or many with random ones."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from daedal.data import Dataset
+from daedal.data.arrays import FrozenMapping, frozen
+from daedal.disturbances import seed_number
 from daedal.errors import SimulationError
-from daedal.models import Model, parameter_values
-from daedal.simulation.forcing import Forcing, forcing
+from daedal.models import parameter_values
 from daedal.simulation.ida import IDA, Run
+from daedal.simulation.lanes import Failure, LaneRun, Lanes, prepare
+from daedal.simulation.measurement import with_measurement_noise
+from daedal.simulation.request import Request, checked_realizations, checked_values, request
 from daedal.simulation.trajectory import Status, Trajectory
-from daedal.systems import InitialValues, System, build, initial_values
+from daedal.systems import InitialValues, System, initial_values
+
+PURPOSE = "simulate"
+SINGLE = 60  # unknowns up to which compiling a single trajectory pays
+MEMORY = 0.8  # share of the machine's memory that results may take
 
 
 def simulate(
-    model: Model | System,
+    model: Any,
     times: Any,
     *,
     inputs: Mapping[Any, Any] | None = None,
     values: Mapping[Any, float] | None = None,
-    solver: IDA | None = None,
+    realizations: int | None = None,
+    measurement_noise: bool = False,
+    rng: int | np.random.Generator | None = None,
+    variables: Sequence[str] | None = None,
+    solver: Lanes | IDA | None = None,
     t0: float | None = None,
 ) -> Trajectory:
-    """Solve a model from consistent initial values; disturbances are zero.
+    """Solve a model from consistent initial values.
 
     Parameters
     ----------
     model
         A Model, or a System from `build`.
     times
-        Increasing times at which values are wanted, or a Dataset that gives times, inputs and start.
+        Increasing times at which values are wanted, or a Dataset that gives inputs, start, and the times at which an
+        output was sampled.
     inputs
         Name → Signal, or a number for a constant.
     values
         Parameter → number, in place of the model's.
+    realizations
+        How many trajectories with random disturbances; without it there is one, and disturbances are zero.
+    measurement_noise
+        Whether the outputs get the noise that the model declares for their measurement.
+    rng
+        Seed or Generator for both; a fresh seed when left out. The seed used is in the result.
+    variables
+        Names to keep; everything by default.
     solver
-        `IDA(rtol, atol)`.
+        `Lanes(...)`, the ensemble solver, or `IDA(rtol, atol)`, the reference solver for single trajectories. By
+        default `Lanes`, or IDA for a single trajectory of a stiff or large model.
     t0
         Where the model starts, if before the first time.
 
@@ -49,103 +70,217 @@ def simulate(
     >>> float(simulate(decay, [0.0, 1.0])["x"][-1])  # doctest: +ELLIPSIS
     0.135335...
     """
-    if isinstance(model, Dataset) or isinstance(times, (Model, System)):
+    _check_solver(solver, realizations)
+    asked = request("simulate", model, times, inputs, t0)
+    given = checked_values(values)
+    wanted = _checked_variables(asked.system, variables)
+    needs_seed = realizations is not None or measurement_noise
+    seed = seed_number(np.random.default_rng() if rng is None else rng) if needs_seed or rng is not None else None
+    if realizations is not None:
+        result = _ensemble(asked, given, wanted, checked_realizations(realizations), seed or 0, solver or Lanes())
+    else:
+        result = _single(asked, given, wanted, solver)
+    if measurement_noise and seed is not None:
+        result = with_measurement_noise(result, asked.system.model, seed)
+    return result
+
+
+def _check_solver(solver: Any, realizations: Any) -> None:
+    if not (solver is None or isinstance(solver, (IDA, Lanes))):
+        name = solver.__name__ if isinstance(solver, type) else repr(solver)
+        raise SimulationError(f"The solver of a simulation must be a solver, got {name}.", "Write solver=IDA(1e-8).")
+    if isinstance(solver, IDA) and realizations is not None:
         raise SimulationError(
-            "simulate takes the model first and the times or data second.", "Exchange the two arguments."
+            "IDA is the reference solver for single trajectories.", "Use Lanes(...) for realizations."
         )
-    if not isinstance(model, (Model, System)):
+
+
+def _checked_variables(system: System, variables: Any) -> tuple[str, ...]:
+    known = tuple(system.reduction.observed)
+    if variables is None:
+        return known
+    if isinstance(variables, str) or not all(str(name) in known for name in variables):
         raise SimulationError(
-            f"simulate takes a Model or a System, got {type(model).__name__}.", "Build one with Model(...)."
+            f"The variables to keep must be a list of names of the model, got {variables!r}.",
+            f"Known are {', '.join(known)}.",
         )
-    if isinstance(times, Dataset):
-        inputs = {**times.inputs, **(inputs or {})}
-        t0 = times.t0 if t0 is None else t0
-        times = times.times
-    grid = _checked_times(times)
-    start = _checked_start(t0, grid)
-    system = model if isinstance(model, System) else build(model)
-    drive = forcing(system, inputs or {}, start, float(grid[-1]))
-    at_start = initial_values(system, start, values, drive.at(start))
-    solver = solver or IDA()
-    run = solver.solve(system, at_start, grid, drive, system.parameter_vector(values))
-    return _trajectory(system, solver, grid, drive, at_start, run, values)
+    return tuple(str(name) for name in variables)
 
 
-def _checked_times(times: Any) -> np.ndarray:
-    try:
-        grid = np.array(times, dtype=float)
-    except (TypeError, ValueError):
-        raise SimulationError(
-            f"The times of a simulation must be numbers, got {times!r}.", "Write np.arange(101) * 0.1."
-        ) from None
-    if grid.ndim != 1 or grid.size == 0:
-        what = "are empty" if grid.size == 0 else f"have the shape {grid.shape}"
-        raise SimulationError(
-            f"The times of a simulation must be a list of numbers, but they {what}.", "Write np.arange(101) * 0.1."
-        )
-    if not np.isfinite(grid).all():
-        place = int(np.flatnonzero(~np.isfinite(grid))[0])
-        raise SimulationError(
-            f"The times of a simulation must be finite, but times[{place}] is {grid[place]}.", "Remove it."
-        )
-    if np.any(np.diff(grid) <= 0):
-        place = int(np.flatnonzero(np.diff(grid) <= 0)[0])
-        raise SimulationError(
-            f"The times of a simulation must increase, but times[{place + 1}] = {grid[place + 1]:g} "
-            f"follows {grid[place]:g}.",
-            "Sort them, and remove repeated ones.",
-        )
-    return grid
-
-
-def _checked_start(t0: float | None, grid: np.ndarray) -> float:
-    start = float(grid[0]) if t0 is None else float(t0)
-    if not start <= grid[0]:
-        raise SimulationError(f"The start t0 = {start:g} lies after the first time {grid[0]:g}.", "Move it before.")
-    return start
-
-
-def _trajectory(
-    system: System,
-    solver: IDA,
-    grid: np.ndarray,
-    drive: Forcing,
-    start: InitialValues,
-    run: Run,
-    values: Mapping[Any, float] | None,
+def _single(
+    asked: Request, values: Mapping[Any, float] | None, wanted: tuple[str, ...], solver: Lanes | IDA | None
 ) -> Trajectory:
-    model = system.model
-    reached = len(run.states)
-    observed = np.full((grid.size, len(system.reduction.observed)), np.nan)
-    if reached:
-        parameters = np.repeat(system.parameter_vector(values)[:, None], reached, axis=1)
-        exogenous = drive.at_all(grid[:reached]).T
-        result = system.function("observed")(grid[None, :reached], run.states.T, run.tops.T, parameters, exogenous)
-        observed[:reached] = result.full().T
-    columns = {name: observed[:, i] for i, name in enumerate(system.reduction.observed)}
-    columns |= {name: signal(grid) for name, signal in drive.signals.items() if name not in columns}
-    for column in columns.values():
-        column.flags.writeable = False
-    grid.flags.writeable = False
-    status = Status(not run.stopped, run.stopped or "The simulation reached its end.", run.remedy)
-    return Trajectory(
-        model=model.name,
-        solver=repr(solver),
-        t0=drive.start,
-        times=grid,
-        values=columns,
-        outputs=tuple(model.outputs),
-        inputs=drive.signals,
-        parameters=parameter_values(model, values),
-        status=status,
-        notes=_notes(system, start),
+    """One trajectory with disturbances at zero; without a given solver, Lanes where it suits, otherwise IDA."""
+    if isinstance(solver, Lanes):
+        return _lanes(asked, values, wanted, solver)
+    if solver is None and len(asked.system.tops) <= SINGLE:
+        try:
+            found = _lanes(asked, values, wanted, Lanes(method="rk4", tolerance=1e-8))
+        except SimulationError:
+            found = None
+        if found is not None and found.status.ok:
+            return found
+    return _reference(asked, values, wanted, solver or IDA())
+
+
+def _lanes(asked: Request, values: Mapping[Any, float] | None, wanted: tuple[str, ...], solver: Lanes) -> Trajectory:
+    run = prepare(
+        asked.system,
+        asked.times,
+        asked.forcing,
+        solver,
+        values=[values],
+        wanted=wanted,
+        free=(),
+        seed=0,
+        purpose=PURPOSE,
+        noisy=False,
+    )
+    kept, status = _kept(run, len(wanted), 1)
+    return _trajectory(asked, wanted, kept[0], run.text, status, values, run.values[0].start, _step_notes(run))
+
+
+def _ensemble(
+    asked: Request,
+    values: Mapping[Any, float] | None,
+    wanted: tuple[str, ...],
+    realizations: int,
+    seed: int,
+    solver: Any,
+) -> Trajectory:
+    _check_memory(realizations * asked.times.size * len(wanted) * 8)
+    run = prepare(
+        asked.system,
+        asked.times,
+        asked.forcing,
+        solver,
+        values=[values],
+        wanted=wanted,
+        free=(),
+        seed=seed,
+        purpose=PURPOSE,
+        noisy=True,
+    )
+    kept, status = _kept(run, len(wanted), realizations)
+    notes = [*_step_notes(run), *run.warnings]
+    return _trajectory(asked, wanted, kept, run.text, status, values, run.values[0].start, notes, realizations, seed)
+
+
+def _kept(run: LaneRun, variables: int, realizations: int) -> tuple[np.ndarray, Status]:
+    """All values as (realization, variable, time); NaN from where a lane failed or an interrupt came."""
+    kept = np.full((realizations, variables, run.times.size), np.nan)
+
+    def consume(_: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
+        kept[lanes.start : lanes.stop, :, samples] = out.transpose(2, 1, 0)
+
+    try:
+        failures = run.run(realizations, consume)
+    except KeyboardInterrupt:
+        return kept, Status(
+            False, "The simulation was interrupted.", "What was computed until then is kept, the rest is NaN."
+        )
+    for failure in failures:
+        kept[failure.lane, :, run.times >= failure.time] = np.nan
+    return kept, _status(failures, realizations)
+
+
+def _check_memory(needed: float) -> None:
+    """Say how much is needed before starting what cannot end well."""
+    try:
+        from os import sysconf
+
+        available = MEMORY * sysconf("SC_PHYS_PAGES") * sysconf("SC_PAGE_SIZE")
+    except (ImportError, ValueError, OSError):
+        return
+    if needed > available:
+        raise SimulationError(
+            f"The values of this simulation take {needed / 1e9:.1f} GB, more than this machine has.",
+            "Keep fewer variables (variables=[...]), or take mean and variance only with ensemble(...).",
+        )
+
+
+def _status(failures: list[Failure], realizations: int) -> Status:
+    if not failures:
+        return Status(True, "The simulation reached its end.")
+    first = min(failures, key=lambda failure: failure.time)
+    which = "The simulation" if realizations == 1 else f"{len(failures)} of {realizations} realizations"
+    return Status(
+        False,
+        f"{which} stopped, the first at time {first.time:g} (realization {first.lane}): {first.reason}.",
+        "Values are NaN from there on; a smaller step (Lanes(step=...)) or tolerance may help, IDA() names the cause.",
     )
 
 
-def _notes(system: System, start: InitialValues) -> tuple[str, ...]:
-    notes = list(system.structure.repairs)
-    if system.model.disturbances:
-        notes.append(f"disturbances are zero: {', '.join(system.model.disturbance_names)}")
+def _step_notes(run: LaneRun) -> list[str]:
+    return (
+        [f"estimated error of the steps: {run.plan.error:.0e} of the largest values"]
+        if run.plan.steps.lengths.size
+        else []
+    )
+
+
+def _reference(asked: Request, values: Mapping[Any, float] | None, wanted: tuple[str, ...], solver: IDA) -> Trajectory:
+    system, start = asked.system, asked.forcing.start
+    at_start = initial_values(system, start, values, asked.forcing.at(start))
+    run = solver.solve(system, at_start, asked.times, asked.forcing, system.parameter_vector(values))
+    observed = _observed(asked, values, run)
+    rows = [list(system.reduction.observed).index(name) for name in wanted]
+    status = Status(not run.stopped, run.stopped or "The simulation reached its end.", run.remedy)
+    return _trajectory(asked, wanted, observed[rows], repr(solver), status, values, at_start, [])
+
+
+def _observed(asked: Request, values: Mapping[Any, float] | None, run: Run) -> np.ndarray:
+    """Everything observable at the samples reached, (variable, time)."""
+    system, reached = asked.system, len(run.states)
+    observed = np.full((len(system.reduction.observed), asked.times.size), np.nan)
+    if reached:
+        parameters = np.repeat(system.parameter_vector(values)[:, None], reached, axis=1)
+        times = asked.times[:reached]
+        exogenous = asked.forcing.at_all(times).T
+        result = system.function("observed")(times[None], run.states.T, run.tops.T, parameters, exogenous)
+        observed[:, :reached] = result.full()
+    return observed
+
+
+def _trajectory(
+    asked: Request,
+    wanted: tuple[str, ...],
+    kept: np.ndarray,
+    solver: str,
+    status: Status,
+    values: Mapping[Any, float] | None,
+    start: InitialValues,
+    notes: Sequence[str],
+    realizations: int | None = None,
+    seed: int | None = None,
+) -> Trajectory:
+    """`kept` is (variable, time), or (realization, variable, time)."""
+    model = asked.system.model
+    columns = {name: kept[..., i, :] for i, name in enumerate(wanted)}
+    columns |= {name: signal(asked.times) for name, signal in asked.forcing.signals.items() if name not in columns}
+    zero = (
+        [f"disturbances are zero: {', '.join(model.disturbance_names)}"]
+        if model.disturbances and not realizations
+        else []
+    )
+    return Trajectory(
+        model=model.name,
+        solver=solver,
+        t0=asked.forcing.start,
+        times=asked.times,
+        values=FrozenMapping({name: frozen(np.ascontiguousarray(column)) for name, column in columns.items()}),
+        outputs=tuple(name for name in model.outputs if name in wanted),
+        inputs=FrozenMapping(asked.forcing.signals),
+        parameters=FrozenMapping(parameter_values(model, values)),
+        status=status,
+        notes=(*asked.system.structure.repairs, *zero, *_start_notes(start), *notes),
+        realizations=realizations,
+        seed=seed,
+    )
+
+
+def _start_notes(start: InitialValues) -> list[str]:
+    notes = []
     if start.open:
         shown = [f"{name} = {value:g}" for name, value in start.open.items()]
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
@@ -154,4 +289,4 @@ def _notes(system: System, start: InitialValues) -> tuple[str, ...]:
         notes.append(
             f"held at the start although the equations already imply one of them: {', '.join(start.redundant)}"
         )
-    return tuple(notes)
+    return notes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from daedal.data import Dataset, Signal
+from daedal.data.arrays import short
 from daedal.errors import SimulationError, nearest
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Trajectory:
     times
         (time,)
     values
-        Name → (time,); NaN from where the run stopped, if it did not reach the end.
+        Name → (time,), or (realization, time); NaN from where a run stopped, if it did not reach the end.
     outputs
         Names of the model's outputs.
     inputs
@@ -49,6 +50,8 @@ class Trajectory:
         How the run ended.
     notes
         What was assumed: disturbances at zero, open initial values, repairs of the structure.
+    realizations, seed
+        How many trajectories with random disturbances, and what they were drawn from; None without.
     """
 
     model: str
@@ -61,6 +64,8 @@ class Trajectory:
     parameters: Mapping[str, float]
     status: Status
     notes: tuple[str, ...]
+    realizations: int | None = None
+    seed: int | None = None
 
     def __getitem__(self, name: str) -> np.ndarray:
         key = str(name)
@@ -73,36 +78,47 @@ class Trajectory:
     def __iter__(self) -> Iterator[str]:
         return iter(self.values)
 
-    def to_dataset(self) -> Dataset:
-        """The outputs as if they had been measured, with the inputs that drove them."""
+    def to_dataset(self, realization: int | None = None) -> Dataset:
+        """The outputs as if they had been measured, with the inputs that drove them; of one of several realizations."""
         if not self.outputs:
             raise SimulationError(
                 f"Model '{self.model}' has no outputs, so nothing of it is measured.",
                 "Declare outputs={'name': expression}.",
             )
-        return Dataset(
-            self.times,
-            inputs=self.inputs,
-            outputs={n: self.values[n] for n in self.outputs},
-            t0=self.t0,
-            name=self.model,
-        )
+        chosen = self._chosen(realization)
+        measured = {name: self.values[name] for name in self.outputs}
+        outputs = {name: values if values.ndim == 1 else values[chosen] for name, values in measured.items()}
+        return Dataset(self.times, inputs=self.inputs, outputs=outputs, t0=self.t0, name=self.model)
+
+    def _chosen(self, realization: int | None) -> int:
+        count = self.realizations or 1
+        if realization is None and count > 1:
+            raise SimulationError(
+                f"The trajectory of '{self.model}' has {count} realizations, a Dataset holds one.",
+                "Choose one with to_dataset(realization=0).",
+            )
+        if realization is not None and not 0 <= realization < count:
+            raise SimulationError(
+                f"There is no realization {realization}, only 0 to {count - 1}.", "They are counted from 0."
+            )
+        return realization or 0
 
     def to_xarray(self) -> "xarray.Dataset":
         """All values as an xarray.Dataset over `time`."""
         import xarray
 
         attributes = {"model": self.model, "solver": self.solver, "status": str(self.status), "notes": list(self.notes)}
-        return xarray.Dataset(
-            {n: ("time", v) for n, v in self.values.items()}, coords={"time": self.times}, attrs=attributes
-        )
+        columns = {n: (("realization", "time")[2 - v.ndim :], v) for n, v in self.values.items()}
+        return xarray.Dataset(columns, coords={"time": self.times}, attrs=attributes)
 
     def __str__(self) -> str:
-        span = f"{self.times.size} samples from {self.times[0]:g} to {self.times[-1]:g}"
-        lines = [f"trajectory of '{self.model}': {span}, {self.solver}", f"  {self.status}"]
+        span = f"{self.times.size} samples from {short(self.times[0])} to {short(self.times[-1])}"
+        many = f"{self.realizations} realizations of " if self.realizations else ""
+        lines = [f"trajectory of '{self.model}': {many}{span}, {self.solver}", f"  {self.status}"]
         lines += [f"  {note}" for note in self.notes]
         width = max(len(name) for name in self.values)
-        lines.append(f"  {'':<{width}} {'first':>12} {'last':>12} {'smallest':>12} {'largest':>12}")
+        ends = ("mean first", "mean last") if self.realizations else ("first", "last")
+        lines.append(f"  {'':<{width}} {ends[0]:>12} {ends[1]:>12} {'smallest':>12} {'largest':>12}")
         for name, values in list(self.values.items())[:ROWS]:
             lines.append(f"  {name:<{width}} " + " ".join(f"{value:>12.6g}" for value in _range(values)))
         if len(self.values) > ROWS:
@@ -113,5 +129,7 @@ class Trajectory:
 
 
 def _range(values: np.ndarray) -> list[float]:
+    """First and last value (their means over realizations), smallest and largest."""
     known = values[np.isfinite(values)]
-    return [values[0], values[-1], *((known.min(), known.max()) if known.size else (np.nan, np.nan))]
+    ends = [float(np.mean(values[..., place])) for place in (0, -1)]
+    return [*ends, *((known.min(), known.max()) if known.size else (np.nan, np.nan))]

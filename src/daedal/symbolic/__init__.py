@@ -1,6 +1,17 @@
 """Expressions and equations: what a user types."""
 
-from daedal.symbolic.expression import Equation, Expression, as_expression, interned, symbol, symbols, time, where
+from daedal.symbolic.expression import (
+    NAME,
+    RESERVED,
+    Equation,
+    Expression,
+    as_expression,
+    interned,
+    symbol,
+    symbols,
+    time,
+    where,
+)
 from daedal.symbolic.operators import (
     Delayed,
     Derivative,
@@ -17,6 +28,8 @@ from daedal.symbolic.reading import read_equation, read_expression
 from daedal.symbolic.writing import number_text
 
 __all__ = [
+    "NAME",
+    "RESERVED",
     "Delayed",
     "Derivative",
     "Equation",

@@ -42,6 +42,12 @@ class Expression:
 
     sx: ca.SX
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.sx, ca.SX) or not self.sx.is_scalar():
+            raise ExpressionError(
+                f"An Expression holds one scalar CasADi SX, got {self.sx!r}.", "Build it from symbols and numbers."
+            )
+
     def __repr__(self) -> str:
         return write(self.sx)
 
@@ -105,7 +111,7 @@ class Expression:
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, np.ndarray) and other.ndim:
-            return NotImplemented
+            return self.__array_ufunc__(np.equal, "__call__", self, other)  # NotImplemented would exchange the sides
         return Equation(self, as_expression(other, "The right side of '=='"))
 
     def __and__(self, other: Any) -> Any:
@@ -132,10 +138,17 @@ class Expression:
     def __abs__(self) -> "Expression":
         return Expression(ca.fabs(self.sx))
 
+    def __floor__(self) -> "Expression":
+        return Expression(ca.floor(self.sx))
+
+    def __ceil__(self) -> "Expression":
+        return Expression(ca.ceil(self.sx))
+
     def __bool__(self) -> bool:
         raise ExpressionError(
             f"Whether '{self}' holds is not known before the simulation.",
-            "Choose between two values with np.where(condition, a, b); join conditions with & and |.",
+            "Choose between two values with np.where(condition, a, b); join conditions with & and |; "
+            "take arrays of expressions element by element.",
         )
 
     def __float__(self) -> float:
@@ -149,7 +162,8 @@ class Expression:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         name = functions.SYNONYMS.get(ufunc.__name__, ufunc.__name__)
         if method != "__call__" or options:
-            raise ExpressionError(f"np.{ufunc.__name__}.{method} cannot take expressions.", "Write the operation out.")
+            way = f"np.{ufunc.__name__}" + (f" with {', '.join(options)}" if options else f".{method}")
+            raise ExpressionError(f"{way} cannot take expressions.", "Write the operation out.")
         if any(isinstance(value, np.ndarray) and value.ndim for value in inputs):
             return np.frompyfunc(lambda *values: _apply(name, values), len(inputs), 1)(*map(_boxed, inputs))
         return _apply(name, inputs)
@@ -157,9 +171,8 @@ class Expression:
     def __array_function__(self, function: Callable, types: Any, inputs: tuple, options: dict) -> Any:
         if function is np.where and len(inputs) == 3:
             return where(*inputs)
-        if function is np.clip and len(inputs) == 3 and not options:
-            value, lower, upper = inputs
-            return _apply("minimum", (_apply("maximum", (value, lower)), upper))
+        if function is np.clip:
+            return _clip(*inputs, **options)
         raise ExpressionError(
             f"np.{function.__name__} cannot take expressions.",
             "Put the expressions in np.array([...], dtype=object) first, or write the operation out.",
@@ -167,8 +180,9 @@ class Expression:
 
 
 # On arrays of objects numpy calls the method of that name of every element.
-for _name in functions.UNARY:
-    setattr(Expression, _name, lambda self, _name=_name: _apply(_name, (self,)))
+for _called in (*functions.UNARY, *functions.BINARY, *functions.SYNONYMS):
+    _name = functions.SYNONYMS.get(_called, _called)
+    setattr(Expression, _called, lambda *values, _name=_name: _apply(_name, values))
 
 
 @final
@@ -210,7 +224,7 @@ class Equation:
             return self.lhs.sx.name() == self.rhs.sx.name()
         raise ExpressionError(
             f"The equation '{self}' is neither true nor false.",
-            "Compare numbers, or the text of expressions: str(a) == str(b).",
+            "Compare the text of expressions, str(a) == str(b); for arrays of equations, np.equal(a, b, dtype=object).",
         )
 
 
@@ -243,6 +257,8 @@ def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
     if not isinstance(names, str):
         raise ExpressionError(f"symbols takes names in one text, got {names!r}.", 'Write symbols("x y z").')
     if count is not None:
+        if not isinstance(count, numbers.Integral) or count < 0:
+            raise ExpressionError(f"The count of symbols '{names}' must be a whole number, got {count!r}.", "Write 30.")
         return tuple(symbol(f"{names}[{i}]") for i in range(count))
     return tuple(symbol(name) for name in names.replace(",", " ").split())
 
@@ -257,9 +273,18 @@ def interned(name: str) -> Expression:
 time = interned("time")
 
 
-def where(condition: Any, yes: Any, no: Any) -> Expression:
+def where(condition: Any, yes: Any, no: Any) -> Any:
     """`yes` where the condition holds, else `no`; the same as `np.where`."""
-    return Expression(functions.where(*(as_expression(value, "where").sx for value in (condition, yes, no))))
+    if any(isinstance(value, np.ndarray) and value.ndim for value in (condition, yes, no)):
+        return np.frompyfunc(where, 3, 1)(*map(_boxed, (condition, yes, no)))
+    return Expression(functions.where(*(as_expression(value, "A part of where").sx for value in (condition, yes, no))))
+
+
+def _clip(value: Any, a_min: Any = None, a_max: Any = None, **bounds: Any) -> Any:
+    """np.clip: None leaves a side open; numpy also calls the bounds min and max."""
+    for name, bound in (("maximum", bounds.get("min", a_min)), ("minimum", bounds.get("max", a_max))):
+        value = value if bound is None else _apply(name, (value, bound))
+    return value
 
 
 def as_expression(value: object, what: str) -> Expression:
@@ -271,9 +296,8 @@ def as_expression(value: object, what: str) -> Expression:
     if isinstance(value, (numbers.Real, np.bool_)):
         return Expression(ca.SX(float(value)))
     if isinstance(value, str):
-        raise ExpressionError(
-            f"{what} must be an expression, got the text {value!r}.", f"Make it a symbol first: symbol({value!r})."
-        )
+        remedy = f"Make it a symbol first: symbol({value!r})." if NAME.fullmatch(value) else "Leave the quotes out."
+        raise ExpressionError(f"{what} must be an expression, got the text {value!r}.", remedy)
     if isinstance(value, Equation):
         raise ExpressionError(f"{what} must be an expression, got the equation '{value}'.", "Give one side of it.")
     raise ExpressionError(

@@ -10,6 +10,7 @@ is also kept as it was typed, and `expand` applies the chain rule once the const
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 from typing import Any
 
 import casadi as ca
@@ -58,9 +59,10 @@ def delay(expression: Any, amount: Any) -> Expression:
     """The value of an expression `amount` seconds ago; the amount is a number or an expression of parameters."""
     operand = as_expression(expression, "What delay shifts")
     shift = as_expression(amount, "The amount of a delay")
-    if shift.sx.is_constant() and not float(shift) >= 0.0:
+    if shift.sx.is_constant() and not 0.0 <= float(shift) < inf:
         raise ExpressionError(
-            f"A delay must not be negative, got {float(shift):g}.", "Give the time that has passed, in seconds."
+            f"A delay must be finite and not negative, got {float(shift):g}.",
+            "Give the time that has passed, in seconds.",
         )
     if operand.sx.is_constant():
         return operand
@@ -77,10 +79,14 @@ def operator(name: str) -> Derivative | Delayed | None:
     return _operators.get(name)
 
 
-@cache
 def jet(name: str) -> tuple[str, int]:
     """Plain symbol and order of a derivative: `der(der(x))` is ('x', 2); formulas and delays count as plain."""
-    meaning = _operators.get(name)
+    return _jet(name) if name in _operators else (name, 0)  # a plain name may get a meaning later
+
+
+@cache
+def _jet(name: str) -> tuple[str, int]:
+    meaning = _operators[name]
     if isinstance(meaning, Derivative) and meaning.operand.is_symbol:
         base, order = jet(meaning.operand.sx.name())
         return base, order + 1
@@ -113,6 +119,8 @@ def differentiate(sx: ca.SX, constants: Collection[str]) -> ca.SX:
 def _rate(name: str, constants: Collection[str]) -> ca.SX:
     if name == "time":
         return ca.SX(1)
+    if name in constants:
+        return ca.SX(0)
     meaning = _operators.get(name)
     if isinstance(meaning, Delayed):
         return delay(Expression(differentiate(meaning.operand.sx, constants)), meaning.amount).sx
@@ -134,6 +142,4 @@ def _expanded(name: str, constants: frozenset[str]) -> ca.SX:
     inner = expand(meaning.operand.sx, constants)
     if isinstance(meaning, Delayed):
         return delay(Expression(inner), meaning.amount).sx
-    if meaning.operand.is_symbol and inner.is_symbolic() and not isinstance(_operators.get(inner.name()), Delayed):
-        return der(Expression(inner)).sx
-    return differentiate(inner, constants)
+    return _rate(inner.name(), constants) if inner.is_symbolic() else differentiate(inner, constants)

@@ -16,6 +16,7 @@ from daedal.symbolic.operators import delay, der
 
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 SIGN = r"\*\*|[<>=!]=|[-+*/()<>,;=]"
+DIGIT = re.compile(r"\.?\d")
 TOKEN = re.compile(rf"\s*(?:{NUMBER}|{NAME.pattern}|@\d+|{SIGN})")
 INFIX = (
     {"or": lambda a, b: a | b},
@@ -66,6 +67,8 @@ class _Reader:
     """Recursive descent over the tokens of one text."""
 
     def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise ExpressionError(f"A formula must be given as text, got {text!r}.", 'Write it in quotes: "k*sin(x)".')
         self.text = text
         self.names: dict[str, Expression] = {}
         self.tokens = self._split()
@@ -92,16 +95,21 @@ class _Reader:
 
     def take(self, token: str = "") -> str:
         found = self.token
-        if not found or (token and found != token):
-            self.refuse(f"expected {token or 'more'!r}, found {found or 'the end'!r}")
+        if not found:
+            self.refuse(f"it ends where {repr(token) if token else 'a number or a name'} is missing")
+        if token and found != token:
+            self.refuse(f"'{found}' stands where '{token}' belongs")
         self.position += 1
         return found
 
     def read(self) -> Expression | Equation:
-        result: Expression | Equation = self.side()
-        if self.token == "==":
-            self.take()
-            result = Equation(result, self.side())
+        try:
+            result: Expression | Equation = self.side()
+            if self.token == "==":
+                self.take()
+                result = Equation(result, self.side())
+        except RecursionError:
+            self.refuse("its brackets nest too deeply")
         if self.token:
             self.refuse(f"'{self.token}' was not expected")
         return result
@@ -140,7 +148,7 @@ class _Reader:
             inner = self.infix(0)
             self.take(")")
             return inner
-        if token[0].isdigit() or token[0] == ".":
+        if DIGIT.match(token):
             return as_expression(float(token), "number")
         if token.startswith("@"):
             return self.names[token] if token in self.names else self.refuse(f"'{token}' is used before it is defined")
@@ -154,14 +162,16 @@ class _Reader:
 
     def call(self, name: str) -> Expression:
         if name not in CALLS:
-            self.refuse(f"there is no function '{name}'. {nearest(name, CALLS)[:-1]}")
+            self.refuse(f"there is no function '{name}' ({nearest(name, CALLS).rstrip('.')})")
         count, function = CALLS[name]
         self.take("(")
-        inputs = [self.infix(0)]
+        outer = dict(self.names)  # a formula inside der or delay names its parts for itself
+        inputs = [self.side()]
         while self.token == ",":
             self.take()
-            inputs.append(self.infix(0))
+            inputs.append(self.side())
         self.take(")")
+        self.names = outer
         if len(inputs) != count:
             self.refuse(f"{name} takes {count} argument{'s' * (count > 1)}, got {len(inputs)}")
         return function(*inputs)

@@ -4,7 +4,7 @@ A subexpression that is used more than once and is long is written once and name
 stays proportional to the expression, not to its expanded tree.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
@@ -14,6 +14,8 @@ from daedal.errors import ExpressionError
 OR, AND, NOT, COMPARISON, SUM, PRODUCT, NEGATION, POWER, ATOM = range(9)
 
 NAMED_FROM = 60  # characters: shorter shared subexpressions read better when repeated
+DEEPEST = 25  # brackets within brackets: what lies deeper is named too, so that readers need not nest without end
+LONGEST = 10_000  # characters: what is longer is named too, so that writing takes time in proportion to the text
 
 INFIX = {
     ca.OP_ADD: ("+", SUM),
@@ -59,16 +61,20 @@ CALLS = {
 }
 
 
+CHOICE = (ca.OP_IF_ELSE_ZERO, ca.OP_NOT)
+
+
 @dataclass(frozen=True)
 class _Node:
     """One operation of the expression with its written form."""
 
     operation: int
-    operands: tuple["_Node", ...]
+    operands: tuple["_Node", ...]  # of the parts of a choice only
     text: str
     strength: int
     base: "_Node | None" = None  # an integer power b**n as CasADi expands it: n by repeated squaring of b
     exponent: int = 1
+    depth: int = 0
 
     def at(self, strength: int) -> str:
         """The text, in parentheses where it binds more loosely than `strength`."""
@@ -77,7 +83,7 @@ class _Node:
 
 def number_text(value: float) -> str:
     """A number as it is typed: integers without a point, everything else with all its digits."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
 
 
 def write(sx: ca.SX) -> str:
@@ -100,8 +106,11 @@ def write(sx: ca.SX) -> str:
         elif operation == ca.OP_INPUT:
             node = _Node(operation, (), names[inputs[1]], ATOM)
         else:
-            node = _operation(operation, tuple(work[i] for i in inputs))
-        if uses[k] > 1 and len(node.text) > NAMED_FROM:
+            operands = tuple(work[i] for i in inputs)
+            node = _operation(operation, operands)
+            kept = operands if operation in CHOICE else ()  # all would hold the texts of all parts in memory
+            node = replace(node, depth=_depth(node, operands), operands=kept)
+        if len(node.text) > (NAMED_FROM if uses[k] > 1 else LONGEST) or node.depth > DEEPEST:
             name = f"@{len(statements) + 1}"
             statements.append(f"{name} = {node.text}")
             node = _Node(operation, node.operands, name, ATOM)
@@ -121,6 +130,12 @@ def _count_uses(function: ca.Function) -> list[int]:
         if operation != ca.OP_OUTPUT:
             writer[function.instruction_output(k)[0]] = k
     return uses
+
+
+def _depth(node: _Node, operands: tuple[_Node, ...]) -> int:
+    """How deeply the text nests, at most; a chain such as a + b + c does not."""
+    chained = node.operation in INFIX and operands[0].strength == node.strength
+    return max(operands[0].depth + (not chained), *(operand.depth + 1 for operand in operands[1:]), 0)
 
 
 def _constant(value: float) -> _Node:

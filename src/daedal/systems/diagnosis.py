@@ -12,25 +12,56 @@ from daedal.systems.consistency import Consistency
 from daedal.systems.regularity import echelon, participants, rank_of
 from daedal.systems.system import dead_point
 
+RELATIVE = 1e-6  # how far held values that imply each other may differ, in their own units
+ROUNDING = 1e-12
 
-def redundant(problem: Consistency, z: np.ndarray) -> tuple[str, ...]:
-    """Held values that the equations already imply."""
-    if len(problem.held) <= problem.system.structure.degrees_of_freedom:
+
+def redundant(problem: Consistency, z: np.ndarray, opened: int) -> tuple[str, ...]:
+    """Held values that the equations already imply; `opened` values are held at their guesses besides."""
+    if len(problem.held) + opened <= problem.system.structure.degrees_of_freedom:
         return ()
+    if _contradicted(problem, z):
+        raise diagnosis(problem, z)
     return tuple(over_held(problem, z)[1])
+
+
+def _contradicted(problem: Consistency, z: np.ndarray) -> bool:
+    """Whether held values miss what the equations imply by more than round-off of themselves, however small they are:
+    the residual that no free unknown can change, against the held terms in it."""
+    jacobian = problem.jacobian(z)
+    vectors = _out_of_reach(problem, jacobian).T
+    held = np.array(sorted(problem.held), dtype=int)
+    remainder = np.abs(vectors @ problem.residual(z))
+    implied = np.abs(vectors) @ (np.abs(jacobian[:, held]) @ np.abs(z[held]))
+    noise = np.abs(vectors) @ (np.abs(jacobian) @ np.abs(z))
+    return bool(np.any((implied > 0) & (remainder > RELATIVE * implied + ROUNDING * noise)))
+
+
+def _out_of_reach(problem: Consistency, jacobian: np.ndarray) -> np.ndarray:
+    """Combinations of equations (columns) that no free unknown can change."""
+    if not problem.free.size:
+        return np.eye(jacobian.shape[0])
+    rank = rank_of(jacobian[:, problem.free])
+    return echelon(rank.left) * rank.rows[:, None]
 
 
 def over_held(problem: Consistency, z: np.ndarray) -> tuple[list[str], list[str]]:
     """Equations that the free unknowns cannot satisfy whatever they are, and the held values those contain."""
     jacobian = problem.jacobian_nearby(z)
-    left = rank_of(jacobian[:, problem.free]).left if problem.free.size else np.eye(jacobian.shape[0])
-    if left.shape[1] == 0:
+    vectors = _out_of_reach(problem, jacobian)
+    if vectors.shape[1] == 0:
         return [], []
-    vectors = echelon(left)
-    equations = participants(np.max(np.abs(vectors), axis=1), problem.equation_names)
+    scale = np.max(np.abs(jacobian), axis=1)
+    equations = participants(np.max(np.abs(vectors), axis=1) * scale, problem.equation_names)
     columns = sorted(problem.held)
-    touched = np.max(np.abs(vectors[:, :, None] * jacobian[:, None, columns]), axis=(0, 1), initial=0.0)
-    return equations, participants(touched, tuple(problem.names[j] for j in columns))
+    inside = np.max(np.abs(vectors[:, :, None] * jacobian[:, None, columns]), axis=(0, 1), initial=0.0)
+    # A value is involved by the size of its term; one that is held at zero, by the size of its coefficient.
+    values = np.abs(z[columns])
+    terms = inside * values
+    smallest = np.min(terms[terms > 0], initial=np.inf)
+    zero = (values == 0) & (inside > 0)
+    terms[zero] = smallest if np.isfinite(smallest) else inside[zero]
+    return equations, participants(terms, tuple(problem.names[j] for j in columns))
 
 
 def diagnosis(problem: Consistency, z: np.ndarray) -> InitialValueError:
@@ -46,6 +77,13 @@ def diagnosis(problem: Consistency, z: np.ndarray) -> InitialValueError:
             f"{quoted(equations)} of model '{model}'.{many}",
             f"Release one of {quoted(held)} by moving it from initial to guess.",
         )
+    equation, flat = _without_slope(problem, z)
+    if flat:
+        return InitialValueError(
+            f"No initial values were found for model '{model}': at the guess, equation '{equation}' does not change "
+            f"with {quoted(flat)}.",
+            f"Give another guess for {quoted(flat)}.",
+        )
     residual = np.abs(problem.residual(z)) / problem.size(z, problem.jacobian(z))
     worst = problem.equation_names[int(np.argmax(residual))]
     inside = _unknowns_in(problem, int(np.argmax(residual)))
@@ -53,6 +91,21 @@ def diagnosis(problem: Consistency, z: np.ndarray) -> InitialValueError:
         f"No initial values were found for model '{model}': equation '{worst}' is not satisfied near the guess.",
         f"Give better guesses for {quoted(inside)}, or other values in initial.",
     )
+
+
+def _without_slope(problem: Consistency, z: np.ndarray) -> tuple[str, list[str]]:
+    """An equation that has lost its slope exactly here, and the unknowns it lost it for: y² = 4 at y = 0.
+
+    Only where this is why the equations cannot be satisfied: their rank is lower here than nearby.
+    """
+    here, nearby = problem.jacobian(z), problem.jacobian_nearby(z)
+    unreached = rank_of(here[:, problem.free]).left
+    if unreached.shape[1] > rank_of(nearby[:, problem.free]).left.shape[1]:
+        for row in np.flatnonzero(np.max(np.abs(unreached), axis=1) > 1e-6):
+            flat = [problem.names[j] for j in problem.free if here[row, j] == 0 != nearby[row, j]]
+            if flat:
+                return problem.equation_names[row], flat
+    return "", []
 
 
 def _unknowns_in(problem: Consistency, row: int) -> list[str]:

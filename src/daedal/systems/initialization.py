@@ -6,7 +6,7 @@ damped Gauss–Newton steps of least norm from the guesses; then all levels join
 the guesses. When no solution is found, the rank of ∂F/∂z on the free columns tells over-held from infeasible.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -59,30 +59,41 @@ def initial_values(
     refuse_dead_point(problem, z)
     count = len(system.states)
     opened = {names[j]: float(z[j]) for j in open_names}
-    return InitialValues(z[:count], z[count:], opened, redundant(problem, z))
+    return InitialValues(z[:count], z[count:], opened, redundant(problem, z, len(opened)))
+
+
+def places(system: System, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Position in z and sign of each given unknown or derivative; what the model does not determine is left out."""
+    reduction = system.reduction
+    position = {jet_: place for place, jet_ in enumerate((*reduction.states, *reduction.tops))}
+    unknown = {name: j for j, name in enumerate(reduction.equations.unknowns)}
+    found = {}
+    for name in names:
+        base, order = jet(name)
+        alias = reduction.aliases[base]
+        place = position.get((unknown[alias.root], alias.order + order))
+        if place is not None:
+            found[name] = (place, alias.sign)
+    return found
 
 
 def _placed(system: System, given: Mapping[str, float], names: tuple[str, ...], held: bool) -> dict[int, float]:
     """Given values by position in z; the same derivative under two names must have one value."""
-    reduction = system.reduction
-    position = {jet_: place for place, jet_ in enumerate((*reduction.states, *reduction.tops))}
-    unknown = {name: j for j, name in enumerate(reduction.equations.unknowns)}
+    where = places(system, given)
     placed: dict[int, float] = {}
     given_by: dict[int, str] = {}
     for name, number in given.items():
-        base, order = jet(name)
-        alias = reduction.aliases[base]
-        place = position.get((unknown[alias.root], alias.order + order))
-        if place is None:
+        if name not in where:
             if held:
                 raise InitialValueError(
                     f"'{name}' cannot be held at the start: the model does not determine it.", nearest(name, names)
                 )
             continue
-        value = alias.sign * number
+        place, sign = where[name]
+        value = sign * number
         if held and not np.isfinite(value):
             raise InitialValueError(f"The value held for '{name}' must be finite, got {number}.", "Give a number.")
-        if held and place in placed and placed[place] != value:
+        if held and place in placed and not np.isclose(placed[place], value, rtol=1e-12, atol=0.0):
             raise InitialValueError(
                 f"'{given_by[place]}' and '{name}' are the same quantity but are held at different values.",
                 "Keep one of them.",

@@ -21,7 +21,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daedal.analysis import Alias, Equations, Offsets
+from daedal.analysis import Alias, Equations, Offsets, user_names
 from daedal.errors import ModelError, quoted
 from daedal.models import Model
 from daedal.symbolic import derivative_name, differentiate, interned, jet, operator, symbols_in
@@ -43,7 +43,7 @@ class Reduction:
     G: ca.SX
     top: ca.SX
     repairs: tuple[str, ...] = ()
-    compiled: dict[str, ca.Function] = field(default_factory=dict, repr=False)  # made once, shared by all values
+    compiled: dict[str, Any] = field(default_factory=dict, repr=False)  # made once, shared by all values
 
     @cached_property
     def X(self) -> ca.SX:
@@ -73,6 +73,11 @@ class Reduction:
     @cached_property
     def J(self) -> ca.SX:
         return ca.jacobian(self.top, self.T)
+
+    @cached_property
+    def top_jacobian(self) -> ca.Function:
+        """J as a function of the arguments."""
+        return self.compiled.setdefault("top_jacobian", ca.Function("top_jacobian", self.arguments, [self.J]))
 
     @cached_property
     def A(self) -> ca.SX:
@@ -107,18 +112,17 @@ class Reduction:
         return [self.jet_name(v) for v in jets]
 
     @cached_property
-    def user_names(self) -> dict[str, str]:
-        """The user's own name of each derivative, where an alias gives it one: der(x) is vx."""
-        named = {derivative_name(a.root, a.order): name for name, a in reversed(list(self.aliases.items()))}
-        return {name: named.get(name, name) for name in (*self._names(self.states), *self._names(self.tops))}
-
-    @cached_property
     def state_names(self) -> tuple[str, ...]:
-        return tuple(self.user_names[name] for name in self._names(self.states))
+        """X in the user's own names: der(x) is vx where an alias says so."""
+        return self._user_names(self.states)
 
     @cached_property
     def top_names(self) -> tuple[str, ...]:
-        return tuple(self.user_names[name] for name in self._names(self.tops))
+        return self._user_names(self.tops)
+
+    def _user_names(self, jets: tuple[Jet, ...]) -> tuple[str, ...]:
+        name_of = user_names(self.aliases)
+        return tuple(name_of(self.equations.unknowns[j], k) for j, k in jets)
 
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:

@@ -7,19 +7,22 @@ import numpy as np
 
 SINGULAR = 1e-11  # relative to the largest singular value of the scaled matrix
 REGULAR = 1e-9  # a reciprocal condition number above this needs no closer look
+NEGLIGIBLE = 1e-14  # of the largest entry in its row and in its column: what is left of terms that cancel
 
 
 @dataclass(frozen=True)
 class Rank:
-    """Numerical rank with null spaces of the scaled matrix (columns span them): they say which names take part."""
+    """Numerical rank of M with null spaces of the scaled matrix R M C (columns span them): they say which names take
+    part. The vectors of `left` times `rows`, the diagonal of R, annihilate M itself."""
 
     rank: int
     left: np.ndarray
     right: np.ndarray
+    rows: np.ndarray
 
 
 def equilibrated(matrix: np.ndarray) -> np.ndarray:
-    """R M C with diagonal R, C such that rows and columns are of comparable size."""
+    """R M C with diagonal R, C such that the largest entries of rows and columns are of comparable size."""
     scaled = np.array(matrix, dtype=float)
     for _ in range(3):
         for axis in (1, 0):
@@ -28,15 +31,40 @@ def equilibrated(matrix: np.ndarray) -> np.ndarray:
     return scaled
 
 
+def balanced(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """R M C with the largest and smallest entries of each row and column around one, and the diagonal of R.
+
+    It sees through units that differ by many decades, where a small entry may be the only one that fixes an unknown.
+    """
+    size = np.abs(matrix)
+    largest = [np.max(size, axis=axis, initial=0.0, keepdims=True) for axis in (1, 0)]
+    kept = size > NEGLIGIBLE * np.minimum(*largest)
+    scales = [np.ones_like(part) for part in largest]
+    for _ in range(8):
+        for axis in (1, 0):
+            inside = size * scales[0] * scales[1]
+            high = np.max(inside, axis=axis, initial=0.0, where=kept, keepdims=True)
+            low = np.min(inside, axis=axis, initial=np.inf, where=kept, keepdims=True)
+            scales[1 - axis] = scales[1 - axis] / np.sqrt(np.where(high > 0, high * np.minimum(low, high), 1.0))
+    scaled = matrix * scales[0] * scales[1]
+    last = np.max(np.abs(scaled), axis=1, initial=0.0, keepdims=True)
+    last[last == 0] = 1.0
+    return scaled / last, (scales[0] / last).ravel()
+
+
 def rank_of(matrix: np.ndarray) -> Rank:
     """Rank and null spaces; a cheap condition estimate decides the regular case."""
-    scaled = equilibrated(matrix)
+    square = matrix.shape[0] == matrix.shape[1]
     count = min(matrix.shape)
-    if matrix.shape[0] == matrix.shape[1] and _reciprocal_condition(scaled) > REGULAR:
-        return Rank(count, np.zeros((matrix.shape[0], 0)), np.zeros((matrix.shape[1], 0)))
+    regular = Rank(count, np.zeros((matrix.shape[0], 0)), np.zeros((matrix.shape[1], 0)), np.ones(matrix.shape[0]))
+    if square and _reciprocal_condition(equilibrated(matrix)) > REGULAR:
+        return regular
+    scaled, rows = balanced(matrix)
+    if square and _reciprocal_condition(scaled) > REGULAR:
+        return regular
     u, s, vt = np.linalg.svd(scaled)
     rank = int(np.sum(s > SINGULAR * max(s.max(initial=0.0), 1e-300)))
-    return Rank(rank, u[:, rank:], vt[rank:].T)
+    return Rank(rank, u[:, rank:], vt[rank:].T, rows)
 
 
 def _reciprocal_condition(matrix: np.ndarray) -> float:

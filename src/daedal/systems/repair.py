@@ -25,6 +25,7 @@ from daedal.systems.reduction import Reduction, differentiated
 from daedal.systems.regularity import echelon, independent_columns, participants, rank_of
 
 MATCHES = 1e-7  # relative agreement of an expression with and without the terms that should cancel
+NOTHING = 1e-12  # relative size of what is left when two equations say the same thing
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,9 @@ class Defect:
 
 def find_defect(reduction: Reduction, points: list[list[np.ndarray]]) -> Defect | None:
     """A smallest set of dependent rows of J, or None when J is regular somewhere."""
-    function = ca.Function("top_jacobian", reduction.arguments, [reduction.J])
     defect = None
     for point in points:
-        rank = rank_of(function(*point).full())
+        rank = rank_of(reduction.top_jacobian(*point).full())
         if rank.left.shape[1] == 0:
             return None
         if defect is None:
@@ -52,41 +52,41 @@ def find_defect(reduction: Reduction, points: list[list[np.ndarray]]) -> Defect 
     return defect
 
 
-def combine(
-    reduction: Reduction, defect: Defect, points: list[list[np.ndarray]], model: str
-) -> tuple[Equations, str, int]:
-    """Equations with one of the dependent ones replaced, a sentence about it, and the differentiations it took."""
+def combine(reduction: Reduction, defect: Defect, points: list[list[np.ndarray]], model: str) -> tuple[Equations, str]:
+    """Equations with one of the dependent ones replaced, and a sentence about it."""
     c, d = reduction.offsets.equations, reduction.offsets.unknowns
-    names = [reduction.equations.names[i] for i in defect.rows]
+    names = reduction.equations.typed_names(defect.rows)
     chosen = min(defect.rows, key=lambda i: (c[i], -i))
     others = [i for i in defect.rows if i != chosen]
     lift = np.where(np.isin(np.arange(c.size), defect.rows), c - c[chosen], 0)
     levels = differentiated(reduction.equations, lift)
     factors = _dependence(reduction, chosen, others, points[0])
-    combined = levels[chosen, 0]
-    for i, factor in zip(others, factors, strict=True):
-        combined += factor * levels[i, int(lift[i])]
-    cancelling = [
+    parts = [levels[chosen, 0], *(u * levels[i, int(lift[i])] for i, u in zip(others, factors, strict=True))]
+    combined, size = sum(parts[1:], parts[0]), _size(parts)
+    cancelling = {
         derivative_name(v, int(d[j] - c[chosen]))
         for j, v in enumerate(reduction.equations.unknowns)
         if d[j] >= c[chosen]
-    ]
-    lower = _without(combined, cancelling, reduction, points)
+    }
+    cancelling.update(_negligible(parts, reduction, points))
+    lower = _without(combined, size, cancelling, reduction, points)
     if lower is None:
         raise StructureError(
             f"In model '{model}' terms cancel between {quoted(names)} in a way that hides their true structure.",
             "Combine them by hand so that the cancelling terms disappear.",
         )
-    _refuse_dependent(lower, reduction, points, names, defect, model)
+    _refuse_dependent(lower, size, reduction, points, names, defect, model)
     residuals = ca.vertcat(*(lower if i == chosen else reduction.equations.residuals[i] for i in range(c.size)))
     replaced = reduction.equations.names[chosen]
     sentence = f"terms cancel between {quoted(names)}; '{replaced}' was replaced by a combination of them"
-    return replace(reduction.equations, residuals=residuals), sentence, int(lift.max())
+    used = reduction.equations.typed_orders({i: int(lift[i]) for i in defect.rows})
+    origins = {**reduction.equations.origins, replaced: used}
+    return replace(reduction.equations, residuals=residuals, origins=origins), sentence
 
 
 def _dependence(reduction: Reduction, chosen: int, others: list[int], point: list[np.ndarray]) -> list[ca.SX]:
     """u of the other rows for u = 1 of the chosen one: solve J[others, K]ᵀ u = −J[chosen, K]ᵀ by elimination."""
-    numeric = ca.Function("top_jacobian", reduction.arguments, [reduction.J])(*point).full()
+    numeric = reduction.top_jacobian(*point).full()
     columns = independent_columns(numeric[others])
     rows = [[reduction.J[i, j] for i in others] + [-reduction.J[chosen, j]] for j in columns]
     value = ca.Function("entry", reduction.arguments, [ca.vertcat(*(ca.horzcat(*row) for row in rows))])
@@ -103,36 +103,60 @@ def _dependence(reduction: Reduction, chosen: int, others: list[int], point: lis
     return [rows[k][-1] / rows[k][k] for k in range(len(others))]
 
 
-def _without(combined: ca.SX, names: list[str], reduction: Reduction, points: list[list[np.ndarray]]) -> ca.SX | None:
+def _without(
+    combined: ca.SX, size: ca.SX, names: set[str], reduction: Reduction, points: list[list[np.ndarray]]
+) -> ca.SX | None:
     """The expression with numbers for the names that cancel; None when it does depend on them."""
-    present = [interned(name).sx for name in names if name in set(symbols_in(combined))]
+    present = [interned(name).sx for name in symbols_in(combined) if name in names]
     for number in (0.0, 1.0):
         lower = (
             ca.substitute(combined, ca.vertcat(*present), ca.SX.ones(len(present)) * number) if present else combined
         )
-        both = ca.Function("both", reduction.arguments, [combined, lower, _size(combined)])
+        both = ca.Function("both", reduction.arguments, [combined, lower, size])
         values = [[float(entry) for entry in both(*point)] for point in points]
         if all(np.isfinite(row).all() for row in values):
-            close = all(abs(a - b) <= MATCHES * max(size, abs(a)) for a, b, size in values)
+            close = all(abs(a - b) <= MATCHES * magnitude for a, b, magnitude in values)
             return lower if close else None
     return None
 
 
-def _size(sx: ca.SX) -> ca.SX:
-    """A magnitude to judge cancellation by: Σ |∂f/∂v| over everything f contains, plus |f|."""
-    leaves = ca.vertcat(*ca.symvar(sx))
-    return ca.fabs(sx) + ca.sum2(ca.fabs(ca.jacobian(sx, leaves)))
+def _negligible(parts: list[ca.SX], reduction: Reduction, points: list[list[np.ndarray]]) -> list[str]:
+    """Unknowns on which a sum depends only by round-off, although its parts do: they cancel as well."""
+    unknowns = set(reduction.equations.unknowns)
+    names = [name for name in symbols_in(ca.vertcat(*parts)) if jet(name)[0] in unknowns]
+    slopes = ca.densify(ca.jacobian(ca.vertcat(*parts), ca.vertcat(*(interned(name).sx for name in names))))
+    function = ca.Function("slopes", reduction.arguments, [slopes])
+    values = np.array([function(*point).full() for point in points])
+    size = np.abs(values).sum(axis=1)
+    small = np.all(np.abs(values.sum(axis=1)) <= NOTHING * size, axis=0) & np.any(size > 0, axis=0)
+    return [name for name, cancels in zip(names, small, strict=True) if cancels]
+
+
+def _size(parts: list[ca.SX]) -> ca.SX:
+    """A magnitude to judge the cancellation of a sum by: |f| and Σ |v ∂f/∂v| of each part before they are added."""
+    size = ca.SX(0)
+    for part in parts:
+        leaves = ca.vertcat(*ca.symvar(part))
+        size += ca.fabs(part) + ca.mtimes(ca.fabs(ca.jacobian(part, leaves)), ca.fabs(leaves))
+    return size
 
 
 def _refuse_dependent(
-    lower: ca.SX, reduction: Reduction, points: list[list[np.ndarray]], names: list[str], defect: Defect, model: str
+    lower: ca.SX,
+    size: ca.SX,
+    reduction: Reduction,
+    points: list[list[np.ndarray]],
+    names: list[str],
+    defect: Defect,
+    model: str,
 ) -> None:
     """Nothing left of the combination: the equations repeat or contradict each other."""
     unknowns = set(reduction.equations.unknowns)
     if any(jet(name)[0] in unknowns for name in symbols_in(lower)):
         return
-    function = ca.Function("rest", reduction.arguments, [lower])
-    repeats = all(abs(float(function(*point))) < MATCHES for point in points)
+    both = ca.Function("rest", reduction.arguments, [lower, size])
+    rests = [[float(entry) for entry in both(*point)] for point in points]
+    repeats = all(abs(rest) <= NOTHING * magnitude for rest, magnitude in rests)
     verdict = "say the same thing" if repeats else "contradict each other"
     raise StructureError(
         f"In model '{model}' the equations {quoted(names)} {verdict}, and {quoted(defect.columns)} "

@@ -142,7 +142,6 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
     observed = {name: substitute_aliases(sx, aliases) for name, sx in wanted.items()}
     equations = replace(equations, least=_least_orders(equations, observed))
     repairs: tuple[str, ...] = ()
-    extra = 0
     while True:
         offsets = offsets_or_error(model.name, equations)
         reduction = prolong(equations, offsets, aliases, observed, repairs)
@@ -150,12 +149,12 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
         defect = find_defect(reduction, points) if points else None
         if defect is None:
             break
-        equations, sentence, used = combine(reduction, defect, points, model.name)
-        repairs, extra = (*repairs, sentence), extra + used
+        equations, sentence = combine(reduction, defect, points, model.name)
+        repairs = (*repairs, sentence)
     if repairs:
         given = choices(equations, incidence(equations), offsets, aliases)
         found = structure_of(model.name, equations, offsets, given, repairs)
-        structure = replace(found, index=found.index + extra, equations=structure.equations)
+        structure = replace(found, equations=structure.equations)
     return structure, reduction
 
 
@@ -186,7 +185,6 @@ def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, cou
     unknowns = reduction.equations.unknowns
     x, top = ([centre.get((unknowns[j], k), 0.0) for j, k in jets] for jets in (reduction.states, reduction.tops))
     p = np.array([numbers[name] for name in reduction.parameters])
-    function = ca.Function("top_jacobian", reduction.arguments, [reduction.J])
     points: list[list[np.ndarray]] = []
     for attempt in range(12 * count):
         size = 0.3 * 0.5 ** (attempt // 4)
@@ -204,7 +202,7 @@ def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, cou
             varied if vary_parameters else p,
             near_to([0.0] * len(reduction.exogenous)),
         ]
-        if np.isfinite(function(*point).full()).all():
+        if np.isfinite(reduction.top_jacobian(*point).full()).all():
             points.append(point)
         if len(points) == count:
             break
@@ -217,12 +215,13 @@ def _check_values(system: System) -> None:
     defect = find_defect(system.reduction, points) if points else None
     if defect is not None:
         numbers = parameter_values(system.model)
-        zero = [name for name, value in numbers.items() if value == 0.0]
-        names = [system.reduction.equations.names[i] for i in defect.rows]
-        cause = f"with {' = '.join(zero)} = 0" if zero else "with the given parameter values"
+        involved = symbols_in(system.reduction.J[list(defect.rows), :])
+        zero = [name for name in numbers if name in involved and numbers[name] == 0.0]
+        names = system.reduction.equations.typed_names(defect.rows)
+        cause = f"With {' = '.join(zero)} = 0" if zero else "With the given parameter values"
         raise StructureError(
-            f"In model '{system.model.name}' the equations {quoted(names)} become dependent {cause}, and "
-            f"{quoted(defect.columns)} are not determined.",
+            f"{cause} the equation{'s' * (len(names) > 1)} {quoted(names)} of model '{system.model.name}' no longer "
+            f"determine{'s' * (len(names) == 1)} {quoted(defect.columns)}.",
             "Remove the terms that vanish from the equations, or give other values.",
         )
 
@@ -237,4 +236,7 @@ def dead_point(system: System, point: list[np.ndarray]) -> str:
         return ""
     equations = participants(np.max(np.abs(rank.left), axis=1), system.reduction.equations.names)
     unknowns = participants(np.max(np.abs(rank.right), axis=1), system.tops)
-    return f"the equations {quoted(equations)} no longer determine {quoted(unknowns)}"
+    several = len(equations) > 1
+    return (
+        f"the equation{'s' * several} {quoted(equations)} no longer determine{'s' * (not several)} {quoted(unknowns)}"
+    )

@@ -1,0 +1,108 @@
+"""The law of a disturbance in the middle of an interval, given its ends; halved again and again.
+
+The state is Markov. Over an interval [l, l + 2h] let Φ = e^{Ah}, P = Q_d(h), and e = x(l + 2h) − Φ² x(l) the noise that
+was added. What was added over the first half, e₁ = x(l + h) − Φ x(l), and over the second, e₂ = e − Φ e₁, obey
+
+    e₁ | e ~ N(G e, P − G Φ P),   G = P Φᵀ (Φ P Φᵀ + P)⁻¹
+
+so (x(l), e) of an interval gives those of its halves: a tree, with one draw for every node. Working with e in place of
+x(l + 2h) avoids the difference of two nearly equal states, and the map e → e₁, e₂ contracts rounding errors.
+
+For a short h, P has entries h, h², h³, … and no inverse in floating point. In staircase coordinates scaled by their own
+standard deviation, x = T D ξ, it tends to the covariance of a chain of integrators, which has one: all levels are
+computed there. The covariance is formed as (I − GΦ) P (I − GΦ)ᵀ + G P Gᵀ, which cannot lose its sign.
+
+R. G. Brown, P. Y. C. Hwang, Introduction to Random Signals and Applied Kalman Filtering, Wiley 1997, sections 5.3, 6.1.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import final
+
+import numpy as np
+
+from daedal.disturbances.state_space import NoiseStateSpace
+from daedal.linear import noise_scale, scaled_van_loan, semidefinite_factor, staircase, van_loan
+
+DEPTH = 50
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Bridge:
+    """Matrices of every level of the tree; ξ are scaled staircase coordinates of added noise.
+
+    Attributes
+    ----------
+    entrance
+        (r, n): noise added over a whole cell → ξ.
+    half
+        (levels, n, n): Φ of half an interval, for the state.
+    spread
+        (levels, n, r): ξ of the first half → noise added to the state.
+    zoom
+        (levels, r): from the scale of the interval to that of its half.
+    gain, factor, flow
+        (levels, r, r): G, the Cholesky factor of the conditional covariance, and Φ, for ξ.
+    """
+
+    entrance: np.ndarray
+    half: np.ndarray
+    spread: np.ndarray
+    zoom: np.ndarray
+    gain: np.ndarray
+    factor: np.ndarray
+    flow: np.ndarray
+
+    def descend(self, state: np.ndarray, added: np.ndarray, place: int, draws: np.ndarray) -> np.ndarray:
+        """The state at `place`/2⁵⁰ of the cell, 0 < place < 2⁵⁰.
+
+        `state` is that at the left end, `added` the noise added over the cell, `draws` (levels, r) the normals of the
+        nodes on the way.
+        """
+        xi = self.entrance @ added
+        for level, draw in enumerate(draws):
+            xi = self.zoom[level] * xi
+            first = self.gain[level] @ xi + self.factor[level] @ draw
+            if not place >> (DEPTH - 1 - level) & 1:
+                xi = first
+                continue
+            state = self.half[level] @ state + self.spread[level] @ first
+            xi = xi - self.flow[level] @ first
+        return state
+
+
+def nodes_on_the_way(place: int) -> list[int]:
+    """The nodes from the root of the tree to the one at `place`/2⁵⁰; the root is 1, the halves of i are 2i, 2i + 1."""
+    depth = DEPTH - ((place & -place).bit_length() - 1)
+    return [(1 << level) | (place >> (DEPTH - level)) for level in range(depth)]
+
+
+@lru_cache(maxsize=16)
+def bridge(space: NoiseStateSpace, step: float) -> Bridge:
+    """The tree of a cell of `step` seconds."""
+    T = staircase(space.A, space.B)
+    A, Q = T.T @ space.A @ T, T.T @ space.intensity @ T
+    halves = step * 0.5 ** np.arange(1, DEPTH + 1)
+    flow, covariance, scale = scaled_van_loan(A, Q, halves)
+    coarser = np.concatenate([noise_scale(A, Q, step)[None], scale[:-1]])
+    gain, factor = _middle(flow, covariance)
+    return Bridge(
+        entrance=T.T / coarser[0][:, None],
+        half=van_loan(space.A, space.intensity, halves)[0],
+        spread=T * scale[:, None, :],
+        zoom=coarser / scale,
+        gain=gain,
+        factor=factor,
+        flow=flow,
+    )
+
+
+def _middle(flow: np.ndarray, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """G, and the factor of the conditional covariance of what is added over the first half."""
+    forward = flow @ P
+    whole = forward @ flow.swapaxes(-1, -2) + P
+    gain = np.linalg.solve(whole, forward).swapaxes(-1, -2)
+    left = np.eye(P.shape[-1]) - gain @ flow
+    covariance = left @ P @ left.swapaxes(-1, -2) + gain @ P @ gain.swapaxes(-1, -2)
+    return gain, semidefinite_factor(0.5 * (covariance + covariance.swapaxes(-1, -2)))

@@ -1,0 +1,159 @@
+"""Disturbances on their grid: exact discretisation, driven by given innovations (seed 001, equation (5)).
+
+    x_{k+1} = A_d x_k + L z_k,   L Lᵀ = Q_d(Δ),   z_k ~ N(0, I),   w⁽ʲ⁾(τ_k) = C Aʲ x_k
+
+x₀ = S z₀ with S Sᵀ the stationary covariance, or zero. The innovations do not depend on the parameters, so a path
+is a smooth function of them; its sensitivity obeys the differentiated recursion
+
+    ∂x_{k+1} = A_d ∂x_k + ∂A_d x_k + ∂L z_k,   ∂w = C ∂x + ∂C x,
+
+which runs beside it for the stacked state (x, ∂x₁, ∂x₂, …), in the compiled loop of `recursion`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from daedal.disturbances.noise import FilteredNoise, Noise, StateSpaceNoise
+from daedal.disturbances.recursion import NoiseMatrices, recursion
+from daedal.disturbances.state_space import NoiseStateSpace, derivatives_available, realization_derivative, realize
+from daedal.errors import ModelError
+from daedal.linear import (
+    output_rows,
+    output_rows_derivative,
+    semidefinite_factor,
+    semidefinite_factor_derivative,
+    stationary_covariance,
+    stationary_covariance_derivative,
+    van_loan,
+    van_loan_derivative,
+)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DiscreteNoise:
+    """A noise on a grid, with the sensitivities asked for.
+
+    Attributes
+    ----------
+    step
+        Seconds between grid points.
+    orders, channels
+        Rows are sorted by derivative order, then by channel; a derivative that a channel does not have is NaN.
+    matrices
+        A_d, L, rows and S.
+    sensitivities
+        Parameter name → the derivatives of these matrices.
+    """
+
+    space: NoiseStateSpace
+    step: float
+    orders: tuple[int, ...]
+    channels: int
+    matrices: NoiseMatrices
+    sensitivities: Mapping[str, NoiseMatrices]
+
+    @property
+    def states(self) -> int:
+        """n, the number of normals a step takes."""
+        return len(self.space.A)
+
+
+def discretize(
+    noise: Noise,
+    numbers: Mapping[str, float] | None,
+    step: float,
+    orders: Sequence[int] = (0,),
+    sensitivities: Sequence[str] = (),
+) -> DiscreteNoise:
+    """The noise on a grid of `step` seconds, with the derivative orders of w and the sensitivities asked for.
+
+    Examples
+    --------
+    >>> discrete = discretize(FilteredNoise.low_pass(std=2.0, time_constant=1.0), None, 0.1)
+    >>> discrete.matrices.transition.round(6)
+    array([[0.904837]])
+    """
+    if not (np.isfinite(step) and step > 0):
+        raise ModelError(f"The step of a noise grid must be positive, got {step!r}.", "Give seconds.")
+    space = realize(noise, numbers)
+    exists = _existing(noise, numbers, orders)
+    transition, covariance = van_loan(space.A, space.intensity, step)
+    stationary = stationary_covariance(space.A, space.intensity)
+    rest = isinstance(noise, (FilteredNoise, StateSpaceNoise)) and noise.initial == "rest"
+    matrices = NoiseMatrices(
+        transition,
+        semidefinite_factor(covariance),
+        np.where(exists[:, None], output_rows(space.A, space.C, orders), np.nan),
+        semidefinite_factor(stationary) * (not rest),
+    )
+    slopes = {
+        name: _derivative(space, realization_derivative(noise, numbers or {}, name), step, orders, matrices, stationary)
+        for name in sensitivities
+    }
+    return DiscreteNoise(space, step, tuple(orders), noise.channels, matrices, slopes)
+
+
+def initial_state(discrete: DiscreteNoise, normals: np.ndarray) -> np.ndarray:
+    """The state at the first grid point, (states·(1 + sensitivities), lanes), of normals (states, lanes)."""
+    starts = np.concatenate([part.start for part in (discrete.matrices, *discrete.sensitivities.values())])
+    state = np.zeros((len(starts), normals.shape[1]))
+    for column, normal in zip(starts.T, normals, strict=True):
+        state += column[:, None] * normal
+    return state
+
+
+def advance(discrete: DiscreteNoise, state: np.ndarray, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The values at the grid points after each step, and the state there.
+
+    Parameters
+    ----------
+    state
+        (states·(1 + sensitivities), lanes): from `initial_state` or an earlier call.
+    normals
+        (steps, states, lanes).
+
+    Returns
+    -------
+    values
+        (steps, orders·channels·(1 + sensitivities), lanes): w and its derivatives, then their sensitivities.
+    state
+        After the last step.
+    """
+    parts = (discrete.matrices, *discrete.sensitivities.values())
+    return recursion(parts, state, normals)
+
+
+def _existing(noise: Noise, numbers: Mapping[str, float] | None, orders: Sequence[int]) -> np.ndarray:
+    """For each row, whether the channel has that derivative; an order that no channel has is refused."""
+    available = np.array(derivatives_available(noise, numbers))
+    if not len(orders) or min(orders) < 0 or max(orders) > available.max():
+        raise ModelError(
+            f"The noise has derivatives up to order {available.max()}, asked for were the orders {list(orders)}.",
+            "Give it more poles.",
+        )
+    return np.concatenate([available >= order for order in orders])
+
+
+def _derivative(
+    space: NoiseStateSpace,
+    slope: NoiseStateSpace,
+    step: float,
+    orders: Sequence[int],
+    matrices: NoiseMatrices,
+    stationary: np.ndarray,
+) -> NoiseMatrices:
+    change = slope.B @ space.B.T
+    d_intensity = change + change.T
+    d_transition, d_covariance = van_loan_derivative(space.A, space.intensity, step, slope.A, d_intensity)
+    d_stationary = stationary_covariance_derivative(space.A, stationary, slope.A, d_intensity)
+    d_rows = output_rows_derivative(space.A, space.C, slope.A, slope.C, orders)
+    return NoiseMatrices(
+        d_transition,
+        semidefinite_factor_derivative(matrices.factor, d_covariance),
+        np.where(np.isnan(matrices.rows), np.nan, d_rows),
+        semidefinite_factor_derivative(matrices.start, d_stationary),
+    )

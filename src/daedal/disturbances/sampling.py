@@ -1,0 +1,112 @@
+"""One path of a noise at given times, exactly: no interpolation, whatever the spacing.
+
+    x(t_{i+1}) = A_i x(t_i) + L_i z_i,   A_i = e^{A (t_{i+1} − t_i)},   L_i L_iᵀ = Q_d(t_{i+1} − t_i)
+
+Intervals that differ only by the rounding of the times are one: a regular grid is discretised once.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daedal.disturbances.noise import Noise
+from daedal.disturbances.paths import discretize
+from daedal.disturbances.streams import innovations, seed_number
+from daedal.errors import SimulationError
+from daedal.kernels import ScanKernel, compile_scan
+from daedal.linear import semidefinite_factor, van_loan
+
+PURPOSE = "sample_path"
+
+
+def sample_path(
+    noise: Noise,
+    times: Any,
+    *,
+    rng: int | np.random.Generator,
+    values: Mapping[str, float] | None = None,
+) -> np.ndarray:
+    """One path of a noise at increasing times, which may be irregular.
+
+    Parameters
+    ----------
+    noise
+        FilteredNoise or StateSpaceNoise; `initial` holds at the first time.
+    times
+        Seconds.
+    rng
+        A seed or a numpy Generator.
+    values
+        Numbers for the parameters in the coefficients of the noise.
+
+    Returns
+    -------
+    numpy.ndarray
+        (time,) for one channel, (time, channel) for several.
+
+    Examples
+    --------
+    >>> from daedal.disturbances import FilteredNoise
+    >>> wind = sample_path(FilteredNoise.low_pass(std=2.0, time_constant=1.0), np.arange(1000) * 0.1, rng=2)
+    >>> wind.shape
+    (1000,)
+    """
+    times = _checked_times(times)
+    discrete = discretize(noise, values, 1.0)
+    normals = innovations(seed_number(rng), PURPOSE, 0, range(len(times)), range(1), discrete.states)[0].T
+    intervals, which = _distinct(times)
+    transitions, covariances = van_loan(discrete.space.A, discrete.space.intensity, intervals)
+    added = np.einsum("tij,tj->ti", semidefinite_factor(covariances)[which], normals[1:])
+    state = (discrete.matrices.start @ normals[0])[:, None]
+    states = np.concatenate([state[None], np.empty((len(which), *state.shape))])
+    flat = transitions[which].reshape(len(which), -1)
+    _kernel(discrete.states).run(
+        state, np.empty((0, 1)), flat, np.ascontiguousarray(added[:, :, None]), np.arange(len(which)), states[1:]
+    )
+    path = np.einsum("tn,cn->tc", states[:, :, 0], discrete.matrices.rows)
+    return path[:, 0] if noise.channels == 1 else path
+
+
+@lru_cache(maxsize=64)
+def _kernel(n: int) -> ScanKernel:
+    """x ← A x + e with A of each step, flattened by rows, and e given."""
+    x, A, e = ca.SX.sym("x", n), ca.SX.sym("A", n, n), ca.SX.sym("e", n)
+    arguments = [x, ca.SX(0, 1), ca.vec(A.T), e]
+    return compile_scan(ca.Function("step", arguments, [A @ x + e]), ca.Function("observe", arguments, [x]))
+
+
+def _distinct(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different intervals and which of them each step is; rounding of the times does not make a difference."""
+    steps = np.diff(times)
+    if not len(steps):
+        return steps, np.zeros(0, dtype=int)
+    rounding = 8 * np.finfo(float).eps * np.abs(times).max()
+    order = np.argsort(steps, kind="stable")
+    first = np.concatenate([[True], np.diff(steps[order]) > rounding])
+    which = np.empty(len(steps), dtype=int)
+    which[order] = np.cumsum(first) - 1
+    middle = np.bincount(which, weights=steps) / np.bincount(which)
+    return middle, which
+
+
+def _checked_times(times: Any) -> np.ndarray:
+    array = np.asarray(times, dtype=float)
+    if array.ndim != 1 or not len(array) or not np.isfinite(array).all() or (np.diff(array) <= 0).any():
+        raise SimulationError(
+            f"The times of sample_path must be finite, increasing numbers in one dimension, got {_shown(array)}.",
+            "Write np.arange(1000) * 0.1.",
+        )
+    return array
+
+
+def _shown(array: np.ndarray) -> str:
+    if array.ndim != 1 or not len(array):
+        return f"an array of shape {array.shape}"
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        return f"{array[bad[0]]} at position {bad[0]}"
+    place = int(np.flatnonzero(np.diff(array) <= 0)[0])
+    return f"{array[place]:g} followed by {array[place + 1]:g} at position {place + 1}"

@@ -1,0 +1,64 @@
+"""Which derivatives of each disturbance a system needs, and whether they exist.
+
+Reducing the index of a DAE differentiates equations, and with them the disturbances in them. A process with p more
+poles than zeros has p − 1 derivatives of finite variance (seed 001, section III-B); one more would be white noise.
+"""
+
+from collections.abc import Mapping
+
+from daedal.disturbances.noise import Noise, WhiteNoise
+from daedal.disturbances.state_space import derivatives_available, white_noise_refused
+from daedal.errors import ModelError
+
+TIMES = ("not at all", "once", "twice")
+
+
+def needed_smoothness(
+    disturbances: Mapping[str | tuple[str, ...], Noise],
+    orders: Mapping[str, int],
+    equations: Mapping[str, str] | None = None,
+    numbers: Mapping[str, float] | None = None,
+) -> dict[str | tuple[str, ...], tuple[int, ...]]:
+    """The derivative orders 0, 1, …, k to sample of each disturbance; refused where a derivative does not exist.
+
+    Parameters
+    ----------
+    disturbances
+        Symbol, or tuple of symbols, → noise, as a model holds them.
+    orders
+        Symbol → how often it is differentiated; 0 for symbols left out.
+    equations
+        Symbol → name of the equation that is to blame, for the message.
+    numbers
+        Parameter values, for noise that has parameters.
+    """
+    result = {}
+    for key, noise in disturbances.items():
+        names = key if isinstance(key, tuple) else (key,)
+        if isinstance(noise, WhiteNoise):
+            raise white_noise_refused(noise, f"Disturbance '{names[0]}'")
+        available = derivatives_available(noise, numbers)
+        for name, has in zip(names, available, strict=True):
+            if orders.get(name, 0) > has:
+                raise _too_rough(name, orders[name], has, (equations or {}).get(name))
+        result[key] = tuple(range(1 + max(orders.get(name, 0) for name in names)))
+    return result
+
+
+def _too_rough(name: str, needed: int, has: int, equation: str | None) -> ModelError:
+    where = f" in equation '{equation}'" if equation else ""
+    poles = needed - has
+    return ModelError(
+        f"Disturbance '{name}'{where} is differentiated {_times(needed)}, but its noise has "
+        f"{_derivatives(has)}: it needs at least {needed + 1} more poles than zeros.",
+        f"Give the noise {poles} more pole{'s' if poles > 1 else ''}, fast enough not to matter otherwise, "
+        "or let the disturbance enter elsewhere.",
+    )
+
+
+def _times(count: int) -> str:
+    return TIMES[count] if count < len(TIMES) else f"{count} times"
+
+
+def _derivatives(count: int) -> str:
+    return "no derivative" if count == 0 else f"{count} derivative{'s' if count > 1 else ''}"

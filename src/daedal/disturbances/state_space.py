@@ -1,0 +1,151 @@
+"""A noise declaration with numbers in place of its parameters: dx = A x dt + B dv, w = C x (seed 001, equation (4)).
+
+A transfer function becomes its controllable canonical form, whose states are the derivatives of one signal. The
+matrices are built with expressions as entries, so that their derivatives with respect to a parameter come from
+CasADi, exactly.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import final
+
+import casadi as ca
+import numpy as np
+
+from daedal.disturbances.noise import FilteredNoise, Noise, StateSpaceNoise
+from daedal.errors import ModelError, nearest, quoted
+from daedal.linear import controllable_form, smoothness
+from daedal.symbolic import as_expression, interned, number_text, symbols_in
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NoiseStateSpace:
+    """A (n, n), B (n, inputs) and C (channels, n), or their derivatives with respect to a parameter."""
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+
+    @property
+    def intensity(self) -> np.ndarray:
+        """B Bᵀ, the covariance per second that drives the state."""
+        return self.B @ self.B.T
+
+    @property
+    def fastest_pole(self) -> float:
+        """The largest |eigenvalue| of A, in rad/s."""
+        return float(np.abs(np.linalg.eigvals(self.A)).max())
+
+
+@dataclass(frozen=True, eq=False)
+class _Symbolic:
+    """Entries of A, B, C one after the other, and their Jacobian, as functions of the parameters."""
+
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    entries: ca.Function
+    jacobian: ca.Function
+
+
+def parameter_names(noise: Noise) -> tuple[str, ...]:
+    """The parameters that the coefficients contain, in order of appearance."""
+    terms = [as_expression(value, "A coefficient").sx for value in noise.coefficients()]
+    return tuple(symbols_in(ca.vertcat(*terms)))
+
+
+def realize(noise: Noise, numbers: Mapping[str, float] | None = None) -> NoiseStateSpace:
+    """The state space of a noise at given numbers of its parameters.
+
+    Examples
+    --------
+    >>> realize(FilteredNoise(numerator=[0.6], denominator=[1.0, 0.8, 16.0])).C
+    array([[0.6, 0. ]])
+    """
+    symbolic = _symbolic(noise)
+    point = _point(noise, symbolic, numbers or {})
+    space = _matrices(symbolic, symbolic.entries(point).full().ravel())
+    at = _at(symbolic.names, point)
+    if not all(np.isfinite(matrix).all() for matrix in (space.A, space.B, space.C)):
+        raise ModelError(
+            f"{noise!r} has coefficients that are not finite{at}.",
+            "The denominator must not begin with zero, nor a formula divide by zero; bound the parameters.",
+        )
+    rightmost = max(map(complex, np.linalg.eigvals(space.A)), key=lambda pole: pole.real)
+    if rightmost.real >= 0:
+        raise ModelError(
+            f"{noise!r} has a pole at {rightmost if rightmost.imag else rightmost.real:.4g}{at}, which is not stable.",
+            "Bound the parameters so that all poles have negative real parts.",
+        )
+    return space
+
+
+def realization_derivative(noise: Noise, numbers: Mapping[str, float], name: str) -> NoiseStateSpace:
+    """The derivatives dA, dB, dC with respect to the parameter `name`; zero when it does not occur."""
+    symbolic = _symbolic(noise)
+    point = _point(noise, symbolic, numbers)
+    if name not in symbolic.names:
+        return _matrices(symbolic, np.zeros(symbolic.entries.size1_out(0)))
+    return _matrices(symbolic, symbolic.jacobian(point).full()[:, symbolic.names.index(name)])
+
+
+def derivatives_available(noise: Noise, numbers: Mapping[str, float] | None = None) -> tuple[int, ...]:
+    """How many derivatives each channel has: poles minus zeros minus one for a transfer function."""
+    if isinstance(noise, FilteredNoise):
+        return (noise.pole_excess - 1,)
+    space = realize(noise, numbers)
+    return smoothness(space.A, space.B, space.C)
+
+
+@lru_cache(maxsize=128)
+def _symbolic(noise: Noise) -> _Symbolic:
+    if isinstance(noise, FilteredNoise):
+        matrices = controllable_form(noise.numerator, noise.denominator)
+    elif isinstance(noise, StateSpaceNoise):
+        matrices = tuple(np.array(matrix, dtype=object) for matrix in (noise.A, noise.B, noise.C))
+    else:
+        raise white_noise_refused(noise, "The noise")
+    names = parameter_names(noise)
+    symbols = ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)
+    entries = ca.vertcat(*(as_expression(entry, "An entry").sx for matrix in matrices for entry in matrix.ravel()))
+    return _Symbolic(
+        names,
+        tuple(matrix.shape for matrix in matrices),
+        ca.Function("entries", [symbols], [ca.densify(entries)]),
+        ca.Function("jacobian", [symbols], [ca.densify(ca.jacobian(entries, symbols))]),
+    )
+
+
+def white_noise_refused(noise: Noise, what: str) -> ModelError:
+    """What to say when white noise is asked for values in time."""
+    return ModelError(
+        f"{what} is {noise!r}: white noise has no values in time and cannot be sampled.",
+        "Declare FilteredNoise.low_pass(std=..., time_constant=...) with a short time constant; "
+        "WhiteNoise is for the Likelihood of linear models.",
+    )
+
+
+def _point(noise: Noise, symbolic: _Symbolic, numbers: Mapping[str, float]) -> ca.DM:
+    missing = [name for name in symbolic.names if name not in numbers]
+    if missing:
+        raise ModelError(
+            f"{noise!r} contains {quoted(missing)}, which has no number.",
+            nearest(missing[0], numbers) if numbers else f"Give values={{'{missing[0]}': ...}}.",
+        )
+    return ca.DM([float(numbers[name]) for name in symbolic.names]) if symbolic.names else ca.DM(0, 1)
+
+
+def _matrices(symbolic: _Symbolic, values: np.ndarray) -> NoiseStateSpace:
+    ends = np.cumsum([rows * columns for rows, columns in symbolic.shapes])[:-1]
+    parts = (part.reshape(shape) for part, shape in zip(np.split(values, ends), symbolic.shapes, strict=True))
+    return NoiseStateSpace(*parts)
+
+
+def _at(names: tuple[str, ...], point: ca.DM) -> str:
+    values = point.full().ravel()
+    return (
+        " at " + ", ".join(f"{n} = {number_text(float(v))}" for n, v in zip(names, values, strict=True))
+        if names
+        else ""
+    )

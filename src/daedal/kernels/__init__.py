@@ -1,0 +1,11 @@
+"""CasADi functions as SIMD machine code, one trajectory per vector lane.
+
+A CasADi function becomes a straight-line tape (`tape`), the tape LLVM text on vectors (`lowering`, `loops`) with the
+library's own vector mathematics (`vector_math`), and the text machine code kept on disk (`compiler`, `cache`).
+`normals` are random numbers from a counter, made the same way.
+"""
+
+from daedal.kernels.random import normals
+from daedal.kernels.scan import MapKernel, ScanKernel, compile_map, compile_scan
+
+__all__ = ["MapKernel", "ScanKernel", "compile_map", "compile_scan", "normals"]

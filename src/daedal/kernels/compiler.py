@@ -1,0 +1,99 @@
+"""LLVM text → machine code in this process, through the cache on disk.
+
+The key of an object is a hash of the text, the processor with its features and the version of llvmlite. A hit only
+links the stored object; a miss parses the text, optimises it for the host and stores the result.
+"""
+
+import ctypes
+import hashlib
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Any, final
+
+from daedal.errors import SimulationError
+from daedal.kernels import cache as disk
+from daedal.kernels.target import Target, host
+
+LARGE_TEXT = 400_000  # characters; beyond, the slower optimisations cost more than they gain
+
+
+@final
+class Code:
+    """Machine code that stays in memory as long as this object lives."""
+
+    def __init__(self, data: bytes) -> None:
+        llvm = _llvm()
+        machine = _machine(host(), False)  # a fresh one: the engine owns it and frees it
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{host().triple}"'), machine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+
+    def function(self, name: str, arguments: Sequence[Any]) -> Any:
+        """A function without result, callable without the interpreter lock; keep this object while it is used."""
+        address = self._engine.get_function_address(name)
+        if not address:
+            raise SimulationError(f"The compiled object has no function '{name}'.", "Empty the cache folder.")
+        return ctypes.CFUNCTYPE(None, *arguments)(address)
+
+
+@lru_cache(maxsize=256)
+def load(text: str) -> Code:
+    """Machine code of LLVM text for this processor, from the cache when it is there."""
+    key = key_of(text, host())
+    data = disk.read(key)
+    if data is None:
+        data = build(text, host())
+        disk.write(key, data)
+    return Code(data)
+
+
+def key_of(text: str, target: Target) -> str:
+    """What identifies an object: the text, the processor and the version of the compiler."""
+    import llvmlite
+
+    parts = (text, target.triple, target.processor, target.features, llvmlite.__version__)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+
+
+def build(text: str, target: Target) -> bytes:
+    """Compiles LLVM text for a target to the bytes of an object file."""
+    llvm = _llvm()
+    if target.triple != host().triple:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    machine = _machine(target, len(text) <= LARGE_TEXT)
+    module = llvm.parse_assembly(text)
+    module.triple = target.triple
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    builder = llvm.create_pass_builder(machine, _tuning(llvm))
+    passes = builder.getModulePassManager()
+    passes.run(module, builder)
+    return machine.emit_object(module)
+
+
+def _tuning(llvm: Any) -> Any:
+    """Options of the optimiser: the text is vectorised already, and long loop bodies gain nothing from unrolling."""
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    options.loop_interleaving = False
+    options.loop_unrolling = False
+    return options
+
+
+@cache
+def _llvm() -> Any:
+    """llvmlite, loaded on first use: importing daedal stays fast."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+def _machine(target: Target, thorough: bool) -> Any:
+    chosen = _llvm().Target.from_triple(target.triple)
+    return chosen.create_target_machine(
+        cpu=target.processor, features=target.features, opt=3 if thorough else 2, reloc="pic", codemodel="jitdefault"
+    )

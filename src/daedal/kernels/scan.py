@@ -1,0 +1,188 @@
+"""CasADi functions over many lanes: once (`compile_map`), or step after step (`compile_scan`).
+
+A lane is one trajectory, and the last axis of every array. The kernel takes W lanes at a time into vector registers; a
+rest of fewer lanes goes through a padded copy, and every lane gets the same bits whatever its neighbours. Calls release
+the interpreter lock, so threads may work on different blocks of lanes of the same arrays.
+
+    for each group of W lanes:  x ← state
+        for i = 0 … steps−1:    x ← step(x, parameters, shared[i], lane[i])
+                                if emit[i] ≥ 0: out[emit[i]] ← observe(x, parameters, shared[i], lane[i])
+        state ← x
+"""
+
+import ctypes
+from typing import final
+
+import casadi as ca
+import numpy as np
+
+from daedal.errors import ExpressionError
+from daedal.kernels import compiler, loops
+from daedal.kernels.arguments import Array, checked, checked_block, checked_emit, disjoint
+from daedal.kernels.tape import Tape, read_tape
+from daedal.kernels.target import host
+
+POINTER, INTEGER = ctypes.c_void_p, ctypes.c_int64
+QUICK = frozenset({"add", "sub", "mul", "neg", "fabs", "sign", "copysign", "fmin", "fmax", "input", "constant"})
+SLOW_SHARE = 0.02  # of divisions, roots and functions: from here on two registers per value were faster
+TAIL_STEPS = 4096  # steps of the padded copy made at once
+NAMES = ("state", "parameters", "shared", "lane")
+
+
+def preferred_width(tape: Tape) -> int:
+    """Lanes advanced together: one register, or two where waiting for divisions and functions leaves time for more."""
+    slow = sum(instruction.operation not in QUICK for instruction in tape.instructions)
+    return host().register * (2 if slow >= SLOW_SHARE * len(tape.instructions) else 1)
+
+
+@final
+class MapKernel:
+    """`kernel(*inputs)`: arrays (nᵢ, lanes) → a tuple of arrays (nₒ, lanes)."""
+
+    def __init__(self, tape: Tape, width: int) -> None:
+        self.tape, self.width = tape, width
+        code = compiler.load(loops.map_text(tape, width, host().fused))
+        pointers = [POINTER] * (len(tape.input_sizes) + len(tape.outputs))
+        self._code, self._call = code, code.function("daedal_map", [*pointers, INTEGER, INTEGER, INTEGER])
+
+    def __call__(self, *inputs: Array) -> tuple[Array, ...]:
+        lanes = self._lanes(inputs)
+        arrays = [
+            checked(array, (size, lanes), f"argument {i}")
+            for i, (array, size) in enumerate(zip(inputs, self.tape.input_sizes, strict=True))
+        ]
+        outputs = [np.empty((size, lanes)) for size in self.tape.output_sizes]
+        whole = lanes - lanes % self.width
+        self._evaluate(arrays, outputs, lanes, whole)
+        if whole < lanes:
+            padded = [_padded(array[:, whole:], self.width) for array in arrays]
+            results = [np.empty((size, self.width)) for size in self.tape.output_sizes]
+            self._evaluate(padded, results, self.width, self.width)
+            for output, result in zip(outputs, results, strict=True):
+                output[:, whole:] = result[:, : lanes - whole]
+        return tuple(outputs)
+
+    def _lanes(self, inputs: tuple[Array, ...]) -> int:
+        expected = len(self.tape.input_sizes)
+        if len(inputs) != expected or not all(isinstance(a, np.ndarray) and a.ndim == 2 for a in inputs):
+            raise ExpressionError(
+                f"Function '{self.tape.name}' must be given {expected} arrays of shape (numbers, lanes).",
+                "Pass one two-dimensional numpy array per argument.",
+            )
+        return inputs[0].shape[1] if inputs else 1
+
+    def _evaluate(self, inputs: list[Array], outputs: list[Array], stride: int, stop: int) -> None:
+        self._call(*(array.ctypes.data for array in [*inputs, *outputs]), stride, 0, stop)
+
+
+@final
+class ScanKernel:
+    """Advances lanes over steps; see `run`."""
+
+    def __init__(self, step: Tape, observe: Tape | None, width: int) -> None:
+        self.width = width
+        self.sizes = step.input_sizes
+        self.observed = observe.output_sizes[0] if observe else 0
+        code = compiler.load(loops.scan_text(step, observe, width, host().fused))
+        self._code, self._call = code, code.function("daedal_scan", [POINTER] * 6 + [INTEGER] * 4)
+
+    def run(
+        self,
+        state: Array,
+        parameters: Array,
+        shared: Array,
+        lane: Array,
+        emit: Array,
+        out: Array,
+        *,
+        first: int = 0,
+        count: int | None = None,
+    ) -> None:
+        """Advances `count` lanes from `first` over all steps, `state` in place.
+
+        Arrays are float64 and C-contiguous: state (n_x, lanes), parameters (n_p, lanes), shared (steps, n_s), lane
+        (steps, n_w, lanes), out (rows, n_y, lanes). The int64 array emit (steps,) holds the row of `out` to write after
+        each step, or −1. Threads may call this at the same time for different lanes of the same arrays.
+        """
+        n_x, n_p, n_s, n_w = self.sizes
+        lanes, steps = np.shape(state)[-1], np.shape(emit)[0]
+        arrays = [
+            checked(state, (n_x, lanes), "state", written=True),
+            checked(parameters, (n_p, lanes), "parameters"),
+            checked(shared, (steps, n_s), "shared"),
+            checked(lane, (steps, n_w, lanes), "lane"),
+            checked_emit(emit, np.shape(out)[0]),
+            checked(out, (np.shape(out)[0], self.observed, lanes), "out", written=True),
+        ]
+        disjoint(state, out, *arrays[1:4])
+        stop = checked_block(first, count, lanes)
+        whole = stop - (stop - first) % self.width
+        if steps and first < whole:
+            self._advance(arrays, steps, lanes, first, whole)
+        if steps and whole < stop:
+            self._advance_rest(arrays, whole, stop)
+
+    def _advance(self, arrays: list[Array], steps: int, stride: int, first: int, stop: int) -> None:
+        self._call(*(array.ctypes.data for array in arrays), steps, stride, first, stop)
+
+    def _advance_rest(self, arrays: list[Array], first: int, stop: int) -> None:
+        """The lanes that do not fill a vector, in a padded copy, some steps at a time."""
+        state, parameters, shared, lane, emit, out = arrays
+        count = stop - first
+        x, p = _padded(state[:, first:stop], self.width), _padded(parameters[:, first:stop], self.width)
+        for begin in range(0, len(emit), TAIL_STEPS):
+            part = slice(begin, begin + TAIL_STEPS)
+            rows = np.flatnonzero(emit[part] >= 0)
+            local = np.full(len(emit[part]), -1, dtype=np.int64)
+            local[rows] = np.arange(len(rows))
+            result = np.empty((len(rows), self.observed, self.width))
+            w = _padded(lane[part, :, first:stop], self.width)
+            self._advance([x, p, shared[part], w, local, result], len(local), self.width, 0, self.width)
+            for k, row in enumerate(emit[part][rows]):  # in order: a row named twice keeps the last
+                out[row, :, first:stop] = result[k, :, :count]
+        state[:, first:stop] = x[:, :count]
+
+
+def _padded(array: Array, width: int) -> Array:
+    """A contiguous copy with the last axis filled up to `width` by repeating its last entry."""
+    missing = width - array.shape[-1]
+    filled = np.concatenate([array, np.repeat(array[..., -1:], missing, axis=-1)], axis=-1)
+    return np.ascontiguousarray(filled)
+
+
+def compile_map(function: ca.Function, *, width: int | None = None) -> MapKernel:
+    """A kernel that evaluates a function in every lane."""
+    tape = read_tape(function)
+    return MapKernel(tape, width or preferred_width(tape))
+
+
+def compile_scan(step: ca.Function, observe: ca.Function | None = None, *, width: int | None = None) -> ScanKernel:
+    """A kernel that iterates `step` in every lane and records `observe` after the steps asked for.
+
+    Both take column vectors (state, parameters, shared, lane), any of them empty, and return one: the new state, or the
+    observed numbers, computed from the new state.
+    """
+    tape = read_tape(step)
+    seen = read_tape(observe) if observe is not None else None
+    _check_step(tape, seen)
+    return ScanKernel(tape, seen, width or preferred_width(tape))
+
+
+def _check_step(step: Tape, observe: Tape | None) -> None:
+    for tape in (step, observe) if observe else (step,):
+        if len(tape.input_sizes) != len(NAMES) or len(tape.outputs) != 1:
+            raise ExpressionError(
+                f"Function '{tape.name}' must have the arguments {', '.join(NAMES)} and one result, "
+                f"got {len(tape.input_sizes)} arguments and {len(tape.outputs)} results.",
+                "Give column vectors, empty ones where there is nothing.",
+            )
+    if step.output_sizes[0] != step.input_sizes[0]:
+        raise ExpressionError(
+            f"Function '{step.name}' must return a state of {step.input_sizes[0]} numbers, got {step.output_sizes[0]}.",
+            "Return every state, in the order of the argument.",
+        )
+    if observe and observe.input_sizes != step.input_sizes:
+        raise ExpressionError(
+            f"Function '{observe.name}' must take arguments of sizes {step.input_sizes}, got {observe.input_sizes}.",
+            f"Give it the arguments of '{step.name}'.",
+        )

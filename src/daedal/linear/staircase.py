@@ -1,0 +1,50 @@
+"""Orthogonal coordinates in which noise enters from the top and trickles down: the controllability staircase.
+
+    Tᵀ A T = [A₁₁ *   *   *;      Tᵀ B = [B₁;
+              A₂₁ A₂₂ *   *;              0;
+              0   A₃₂ A₃₃ *;              0;
+              0   0   0   A_u]            0]
+
+with B₁, A₂₁, A₃₂, … of full row rank; A_u belongs to the states that no input reaches (Van Dooren 1981, section III).
+After a short time h the i-th stair has a standard deviation of h^{i−½}: scaled by it, the law of the state tends to
+that of a chain of integrators, and nothing degenerates however short h is.
+
+Each stair is found by making the columns of what the last one drives orthogonal, one after the other and to all before,
+dependent ones skipped. So T has no free signs or turns, and moves smoothly with A and B.
+
+P. Van Dooren, The generalized eigenstructure problem in linear system theory, IEEE Trans. Automat. Control 26 (1981)
+111–129.
+"""
+
+import numpy as np
+
+
+def staircase(A: np.ndarray, B: np.ndarray, tolerance: float = 1e-12) -> np.ndarray:
+    """The columns of T that inputs reach, (n, reached), stair by stair.
+
+    Examples
+    --------
+    >>> staircase(np.array([[0.0, 1.0], [-16.0, -0.8]]), np.array([[0.0], [1.0]]))
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    stairs: list[np.ndarray] = []
+    front = list(B.T)
+    size = float(np.linalg.norm(B))
+    while front:
+        stair: list[np.ndarray] = []
+        for column in front:
+            left = _orthogonal(column, [*stairs, *stair])
+            length = float(np.linalg.norm(left))
+            if length > tolerance * size:
+                stair.append(left / length)
+        stairs += stair
+        front, size = [A @ column for column in stair], float(np.linalg.norm(A))
+    return np.array(stairs).reshape(-1, len(A)).T
+
+
+def _orthogonal(column: np.ndarray, basis: list[np.ndarray]) -> np.ndarray:
+    for _ in range(2):
+        for direction in basis:
+            column = column - (direction @ column) * direction
+    return column

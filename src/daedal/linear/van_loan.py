@@ -1,0 +1,122 @@
+"""Exact discretisation of dx = A x dt + dv, E dv dvᵀ = Q dt, over a step h, and its derivative.
+
+    x(t + h) = A_d x(t) + e,   A_d = e^{Ah},   Cov e = Q_d = ∫₀ʰ e^{As} Q e^{Aᵀs} ds
+
+One exponential gives both (Van Loan 1978, theorem 1; equations (5)–(6) of Abdalmoaty et al.):
+
+    exp(h [−A  Q; 0  Aᵀ]) = [A_d⁻¹  A_d⁻¹ Q_d; 0  A_dᵀ]
+
+The derivative in a direction (dA, dQ) is the upper right block of the exponential of [M dM; 0 M], M the matrix above
+(Mathias 1996, theorem 2.1).
+
+Two measures keep the entries accurate. States further from the noise have a variance of h³, h⁵, …, which an
+exponential of the plain matrix loses to rounding: the states are first scaled by about their standard deviation
+after h. And A_d⁻¹ overflows when h is long against the fastest mode: then a shorter step is discretised and doubled,
+A_d(2h) = A_d(h)², Q_d(2h) = A_d Q_d A_dᵀ + Q_d, a sum of semidefinite terms.
+
+C. Van Loan, Computing integrals involving the matrix exponential, IEEE Trans. Automat. Control 23 (1978) 395–404.
+R. Mathias, A chain rule for matrix functions and applications, SIAM J. Matrix Anal. Appl. 17 (1996) 610–620.
+"""
+
+import math
+
+import numpy as np
+from scipy.linalg import matrix_balance
+
+from daedal.linear.exponential import exponential
+
+
+def van_loan(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A_d and Q_d; for an array of steps, stacks of matrices.
+
+    Examples
+    --------
+    >>> A_d, Q_d = van_loan(np.array([[-2.0]]), np.array([[4.0]]), 0.5)
+    >>> bool(np.isclose(A_d[0, 0], np.exp(-1.0))), bool(np.isclose(Q_d[0, 0], 1 - np.exp(-2.0)))
+    (True, True)
+    """
+    transition, covariance, scale = scaled_van_loan(A, Q, step)
+    return _unscaled(transition, covariance, scale)
+
+
+def scaled_van_loan(
+    A: np.ndarray, Q: np.ndarray, step: float | np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """D⁻¹ A_d D, D⁻¹ Q_d D⁻¹ and the scale D (…, n) of the states, about their standard deviation after the step."""
+    steps, halvings, scale = _prepared(A, Q, step)
+    n = len(A)
+    joint = exponential(_joint(*_scaled(A, Q, steps, scale)))
+    A_d = joint[..., n:, n:].swapaxes(-1, -2)
+    Q_d = _symmetric(A_d @ joint[..., :n, n:])
+    for doubling in range(int(halvings.max(initial=0))):
+        go_on = (halvings > doubling)[..., None, None]
+        Q_d = np.where(go_on, _symmetric(A_d @ Q_d @ A_d.swapaxes(-1, -2)) + Q_d, Q_d)
+        A_d = np.where(go_on, A_d @ A_d, A_d)
+    return A_d, Q_d, scale
+
+
+def van_loan_derivative(
+    A: np.ndarray, Q: np.ndarray, step: float, dA: np.ndarray, dQ: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The derivatives of A_d and Q_d in the direction (dA, dQ), with the step fixed."""
+    short, halvings, scale = _prepared(A, Q, step)
+    n = len(A)
+    matrix = _joint(*_scaled(A, Q, short, scale))
+    direction = _joint(*_scaled(dA, dQ, short, scale))
+    size = float(np.abs(direction).max()) or 1.0  # the derivative is linear in the direction: keep the exponent small
+    whole = exponential(np.block([[matrix, direction / size], [np.zeros_like(matrix), matrix]]))
+    value, slope = whole[: 2 * n, : 2 * n], size * whole[: 2 * n, 2 * n :]
+    A_d, dA_d = value[n:, n:].T, slope[n:, n:].T
+    Q_d, dQ_d = _symmetric(A_d @ value[:n, n:]), _symmetric(dA_d @ value[:n, n:] + A_d @ slope[:n, n:])
+    for _ in range(int(halvings)):
+        change = dA_d @ Q_d @ A_d.T
+        dQ_d = _symmetric(A_d @ dQ_d @ A_d.T + change + change.T) + dQ_d
+        Q_d = _symmetric(A_d @ Q_d @ A_d.T) + Q_d
+        dA_d = dA_d @ A_d + A_d @ dA_d
+        A_d = A_d @ A_d
+    return _unscaled(dA_d, dQ_d, scale)
+
+
+def noise_scale(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> np.ndarray:
+    """About the standard deviation of each state a step after it was zero: Σ_k √(|A|ᵏ |Q| |A|ᵏᵀ)ᵢᵢ h^{k+½} / k!.
+
+    States that no noise reaches get the smallest of the others: nothing small then acts on something smaller.
+    """
+    steps = np.asarray(step, dtype=float)
+    scale, reach = np.zeros((*steps.shape, len(A))), np.abs(Q)
+    for k in range(len(A)):
+        scale += np.sqrt(np.diag(reach)) * (steps[..., None] ** (k + 0.5)) / math.factorial(k)
+        reach = np.abs(A) @ reach @ np.abs(A).T
+    reached = scale > 0
+    smallest = np.where(reached, scale, np.inf).min(axis=-1, keepdims=True)
+    return np.where(reached, scale, np.where(np.isfinite(smallest), smallest, 1.0))
+
+
+def _prepared(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Steps short against the fastest mode, how often each was halved, and the scale of the states."""
+    steps = np.asarray(step, dtype=float)
+    speed = float(np.linalg.norm(matrix_balance(A)[0], 1))
+    halvings = np.ceil(np.log2(np.maximum(speed * steps, 1.0)))
+    short = steps / 2.0**halvings
+    return short, halvings, noise_scale(A, Q, short)
+
+
+def _scaled(A: np.ndarray, Q: np.ndarray, steps: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    rows, columns = scale[..., :, None], scale[..., None, :]
+    return steps[..., None, None] * A * columns / rows, steps[..., None, None] * Q / rows / columns
+
+
+def _unscaled(A_d: np.ndarray, Q_d: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    rows, columns = scale[..., :, None], scale[..., None, :]
+    return A_d * rows / columns, Q_d * rows * columns
+
+
+def _joint(A: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """[−A  Q; 0  Aᵀ]."""
+    upper = np.concatenate([-A, Q], axis=-1)
+    lower = np.concatenate([np.zeros_like(A), A.swapaxes(-1, -2)], axis=-1)
+    return np.concatenate([upper, lower], axis=-2)
+
+
+def _symmetric(matrix: np.ndarray) -> np.ndarray:
+    return 0.5 * (matrix + matrix.swapaxes(-1, -2))

@@ -1,0 +1,225 @@
+"""`ensemble`: mean and variance of a model's outputs over random disturbances, without keeping the trajectories.
+
+For M paths the mean ȳ and the sum of squares S are accumulated block by block (Chan, Golub and LeVeque's merging
+formula), so memory does not grow with M; blocks are merged in their order, so the result does not depend on threads.
+Many sets of parameter values may be simulated on the same paths, and sensitivities of the mean with respect to free
+parameters come with it (common random numbers make both smooth in the parameters).
+
+Reference: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample variance, Am. Stat. 37 (1983).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from daedal.data.arrays import FrozenMapping, frozen
+from daedal.disturbances import seed_number
+from daedal.errors import SimulationError, nearest
+from daedal.models.declarations import key_name
+from daedal.simulation.lanes import BLOCK, Failure, LaneRun, Lanes, prepare
+from daedal.simulation.request import checked_realizations, checked_values, request
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Moments of the outputs over realizations; arrays are (time,), or (values, time) for several sets of values.
+
+    Attributes
+    ----------
+    mean, variance
+        Output → moment over the realizations that did not fail.
+    sensitivities
+        Parameter → output → derivative of the mean.
+    error
+        Estimated error of the steps, relative to the largest value of each output.
+    failures
+        Realizations that were left out, with time and reason.
+    """
+
+    model: str
+    solver: str
+    times: np.ndarray
+    mean: Mapping[str, np.ndarray]
+    variance: Mapping[str, np.ndarray]
+    sensitivities: Mapping[str, Mapping[str, np.ndarray]]
+    realizations: int
+    error: float
+    failures: tuple[Failure, ...]
+    seed: int
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"ensemble of '{self.model}': {self.realizations} realizations of {self.times.size} samples, {self.solver}",
+            f"  estimated error of the steps: {self.error:.0e} of the largest values; seed {self.seed}",
+        ]
+        lines += [f"  {note}" for note in self.notes]
+        if self.failures:
+            first = min(self.failures, key=lambda failure: failure.time)
+            lines.append(
+                f"  {len(self.failures)} failed and were left out, the first at {first.time:g}: {first.reason}"
+            )
+        for name, mean in self.mean.items():
+            deviation = np.sqrt(np.mean(self.variance[name]))
+            lines.append(
+                f"  {name}: mean from {mean.min():.6g} to {mean.max():.6g}, standard deviation {deviation:.4g}"
+            )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def ensemble(
+    model: Any,
+    times: Any,
+    *,
+    realizations: int,
+    inputs: Mapping[Any, Any] | None = None,
+    values: Mapping[Any, float] | Sequence[Mapping[Any, float]] | None = None,
+    sensitivities: Sequence[Any] = (),
+    rng: int | np.random.Generator | None = None,
+    solver: Lanes | None = None,
+    t0: float | None = None,
+) -> Ensemble:
+    """Mean and variance of the outputs over random disturbances.
+
+    Parameters
+    ----------
+    model, times, inputs, t0
+        As for `simulate`.
+    realizations
+        How many paths.
+    values
+        Parameter → number; or a list of such mappings, all simulated on the same paths.
+    sensitivities
+        Parameters with respect to which the mean is differentiated.
+    rng
+        Seed or Generator; path m depends on nothing but the seed and m.
+    solver
+        `Lanes(...)`.
+    """
+    if not (solver is None or isinstance(solver, Lanes)):
+        raise SimulationError(
+            f"The solver of an ensemble must be Lanes, got {solver!r}.", "Write solver=Lanes(step=0.01)."
+        )
+    asked = request("ensemble", model, times, inputs, t0)
+    count = checked_realizations(realizations)
+    outputs = tuple(asked.system.model.outputs)
+    if not outputs:
+        raise SimulationError(
+            f"Model '{asked.system.model.name}' has no outputs.", "Declare outputs={'name': expression}."
+        )
+    several = isinstance(values, Sequence) and not isinstance(values, (str, Mapping))
+    sets = [checked_values(one) for one in values] if several and values is not None else [checked_values(values)]
+    free = tuple(_checked_parameter(asked.system.model, name) for name in sensitivities)
+    seed = seed_number(np.random.default_rng() if rng is None else rng)
+    run = prepare(
+        asked.system,
+        asked.times,
+        asked.forcing,
+        solver or Lanes(),
+        values=sets,
+        wanted=outputs,
+        free=free,
+        seed=seed,
+        purpose="ensemble",
+        noisy=True,
+    )
+    mean, variance, failures = moments(run, count)
+    return _result(run, outputs, free, several, mean, variance, count, failures)
+
+
+def _checked_parameter(model: Any, name: Any) -> str:
+    key = key_name(name)
+    if key not in model.parameters:
+        raise SimulationError(f"Model '{model.name}' has no parameter '{key}'.", nearest(str(key), model.parameters))
+    return key
+
+
+def moments(run: LaneRun, realizations: int) -> tuple[np.ndarray, np.ndarray, list[Failure]]:
+    """Mean (values, output, time), sensitivities following the outputs, and variance; failed lanes are left out."""
+    failures: list[Failure] = []
+    while True:
+        left_out = {failure.lane for failure in failures}
+        parts = _Parts(run, realizations, left_out)
+        found = run.run(realizations, parts)
+        new = [failure for failure in found if failure.lane not in left_out]
+        if not new:
+            return (*parts.merged(), failures)
+        failures += new
+        if len(failures) == realizations:
+            first = min(failures, key=lambda failure: failure.time)
+            raise SimulationError(
+                f"All {realizations} realizations failed, the first at time {first.time:g}: {first.reason}.",
+                "Choose a smaller step with Lanes(step=...), or look at one with simulate(..., solver=IDA()).",
+            )
+
+
+class _Parts:
+    """Mean and sum of squares of each block, filled from several threads, merged in order at the end."""
+
+    def __init__(self, run: LaneRun, realizations: int, left_out: set[int]) -> None:
+        blocks = -(-realizations // BLOCK)
+        program = run.plan.program
+        shape = (blocks, len(run.values), program.outputs - 1, run.times.size)
+        self._mean, self._squares = np.zeros(shape), np.zeros((*shape[:2], len(program.shape.wanted), shape[3]))
+        self._counts = np.zeros(blocks)
+        self._left_out = left_out
+
+    def __call__(self, value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
+        block = lanes.start // BLOCK
+        good = np.array([lane not in self._left_out for lane in lanes])
+        kept = out if good.all() else out[:, :, good]
+        self._counts[block] = good.sum()
+        if kept.shape[2] == 0:
+            return
+        mean = kept.mean(axis=2)
+        self._mean[block, value][:, samples] = mean.T
+        wanted = self._squares.shape[2]
+        self._squares[block, value][:, samples] = ((kept[:, :wanted] - mean[:, :wanted, None]) ** 2).sum(axis=2).T
+
+    def merged(self) -> tuple[np.ndarray, np.ndarray]:
+        total, mean, squares = 0.0, np.zeros(self._mean.shape[1:]), np.zeros(self._squares.shape[1:])
+        wanted = self._squares.shape[2]
+        for count, block_mean, block_squares in zip(self._counts, self._mean, self._squares, strict=True):
+            if count == 0:
+                continue
+            difference = block_mean - mean
+            joined = total + count
+            squares += block_squares + difference[:, :wanted] ** 2 * (total * count / joined)
+            mean += difference * (count / joined)
+            total = joined
+        return mean, squares / max(total - 1.0, 1.0)
+
+
+def _result(
+    run: LaneRun,
+    outputs: tuple[str, ...],
+    free: tuple[str, ...],
+    several: bool,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    realizations: int,
+    failures: list[Failure],
+) -> Ensemble:
+    def named(table: np.ndarray, first: int) -> FrozenMapping:
+        rows = {name: table[:, first + i] if several else table[0, first + i] for i, name in enumerate(outputs)}
+        return FrozenMapping({name: frozen(np.ascontiguousarray(row)) for name, row in rows.items()})
+
+    slopes = {name: named(mean, (k + 1) * len(outputs)) for k, name in enumerate(free)}
+    return Ensemble(
+        model=run.lineup.system.model.name,
+        solver=run.text,
+        times=run.times,
+        mean=named(mean, 0),
+        variance=named(variance, 0),
+        sensitivities=FrozenMapping(slopes),
+        realizations=realizations,
+        error=run.plan.error,
+        failures=tuple(failures),
+        seed=run.lineup.seed,
+        notes=run.warnings,
+    )

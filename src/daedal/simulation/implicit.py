@@ -1,0 +1,66 @@
+"""The reduced system as one implicit equation, which BDF methods solve.
+
+With the reduced system of `daedal.systems.reduction`, y = (X, T, M) obeys the index-1 equations
+
+    X' − S(X, T) − B(X, t)ᵀ M' = 0,    top(X, T, t) = 0,    G(X, t) = 0,
+
+where M' = 0 on the exact solution: the multipliers M only absorb the redundancy of X. B is frozen in the Jacobian.
+"""
+
+import casadi as ca
+
+from daedal.systems import Reduction
+
+
+def residual(reduction: Reduction) -> ca.Function:
+    """The left sides as a function of (t, y, y', p, w)."""
+    return _remembered(reduction, "implicit residual", _residual)
+
+
+def jacobian(reduction: Reduction) -> ca.Function:
+    """∂r/∂y + cj ∂r/∂y' as a function of (t, y, y', cj, p, w)."""
+    return _remembered(reduction, "implicit jacobian", _jacobian)
+
+
+def rise(reduction: Reduction) -> ca.Function:
+    """∂top/∂X S + ∂top/∂t + ∂top/∂w w', how fast top changes while T stands still: of (t, X, T, p, w, w')."""
+    return _remembered(reduction, "top rise", _rise)
+
+
+def _remembered(reduction: Reduction, name: str, make) -> ca.Function:
+    """Made once per structure."""
+    if name not in reduction.compiled:
+        reduction.compiled[name] = ca.Function(name.replace(" ", "_"), *make(reduction))
+    return reduction.compiled[name]
+
+
+def _residual(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
+    m, slope_x, slope_t, slope_m = _symbols(r)
+    time, _, _, p, w = r.arguments
+    rows = [slope_x - r.shift - ca.mtimes(r.B.T, slope_m), r.top, r.G]
+    return [time, ca.vertcat(r.X, r.T, m), ca.vertcat(slope_x, slope_t, slope_m), p, w], [ca.vertcat(*rows)]
+
+
+def _jacobian(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
+    m, *slopes = _symbols(r)
+    time, x, top, p, w = r.arguments
+    cj = ca.SX.sym("cj")
+    moving = ca.vertcat(x, top)
+    states = x.shape[0]
+    upper = ca.horzcat(cj * ca.SX.eye(states), ca.SX(states, top.shape[0])) - ca.jacobian(r.shift, moving)
+    lower = ca.jacobian(ca.vertcat(r.top, r.G), moving)
+    right = ca.vertcat(-cj * r.B.T, ca.SX(lower.shape[0], m.shape[0]))
+    arguments = [time, ca.vertcat(moving, m), ca.vertcat(*slopes), cj, p, w]
+    return arguments, [ca.horzcat(ca.vertcat(upper, lower), right)]
+
+
+def _rise(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
+    time, x, _, _, w = r.arguments
+    slope = ca.SX.sym("dw", w.shape[0])
+    return [*r.arguments, slope], [ca.jtimes(r.top, ca.vertcat(time, x, w), ca.vertcat(1, r.shift, slope))]
+
+
+def _symbols(r: Reduction) -> list[ca.SX]:
+    """M, X', T', M'."""
+    rows = len(r.constraints)
+    return [ca.SX.sym(n, k) for n, k in (("m", rows), ("dx", r.X.shape[0]), ("dt", r.T.shape[0]), ("dm", rows))]

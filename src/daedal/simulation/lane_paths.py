@@ -1,0 +1,139 @@
+"""Disturbances of a block of lanes on the grid, with their derivatives along free directions, in constant memory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from daedal.disturbances import (
+    DiscreteNoise,
+    advance,
+    default_grid,
+    discretize,
+    initial_state,
+    innovations,
+    needed_smoothness,
+    parameter_names,
+)
+from daedal.symbolic import jet, symbols_in
+from daedal.systems import System
+
+
+def disturbance_places(system: System) -> tuple[int, ...]:
+    """Which exogenous symbols of a system are disturbances, or derivatives of them."""
+    names = set(system.model.disturbance_names)
+    return tuple(i for i, name in enumerate(system.reduction.exogenous) if jet(name)[0] in names)
+
+
+def disturbance_grid(system: System, numbers: Mapping[str, float], interval: float) -> tuple[float, list[str]]:
+    """The finest grid that any disturbance asks for, and what to tell the user about it."""
+    grids = [default_grid(noise, numbers, interval) for noise in system.model.disturbances.values()]
+    return min(grid.step for grid in grids), [grid.warning for grid in grids if grid.warning]
+
+
+def check_smoothness(system: System, numbers: Mapping[str, float]) -> None:
+    """Refuse a disturbance that lacks derivatives the reduced system contains."""
+    orders: dict[str, int] = {}
+    for place in disturbance_places(system):
+        name, order = jet(system.reduction.exogenous[place])
+        orders[name] = max(order, orders.get(name, 0))
+    blamed = {name: _equation_with(system, name) for name in orders}
+    needed_smoothness(system.model.disturbances, orders, blamed, numbers)
+
+
+def _equation_with(system: System, name: str) -> str:
+    """An equation that contains the disturbance, differentiated if there is one."""
+    r = system.reduction
+    inside = [
+        i for i in range(len(r.equations.names)) if name in {jet(s)[0] for s in symbols_in(r.equations.residuals[i])}
+    ]
+    return r.equations.names[max(inside, key=lambda i: int(r.offsets.equations[i]), default=0)]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One discretised disturbance: which of its values go where in a grid row, and how they combine per direction."""
+
+    noise: DiscreteNoise
+    kept: np.ndarray  # rows of its values that the system contains
+    places: np.ndarray  # their places among the system's disturbances
+    chain: np.ndarray  # (direction, own parameter): dp/dθ of the parameters it depends on
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """All disturbances of a system at one set of parameter values; a grid row is (way, disturbance)."""
+
+    sources: tuple[Source, ...]
+    disturbances: int
+    ways: int
+
+
+def sources(system: System, numbers: Mapping[str, float], grid: float, directions: np.ndarray) -> Sources:
+    """Discretise every disturbance on the grid; `directions` is dp/dθ as (parameter of the reduction, direction)."""
+    wanted = [jet(system.reduction.exogenous[i]) for i in disturbance_places(system)]
+    row_of = {name: i for i, name in enumerate(system.reduction.parameters)}
+    found = []
+    for key, noise in system.model.disturbances.items():
+        symbols = key if isinstance(key, tuple) else (key,)
+        orders = sorted({order for name, order in wanted if name in symbols})
+        if not orders:
+            continue
+        moving = [name for name in parameter_names(noise) if np.any(directions[row_of[name]])]
+        listed = [(name, order) for order in orders for name in symbols]
+        kept = np.array([i for i, value in enumerate(listed) if value in wanted])
+        places = np.array([wanted.index(listed[i]) for i in kept])
+        chain = directions[[row_of[name] for name in moving]].T
+        found.append(Source(discretize(noise, numbers, grid, orders, moving), kept, places, chain))
+    return Sources(tuple(found), len(wanted), 1 + directions.shape[1])
+
+
+def _values_at(noise: DiscreteNoise, state: np.ndarray) -> np.ndarray:
+    """The values that belong to a state of the noise and its sensitivities: C x, then C ∂x + ∂C x for each."""
+    parts = state.reshape(1 + len(noise.sensitivities), noise.states, -1)
+    rows = noise.matrices.rows
+    slopes = [rows @ parts[k] + part.rows @ parts[0] for k, part in enumerate(noise.sensitivities.values(), start=1)]
+    return np.concatenate([rows @ parts[0], *slopes])
+
+
+class LanePaths:
+    """Rows of grid values for the paths of one block; sequential, keeping only what the next rows overlap."""
+
+    def __init__(self, made: Sources, seed: int, purpose: str, paths: range) -> None:
+        self._made, self._seed, self._purpose, self._paths = made, seed, purpose, paths
+        self._first = 0
+        self._states = [initial_state(s.noise, self._normals(k, range(1))[0]) for k, s in enumerate(made.sources)]
+        first = [_values_at(s.noise, x)[None] for s, x in zip(made.sources, self._states, strict=True)]
+        self._kept = self._combined(first, 1)
+
+    def rows(self, first: int, last: int) -> np.ndarray:
+        """Grid points first … last − 1 as (point, value, lane)."""
+        have = self._first + self._kept.shape[0]
+        if last > have:
+            kept = self._kept[max(first - self._first, 0) :]
+            self._first = have - kept.shape[0]
+            self._kept = np.concatenate([kept, self._drawn(range(have, last))])
+        return self._kept[first - self._first : last - self._first]
+
+    def _normals(self, number: int, steps: range) -> np.ndarray:
+        components = self._made.sources[number].noise.states
+        return innovations(self._seed, self._purpose, number, self._paths, steps, components)
+
+    def _drawn(self, points: range) -> np.ndarray:
+        """Grid point k is reached by innovation k."""
+        values = []
+        for number, source in enumerate(self._made.sources):
+            drawn, self._states[number] = advance(source.noise, self._states[number], self._normals(number, points))
+            values.append(drawn)
+        return self._combined(values, len(points))
+
+    def _combined(self, values: list[np.ndarray], points: int) -> np.ndarray:
+        """Put the values of all disturbances into rows, with the chain rule from their parameters to the directions."""
+        made = self._made
+        rows = np.zeros((points, made.ways, made.disturbances, len(self._paths)))
+        for source, drawn in zip(made.sources, values, strict=True):
+            parts = drawn.reshape(points, 1 + source.chain.shape[1], -1, len(self._paths))[:, :, source.kept]
+            rows[:, 0, source.places] = parts[:, 0]
+            if source.chain.size:
+                rows[:, 1:, source.places] = np.einsum("wd,pdkl->pwkl", source.chain, parts[:, 1:])
+        return rows.reshape(points, -1, len(self._paths))

@@ -1,0 +1,211 @@
+"""The ensemble solver: many trajectories advance together, one per SIMD lane.
+
+Lanes of one block share their steps, their known inputs and the compiled program; each has its own disturbance path and
+may have its own parameters. Blocks are independent and run in threads; results do not depend on how many.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from os import cpu_count
+from threading import Event
+from typing import Any, Literal, final
+
+import numpy as np
+
+from daedal.errors import SimulationError
+from daedal.models import parameter_values
+from daedal.simulation.discretization import NODES, Point
+from daedal.simulation.forcing import Forcing
+from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places
+from daedal.simulation.lineup import Lineup, Values
+from daedal.simulation.marching import march
+from daedal.simulation.planning import Plan, Task, plan
+from daedal.simulation.progress import Progress
+from daedal.systems import System
+
+BLOCK = 64  # lanes that advance together
+PILOT = 8  # lanes on which steps are chosen
+ACCEPTED = 1e-6  # relative residual of the equations above which a lane has failed
+
+Consume = Callable[[int, range, np.ndarray, np.ndarray], None]
+
+
+@final
+@dataclass(frozen=True)
+class Lanes:
+    """The ensemble solver: steps aligned with the disturbance grid, one trajectory per vector lane.
+
+    Parameters
+    ----------
+    method
+        "rk4" with projection, "radau3" or "radau5" (Radau IIA) for stiff systems; "auto" chooses.
+    step
+        Seconds; chosen by step halving when left out.
+    tolerance
+        What halving the steps may change, relative to the largest value of each variable.
+    """
+
+    method: Literal["auto", "rk4", "radau3", "radau5"] = "auto"
+    step: float | None = None
+    tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        if self.method not in ("auto", *NODES):
+            raise SimulationError(
+                f"The method of Lanes must be 'auto', 'rk4', 'radau3' or 'radau5', got {self.method!r}.", "Choose one."
+            )
+        if self.step is not None and not (np.isfinite(self.step) and self.step > 0):
+            raise SimulationError(
+                f"The step of Lanes must be positive, got {self.step!r}.", "Leave it out to have it chosen."
+            )
+        if not 0 < self.tolerance < 1:
+            raise SimulationError(
+                f"The tolerance of Lanes must lie between 0 and 1, got {self.tolerance!r}.", "Write 1e-7."
+            )
+
+
+@final
+@dataclass(frozen=True)
+class Failure:
+    """A lane that could not be simulated: from which time on, and why."""
+
+    lane: int
+    time: float
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class LaneRun:
+    """A prepared run of many lanes; every set of values sees the same disturbance paths."""
+
+    lineup: Lineup
+    times: np.ndarray
+    plan: Plan
+    values: tuple[Values, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Method and steps, for tables."""
+        lengths = self.plan.steps.lengths
+        if not lengths.size:
+            return "Lanes"
+        regular = np.ptp(lengths) <= 1e-6 * lengths.max()
+        step = f"{lengths.max():.3g}" if regular else f"{lengths.min():.2g} … {lengths.max():.2g}"
+        return f"Lanes({self.plan.program.shape.method}, {lengths.size} steps of {step} s)"
+
+    def run(self, realizations: int, consume: Consume) -> list[Failure]:
+        """Simulate all lanes for all values; `consume(value, lanes, samples, out)` may come from several threads.
+
+        `out` is (sample, output, lane), the outputs being the wanted values, then their sensitivities direction by
+        direction. Failed lanes are returned; what `consume` was given for them is not to be used.
+        """
+        blocks = [range(first, min(first + BLOCK, realizations)) for first in range(0, realizations, BLOCK)]
+        stop = Event()
+        with ThreadPoolExecutor(max_workers=cpu_count() or 1) as pool:
+            jobs = [pool.submit(self._block, lanes, consume, stop) for lanes in blocks]
+            try:
+                _watch(jobs, f"simulating '{self.lineup.system.model.name}': block")
+            except BaseException:
+                stop.set()
+                for job in jobs:
+                    job.cancel()
+                raise
+            return [failure for job in jobs for failure in job.result()]
+
+    def _block(self, lanes: range, consume: Consume, stop: Event) -> list[Failure]:
+        failures: dict[int, Failure] = {}
+        for number, values in enumerate(self.values):
+
+            def received(samples: np.ndarray, out: np.ndarray, number: int = number) -> None:
+                if stop.is_set():
+                    raise InterruptedError
+                self._note(failures, lanes, samples, out)
+                consume(number, lanes, samples, out[:, :-1])
+
+            self._lanes(values, lanes, received)
+        return list(failures.values())
+
+    def _lanes(self, values: Values, lanes: range, received: Callable[[np.ndarray, np.ndarray], None]) -> None:
+        """One block with one set of values, from the first sample to the last."""
+        program, count = self.plan.program, len(lanes)
+        paths = self.lineup.paths(values, lanes)
+        first_row = None if paths is None else paths.rows(0, 1)[0]
+        state = self.lineup.states(values, first_row, count)
+        parameters = np.repeat(values.column[:, None], count, axis=1)
+        start = self.lineup.forcing.start
+        if self.times[0] <= start:
+            exogenous = self.lineup.exogenous(first_row, count).reshape(-1, count)
+            out = program.first(state, parameters, np.full((1, count), start), exogenous).full()
+            received(np.zeros(1, dtype=np.int64), out[None])
+        march(program, self.plan.table, paths, state, parameters, received)
+
+    def _note(self, failures: dict[int, Failure], lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
+        finite = np.isfinite(out).all(axis=1)
+        good = finite & (np.nan_to_num(out[:, -1], nan=np.inf) <= ACCEPTED)
+        for lane in np.flatnonzero(~good.all(axis=0)).tolist():
+            row = int(np.argmin(good[:, lane]))
+            reason = "its equations could not be solved" if finite[row, lane] else "a value was not finite"
+            failures.setdefault(lanes[lane], Failure(lanes[lane], float(self.times[samples[row]]), reason))
+
+
+def _watch(jobs: list[Future], work: str) -> None:
+    """Wait for all jobs, awake often enough to see an interrupt and to show progress; raise what a job raised."""
+    with Progress(work, end=len(jobs)) as progress:
+        waiting = set(jobs)
+        while waiting:
+            done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
+            for job in done:
+                job.result()
+            progress(len(jobs) - len(waiting))
+
+
+def prepare(
+    system: System,
+    times: np.ndarray,
+    forcing: Forcing,
+    solver: Lanes,
+    *,
+    values: Sequence[Mapping[Any, float] | None],
+    wanted: Sequence[str],
+    free: Sequence[str],
+    seed: int,
+    purpose: str,
+    noisy: bool,
+) -> LaneRun:
+    """Choose method and steps, compile, and find initial values for each set of parameter values."""
+    places = disturbance_places(system) if noisy else ()
+    numbers = parameter_values(system.model, values[0])
+    grid, warnings = 0.0, []
+    if places:
+        check_smoothness(system, numbers)
+        grid, warnings = disturbance_grid(system, numbers, _interval(times, forcing))
+    lineup = Lineup(system, forcing, grid, places, tuple(free), seed, purpose)
+    sets = tuple(lineup.values(given) for given in values)
+    lanes = range(PILOT if places else 1)
+    paths = lineup.paths(sets[0], lanes)
+    first_row = None if paths is None else paths.rows(0, 1)[0]
+    start = sets[0].start
+    task = Task(
+        system=system,
+        times=times,
+        forcing=forcing,
+        grid=grid,
+        wanted=tuple(wanted),
+        directions=len(free),
+        point=Point(
+            forcing.start, start.states, start.tops, system.parameter_vector(values[0]), forcing.at(forcing.start)
+        ),
+        state=lineup.states(sets[0], first_row, len(lanes)),
+        parameters=np.repeat(sets[0].column[:, None], len(lanes), axis=1),
+        paths=lambda: lineup.paths(sets[0], lanes),
+    )
+    method = None if solver.method == "auto" else solver.method
+    return LaneRun(lineup, times, plan(task, method, solver.step, solver.tolerance), sets, tuple(warnings))
+
+
+def _interval(times: np.ndarray, forcing: Forcing) -> float:
+    """The shortest time between two samples."""
+    stops = np.unique(np.concatenate([[forcing.start], times]))
+    return float(np.min(np.diff(stops))) if stops.size > 1 else 1.0

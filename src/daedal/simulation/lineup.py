@@ -1,0 +1,94 @@
+"""Where the lanes start: parameters, initial values and their sensitivities, for one or many sets of values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daedal.models import parameter_directions, parameter_values
+from daedal.simulation.forcing import Forcing
+from daedal.simulation.lane_paths import LanePaths, Sources, sources
+from daedal.systems import InitialValues, System, initial_sensitivities, initial_values
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """One set of parameter values with what follows from it."""
+
+    given: Mapping[Any, float] | None
+    directions: np.ndarray  # dp/dθ as (parameter, direction)
+    column: np.ndarray  # parameters, then dp/dθ for each direction
+    start: InitialValues  # with disturbances at zero
+    sources: Sources | None
+
+
+@dataclass(frozen=True, eq=False)
+class Lineup:
+    """What does not depend on the steps: the system, its known inputs, its disturbances, and the free directions."""
+
+    system: System
+    forcing: Forcing
+    grid: float  # of the disturbances; 0 when they are zero
+    disturbances: tuple[int, ...]  # places among the exogenous symbols
+    free: tuple[str, ...]
+    seed: int
+    purpose: str
+
+    def values(self, given: Mapping[Any, float] | None) -> Values:
+        """Resolve one set of parameter values."""
+        system = self.system
+        numbers = parameter_values(system.model, given)
+        order = list(system.model.parameters)
+        rows = [order.index(name) for name in system.reduction.parameters]
+        directions = parameter_directions(system.model, self.free, given)[rows]
+        column = np.concatenate([system.parameter_vector(given), directions.T.ravel()])
+        start = initial_values(system, self.forcing.start, given, self.forcing.at(self.forcing.start))
+        made = sources(system, numbers, self.grid, directions) if self.disturbances else None
+        return Values(given, directions, column, start, made)
+
+    def paths(self, values: Values, lanes: range) -> LanePaths | None:
+        """The disturbances of a block of lanes, from the beginning."""
+        return None if values.sources is None else LanePaths(values.sources, self.seed, self.purpose, lanes)
+
+    def exogenous(self, first_row: np.ndarray | None, lanes: int) -> np.ndarray:
+        """Exogenous values at the start as (way, symbol, lane): the value, then its derivative in each direction."""
+        ways = 1 + len(self.free)
+        table = np.zeros((ways, len(self.system.reduction.exogenous), lanes))
+        table[0] = self.forcing.at(self.forcing.start)[:, None]
+        if first_row is not None and self.disturbances:
+            table[:, list(self.disturbances)] = first_row.reshape(ways, -1, lanes)
+        return table
+
+    def states(self, values: Values, first_row: np.ndarray | None, lanes: int) -> np.ndarray:
+        """Initial (X, T) and sensitivities, (value, lane); lane by lane only where disturbances enter constraints."""
+        if not self._constrained:
+            column = self._column(values, values.start, self.exogenous(None, 1)[:, :, 0])
+            return np.repeat(column[:, None], lanes, axis=1)
+        table = self.exogenous(first_row, lanes)
+        columns = []
+        for lane in range(lanes):
+            at = table[:, :, lane]
+            start = initial_values(self.system, self.forcing.start, values.given, at[0])
+            columns.append(self._column(values, start, at))
+        return np.stack(columns, axis=1)
+
+    @property
+    def _constrained(self) -> bool:
+        """Whether a disturbance enters a constraint, so that consistent values differ from lane to lane."""
+        if not self.disturbances:
+            return False
+        symbols = self.system.reduction.arguments[-1]
+        constraints = self.system.reduction.G
+        return bool(constraints.shape[0]) and ca.depends_on(
+            constraints, ca.vertcat(*(symbols[i] for i in self.disturbances))
+        )
+
+    def _column(self, values: Values, start: InitialValues, exogenous: np.ndarray) -> np.ndarray:
+        z = np.r_[start.states, start.tops]
+        if not self.free:
+            return z
+        time, at = self.forcing.start, exogenous[0]
+        rates = initial_sensitivities(self.system, start, time, values.given, at, values.directions, exogenous[1:].T)
+        return np.r_[z, rates.T.ravel()]

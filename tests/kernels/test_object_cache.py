@@ -1,0 +1,138 @@
+"""Compiled objects on disk: hits, damage, folders that cannot be written, bounded size, other targets."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+from pendulum_step import pendulum
+
+from daedal.kernels import cache, compile_map, compiler, loops
+from daedal.kernels.random import normals_text
+from daedal.kernels.tape import read_tape
+from daedal.kernels.target import Target, host
+from daedal.kernels.vector_math import FUNCTIONS, definition
+
+X = ca.SX.sym("x")
+ARM = Target("aarch64-unknown-linux-gnu", "neoverse-n1", "+neon", 2, True)
+PLAIN = Target("x86_64-unknown-linux-gnu", "x86-64", "", 2, False)
+HASWELL = Target("x86_64-unknown-linux-gnu", "haswell", "", 4, True)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """An empty cache, and nothing remembered in the process."""
+    monkeypatch.setenv("DAEDAL_CACHE", str(tmp_path / "objects"))
+    compiler.load.cache_clear()
+    yield tmp_path / "objects"
+    compiler.load.cache_clear()
+
+
+@pytest.fixture
+def builds(monkeypatch):
+    """Counts the compilations."""
+    made = []
+    build = compiler.build
+    monkeypatch.setattr(compiler, "build", lambda *a: made.append(1) or build(*a))
+    return made
+
+
+def evaluate():
+    return compile_map(ca.Function("f", [X], [X * X + 1]))(np.array([[3.0]]))[0][0, 0]
+
+
+def test_the_second_time_nothing_is_compiled(place, builds):
+    assert evaluate() == 10
+    assert len(list(place.glob("*.o"))) == 1
+    compiler.load.cache_clear()
+    assert evaluate() == 10
+    assert len(builds) == 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", None])
+def test_a_damaged_file_is_replaced(place, builds, damage):
+    evaluate()
+    file = next(place.glob("*.o"))
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-100] + bytes(100) if damage is None else damage)
+    compiler.load.cache_clear()
+    assert evaluate() == 10
+    assert len(builds) == 2
+    assert file.read_bytes() == whole
+
+
+def test_a_folder_that_cannot_be_written_is_ignored(place, builds):
+    place.write_text("a file where the folder should be")
+    assert evaluate() == 10
+    assert len(builds) == 1
+
+
+def test_the_oldest_files_are_removed(place, monkeypatch):
+    monkeypatch.setattr(cache, "LARGEST_TOTAL", 1000)
+    for name in "abcd":
+        cache.write(name, bytes(400))
+    assert cache.read("a") is None
+    assert cache.read("d") == bytes(400)
+    assert not list(place.glob("*.part"))
+
+
+def test_where_objects_are_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("DAEDAL_CACHE", str(tmp_path))
+    assert cache.folder() == tmp_path
+    monkeypatch.delenv("DAEDAL_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache.folder() == Path("/somewhere/daedal")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/a")
+    assert cache.folder() == Path("/home/a/.cache/daedal")
+
+
+def test_the_key_knows_text_processor_and_features():
+    keys = {compiler.key_of(text, target) for text in ("a", "b") for target in (ARM, PLAIN, HASWELL, host())}
+    assert len(keys) == 8
+
+
+@pytest.mark.parametrize("target", [ARM, PLAIN, HASWELL], ids=["arm64", "sse2", "haswell"])
+def test_other_processors_compile_too(target):
+    text = loops.scan_text(*(read_tape(f) for f in pendulum()), target.register, target.fused)
+    assert b"daedal_scan" in compiler.build(text, target)
+    assert b"daedal_normals" in compiler.build(normals_text(target.register, target.fused), target)
+
+
+@pytest.mark.parametrize("target", [ARM, PLAIN, HASWELL], ids=["arm64", "sse2", "haswell"])
+def test_no_vector_function_calls_a_scalar_library(target):
+    width, fused = target.register, target.fused
+    texts = [definition(name, width, fused, "").replace("define internal", "define") for name in FUNCTIONS]
+    data = compiler.build(loops.module(width, "\n".join(texts), []), target)
+    import llvmlite.binding as llvm
+
+    names = symbols(data)
+    assert "daedal.sincos" in names
+    assert not names & {
+        "fma",
+        "sin",
+        "exp",
+        "log",
+        "floor",
+        "trunc",
+        "fmod",
+        "sqrt",
+        "fmin",
+        "fmax",
+        "rint",
+        "nearbyint",
+    }
+    assert llvm.ObjectFileRef.from_data(data) is not None
+
+
+def symbols(data):
+    """The strings of an object's symbol table."""
+    return {name.decode() for name in data.split(b"\0") if name.isascii()}
+
+
+def test_importing_kernels_does_not_load_the_compiler():
+    code = "import daedal.kernels, sys; print([m for m in sys.modules if m.startswith('llvmlite')])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

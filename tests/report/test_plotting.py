@@ -1,0 +1,114 @@
+"""Figures: their panels, what they refuse, and files that need nothing else."""
+
+import numpy as np
+import pytest
+
+import daedal as dd
+from daedal import der
+from daedal.errors import DaedalError
+
+x, y, u = dd.symbols("x y u")
+
+
+@pytest.fixture(scope="module")
+def trajectory():
+    model = dd.Model(
+        name="lag",
+        equations={"lag": der(x) == -x + u, "square": y == x**2},
+        unknowns=[x, y],
+        inputs=[u],
+        outputs={"double": 2 * x},
+        initial={x: 0.0},
+    )
+    return dd.simulate(model, [0.0, 1.0, 2.0], inputs={u: dd.Signal([-1.0, 0.5, 3.0], [1.0, 2.0, 2.0], "zoh")})
+
+
+def panels(figure):
+    return [axis.title.text for axis in figure.select_yaxes()]
+
+
+def test_a_trajectory_shows_its_outputs_first(trajectory):
+    figure = dd.plot(trajectory)
+    assert panels(figure) == ["double", "x", "y", "u"]
+    assert figure.layout.title.text == "trajectory of lag"
+    np.testing.assert_array_equal(figure.data[1].y, trajectory["x"])
+    np.testing.assert_array_equal(figure.data[1].x, trajectory.times)
+
+
+def test_a_held_input_is_drawn_as_steps_where_it_jumps(trajectory):
+    drawn = dd.plot(trajectory, ["u"]).data[0]
+    assert drawn.line.shape == "hv"
+    assert 0.5 in drawn.x
+    assert dd.plot(trajectory, ["u"]).layout.xaxis.range == (0.0, 2.0)
+
+
+def test_chosen_names_and_symbols(trajectory):
+    assert panels(dd.plot(trajectory, ["y", "u"])) == ["y", "u"]
+    assert panels(dd.plot(trajectory, [x, y])) == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["doubel"], "no signal 'doubel' to draw. Did you mean 'double'"),
+        ([3], "no signal '3'"),
+        ("double", r"must be a list, got 'double'. Write plot\(result, \["),
+        (x, "must be a list"),
+        (3, "must be a list, got 3"),
+        ([], "nothing to draw"),
+    ],
+)
+def test_names_that_cannot_be_drawn(trajectory, names, message):
+    with pytest.raises(DaedalError, match=message):
+        dd.plot(trajectory, names)
+
+
+@pytest.mark.parametrize("thing", [None, 3, dd.Signal([0, 1], [0, 1])])
+def test_what_is_no_result(thing):
+    with pytest.raises(DaedalError, match="plot draws a Trajectory or a Dataset, got"):
+        dd.plot(thing)
+
+
+def test_many_signals_are_counted_not_drawn():
+    xs = dd.symbols("x", 12)
+    model = dd.Model(
+        name="many",
+        equations={f"rate {i}": der(each) == -each for i, each in enumerate(xs)},
+        unknowns=list(xs),
+        initial=dict.fromkeys(xs, 1.0),
+    )
+    trajectory = dd.simulate(model, [0.0, 1.0])
+    figure = dd.plot(trajectory)
+    assert len(figure.data) == 8
+    assert "4 more signals not drawn" in figure.layout.title.text
+    assert len(dd.plot(trajectory, list(xs)).data) == 12
+
+
+def test_a_stopped_run_says_so():
+    growth = dd.Model(name="growth", equations={"g": der(x) == x**2}, unknowns=[x], initial={x: 1.0})
+    assert "stopped at time 0.99999" in dd.plot(dd.simulate(growth, [0.0, 2.0])).layout.title.text
+
+
+def test_a_dataset_shows_samples_and_inputs():
+    data = dd.Dataset(
+        [0.0, 1.0, 2.0],
+        inputs={"u": dd.Signal([0.0, 2.0], [1.0, 3.0]), "held": dd.Signal([0.0, 2.0], [1.0, 3.0], "zoh")},
+        outputs={"y": [1.0, np.nan, 2.0], "slow": dd.Samples([0.5], [4.0])},
+        name="step",
+    )
+    figure = dd.plot(data)
+    assert panels(figure) == ["y", "slow", "u", "held"]
+    assert [trace.mode for trace in figure.data] == ["markers", "markers", "lines", "lines"]
+    assert [trace.line.shape for trace in figure.data] == ["linear", "linear", "linear", "hv"]
+    assert figure.layout.title.text == "step"
+    np.testing.assert_array_equal(figure.data[1].x, [0.5])
+
+
+def test_html_needs_nothing_else(trajectory, tmp_path):
+    path = tmp_path / "lag.html"
+    dd.plot(trajectory).write_html(path)
+    text = path.read_text(encoding="utf-8")
+    assert "trajectory of lag" in text
+    assert "plotly.js v" in text
+    assert '<script src="http' not in text
+    assert "<link" not in text

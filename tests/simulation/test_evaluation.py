@@ -1,0 +1,22 @@
+"""Functions through fixed memory against the functions themselves."""
+
+import casadi as ca
+import numpy as np
+
+from daedal.simulation.evaluation import BufferedFunction
+
+
+def test_values_and_matrix():
+    x, p = ca.SX.sym("x", 3), ca.SX.sym("p")
+    matrix = ca.vertcat(ca.horzcat(x[0] * p, 0, x[1], 0), ca.horzcat(0, ca.sin(x[2]), 0, 0))
+    function = ca.Function("f", [x, p], [ca.sparsify(matrix)])
+    buffered = BufferedFunction(function)
+    for numbers in ([1.0, 2.0, 3.0], [-1.0, 0.5, 0.0]):
+        truth = function(numbers, 2.5)
+        np.testing.assert_array_equal(buffered(numbers, 2.5), truth.nonzeros())
+        np.testing.assert_array_equal(buffered.matrix(numbers, 2.5), truth.full())
+
+
+def test_no_result():
+    x = ca.SX.sym("x", 2)
+    assert BufferedFunction(ca.Function("f", [x], [ca.SX(0, 1)]))([1.0, 2.0]).size == 0

@@ -1,0 +1,110 @@
+"""The line on the terminal: when it appears, what it says, that it goes away."""
+
+import io
+
+import numpy as np
+import pytest
+
+import daedal as dd
+from daedal import der
+from daedal.simulation import progress
+from daedal.simulation.progress import CLEAR, Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test moves."""
+    now = {"time": 100.0}
+    monkeypatch.setattr(progress, "monotonic", lambda: now["time"])
+    return now
+
+
+def test_short_work_says_nothing(clock):
+    stream = Terminal()
+    with Progress("counting", 10, stream) as show:
+        for k in range(10):
+            clock["time"] += 0.15
+            show(k)
+    assert stream.getvalue() == ""
+
+
+def test_long_work_rewrites_one_line_and_clears_it(clock):
+    stream = Terminal()
+    with Progress("simulating 'pendulum': time", 30.0, stream) as show:
+        for k in range(31):
+            clock["time"] += 0.25
+            show(k)
+    lines = stream.getvalue().split(CLEAR)
+    assert lines[0] == ""
+    assert lines[1] == "simulating 'pendulum': time 7 of 30"
+    assert lines[-2] == "simulating 'pendulum': time 30 of 30"
+    assert lines[-1] == ""
+    assert "\n" not in stream.getvalue()
+
+
+def test_not_rewritten_at_every_call(clock):
+    stream = Terminal()
+    with Progress("counting", 1000, stream) as show:
+        clock["time"] += 3
+        for k in range(1000):
+            clock["time"] += 0.001
+            show(k)
+    assert stream.getvalue().count("counting") < 10
+
+
+def test_cut_to_the_width_of_the_terminal(clock, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    stream = Terminal()
+    with Progress("a long description of the work", 1, stream) as show:
+        clock["time"] += 3
+        show(0)
+    assert max(map(len, stream.getvalue().split(CLEAR))) == 19
+
+
+def test_nothing_where_no_one_is_watching(clock):
+    closed = Terminal()
+    closed.close()
+    quiet = io.StringIO()
+    for stream in (quiet, closed):
+        with Progress("counting", 1, stream) as show:
+            clock["time"] += 100
+            show(0.5)
+    assert quiet.getvalue() == ""
+
+
+def test_no_standard_error_at_all(clock, monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    with Progress("counting", 1) as show:
+        clock["time"] += 100
+        show(0.5)
+
+
+def test_cleared_when_the_work_fails(clock):
+    stream = Terminal()
+
+    def work():
+        with Progress("counting", 1, stream) as show:
+            clock["time"] += 3
+            show(0)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    assert stream.getvalue().endswith(CLEAR)
+
+
+def test_a_simulation_shows_model_and_time(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    x = dd.symbol("x")
+    model = dd.Model(name="decay", equations={"rate": der(x) == -x}, unknowns=[x], initial={x: 1.0})
+    dd.simulate(model, np.linspace(0, 5, 100), solver=dd.IDA())
+    assert "simulating 'decay': time 0.05" in stream.getvalue()
+    assert " of 5" in stream.getvalue()
+    assert stream.getvalue().endswith(CLEAR)

@@ -21,6 +21,8 @@ from daedal.errors import SimulationError
 from daedal.linear import output_rows, stationary_covariance, van_loan
 from daedal.symbolic import symbol
 
+PROBABILITY = 1e-4  # of a true law being refused; a false one is refused far beyond
+
 OSCILLATOR = FilteredNoise(numerator=[1.0], denominator=[1.0, 0.8, 16.0])
 LOW_PASS = FilteredNoise.low_pass(std=1.0, time_constant=0.4)
 CORRELATED = StateSpaceNoise(
@@ -65,7 +67,7 @@ def drawn(noise, step, times, count, orders=(0,)):
 def test_joint_law_inside_one_cell(noise):
     step, times = 0.5, [0.0, 0.17, 0.33, 0.5]  # both ends, and two times inside
     sample = drawn(noise, step, times, 1000)
-    assert departure(sample, exact_covariance(noise, times)) > 1e-3
+    assert departure(sample, exact_covariance(noise, times)) > PROBABILITY
 
 
 @pytest.mark.parametrize("noise", [OSCILLATOR, CORRELATED], ids=["oscillator", "correlated"])
@@ -79,7 +81,6 @@ def test_linear_interpolation_has_another_law(noise):
     sample = linear(discrete, np.concatenate([begin[None], after]), times).reshape(-1, count).T
     exact = exact_covariance(noise, times)
     assert departure(sample, exact) < 1e-12
-    assert departure(drawn(noise, step, times, count), exact) > 1e-3
 
 
 @pytest.mark.parametrize("gap", [1e-3, 1e-7])
@@ -87,15 +88,13 @@ def test_linear_interpolation_has_another_law(noise):
 def test_law_over_tiny_distances(gap, turn):
     noise = FilteredNoise(numerator=[1.0], denominator=[1.0, 3.0, 3.0, 1.0])
     discrete = discretize(rotated(noise) if turn else noise, None, 0.3, orders=(0, 1, 2))
-    paths = (ExactPath(discrete, 3, "test", 0, path) for path in range(800))
-    steps = np.array([(path(0.1 + gap) - path(0.1)) for path in paths])
-    pairs = np.array(
-        [(path(0.1 + gap), path(0.1)) for path in (ExactPath(discrete, 3, "test", 0, p) for p in range(20))]
-    )
+    pairs = np.array([ExactPath(discrete, 3, "test", 0, path).at([0.1, 0.1 + gap]) for path in range(500)])
+    steps = pairs[:, 1] - pairs[:, 0]
+    middle = pairs.mean(axis=1)
     # The roughest row moves like a Brownian motion; the others are its integrals.
-    assert departure(steps[:, 2:] / np.sqrt(gap), np.eye(1)) > 1e-3
-    assert np.allclose(steps[:20, 1], gap * pairs.mean(axis=1)[:, 2], rtol=0, atol=gap**1.5 + 1e-14)
-    assert np.allclose(steps[:20, 0], gap * pairs.mean(axis=1)[:, 1], rtol=0, atol=gap**2.5 + 1e-14)
+    assert departure(steps[:, 2:] / np.sqrt(gap), np.eye(1)) > PROBABILITY
+    assert np.allclose(steps[:, 1], gap * middle[:, 2], rtol=0, atol=3 * gap**1.5 + 1e-13)
+    assert np.allclose(steps[:, 0], gap * middle[:, 1], rtol=0, atol=3 * gap**2.5 + 1e-13)
 
 
 def test_rough_noise_over_tiny_distances():
@@ -103,7 +102,7 @@ def test_rough_noise_over_tiny_distances():
     gap = 2.0**-40
     steps = [ExactPath(discrete, 3, "test", 0, path).at([0.003, 0.003 + gap]) for path in range(800)]
     moves = np.diff(np.array(steps)[:, :, 0], axis=1)
-    assert departure(moves / np.sqrt(2 * gap / 0.4), np.eye(1)) > 1e-3
+    assert departure(moves / np.sqrt(2 * gap / 0.4), np.eye(1)) > PROBABILITY
 
 
 def test_agrees_with_the_grid_at_grid_points():
@@ -201,5 +200,5 @@ def test_sensitivities_are_refused():
 @pytest.mark.parametrize("noise", [OSCILLATOR, LOW_PASS, CORRELATED], ids=["oscillator", "low pass", "correlated"])
 def test_joint_law_with_many_paths(noise):
     times = [0.0, 0.0313, 0.17, 0.33, 0.49, 0.5, 0.81]
-    sample = drawn(noise, 0.5, times, 4000)
-    assert departure(sample, exact_covariance(noise, times)) > 1e-3
+    sample = drawn(noise, 0.5, times, 8000)
+    assert departure(sample, exact_covariance(noise, times)) > PROBABILITY

@@ -60,13 +60,22 @@ def test_staircase_finds_what_the_inputs_reach():
     turn = np.linalg.qr(generator.normal(size=(6, 6)))[0]
     A, B = generator.normal(size=(6, 6)), generator.normal(size=(6, 2))
     A[4:, :4], B[4:] = 0, 0  # the last two states are driven by nothing
-    T = staircase(turn @ A @ turn.T, turn @ B)
+    form = staircase(turn @ A @ turn.T, turn @ B)
+    T = form.T
     assert T.shape == (6, 4)
     assert np.allclose(T.T @ T, np.eye(4))
-    inside = T.T @ turn @ A @ turn.T @ T
-    assert np.allclose((turn @ B) - T @ (T.T @ turn @ B), 0, atol=1e-12)
-    assert np.allclose(turn @ A @ turn.T @ T, T @ inside, atol=1e-12)
+    assert np.allclose(T @ form.B, turn @ B, atol=1e-12)
+    assert np.allclose(T @ form.A, turn @ A @ turn.T @ T, atol=1e-12)
+    assert not form.B[2:].any()
+
+
+def test_staircase_of_a_chain_has_true_zeros():
+    A, B, _ = controllable_form([1.0], [1.0, 4.0, 6.0, 4.0, 1.0])
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    form = staircase(turn @ A @ turn.T, turn @ B)
+    assert np.array_equal(np.tril(form.A, -2), np.zeros((4, 4)))
+    assert np.allclose(np.diag(form.A, -1), 1.0)
 
 
 def test_staircase_without_noise():
-    assert staircase(-np.eye(2), np.zeros((2, 1))).shape == (2, 0)
+    assert staircase(-np.eye(2), np.zeros((2, 1))).T.shape == (2, 0)

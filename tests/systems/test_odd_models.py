@@ -423,12 +423,22 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_against_the_equations_reduced_by_hand(name):
+def compare(name, solver):
     example, expected = CASES[name]()
-    constant = dict.fromkeys(example.inputs, 1.0)
-    trajectory = dd.simulate(example, TIMES, inputs=constant, solver=dd.IDA(rtol=1e-9, atol=1e-12))
+    trajectory = dd.simulate(example, TIMES, inputs=dict.fromkeys(example.inputs, 1.0), solver=solver)
     assert trajectory.status.ok
     for variable, values in expected.items():
         size = np.abs(values).max() or 1.0
         np.testing.assert_allclose(trajectory[variable], values, rtol=0, atol=1e-6 * size, err_msg=variable)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_against_the_equations_reduced_by_hand(name):
+    # The flows of the wall are differences of large numbers: see the test below.
+    compare(name, dd.IDA(rtol=1e-9, atol=1e-10 if name == "radiating_wall" else 1e-12))
+
+
+@pytest.mark.xfail(strict=True, reason="the solver cannot meet an absolute tolerance below the round-off of a flow")
+def test_tolerance_below_the_round_off_of_an_algebraic_variable():
+    # Q = 500 (T0 − T1) with T near 300 is known to 3e-11 only, and starts at zero, where rtol does not help.
+    compare("radiating_wall", dd.IDA(rtol=1e-9, atol=1e-12))

@@ -16,7 +16,7 @@ R. G. Brown, P. Y. C. Hwang, Introduction to Random Signals and Applied Kalman F
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import final
 
 import numpy as np
@@ -60,16 +60,28 @@ class Bridge:
         `state` is that at the left end, `added` the noise added over the cell, `draws` (levels, r) the normals of the
         nodes on the way.
         """
-        xi = self.entrance @ added
+        n, known = len(state), len(state) + draws.shape[1]
+        now = np.concatenate([state, self.entrance @ added, draws[0]])
         for level, draw in enumerate(draws):
-            xi = self.zoom[level] * xi
-            first = self.gain[level] @ xi + self.factor[level] @ draw
-            if not place >> (DEPTH - 1 - level) & 1:
-                xi = first
-                continue
-            state = self.half[level] @ state + self.spread[level] @ first
-            xi = xi - self.flow[level] @ first
-        return state
+            now[known:] = draw
+            now[:known] = self.halving[level, place >> (DEPTH - 1 - level) & 1] @ now
+        return now[:n]
+
+    @cached_property
+    def halving(self) -> np.ndarray:
+        """(levels, 2, n + r, n + 2r): (left state, ξ, draw) of an interval → (left state, ξ) of its halves."""
+        levels, n, r = self.spread.shape
+        xi, draw = slice(n, n + r), slice(n + r, None)
+        first = np.zeros((levels, r, n + 2 * r))
+        first[:, :, xi], first[:, :, draw] = self.gain * self.zoom[:, None, :], self.factor
+        result = np.zeros((levels, 2, n + r, n + 2 * r))
+        result[:, 0, :n, :n] = np.eye(n)
+        result[:, 0, n:] = first
+        result[:, 1, :n] = self.spread @ first
+        result[:, 1, :n, :n] = self.half
+        result[:, 1, n:] = -self.flow @ first
+        result[:, 1, n:, xi] += self.zoom[:, :, None] * np.eye(r)
+        return result
 
 
 def nodes_on_the_way(place: int) -> list[int]:
@@ -81,8 +93,8 @@ def nodes_on_the_way(place: int) -> list[int]:
 @lru_cache(maxsize=16)
 def bridge(space: NoiseStateSpace, step: float) -> Bridge:
     """The tree of a cell of `step` seconds."""
-    T = staircase(space.A, space.B)
-    A, Q = T.T @ space.A @ T, T.T @ space.intensity @ T
+    form = staircase(space.A, space.B)
+    T, A, Q = form.T, form.A, form.B @ form.B.T
     halves = step * 0.5 ** np.arange(1, DEPTH + 1)
     flow, covariance, scale = scaled_van_loan(A, Q, halves)
     coarser = np.concatenate([noise_scale(A, Q, step)[None], scale[:-1]])

@@ -62,7 +62,7 @@ def sample_path(
     added = np.einsum("tij,tj->ti", semidefinite_factor(covariances)[which], normals[1:])
     state = (discrete.matrices.start @ normals[0])[:, None]
     states = np.concatenate([state[None], np.empty((len(which), *state.shape))])
-    flat = transitions[which].reshape(len(which), -1)
+    flat = transitions[which].reshape(len(which), discrete.states**2)
     _kernel(discrete.states).run(
         state, np.empty((0, 1)), flat, np.ascontiguousarray(added[:, :, None]), np.arange(len(which)), states[1:]
     )

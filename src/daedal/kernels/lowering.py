@@ -58,7 +58,7 @@ def lower(emitter: Emitter, tape: Tape, inputs: Sequence[Sequence[str]]) -> tupl
 
 def functions(called: Sequence[str], width: int, fused: bool) -> str:
     """The definitions of the vector functions that were called."""
-    attributes = "alwaysinline nounwind" if len(called) <= MOST_INLINED else "noinline nounwind memory(none)"
+    attributes = "alwaysinline nounwind" if len(called) <= MOST_INLINED else "noinline nounwind willreturn memory(none)"
     return "\n".join(vector_math.definition(name, width, fused, attributes) for name in sorted(set(called)))
 
 

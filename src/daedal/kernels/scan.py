@@ -151,7 +151,13 @@ def _padded(array: Array, width: int) -> Array:
 
 
 def compile_map(function: ca.Function, *, width: int | None = None) -> MapKernel:
-    """A kernel that evaluates a function in every lane."""
+    """A kernel that evaluates a function in every lane.
+
+    >>> x = ca.SX.sym("x", 2)
+    >>> kernel = compile_map(ca.Function("length", [x], [ca.sqrt(x[0] ** 2 + x[1] ** 2)]))
+    >>> kernel(np.array([[3.0, 5.0], [4.0, 12.0]]))[0]
+    array([[ 5., 13.]])
+    """
     tape = read_tape(function)
     return MapKernel(tape, width or preferred_width(tape))
 
@@ -161,6 +167,13 @@ def compile_scan(step: ca.Function, observe: ca.Function | None = None, *, width
 
     Both take column vectors (state, parameters, shared, lane), any of them empty, and return one: the new state, or the
     observed numbers, computed from the new state.
+
+    >>> x, rate, none, push = ca.SX.sym("x"), ca.SX.sym("rate"), ca.SX.sym("none", 0), ca.SX.sym("push")
+    >>> kernel = compile_scan(ca.Function("decay", [x, rate, none, push], [rate * x + push]))
+    >>> state, parameters = np.ones((1, 2)), np.array([[0.5, 2.0]])
+    >>> kernel.run(state, parameters, np.zeros((3, 0)), np.zeros((3, 1, 2)), np.full(3, -1), np.zeros((0, 0, 2)))
+    >>> state
+    array([[0.125, 8.   ]])
     """
     tape = read_tape(step)
     seen = read_tape(observe) if observe is not None else None

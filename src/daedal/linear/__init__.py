@@ -3,11 +3,12 @@
 from daedal.linear.exponential import exponential
 from daedal.linear.factorization import semidefinite_factor, semidefinite_factor_derivative
 from daedal.linear.realization import controllable_form, output_rows, output_rows_derivative, smoothness
-from daedal.linear.staircase import staircase
+from daedal.linear.staircase import Staircase, staircase
 from daedal.linear.stationary import stationary_covariance, stationary_covariance_derivative
 from daedal.linear.van_loan import noise_scale, scaled_van_loan, van_loan, van_loan_derivative
 
 __all__ = [
+    "Staircase",
     "controllable_form",
     "exponential",
     "noise_scale",

@@ -45,8 +45,8 @@ def factorize(matrix: ca.SX, numbers: np.ndarray) -> SymbolicFactors:
     size = matrix.shape[0]
     symbols: list[dict[int, ca.SX]] = [{} for _ in range(size)]
     values: list[dict[int, float]] = [{} for _ in range(size)]
-    for i, j, entry in zip(*matrix.sparsity().get_triplet(), matrix.nonzeros(), strict=True):
-        symbols[i][j] = ca.SX(entry)
+    for i, j in zip(*matrix.sparsity().get_triplet(), strict=True):
+        symbols[i][j] = matrix[i, j]
         values[i][j] = float(numbers[i, j])
     pivots, inverses, lower, upper = [], [], [], []
     open_rows = set(range(size))

@@ -16,31 +16,48 @@ P. Van Dooren, The generalized eigenstructure problem in linear system theory, I
 111–129.
 """
 
+from dataclasses import dataclass
+from typing import final
+
 import numpy as np
 
 
-def staircase(A: np.ndarray, B: np.ndarray, tolerance: float = 1e-12) -> np.ndarray:
-    """The columns of T that inputs reach, (n, reached), stair by stair.
+@final
+@dataclass(frozen=True, eq=False)
+class Staircase:
+    """T (n, reached), and A and B in its coordinates, with true zeros where the form has them."""
+
+    T: np.ndarray
+    A: np.ndarray
+    B: np.ndarray
+
+
+def staircase(A: np.ndarray, B: np.ndarray, tolerance: float = 1e-12) -> Staircase:
+    """The coordinates that inputs reach, stair by stair.
 
     Examples
     --------
-    >>> staircase(np.array([[0.0, 1.0], [-16.0, -0.8]]), np.array([[0.0], [1.0]]))
+    >>> staircase(np.array([[0.0, 1.0], [-16.0, -0.8]]), np.array([[0.0], [1.0]])).T
     array([[0., 1.],
            [1., 0.]])
     """
-    stairs: list[np.ndarray] = []
-    front = list(B.T)
-    size = float(np.linalg.norm(B))
+    basis: list[np.ndarray] = []
+    heights: list[int] = []
+    front, size = list(B.T), float(np.linalg.norm(B))
+    height = 0
     while front:
         stair: list[np.ndarray] = []
         for column in front:
-            left = _orthogonal(column, [*stairs, *stair])
+            left = _orthogonal(column, [*basis, *stair])
             length = float(np.linalg.norm(left))
             if length > tolerance * size:
                 stair.append(left / length)
-        stairs += stair
-        front, size = [A @ column for column in stair], float(np.linalg.norm(A))
-    return np.array(stairs).reshape(-1, len(A)).T
+        basis += stair
+        heights += [height] * len(stair)
+        front, size, height = [A @ column for column in stair], float(np.linalg.norm(A)), height + 1
+    T, level = np.array(basis).reshape(-1, len(A)).T, np.array(heights)
+    inside = np.where(level[:, None] > level + 1, 0.0, T.T @ A @ T)
+    return Staircase(T, inside, np.where(level[:, None] > 0, 0.0, T.T @ B))
 
 
 def _orthogonal(column: np.ndarray, basis: list[np.ndarray]) -> np.ndarray:

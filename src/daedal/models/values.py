@@ -41,7 +41,7 @@ def parameter_values(model: "Model", values: Mapping[Any, float] | None = None) 
 
 
 def parameter_directions(model: "Model", names: Sequence[str], values: Mapping[Any, float] | None = None) -> np.ndarray:
-    """d(all parameters)/d(named ones), as (parameter, name): one on itself, the chain rule through formulas of others."""
+    """d(all parameters)/d(named ones), as (parameter, name): one on itself, the chain rule through formulas."""
     numbers = parameter_values(model, values)
     overrides = {key_name(key) for key in values or {}}
     order = list(model.parameters)

@@ -76,7 +76,8 @@ class Discretization:
     """Step and observation of one system as CasADi functions of (state, parameters, time, h, forcing at the nodes)."""
 
     def __init__(self, reduction: Reduction, method: Method, point: Point, step: float) -> None:
-        self.reduction, self.method, self.point, self.nominal_step = reduction, method, point, step
+        self.method: Method = method
+        self.reduction, self.point, self.nominal_step = reduction, point, step
         self.layout = Layout(len(reduction.states), len(reduction.tops))
         time, x, top, p, w = reduction.arguments
         self.functions = {

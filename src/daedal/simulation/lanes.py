@@ -142,7 +142,7 @@ class LaneRun:
         march(program, self.plan.table, paths, state, parameters, received)
 
     def _note(self, failures: dict[int, Failure], lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
-        finite = np.isfinite(out).all(axis=1)
+        finite = np.all(np.isfinite(out), axis=1)
         good = finite & (np.nan_to_num(out[:, -1], nan=np.inf) <= ACCEPTED)
         for lane in np.flatnonzero(~good.all(axis=0)).tolist():
             row = int(np.argmin(good[:, lane]))

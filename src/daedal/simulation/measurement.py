@@ -46,7 +46,7 @@ def _scaled(trajectory: Trajectory, name: str, accuracy: object, drawn: np.ndarr
     if isinstance(accuracy, np.ndarray):
         if accuracy.size != trajectory.times.size:
             raise SimulationError(
-                f"The measurement noise of '{name}' has {accuracy.size} values but there are {trajectory.times.size} times.",
+                f"The measurement noise of '{name}' has {accuracy.size} values for {trajectory.times.size} times.",
                 "Give one standard deviation per sample, or a single one.",
             )
         return accuracy * drawn[0]

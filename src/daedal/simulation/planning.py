@@ -89,7 +89,7 @@ def _regular(task: Task, step: float) -> tuple[Schedule, int]:
     parts = round(task.grid / step)
     if not whole and (parts < 1 or abs(step * parts - task.grid) > 1e-9 * task.grid):
         raise SimulationError(
-            f"The step {step:g} does not divide the grid {task.grid:g} of the disturbances, nor is it a multiple of it.",
+            f"The step {step:g} neither divides the grid {task.grid:g} of the disturbances nor is a multiple of it.",
             f"Choose for example {task.grid / max(parts, 1):g} or {task.grid * max(cells, 1):g}.",
         )
     points = start + task.grid * np.arange(1, int((task.times[-1] - start) / task.grid + 1e-9) + 1)

@@ -1,8 +1,8 @@
 """When the lanes step, and what known inputs they see: tables shared by all lanes.
 
 A step of length h either spans whole cells of the disturbance grid, or lies inside one cell. Inputs are tabulated at
-the nodes of the method; where an input has a kink inside a step it is first projected, in the mean square over the step,
-on polynomials of degree two (moment matching: what a step of an integrator can see of its forcing are its low moments).
+the nodes of the method; where an input has a kink inside a step it is first projected, in the mean square over the
+step, on polynomials of degree two (moment matching: what a step can see of its forcing are its low moments).
 """
 
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ def node_values(forcing: Forcing, steps: Schedule, nodes: np.ndarray) -> np.ndar
 
 
 def _signal_at_nodes(signal: Signal, order: int, steps: Schedule, nodes: np.ndarray) -> np.ndarray:
-    """Exact values (limits from inside the step) where the step meets one piece, projected ones where it meets several."""
+    """Exact values (limits from inside) where the step meets one piece, projected ones where it meets several."""
     breaks, _ = signal.pieces()
     reach = ALIGNED * steps.lengths
     first = np.clip(np.searchsorted(breaks, steps.starts + reach, side="right") - 1, 0, breaks.size - 2)
@@ -137,7 +137,7 @@ def _moments(
 
 
 def cell_weights(cells: int, nodes: np.ndarray) -> np.ndarray:
-    """Weights (node, cells + 1): a piecewise-linear path through grid values, projected over `cells` cells, at the nodes."""
+    """Weights (node, cells + 1) that give a piecewise-linear path, projected over the cells, at the nodes."""
     degree = min(DEGREE, cells)
     grid = np.arange(cells + 1) / cells
     points, weights = legendre.leggauss(3)

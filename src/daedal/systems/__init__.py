@@ -5,4 +5,13 @@ from daedal.systems.initialization import InitialValues, initial_values
 from daedal.systems.reduction import Reduction
 from daedal.systems.system import SYSTEM_FUNCTIONS, System, build, dead_point
 
-__all__ = ["SYSTEM_FUNCTIONS", "InitialValues", "Reduction", "System", "build", "dead_point", "initial_sensitivities", "initial_values"]
+__all__ = [
+    "SYSTEM_FUNCTIONS",
+    "InitialValues",
+    "Reduction",
+    "System",
+    "build",
+    "dead_point",
+    "initial_sensitivities",
+    "initial_values",
+]

@@ -1,0 +1,251 @@
+"""The ensemble engine against scikit-sundae's IDA and CasADi's idas, on the pendulum pushed by an unmeasured wind.
+
+Cost is processor time in microseconds per simulated second and trajectory, measured in one run on one machine; read the
+ratios. Error is the largest error of the angle against a converged run on the same paths. The disturbance and the input
+are piecewise linear on a 0.01 s grid, samples are taken every 0.1 s.
+
+    python benchmarks/ensemble.py [--quick] [--c path/to/ida_pendulum.c]
+
+With `--c`, a C program that solves the same problem with SUNDIALS (Debian's libsundials-dev) is built and timed too; it
+reads W.bin, U.bin and prints its cost.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter, process_time
+
+import casadi as ca
+import numpy as np
+
+import daedal as dd
+from daedal import der
+from daedal.simulation.lanes import LaneRun, prepare
+from daedal.simulation.request import request
+
+GRID, SAMPLE = 0.01, 0.1
+DRAG = 6.25
+
+
+def pendulum() -> dd.Model:
+    x, y, vx, vy, tension = dd.symbols("x y vx vy tension")
+    u, w = dd.symbols("u w")
+    m, g, k, L = dd.symbols("m g k L")
+    return dd.Model(
+        name="pendulum",
+        equations={
+            "kinematics x": der(x) == vx,
+            "kinematics y": der(y) == vy,
+            "force x": m * der(vx) == tension * x - k * np.abs(vx) * vx + u + w**2,
+            "force y": m * der(vy) == tension * y - k * np.abs(vy) * vy - m * g,
+            "rod": x**2 + y**2 == L**2,
+        },
+        unknowns=[x, y, vx, vy, tension],
+        inputs=[u],
+        outputs={"angle": np.arctan2(x, -y)},
+        parameters={m: 0.3, g: 9.81, L: 6.25, k: DRAG},
+        disturbances={w: dd.FilteredNoise(numerator=[0.6], denominator=[1.0, 0.8, 16.0], grid=GRID, initial="rest")},
+        initial={x: 0.0, vx: 0.0},
+        guess={y: -L},
+    )
+
+
+def push(horizon: float) -> dd.Signal:
+    fine = np.arange(round(horizon / GRID) + 1) * GRID
+    wind = dd.FilteredNoise(numerator=[0.2], denominator=[1.0, 0.8, 16.0])
+    return dd.Signal(fine, dd.sample_path(wind, fine, rng=2))
+
+
+def prepared(model: dd.Model, times: np.ndarray, inputs: dict, solver: dd.Lanes, free: tuple[str, ...] = ()) -> LaneRun:
+    asked = request("benchmark", model, times, inputs, None)
+    options = {"values": [None], "wanted": ("angle",), "seed": 1, "purpose": "benchmark", "noisy": True}
+    return prepare(asked.system, asked.times, asked.forcing, solver, free=free, **options)
+
+
+class Stored:
+    """Paths drawn beforehand, so that marching is timed without them."""
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self._rows = rows
+
+    def rows(self, first: int, last: int) -> np.ndarray:
+        return self._rows[first:last]
+
+
+def lanes_cost(run: LaneRun, lanes: int, horizon: float) -> tuple[float, float, np.ndarray]:
+    """Cost of marching and of the noise, and the angles (lane, sample)."""
+    from daedal.simulation.marching import march
+
+    values, block = run.values[0], range(lanes)
+    start = process_time()
+    paths = run.lineup.paths(values, block)
+    rows = paths.rows(0, round(horizon / GRID) + 1)
+    noise = process_time() - start
+    best = np.inf
+    for _ in range(3):
+        found = np.zeros((lanes, run.times.size))
+        state = run.lineup.states(values, rows[0], lanes)
+        parameters = np.repeat(values.column[:, None], lanes, axis=1)
+
+        def received(samples: np.ndarray, out: np.ndarray, found: np.ndarray = found) -> None:
+            found[:, samples] = out[:, 0].T
+
+        start = process_time()
+        march(run.plan.program, run.plan.table, Stored(rows), state, parameters, received)
+        best = min(best, process_time() - start)
+    scale = 1e6 / (horizon * lanes)
+    return best * scale, noise * scale, found
+
+
+def forcing_rows(run: LaneRun, horizon: float) -> np.ndarray:
+    paths = run.lineup.paths(run.values[0], range(1))
+    return paths.rows(0, round(horizon / GRID) + 1)[:, 0, 0]
+
+
+def stabilised() -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    """The pendulum in the stabilised index-1 form of the paper (8): y = (x, y, Σtension, vx, vy, μ)."""
+    y, slope, u, w = ca.SX.sym("y", 6), ca.SX.sym("yp", 6), ca.SX.sym("u"), ca.SX.sym("w")
+    residual = ca.vertcat(
+        slope[0] - y[3] + 2 * slope[5] * y[0],
+        slope[1] - y[4] + 2 * slope[5] * y[1],
+        0.3 * slope[3] - slope[2] * y[0] + DRAG * ca.fabs(y[3]) * y[3] - u - w**2,
+        0.3 * slope[4] - slope[2] * y[1] + DRAG * ca.fabs(y[4]) * y[4] + 0.3 * 9.81,
+        y[0] ** 2 + y[1] ** 2 - 6.25**2,
+        y[3] * y[0] + y[4] * y[1],
+    )
+    return residual, y, slope, ca.vertcat(u, w)
+
+
+def sundae_cost(signal: dd.Signal, path: np.ndarray, horizon: float) -> tuple[float, np.ndarray]:
+    """scikit-sundae's IDA at rtol 1e-6 with a Python residual."""
+    from sksundae.ida import IDA
+
+    grid = np.arange(path.size) * GRID
+    known, wind = signal.values, path
+
+    def residual(t, y, yp, res):
+        i = min(max(int(t / GRID), 0), grid.size - 2)
+        a = t / GRID - i
+        u, w = known[i] + a * (known[i + 1] - known[i]), wind[i] + a * (wind[i + 1] - wind[i])
+        res[0] = yp[0] - y[3] + 2 * yp[5] * y[0]
+        res[1] = yp[1] - y[4] + 2 * yp[5] * y[1]
+        res[2] = 0.3 * yp[3] - yp[2] * y[0] + DRAG * abs(y[3]) * y[3] - u - w * w
+        res[3] = 0.3 * yp[4] - yp[2] * y[1] + DRAG * abs(y[4]) * y[4] + 0.3 * 9.81
+        res[4] = y[0] ** 2 + y[1] ** 2 - 6.25**2
+        res[5] = y[3] * y[0] + y[4] * y[1]
+
+    solver = IDA(residual, rtol=1e-6, atol=1e-9, max_num_steps=100000)
+    times = np.arange(round(horizon / SAMPLE) + 1) * SAMPLE
+    y0, yp0 = np.array([0, -6.25, 0, 0, 0, 0.0]), np.array([0, 0, -0.3 * 9.81 / 6.25, 0, 0, 0])
+    start = process_time()
+    result = solver.solve(times, y0, yp0)
+    spent = process_time() - start
+    return spent * 1e6 / horizon, np.arctan2(result.y[:, 0], -result.y[:, 1])
+
+
+def idas_cost(signal: dd.Signal, path: np.ndarray, horizon: float) -> tuple[float, np.ndarray]:
+    """CasADi's idas at rtol 1e-6, on the index-1 form with accelerations and tension as algebraic variables."""
+    x, z, t = ca.SX.sym("x", 4), ca.SX.sym("z", 3), ca.SX.sym("t")
+    cell = ca.SX.sym("cell", 4)  # u and w at both ends of a grid cell
+    a = t / GRID
+    u, w = cell[0] + a * (cell[1] - cell[0]), cell[2] + a * (cell[3] - cell[2])
+    px, py, vx, vy = ca.vertsplit(x)
+    equations = ca.vertcat(
+        0.3 * z[0] - z[2] * px + DRAG * ca.fabs(vx) * vx - u - w**2,
+        0.3 * z[1] - z[2] * py + DRAG * ca.fabs(vy) * vy + 0.3 * 9.81,
+        px * z[0] + py * z[1] + vx**2 + vy**2,
+    )
+    dae = {"x": x, "z": z, "t": t, "p": cell, "ode": ca.vertcat(vx, vy, z[0], z[1]), "alg": equations}
+    solver = ca.integrator("idas", "idas", dae, 0.0, GRID, {"reltol": 1e-6, "abstol": 1e-9})
+    state, algebraic = ca.DM([0, -6.25, 0, 0]), ca.DM([0, 0, -0.3 * 9.81 / 6.25])
+    angles = [0.0]
+    cells = round(horizon / GRID)
+    start = process_time()
+    for i in range(cells):
+        p = [signal.values[i], signal.values[i + 1], path[i], path[i + 1]]
+        result = solver(x0=state, z0=algebraic, p=p)
+        state, algebraic = result["xf"], result["zf"]
+        if (i + 1) % round(SAMPLE / GRID) == 0:
+            angles.append(float(np.arctan2(float(state[0]), -float(state[1]))))
+    spent = process_time() - start
+    return spent * 1e6 / horizon, np.array(angles)
+
+
+def c_cost(source: Path, signal: dd.Signal, rows: np.ndarray, horizon: float) -> float | None:
+    """The hand-written C program; it wants 20001 grid points of 64 lanes."""
+    flags = "-lsundials_ida -lsundials_nvecserial -lsundials_sunmatrixdense -lsundials_sunlinsoldense -lm".split()
+    with tempfile.TemporaryDirectory() as folder:
+        built = subprocess.run(
+            ["gcc", "-O3", "-march=native", "-o", "ida", str(source), *flags], cwd=folder, capture_output=True
+        )
+        if built.returncode:
+            print("the C program could not be built (libsundials-dev is needed)")
+            return None
+        paths = np.zeros((20001, 64))
+        paths[: rows.shape[0]] = rows[:20001, 0, :64]
+        known = np.zeros(20001)
+        known[: signal.values.size] = signal.values[:20001]
+        paths.tofile(Path(folder) / "W.bin")
+        known.tofile(Path(folder) / "U.bin")
+        command = ["./ida", "1e-6", "1e-9", "4", str(horizon), str(DRAG)]
+        printed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+        return float(printed.split()[1])
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--quick", action="store_true")
+    options.add_argument("--c", type=Path)
+    chosen = options.parse_args()
+    horizon, lanes = (50.0, 64) if chosen.quick else (200.0, 64)
+    times, signal, model = np.arange(round(horizon / SAMPLE) + 1) * SAMPLE, push(horizon), pendulum()
+
+    start = perf_counter()
+    dd.simulate(model, times[:11], inputs={"u": signal}, realizations=1, rng=1)
+    print(
+        f"first result of a new model, compiling included: {perf_counter() - start:.2f} s (limit 0.5 s; cached code is reused)"
+    )
+
+    _, _, exact = lanes_cost(prepared(model, times, {"u": signal}, dd.Lanes(step=GRID / 8)), lanes, horizon)
+    costs = {}
+    for name, solver in (
+        ("h = 0.01", dd.Lanes(method="rk4", step=0.01)),
+        ("h = 0.05, moment-matched", dd.Lanes(method="rk4", step=0.05)),
+    ):
+        run = prepared(model, times, {"u": signal}, solver)
+        cost, noise, angles = lanes_cost(run, lanes, horizon)
+        costs[name] = cost
+        print(
+            f"Lanes, {name:<26} {cost:>9.2f} µs   error {np.max(np.abs(angles - exact)):.1e}   (noise {noise:.2f} µs)"
+        )
+    plain = costs["h = 0.01"]
+    run = prepared(model, times, {"u": signal}, dd.Lanes(method="rk4", step=0.01), free=("k",))
+    cost, _, _ = lanes_cost(run, lanes, horizon)
+    print(f"  with the sensitivity to k     {cost:>9.2f} µs   {cost / plain:.2f} × the plain run (limit 2)")
+    for method in ("radau3", "radau5"):
+        run = prepared(model, times, {"u": signal}, dd.Lanes(method=method, step=0.05))
+        cost, _, angles = lanes_cost(run, lanes, horizon)
+        print(f"Lanes, {method}, h = 0.05         {cost:>9.2f} µs   error {np.max(np.abs(angles - exact)):.1e}")
+
+    short = 20.0 if chosen.quick else 50.0
+    few = round(short / SAMPLE) + 1
+    path = forcing_rows(run, short)
+    for name, cost_of in (
+        ("scikit-sundae IDA, Python residual", sundae_cost),
+        ("CasADi idas, restarted per cell", idas_cost),
+    ):
+        cost, angles = cost_of(signal, path, short)
+        ratios = ", ".join(f"{cost / other:.0f} × {label}" for label, other in costs.items())
+        print(f"{name:<36} {cost:>9.0f} µs   error {np.max(np.abs(angles - exact[0, :few])):.1e}   {ratios}")
+    if chosen.c:
+        rows = run.lineup.paths(run.values[0], range(64)).rows(0, round(short / GRID) + 1)
+        cost = c_cost(chosen.c.resolve(), signal, rows, short)
+        if cost is not None:
+            ratios = ", ".join(f"{cost / other:.0f} × {label}" for label, other in costs.items())
+            print(f"{'hand-written C with IDA':<36} {cost:>9.0f} µs   {ratios}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -24,6 +24,7 @@ types: $(READY)
 
 benchmark: $(READY)  ## speed and accuracy figures
 	$(BIN)/python benchmarks/foundation.py
+	$(BIN)/python benchmarks/ensemble.py
 
 picture: $(READY)  ## redraw the picture of the README
 	$(BIN)/python docs/picture.py

@@ -175,7 +175,7 @@ def idas_cost(signal: dd.Signal, path: np.ndarray, horizon: float) -> tuple[floa
 
 def c_cost(source: Path, signal: dd.Signal, rows: np.ndarray, horizon: float) -> float | None:
     """The hand-written C program; it wants 20001 grid points of 64 lanes."""
-    flags = "-lsundials_ida -lsundials_nvecserial -lsundials_sunmatrixdense -lsundials_sunlinsoldense -lm".split()
+    flags = ["-lsundials_ida", "-lsundials_nvecserial", "-lsundials_sunmatrixdense", "-lsundials_sunlinsoldense", "-lm"]
     with tempfile.TemporaryDirectory() as folder:
         built = subprocess.run(
             ["gcc", "-O3", "-march=native", "-o", "ida", str(source), *flags], cwd=folder, capture_output=True

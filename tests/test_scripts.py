@@ -46,10 +46,12 @@ def test_heating_runs_on_the_measured_data(tmp_path):
 
 def test_the_script_of_the_readme_prints_what_it_says(tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    script = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
+    script = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     expected = re.search(r"```\n(structure of .*?)\n  \.\.\.\n```", text, re.DOTALL)[1]
     (tmp_path / "readme.py").write_text(script, encoding="utf-8")
-    assert expected in run(["readme.py"], tmp_path)
+    printed = run(["readme.py"], tmp_path)
+    assert expected in printed
+    assert "ensemble of 'windy pendulum': 1000 realizations" in printed
 
 
 def test_the_mistake_of_the_readme_gets_that_sentence():

@@ -14,10 +14,11 @@ from daedal.disturbances import (
     initial_state,
     innovations,
     linear,
+    output,
     realize,
 )
 from daedal.disturbances.bridge import DEPTH, bridge, nodes_on_the_way
-from daedal.errors import SimulationError
+from daedal.errors import ModelError, SimulationError
 from daedal.linear import output_rows, stationary_covariance, van_loan
 from daedal.symbolic import symbol
 
@@ -77,8 +78,8 @@ def test_linear_interpolation_has_another_law(noise):
     normals = innovations(7, "test", 0, range(count), range(2), discrete.states)
     state = initial_state(discrete, normals[0])
     after, _ = advance(discrete, state, normals[1:])
-    begin = np.einsum("rn,nl->rl", discrete.matrices.rows, state)
-    sample = linear(discrete, np.concatenate([begin[None], after]), times).reshape(-1, count).T
+    values = np.concatenate([output(discrete, state)[None], after])
+    sample = linear(discrete, values, times).reshape(-1, count).T
     exact = exact_covariance(noise, times)
     assert departure(sample, exact) < 1e-12
 
@@ -175,6 +176,24 @@ def test_states_without_noise_follow_their_equation():
     exact = ExactPath(discretize(noise, None, 0.5), 7, "test")
     assert np.isfinite(exact(0.2)).all()
     assert exact(0.2)[1] == 0.0
+
+
+def test_noise_that_is_switched_off():
+    noise = StateSpaceNoise(A=[[-1.0]], B=[[0.0]], C=[[1.0]])
+    assert not ExactPath(discretize(noise, None, 0.5), 7, "test").at([0.2, 0.5, 1.3]).any()
+    assert ExactPath(discretize(noise, None, 0.5), 7, "test").at([]).shape == (0, 1)
+
+
+def test_longest_chain():
+    def chain(poles):
+        return FilteredNoise(numerator=[1.0], denominator=np.poly(-np.linspace(1, 3, poles)).tolist())
+
+    discrete = discretize(chain(8), None, 0.01, orders=(7,))
+    gap = 1e-5
+    moves = [np.diff(ExactPath(discrete, 3, "test", 0, path).at([0.003, 0.003 + gap]), axis=0) for path in range(300)]
+    assert departure(np.array(moves)[:, 0] / np.sqrt(gap), np.eye(1)) > PROBABILITY
+    with pytest.raises(ModelError, match=r"up to 8 poles in a row, got 9\. Interpolate .* with hermite"):
+        ExactPath(discretize(chain(9), None, 0.01), 3, "test")(0.003)
 
 
 def test_nodes():

@@ -1,5 +1,7 @@
 """Paths on the grid: their law, their reproducibility, their sensitivities."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy.linalg import expm, toeplitz
@@ -11,6 +13,7 @@ from daedal.disturbances import (
     discretize,
     initial_state,
     innovations,
+    output,
     realize,
 )
 from daedal.errors import ModelError
@@ -106,6 +109,25 @@ def test_path_is_the_same_in_pieces_of_time():
         pieces.append(values)
     assert np.array_equal(np.concatenate(pieces), whole)
     assert np.array_equal(state, last)
+
+
+def test_values_of_a_state():
+    noise = FilteredNoise(numerator=[b], denominator=[1.0, 2 * zeta * omega, omega**2])
+    discrete = discretize(noise, NUMBERS, 0.1, (0, 1), ("b", "omega"))
+    normals = innovations(3, "test", 0, range(9), range(4), 2)
+    values, state = advance(discrete, initial_state(discrete, normals[0]), normals[1:])
+    assert np.allclose(output(discrete, state), values[-1], rtol=1e-13, atol=1e-15)
+
+
+def test_noise_is_generated_quickly():
+    discrete = discretize(OSCILLATOR, None, 0.01)
+    state = initial_state(discrete, np.zeros((2, 500)))
+    costs = []
+    for _ in range(6):
+        begin = time.perf_counter()
+        advance(discrete, state, innovations(1, "test", 0, range(500), range(1, 1001), 2))
+        costs.append((time.perf_counter() - begin) / (10 * 500))
+    assert min(costs) < 3e-6  # seconds per simulated second and path
 
 
 @pytest.mark.parametrize("initial", ["stationary", "rest"])

@@ -67,6 +67,7 @@ def test_staircase_finds_what_the_inputs_reach():
     assert np.allclose(T @ form.B, turn @ B, atol=1e-12)
     assert np.allclose(T @ form.A, turn @ A @ turn.T @ T, atol=1e-12)
     assert not form.B[2:].any()
+    assert form.stairs == 2
 
 
 def test_staircase_of_a_chain_has_true_zeros():

@@ -124,8 +124,10 @@ def test_an_interrupt_before_the_first_sample_gives_nan(monkeypatch):
 
     monkeypatch.setattr(ida._Integration, "run", interrupted)
     trajectory = dd.simulate(
-        dd.Model(name="decay", equations={"rate": der(x) == -x}, unknowns=[x], initial={x: 1.0}), [0.0, 1.0]
-    , solver=dd.IDA())
+        dd.Model(name="decay", equations={"rate": der(x) == -x}, unknowns=[x], initial={x: 1.0}),
+        [0.0, 1.0],
+        solver=dd.IDA(),
+    )
     assert np.isnan(trajectory["x"]).all()
     assert "nan" in str(trajectory)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from daedal.disturbances.exact import ExactPath
     from daedal.disturbances.grid import Grid, default_grid
     from daedal.disturbances.interpolation import hermite, linear
-    from daedal.disturbances.paths import DiscreteNoise, NoiseMatrices, advance, discretize, initial_state
+    from daedal.disturbances.paths import DiscreteNoise, NoiseMatrices, advance, discretize, initial_state, output
     from daedal.disturbances.sampling import sample_path
     from daedal.disturbances.smoothness import needed_smoothness
     from daedal.disturbances.state_space import (
@@ -28,7 +28,7 @@ _HOMES = {
     "exact": ("ExactPath",),
     "grid": ("Grid", "default_grid"),
     "interpolation": ("hermite", "linear"),
-    "paths": ("DiscreteNoise", "NoiseMatrices", "advance", "discretize", "initial_state"),
+    "paths": ("DiscreteNoise", "NoiseMatrices", "advance", "discretize", "initial_state", "output"),
     "sampling": ("sample_path",),
     "smoothness": ("needed_smoothness",),
     "streams": ("innovations", "seed_number"),
@@ -61,6 +61,7 @@ __all__ = [
     "innovations",
     "linear",
     "needed_smoothness",
+    "output",
     "parameter_names",
     "realization_derivative",
     "realize",

@@ -22,9 +22,11 @@ from typing import final
 import numpy as np
 
 from daedal.disturbances.state_space import NoiseStateSpace
+from daedal.errors import ModelError
 from daedal.linear import noise_scale, scaled_van_loan, semidefinite_factor, staircase, van_loan
 
 DEPTH = 50
+LONGEST_CHAIN = 8  # the covariance of more integrators has a condition number that leaves too few digits
 
 
 @final
@@ -94,6 +96,11 @@ def nodes_on_the_way(place: int) -> list[int]:
 def bridge(space: NoiseStateSpace, step: float) -> Bridge:
     """The tree of a cell of `step` seconds."""
     form = staircase(space.A, space.B)
+    if form.stairs > LONGEST_CHAIN:
+        raise ModelError(
+            f"Exact sampling inside a cell takes noise of up to {LONGEST_CHAIN} poles in a row, got {form.stairs}.",
+            "Interpolate such smooth noise with hermite.",
+        )
     T, A, Q = form.T, form.A, form.B @ form.B.T
     halves = step * 0.5 ** np.arange(1, DEPTH + 1)
     flow, covariance, scale = scaled_van_loan(A, Q, halves)

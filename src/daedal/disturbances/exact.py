@@ -57,7 +57,7 @@ class ExactPath:
 
     def at(self, times: Sequence[float] | np.ndarray) -> np.ndarray:
         """The same at several times: (time, orders·channels)."""
-        return np.array([self(float(time)) for time in times]).reshape(len(times), -1)
+        return np.array([self(float(time)) for time in times]).reshape(len(times), len(self.discrete.matrices.rows))
 
     def state(self, time: float) -> np.ndarray:
         """The state of the noise, (states,)."""

@@ -61,6 +61,11 @@ class DiscreteNoise:
         """n, the number of normals a step takes."""
         return len(self.space.A)
 
+    @property
+    def parts(self) -> tuple[NoiseMatrices, ...]:
+        """The matrices, then their derivatives."""
+        return (self.matrices, *self.sensitivities.values())
+
 
 def discretize(
     noise: Noise,
@@ -99,11 +104,16 @@ def discretize(
 
 def initial_state(discrete: DiscreteNoise, normals: np.ndarray) -> np.ndarray:
     """The state at the first grid point, (states·(1 + sensitivities), lanes), of normals (states, lanes)."""
-    starts = np.concatenate([part.start for part in (discrete.matrices, *discrete.sensitivities.values())])
-    state = np.zeros((len(starts), normals.shape[1]))
-    for column, normal in zip(starts.T, normals, strict=True):
-        state += column[:, None] * normal
-    return state
+    return np.concatenate([_product(part.start, normals) for part in discrete.parts])
+
+
+def output(discrete: DiscreteNoise, state: np.ndarray) -> np.ndarray:
+    """The values that belong to a state, in the order of `advance`: (orders·channels·(1 + sensitivities), lanes)."""
+    rows, (x, *slopes) = discrete.matrices.rows, np.split(state, len(discrete.parts))
+    values = [_product(rows, x)]
+    for part, slope in zip(discrete.parts[1:], slopes, strict=True):
+        values.append(_product(rows, slope) + _product(part.rows, x))
+    return np.concatenate(values)
 
 
 def advance(discrete: DiscreteNoise, state: np.ndarray, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -123,8 +133,15 @@ def advance(discrete: DiscreteNoise, state: np.ndarray, normals: np.ndarray) -> 
     state
         After the last step.
     """
-    parts = (discrete.matrices, *discrete.sensitivities.values())
-    return recursion(parts, state, normals)
+    return recursion(discrete.parts, state, normals)
+
+
+def _product(matrix: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """matrix @ values, summed in the same order in every lane."""
+    result = np.zeros((len(matrix), values.shape[1]))
+    for column, row in zip(matrix.T, values, strict=True):
+        result += column[:, None] * row
+    return result
 
 
 def _existing(noise: Noise, numbers: Mapping[str, float] | None, orders: Sequence[int]) -> np.ndarray:

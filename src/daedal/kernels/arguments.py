@@ -34,6 +34,19 @@ def checked_emit(emit: Array, rows: int) -> Array:
     return emit
 
 
+def checked_begin(begin: Array, steps: int, last: int) -> Array:
+    """`begin`, contiguous int64, where the rows of each step begin."""
+    if not isinstance(begin, np.ndarray) or begin.dtype != np.int64 or not begin.flags.c_contiguous:
+        raise SimulationError(f"Array 'begin' must be contiguous int64, got {_kind(begin)}.", "Convert it.")
+    if begin.shape != (steps,):
+        raise SimulationError(f"Array 'begin' must have the shape {(steps,)}, got {begin.shape}.", "Give one per step.")
+    if begin.size and (begin.min() < 0 or begin.max() > last):
+        raise SimulationError(
+            f"Array 'begin' must lie between 0 and {last}, got {begin.min()} to {begin.max()}.", "Make 'lane' longer."
+        )
+    return begin
+
+
 def checked_block(first: int, count: int | None, lanes: int) -> int:
     """The lane after the last of a block."""
     stop = lanes if count is None else first + count

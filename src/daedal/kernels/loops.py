@@ -26,14 +26,14 @@ def map_text(tape: Tape, width: int, fused: bool) -> str:
 
 
 def scan_text(step: Tape, observe: Tape | None, width: int, fused: bool) -> str:
-    """`daedal_scan(state, parameters, shared, each, emit, out, steps, stride, first, stop)`, at least one step."""
+    """`daedal_scan(state, parameters, shared, each, begin, emit, out, steps, stride, first, stop)`, for some steps."""
     n_x, n_p, n_s, n_w = step.input_sizes
     e = Emitter(width, fused, contract=True)
     initial = [load(e, "%state", str(row)) for row in range(n_x)]
     parameters = [load(e, "%parameters", str(row)) for row in range(n_p)]
     before = e.take()
     shared = [broadcast(e, "%shared", n_s, row) for row in range(n_s)]
-    each = [load(e, "%each", row_at(e, "%step", n_w, row)) for row in range(n_w)]
+    each = _each(e, n_w)
     inputs = [[f"%x{k}" for k in range(n_x)], parameters, shared, each]
     (new,), called = lower(e, step, inputs)
     body = e.take()
@@ -50,9 +50,19 @@ def scan_text(step: Tape, observe: Tape | None, width: int, fused: bool) -> str:
     return module(width, functions(called, width, fused), [_SCAN_HEADING, *over_lanes(steps, "leave", width)])
 
 
+def _each(e: Emitter, count: int) -> list[str]:
+    """The rows of `%each` that belong to the present step; steps may share rows, so where they begin is a table."""
+    if count == 0:
+        return []
+    place = e.new("getelementptr inbounds i64, ptr %begin, i64 %step")
+    begin = e.new(f"load i64, ptr {place}")
+    return [load(e, "%each", e.new(f"add nsw i64 {begin}, {row}")) for row in range(count)]
+
+
 _SCAN_HEADING = (
     "define void @daedal_scan(ptr noalias %state, ptr noalias %parameters, ptr noalias %shared, ptr noalias %each, "
-    "ptr noalias %emit, ptr noalias %out, i64 %steps, i64 %stride, i64 %first, i64 %stop) nounwind {"
+    "ptr noalias %begin, ptr noalias %emit, ptr noalias %out, i64 %steps, i64 %stride, i64 %first, i64 %stop) "
+    "nounwind {"
 )
 
 

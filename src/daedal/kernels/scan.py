@@ -5,8 +5,9 @@ rest of fewer lanes goes through a padded copy, and every lane gets the same bit
 the interpreter lock, so threads may work on different blocks of lanes of the same arrays.
 
     for each group of W lanes:  x ← state
-        for i = 0 … steps−1:    x ← step(x, parameters, shared[i], lane[i])
-                                if emit[i] ≥ 0: out[emit[i]] ← observe(x, parameters, shared[i], lane[i])
+        for i = 0 … steps−1:    w ← n_w rows of lane, from row begin[i] on
+                                x ← step(x, parameters, shared[i], w)
+                                if emit[i] ≥ 0: out[emit[i]] ← observe(x, parameters, shared[i], w)
         state ← x
 """
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from daedal.errors import ExpressionError
 from daedal.kernels import compiler, loops
-from daedal.kernels.arguments import Array, checked, checked_block, checked_emit, disjoint
+from daedal.kernels.arguments import Array, checked, checked_begin, checked_block, checked_emit, disjoint
 from daedal.kernels.tape import Tape, read_tape
 from daedal.kernels.target import host
 
@@ -84,7 +85,7 @@ class ScanKernel:
         self.sizes = step.input_sizes
         self.observed = observe.output_sizes[0] if observe else 0
         code = compiler.load(loops.scan_text(step, observe, width, host().fused))
-        self._code, self._call = code, code.function("daedal_scan", [POINTER] * 6 + [INTEGER] * 4)
+        self._code, self._call = code, code.function("daedal_scan", [POINTER] * 7 + [INTEGER] * 4)
 
     def run(
         self,
@@ -95,22 +96,27 @@ class ScanKernel:
         emit: Array,
         out: Array,
         *,
+        begin: Array | None = None,
         first: int = 0,
         count: int | None = None,
     ) -> None:
         """Advances `count` lanes from `first` over all steps, `state` in place.
 
         Arrays are float64 and C-contiguous: state (n_x, lanes), parameters (n_p, lanes), shared (steps, n_s), lane
-        (steps, n_w, lanes), out (rows, n_y, lanes). The int64 array emit (steps,) holds the row of `out` to write after
-        each step, or −1. Threads may call this at the same time for different lanes of the same arrays.
+        (steps, n_w, lanes), out (rows, n_y, lanes); emit (steps,) int64 is the row of `out` to write after each step,
+        or −1. With `begin` (steps,) int64, `lane` is any (points, values, lanes), and step i reads n_w consecutive rows of
+        its (points·values, lanes) from begin[i] on, so that steps may share rows.
         """
         n_x, n_p, n_s, n_w = self.sizes
         lanes, steps = np.shape(state)[-1], np.shape(emit)[0]
+        shape = (steps, n_w, lanes) if begin is None else (*np.shape(lane)[:2], lanes)
+        rows = np.arange(steps, dtype=np.int64) * n_w if begin is None else begin
         arrays = [
             checked(state, (n_x, lanes), "state", written=True),
             checked(parameters, (n_p, lanes), "parameters"),
             checked(shared, (steps, n_s), "shared"),
-            checked(lane, (steps, n_w, lanes), "lane"),
+            checked(lane, shape, "lane"),
+            checked_begin(rows, steps, shape[0] * shape[1] - n_w),
             checked_emit(emit, np.shape(out)[0]),
             checked(out, (np.shape(out)[0], self.observed, lanes), "out", written=True),
         ]
@@ -127,17 +133,21 @@ class ScanKernel:
 
     def _advance_rest(self, arrays: list[Array], first: int, stop: int) -> None:
         """The lanes that do not fill a vector, in a padded copy, some steps at a time."""
-        state, parameters, shared, lane, emit, out = arrays
-        count = stop - first
+        state, parameters, shared, lane, begin, emit, out = arrays
+        count, n_w = stop - first, self.sizes[3]
+        each = lane.reshape(-1, lane.shape[-1])
         x, p = _padded(state[:, first:stop], self.width), _padded(parameters[:, first:stop], self.width)
-        for begin in range(0, len(emit), TAIL_STEPS):
-            part = slice(begin, begin + TAIL_STEPS)
+        for start in range(0, len(emit), TAIL_STEPS):
+            part = slice(start, start + TAIL_STEPS)
             rows = np.flatnonzero(emit[part] >= 0)
             local = np.full(len(emit[part]), -1, dtype=np.int64)
             local[rows] = np.arange(len(rows))
             result = np.empty((len(rows), self.observed, self.width))
-            w = _padded(lane[part, :, first:stop], self.width)
-            self._advance([x, p, shared[part], w, local, result], len(local), self.width, 0, self.width)
+            low, high = int(begin[part].min()), int(begin[part].max()) + n_w
+            w = _padded(each[low:high, first:stop], self.width)
+            self._advance(
+                [x, p, shared[part], w, begin[part] - low, local, result], len(local), self.width, 0, self.width
+            )
             for k, row in enumerate(emit[part][rows]):  # in order: a row named twice keeps the last
                 out[row, :, first:stop] = result[k, :, :count]
         state[:, first:stop] = x[:, :count]

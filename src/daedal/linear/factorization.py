@@ -31,6 +31,8 @@ def semidefinite_factor(Q: np.ndarray) -> np.ndarray:
     array([[2., 0.],
            [1., 0.]])
     """
+    if not Q.size:
+        return np.zeros_like(Q)
     if Q.ndim > 2:
         return _stacked(Q)
     deviation = np.sqrt(np.maximum(np.diag(Q), 0.0))
@@ -64,7 +66,7 @@ def semidefinite_factor_derivative(L: np.ndarray, dQ: np.ndarray) -> np.ndarray:
 def _stacked(Q: np.ndarray) -> np.ndarray:
     """Plain Cholesky of the scaled stack where all of it is clearly definite, else one by one."""
     deviation = np.sqrt(np.maximum(np.diagonal(Q, axis1=-2, axis2=-1), 0.0))
-    if deviation.size and deviation.min() > 0:
+    if deviation.min() > 0:
         correlation = Q / deviation[..., :, None] / deviation[..., None, :]
         try:
             L = np.linalg.cholesky(correlation)

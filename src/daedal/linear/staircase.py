@@ -25,11 +25,12 @@ import numpy as np
 @final
 @dataclass(frozen=True, eq=False)
 class Staircase:
-    """T (n, reached), and A and B in its coordinates, with true zeros where the form has them."""
+    """T (n, reached), A and B in its coordinates, with true zeros where the form has them, and how many stairs."""
 
     T: np.ndarray
     A: np.ndarray
     B: np.ndarray
+    stairs: int
 
 
 def staircase(A: np.ndarray, B: np.ndarray, tolerance: float = 1e-12) -> Staircase:
@@ -57,7 +58,7 @@ def staircase(A: np.ndarray, B: np.ndarray, tolerance: float = 1e-12) -> Stairca
         front, size, height = [A @ column for column in stair], float(np.linalg.norm(A)), height + 1
     T, level = np.array(basis).reshape(-1, len(A)).T, np.array(heights)
     inside = np.where(level[:, None] > level + 1, 0.0, T.T @ A @ T)
-    return Staircase(T, inside, np.where(level[:, None] > 0, 0.0, T.T @ B))
+    return Staircase(T, inside, np.where(level[:, None] > 0, 0.0, T.T @ B), len(set(heights)))
 
 
 def _orthogonal(column: np.ndarray, basis: list[np.ndarray]) -> np.ndarray:

@@ -88,7 +88,7 @@ def noise_scale(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> np.nd
         scale += np.sqrt(np.diag(reach)) * (steps[..., None] ** (k + 0.5)) / math.factorial(k)
         reach = np.abs(A) @ reach @ np.abs(A).T
     reached = scale > 0
-    smallest = np.where(reached, scale, np.inf).min(axis=-1, keepdims=True)
+    smallest = np.where(reached, scale, np.inf).min(axis=-1, keepdims=True, initial=np.inf)
     return np.where(reached, scale, np.where(np.isfinite(smallest), smallest, 1.0))
 
 

@@ -1,60 +1,32 @@
 """One step of a reduced system as a single straight-line function, ready for the kernels.
 
 With X' = S(X, T), top(X, T, t, w) = 0 and constraints G(X, t, w) = 0 (`daedal.systems.reduction`), a step of length h
-maps the state of a lane onto the next. Two families:
+maps the state (X, T) of a lane onto the next, and its derivatives in free directions with it. Two families:
 
 *RK4 with projection*, for systems that are not stiff: T is found at every stage from top (one linear solve, or two
-Newton iterations where top is not linear in T), and after the step X moves onto the constraints, X −= Bᵀ(A Bᵀ)⁻¹ G.
+Newton iterations where top is not linear in T).
 
-*Radau IIA* (2 or 3 stages, order 3 or 5), for stiff systems: because X' is a shift, the stage values of X are
+*Radau IIA* (2 or 3 stages, order 3 or 5), for stiff systems: `daedal.simulation.collocation`.
 
-    v_j^(k)(t + c_i h) = Σ_{q < d_j − k} (c_i h)^q / q! · v_j^(k+q) + h^(d_j − k) Σ_l (𝒜^(d_j − k))_il T_jl,
-
-so that only the stage values of T are unknown. Newton iterations share one factorisation per step, taken at its start.
+After a step X moves onto the constraints, X −= Bᵀ μ with (A Bᵀ) μ = G. Derivatives follow the discrete step: those of
+solutions of linear and nonlinear equations by the implicit function theorem, with the factors already at hand.
 
 References: E. Hairer, S. P. Nørsett, G. Wanner, Solving ODEs I (1993), II.1; E. Hairer, G. Wanner, Solving ODEs II
-(1996), IV.8 and VII.2 (projection).
+(1996), VII.2 (projection).
 """
 
 from dataclasses import dataclass
-from math import factorial, sqrt
-from typing import Literal
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
-from daedal.linear.elimination import factorize
+from daedal.linear.elimination import SymbolicFactors, factorize
+from daedal.simulation.collocation import NEWTON, NODES, Method, collocated, stage_weights
+from daedal.simulation.tangents import Moving, SystemFunctions
 from daedal.systems import Reduction
 
-Method = Literal["rk4", "radau3", "radau5"]
-
-NODES: dict[Method, np.ndarray] = {
-    "rk4": np.array([0.0, 0.5, 1.0]),
-    "radau3": np.array([1 / 3, 1.0]),
-    "radau5": np.array([(4 - sqrt(6)) / 10, (4 + sqrt(6)) / 10, 1.0]),
-}
-ORDER: dict[Method, int] = {"rk4": 4, "radau3": 3, "radau5": 5}
-NEWTON = {"rk4": 2, "radau3": 4, "radau5": 5}
-
-
-def radau_matrix(method: Method) -> np.ndarray:
-    """𝒜 of Radau IIA: collocation at its nodes, ∫₀^{c_i} ℓ_j."""
-    c = NODES[method]
-    powers = np.vander(c, increasing=True)
-    integrals = np.stack([c ** (k + 1) / (k + 1) for k in range(c.size)], axis=1)
-    return integrals @ np.linalg.inv(powers)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where a lane keeps what: X, then T (kept as the first guess of the next Newton iteration)."""
-
-    states: int
-    tops: int
-
-    @property
-    def size(self) -> int:
-        return self.states + self.tops
+NEWTON_EXPLICIT = 2  # iterations per stage where top is not linear in T; warm-started from the stage before
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,146 +45,163 @@ class Point:
 
 
 class Discretization:
-    """Step and observation of one system as CasADi functions of (state, parameters, time, h, forcing at the nodes)."""
+    """Step and observation of one system, on symbols; pivots are chosen at a point and for a length of step."""
 
     def __init__(self, reduction: Reduction, method: Method, point: Point, step: float) -> None:
         self.method: Method = method
         self.reduction, self.point, self.nominal_step = reduction, point, step
-        self.layout = Layout(len(reduction.states), len(reduction.tops))
-        time, x, top, p, w = reduction.arguments
-        self.functions = {
-            name: ca.Function(name, [time, x, top, p, w], [sx])
-            for name, sx in (
-                ("top", reduction.top),
-                ("J", reduction.J),
-                ("G", reduction.G),
-                ("A", reduction.A),
-                ("B", reduction.B),
-            )
-        }
-        self.linear_top = not ca.depends_on(reduction.J, top)
-        self.derivative = ca.Function("derivative", [x, top], [reduction.shift])
+        self.functions = SystemFunctions(reduction)
+        self.functions.define("by_X", ca.jacobian(reduction.top, reduction.X))
+        self.linear_top = not ca.depends_on(reduction.J, reduction.T)
 
-    def step(self) -> ca.Function:
-        """(state, parameters, t, h, forcing (w, nodes)) → state after the step."""
-        state, p, t, h, forcing = self._arguments()
-        x, top = self._parts(state)
+    @property
+    def size(self) -> int:
+        """Of the state (X, T)."""
+        return len(self.reduction.states) + len(self.reduction.tops)
+
+    def step(self, start: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
+        """The state after a step; `forcing` holds w at each node of the method, `changes` its derivatives (columns)."""
         advance = self._runge_kutta if self.method == "rk4" else self._radau
-        x, top = advance(x, top, p, t, h, forcing)
-        x = self._projected(x, top, p, t + h, forcing[:, -1])
-        return ca.Function("step", [state, p, t, h, forcing], [ca.vertcat(x, top)])
+        end = advance(start, h, forcing, changes)
+        return self._projected(end.at(t=start.t + h, w=forcing[-1], dw=changes[-1]))
 
-    def observe(self, wanted: ca.SX) -> ca.Function:
-        """(state, parameters, t, w) → wanted expressions of X, T, …, and last the relative residual of top."""
-        r = self.reduction
-        state, p, t, _, forcing = self._arguments()
-        w = forcing[:, -1]
-        x, top = self._parts(state)
-        top = self._solved_tops(x, top, p, t, w, extra=2)
-        values = ca.Function("wanted", r.arguments, [wanted])(t, x, top, p, w)
-        return ca.Function("observe", [state, p, t, w], [ca.vertcat(values, self._residual(x, top, p, t, w))])
+    def observe(self, v: Moving, wanted: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Wanted expressions, their derivatives (columns), and the relative residual of top."""
+        self.functions.define("wanted", wanted)
+        v = self._solved_tops(v, extra=2)
+        residual = ca.fabs(self.functions.value("top", v))
+        # Relative to the terms top is a sum of: tells a bad pivot or an unfinished Newton iteration.
+        size = ca.mtimes(ca.fabs(self.functions.value("J", v)), ca.fabs(v.top)) + 1e-8
+        return self.functions.value("wanted", v), self.functions.tangent("wanted", v), ca.mmax(residual / size)
 
-    def _parts(self, state: ca.SX) -> list[ca.SX]:
-        return ca.vertsplit(state, [0, self.layout.states, self.layout.size])
+    def _runge_kutta(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
+        rates, slopes = [], []
+        stage = v
+        for fraction, node in ((0.0, 0), (0.5, 1), (0.5, 1), (1.0, 2)):
+            if rates:
+                stage = stage.at(x=v.x + fraction * h * rates[-1], dx=v.dx + fraction * h * slopes[-1])
+            stage = self._solved_tops(stage.at(t=v.t + fraction * h, w=forcing[node], dw=changes[node]))
+            rates.append(self.functions.value("derivative", stage))
+            slopes.append(self.functions.tangent("derivative", stage))
+        weighted = [k[0] + 2 * (k[1] + k[2]) + k[3] for k in (rates, slopes)]
+        return stage.at(x=v.x + h / 6 * weighted[0], dx=v.dx + h / 6 * weighted[1])
 
-    def _arguments(self) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]:
-        r = self.reduction
-        nodes = NODES[self.method].size
-        names = (
-            ("state", self.layout.size, 1),
-            ("p", len(r.parameters), 1),
-            ("t", 1, 1),
-            ("h", 1, 1),
-            ("w", len(r.exogenous), nodes),
-        )
-        return tuple(ca.SX.sym(name, rows, columns) for name, rows, columns in names)  # pyright: ignore[reportReturnType]
-
-    def _runge_kutta(self, x, top, p, t, h, forcing) -> tuple[ca.SX, ca.SX]:
-        middle = forcing[:, 1]
-        top1 = self._solved_tops(x, top, p, t, forcing[:, 0])
-        k1 = self.derivative(x, top1)
-        x2 = x + h / 2 * k1
-        top2 = self._solved_tops(x2, top1, p, t + h / 2, middle)
-        k2 = self.derivative(x2, top2)
-        x3 = x + h / 2 * k2
-        top3 = self._solved_tops(x3, top2, p, t + h / 2, middle)
-        k3 = self.derivative(x3, top3)
-        x4 = x + h * k3
-        top4 = self._solved_tops(x4, top3, p, t + h, forcing[:, 2])
-        k4 = self.derivative(x4, top4)
-        return x + h / 6 * (k1 + 2 * (k2 + k3) + k4), top4
-
-    def _solved_tops(self, x, top, p, t, w, extra: int = 0) -> ca.SX:
+    def _solved_tops(self, v: Moving, extra: int = 0) -> Moving:
         """T from top(X, T) = 0: one solve where it is linear, warm-started Newton iterations where it is not."""
-        numbers = self.functions["J"](*self.point.arguments).full()
         if self.linear_top:
-            zero = ca.SX.zeros(self.layout.tops)
-            factors = factorize(self.functions["J"](t, x, zero, p, w), numbers)
-            return -factors.solve(self.functions["top"](t, x, zero, p, w))
-        for _ in range(NEWTON["rk4"] + extra):
-            factors = factorize(self.functions["J"](t, x, top, p, w), numbers)
-            top = top - factors.solve(self.functions["top"](t, x, top, p, w))
-        return top
+            at_zero = v.at(top=ca.SX.zeros(v.top.shape[0]))
+            factors = self._top_factors(at_zero)
+            v = v.at(top=-factors.solve(self.functions.value("top", at_zero)))
+        else:
+            for _ in range(NEWTON_EXPLICIT + extra):
+                factors = self._top_factors(v)
+                v = v.at(top=v.top - factors.solve(self.functions.value("top", v)))
+            factors = self._top_factors(v) if v.directions else None
+        if v.directions == 0 or factors is None:
+            return v
+        return v.at(dtop=-_solve_columns(factors, self.functions.tangent("top", v, hold_top=True)))
 
-    def _radau(self, x, top, p, t, h, forcing) -> tuple[ca.SX, ca.SX]:
-        nodes = NODES[self.method]
-        unknown = ca.SX.sym("stages", self.layout.tops, nodes.size)
-        size = ca.SX.sym("h")
-        start = ca.SX.sym("x", self.layout.states)
-        parts = [
-            self.functions["top"](t + c * h, self._collocated(start, unknown, size, i), unknown[:, i], p, forcing[:, i])
-            for i, c in enumerate(nodes)
+    def _top_factors(self, v: Moving) -> SymbolicFactors:
+        return factorize(self.functions.value("J", v), self._numbers["J"])
+
+    @cached_property
+    def _numbers(self) -> dict[str, np.ndarray]:
+        """J and A Bᵀ at the nominal point."""
+        J, A, B = (self.functions[name](*self.point.arguments).full() for name in ("J", "A", "B"))
+        return {"J": J, "AB": A @ B.T}
+
+    def _radau(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
+        """Simplified Newton iterations on the stage values of T, with one factorisation taken at their first guess."""
+        count = NODES[self.method].size
+        stages = [v.top] * count
+        factors = self._stage_factors(v, h, forcing, stages)
+        for _ in range(NEWTON[self.method]):
+            residual = ca.vertcat(*(self._stage(v, h, forcing, stages, i)[0] for i in range(count)))
+            step = ca.vertsplit(factors.solve(residual), [len(self.reduction.tops) * i for i in range(count + 1)])
+            stages = [stage - part for stage, part in zip(stages, step, strict=True)]
+        rates = [ca.SX.zeros(v.top.shape[0], v.directions)] * count
+        if v.directions:
+            factors = self._stage_factors(v, h, forcing, stages)
+            moved = ca.vertcat(*(self._stage_tangent(v, h, forcing, changes, stages, i) for i in range(count)))
+            solved = -_solve_columns(factors, moved)
+            rates = ca.vertsplit(solved, [len(self.reduction.tops) * i for i in range(count + 1)])
+        last = count - 1
+        x = collocated(self.reduction, self.method, v.x, stages, h, last)
+        dx = [
+            collocated(self.reduction, self.method, v.dx[:, i], [r[:, i] for r in rates], h, last)
+            for i in range(v.directions)
         ]
-        residual = ca.vertcat(*parts)
-        jacobian = ca.jacobian(residual, ca.vec(unknown))
-        inputs = [start, ca.vec(unknown), size, t, h, p, forcing]
-        equations = ca.Function("equations", inputs, [residual, jacobian])
-        guess = ca.repmat(top, nodes.size, 1)
-        first, matrix = equations(x, guess, h, t, h, p, forcing)
-        numbers = self._stage_numbers(equations)
-        factors = factorize(matrix, numbers)
-        stages = guess - factors.solve(first)
-        for _ in range(NEWTON[self.method] - 1):
-            stages = stages - factors.solve(equations(x, stages, h, t, h, p, forcing)[0])
-        grid = ca.reshape(stages, self.layout.tops, nodes.size)
-        return self._collocated(x, grid, h, nodes.size - 1), grid[:, -1]
+        return v.at(x=x, top=stages[-1], dx=ca.horzcat(*dx) if dx else v.dx, dtop=rates[-1])
 
-    def _stage_numbers(self, equations: ca.Function) -> np.ndarray:
-        """The stage Jacobian at the nominal point and step."""
-        nodes = NODES[self.method].size
-        q = self.point
-        forcing = np.repeat(q.exogenous[:, None], nodes, axis=1)
-        tops = np.tile(q.tops, nodes)
-        return equations(q.states, tops, self.nominal_step, q.time, self.nominal_step, q.parameters, forcing)[1].full()
+    def _stage(self, v: Moving, h: ca.SX, forcing: list[ca.SX], stages: list[ca.SX], i: int) -> tuple[ca.SX, Moving]:
+        x = collocated(self.reduction, self.method, v.x, stages, h, i)
+        at = v.at(t=v.t + NODES[self.method][i] * h, x=x, top=stages[i], w=forcing[i])
+        return self.functions.value("top", at), at
 
-    def _collocated(self, x: ca.SX, stages: ca.SX, h: ca.SX, node: int) -> ca.SX:
-        """X at a collocation node: Taylor part of the known derivatives, and integrals of the stage values of T."""
-        r = self.reduction
-        c = NODES[self.method]
-        matrix = radau_matrix(self.method)
-        place = {v: i for i, v in enumerate(r.states)}
-        d = r.offsets.unknowns
+    def _stage_tangent(self, v, h, forcing, changes, stages, i) -> ca.SX:
+        """How top moves at a stage while the stage values of T stand still."""
+        zero = [ca.SX.zeros(v.top.shape[0])] * len(stages)
+        columns = [collocated(self.reduction, self.method, v.dx[:, k], zero, h, i) for k in range(v.directions)]
+        at = self._stage(v, h, forcing, stages, i)[1].at(dx=ca.horzcat(*columns), dw=changes[i])
+        return self.functions.tangent("top", at, hold_top=True)
+
+    def _stage_factors(self, v: Moving, h: ca.SX, forcing: list[ca.SX], stages: list[ca.SX]) -> SymbolicFactors:
+        """Factors of the Jacobian of all stage equations with respect to all stage values of T."""
+        blocks = self._stage_blocks([self._stage(v, h, forcing, stages, i)[1] for i in range(len(stages))], h)
+        return factorize(ca.vertcat(*(ca.horzcat(*row) for row in blocks)), self._stage_numbers())
+
+    def _stage_blocks(self, at: list[Moving], h: ca.SX) -> list[list[ca.SX]]:
+        """∂top_i/∂T_l = δ_il J_i + (∂top/∂X)_i ∂X_i/∂T_l."""
         rows = []
-        for j, k in r.states:
-            depth = int(d[j]) - k
-            value = x[place[j, k]]
-            for q in range(1, depth):
-                value = value + (c[node] * h) ** q / factorial(q) * x[place[j, k + q]]
-            weights = np.linalg.matrix_power(matrix, depth)[node]
-            rows.append(value + h**depth * sum(float(weight) * stages[j, i] for i, weight in enumerate(weights)))
-        return ca.vertcat(*rows) if rows else ca.SX(0, 1)
+        for i, v in enumerate(at):
+            J, by_x = self.functions.value("J", v), self.functions.value("by_X", v)
+            weights = stage_weights(self.reduction, self.method, h, i)
+            rows.append([ca.mtimes(by_x, weight) + (J if i == k else 0 * J) for k, weight in enumerate(weights)])
+        return rows
 
-    def _projected(self, x, top, p, t, w) -> ca.SX:
+    def _stage_numbers(self) -> np.ndarray:
+        """The stage Jacobian at the nominal point and step."""
+        q, count = self.point, NODES[self.method].size
+        J, by_x = (self.functions[name](*q.arguments).full() for name in ("J", "by_X"))
+        h = ca.SX(self.nominal_step)
+        blocks = []
+        for i in range(count):
+            weights = [ca.evalf(weight).full() for weight in stage_weights(self.reduction, self.method, h, i)]
+            blocks.append([by_x @ weight + (J if i == k else 0.0) for k, weight in enumerate(weights)])
+        return np.block(blocks)
+
+    def _projected(self, v: Moving) -> Moving:
         """X on the constraints, by one step along the rows of B."""
         if not self.reduction.constraints:
-            return x
-        A, B, G = (self.functions[name](t, x, top, p, w) for name in ("A", "B", "G"))
-        at = self.point.arguments
-        numbers = self.functions["A"](*at).full() @ self.functions["B"](*at).full().T
-        return x - ca.mtimes(B.T, factorize(ca.mtimes(A, B.T), numbers).solve(G))
+            return v
+        A, B, G = (self.functions.value(name, v) for name in ("A", "B", "G"))
+        factors = factorize(ca.mtimes(A, B.T), self._numbers["AB"])
+        multipliers = factors.solve(G)
+        moved = v.at(x=v.x - ca.mtimes(B.T, multipliers))
+        return moved.at(dx=self._projected_rates(v, factors, B, multipliers)) if v.directions else moved
 
-    def _residual(self, x, top, p, t, w) -> ca.SX:
-        """max |top| relative to the terms it is a sum of: tells a bad pivot or an unfinished Newton iteration."""
-        residual = ca.fabs(self.functions["top"](t, x, top, p, w))
-        size = ca.mtimes(ca.fabs(self.functions["J"](t, x, top, p, w)), ca.fabs(top)) + 1e-8
-        return ca.mmax(residual / size)
+    def _projected_rates(self, v: Moving, factors: SymbolicFactors, B: ca.SX, multipliers: ca.SX) -> ca.SX:
+        """d(X − Bᵀ μ): d(Bᵀ μ) = (dBᵀ) μ + Bᵀ dμ and (A Bᵀ) dμ = dG − d(A Bᵀ) μ, μ being held in the derivatives."""
+        tangent = self._along_function()
+        changes = self.functions.tangent("G", v)
+        columns = []
+        for i in range(v.directions):
+            direction = (v.dx[:, i], v.dtop[:, i], v.dp[:, i], v.dw[:, i])
+            along_b, along_ab = tangent(v.t, v.x, v.top, v.p, v.w, multipliers, *direction)
+            rate = factors.solve(changes[:, i] - along_ab)
+            columns.append(v.dx[:, i] - along_b - ca.mtimes(B.T, rate))
+        return ca.horzcat(*columns)
+
+    def _along_function(self) -> ca.Function:
+        """(dBᵀ) μ and d(A Bᵀ) μ along a direction, for a given μ."""
+        r = self.reduction
+        held = ca.SX.sym("mu", len(r.constraints))
+        moving = r.arguments[1:]
+        along = [ca.SX.sym(f"d{i}", part.shape[0]) for i, part in enumerate(moving)]
+        back = ca.mtimes(r.B.T, held)
+        tangents = [ca.jtimes(sx, ca.vertcat(*moving), ca.vertcat(*along)) for sx in (back, ca.mtimes(r.A, back))]
+        return ca.Function("along", [*r.arguments, held, *along], tangents)
+
+
+def _solve_columns(factors: SymbolicFactors, right: ca.SX) -> ca.SX:
+    return ca.horzcat(*(factors.solve(right[:, i]) for i in range(right.shape[1])))

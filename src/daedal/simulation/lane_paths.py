@@ -69,8 +69,14 @@ class Sources:
     ways: int
 
 
-def sources(system: System, numbers: Mapping[str, float], grid: float, directions: np.ndarray) -> Sources:
-    """Discretise every disturbance on the grid; `directions` is dp/dθ as (parameter of the reduction, direction)."""
+def moves_noise(system: System, rates: np.ndarray) -> bool:
+    """Whether a disturbance depends on a direction, dp/dθ being (parameter of the reduction, direction)."""
+    used = {name for noise in system.model.disturbances.values() for name in parameter_names(noise)}
+    return any(name in used and np.any(rates[i]) for i, name in enumerate(system.reduction.parameters))
+
+
+def sources(system: System, numbers: Mapping[str, float], grid: float, rates: np.ndarray, ways: int) -> Sources:
+    """Discretise every disturbance on the grid; `rates` is dp/dθ as (parameter of the reduction, direction)."""
     wanted = [jet(system.reduction.exogenous[i]) for i in disturbance_places(system)]
     row_of = {name: i for i, name in enumerate(system.reduction.parameters)}
     found = []
@@ -79,13 +85,13 @@ def sources(system: System, numbers: Mapping[str, float], grid: float, direction
         orders = sorted({order for name, order in wanted if name in symbols})
         if not orders:
             continue
-        moving = [name for name in parameter_names(noise) if np.any(directions[row_of[name]])]
+        moving = [name for name in parameter_names(noise) if np.any(rates[row_of[name]])]
         listed = [(name, order) for order in orders for name in symbols]
         kept = np.array([i for i, value in enumerate(listed) if value in wanted])
         places = np.array([wanted.index(listed[i]) for i in kept])
-        chain = directions[[row_of[name] for name in moving]].T
+        chain = rates[[row_of[name] for name in moving]].T
         found.append(Source(discretize(noise, numbers, grid, orders, moving), kept, places, chain))
-    return Sources(tuple(found), len(wanted), 1 + directions.shape[1])
+    return Sources(tuple(found), len(wanted), ways)
 
 
 def _values_at(noise: DiscreteNoise, state: np.ndarray) -> np.ndarray:

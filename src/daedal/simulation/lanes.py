@@ -14,13 +14,15 @@ from typing import Any, Literal, final
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.models import parameter_values
-from daedal.simulation.discretization import NODES, Point
+from daedal.models import parameter_directions, parameter_values
+from daedal.simulation.collocation import NODES
+from daedal.simulation.discretization import Point
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places
+from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places, moves_noise
 from daedal.simulation.lineup import Lineup, Values
 from daedal.simulation.marching import march
 from daedal.simulation.planning import Plan, Task, plan
+from daedal.simulation.program import Directions
 from daedal.simulation.progress import Progress
 from daedal.systems import System
 
@@ -181,7 +183,11 @@ def prepare(
     if places:
         check_smoothness(system, numbers)
         grid, warnings = disturbance_grid(system, numbers, _interval(times, forcing))
-    lineup = Lineup(system, forcing, grid, places, tuple(free), seed, purpose)
+    order = list(system.model.parameters)
+    rows = [order.index(name) for name in system.reduction.parameters]
+    rates = parameter_directions(system.model, free, values[0])[rows]
+    directions = Directions.of(rates, bool(places) and moves_noise(system, rates))
+    lineup = Lineup(system, forcing, grid, places, tuple(free), directions, seed, purpose)
     sets = tuple(lineup.values(given) for given in values)
     lanes = range(PILOT if places else 1)
     paths = lineup.paths(sets[0], lanes)
@@ -193,7 +199,7 @@ def prepare(
         forcing=forcing,
         grid=grid,
         wanted=tuple(wanted),
-        directions=len(free),
+        directions=directions,
         point=Point(
             forcing.start, start.states, start.tops, system.parameter_vector(values[0]), forcing.at(forcing.start)
         ),

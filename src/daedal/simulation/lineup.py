@@ -10,6 +10,7 @@ import numpy as np
 from daedal.models import parameter_directions, parameter_values
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lane_paths import LanePaths, Sources, sources
+from daedal.simulation.program import Directions
 from daedal.systems import InitialValues, System, initial_sensitivities, initial_values
 
 
@@ -18,8 +19,8 @@ class Values:
     """One set of parameter values with what follows from it."""
 
     given: Mapping[Any, float] | None
-    directions: np.ndarray  # dp/dθ as (parameter, direction)
-    column: np.ndarray  # parameters, then dp/dθ for each direction
+    rates: np.ndarray  # dp/dθ as (parameter, direction)
+    column: np.ndarray  # what the program reads as parameters
     start: InitialValues  # with disturbances at zero
     sources: Sources | None
 
@@ -33,6 +34,7 @@ class Lineup:
     grid: float  # of the disturbances; 0 when they are zero
     disturbances: tuple[int, ...]  # places among the exogenous symbols
     free: tuple[str, ...]
+    directions: Directions
     seed: int
     purpose: str
 
@@ -42,11 +44,11 @@ class Lineup:
         numbers = parameter_values(system.model, given)
         order = list(system.model.parameters)
         rows = [order.index(name) for name in system.reduction.parameters]
-        directions = parameter_directions(system.model, self.free, given)[rows]
-        column = np.concatenate([system.parameter_vector(given), directions.T.ravel()])
+        rates = parameter_directions(system.model, self.free, given)[rows]
+        column = np.concatenate([system.parameter_vector(given), self.directions.read(rates)])
         start = initial_values(system, self.forcing.start, given, self.forcing.at(self.forcing.start))
-        made = sources(system, numbers, self.grid, directions) if self.disturbances else None
-        return Values(given, directions, column, start, made)
+        made = sources(system, numbers, self.grid, rates, self.directions.ways) if self.disturbances else None
+        return Values(given, rates, column, start, made)
 
     def paths(self, values: Values, lanes: range) -> LanePaths | None:
         """The disturbances of a block of lanes, from the beginning."""
@@ -58,7 +60,8 @@ class Lineup:
         table = np.zeros((ways, len(self.system.reduction.exogenous), lanes))
         table[0] = self.forcing.at(self.forcing.start)[:, None]
         if first_row is not None and self.disturbances:
-            table[:, list(self.disturbances)] = first_row.reshape(ways, -1, lanes)
+            moving = self.directions.ways
+            table[:moving, list(self.disturbances)] = first_row.reshape(moving, -1, lanes)
         return table
 
     def states(self, values: Values, first_row: np.ndarray | None, lanes: int) -> np.ndarray:
@@ -90,5 +93,5 @@ class Lineup:
         if not self.free:
             return z
         time, at = self.forcing.start, exogenous[0]
-        rates = initial_sensitivities(self.system, start, time, values.given, at, values.directions, exogenous[1:].T)
+        rates = initial_sensitivities(self.system, start, time, values.given, at, values.rates, exogenous[1:].T)
         return np.r_[z, rates.T.ravel()]

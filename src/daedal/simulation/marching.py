@@ -64,8 +64,6 @@ def march(
         out = np.empty((samples.size, program.outputs, lanes))
         low, high = int(tables.grid_row[first]), int(tables.grid_row[last - 1]) + program.grid_rows
         lane = paths.rows(low, high) if paths is not None else np.zeros((1, 0, lanes))
-        rows = tables.grid_row[first:last] - low if paths is not None else np.zeros(last - first, dtype=np.int64)
-        gathered = lane[rows[:, None] + np.arange(program.grid_rows if paths is not None else 1)]
-        lane = np.ascontiguousarray(gathered.reshape(last - first, -1, lanes))
-        program.kernel.run(state, parameters, tables.shared[first:last], lane, local, out)
+        begin = (tables.grid_row[first:last] - low) * lane.shape[1]
+        program.kernel.run(state, parameters, tables.shared[first:last], lane, local, out, begin=begin)
         consume(samples, out)

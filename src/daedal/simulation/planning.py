@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from daedal.errors import SimulationError, quoted
-from daedal.simulation.discretization import ORDER, Method, Point
+from daedal.simulation.collocation import ORDER, Method
+from daedal.simulation.discretization import Point
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.marching import Paths, Table, march, table
-from daedal.simulation.program import Program, Shape, program
+from daedal.simulation.program import Directions, Program, Shape, program
 from daedal.simulation.schedule import Schedule, from_steps, schedule
 from daedal.systems import System
 
@@ -45,7 +46,7 @@ class Task:
     forcing: Forcing
     grid: float  # of the disturbances; 0 without any
     wanted: tuple[str, ...]
-    directions: int
+    directions: Directions
     point: Point
     state: np.ndarray  # (value, lane) of a few pilot lanes
     parameters: np.ndarray

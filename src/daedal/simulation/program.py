@@ -3,7 +3,7 @@
 A lane carries state = (X, T) and, for each free direction θ, its sensitivity (dX/dθ, dT/dθ); the sensitivities are the
 exact derivative of the discrete step, through its linear solves and its projection. Every step reads
 
-    parameters  p, and for each direction dp/dθ                              one value per lane
+    parameters  p, and dp/dθ where it is neither zero nor one                one value per lane
     shared      t, h, inputs at the nodes, inputs at the end                 one value for all lanes
     lane        disturbances at the grid points of its cells, and for each
                 direction their derivatives                                  one value per lane
@@ -20,10 +20,41 @@ import casadi as ca
 import numpy as np
 
 from daedal.kernels import compile_scan
-from daedal.simulation.discretization import NODES, Discretization, Method, Point
+from daedal.simulation.collocation import NODES, Method
+from daedal.simulation.discretization import Discretization, Point
 from daedal.simulation.schedule import cell_weights
+from daedal.simulation.tangents import Moving
 from daedal.symbolic import jet
 from daedal.systems import System
+
+
+@dataclass(frozen=True)
+class Directions:
+    """The structure of dp/dθ: what is zero costs nothing, a free parameter itself moves by one, formulas are read."""
+
+    entries: tuple[tuple[tuple[int, bool], ...], ...]  # for each direction: parameters that move, and whether by one
+    moves_noise: bool  # whether the disturbances depend on a direction
+
+    @staticmethod
+    def of(rates: np.ndarray, moves_noise: bool) -> "Directions":
+        """The structure of dp/dθ given as (parameter, direction)."""
+        columns = [
+            [(int(i), bool(rates[i, k] == 1.0)) for i in np.flatnonzero(rates[:, k])] for k in range(rates.shape[1])
+        ]
+        return Directions(tuple(map(tuple, columns)), moves_noise and rates.shape[1] > 0)
+
+    @property
+    def count(self) -> int:
+        return len(self.entries)
+
+    @property
+    def ways(self) -> int:
+        """Values of each disturbance in a grid row: itself, and its derivative in each direction if it has any."""
+        return 1 + self.count * self.moves_noise
+
+    def read(self, rates: np.ndarray) -> np.ndarray:
+        """The entries that a program reads with the parameters."""
+        return np.array([rates[i, k] for k, column in enumerate(self.entries) for i, one in column if not one])
 
 
 @dataclass(frozen=True)
@@ -32,7 +63,7 @@ class Shape:
 
     method: Method
     cells: int
-    directions: int
+    directions: Directions
     wanted: tuple[str, ...]
     noisy: bool  # whether disturbances come lane by lane, rather than as inputs that are zero
 
@@ -61,7 +92,7 @@ class Program:
     @property
     def outputs(self) -> int:
         """Rows written per sample: wanted values, their sensitivities, and last the residual."""
-        return len(self.shape.wanted) * (1 + self.shape.directions) + 1
+        return len(self.shape.wanted) * (1 + self.shape.directions.count) + 1
 
 
 def program(system: System, shape: Shape, point: Point, step: float) -> Program:
@@ -84,7 +115,7 @@ def _compiled(system: System, shape: Shape, point: Point, step: float) -> Progra
     steps, observation = builder.step(), builder.observe(wanted)
     kernel = compile_scan(steps, observation)
     first = builder.observe_first(wanted)
-    return Program(shape, kernel, first, steps.n_instructions(), discretization.layout.size, known, noisy)
+    return Program(shape, kernel, first, steps.n_instructions(), discretization.size, known, noisy)
 
 
 class _Builder:
@@ -95,57 +126,55 @@ class _Builder:
     ) -> None:
         self.discretization, self.shape, self.known, self.noisy = discretization, shape, known, noisy
         self.nodes = NODES[shape.method]
-        ways, size = 1 + shape.directions, discretization.layout.size
-        self.state = ca.SX.sym("state", size, ways)
-        self.parameters = ca.SX.sym("p", len(discretization.reduction.parameters), ways)
+        self.count = shape.directions.count
+        self.state = ca.SX.sym("state", discretization.size, 1 + self.count)
+        read = sum(not one for column in shape.directions.entries for _, one in column)
+        self.parameters = ca.SX.sym("p", len(discretization.reduction.parameters) + read)
         inside = self.nodes.size if shape.cells == 0 and noisy else 0
         self.shared = ca.SX.sym("shared", 2 + len(known) * (self.nodes.size + 1) + inside)
-        self.lane = ca.SX.sym("lane", len(noisy) * ways * ((shape.cells or 1) + 1))
+        self.lane = ca.SX.sym("lane", len(noisy) * shape.directions.ways * ((shape.cells or 1) + 1))
 
     def step(self) -> ca.Function:
-        forcing = self._forcing(0)
         t, h = self.shared[0], self.shared[1]
-        step = self.discretization.step()
-        result = step(self.state[:, 0], self.parameters[:, 0], t, h, forcing)
-        columns = [result] + [
-            self._derivative(step, way, t, h, forcing, self._forcing(way))
-            for way in range(1, 1 + self.shape.directions)
-        ]
-        return self._function("step", ca.vertcat(*columns))
+        ways = [self._forcing(way) for way in range(1 + self.count)]
+        forcing = [ways[0][:, node] for node in range(self.nodes.size)]
+        changes = [self._columns([way[:, node] for way in ways[1:]]) for node in range(self.nodes.size)]
+        end = self.discretization.step(self._moving(t, forcing[0], changes[0]), h, forcing, changes)
+        values = ca.vertcat(end.x, end.top)
+        rates = ca.vertcat(end.dx, end.dtop)
+        return self._function("step", ca.vertcat(values, ca.vec(rates)))
 
     def observe(self, wanted: ca.SX) -> ca.Function:
-        forcing = ca.horzcat(*(self._end_forcing(way) for way in range(1 + self.shape.directions)))
+        forcing = ca.horzcat(*(self._end_forcing(way) for way in range(1 + self.count)))
         return self._function("observe", self._observed(wanted, self.shared[0] + self.shared[1], forcing))
 
     def observe_first(self, wanted: ca.SX) -> ca.Function:
         """The same for values of the exogenous symbols given outright, one column per way."""
         t = ca.SX.sym("t")
-        forcing = ca.SX.sym("w", len(self.known) + len(self.noisy), 1 + self.shape.directions)
+        forcing = ca.SX.sym("w", len(self.known) + len(self.noisy), 1 + self.count)
         result = self._observed(wanted, t, forcing)
         return ca.Function("first", [ca.vec(self.state), ca.vec(self.parameters), t, ca.vec(forcing)], [result])
 
     def _observed(self, wanted: ca.SX, t: ca.SX, forcing: ca.SX) -> ca.SX:
-        observe = self.discretization.observe(wanted)
-        result = observe(self.state[:, 0], self.parameters[:, 0], t, forcing[:, 0])
-        rows = [
-            self._derivative(observe, way, t, None, forcing[:, 0], forcing[:, way])[:-1]
-            for way in range(1, 1 + self.shape.directions)
-        ]
-        return ca.vertcat(result[:-1], *rows, result[-1])
+        at = self._moving(t, forcing[:, 0], self._columns([forcing[:, 1 + i] for i in range(self.count)]))
+        values, rates, residual = self.discretization.observe(at, wanted)
+        return ca.vertcat(values, ca.vec(rates), residual)
 
-    def _derivative(
-        self, function: ca.Function, way: int, t: ca.SX, h: ca.SX | None, forcing: ca.SX, change: ca.SX
-    ) -> ca.SX:
-        """Directional derivative of a step or observation along one column of state, parameters and forcing."""
-        arguments = [ca.SX.sym(f"a{i}", function.sparsity_in(i)) for i in range(function.n_in())]
-        moving = [0, 1, function.n_in() - 1]
-        along = [ca.SX.sym(f"d{i}", function.sparsity_in(i)) for i in moving]
-        expression = function(*arguments)
-        seeds = ca.vertcat(*(ca.vec(arguments[i]) for i in moving))
-        tangent = ca.jtimes(expression, seeds, ca.vertcat(*(ca.vec(d) for d in along)))
-        directional = ca.Function("directional", [*arguments, *along], [tangent])
-        values = [self.state[:, 0], self.parameters[:, 0], t, *([] if h is None else [h]), forcing]
-        return directional(*values, self.state[:, way], self.parameters[:, way], change)
+    def _moving(self, t: ca.SX, w: ca.SX, dw: ca.SX) -> Moving:
+        reduction = self.discretization.reduction
+        x, top = ca.vertsplit(self.state, [0, len(reduction.states), self.discretization.size])
+        (x, dx), (top, dtop) = (ca.horzsplit(part, [0, 1, 1 + self.count]) for part in (x, top))
+        count = len(reduction.parameters)
+        p, read = ca.vertsplit(self.parameters, [0, count, self.parameters.shape[0]])
+        rates = iter(ca.vertsplit(read)) if read.shape[0] else iter(())
+        dp = ca.SX(count, self.count)
+        for k, column in enumerate(self.shape.directions.entries):
+            for i, one in column:
+                dp[i, k] = 1 if one else next(rates)
+        return Moving(t, x, top, p, w, dx, dtop, dp, dw)
+
+    def _columns(self, columns: list[ca.SX]) -> ca.SX:
+        return ca.horzcat(*columns) if columns else ca.SX(len(self.known) + len(self.noisy), 0)
 
     def _function(self, name: str, result: ca.SX) -> ca.Function:
         return ca.Function(name, [ca.vec(self.state), ca.vec(self.parameters), self.shared, self.lane], [result])
@@ -159,7 +188,7 @@ class _Builder:
                 first = 2 + column * count
                 table[symbol, :] = self.shared[first : first + count].T
         weights = self._weights()
-        for column, symbol in enumerate(self.noisy):
+        for column, symbol in enumerate(self.noisy if way < self.shape.directions.ways else ()):
             path = self._path(way, column)
             for node in range(count):
                 table[symbol, node] = sum(weights[node][i] * path[i] for i in range(len(path)))
@@ -172,7 +201,7 @@ class _Builder:
         for column, symbol in enumerate(self.known):
             if way == 0:
                 values[symbol] = self.shared[first + column]
-        for column, symbol in enumerate(self.noisy):
+        for column, symbol in enumerate(self.noisy if way < self.shape.directions.ways else ()):
             path = self._path(way, column)
             values[symbol] = (
                 path[-1] if self.shape.cells else sum(a * b for a, b in zip(self._weights()[-1], path, strict=True))
@@ -181,7 +210,7 @@ class _Builder:
 
     def _path(self, way: int, column: int) -> list[ca.SX]:
         """One disturbance at the grid points of the step."""
-        per_point = len(self.noisy) * (1 + self.shape.directions)
+        per_point = len(self.noisy) * self.shape.directions.ways
         offset = way * len(self.noisy) + column
         return [self.lane[i * per_point + offset] for i in range((self.shape.cells or 1) + 1)]
 

@@ -45,12 +45,26 @@ class SimulationError(DaedalError, ValueError):
     """A simulation that was asked for in a way that cannot work."""
 
 
+class ReportError(DaedalError, ValueError):
+    """A table, picture or report that was asked for in a way that cannot work."""
+
+
 def quoted(names: Iterable[str], most: int = 8) -> str:
     """Names for a sentence: 'a', 'b' and 'c'; a long list is cut with a count."""
     listed = [f"'{name}'" for name in names]
     if len(listed) > most:
         return ", ".join(listed[:most]) + f" and {len(listed) - most} more"
     return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun: 1 equation, 3 equations."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def often(count: int) -> str:
+    """How many times: once, twice, 3 times."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

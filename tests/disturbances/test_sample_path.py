@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.linalg import expm
 
 from daedal.disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, realize, sample_path
-from daedal.errors import ModelError, SimulationError
+from daedal.errors import DataError, ModelError
 from daedal.linear import stationary_covariance
 from daedal.symbolic import symbol
 
@@ -90,14 +90,14 @@ def test_values_of_parameters():
 @pytest.mark.parametrize(
     ("times", "message"),
     [
-        ([0.0, 1.0, 1.0], "1 followed by 1 at position 2"),
-        ([0.0, np.nan], "nan at position 1"),
-        ([], r"shape \(0,\)"),
-        ([[0.0, 1.0]], r"shape \(1, 2\)"),
+        ([0.0, 1.0, 1.0], r"strictly increasing but times\[2\] = 1 follows times\[1\] = 1"),
+        ([0.0, np.nan], r"times must be finite but times\[1\] is nan"),
+        ([], "times are empty"),
+        ([[0.0, 1.0]], r"times must be one-dimensional but the shape is \(1, 2\)"),
     ],
 )
 def test_wrong_times(times, message):
-    with pytest.raises(SimulationError, match=message):
+    with pytest.raises(DataError, match=message):
         sample_path(OSCILLATOR, times, rng=1)
 
 

@@ -160,3 +160,12 @@ def test_text_that_is_wrong_says_where(text):
 def test_only_text_is_read():
     with pytest.raises(ModelError, match="A model is read from text, got 3"):
         Model.from_text(3)  # pyright: ignore
+
+
+def test_a_noise_that_was_hashed_is_written_as_before():
+    noise = dd.FilteredNoise([1.0], [1.0, 1.0])
+    model = Model(name="m", equations={"e": der(x) == w}, unknowns=[x], disturbances={w: noise})
+    before = model.to_text()
+    hash(noise)
+    assert model.to_text() == before
+    assert Model.from_text(before) == model

@@ -6,7 +6,7 @@ import pytest
 import daedal as dd
 from daedal import der
 from daedal.errors import ExpressionError, ModelError
-from daedal.models import Model, Parameter, evaluate, parameter_values
+from daedal.models import Model, Parameter, evaluate, parameter_directions, parameter_values
 
 x, k, m, q, z = dd.symbols("x k m q z")
 
@@ -30,6 +30,17 @@ def test_overrides_pass_through_formulas():
     assert parameter_values(model(), {m: 1.0, "q": 9}) == {"k": 2.0, "m": 1.0, "q": 9.0, "z": 0.5}
     assert parameter_values(model(), {"k": q + 1})["k"] == 5.0
     assert parameter_values(model())["q"] == 4.0
+
+
+@pytest.mark.parametrize("values", [{}, {"q": 9.0}, {"m": 3.0}, {"k": q * z}, {"m": 2 * q, "z": 1.5}])
+def test_directions_follow_formulas_as_differences_do(values):
+    moving = ["q", "z"]
+    numbers, step = parameter_values(model(), values), 1e-6
+    expected = np.empty((4, 2))
+    for column, name in enumerate(moving):
+        ends = [parameter_values(model(), {**values, name: numbers[name] + h}) for h in (step, -step)]
+        expected[:, column] = (np.array([*ends[0].values()]) - np.array([*ends[1].values()])) / (2 * step)
+    np.testing.assert_allclose(parameter_directions(model(), moving, values), expected, atol=1e-8)
 
 
 def test_a_long_chain_is_resolved():

@@ -5,7 +5,7 @@ import pytest
 
 import daedal as dd
 from daedal import der
-from daedal.errors import DaedalError
+from daedal.errors import ReportError
 
 x, y, u = dd.symbols("x y u")
 
@@ -59,13 +59,13 @@ def test_chosen_names_and_symbols(trajectory):
     ],
 )
 def test_names_that_cannot_be_drawn(trajectory, names, message):
-    with pytest.raises(DaedalError, match=message):
+    with pytest.raises(ReportError, match=message):
         dd.plot(trajectory, names)
 
 
 @pytest.mark.parametrize("thing", [None, 3, dd.Signal([0, 1], [0, 1])])
 def test_what_is_no_result(thing):
-    with pytest.raises(DaedalError, match="plot draws a Trajectory or a Dataset, got"):
+    with pytest.raises(ReportError, match="plot draws a Trajectory or a Dataset, got"):
         dd.plot(thing)
 
 

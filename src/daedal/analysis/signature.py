@@ -29,6 +29,7 @@ class Offsets:
 
     @property
     def degrees_of_freedom(self) -> int:
+        """Σ d − Σ c."""
         return int(self.unknowns.sum() - self.equations.sum())
 
 

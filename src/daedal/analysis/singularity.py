@@ -10,7 +10,7 @@ import numpy as np
 
 from daedal.analysis.aliases import circle
 from daedal.analysis.equations import Equations, Incidence
-from daedal.errors import StructureError, quoted
+from daedal.errors import StructureError, counted, quoted
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,16 @@ def singular_error(
     around = [equations[i] for i in parts.under_equations]
     sentences, remedies = [], []
     if over:
-        content = f"only {_counted(len(inside), 'unknown')} ({quoted(inside)})" if inside else "no unknown"
-        sentences.append(f"the {_counted(len(over), 'equation')} {quoted(over)} contain{_s(over)} {content}")
+        content = f"only {counted(len(inside), 'unknown')} ({quoted(inside)})" if inside else "no unknown"
+        sentences.append(f"the {counted(len(over), 'equation')} {quoted(over)} contain{_s(over)} {content}")
         surplus = f"{len(over) - len(inside)} of {quoted(over)}" if inside else quoted(over)
         remedies.append(f"Remove {surplus}, or free something in {'it' if len(over) == 1 else 'them'}.")
     if under:
         found = f"only in {quoted(around)}" if around else "in no equation"
         sentences.append(f"the unknown{'s' * (len(under) != 1)} {quoted(under)} occur{_s(under)} {found}")
         missing = len(under) - len(around)
-        remedies.append(f"Add {_counted(missing, 'equation')} that contain{'s' * (missing == 1)} {quoted(under)}.")
-    counts = f"{_counted(len(equations), 'equation')} for {_counted(len(unknowns), 'unknown')}: "
+        remedies.append(f"Add {counted(missing, 'equation')} that contain{'s' * (missing == 1)} {quoted(under)}.")
+    counts = f"{counted(len(equations), 'equation')} for {counted(len(unknowns), 'unknown')}: "
     balance = counts if len(equations) != len(unknowns) else ""
     return StructureError(f"Model '{model}' cannot be solved, {balance}{'; '.join(sentences)}.", " ".join(remedies))
 
@@ -94,10 +94,6 @@ def repeated_error(model: str, typed: Equations, reduced: Equations, inner: Inci
                 f"Replace one of {quoted(names)} by an equation that determines {quoted(under)}.",
             )
     return singular_error(model, inner, reduced.names, reduced.unknowns)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def _s(subjects: list[str]) -> str:

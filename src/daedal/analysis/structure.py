@@ -10,6 +10,8 @@ from daedal.analysis.aliases import Alias, eliminate_aliases, user_names
 from daedal.analysis.equations import Equations, Incidence, incidence
 from daedal.analysis.signature import Offsets, signature_offsets
 from daedal.analysis.singularity import repeated_error, singular_error
+from daedal.data import FrozenMapping
+from daedal.errors import counted, often
 from daedal.models import Model
 
 
@@ -33,6 +35,8 @@ class Structure:
 
     Attributes
     ----------
+    model, equations
+        The model's name, and how many equations it has.
     index
         How many differentiations separate the equations from an ordinary differential equation.
     degrees_of_freedom
@@ -45,6 +49,15 @@ class Structure:
         Unknown → the highest derivative that is solved for.
     repairs
         What was changed because terms cancel that the structure cannot see.
+
+    Examples
+    --------
+    >>> from daedal import Model, analyze, der, symbols
+    >>> x, v, f = symbols("x v f")
+    >>> equations = {"speed": der(x) == v, "force": der(v) == f, "track": x == 0}
+    >>> print(analyze(Model(name="track", equations=equations, unknowns=[x, v, f])))
+    structure of 'track': 3 equations, index 3, 0 degrees of freedom
+      differentiated: speed once, track twice
     """
 
     model: str
@@ -57,12 +70,10 @@ class Structure:
     repairs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        freedom = f"{self.degrees_of_freedom} degree{'s' * (self.degrees_of_freedom != 1)} of freedom"
-        count = f"{self.equations} equation{'s' * (self.equations != 1)}"
-        lines = [f"structure of '{self.model}': {count}, index {self.index}, {freedom}"]
+        freedom = f"{counted(self.degrees_of_freedom, 'degree')} of freedom"
+        lines = [f"structure of '{self.model}': {counted(self.equations, 'equation')}, index {self.index}, {freedom}"]
         if self.differentiated:
-            times = {1: "once", 2: "twice"}
-            listed = [f"{name} {times.get(n, f'{n} times')}" for name, n in self.differentiated.items()]
+            listed = [f"{name} {often(count)}" for name, count in self.differentiated.items()]
             lines.append(f"  differentiated: {', '.join(_shortened(listed))}")
         if self.choices:
             lines.append(f"  may be given at the start: {'; '.join(_shortened([str(c) for c in self.choices]))}")
@@ -115,7 +126,16 @@ def structure_of(
     index = max([0, *differentiated.values()]) + int(np.any(offsets.unknowns == 0))
     orders = {name: int(d) for name, d in zip(equations.unknowns, offsets.unknowns, strict=True)}
     freedom = offsets.degrees_of_freedom
-    return Structure(model, len(equations.names), index, freedom, differentiated, given, orders, repairs)
+    return Structure(
+        model=model,
+        equations=len(equations.names),
+        index=index,
+        degrees_of_freedom=freedom,
+        differentiated=FrozenMapping(differentiated),
+        choices=given,
+        orders=FrozenMapping(orders),
+        repairs=repairs,
+    )
 
 
 def choices(

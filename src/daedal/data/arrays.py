@@ -1,4 +1,4 @@
-"""Checked, read-only arrays and mappings: what every noun of this package stores."""
+"""Checked, read-only arrays and mappings: what nouns store."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,21 +10,28 @@ from numpy.typing import ArrayLike, NDArray
 from daedal.errors import DataError
 
 Array: TypeAlias = NDArray[np.float64]
+Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class FrozenMapping(Mapping[str, Value]):
-    """A mapping that cannot be changed, compares by its items and can be pickled."""
+class FrozenMapping(Mapping[Key, Value]):
+    """A mapping that cannot be changed, compares by its items and can be pickled.
+
+    Examples
+    --------
+    >>> FrozenMapping({"k": 8.0})
+    {'k': 8.0}
+    """
 
     __slots__ = ("_items",)
 
-    def __init__(self, items: Mapping[str, Value]) -> None:
+    def __init__(self, items: Mapping[Key, Value]) -> None:
         self._items = dict(items)
 
-    def __getitem__(self, name: str) -> Value:
-        return self._items[name]
+    def __getitem__(self, key: Key) -> Value:
+        return self._items[key]
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[Key]:
         return iter(self._items)
 
     def __len__(self) -> int:

@@ -78,22 +78,26 @@ class FilteredNoise(Noise):
         Seconds between the points at which the noise is generated; chosen from the poles when left out.
     initial
         "stationary", or "rest" (starts at zero).
+    between
+        What a solver sees between grid points: "linear"; "hermite", cubics from value and slope; or "exact", the law
+        of the process itself, drawn at whatever times the reference solver asks for.
 
     Examples
     --------
     >>> FilteredNoise(numerator=[0.6], denominator=[1, 0.8, 16], initial="rest")
-    FilteredNoise(numerator=(0.6,), denominator=(1.0, 0.8, 16.0), grid=None, initial='rest')
+    FilteredNoise(numerator=(0.6,), denominator=(1.0, 0.8, 16.0), grid=None, initial='rest', between='linear')
     """
 
     numerator: tuple[Coefficient, ...]
     denominator: tuple[Coefficient, ...]
     grid: float | None = None
     initial: Literal["stationary", "rest"] = "stationary"
+    between: Literal["linear", "hermite", "exact"] = "linear"
 
     def __post_init__(self) -> None:
         for side in ("numerator", "denominator"):
             object.__setattr__(self, side, _polynomial(getattr(self, side), f"The {side} of FilteredNoise"))
-        object.__setattr__(self, "grid", _sampling(self.grid, self.initial, "FilteredNoise"))
+        object.__setattr__(self, "grid", _sampling(self.grid, self.initial, self.between, "FilteredNoise"))
         if self.pole_excess < 1:
             raise ModelError(
                 f"FilteredNoise needs a denominator of higher degree than its numerator, got degrees "
@@ -118,7 +122,7 @@ class FilteredNoise(Noise):
         Examples
         --------
         >>> FilteredNoise.low_pass(std=3.0, time_constant=0.5)
-        FilteredNoise(numerator=(3.0,), denominator=(0.5, 1.0), grid=None, initial='stationary')
+        FilteredNoise(numerator=(3.0,), denominator=(0.5, 1.0), grid=None, initial='stationary', between='linear')
         """
         std, lag = _positive(std, "The std of low_pass"), _positive(time_constant, "The time_constant of low_pass")
         return cls((std * np.sqrt(2 * lag),), (lag, 1.0), grid, initial)
@@ -140,7 +144,7 @@ class FilteredNoise(Noise):
         Examples
         --------
         >>> FilteredNoise.resonant(std=0.5, frequency=4.0, damping=0.25)
-        FilteredNoise(numerator=(4.0,), denominator=(1.0, 2.0, 16.0), grid=None, initial='stationary')
+        FilteredNoise(numerator=(4.0,), denominator=(1.0, 2.0, 16.0), grid=None, initial='stationary', between='linear')
         """
         std, omega = _positive(std, "The std of resonant"), _positive(frequency, "The frequency of resonant")
         zeta = _positive(damping, "The damping of resonant")
@@ -158,13 +162,21 @@ class FilteredNoise(Noise):
 @final
 @dataclass(frozen=True, eq=False)
 class StateSpaceNoise(Noise):
-    """Correlated disturbances w = C x, dx = A x dt + B dv, v white of unit intensity; one symbol per row of C."""
+    """Correlated disturbances w = C x, dx = A x dt + B dv, v white of unit intensity; one symbol per row of C.
+
+    Examples
+    --------
+    >>> noise = StateSpaceNoise(A=[[-1.0, 0.0], [0.0, -2.0]], B=[[1.0], [0.5]], C=[[1.0, 0.0], [1.0, 1.0]])
+    >>> noise.channels
+    2
+    """
 
     A: tuple[tuple[Coefficient, ...], ...]
     B: tuple[tuple[Coefficient, ...], ...]
     C: tuple[tuple[Coefficient, ...], ...]
     grid: float | None = None
     initial: Literal["stationary", "rest"] = "stationary"
+    between: Literal["linear", "hermite", "exact"] = "linear"
 
     def __post_init__(self) -> None:
         for letter in "ABC":
@@ -175,7 +187,7 @@ class StateSpaceNoise(Noise):
                 f"The matrices A {_shape(self.A)}, B {_shape(self.B)}, C {_shape(self.C)} do not fit.",
                 "A must be square, B have as many rows, C as many columns.",
             )
-        object.__setattr__(self, "grid", _sampling(self.grid, self.initial, "StateSpaceNoise"))
+        object.__setattr__(self, "grid", _sampling(self.grid, self.initial, self.between, "StateSpaceNoise"))
         if all(isinstance(entry, float) for row in self.A for entry in row):
             _check_stable(np.linalg.eigvals(np.array(self.A, dtype=float)), "StateSpaceNoise")
 
@@ -231,11 +243,15 @@ def _shape(matrix: tuple[tuple[Coefficient, ...], ...]) -> str:
     return f"{len(matrix)}×{len(matrix[0])}"
 
 
-def _sampling(grid: Any, initial: str, what: str) -> float | None:
+def _sampling(grid: Any, initial: str, between: str, what: str) -> float | None:
     """The grid as a float, if it and the start can be used."""
     if grid is not None and not (isinstance(grid, Real) and 0 < float(grid) < np.inf):
         raise ModelError(
             f"The grid of {what} must be a positive number of seconds, got {grid!r}.", "Leave it out to have it chosen."
+        )
+    if between not in ("linear", "hermite", "exact"):
+        raise ModelError(
+            f"The between of {what} must be 'linear', 'hermite' or 'exact', got {between!r}.", "Choose one of them."
         )
     if initial not in ("stationary", "rest"):
         raise ModelError(

@@ -12,10 +12,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daedal.data import increasing
 from daedal.disturbances.noise import Noise
 from daedal.disturbances.paths import discretize
 from daedal.disturbances.streams import innovations, seed_number
-from daedal.errors import SimulationError
 from daedal.kernels import ScanKernel, compile_scan
 from daedal.linear import semidefinite_factor, van_loan
 
@@ -36,7 +36,7 @@ def sample_path(
     noise
         FilteredNoise or StateSpaceNoise; `initial` holds at the first time.
     times
-        Seconds.
+        Seconds, strictly increasing.
     rng
         A seed or a numpy Generator.
     values
@@ -54,7 +54,7 @@ def sample_path(
     >>> wind.shape
     (1000,)
     """
-    times = _checked_times(times)
+    times = increasing(times)
     discrete = discretize(noise, values, 1.0)
     normals = innovations(seed_number(rng), PURPOSE, 0, range(len(times)), range(1), discrete.states)[0].T
     intervals, which = _distinct(times)
@@ -90,23 +90,3 @@ def _distinct(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     which[order] = np.cumsum(first) - 1
     middle = np.bincount(which, weights=steps) / np.bincount(which)
     return middle, which
-
-
-def _checked_times(times: Any) -> np.ndarray:
-    array = np.asarray(times, dtype=float)
-    if array.ndim != 1 or not len(array) or not np.isfinite(array).all() or (np.diff(array) <= 0).any():
-        raise SimulationError(
-            f"The times of sample_path must be finite, increasing numbers in one dimension, got {_shown(array)}.",
-            "Write np.arange(1000) * 0.1.",
-        )
-    return array
-
-
-def _shown(array: np.ndarray) -> str:
-    if array.ndim != 1 or not len(array):
-        return f"an array of shape {array.shape}"
-    bad = np.flatnonzero(~np.isfinite(array))
-    if len(bad):
-        return f"{array[bad[0]]} at position {bad[0]}"
-    place = int(np.flatnonzero(np.diff(array) <= 0)[0])
-    return f"{array[place]:g} followed by {array[place + 1]:g} at position {place + 1}"

@@ -8,9 +8,7 @@ from collections.abc import Mapping
 
 from daedal.disturbances.noise import Noise, WhiteNoise
 from daedal.disturbances.state_space import derivatives_available, white_noise_refused
-from daedal.errors import ModelError
-
-TIMES = ("not at all", "once", "twice")
+from daedal.errors import ModelError, counted, often
 
 
 def needed_smoothness(
@@ -49,16 +47,12 @@ def _too_rough(name: str, needed: int, has: int, equation: str | None) -> ModelE
     where = f" in equation '{equation}'" if equation else ""
     poles = needed - has
     return ModelError(
-        f"Disturbance '{name}'{where} is differentiated {_times(needed)}, but its noise has "
+        f"Disturbance '{name}'{where} is differentiated {often(needed)}, but its noise has "
         f"{_derivatives(has)}: it needs at least {needed + 1} more poles than zeros.",
-        f"Give the noise {poles} more pole{'s' if poles > 1 else ''}, fast enough not to matter otherwise, "
+        f"Give the noise {counted(poles, 'more pole')}, fast enough not to matter otherwise, "
         "or let the disturbance enter elsewhere.",
     )
 
 
-def _times(count: int) -> str:
-    return TIMES[count] if count < len(TIMES) else f"{count} times"
-
-
 def _derivatives(count: int) -> str:
-    return "no derivative" if count == 0 else f"{count} derivative{'s' if count > 1 else ''}"
+    return "no derivative" if count == 0 else counted(count, "derivative")

@@ -31,6 +31,8 @@ def normals(
     `paths` is a range or (first, count), `steps` (first, count); `key` two numbers below 2³². A number depends on key,
     stream, path, step and component alone: blocks of any size and order, in any thread, have the same bits.
 
+    Examples
+    --------
     >>> block = normals((1, 2), paths=(0, 8), steps=(0, 4), components=2)
     >>> bool((normals((1, 2), paths=(5, 1), steps=(3, 1), components=2) == block[3:, :, 5:6]).all())
     True

@@ -104,8 +104,8 @@ class ScanKernel:
 
         Arrays are float64 and C-contiguous: state (n_x, lanes), parameters (n_p, lanes), shared (steps, n_s), lane
         (steps, n_w, lanes), out (rows, n_y, lanes); emit (steps,) int64 is the row of `out` to write after each step,
-        or −1. With `begin` (steps,) int64, `lane` is any (points, values, lanes), and step i reads n_w consecutive rows of
-        its (points·values, lanes) from begin[i] on, so that steps may share rows.
+        or −1. With `begin` (steps,) int64, `lane` is any (points, values, lanes), and step i reads n_w consecutive rows
+        of its (points·values, lanes) from begin[i] on, so that steps may share rows.
         """
         n_x, n_p, n_s, n_w = self.sizes
         lanes, steps = np.shape(state)[-1], np.shape(emit)[0]
@@ -163,6 +163,8 @@ def _padded(array: Array, width: int) -> Array:
 def compile_map(function: ca.Function, *, width: int | None = None) -> MapKernel:
     """A kernel that evaluates a function in every lane.
 
+    Examples
+    --------
     >>> x = ca.SX.sym("x", 2)
     >>> kernel = compile_map(ca.Function("length", [x], [ca.sqrt(x[0] ** 2 + x[1] ** 2)]))
     >>> kernel(np.array([[3.0, 5.0], [4.0, 12.0]]))[0]
@@ -178,6 +180,8 @@ def compile_scan(step: ca.Function, observe: ca.Function | None = None, *, width
     Both take column vectors (state, parameters, shared, lane), any of them empty, and return one: the new state, or the
     observed numbers, computed from the new state.
 
+    Examples
+    --------
     >>> x, rate, none, push = ca.SX.sym("x"), ca.SX.sym("rate"), ca.SX.sym("none", 0), ca.SX.sym("push")
     >>> kernel = compile_scan(ca.Function("decay", [x, rate, none, push], [rate * x + push]))
     >>> state, parameters = np.ones((1, 2)), np.array([[0.5, 2.0]])

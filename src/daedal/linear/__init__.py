@@ -1,5 +1,6 @@
 """Matrix algorithms."""
 
+from daedal.linear.elimination import SymbolicFactors, factorize
 from daedal.linear.exponential import exponential
 from daedal.linear.factorization import semidefinite_factor, semidefinite_factor_derivative
 from daedal.linear.realization import controllable_form, output_rows, output_rows_derivative, smoothness
@@ -9,8 +10,10 @@ from daedal.linear.van_loan import noise_scale, scaled_van_loan, van_loan, van_l
 
 __all__ = [
     "Staircase",
+    "SymbolicFactors",
     "controllable_form",
     "exponential",
+    "factorize",
     "noise_scale",
     "output_rows",
     "output_rows_derivative",

@@ -1,7 +1,16 @@
 """Models and parameters: pure data."""
 
+from daedal.models.declarations import key_name
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter
-from daedal.models.values import evaluate, parameter_directions, parameter_values
+from daedal.models.values import evaluate, parameter_directions, parameter_followers, parameter_values
 
-__all__ = ["Model", "Parameter", "evaluate", "parameter_directions", "parameter_values"]
+__all__ = [
+    "Model",
+    "Parameter",
+    "evaluate",
+    "key_name",
+    "parameter_directions",
+    "parameter_followers",
+    "parameter_values",
+]

@@ -1,46 +1,29 @@
-"""Turn what a user declares into a Model's normal form, and refuse contradictions in the user's own names."""
+"""What a user declares, in a Model's normal form: symbols in tuples, names as keys, numbers as expressions."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from daedal.disturbances import Noise
-from daedal.errors import ModelError, nearest, quoted
+from daedal.errors import ModelError, counted, quoted
 from daedal.models.parameter import as_parameter
-from daedal.symbolic import (
-    NAME,
-    RESERVED,
-    Delayed,
-    Equation,
-    Expression,
-    as_expression,
-    jet,
-    operator,
-    read_expression,
-    symbols_in,
-)
-
-if TYPE_CHECKING:
-    from daedal.models.model import Model
+from daedal.symbolic import NAME, RESERVED, Equation, Expression, as_expression, operator, read_expression
 
 
 def normalize(raw: dict[str, Any]) -> dict[str, Any]:
-    """Every field in its normal form: symbols in tuples, names as keys, numbers as expressions."""
-    name = raw["name"]
-    if not isinstance(name, str) or not name:
-        raise ModelError(f"The name of a model must be a text, got {name!r}.", "Write name='pendulum'.")
+    """Every field of a Model in its normal form."""
+    name = _text(raw["name"], "The name of a model", "Write name='pendulum'.")
     for key, value in raw.items():
         if key not in ("name", "unknowns", "inputs") and not isinstance(value, Mapping):
             raise ModelError(f"The {key} of model '{name}' must be a mapping, got {value!r}.", _MAPPING_REMEDY[key])
     return {
         "name": name,
-        "equations": {_equation_name(key): _equation(key, value) for key, value in raw["equations"].items()},
+        "equations": _by_name(raw, "equations", _equation_name, _equation),
         "unknowns": _symbols(raw["unknowns"], "unknowns"),
         "inputs": _symbols(raw["inputs"], "inputs"),
-        "outputs": {
-            _output_name(key): as_expression(value, f"Output '{key}'") for key, value in raw["outputs"].items()
-        },
+        "outputs": _by_name(raw, "outputs", _output_name, lambda value, name: as_expression(value, f"Output '{name}'")),
         "parameters": _by_name(raw, "parameters", _plain_name, as_parameter),
         "disturbances": _by_name(raw, "disturbances", _disturbance_name, _noise),
         "measurement_noise": _by_name(raw, "measurement_noise", key_name, _measurement),
@@ -117,22 +100,24 @@ def as_tuple(key: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _equation_name(key: Any) -> str:
-    if not isinstance(key, str) or not key:
-        raise ModelError(f"The name of an equation must be a text, got {key!r}.", "Write {'rod': x**2 + y**2 == L**2}.")
-    return key
+    return _text(key, "The name of an equation", "Write {'rod': x**2 + y**2 == L**2}.")
 
 
-def _equation(name: str, value: Any) -> Equation:
+def _output_name(key: Any) -> str:
+    return _text(key, "The name of an output", "Write {'angle': np.arctan2(x, -y)}.")
+
+
+def _text(value: Any, what: str, remedy: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise ModelError(f"{what} must be a text, got {value!r}.", remedy)
+    return value
+
+
+def _equation(value: Any, name: str) -> Equation:
     if isinstance(value, Equation):
         return value
     kind = "an expression" if isinstance(value, Expression) else repr(value)
     raise ModelError(f"Equation '{name}' must be made with '==', got {kind}.", "Write lhs == rhs with symbols in it.")
-
-
-def _output_name(key: Any) -> str:
-    if not isinstance(key, str) or not key:
-        raise ModelError(f"The name of an output must be a text, got {key!r}.", "Write {'angle': np.arctan2(x, -y)}.")
-    return key
 
 
 def _symbols(values: Any, field: str) -> tuple[Expression, ...]:
@@ -151,9 +136,7 @@ def _symbols(values: Any, field: str) -> tuple[Expression, ...]:
             or value.sx.name() == "time"
         ):
             raise ModelError(f"The {field} must be plain symbols, got '{value}'.", "Make one with symbol('name').")
-    names = [value.sx.name() for value in symbols]
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if twice:
+    if twice := [name for name, count in Counter(value.sx.name() for value in symbols).items() if count > 1]:
         raise ModelError(f"The {field} list {quoted(twice)} twice.", "List every symbol once.")
     return symbols
 
@@ -166,8 +149,7 @@ def _noise(value: Any, name: str | tuple[str, ...]) -> Noise:
         )
     if value.channels != len(as_tuple(name)):
         raise ModelError(
-            f"The declaration of disturbance {quoted(as_tuple(name))} drives {value.channels} "
-            f"symbol{'s' * (value.channels > 1)}.",
+            f"The declaration of disturbance {quoted(as_tuple(name))} drives {counted(value.channels, 'symbol')}.",
             "Give a tuple with one symbol per component as the key.",
         )
     return value
@@ -228,128 +210,3 @@ def _numbers(value: Any) -> np.ndarray | None:
         return None
     array.flags.writeable = False
     return array
-
-
-def check(model: "Model") -> None:
-    """Refuse a declaration that contradicts itself."""
-    _check_names(model)
-    roles = model.names
-    _check_equations(model, roles)
-    _check_outputs(model, roles)
-    for name, parameter in model.parameters.items():
-        _check_constant(parameter.value, roles, f"The value of parameter '{name}'")
-    for key, noise in model.disturbances.items():
-        for value in noise.coefficients():
-            _check_constant(value, roles, f"Disturbance {quoted(as_tuple(key))}")
-    for part in ("initial", "guess", "history"):
-        for name, value in getattr(model, part).items():
-            if roles.get(jet(name)[0]) != "unknown" or (part == "history" and jet(name)[1]):
-                raise ModelError(
-                    f"The {part} value of '{name}' belongs to no unknown.", nearest(name, model.unknown_names)
-                )
-            _check_constant(value, roles, f"The {part} value of '{name}'", time=part == "history")
-    if model.parameters:
-        from daedal.models.values import parameter_values
-
-        parameter_values(model)
-
-
-def _check_names(model: "Model") -> None:
-    """No symbol may play two roles."""
-    if not model.unknowns:
-        raise ModelError(
-            f"Model '{model.name}' has no unknowns.", "List the symbols its equations determine: unknowns=[x, y]."
-        )
-    roles: dict[str, str] = {}
-    for role, names in (
-        ("unknown", model.unknown_names),
-        ("input", model.input_names),
-        ("disturbance", model.disturbance_names),
-        ("parameter", tuple(model.parameters)),
-    ):
-        for name in names:
-            if name in roles:
-                both = f"{role} twice" if roles[name] == role else f"both {roles[name]} and {role}"
-                raise ModelError(f"'{name}' is declared as {both}.", "Keep one of the two.")
-            roles[name] = role
-
-
-def _check_equations(model: "Model", roles: Mapping[str, str]) -> None:
-    for name, equation in model.equations.items():
-        used = set()
-        for side in (equation.lhs, equation.rhs):
-            used |= _check_symbols(side, roles, f"Equation '{name}'")
-        if not any(roles.get(base) == "unknown" for base in used):
-            raise ModelError(
-                f"Equation '{name}', {equation}, contains no unknown.",
-                "Remove it, or list the symbol it determines among the unknowns.",
-            )
-
-
-def _check_outputs(model: "Model", roles: Mapping[str, str]) -> None:
-    for name, expression in model.outputs.items():
-        _check_symbols(expression, roles, f"Output '{name}'")
-        taken = roles.get(name) or ("derivative" if operator(name) else "")
-        if name == "time" or (taken and not (expression.is_symbol and expression.sx.name() == name)):
-            role = taken or "independent variable"
-            raise ModelError(
-                f"Output '{name}' has the name of the {role} '{name}' but is '{expression}'.", "Rename the output."
-            )
-    covered: set[str] = set()
-    for key, value in model.measurement_noise.items():
-        for name in as_tuple(key):
-            if name not in model.outputs:
-                raise ModelError(
-                    f"Measurement noise is given for '{name}', which is not an output.", nearest(name, model.outputs)
-                )
-            if name in covered:
-                raise ModelError(f"The measurement noise of '{name}' is given twice.", "Keep one of the two.")
-            covered.add(name)
-        _check_constant(value, roles, f"The measurement noise of {quoted(as_tuple(key))}")
-
-
-def _check_symbols(expression: Expression, roles: Mapping[str, str], where: str) -> set[str]:
-    """The plain symbols of an expression, all of which must be declared."""
-    plain: set[str] = set()
-    for leaf in symbols_in(expression.sx):
-        meaning = operator(leaf)
-        if meaning is None:
-            _check_declared(leaf, roles, where)
-            plain.add(leaf)
-            continue
-        inner = _check_symbols(meaning.operand, roles, where)
-        if all(roles.get(name) == "parameter" for name in inner):
-            raise ModelError(
-                f"{where} contains {leaf}, but {quoted(sorted(inner))} {_IS_CONSTANT[len(inner) > 1]} not change.",
-                "Make it an unknown with an equation of its own, or write it without der and delay.",
-            )
-        if isinstance(meaning, Delayed):
-            _check_constant(meaning.amount, roles, f"The amount of {leaf} in {where[0].lower()}{where[1:]}")
-        plain |= inner
-    return plain
-
-
-_IS_CONSTANT = ("is a parameter, which does", "are parameters, which do")
-
-
-def _check_declared(leaf: str, roles: Mapping[str, str], where: str) -> None:
-    if leaf != "time" and leaf not in roles:
-        raise ModelError(
-            f"{where} contains '{leaf}', which is not declared.",
-            f"{nearest(leaf, roles)} Otherwise list it among the unknowns, inputs, parameters or disturbances.",
-        )
-
-
-def _check_constant(value: Any, roles: Mapping[str, str], where: str, time: bool = False) -> None:
-    """Refuse what is not made of parameters and numbers, and of time where that is allowed."""
-    for leaf in symbols_in(value.sx) if isinstance(value, Expression) else ():
-        if leaf == "time" and time:
-            continue
-        if leaf != "time" and not operator(leaf):
-            _check_declared(leaf, roles, where)
-        if roles.get(leaf) != "parameter":
-            what = f"the {roles[leaf]} '{leaf}'" if leaf in roles else leaf
-            raise ModelError(
-                f"{where} contains {what}, but must be constant." if not time else f"{where} contains {what}.",
-                f"Use parameters{', time' * time} and numbers only.",
-            )

@@ -6,12 +6,13 @@ as keys. A Model says nothing about how it is solved.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, final
 
+from daedal.data import FrozenMapping
 from daedal.disturbances import Noise
-from daedal.errors import ModelError, nearest, quoted
-from daedal.models import declarations
+from daedal.errors import ModelError, counted, nearest, quoted
+from daedal.models.contradictions import check
+from daedal.models.declarations import as_tuple, key_name, normalize
 from daedal.models.parameter import Parameter, as_parameter
 from daedal.symbolic import Equation, Expression, interned
 
@@ -69,13 +70,14 @@ class Model:
     history: Mapping[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        normal = declarations.normalize({f: getattr(self, f) for f in self.__dataclass_fields__})
+        normal = normalize({f: getattr(self, f) for f in self.__dataclass_fields__})
         for key, value in normal.items():
-            object.__setattr__(self, key, MappingProxyType(value) if isinstance(value, dict) else value)
-        declarations.check(self)
+            object.__setattr__(self, key, FrozenMapping(value) if isinstance(value, dict) else value)
+        check(self)
 
     def __getitem__(self, key: str | Expression) -> Expression:
-        name = declarations.key_name(key)
+        """The expression of an output, or the symbol of that name."""
+        name = key_name(key)
         if name in self.outputs:
             return self.outputs[name]
         if name not in self.names:
@@ -87,23 +89,24 @@ class Model:
     @property
     def names(self) -> dict[str, str]:
         """Every symbol's name → what it is: unknown, input, disturbance or parameter."""
-        kinds = {symbol.sx.name(): "unknown" for symbol in self.unknowns}
-        kinds |= {symbol.sx.name(): "input" for symbol in self.inputs}
-        kinds |= dict.fromkeys(self.disturbance_names, "disturbance")
-        return kinds | dict.fromkeys(self.parameters, "parameter")
+        roles = dict.fromkeys(self.unknown_names, "unknown") | dict.fromkeys(self.input_names, "input")
+        roles |= dict.fromkeys(self.disturbance_names, "disturbance")
+        return roles | dict.fromkeys(self.parameters, "parameter")
 
     @property
     def unknown_names(self) -> tuple[str, ...]:
+        """Names of the unknowns, in their order."""
         return tuple(symbol.sx.name() for symbol in self.unknowns)
 
     @property
     def input_names(self) -> tuple[str, ...]:
+        """Names of the inputs, in their order."""
         return tuple(symbol.sx.name() for symbol in self.inputs)
 
     @property
     def disturbance_names(self) -> tuple[str, ...]:
-        keys = [key if isinstance(key, tuple) else (key,) for key in self.disturbances]
-        return tuple(name for key in keys for name in key)
+        """Names of the disturbances; those of a tuple one after the other."""
+        return tuple(name for key in self.disturbances for name in as_tuple(key))
 
     def with_parameters(self, changes: Mapping[Any, Any]) -> "Model":
         """Other values: a number keeps the bounds, a `Parameter` replaces everything, None removes.
@@ -133,7 +136,7 @@ class Model:
         noise = {
             key: value
             for key, value in self.measurement_noise.items()
-            if all(name in outputs for name in declarations.as_tuple(key))
+            if all(name in outputs for name in as_tuple(key))
         }
         return replace(self, outputs=outputs, measurement_noise=noise)
 
@@ -172,9 +175,8 @@ class Model:
         return Model.from_text, (self.to_text(),)
 
     def __repr__(self) -> str:
-        count = len(self.equations)
         unknowns = f"unknown{'s' * (len(self.unknowns) != 1)} {quoted(self.unknown_names)}"
-        return f"Model('{self.name}': {count} equation{'s' * (count != 1)}, {unknowns})"
+        return f"Model('{self.name}': {counted(len(self.equations), 'equation')}, {unknowns})"
 
     def __str__(self) -> str:
         width = max([0, *(len(name) for name in self.equations)])
@@ -186,12 +188,8 @@ class Model:
             "inputs": self.input_names,
             "outputs": [f"{name} = {value}" for name, value in self.outputs.items()],
             "parameters": [f"{name} = {p.value!r}{' ' * bool(p.unit)}{p.unit}" for name, p in self.parameters.items()],
-            "disturbances": [
-                f"{' '.join(declarations.as_tuple(key))}: {noise!r}" for key, noise in self.disturbances.items()
-            ],
-            "measurement noise": [
-                f"{' '.join(declarations.as_tuple(k))}: {v!r}" for k, v in self.measurement_noise.items()
-            ],
+            "disturbances": [f"{' '.join(as_tuple(key))}: {noise!r}" for key, noise in self.disturbances.items()],
+            "measurement noise": [f"{' '.join(as_tuple(k))}: {v!r}" for k, v in self.measurement_noise.items()],
             "held at the start": [f"{name} = {value}" for name, value in self.initial.items()],
             "guessed": [f"{name} = {value}" for name, value in self.guess.items()],
             "history": [f"{name} = {value}" for name, value in self.history.items()],
@@ -207,7 +205,7 @@ def _merged(
         raise ModelError(f"Changes must be a mapping name → value, got {changes!r}.", "Write {'k': 6.25}.")
     merged = dict(old)
     for key, value in changes.items():
-        name = declarations.key_name(key)
+        name = key_name(key)
         if value is not None:
             merged[name] = change(name, value)
         elif merged.pop(name, None) is None:
@@ -227,4 +225,4 @@ def _check_known(old: Mapping[Any, Any], changes: Mapping[Any, Any], role: str) 
 
 
 def _texts(keys: Iterable[Any]) -> list[str]:
-    return [" ".join(declarations.as_tuple(key)) for key in keys]
+    return [" ".join(as_tuple(key)) for key in keys]

@@ -12,7 +12,7 @@ k = { value = 8.0, lower = 3.85 }
 import json
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from typing import Any
 
 import numpy as np
@@ -47,8 +47,9 @@ def _value(value: Any) -> str:
     if isinstance(value, Parameter):
         return _table({"value": value.value, **value.details()}) if value.details() else _value(value.value)
     if isinstance(value, Noise):
-        entries = {key: entry for key, entry in vars(value).items() if entry is not None}
-        return _table({"kind": type(value).__name__, **entries})
+        kind = type(value)
+        entries = {name: getattr(value, name) for name in _fields(kind)}
+        return _table({"kind": kind.__name__, **{name: e for name, e in entries.items() if e is not None}})
     if isinstance(value, (list, tuple, np.ndarray)):
         return f"[{', '.join(map(_value, value))}]"
     return repr(float(value)) if isinstance(value, (int, float)) else _quoted(str(value))
@@ -145,13 +146,17 @@ def _noise(value: Any) -> Noise:
     kind = value.get("kind") if isinstance(value, dict) else None
     if kind not in NOISE:
         raise ModelError(f"A noise declaration must have a kind, got {value!r}.", f"Known are {quoted(NOISE)}.")
-    entries = {key: entry if key == "initial" else _coefficient(entry) for key, entry in value.items() if key != "kind"}
+    entries = {
+        key: entry if key in ("initial", "between") else _coefficient(entry)
+        for key, entry in value.items()
+        if key != "kind"
+    }
     return _made(NOISE[kind], entries)
 
 
 def _made(kind: type, entries: Mapping[str, Any]) -> Any:
     """The object with these fields; none may be missing or unheard of."""
-    known = {field.name: field for field in fields(kind)}
+    known = _fields(kind)
     for name in entries:
         if name not in known:
             raise ModelError(f"{kind.__name__} has no '{name}'.", nearest(name, known))
@@ -159,3 +164,8 @@ def _made(kind: type, entries: Mapping[str, Any]) -> Any:
         if name not in entries and field.default is MISSING:
             raise ModelError(f"{kind.__name__} needs '{name}'.", f"It is made of {quoted(known)}.")
     return kind(**entries)
+
+
+def _fields(kind: type) -> dict[str, Field]:
+    """What an object of this kind is made of, without what it remembers besides."""
+    return {field.name: field for field in fields(kind)}

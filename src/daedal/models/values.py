@@ -17,20 +17,9 @@ if TYPE_CHECKING:
 
 def parameter_values(model: "Model", values: Mapping[Any, float] | None = None) -> dict[str, float]:
     """The number of every parameter by name; `values` override those of the model, and bounds are kept."""
-    if values is not None and not isinstance(values, Mapping):
-        raise ModelError(f"Values of parameters must be a mapping name → number, got {values!r}.", "Write {'k': 6.25}.")
-    overrides = {key_name(key): value for key, value in (values or {}).items()}
-    for name in overrides:
-        if name not in model.parameters:
-            raise ModelError(f"Model '{model.name}' has no parameter '{name}'.", nearest(str(name), model.parameters))
-    open_values: dict[str, Expression] = {}
-    numbers: dict[str, float] = {}
-    for name, parameter in model.parameters.items():
-        value = as_parameter(overrides[name], name).value if name in overrides else parameter.value
-        if isinstance(value, Expression):
-            open_values[name] = value
-        else:
-            numbers[name] = value
+    given = _given(model, values)
+    open_values = {name: value for name, value in given.items() if isinstance(value, Expression)}
+    numbers = {name: value for name, value in given.items() if not isinstance(value, Expression)}
     for name, number in numbers.items():  # before the formulas, which would be blamed for a NaN they were given
         model.parameters[name].check(name, number)
     formulas = _resolved(open_values, numbers)
@@ -40,14 +29,28 @@ def parameter_values(model: "Model", values: Mapping[Any, float] | None = None) 
     return {name: numbers[name] for name in model.parameters}
 
 
+def parameter_followers(model: "Model", name: str) -> set[str]:
+    """The parameters whose formulas contain this one, directly or through others."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        current = waiting.pop()
+        for other, parameter in model.parameters.items():
+            if (
+                other not in found
+                and isinstance(parameter.value, Expression)
+                and current in symbols_in(parameter.value.sx)
+            ):
+                found.add(other)
+                waiting.append(other)
+    return found - {name}
+
+
 def parameter_directions(model: "Model", names: Sequence[str], values: Mapping[Any, float] | None = None) -> np.ndarray:
     """d(all parameters)/d(named ones), as (parameter, name): one on itself, the chain rule through formulas."""
     numbers = parameter_values(model, values)
-    overrides = {key_name(key) for key in values or {}}
     order = list(model.parameters)
-    formulas = {
-        n: p.value for n, p in model.parameters.items() if isinstance(p.value, Expression) and n not in overrides
-    }
+    formulas = {name: value for name, value in _given(model, values).items() if isinstance(value, Expression)}
     rates = np.zeros((len(order), len(names)))
     for column, name in enumerate(names):
         rates[order.index(name), column] = 1.0
@@ -59,6 +62,18 @@ def parameter_directions(model: "Model", names: Sequence[str], values: Mapping[A
         rates[[order.index(n) for n in ready]] = gradient([numbers[n] for n in order]).full() @ rates
         left = {n: v for n, v in left.items() if n not in ready}
     return rates
+
+
+def _given(model: "Model", values: Mapping[Any, Any] | None) -> dict[str, float | Expression]:
+    """The number or formula of every parameter: from `values` where it is there, else from the model."""
+    if values is not None and not isinstance(values, Mapping):
+        raise ModelError(f"Values of parameters must be a mapping name → number, got {values!r}.", "Write {'k': 6.25}.")
+    overrides = {key_name(key): value for key, value in (values or {}).items()}
+    for name in overrides:
+        if name not in model.parameters:
+            raise ModelError(f"Model '{model.name}' has no parameter '{name}'.", nearest(str(name), model.parameters))
+    given = {name: parameter.value for name, parameter in model.parameters.items()}
+    return given | {name: as_parameter(value, name).value for name, value in overrides.items()}
 
 
 def evaluate(expressions: Mapping[str, Expression], numbers: Mapping[str, float]) -> dict[str, float]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daedal.data import Dataset, Signal
-from daedal.errors import SimulationError, nearest, quoted
+from daedal.errors import ReportError, nearest, quoted
 from daedal.simulation import Trajectory
 from daedal.symbolic import Expression
 
@@ -43,7 +43,9 @@ def plot(result: Trajectory | Dataset, names: Iterable[Any] | None = None) -> "g
     if isinstance(result, Dataset):
         measured = {name: (s.times, s.values, "markers", "linear") for name, s in result.outputs.items()}
         return _panels(result.name, measured | {name: _input(s) for name, s in result.inputs.items()}, names)
-    raise SimulationError(f"plot draws a Trajectory or a Dataset, got {type(result).__name__}.", "Give a result.")
+    raise ReportError(
+        f"plot draws a Trajectory or a Dataset, got {type(result).__name__}.", "Give what simulate or read_csv returns."
+    )
 
 
 def _input(signal: Signal) -> tuple[np.ndarray, np.ndarray, str, str]:
@@ -54,11 +56,11 @@ def _chosen(names: Iterable[Any] | None, curves: Mapping[str, Any]) -> list[str]
     if names is None:
         return list(curves)[:PANELS]
     if isinstance(names, (str, Expression)) or not isinstance(names, Iterable):
-        raise SimulationError(f"The names to draw must be a list, got {names!r}.", "Write plot(result, ['x', 'y']).")
+        raise ReportError(f"The names to draw must be a list, got {names!r}.", "Write plot(result, ['x', 'y']).")
     chosen = [str(name) for name in names]
     for name in chosen:
         if name not in curves:
-            raise SimulationError(f"There is no signal '{name}' to draw.", nearest(name, curves))
+            raise ReportError(f"There is no signal '{name}' to draw.", nearest(name, curves))
     return chosen
 
 
@@ -67,7 +69,7 @@ def _panels(title: str, curves: dict[str, Any], names: Iterable[Any] | None) -> 
 
     shown = _chosen(names, curves)
     if not shown:
-        raise SimulationError("There is nothing to draw.", f"Known are {quoted(curves)}.")
+        raise ReportError("There is nothing to draw.", f"Choose among {quoted(curves)}.")
     figure = make_subplots(rows=len(shown), cols=1, shared_xaxes=True, vertical_spacing=0.25 / max(len(shown), 5))
     for row, name in enumerate(shown, start=1):
         times, values, mode, shape = curves[name]

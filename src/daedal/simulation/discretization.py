@@ -52,6 +52,8 @@ class Discretization:
         self.reduction, self.point, self.nominal_step = reduction, point, step
         self.functions = SystemFunctions(reduction)
         self.functions.define("by_X", ca.jacobian(reduction.top, reduction.X))
+        self.functions.define("by_w", ca.jacobian(reduction.top, reduction.arguments[-1]))
+        self._increments: list[ca.SX] = []
         self.linear_top = not ca.depends_on(reduction.J, reduction.T)
 
     @property
@@ -59,19 +61,30 @@ class Discretization:
         """Of the state (X, T)."""
         return len(self.reduction.states) + len(self.reduction.tops)
 
-    def step(self, start: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
-        """The state after a step; `forcing` holds w at each node of the method, `changes` its derivatives (columns)."""
+    def step(
+        self, start: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX], end: ca.SX, end_change: ca.SX
+    ) -> tuple[Moving, ca.SX]:
+        """The state after a step, and the largest last increment of its Newton iterations, relative to T.
+
+        `forcing` holds w at each node of the method and `changes` its derivatives (columns); `end` is w after the step,
+        which the constraints must satisfy (forcing that was projected on a polynomial ends elsewhere).
+        """
+        self._increments = []
         advance = self._runge_kutta if self.method == "rk4" else self._radau
-        end = advance(start, h, forcing, changes)
-        return self._projected(end.at(t=start.t + h, w=forcing[-1], dw=changes[-1]))
+        moved = advance(start, h, forcing, changes)
+        largest = ca.SX(0)
+        for increment in self._increments:
+            largest = ca.fmax(largest, increment)
+        return self._projected(moved.at(t=start.t + h, w=end, dw=end_change)), largest
 
     def observe(self, v: Moving, wanted: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Wanted expressions, their derivatives (columns), and the relative residual of top."""
         self.functions.define("wanted", wanted)
         v = self._solved_tops(v, extra=2)
         residual = ca.fabs(self.functions.value("top", v))
-        # Relative to the terms top is a sum of: tells a bad pivot or an unfinished Newton iteration.
-        size = ca.mtimes(ca.fabs(self.functions.value("J", v)), ca.fabs(v.top)) + 1e-8
+        # Relative to the terms top is a sum of, this tells a bad pivot from a good one.
+        parts = (("J", v.top), ("by_X", v.x), ("by_w", v.w))
+        size = sum(ca.mtimes(ca.fabs(self.functions.value(name, v)), ca.fabs(part)) for name, part in parts) + 1e-12
         return self.functions.value("wanted", v), self.functions.tangent("wanted", v), ca.mmax(residual / size)
 
     def _runge_kutta(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
@@ -93,9 +106,12 @@ class Discretization:
             factors = self._top_factors(at_zero)
             v = v.at(top=-factors.solve(self.functions.value("top", at_zero)))
         else:
+            change = v.top
             for _ in range(NEWTON_EXPLICIT + extra):
                 factors = self._top_factors(v)
-                v = v.at(top=v.top - factors.solve(self.functions.value("top", v)))
+                change = factors.solve(self.functions.value("top", v))
+                v = v.at(top=v.top - change)
+            self._increments.append(_relative(change, v.top))
             factors = self._top_factors(v) if v.directions else None
         if v.directions == 0 or factors is None:
             return v
@@ -115,10 +131,13 @@ class Discretization:
         count = NODES[self.method].size
         stages = [v.top] * count
         factors = self._stage_factors(v, h, forcing, stages)
+        change = ca.vertcat(*stages)
         for _ in range(NEWTON[self.method]):
             residual = ca.vertcat(*(self._stage(v, h, forcing, stages, i)[0] for i in range(count)))
-            step = ca.vertsplit(factors.solve(residual), [len(self.reduction.tops) * i for i in range(count + 1)])
-            stages = [stage - part for stage, part in zip(stages, step, strict=True)]
+            change = factors.solve(residual)
+            parts = ca.vertsplit(change, [len(self.reduction.tops) * i for i in range(count + 1)])
+            stages = [stage - part for stage, part in zip(stages, parts, strict=True)]
+        self._increments.append(_relative(change, ca.vertcat(*stages)))
         rates = [ca.SX.zeros(v.top.shape[0], v.directions)] * count
         if v.directions:
             factors = self._stage_factors(v, h, forcing, stages)
@@ -201,6 +220,11 @@ class Discretization:
         back = ca.mtimes(r.B.T, held)
         tangents = [ca.jtimes(sx, ca.vertcat(*moving), ca.vertcat(*along)) for sx in (back, ca.mtimes(r.A, back))]
         return ca.Function("along", [*r.arguments, held, *along], tangents)
+
+
+def _relative(change: ca.SX, value: ca.SX) -> ca.SX:
+    """The largest change relative to the largest value."""
+    return ca.mmax(ca.fabs(change)) / (ca.mmax(ca.fabs(value)) + 1e-8)
 
 
 def _solve_columns(factors: SymbolicFactors, right: ca.SX) -> ca.SX:

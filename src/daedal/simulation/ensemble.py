@@ -19,6 +19,7 @@ from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest
 from daedal.models.declarations import key_name
 from daedal.simulation.lanes import BLOCK, Failure, LaneRun, Lanes, prepare
+from daedal.simulation.planning import ROUGH
 from daedal.simulation.request import checked_realizations, checked_values, request
 
 
@@ -114,6 +115,8 @@ def ensemble(
         )
     several = isinstance(values, Sequence) and not isinstance(values, (str, Mapping))
     sets = [checked_values(one) for one in values] if several and values is not None else [checked_values(values)]
+    if not sets:
+        raise SimulationError("The list of values of an ensemble is empty.", "Give at least one mapping.")
     free = tuple(_checked_parameter(asked.system.model, name) for name in sensitivities)
     seed = seed_number(np.random.default_rng() if rng is None else rng)
     run = prepare(
@@ -128,6 +131,11 @@ def ensemble(
         purpose="ensemble",
         noisy=True,
     )
+    if not run.plan.error < ROUGH:
+        raise SimulationError(
+            f"The steps are so long that dividing them changes the results by {run.plan.error:.1g}.",
+            "Give Lanes a smaller step, or leave the step to it.",
+        )
     mean, variance, failures = moments(run, count)
     return _result(run, outputs, free, several, mean, variance, count, failures)
 
@@ -176,10 +184,12 @@ class _Parts:
         self._counts[block] = good.sum()
         if kept.shape[2] == 0:
             return
-        mean = kept.mean(axis=2)
-        self._mean[block, value][:, samples] = mean.T
         wanted = self._squares.shape[2]
-        self._squares[block, value][:, samples] = ((kept[:, :wanted] - mean[:, :wanted, None]) ** 2).sum(axis=2).T
+        with np.errstate(all="ignore"):  # a lane that is about to be found failed may hold anything
+            mean = kept.mean(axis=2)
+            squares = ((kept[:, :wanted] - mean[:, :wanted, None]) ** 2).sum(axis=2)
+        self._mean[block, value][:, samples] = mean.T
+        self._squares[block, value][:, samples] = squares.T
 
     def merged(self) -> tuple[np.ndarray, np.ndarray]:
         total, mean, squares = 0.0, np.zeros(self._mean.shape[1:]), np.zeros(self._squares.shape[1:])

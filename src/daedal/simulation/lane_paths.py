@@ -9,12 +9,14 @@ from daedal.disturbances import (
     DiscreteNoise,
     advance,
     default_grid,
+    derivatives_available,
     discretize,
     initial_state,
     innovations,
     needed_smoothness,
     parameter_names,
 )
+from daedal.errors import ModelError, SimulationError
 from daedal.symbolic import jet, symbols_in
 from daedal.systems import System
 
@@ -25,6 +27,49 @@ def disturbance_places(system: System) -> tuple[int, ...]:
     return tuple(i for i, name in enumerate(system.reduction.exogenous) if jet(name)[0] in names)
 
 
+@dataclass(frozen=True)
+class GridRow:
+    """What is kept of the disturbances at each grid point: those the system contains, then slopes for Hermite cubics.
+
+    `slopes[i]` is the place of the slope of the i-th disturbance; None where a straight line is drawn.
+    """
+
+    jets: tuple[tuple[str, int], ...]
+    wanted: int
+    slopes: tuple[int | None, ...]
+
+
+def grid_row(system: System) -> GridRow:
+    """The row of a system; a disturbance drawn by cubics brings its slope along."""
+    wanted = [jet(system.reduction.exogenous[place]) for place in disturbance_places(system)]
+    jets, slopes = list(wanted), []
+    for name, order in wanted:
+        if _between(system, name) == "hermite":
+            if (name, order + 1) not in jets:
+                jets.append((name, order + 1))
+            slopes.append(jets.index((name, order + 1)))
+        else:
+            slopes.append(None)
+    return GridRow(tuple(jets), len(wanted), tuple(slopes))
+
+
+def _between(system: System, name: str) -> str:
+    for key, noise in system.model.disturbances.items():
+        if name in (key if isinstance(key, tuple) else (key,)):
+            return getattr(noise, "between", "linear")
+    return "linear"
+
+
+def refuse_exact(system: System) -> None:
+    """Lanes step on polynomials between grid points."""
+    for key, noise in system.model.disturbances.items():
+        if getattr(noise, "between", "linear") == "exact":
+            raise SimulationError(
+                f"Disturbance '{key}' is exact between grid points, which Lanes cannot ask for.",
+                "Use the reference solver IDA(), or between='hermite' or 'linear' on a finer grid.",
+            )
+
+
 def disturbance_grid(system: System, numbers: Mapping[str, float], interval: float) -> tuple[float, list[str]]:
     """The finest grid that any disturbance asks for, and what to tell the user about it."""
     grids = [default_grid(noise, numbers, interval) for noise in system.model.disturbances.values()]
@@ -32,13 +77,20 @@ def disturbance_grid(system: System, numbers: Mapping[str, float], interval: flo
 
 
 def check_smoothness(system: System, numbers: Mapping[str, float]) -> None:
-    """Refuse a disturbance that lacks derivatives the reduced system contains."""
-    orders: dict[str, int] = {}
-    for place in disturbance_places(system):
-        name, order = jet(system.reduction.exogenous[place])
-        orders[name] = max(order, orders.get(name, 0))
-    blamed = {name: _equation_with(system, name) for name in orders}
-    needed_smoothness(system.model.disturbances, orders, blamed, numbers)
+    """Refuse a disturbance that lacks derivatives the reduced system, or a Hermite cubic, contains."""
+    row = grid_row(system)
+    needed: dict[str, int] = {}
+    for name, order in row.jets[: row.wanted]:
+        needed[name] = max(order, needed.get(name, 0))
+    blamed = {name: _equation_with(system, name) for name in needed}
+    needed_smoothness(system.model.disturbances, needed, blamed, numbers)
+    for key, noise in system.model.disturbances.items():
+        available = derivatives_available(noise, numbers)
+        for name, has in zip(key if isinstance(key, tuple) else (key,), available, strict=True):
+            if any(jet_name == name and order > has for jet_name, order in row.jets):
+                raise ModelError(
+                    f"Disturbance '{name}' has no slope for between='hermite'.", "Use between='linear', or add a pole."
+                )
 
 
 def _equation_with(system: System, name: str) -> str:
@@ -69,15 +121,9 @@ class Sources:
     ways: int
 
 
-def moves_noise(system: System, rates: np.ndarray) -> bool:
-    """Whether a disturbance depends on a direction, dp/dθ being (parameter of the reduction, direction)."""
-    used = {name for noise in system.model.disturbances.values() for name in parameter_names(noise)}
-    return any(name in used and np.any(rates[i]) for i, name in enumerate(system.reduction.parameters))
-
-
 def sources(system: System, numbers: Mapping[str, float], grid: float, rates: np.ndarray, ways: int) -> Sources:
     """Discretise every disturbance on the grid; `rates` is dp/dθ as (parameter of the reduction, direction)."""
-    wanted = [jet(system.reduction.exogenous[i]) for i in disturbance_places(system)]
+    wanted = grid_row(system).jets
     row_of = {name: i for i, name in enumerate(system.reduction.parameters)}
     found = []
     for key, noise in system.model.disturbances.items():

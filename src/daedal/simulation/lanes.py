@@ -7,6 +7,7 @@ may have its own parameters. Blocks are independent and run in threads; results 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from numbers import Real
 from os import cpu_count
 from threading import Event
 from typing import Any, Literal, final
@@ -14,21 +15,26 @@ from typing import Any, Literal, final
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.models import parameter_directions, parameter_values
+from daedal.models import parameter_values
 from daedal.simulation.collocation import NODES
 from daedal.simulation.discretization import Point
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places, moves_noise
+from daedal.simulation.lane_paths import (
+    check_smoothness,
+    disturbance_grid,
+    disturbance_places,
+    grid_row,
+    refuse_exact,
+)
 from daedal.simulation.lineup import Lineup, Values
-from daedal.simulation.marching import march
-from daedal.simulation.planning import Plan, Task, plan
+from daedal.simulation.marching import Reordering, march, solved
+from daedal.simulation.planning import Plan, Task, plan, sample_interval
 from daedal.simulation.program import Directions
 from daedal.simulation.progress import Progress
 from daedal.systems import System
 
 BLOCK = 64  # lanes that advance together
 PILOT = 8  # lanes on which steps are chosen
-ACCEPTED = 1e-6  # relative residual of the equations above which a lane has failed
 
 Consume = Callable[[int, range, np.ndarray, np.ndarray], None]
 
@@ -57,11 +63,11 @@ class Lanes:
             raise SimulationError(
                 f"The method of Lanes must be 'auto', 'rk4', 'radau3' or 'radau5', got {self.method!r}.", "Choose one."
             )
-        if self.step is not None and not (np.isfinite(self.step) and self.step > 0):
+        if self.step is not None and not (isinstance(self.step, Real) and 0 < float(self.step) < np.inf):
             raise SimulationError(
                 f"The step of Lanes must be positive, got {self.step!r}.", "Leave it out to have it chosen."
             )
-        if not 0 < self.tolerance < 1:
+        if not (isinstance(self.tolerance, Real) and 0 < float(self.tolerance) < 1):
             raise SimulationError(
                 f"The tolerance of Lanes must lie between 0 and 1, got {self.tolerance!r}.", "Write 1e-7."
             )
@@ -141,11 +147,18 @@ class LaneRun:
             exogenous = self.lineup.exogenous(first_row, count).reshape(-1, count)
             out = program.first(state, parameters, np.full((1, count), start), exogenous).full()
             received(np.zeros(1, dtype=np.int64), out[None])
-        march(program, self.plan.table, paths, state, parameters, received)
+        march(
+            program,
+            self.plan.table,
+            paths,
+            state,
+            parameters,
+            received,
+            Reordering(self.lineup.system, self.lineup.forcing),
+        )
 
     def _note(self, failures: dict[int, Failure], lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
-        finite = np.all(np.isfinite(out), axis=1)
-        good = finite & (np.nan_to_num(out[:, -1], nan=np.inf) <= ACCEPTED)
+        finite, good = np.all(np.isfinite(out), axis=1), solved(out)
         for lane in np.flatnonzero(~good.all(axis=0)).tolist():
             row = int(np.argmin(good[:, lane]))
             reason = "its equations could not be solved" if finite[row, lane] else "a value was not finite"
@@ -181,12 +194,10 @@ def prepare(
     numbers = parameter_values(system.model, values[0])
     grid, warnings = 0.0, []
     if places:
+        refuse_exact(system)
         check_smoothness(system, numbers)
-        grid, warnings = disturbance_grid(system, numbers, _interval(times, forcing))
-    order = list(system.model.parameters)
-    rows = [order.index(name) for name in system.reduction.parameters]
-    rates = parameter_directions(system.model, free, values[0])[rows]
-    directions = Directions.of(rates, bool(places) and moves_noise(system, rates))
+        grid, warnings = disturbance_grid(system, numbers, sample_interval(forcing.start, times))
+    directions = Directions.of(system, free)
     lineup = Lineup(system, forcing, grid, places, tuple(free), directions, seed, purpose)
     sets = tuple(lineup.values(given) for given in values)
     lanes = range(PILOT if places else 1)
@@ -200,6 +211,7 @@ def prepare(
         grid=grid,
         wanted=tuple(wanted),
         directions=directions,
+        slopes=grid_row(system).slopes if places else (),
         point=Point(
             forcing.start, start.states, start.tops, system.parameter_vector(values[0]), forcing.at(forcing.start)
         ),
@@ -209,9 +221,3 @@ def prepare(
     )
     method = None if solver.method == "auto" else solver.method
     return LaneRun(lineup, times, plan(task, method, solver.step, solver.tolerance), sets, tuple(warnings))
-
-
-def _interval(times: np.ndarray, forcing: Forcing) -> float:
-    """The shortest time between two samples."""
-    stops = np.unique(np.concatenate([[forcing.start], times]))
-    return float(np.min(np.diff(stops))) if stops.size > 1 else 1.0

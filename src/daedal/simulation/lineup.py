@@ -61,11 +61,12 @@ class Lineup:
         table[0] = self.forcing.at(self.forcing.start)[:, None]
         if first_row is not None and self.disturbances:
             moving = self.directions.ways
-            table[:moving, list(self.disturbances)] = first_row.reshape(moving, -1, lanes)
+            values = first_row.reshape(moving, -1, lanes)[:, : len(self.disturbances)]
+            table[:moving, list(self.disturbances)] = values
         return table
 
     def states(self, values: Values, first_row: np.ndarray | None, lanes: int) -> np.ndarray:
-        """Initial (X, T) and sensitivities, (value, lane); lane by lane only where disturbances enter constraints."""
+        """Initial (X, T), sensitivities and a zero, as (value, lane); by lane where disturbances enter constraints."""
         if not self._constrained:
             column = self._column(values, values.start, self.exogenous(None, 1)[:, :, 0])
             return np.repeat(column[:, None], lanes, axis=1)
@@ -91,7 +92,7 @@ class Lineup:
     def _column(self, values: Values, start: InitialValues, exogenous: np.ndarray) -> np.ndarray:
         z = np.r_[start.states, start.tops]
         if not self.free:
-            return z
+            return np.r_[z, 0.0]
         time, at = self.forcing.start, exogenous[0]
         rates = initial_sensitivities(self.system, start, time, values.given, at, values.rates, exogenous[1:].T)
-        return np.r_[z, rates.T.ravel()]
+        return np.r_[z, rates.T.ravel(), 0.0]

@@ -12,18 +12,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daedal.errors import SimulationError, quoted
+from daedal.errors import SimulationError
 from daedal.simulation.collocation import ORDER, Method
 from daedal.simulation.discretization import Point
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.marching import Paths, Table, march, table
+from daedal.simulation.marching import ACCEPTED, ON_GRID, Paths, Reordering, Table, march, solved, table
 from daedal.simulation.program import Directions, Program, Shape, program
-from daedal.simulation.schedule import Schedule, from_steps, schedule
+from daedal.simulation.schedule import ALIGNED, Schedule, Stops, regular_steps, steps_between, stops
 from daedal.systems import System
 
 MOST_ADAPTIVE = 4000  # steps before a method counts as unsuitable
 HALVINGS = 12  # of the sample interval
-PILOT_SAMPLES = 200  # at most, for a pilot run with disturbances
+FRACTIONS = 9  # halvings of a grid cell
+PILOT_WORK = 3e8  # operations that a pilot run may take
+NEGLIGIBLE = 1e-9  # of the largest variable: what is smaller is round-off
+ABSOLUTE = 1e-13  # error of a step that is always allowed
+ROUGH = 1e-2  # relative error above which steps are too long to mean anything
 DENSE_INPUT = 500  # pieces of an input beyond which steps are regular
 
 
@@ -47,6 +51,7 @@ class Task:
     grid: float  # of the disturbances; 0 without any
     wanted: tuple[str, ...]
     directions: Directions
+    slopes: tuple[int | None, ...]  # of the disturbances in a grid row
     point: Point
     state: np.ndarray  # (value, lane) of a few pilot lanes
     parameters: np.ndarray
@@ -54,16 +59,27 @@ class Task:
 
     @property
     def interval(self) -> float:
-        """The shortest time between two samples."""
-        stops = np.unique(np.concatenate([[self.forcing.start], self.times]))
-        return float(np.min(np.diff(stops))) if stops.size > 1 else 1.0
+        """The time between two samples; the shortest, where they are not regular."""
+        return sample_interval(self.forcing.start, self.times)
+
+
+def sample_interval(start: float, times: np.ndarray) -> float:
+    """The time between two samples, free of rounding where they are regular; the shortest, where they are not."""
+    gaps = np.diff(np.unique(np.concatenate([[start], times])))
+    if gaps.size == 0:
+        return 1.0
+    mean = float(gaps.sum()) / gaps.size
+    return mean if np.all(np.abs(gaps - mean) <= 1e-6 * mean) else float(gaps.min())
 
 
 def plan(task: Task, method: Method | None, step: float | None, tolerance: float) -> Plan:
     """The plan that the options ask for, or the cheapest that meets the tolerance."""
     methods: tuple[Method, ...] = (method,) if method else ("rk4", "radau5")
     if step is not None:
-        return _with_error(task, methods[0], _regular(task, step))
+        plans = [_with_error(task, candidate, _regular(task, step)) for candidate in methods[:1]]
+        if not plans[0].error < ROUGH:  # too long for this method; perhaps not for the other
+            plans += [_with_error(task, candidate, _regular(task, step)) for candidate in methods[1:]]
+        return min(plans, key=lambda found: found.error if np.isfinite(found.error) else np.inf)
     regular = task.grid > 0 or any(track and track[0].times.size > DENSE_INPUT for track in task.forcing.tracks)
     for search in (_regular_search,) if regular else (_adaptive_search, _regular_search):
         for candidate in methods:
@@ -72,7 +88,8 @@ def plan(task: Task, method: Method | None, step: float | None, tolerance: float
             if found is not None:
                 return found
     raise SimulationError(
-        f"No step was found with which {quoted(methods)} simulates model '{task.system.model.name}' to {tolerance:g}.",
+        f"No step was found with which {' or '.join(methods)} simulates model '{task.system.model.name}' to "
+        f"{tolerance:g}.",
         "Loosen the tolerance of Lanes, give its step, or use the reference solver IDA().",
     )
 
@@ -81,32 +98,34 @@ def _regular(task: Task, step: float) -> tuple[Schedule, int]:
     """Steps of a given length and the grid cells each spans (0: inside one cell)."""
     start = task.forcing.start
     jumps = np.array(task.forcing.jumps())
+    near = ALIGNED * step
     if task.grid == 0:
-        return schedule(start, task.times, jumps, step), 0
+        return regular_steps(stops(start, task.times, jumps, near), step), 0
     cells = round(step / task.grid)
     whole = cells >= 1 and abs(cells * task.grid - step) < 1e-9 * step
     if whole and _multiples(np.concatenate([task.times, jumps]) - start, step):
-        return schedule(start, task.times, jumps, step), cells
+        return regular_steps(stops(start, task.times, jumps, near), step), cells
     parts = round(task.grid / step)
     if not whole and (parts < 1 or abs(step * parts - task.grid) > 1e-9 * task.grid):
         raise SimulationError(
             f"The step {step:g} neither divides the grid {task.grid:g} of the disturbances nor is a multiple of it.",
             f"Choose for example {task.grid / max(parts, 1):g} or {task.grid * max(cells, 1):g}.",
         )
-    points = start + task.grid * np.arange(1, int((task.times[-1] - start) / task.grid + 1e-9) + 1)
-    return schedule(start, task.times, np.concatenate([jumps, points]), min(step, task.grid)), 0
+    points = start + task.grid * np.arange(1, int((task.times[-1] - start) / task.grid + ALIGNED) + 1)
+    return regular_steps(stops(start, task.times, np.concatenate([jumps, points]), near), min(step, task.grid)), 0
 
 
 def _multiples(times: np.ndarray, step: float) -> bool:
+    """Whether all times since the start are whole numbers of steps, up to the rounding of large times."""
     counts = times / step
-    return bool(np.all(np.abs(counts - np.round(counts)) < 1e-6))
+    return bool(np.all(np.abs(counts - np.round(counts)) < ON_GRID))
 
 
 def _prepared(task: Task, method: Method, steps: tuple[Schedule, int]) -> tuple[Program, Table]:
-    shape = Shape(method, steps[1], task.directions, task.wanted, task.grid > 0)
+    shape = Shape(method, steps[1], task.directions, task.wanted, task.grid, task.slopes)
     length = float(np.median(steps[0].lengths)) if steps[0].lengths.size else 1.0
     made = program(task.system, shape, task.point, length)
-    return made, table(made, steps[0], task.forcing, task.grid)
+    return made, table(made, steps[0], task.forcing, task.grid, task.times)
 
 
 def _results(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
@@ -120,7 +139,8 @@ def _results(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
         task.paths(),
         state,
         task.parameters,
-        lambda _, out: found.append(out[:, : len(task.wanted)].copy()),
+        lambda _, out: found.append(np.where(solved(out)[:, None], out[:, : len(task.wanted)], np.nan)),
+        Reordering(task.system, task.forcing),
     )
     return np.concatenate(found) if found else np.zeros((0, len(task.wanted), state.shape[1]))
 
@@ -129,20 +149,43 @@ def difference(coarse: np.ndarray, fine: np.ndarray) -> float:
     """Largest difference relative to the size of each variable; infinite where something is not finite."""
     if coarse.size == 0:
         return 0.0
+    failing = [_first_failure(run) for run in (coarse, fine)]
+    end = len(fine)
+    if np.any((failing[0] < end) & (failing[1] == end)):
+        return float("inf")
+    lasting = failing[1] == end
+    if lasting.any():  # lanes that end by themselves say nothing about the steps, as long as others last
+        coarse, fine = coarse[:, :, lasting], fine[:, :, lasting]
+    else:
+        before = max(int(min(failing[0].min(), failing[1].min())) - 1, 1)
+        coarse, fine = coarse[:before], fine[:before]
     if not (np.isfinite(coarse).all() and np.isfinite(fine).all()):
         return float("inf")
     size = np.max(np.abs(fine), axis=(0, 2), keepdims=True)
-    return float(np.max(np.abs(coarse - fine) / np.where(size > 0, size, 1.0)))
+    counts = size > NEGLIGIBLE * size.max(initial=0.0)  # what is round-off beside the others has no digits to compare
+    return float(np.max(np.where(counts, np.abs(coarse - fine) / np.where(counts, size, 1.0), 0.0)))
+
+
+def _first_failure(run: np.ndarray) -> np.ndarray:
+    """The first sample of each lane that is not finite; the number of samples where all are."""
+    finite = np.all(np.isfinite(run), axis=1)
+    return np.where(np.all(finite, axis=0), len(run), np.argmin(finite, axis=0))
 
 
 def _with_error(task: Task, method: Method, steps: tuple[Schedule, int]) -> Plan:
     """The plan with these steps, its error estimated on the pilot lanes."""
     made, tables = _prepared(task, method, steps)
-    pilot = replace(task, times=task.times[: PILOT_SAMPLES + 1])
-    short = (steps[0].until(float(pilot.times[-1])), steps[1])
-    coarse, fine = (_results(pilot, _prepared(pilot, method, candidate)) for candidate in (short, _finer(short)))
-    error = difference(coarse, fine)
-    return Plan(made, steps[0], tables, error)
+    with np.errstate(all="ignore"):
+        pilot = _shortened(task, made, steps[0].lengths.size)
+        short = (steps[0].until(pilot.times.size - 1), steps[1])
+        coarse, fine = (_results(pilot, _prepared(pilot, method, candidate)) for candidate in (short, _finer(short)))
+    return Plan(made, steps[0], tables, difference(coarse, fine))
+
+
+def _shortened(task: Task, made: Program, steps: int) -> Task:
+    """The task with only as many samples as a pilot run can afford."""
+    share = PILOT_WORK / max(steps * made.instructions * task.state.shape[1], 1)
+    return replace(task, times=task.times[: max(int(share * task.times.size), 2)]) if share < 1 else task
 
 
 def _finer(steps: tuple[Schedule, int]) -> tuple[Schedule, int]:
@@ -154,18 +197,24 @@ def _finer(steps: tuple[Schedule, int]) -> tuple[Schedule, int]:
 
 def _regular_search(task: Task, method: Method, tolerance: float) -> Plan | None:
     """From the sample interval downwards; each candidate is compared with the next, finer one."""
-    pilot = replace(task, times=task.times[: PILOT_SAMPLES + 1])
     previous: tuple[float, np.ndarray] | None = None
+    pilot = task
     for step in _candidates(task):
         try:
-            results = _results(pilot, _prepared(pilot, method, _regular(pilot, step)))
+            steps = _regular(pilot, step)
+            prepared = _prepared(pilot, method, steps)
+            shorter = _shortened(pilot, prepared[0], steps[0].lengths.size)
+            if shorter is not pilot:
+                pilot = shorter
+                steps = (steps[0].until(pilot.times.size - 1), steps[1])
+                prepared = _prepared(pilot, method, steps)
+            results = _results(pilot, prepared)
         except np.linalg.LinAlgError:
             return None
         if previous is not None:
-            error = difference(previous[1], results)
+            error = difference(previous[1][: len(results)], results)
             if error <= tolerance:
-                steps = _regular(task, previous[0])
-                return Plan(*_ordered(task, method, steps), error)
+                return Plan(*_ordered(task, method, _regular(task, previous[0])), error)
         previous = (step, results)
     return None
 
@@ -179,23 +228,25 @@ def _candidates(task: Task) -> list[float]:
     """Steps to try, longest first: the sample interval in whole cells of the grid, then halves."""
     if task.grid == 0:
         return [task.interval / 2**k for k in range(HALVINGS)]
-    cells = round(task.interval / task.grid)
-    if cells < 1 or abs(cells * task.grid - task.interval) > 1e-6 * task.grid:
-        return [task.grid / 2**k for k in range(6)]
-    divisors = [n for n in range(cells, 0, -1) if cells % n == 0]
+    fixed = np.concatenate([task.times, task.forcing.jumps()]) - task.forcing.start
+    cells = max(round(task.interval / task.grid), 1)
+    divisors = [n for n in range(cells, 0, -1) if cells % n == 0 and _multiples(fixed, n * task.grid)]
+    if not divisors:
+        return [task.grid / 2**k for k in range(FRACTIONS)]
     chosen = [divisors[0]]
     for n in divisors[1:]:
         if n <= chosen[-1] / 2 or n == 1:
             chosen.append(n)
-    return [n * task.grid for n in chosen] + [task.grid / 2**k for k in range(1, 6)]
+    return [n * task.grid for n in chosen] + [task.grid / 2**k for k in range(1, FRACTIONS)]
 
 
 def _adaptive_search(task: Task, method: Method, tolerance: float) -> Plan | None:
     """Steps that one lane takes under error control, then halved until the samples agree to the tolerance."""
-    lengths = _adaptive_lengths(task, method, tolerance / 10)
+    at = stops(task.forcing.start, task.times, np.array(task.forcing.jumps()), ALIGNED * task.interval)
+    lengths = _adaptive_lengths(task, at, method, tolerance / 10)
     if lengths is None:
         return None
-    steps = from_steps(task.forcing.start, lengths, task.times)
+    steps = steps_between(at, lengths)
     coarse = _results(task, _prepared(task, method, (steps, 0)))
     for _ in range(6):
         finer = steps.divided(2)
@@ -207,37 +258,60 @@ def _adaptive_search(task: Task, method: Method, tolerance: float) -> Plan | Non
     return None
 
 
-def _adaptive_lengths(task: Task, method: Method, tolerance: float) -> np.ndarray | None:
-    """Lengths of the steps of the first lane from start to end, ending on every sample and jump."""
-    start, end = task.forcing.start, float(task.times[-1])
-    stops = np.unique(np.concatenate([task.times[task.times > start], task.forcing.jumps()]))
-    state, parameters = task.state[:, :1].copy(), np.ascontiguousarray(task.parameters[:, :1])
-    states = len(task.system.states)
-    largest = np.maximum(np.abs(state[:states, 0]), 1e-10)
-    time, length = start, min((end - start) * 1e-4, float(stops[0]) - start) if stops.size else 0.0
-    lengths: list[float] = []
-    factor_power = 1.0 / (ORDER[method] + 1)
-    for stop in stops:
-        while time < stop - 1e-12 * max(abs(stop), end - start):
-            if len(lengths) > MOST_ADAPTIVE:
+def _adaptive_lengths(task: Task, at: Stops, method: Method, tolerance: float) -> list[np.ndarray] | None:
+    """Lengths of the steps of the first lane between each two stops; None when there would be too many."""
+    lane = _AdaptiveLane(task, method, tolerance)
+    found = []
+    for begin, interval in zip(at.times - at.intervals, at.intervals, strict=True):
+        lengths = lane.cross(float(begin), float(interval))
+        if lengths is None:
+            return None
+        found.append(lengths)
+    return found
+
+
+class _AdaptiveLane:
+    """One lane under error control: one step is compared with two halves, which are kept."""
+
+    def __init__(self, task: Task, method: Method, tolerance: float) -> None:
+        self.method: Method = method
+        self.task, self.tolerance = task, tolerance
+        self.state, self.parameters = task.state[:, :1].copy(), np.ascontiguousarray(task.parameters[:, :1])
+        self.largest = np.maximum(np.abs(self._x(self.state)), 1e-10)
+        self.length = 1e-4 * float(task.times[-1] - task.forcing.start)
+        self.steps = 0
+
+    def _x(self, state: np.ndarray) -> np.ndarray:
+        return state[: len(self.task.system.states), 0]
+
+    def cross(self, begin: float, interval: float) -> np.ndarray | None:
+        """The steps over one interval between stops."""
+        done, lengths = 0.0, []
+        while done < interval:
+            left = interval - done
+            taken = left if self.length > 0.9 * left else min(self.length, left / 2)
+            if self.steps > MOST_ADAPTIVE or done + taken == done:
                 return None
-            left = stop - time
-            taken = left if length > 0.9 * left else min(length, left / 2)
-            whole, halves = (_trial(task, method, state, parameters, time, taken, parts) for parts in (1, 2))
-            size = np.abs(halves[:states, 0]) + 1e-6 * largest + 1e-12
-            error = float(np.max(np.abs(whole[:states, 0] - halves[:states, 0]) / size, initial=0.0))
-            if not np.isfinite(error) or error > tolerance:
-                shrink = 0.1 if not np.isfinite(error) else max(0.1, 0.9 * (tolerance / error) ** factor_power)
-                length = taken * shrink
-                if time + length == time or length < 1e-100:
-                    return None
+            halves, error = self._tried(begin + done, taken)
+            power = 1.0 / (ORDER[self.method] + 1)
+            if not error <= 1.0:
+                self.length = taken * (max(0.1, 0.9 * error**-power) if np.isfinite(error) else 0.1)
                 continue
-            state, time = halves, time + taken
+            self.state, self.steps = halves, self.steps + 1
+            self.largest = np.maximum(self.largest, np.abs(self._x(halves)))
+            self.length = taken * min(4.0, 0.9 * max(error, 1e-12) ** -power)
             lengths.append(taken)
-            largest = np.maximum(largest, np.abs(state[:states, 0]))
-            length = taken * min(4.0, 0.9 * (tolerance / max(error, 1e-300)) ** factor_power)
-        time = float(stop)
-    return np.array(lengths)
+            done = interval if taken == left else done + taken
+        return np.array(lengths)
+
+    def _tried(self, time: float, length: float) -> tuple[np.ndarray, float]:
+        """The state after two halves of a step, and how much it differs, relative to what is allowed."""
+        whole, halves = (_trial(self.task, self.method, self.state, self.parameters, time, length, n) for n in (1, 2))
+        if not np.max(np.abs([whole[-1], halves[-1]])) <= ACCEPTED:  # Newton iterations did not finish
+            return halves, np.inf
+        x = self._x(halves)
+        allowed = self.tolerance * (np.abs(x) + 1e-6 * self.largest) + ABSOLUTE
+        return halves, float(np.max(np.abs(self._x(whole) - x) / allowed, initial=0.0))
 
 
 def _trial(

@@ -1,7 +1,8 @@
 """The compiled program of the lanes: step and observation of a system, with forcing and sensitivities, as one kernel.
 
-A lane carries state = (X, T) and, for each free direction θ, its sensitivity (dX/dθ, dT/dθ); the sensitivities are the
-exact derivative of the discrete step, through its linear solves and its projection. Every step reads
+A lane carries state = (X, T), for each free direction θ its sensitivity (dX/dθ, dT/dθ), and the largest increment with
+which a Newton iteration ended so far; the sensitivities are the exact derivative of the discrete step, through its
+linear solves and its projection. Every step reads
 
     parameters  p, and dp/dθ where it is neither zero nor one                one value per lane
     shared      t, h, inputs at the nodes, inputs at the end                 one value for all lanes
@@ -19,10 +20,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daedal.disturbances import parameter_names
 from daedal.kernels import compile_scan
+from daedal.models import parameter_followers
 from daedal.simulation.collocation import NODES, Method
 from daedal.simulation.discretization import Discretization, Point
-from daedal.simulation.schedule import cell_weights
+from daedal.simulation.lane_paths import GridRow, grid_row
+from daedal.simulation.schedule import cell_weights, path_weights
 from daedal.simulation.tangents import Moving
 from daedal.symbolic import jet
 from daedal.systems import System
@@ -36,12 +40,18 @@ class Directions:
     moves_noise: bool  # whether the disturbances depend on a direction
 
     @staticmethod
-    def of(rates: np.ndarray, moves_noise: bool) -> "Directions":
-        """The structure of dp/dθ given as (parameter, direction)."""
-        columns = [
-            [(int(i), bool(rates[i, k] == 1.0)) for i in np.flatnonzero(rates[:, k])] for k in range(rates.shape[1])
-        ]
-        return Directions(tuple(map(tuple, columns)), moves_noise and rates.shape[1] > 0)
+    def of(system: System, free: Sequence[str]) -> "Directions":
+        """The structure for these free parameters, whatever the values."""
+        model = system.model
+        columns = []
+        moving: set[str] = set()
+        for name in free:
+            followers = parameter_followers(model, name)
+            moving |= {name, *followers}
+            listed = [(i, p == name) for i, p in enumerate(system.reduction.parameters) if p == name or p in followers]
+            columns.append(tuple(listed))
+        used = {name for noise in model.disturbances.values() for name in parameter_names(noise)}
+        return Directions(tuple(columns), bool(used & moving))
 
     @property
     def count(self) -> int:
@@ -65,7 +75,13 @@ class Shape:
     cells: int
     directions: Directions
     wanted: tuple[str, ...]
-    noisy: bool  # whether disturbances come lane by lane, rather than as inputs that are zero
+    grid: float  # of the disturbances; 0 where they are inputs that are zero
+    slopes: tuple[int | None, ...]  # where a grid row holds the slope of each disturbance
+
+    @property
+    def noisy(self) -> bool:
+        """Whether disturbances come lane by lane."""
+        return self.grid > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +120,21 @@ def program(system: System, shape: Shape, point: Point, step: float) -> Program:
     return known[key]
 
 
+def reordered(system: System, shape: Shape, point: Point, step: float) -> Program | None:
+    """The same program with pivots chosen at another point; None where that is singular."""
+    try:
+        return _compiled(system, shape, point, step)
+    except np.linalg.LinAlgError:
+        return None
+
+
 def _compiled(system: System, shape: Shape, point: Point, step: float) -> Program:
     r = system.reduction
     disturbances = set(system.model.disturbance_names) if shape.noisy else set()
     noisy = tuple(i for i, name in enumerate(r.exogenous) if jet(name)[0] in disturbances)
     known = tuple(i for i in range(len(r.exogenous)) if i not in noisy)
     discretization = Discretization(r, shape.method, point, step)
-    builder = _Builder(discretization, shape, known, noisy)
+    builder = _Builder(discretization, shape, known, noisy, grid_row(system) if noisy else GridRow((), 0, ()))
     wanted = ca.vertcat(*(r.observed[name] for name in shape.wanted)) if shape.wanted else ca.SX(0, 1)
     steps, observation = builder.step(), builder.observe(wanted)
     kernel = compile_scan(steps, observation)
@@ -122,27 +146,34 @@ class _Builder:
     """Kernel arguments as symbols, taken apart into what a Discretization asks for."""
 
     def __init__(
-        self, discretization: Discretization, shape: Shape, known: tuple[int, ...], noisy: tuple[int, ...]
+        self,
+        discretization: Discretization,
+        shape: Shape,
+        known: tuple[int, ...],
+        noisy: tuple[int, ...],
+        row: GridRow,
     ) -> None:
-        self.discretization, self.shape, self.known, self.noisy = discretization, shape, known, noisy
+        self.discretization, self.shape, self.known, self.noisy, self.row = discretization, shape, known, noisy, row
         self.nodes = NODES[shape.method]
         self.count = shape.directions.count
         self.state = ca.SX.sym("state", discretization.size, 1 + self.count)
+        self.worst = ca.SX.sym("worst")  # increment of an unfinished Newton iteration so far
         read = sum(not one for column in shape.directions.entries for _, one in column)
         self.parameters = ca.SX.sym("p", len(discretization.reduction.parameters) + read)
         inside = self.nodes.size if shape.cells == 0 and noisy else 0
         self.shared = ca.SX.sym("shared", 2 + len(known) * (self.nodes.size + 1) + inside)
-        self.lane = ca.SX.sym("lane", len(noisy) * shape.directions.ways * ((shape.cells or 1) + 1))
+        self.lane = ca.SX.sym("lane", len(row.jets) * shape.directions.ways * ((shape.cells or 1) + 1))
 
     def step(self) -> ca.Function:
         t, h = self.shared[0], self.shared[1]
         ways = [self._forcing(way) for way in range(1 + self.count)]
         forcing = [ways[0][:, node] for node in range(self.nodes.size)]
         changes = [self._columns([way[:, node] for way in ways[1:]]) for node in range(self.nodes.size)]
-        end = self.discretization.step(self._moving(t, forcing[0], changes[0]), h, forcing, changes)
-        values = ca.vertcat(end.x, end.top)
-        rates = ca.vertcat(end.dx, end.dtop)
-        return self._function("step", ca.vertcat(values, ca.vec(rates)))
+        ends = [self._end_forcing(way) for way in range(1 + self.count)]
+        start = self._moving(t, forcing[0], changes[0])
+        end, increment = self.discretization.step(start, h, forcing, changes, ends[0], self._columns(ends[1:]))
+        values, rates = ca.vertcat(end.x, end.top), ca.vertcat(end.dx, end.dtop)
+        return self._function("step", ca.vertcat(values, ca.vec(rates), ca.fmax(self.worst, increment)))
 
     def observe(self, wanted: ca.SX) -> ca.Function:
         forcing = ca.horzcat(*(self._end_forcing(way) for way in range(1 + self.count)))
@@ -153,12 +184,13 @@ class _Builder:
         t = ca.SX.sym("t")
         forcing = ca.SX.sym("w", len(self.known) + len(self.noisy), 1 + self.count)
         result = self._observed(wanted, t, forcing)
-        return ca.Function("first", [ca.vec(self.state), ca.vec(self.parameters), t, ca.vec(forcing)], [result])
+        state = ca.vertcat(ca.vec(self.state), self.worst)
+        return ca.Function("first", [state, ca.vec(self.parameters), t, ca.vec(forcing)], [result])
 
     def _observed(self, wanted: ca.SX, t: ca.SX, forcing: ca.SX) -> ca.SX:
         at = self._moving(t, forcing[:, 0], self._columns([forcing[:, 1 + i] for i in range(self.count)]))
         values, rates, residual = self.discretization.observe(at, wanted)
-        return ca.vertcat(values, ca.vec(rates), residual)
+        return ca.vertcat(values, ca.vec(rates), ca.fmax(residual, self.worst))
 
     def _moving(self, t: ca.SX, w: ca.SX, dw: ca.SX) -> Moving:
         reduction = self.discretization.reduction
@@ -177,7 +209,9 @@ class _Builder:
         return ca.horzcat(*columns) if columns else ca.SX(len(self.known) + len(self.noisy), 0)
 
     def _function(self, name: str, result: ca.SX) -> ca.Function:
-        return ca.Function(name, [ca.vec(self.state), ca.vec(self.parameters), self.shared, self.lane], [result])
+        return ca.Function(
+            name, [ca.vertcat(ca.vec(self.state), self.worst), self.parameters, self.shared, self.lane], [result]
+        )
 
     def _forcing(self, way: int) -> ca.SX:
         """Exogenous values at the nodes (symbol, node); way 0 is the value, the others are derivatives."""
@@ -187,11 +221,8 @@ class _Builder:
             if way == 0:
                 first = 2 + column * count
                 table[symbol, :] = self.shared[first : first + count].T
-        weights = self._weights()
         for column, symbol in enumerate(self.noisy if way < self.shape.directions.ways else ()):
-            path = self._path(way, column)
-            for node in range(count):
-                table[symbol, node] = sum(weights[node][i] * path[i] for i in range(len(path)))
+            table[symbol, :] = ca.horzcat(*self._path_at_nodes(way, column))
         return table
 
     def _end_forcing(self, way: int) -> ca.SX:
@@ -202,23 +233,34 @@ class _Builder:
             if way == 0:
                 values[symbol] = self.shared[first + column]
         for column, symbol in enumerate(self.noisy if way < self.shape.directions.ways else ()):
-            path = self._path(way, column)
-            values[symbol] = (
-                path[-1] if self.shape.cells else sum(a * b for a, b in zip(self._weights()[-1], path, strict=True))
-            )
+            whole = self.shape.cells > 0
+            values[symbol] = self._path(way, column)[-1] if whole else self._path_at_nodes(way, column)[-1]
         return values
 
+    def _path_at_nodes(self, way: int, column: int) -> list[ca.SX]:
+        """One disturbance at the nodes of the step, from its values (and slopes) at the grid points."""
+        slope = self.row.slopes[column]
+        values, weights = self._path(way, column), self._weights(slope is not None)
+        found: list[Any] = [sum(a * b for a, b in zip(node, values, strict=True)) for node in weights[0]]
+        if slope is not None:
+            rises = [self.shape.grid * rate for rate in self._path(way, slope)]
+            found = [
+                f + sum(a * b for a, b in zip(node, rises, strict=True))
+                for f, node in zip(found, weights[1], strict=True)
+            ]
+        return found
+
     def _path(self, way: int, column: int) -> list[ca.SX]:
-        """One disturbance at the grid points of the step."""
-        per_point = len(self.noisy) * self.shape.directions.ways
-        offset = way * len(self.noisy) + column
+        """One value of the grid row at the grid points of the step."""
+        per_point = len(self.row.jets) * self.shape.directions.ways
+        offset = way * len(self.row.jets) + column
         return [self.lane[i * per_point + offset] for i in range((self.shape.cells or 1) + 1)]
 
-    def _weights(self) -> Sequence[Sequence[Any]]:
-        """How node values follow from grid values: fixed for whole cells, by position inside one cell."""
+    def _weights(self, hermite: bool) -> tuple[Any, Any]:
+        """How node values follow from grid values and slopes: fixed for whole cells, by position inside one cell."""
         if self.shape.cells:
-            return cell_weights(self.shape.cells, self.nodes).tolist()
-        if not self.noisy:
-            return []
+            values, slopes = cell_weights(self.shape.cells, self.nodes, hermite)
+            return values.tolist(), slopes.tolist()
         positions = ca.vertsplit(self.shared[self.shared.shape[0] - self.nodes.size :])
-        return [[1 - a, a] for a in positions]
+        pairs = [path_weights(position, hermite) for position in positions]
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]

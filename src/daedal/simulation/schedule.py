@@ -6,6 +6,7 @@ step, on polynomials of degree two (moment matching: what a step can see of its 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -14,12 +15,12 @@ from daedal.data import Signal
 from daedal.simulation.forcing import Forcing
 
 DEGREE = 2  # of the polynomials on which forcing is projected
-ALIGNED = 1e-9  # of a step: times closer than this are the same
+ALIGNED = 1e-6  # of a step: a break closer than this to a sample or to another break is the same instant
 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Steps of all lanes: where they start, how long they are, and which sample follows each (−1 for none)."""
+    """Steps of all lanes: when they start, how long they are, and which sample follows each (−1 for none)."""
 
     starts: np.ndarray
     lengths: np.ndarray
@@ -37,44 +38,62 @@ class Schedule:
         emit[parts - 1 :: parts] = self.emit
         return Schedule(starts, lengths, emit)
 
-    def until(self, time: float) -> "Schedule":
-        """The steps that end by this time."""
-        count = int(np.sum(self.ends <= time + ALIGNED * self.lengths))
+    def until(self, sample: int) -> "Schedule":
+        """The steps up to the one that this sample follows."""
+        found = np.flatnonzero(self.emit == sample)
+        count = int(found[0]) + 1 if found.size else 0
         return Schedule(self.starts[:count], self.lengths[:count], self.emit[:count])
 
 
-def schedule(start: float, times: np.ndarray, breaks: np.ndarray, longest: float) -> Schedule:
-    """Steps of at most `longest` from start through all times, none of which contains a break or a sample inside."""
-    stops = np.unique(np.concatenate([times[times > start], breaks[(breaks > start) & (breaks < times[-1])]]))
-    if stops.size == 0:
+@dataclass(frozen=True, eq=False)
+class Stops:
+    """Instants at which steps must end, and the sample at each (−1 for a break that is none)."""
+
+    start: float
+    times: np.ndarray
+    samples: np.ndarray
+
+    @property
+    def intervals(self) -> np.ndarray:
+        return np.diff(np.concatenate([[self.start], self.times]))
+
+
+def stops(start: float, times: np.ndarray, breaks: np.ndarray, near: float) -> Stops:
+    """All samples after the start, and the breaks between them that are not `near` one of them or each other."""
+    later = np.flatnonzero(times > start)
+    fixed = np.concatenate([[start], times[later]])
+    inside = np.unique(breaks[(breaks > start) & (breaks < fixed[-1])])
+    if inside.size:
+        right = np.searchsorted(fixed, inside)
+        apart = np.minimum(inside - fixed[right - 1], fixed[np.minimum(right, fixed.size - 1)] - inside) > near
+        inside = inside[apart]
+        inside = inside[np.concatenate([[True], np.diff(inside) > near])] if inside.size else inside
+    joined = np.concatenate([times[later], inside])
+    numbers = np.concatenate([later, np.full(inside.size, -1)]).astype(np.int64)
+    order = np.argsort(joined, kind="stable")
+    return Stops(start, joined[order], numbers[order])
+
+
+def regular_steps(at: Stops, longest: float) -> Schedule:
+    """Between two stops, equal steps of at most `longest`."""
+    counts = np.maximum(np.ceil(at.intervals / longest - ALIGNED), 1).astype(int)
+    return steps_between(
+        at, [np.full(count, length / count) for count, length in zip(counts, at.intervals, strict=True)]
+    )
+
+
+def steps_between(at: Stops, lengths: list[np.ndarray]) -> Schedule:
+    """The given steps between each two stops."""
+    if not lengths:
         empty = np.zeros(0)
         return Schedule(empty, empty, np.zeros(0, dtype=np.int64))
-    stops = stops[np.concatenate([np.diff(stops) > ALIGNED * longest, [True]])]
-    intervals = np.diff(np.concatenate([[start], stops]))
-    counts = np.maximum(np.ceil(intervals / longest - 1e-6), 1).astype(int)
-    lengths = np.repeat(intervals / counts, counts)
-    first = np.repeat(np.concatenate([[start], stops[:-1]]), counts)
-    within = np.arange(lengths.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    starts = first + within * lengths
-    return Schedule(starts, lengths, _emitted(starts + lengths, times, start, longest))
-
-
-def from_steps(start: float, lengths: np.ndarray, times: np.ndarray) -> Schedule:
-    """A schedule with the given steps, which end on every sample."""
-    if lengths.size == 0:
-        return Schedule(lengths, lengths, np.zeros(0, dtype=np.int64))
-    starts = start + np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
-    return Schedule(starts, lengths, _emitted(starts + lengths, times, start, float(lengths.min())))
-
-
-def _emitted(ends: np.ndarray, times: np.ndarray, start: float, step: float) -> np.ndarray:
-    """The sample that coincides with the end of each step."""
-    emit = np.full(ends.size, -1, dtype=np.int64)
-    later = np.flatnonzero(times > start)
-    if later.size:
-        place = np.clip(np.searchsorted(ends, times[later] - 1e-6 * step), 0, ends.size - 1)
-        emit[place] = later
-    return emit
+    firsts = np.concatenate([[at.start], at.times[:-1]])
+    starts = [
+        first + np.concatenate([[0.0], np.cumsum(part)[:-1]]) for first, part in zip(firsts, lengths, strict=True)
+    ]
+    emit = np.full(sum(part.size for part in lengths), -1, dtype=np.int64)
+    emit[np.cumsum([part.size for part in lengths]) - 1] = at.samples
+    return Schedule(np.concatenate(starts), np.concatenate(lengths), emit)
 
 
 def node_values(forcing: Forcing, steps: Schedule, nodes: np.ndarray) -> np.ndarray:
@@ -89,7 +108,7 @@ def node_values(forcing: Forcing, steps: Schedule, nodes: np.ndarray) -> np.ndar
 def _signal_at_nodes(signal: Signal, order: int, steps: Schedule, nodes: np.ndarray) -> np.ndarray:
     """Exact values (limits from inside) where the step meets one piece, projected ones where it meets several."""
     breaks, _ = signal.pieces()
-    reach = ALIGNED * steps.lengths
+    reach = 1e-9 * steps.lengths
     first = np.clip(np.searchsorted(breaks, steps.starts + reach, side="right") - 1, 0, breaks.size - 2)
     last = np.clip(np.searchsorted(breaks, steps.ends - reach, side="left") - 1, first, breaks.size - 2)
     times = steps.starts[:, None] + steps.lengths[:, None] * nodes
@@ -136,19 +155,31 @@ def _moments(
     return moments
 
 
-def cell_weights(cells: int, nodes: np.ndarray) -> np.ndarray:
-    """Weights (node, cells + 1) that give a piecewise-linear path, projected over the cells, at the nodes."""
-    degree = min(DEGREE, cells)
-    grid = np.arange(cells + 1) / cells
-    points, weights = legendre.leggauss(3)
-    result = np.zeros((nodes.size, cells + 1))
-    for i in range(cells):
-        position = grid[i] + (points + 1) / (2 * cells)
-        for k in range(degree + 1):
-            shape = np.eye(degree + 1)[k]
-            share = (2 * k + 1) * weights / (2 * cells) * legendre.legval(2 * position - 1, shape)
-            right = (position - grid[i]) * cells
-            at_nodes = legendre.legval(2 * nodes - 1, shape)
-            result[:, i] += at_nodes * np.sum(share * (1 - right))
-            result[:, i + 1] += at_nodes * np.sum(share * right)
-    return result
+def cell_weights(cells: int, nodes: np.ndarray, hermite: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (node, cells + 1) of grid values and of slopes × cell length that give a path at the nodes of a step.
+
+    Over one cell the path is taken as it is; over several it is projected on polynomials of degree two.
+    """
+    if cells == 1:
+        values, slopes = path_weights(nodes, hermite)
+        return np.stack(values, axis=1), np.stack(slopes, axis=1)
+    points, weights = legendre.leggauss(4)
+    result = np.zeros((2, nodes.size, cells + 1))
+    for k in range(DEGREE + 1):
+        shape = np.eye(DEGREE + 1)[k]
+        at_nodes = (2 * k + 1) * legendre.legval(2 * nodes - 1, shape)
+        for cell in range(cells):
+            within = (points + 1) / 2
+            share = weights / (2 * cells) * legendre.legval(2 * (cell + within) / cells - 1, shape)
+            for kind, pair in enumerate(path_weights(within, hermite)):
+                for side in (0, 1):
+                    result[kind, :, cell + side] += at_nodes * np.sum(share * pair[side])
+    return result[0], result[1]
+
+
+def path_weights(position: Any, hermite: bool) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Weights of both ends' values, and of their slopes × cell length, at a position between 0 and 1 in a cell."""
+    if not hermite:
+        return (1 - position, position), (0 * position, 0 * position)
+    blend, rise = position**2 * (3 - 2 * position), position * (1 - position)
+    return (1 - blend, blend), (rise * (1 - position), -rise * position)

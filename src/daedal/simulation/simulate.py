@@ -12,6 +12,7 @@ from daedal.models import parameter_values
 from daedal.simulation.ida import IDA, Run
 from daedal.simulation.lanes import Failure, LaneRun, Lanes, prepare
 from daedal.simulation.measurement import with_measurement_noise
+from daedal.simulation.planning import ROUGH
 from daedal.simulation.request import Request, checked_realizations, checked_values, request
 from daedal.simulation.trajectory import Status, Trajectory
 from daedal.systems import InitialValues, System, initial_values
@@ -173,6 +174,12 @@ def _kept(run: LaneRun, variables: int, realizations: int) -> tuple[np.ndarray, 
     def consume(_: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
         kept[lanes.start : lanes.stop, :, samples] = out.transpose(2, 1, 0)
 
+    if not run.plan.error < ROUGH:
+        return kept, Status(
+            False,
+            f"The steps are so long that dividing them changes the results by {run.plan.error:.1g}; nothing is kept.",
+            "Give Lanes a smaller step, or leave the step to it.",
+        )
     try:
         failures = run.run(realizations, consume)
     except KeyboardInterrupt:

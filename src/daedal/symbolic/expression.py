@@ -219,12 +219,13 @@ class Equation:
         return hash(repr(self))
 
     def __bool__(self) -> bool:
-        # `x in [a, b]` and dictionary keys ask whether two symbols are the same one; that has an answer.
-        if self.lhs.is_symbol and self.rhs.is_symbol:
-            return self.lhs.sx.name() == self.rhs.sx.name()
+        # Looking up a key may ask whether a symbol is itself; every other answer would let `a == b == c` lose `a == b`.
+        if self.lhs.is_symbol and self.rhs.is_symbol and self.lhs.sx.name() == self.rhs.sx.name():
+            return True
         raise ExpressionError(
             f"The equation '{self}' is neither true nor false.",
-            "Compare the text of expressions, str(a) == str(b); for arrays of equations, np.equal(a, b, dtype=object).",
+            "Write a == b == c as two equations; compare expressions by their text, str(a) == str(b), also to find one "
+            "in a list; for arrays of equations, np.equal(a, b, dtype=object).",
         )
 
 
@@ -253,7 +254,13 @@ def symbol(name: str) -> Expression:
 
 
 def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
-    """Several symbols: `symbols("x y")`, or `symbols("T", 30)` for T[0] … T[29]."""
+    """Several symbols: `symbols("x y")`, or `symbols("T", 30)` for T[0] … T[29].
+
+    Examples
+    --------
+    >>> symbols("x y"), symbols("T", 2)
+    ((x, y), (T[0], T[1]))
+    """
     if not isinstance(names, str):
         raise ExpressionError(f"symbols takes names in one text, got {names!r}.", 'Write symbols("x y z").')
     if count is not None:
@@ -274,7 +281,14 @@ time = interned("time")
 
 
 def where(condition: Any, yes: Any, no: Any) -> Any:
-    """`yes` where the condition holds, else `no`; the same as `np.where`."""
+    """`yes` where the condition holds, else `no`; the same as `np.where`.
+
+    Examples
+    --------
+    >>> x = symbol("x")
+    >>> where(x > 0, x**2, 0)
+    where(0 < x, x**2, 0)
+    """
     if any(isinstance(value, np.ndarray) and value.ndim for value in (condition, yes, no)):
         return np.frompyfunc(where, 3, 1)(*map(_boxed, (condition, yes, no)))
     return Expression(functions.where(*(as_expression(value, "A part of where").sx for value in (condition, yes, no))))

@@ -56,7 +56,15 @@ def der(expression: Any) -> Expression:
 
 
 def delay(expression: Any, amount: Any) -> Expression:
-    """The value of an expression `amount` seconds ago; the amount is a number or an expression of parameters."""
+    """The value of an expression `amount` seconds ago; the amount is a number or an expression of parameters.
+
+    Examples
+    --------
+    >>> from daedal.symbolic import symbols
+    >>> x, tau = symbols("x tau")
+    >>> delay(x, 2 * tau)
+    delay(x, 2*tau)
+    """
     operand = as_expression(expression, "What delay shifts")
     shift = as_expression(amount, "The amount of a delay")
     if shift.sx.is_constant() and not 0.0 <= float(shift) < inf:

@@ -9,7 +9,7 @@ operand     = number | name | name "(" expression { "," expression } ")" | "(" e
 import re
 from typing import NoReturn
 
-from daedal.errors import ExpressionError, nearest
+from daedal.errors import ExpressionError, counted, nearest
 from daedal.symbolic import functions
 from daedal.symbolic.expression import NAME, Equation, Expression, as_expression, symbol, time, where
 from daedal.symbolic.operators import delay, der
@@ -173,5 +173,5 @@ class _Reader:
         self.take(")")
         self.names = outer
         if len(inputs) != count:
-            self.refuse(f"{name} takes {count} argument{'s' * (count > 1)}, got {len(inputs)}")
+            self.refuse(f"{name} takes {counted(count, 'argument')}, got {len(inputs)}")
         return function(*inputs)

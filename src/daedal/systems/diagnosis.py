@@ -7,7 +7,7 @@ equations cannot be met near the guess.
 
 import numpy as np
 
-from daedal.errors import InitialValueError, quoted
+from daedal.errors import InitialValueError, counted, quoted
 from daedal.systems.consistency import Consistency
 from daedal.systems.regularity import echelon, participants, rank_of
 from daedal.systems.system import dead_point
@@ -65,12 +65,13 @@ def over_held(problem: Consistency, z: np.ndarray) -> tuple[list[str], list[str]
 
 
 def diagnosis(problem: Consistency, z: np.ndarray) -> InitialValueError:
+    """Too much held, an equation without slope at the guess, or one that is not met near it."""
     equations, held = over_held(problem, z)
     freedom = problem.system.structure.degrees_of_freedom
     model = problem.system.model.name
     if equations and held:
         count = len(problem.held)
-        freely = f"the model has {freedom} degree{'s' * (freedom != 1)} of freedom"
+        freely = f"the model has {counted(freedom, 'degree')} of freedom"
         many = f" {count} values are held, but {freely}." if count > freedom else ""
         return InitialValueError(
             f"The values held at the start for {quoted(held)} contradict the equation{'s' * (len(equations) > 1)} "
@@ -127,6 +128,7 @@ def refuse_undefined(problem: Consistency, z: np.ndarray) -> None:
 
 
 def refuse_dead_point(problem: Consistency, z: np.ndarray) -> None:
+    """A start from which the equations do not say how to go on."""
     cause = dead_point(problem.system, problem.arguments(z))
     if cause:
         raise InitialValueError(

@@ -60,12 +60,12 @@ def _held_rates(
     model = system.model
     where = places(system, {**model.guess, **model.initial})
     names = (*system.states, *system.tops)
-    opened = {names.index(name): None for name in start.open}
+    opened = {names.index(name) for name in start.open}
     rates: dict[int, np.ndarray] = {place: np.zeros(directions.shape[1]) for place in opened}
     for name, (place, sign) in where.items():
         if name in model.initial:
             rates[place] = sign * _rate(system, model.initial[name], values, directions)
-        elif place in opened and not any(where[other][0] == place for other in model.initial if other in where):
+        elif place in opened:
             rates[place] = sign * _rate(system, model.guess[name], values, directions)
     return rates
 

@@ -12,9 +12,9 @@ from typing import Any, final
 
 import numpy as np
 
+from daedal.data import FrozenMapping
 from daedal.errors import InitialValueError, nearest
-from daedal.models import parameter_values
-from daedal.models.values import evaluate
+from daedal.models import evaluate, parameter_values
 from daedal.symbolic import jet
 from daedal.systems.consistency import Consistency
 from daedal.systems.diagnosis import diagnosis, redundant, refuse_dead_point, refuse_undefined
@@ -59,7 +59,7 @@ def initial_values(
     refuse_dead_point(problem, z)
     count = len(system.states)
     opened = {names[j]: float(z[j]) for j in open_names}
-    return InitialValues(z[:count], z[count:], opened, redundant(problem, z, len(opened)))
+    return InitialValues(z[:count], z[count:], FrozenMapping(opened), redundant(problem, z, len(opened)))
 
 
 def places(system: System, names: Iterable[str]) -> dict[str, tuple[int, int]]:

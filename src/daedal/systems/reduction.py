@@ -47,14 +47,17 @@ class Reduction:
 
     @cached_property
     def X(self) -> ca.SX:
+        """What the past determines, as a vector of symbols."""
         return _vector([self.jet_name(v) for v in self.states])
 
     @cached_property
     def T(self) -> ca.SX:
+        """What is solved for, as a vector of symbols."""
         return _vector([self.jet_name(v) for v in self.tops])
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters, sorted: the order of the functions' fourth argument."""
         return tuple(sorted(self.equations.constants))
 
     @cached_property
@@ -72,6 +75,7 @@ class Reduction:
 
     @cached_property
     def J(self) -> ca.SX:
+        """∂top/∂T."""
         return ca.jacobian(self.top, self.T)
 
     @cached_property
@@ -81,6 +85,7 @@ class Reduction:
 
     @cached_property
     def A(self) -> ca.SX:
+        """∂G/∂X."""
         return ca.jacobian(self.G, self.X)
 
     @cached_property
@@ -90,6 +95,7 @@ class Reduction:
 
     @cached_property
     def B(self) -> ca.SX:
+        """The directions along which X is moved back onto G = 0."""
         c, d = self.offsets.equations, self.offsets.unknowns
         column_of = {v: position for position, v in enumerate(self.states)}
         entries: list[Any] = self.J.nonzeros()
@@ -106,6 +112,7 @@ class Reduction:
         return ca.SX.triplet(rows, columns, ca.vertcat(*values), *shape) if rows else ca.SX(*shape)
 
     def jet_name(self, v: Jet) -> str:
+        """The symbol of a derivative of an unknown."""
         return derivative_name(self.equations.unknowns[v[0]], v[1])
 
     def _names(self, jets: tuple[Jet, ...]) -> list[str]:
@@ -118,6 +125,7 @@ class Reduction:
 
     @cached_property
     def top_names(self) -> tuple[str, ...]:
+        """T in the user's own names."""
         return self._user_names(self.tops)
 
     def _user_names(self, jets: tuple[Jet, ...]) -> tuple[str, ...]:
@@ -126,6 +134,7 @@ class Reduction:
 
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:
+        """For each row of G, the equation it is or was differentiated from."""
         return tuple(self.equations.names[i] for i, _ in self.constraints)
 
 

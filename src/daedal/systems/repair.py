@@ -7,7 +7,7 @@ u_i ≠ 0, scaled to u_l = 1. Replacing
 
 removes the highest derivatives v_j^(d_j − c_l) from it: they cancel, and numbers are put in their place because the
 expression still contains them. The structure is then analysed again. u is found as an expression of parameters and
-states by elimination with numerically chosen pivots, so that parameter values may change later.
+states by elimination (`daedal.linear.factorize`), so that parameter values may change later.
 
 Reference: G. Tan, N. S. Nedialkov, J. D. Pryce, Conversion methods for improving structural analysis of
 differential-algebraic equation systems, BIT 57 (2017) 845–865 (the linear combination method).
@@ -20,6 +20,7 @@ import numpy as np
 
 from daedal.analysis import Equations
 from daedal.errors import StructureError, quoted
+from daedal.linear import factorize
 from daedal.symbolic import derivative_name, interned, jet, symbols_in
 from daedal.systems.reduction import Reduction, differentiated
 from daedal.systems.regularity import echelon, independent_columns, participants, rank_of
@@ -85,22 +86,11 @@ def combine(reduction: Reduction, defect: Defect, points: list[list[np.ndarray]]
 
 
 def _dependence(reduction: Reduction, chosen: int, others: list[int], point: list[np.ndarray]) -> list[ca.SX]:
-    """u of the other rows for u = 1 of the chosen one: solve J[others, K]ᵀ u = −J[chosen, K]ᵀ by elimination."""
-    numeric = reduction.top_jacobian(*point).full()
-    columns = independent_columns(numeric[others])
-    rows = [[reduction.J[i, j] for i in others] + [-reduction.J[chosen, j]] for j in columns]
-    value = ca.Function("entry", reduction.arguments, [ca.vertcat(*(ca.horzcat(*row) for row in rows))])
-    numbers = value(*point).full()
-    for k in range(len(others)):
-        best = k + int(np.argmax(np.abs(numbers[k:, k])))
-        rows[k], rows[best] = rows[best], rows[k]
-        numbers[[k, best]] = numbers[[best, k]]
-        for i in range(len(others)):
-            if i != k and numbers[i, k] != 0.0:
-                factor, ratio = rows[i][k] / rows[k][k], numbers[i, k] / numbers[k, k]
-                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
-                numbers[i] -= ratio * numbers[k]
-    return [rows[k][-1] / rows[k][k] for k in range(len(others))]
+    """u of the other rows for u = 1 of the chosen one: J[others, K]ᵀ u = −J[chosen, K]ᵀ, K as independent as can be."""
+    numbers = reduction.top_jacobian(*point).full()[others]
+    columns = independent_columns(numbers)
+    factors = factorize(reduction.J[others, columns].T, numbers[:, columns].T)
+    return ca.vertsplit(factors.solve(-reduction.J[chosen, columns].T)) if others else []
 
 
 def _without(

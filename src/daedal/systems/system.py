@@ -22,7 +22,7 @@ from daedal.analysis import (
     structure_of,
     substitute_aliases,
 )
-from daedal.errors import ModelError, StructureError, quoted
+from daedal.errors import ModelError, StructureError, counted, quoted
 from daedal.models import Model, evaluate, parameter_values
 from daedal.symbolic import expand, interned, jet, symbols_in
 from daedal.systems.reduction import Reduction, prolong, refuse_delays
@@ -47,6 +47,15 @@ class System:
         As by `analyze`, with any repairs that cancellation made necessary.
     reduction
         The CasADi expressions.
+
+    Examples
+    --------
+    >>> from daedal import Model, build, der, symbols
+    >>> x, v = symbols("x v")
+    >>> equations = {"speed": der(x) == v, "fall": der(v) == -9.81}
+    >>> system = build(Model(name="fall", equations=equations, unknowns=[x, v]))
+    >>> system.states, system.tops, system.linear
+    (('x', 'v'), ('der(v)',), True)
     """
 
     model: Model
@@ -86,7 +95,7 @@ class System:
         return np.array([numbers[name] for name in self.reduction.parameters])
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.states)} states, {len(self.tops)} solved for"
+        sizes = f"{counted(len(self.states), 'state')}, {len(self.tops)} solved for"
         return f"System('{self.model.name}': {sizes}, index {self.structure.index})"
 
 
@@ -112,7 +121,7 @@ def build(model: Model) -> System:
     >>> x, y = symbols("x y")
     >>> equations = {"motion": der(x) == -y, "path": x**2 + y**2 == 1}
     >>> build(Model(name="circle", equations=equations, unknowns=[x, y], guess={y: 1.0}))
-    System('circle': 1 states, 1 solved for, index 1)
+    System('circle': 1 state, 1 solved for, index 1)
     """
     key = _structural_key(model)
     if key not in _reductions:

@@ -1,0 +1,96 @@
+"""Symbolic elimination against numpy, on random sparse systems."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from daedal.linear.elimination import factorize
+
+
+def sparse(rng, size, density):
+    """A regular random sparse matrix whose pattern has a full transversal."""
+    while True:
+        matrix = np.where(rng.random((size, size)) < density, rng.normal(size=(size, size)), 0.0)
+        matrix[np.arange(size), rng.permutation(size)] = rng.uniform(0.5, 2.0, size) * rng.choice([-1, 1], size)
+        if np.linalg.cond(matrix) < 1e6:
+            return matrix
+
+
+def on_symbols(matrix):
+    """The same pattern with symbols for entries, and the numbers that belong to them."""
+    pattern = ca.DM(matrix).sparsity() if np.all(matrix) else ca.sparsify(ca.DM(matrix)).sparsity()
+    symbols = ca.SX.sym("a", pattern)
+    return symbols, ca.DM(pattern, matrix.T[matrix.T != 0])
+
+
+@pytest.mark.parametrize("density", [0.0, 0.1, 0.3, 1.0])
+@pytest.mark.parametrize("size", [1, 2, 5, 12, 25])
+def test_random_systems(size, density):
+    rng = np.random.default_rng([size, int(10 * density)])
+    for _ in range(3):
+        matrix, right = sparse(rng, size, density), rng.normal(size=(size, 3))
+        symbols, numbers = on_symbols(matrix)
+        factors = factorize(symbols, matrix)
+        b = ca.SX.sym("b", size)
+        solve = ca.Function("solve", [symbols, b], [factors.solve(b)])
+        found = np.column_stack([solve(numbers, column).full() for column in right.T])  # several right-hand sides
+        np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=1e-9, atol=1e-9)
+
+
+def test_the_factors_serve_at_other_numbers_of_the_same_pattern():
+    rng = np.random.default_rng(4)
+    matrix = sparse(rng, 10, 0.2)
+    symbols, numbers = on_symbols(matrix)
+    b = ca.SX.sym("b", 10)
+    solve = ca.Function("solve", [symbols, b], [factorize(symbols, matrix).solve(b)])
+    moved = matrix * rng.uniform(0.9, 1.1, matrix.shape)
+    right = rng.normal(size=10)
+    found = solve(ca.DM(numbers.sparsity(), moved.T[matrix.T != 0]), right).full().ravel()
+    np.testing.assert_allclose(found, np.linalg.solve(moved, right), rtol=1e-8)
+
+
+def test_pivots_are_taken_where_the_numbers_are_large():
+    """[[ε, 1], [1, 1]]: eliminating with ε would lose all digits."""
+    matrix = np.array([[1e-18, 1.0], [1.0, 1.0]])
+    symbols = ca.SX.sym("a", 2, 2)
+    b = ca.SX.sym("b", 2)
+    solve = ca.Function("solve", [symbols, b], [factorize(symbols, matrix).solve(b)])
+    np.testing.assert_allclose(solve(matrix, [1.0, 2.0]).full().ravel(), [1.0, 1.0], rtol=1e-15)
+
+
+def test_an_entry_that_is_zero_at_the_nominal_point_is_not_a_pivot():
+    matrix = np.array([[0.0, 2.0], [3.0, 0.0]])
+    symbols = ca.SX.sym("a", 2, 2)
+    b = ca.SX.sym("b", 2)
+    solve = ca.Function("solve", [symbols, b], [factorize(symbols, matrix).solve(b)])
+    np.testing.assert_allclose(solve(matrix, [4.0, 6.0]).full().ravel(), [2.0, 2.0])
+
+
+def test_a_tridiagonal_matrix_fills_nothing_in():
+    size = 30
+    matrix = 2 * np.eye(size) - np.eye(size, k=1) - np.eye(size, k=-1)
+    symbols, _ = on_symbols(matrix)
+    factors = factorize(symbols, matrix)
+    assert sum(map(len, factors.lower)) == size - 1
+    assert sum(map(len, factors.upper)) == size - 1
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [np.zeros((1, 1)), np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([[0.0, 1.0], [0.0, 2.0]]), np.ones((3, 3))],
+    ids=["zero", "proportional", "empty column", "ones"],
+)
+def test_a_singular_matrix_is_refused(matrix):
+    with pytest.raises(np.linalg.LinAlgError, match="singular at the nominal point"):
+        factorize(ca.SX.sym("a", *matrix.shape), matrix)
+
+
+def test_a_matrix_that_is_singular_up_to_rounding_is_refused():
+    rng = np.random.default_rng(1)
+    matrix = rng.normal(size=(6, 5)) @ rng.normal(size=(5, 6))
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        factorize(ca.SX.sym("a", 6, 6), matrix)
+
+
+def test_nothing_to_solve():
+    assert factorize(ca.SX(0, 0), np.zeros((0, 0))).solve(ca.SX(0, 1)).shape == (0, 1)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import daedal as dd
+from catalogue.small import model
 from daedal import der
 from daedal.analysis import Alias, Equations, eliminate_aliases, substitute_aliases, user_names
 from daedal.errors import InitialValueError
@@ -11,10 +12,6 @@ from daedal.systems import build, initial_values
 
 x, v, w, a, b, c, y = dd.symbols("x v w a b c y")
 TIMES = np.linspace(0.0, 2.0, 9)
-
-
-def model(equations, unknowns, **more):
-    return dd.Model(name="test", equations={f"e{i}": e for i, e in enumerate(equations)}, unknowns=unknowns, **more)
 
 
 def aliases_of(*equations, unknowns):

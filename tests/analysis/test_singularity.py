@@ -6,16 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daedal as dd
+from catalogue.small import model
 from daedal import der
 from daedal.analysis import Incidence
 from daedal.analysis.singularity import dulmage_mendelsohn
 from daedal.errors import StructureError
 
 x, y, z, v, a, b, c, k = dd.symbols("x y z v a b c k")
-
-
-def model(equations, unknowns, **more):
-    return dd.Model(name="test", equations=equations, unknowns=unknowns, **more)
 
 
 def matchings(edges: np.ndarray, row: int = 0, used: frozenset[int] = frozenset()):

@@ -5,16 +5,11 @@ import pytest
 
 import catalogue
 import daedal as dd
+from catalogue.small import model
 from daedal import der
 
 x, y, z, v, w, p, q, u, lam = dd.symbols("x y z v w p q u lam")
 m, k, L = dd.symbols("m k L")
-
-
-def model(equations, unknowns, **more):
-    if not isinstance(equations, dict):
-        equations = {f"e{i}": e for i, e in enumerate(equations)}
-    return dd.Model(name="test", equations=equations, unknowns=unknowns, **more)
 
 
 TEXTBOOK = {

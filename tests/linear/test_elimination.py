@@ -92,5 +92,13 @@ def test_a_matrix_that_is_singular_up_to_rounding_is_refused():
         factorize(ca.SX.sym("a", 6, 6), matrix)
 
 
+def test_a_small_entry_that_no_cancellation_made_is_a_pivot():
+    matrix = np.array([[1.0, 0.0], [1e15, 1e-3]])
+    symbols, numbers = on_symbols(matrix)
+    b = ca.SX.sym("b", 2)
+    solve = ca.Function("solve", [symbols, b], [factorize(symbols, matrix).solve(b)])
+    np.testing.assert_allclose(solve(numbers, [0.0, 1.0]).full().ravel(), [0.0, 1000.0])
+
+
 def test_nothing_to_solve():
     assert factorize(ca.SX(0, 0), np.zeros((0, 0))).solve(ca.SX(0, 1)).shape == (0, 1)

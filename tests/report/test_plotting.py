@@ -89,6 +89,22 @@ def test_a_stopped_run_says_so():
     assert "stopped at time 0.99999" in dd.plot(dd.simulate(growth, [0.0, 2.0])).layout.title.text
 
 
+@pytest.mark.parametrize(("count", "title"), [(3, "3 realizations of walk"), (60, "50 of 60 realizations of walk")])
+def test_realizations_lie_together_as_separate_lines(count, title):
+    noise = dd.FilteredNoise.low_pass(std=1.0, time_constant=1.0)
+    model = dd.Model(name="walk", equations={"w": der(x) == u - x}, unknowns=[x], disturbances={u: noise})
+    trajectory = dd.simulate(model, [0.0, 0.5, 1.0], realizations=count, rng=1)
+    figure = dd.plot(trajectory, ["x"])
+    shown = min(count, 50)
+    lines = np.reshape(figure.data[0].y, (shown, 4))
+    np.testing.assert_array_equal(lines[:, :3], trajectory["x"][:shown])
+    assert np.isnan(lines[:, 3]).all()
+    np.testing.assert_array_equal(
+        np.reshape(figure.data[0].x, (shown, 4))[:, :3], np.tile(trajectory.times, (shown, 1))
+    )
+    assert figure.layout.title.text == title
+
+
 def test_a_dataset_shows_samples_and_inputs():
     data = dd.Dataset(
         [0.0, 1.0, 2.0],

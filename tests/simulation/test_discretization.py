@@ -9,11 +9,11 @@ from daedal import der
 x, y, v, z, lam, vx, vy, tension = dd.symbols("x y v z lam vx vy tension")
 u, w, w2 = dd.symbols("u w w2")
 a, b, c, k, g, m, L = dd.symbols("a b c k g m L")
-TIMES = np.arange(9) * 0.25
+TIMES = np.arange(11) * 0.08
 
 
 def noise(**options):
-    return dd.FilteredNoise(numerator=[0.6], denominator=[1.0, 0.8, 16.0], grid=0.125, **options)
+    return dd.FilteredNoise(numerator=[0.6], denominator=[1.0, 0.8, 16.0], grid=0.02, **options)
 
 
 def ordinary():
@@ -90,7 +90,7 @@ def noisy_constraint():
         unknowns=[x, z, lam],
         outputs={"x": x, "lam": lam, "level": x + z - w},
         parameters={k: 0.8, c: 0.3, a: 1.5, b: 0.6, L: 16.0},
-        disturbances={w: dd.FilteredNoise(numerator=[b], denominator=[1.0, 0.8, L], grid=0.125)},
+        disturbances={w: dd.FilteredNoise(numerator=[b], denominator=[1.0, 0.8, L], grid=0.02)},
         initial={x: 0.5},
     )
 
@@ -105,7 +105,7 @@ def coloured():
         parameters={k: 0.7, a: 1.5, b: 0.4, c: 1 / b},
         disturbances={
             (w, w2): dd.StateSpaceNoise(
-                A=[[-a, 0.3], [0.0, -c]], B=[[1.0, 0.0], [b, 0.5]], C=[[1.0, 0.0], [0.2, a]], grid=0.125
+                A=[[-a, 0.3], [0.0, -c]], B=[[1.0, 0.0], [b, 0.5]], C=[[1.0, 0.0], [0.2, a]], grid=0.02
             )
         },
         initial={x: 0.0, y: b},
@@ -148,28 +148,35 @@ def slopes(model, name, method, step, realizations):
     return {output: weights @ rows for output, rows in found.items()}
 
 
-@pytest.mark.parametrize("step", [0.25, 0.125, 0.0625], ids=["two cells", "one cell", "half a cell"])
-@pytest.mark.parametrize("method", ["rk4", "radau3", "radau5"])
+COMBINATIONS = [("rk4", 2), ("rk4", 1), ("rk4", 0.5), ("radau3", 1), ("radau5", 1)]
+LONGER = [("radau3", 2), ("radau3", 0.5), ("radau5", 2), ("radau5", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("method", "cells"), [*COMBINATIONS, *(pytest.param(*pair, marks=pytest.mark.slow) for pair in LONGER)]
+)
 @pytest.mark.parametrize("name", CASES)
-def test_sensitivities_against_finite_differences(name, method, step):
+def test_sensitivities_against_finite_differences(name, method, cells):
     make, free = CASES[name]
-    model = make()
+    model, step = make(), 0.02 * cells
+    # Long steps of Radau leave the Newton iterations a little to do, which differences see.
+    limit = 5e-8 if cells == 2 and method != "rk4" else 1e-8
     found = means(model, method, step, 1, sensitivities=free).sensitivities
     for parameter in free:
         wanted = slopes(model, parameter, method, step, 1)
         for output, rates in wanted.items():
             scale = np.max(np.abs(rates)) + 1e-3
             error = np.max(np.abs(found[parameter][output] - rates)) / scale
-            assert error < 1e-8, (parameter, output, error)
+            assert error < limit, (parameter, output, error)
 
 
 @pytest.mark.parametrize("name", ["ordinary", "coloured", "index 3"])
 def test_sensitivities_of_means(name):
     make, free = CASES[name]
     model = make()
-    found = means(model, "rk4", 0.125, 70, sensitivities=free).sensitivities
+    found = means(model, "rk4", 0.02, 70, sensitivities=free).sensitivities
     for parameter in free:
-        for output, rates in slopes(model, parameter, "rk4", 0.125, 70).items():
+        for output, rates in slopes(model, parameter, "rk4", 0.02, 70).items():
             np.testing.assert_allclose(
                 found[parameter][output], rates, atol=1e-8 * (np.abs(rates).max() + 1e-3), rtol=0, err_msg=parameter
             )
@@ -183,19 +190,19 @@ def test_every_set_of_values_has_its_own_chain_rule():
         unknowns=[x],
         outputs={"o": x},
         parameters={k: 0.5, c: k**2, b: (k - 0.5) ** 2},
-        disturbances={w: dd.FilteredNoise(numerator=[0.3 + b], denominator=[1.0, 1.0], grid=0.125)},
+        disturbances={w: dd.FilteredNoise(numerator=[0.3 + b], denominator=[1.0, 1.0], grid=0.02)},
         initial={x: 1 + b},
     )
     sets = [{"k": 0.5}, {"k": 0.9}, {"k": 0.9, "c": 0.3}]
-    together = means(model, "rk4", 0.125, 3, values=sets, sensitivities=["k"])
+    together = means(model, "rk4", 0.02, 3, values=sets, sensitivities=["k"])
     for row, values in enumerate(sets):
-        alone = means(model, "rk4", 0.125, 3, values=values, sensitivities=["k"])
+        alone = means(model, "rk4", 0.02, 3, values=values, sensitivities=["k"])
         np.testing.assert_allclose(together.mean["o"][row], alone.mean["o"], rtol=1e-13)
         np.testing.assert_allclose(
             together.sensitivities["k"]["o"][row], alone.sensitivities["k"]["o"], rtol=1e-12, atol=1e-12
         )
         h = 1e-4
-        ends = [means(model, "rk4", 0.125, 3, values=values | {"k": values["k"] + s * h}).mean["o"] for s in (-1, 1)]
+        ends = [means(model, "rk4", 0.02, 3, values=values | {"k": values["k"] + s * h}).mean["o"] for s in (-1, 1)]
         np.testing.assert_allclose(alone.sensitivities["k"]["o"], (ends[1] - ends[0]) / (2 * h), atol=1e-7)
 
 
@@ -237,11 +244,11 @@ def test_constraints_hold_to_rounding(method, step):
     assert np.max(np.abs(speed)) < 100 * limit
 
 
-@pytest.mark.parametrize("step", [0.5, 0.25, 0.125, 0.0625])
+@pytest.mark.parametrize("step", [0.1, 0.04, 0.02, 0.01])
 def test_constraints_with_a_disturbance_hold_at_the_samples(step):
     """Also where a step spans several cells: the constraint is met with the value there, not a smoothed one."""
     found = dd.simulate(
-        noisy_constraint(), np.arange(9) * 0.5, realizations=5, rng=3, solver=dd.Lanes(method="rk4", step=step)
+        noisy_constraint(), np.arange(9) * 0.2, realizations=5, rng=3, solver=dd.Lanes(method="rk4", step=step)
     )
     np.testing.assert_allclose(found["level"], 1.5, atol=1e-13)
 

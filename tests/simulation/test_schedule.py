@@ -1,5 +1,7 @@
 """Steps end where they must, and node values are exact inside a piece and moment-matched across kinks."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.polynomial import Polynomial, legendre
@@ -143,7 +145,7 @@ def test_node_values_across_kinks_match_the_moments(method, kind):
             cuts = np.r_[0, kinks, 1]
             moment = sum(
                 quad(lambda s, p=shape, a=start, h=length: signal(a + h * s) * p(s), low, high)[0]
-                for low, high in zip(cuts[:-1], cuts[1:], strict=True)
+                for low, high in pairwise(cuts)
             )
             wanted = wanted + (2 * degree + 1) * moment * shape(NODES[method])
         np.testing.assert_allclose(row, wanted, rtol=1e-10, atol=1e-10)
@@ -168,7 +170,9 @@ def test_one_cell_is_linear_interpolation(method):
 @pytest.mark.parametrize("cells", [1, 2, 3, 5, 10, 40])
 def test_lines_pass_through_cells_unchanged(cells, method):
     grid = np.arange(cells + 1) / cells
-    np.testing.assert_allclose(cell_weights(cells, NODES[method])[0] @ (2 - 3 * grid), 2 - 3 * NODES[method], atol=1e-13)
+    np.testing.assert_allclose(
+        cell_weights(cells, NODES[method])[0] @ (2 - 3 * grid), 2 - 3 * NODES[method], atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("cells", [2, 3, 5, 10])

@@ -48,7 +48,7 @@ def both(model, names, exogenous, values=None, time=0.0):
     base = dict(values or {})
 
     def at(name, shift):
-        number = base.get(name, None)
+        number = base.get(name)
         number = model.parameters[name].value if number is None else number
         moved = initial_values(system, time, {**base, name: number + shift}, exogenous)
         return np.r_[moved.states, moved.tops]
@@ -137,7 +137,9 @@ def test_exogenous_values_move_the_start_too():
         np.testing.assert_allclose(found[:, i], (high - low) / 2e-4, atol=1e-7)
 
 
-@pytest.mark.parametrize("problem", [catalogue.pendulum(), catalogue.slider_crank(), catalogue.akzo_nobel()], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "problem", [catalogue.pendulum(), catalogue.slider_crank(), catalogue.akzo_nobel()], ids=lambda p: p.name
+)
 def test_the_catalogue(problem):
     model = problem.model()
     names = [name for name in model.parameters if abs(model.parameters[name].value) > 0.2][:3]

@@ -5,26 +5,12 @@ import pytest
 
 import catalogue
 import daedal as dd
+from catalogue.small import model, pendulum
 from daedal import der
 from daedal.systems import build, initial_values
 
 x, y, z, a, b, c, p, q, T = dd.symbols("x y z a b c p q T")
 L, C, k = dd.symbols("L C k")
-
-
-def model(equations, unknowns, **more):
-    if not isinstance(equations, dict):
-        equations = {f"e{i}": e for i, e in enumerate(equations)}
-    return dd.Model(name="test", equations=equations, unknowns=unknowns, **more)
-
-
-def pendulum(length=6.25, **more):
-    return model(
-        {"fx": der(der(x)) == -z * x, "fy": der(der(y)) == -z * y - 9.81, "rod": x**2 + y**2 == L**2},
-        [x, y, z],
-        parameters={L: length},
-        **more,
-    )
 
 
 def started(example, **more):

@@ -5,6 +5,7 @@ import pytest
 
 import catalogue
 import daedal as dd
+from catalogue.small import model
 from daedal import der
 from daedal.errors import StructureError
 from daedal.systems import build
@@ -13,12 +14,6 @@ x, y, z, w, i1, i2, v1, v2, v3 = dd.symbols("x y z w i1 i2 v1 v2 v3")
 p, q, R, C = dd.symbols("p q R C")
 TIMES = np.linspace(0.0, 2.0, 9)
 PRECISE = dd.IDA(rtol=1e-10, atol=1e-12)
-
-
-def model(equations, unknowns, **more):
-    if not isinstance(equations, dict):
-        equations = {f"e{i}": e for i, e in enumerate(equations)}
-    return dd.Model(name="test", equations=equations, unknowns=unknowns, **more)
 
 
 def test_transistor_amplifier_takes_three_repairs():

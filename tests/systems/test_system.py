@@ -5,6 +5,7 @@ import pytest
 
 import catalogue
 import daedal as dd
+from catalogue.small import model
 from daedal import der
 from daedal.errors import InitialValueError, ModelError, StructureError
 from daedal.systems import SYSTEM_FUNCTIONS, build, dead_point, initial_values
@@ -12,12 +13,6 @@ from daedal.systems import system as home
 
 x, y, v, u, w = dd.symbols("x y v u w")
 m, k, b = dd.symbols("m k b")
-
-
-def model(equations, unknowns, **more):
-    if not isinstance(equations, dict):
-        equations = {f"e{i}": e for i, e in enumerate(equations)}
-    return dd.Model(name="test", equations=equations, unknowns=unknowns, **more)
 
 
 SPRING = model({"kinematics": der(x) == v, "force": m * der(v) == -k * x}, [x, v], parameters={m: 1.0, k: 2.0, b: 0.0})

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 THRESHOLD = 0.1  # of the largest entry in a row: what a pivot must have
+ROUNDING = 1e-13  # of the terms that were added up: a sum as small as this is zero and no pivot
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +46,11 @@ def factorize(matrix: ca.SX, numbers: np.ndarray) -> SymbolicFactors:
     size = matrix.shape[0]
     symbols: list[dict[int, ca.SX]] = [{} for _ in range(size)]
     values: list[dict[int, float]] = [{} for _ in range(size)]
+    terms: list[dict[int, float]] = [{} for _ in range(size)]  # the largest that was added up in each value
     for i, j in zip(*matrix.sparsity().get_triplet(), strict=True):
         symbols[i][j] = matrix[i, j]
         values[i][j] = float(numbers[i, j])
+        terms[i][j] = abs(values[i][j])
     pivots, inverses, lower, upper = [], [], [], []
     open_rows = set(range(size))
     for _ in range(size):
@@ -64,6 +67,9 @@ def factorize(matrix: ca.SX, numbers: np.ndarray) -> SymbolicFactors:
                 known = symbols[below].get(j)
                 symbols[below][j] = -multiplier * entry if known is None else known - multiplier * entry
                 values[below][j] = values[below].get(j, 0.0) - ratio * values[row][j]
+                terms[below][j] = max(terms[below].get(j, 0.0), abs(ratio) * terms[row][j])
+                if abs(values[below][j]) <= ROUNDING * terms[below][j]:
+                    values[below][j] = 0.0
         pivots.append((row, column))
         inverses.append(inverse)
         lower.append(tuple(multipliers))

@@ -1,6 +1,6 @@
 """Models and parameters: pure data."""
 
-from daedal.models.declarations import key_name
+from daedal.models.declarations import as_tuple, key_name
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter
 from daedal.models.values import evaluate, parameter_directions, parameter_followers, parameter_values
@@ -8,6 +8,7 @@ from daedal.models.values import evaluate, parameter_directions, parameter_follo
 __all__ = [
     "Model",
     "Parameter",
+    "as_tuple",
     "evaluate",
     "key_name",
     "parameter_directions",

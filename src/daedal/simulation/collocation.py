@@ -26,7 +26,7 @@ NODES: dict[Method, np.ndarray] = {
     "radau5": np.array([(4 - sqrt(6)) / 10, (4 + sqrt(6)) / 10, 1.0]),
 }
 ORDER: dict[Method, int] = {"rk4": 4, "radau3": 3, "radau5": 5}
-NEWTON: dict[Method, int] = {"rk4": 0, "radau3": 4, "radau5": 5}  # simplified iterations on the stage equations
+NEWTON: dict[Method, int] = {"rk4": 0, "radau3": 6, "radau5": 7}  # simplified iterations on the stage equations
 
 
 def radau_matrix(method: Method) -> np.ndarray:

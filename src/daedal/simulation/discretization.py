@@ -3,7 +3,7 @@
 With X' = S(X, T), top(X, T, t, w) = 0 and constraints G(X, t, w) = 0 (`daedal.systems.reduction`), a step of length h
 maps the state (X, T) of a lane onto the next, and its derivatives in free directions with it. Two families:
 
-*RK4 with projection*, for systems that are not stiff: T is found at every stage from top (one linear solve, or two
+*RK4 with projection*, for systems that are not stiff: T is found at every stage from top (one linear solve, or three
 Newton iterations where top is not linear in T).
 
 *Radau IIA* (2 or 3 stages, order 3 or 5), for stiff systems: `daedal.simulation.collocation`.
@@ -26,7 +26,7 @@ from daedal.simulation.collocation import NEWTON, NODES, Method, collocated, sta
 from daedal.simulation.tangents import Moving, SystemFunctions
 from daedal.systems import Reduction
 
-NEWTON_EXPLICIT = 2  # iterations per stage where top is not linear in T; warm-started from the stage before
+NEWTON_EXPLICIT = 3  # iterations per stage where top is not linear in T; warm-started from the stage before
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,7 @@ class Discretization:
         self.functions.define("by_X", ca.jacobian(reduction.top, reduction.X))
         self.functions.define("by_w", ca.jacobian(reduction.top, reduction.arguments[-1]))
         self._increments: list[ca.SX] = []
+        self._scale = ca.SX(0)
         self.linear_top = not ca.depends_on(reduction.J, reduction.T)
 
     @property
@@ -64,12 +65,12 @@ class Discretization:
     def step(
         self, start: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX], end: ca.SX, end_change: ca.SX
     ) -> tuple[Moving, ca.SX]:
-        """The state after a step, and the largest last increment of its Newton iterations, relative to T.
+        """The state after a step, and what its Newton iterations have left to do, relative to T.
 
         `forcing` holds w at each node of the method and `changes` its derivatives (columns); `end` is w after the step,
         which the constraints must satisfy (forcing that was projected on a polynomial ends elsewhere).
         """
-        self._increments = []
+        self._increments, self._scale = [], ca.mmax(ca.fabs(start.x)) / (h + 1e-300) if start.x.shape[0] else ca.SX(0)
         advance = self._runge_kutta if self.method == "rk4" else self._radau
         moved = advance(start, h, forcing, changes)
         largest = ca.SX(0)
@@ -85,7 +86,11 @@ class Discretization:
         # Relative to the terms top is a sum of, this tells a bad pivot from a good one.
         parts = (("J", v.top), ("by_X", v.x), ("by_w", v.w))
         size = sum(ca.mtimes(ca.fabs(self.functions.value(name, v)), ca.fabs(part)) for name, part in parts) + 1e-12
-        return self.functions.value("wanted", v), self.functions.tangent("wanted", v), ca.mmax(residual / size)
+        return (
+            self.functions.value("wanted", v),
+            self.functions.tangent("wanted", v),
+            ca.mmax(residual / size) + 1e-300 * ca.sum1(v.x),
+        )
 
     def _runge_kutta(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
         rates, slopes = [], []
@@ -106,12 +111,13 @@ class Discretization:
             factors = self._top_factors(at_zero)
             v = v.at(top=-factors.solve(self.functions.value("top", at_zero)))
         else:
-            change = v.top
+            change = before = v.top
             for _ in range(NEWTON_EXPLICIT + extra):
+                before = change
                 factors = self._top_factors(v)
                 change = factors.solve(self.functions.value("top", v))
                 v = v.at(top=v.top - change)
-            self._increments.append(_relative(change, v.top))
+            self._increments.append(_left_over(change, before, v.top, self._scale, power=2))
             factors = self._top_factors(v) if v.directions else None
         if v.directions == 0 or factors is None:
             return v
@@ -131,13 +137,14 @@ class Discretization:
         count = NODES[self.method].size
         stages = [v.top] * count
         factors = self._stage_factors(v, h, forcing, stages)
-        change = ca.vertcat(*stages)
+        change = before = ca.vertcat(*stages)
         for _ in range(NEWTON[self.method]):
+            before = change
             residual = ca.vertcat(*(self._stage(v, h, forcing, stages, i)[0] for i in range(count)))
             change = factors.solve(residual)
             parts = ca.vertsplit(change, [len(self.reduction.tops) * i for i in range(count + 1)])
             stages = [stage - part for stage, part in zip(stages, parts, strict=True)]
-        self._increments.append(_relative(change, ca.vertcat(*stages)))
+        self._increments.append(_left_over(change, before, ca.vertcat(*stages), self._scale, power=1))
         rates = [ca.SX.zeros(v.top.shape[0], v.directions)] * count
         if v.directions:
             factors = self._stage_factors(v, h, forcing, stages)
@@ -222,9 +229,14 @@ class Discretization:
         return ca.Function("along", [*r.arguments, held, *along], tangents)
 
 
-def _relative(change: ca.SX, value: ca.SX) -> ca.SX:
-    """The largest change relative to the largest value."""
-    return ca.mmax(ca.fabs(change)) / (ca.mmax(ca.fabs(value)) + 1e-8)
+def _left_over(last: ca.SX, before: ca.SX, value: ca.SX, scale: ca.SX, power: int) -> ca.SX:
+    """What iterations have left to do, relative to the value or to what would move X by its own size in one step.
+
+    The ratio of the changes is the rate of convergence; it stays so for simplified Newton iterations (power 1) and is
+    squared by the next full one (power 2).
+    """
+    last, before = (ca.mmax(ca.fabs(part)) for part in (last, before))
+    return last / (ca.mmax(ca.fabs(value)) + scale + 1e-8) * ca.fmin(last / (before + 1e-300), 1) ** power
 
 
 def _solve_columns(factors: SymbolicFactors, right: ca.SX) -> ca.SX:

@@ -19,8 +19,8 @@ from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest
 from daedal.models.declarations import key_name
 from daedal.simulation.lanes import BLOCK, Failure, LaneRun, Lanes, prepare
-from daedal.simulation.planning import ROUGH
-from daedal.simulation.request import checked_realizations, checked_values, request
+from daedal.simulation.request import check_memory, checked_realizations, checked_values, request
+from daedal.symbolic import Expression
 
 
 @final
@@ -113,6 +113,8 @@ def ensemble(
         raise SimulationError(
             f"Model '{asked.system.model.name}' has no outputs.", "Declare outputs={'name': expression}."
         )
+    if isinstance(sensitivities, (str, Expression)):
+        raise SimulationError(f"The sensitivities must be a list of parameters, got {sensitivities!r}.", "Write ['k'].")
     several = isinstance(values, Sequence) and not isinstance(values, (str, Mapping))
     sets = [checked_values(one) for one in values] if several and values is not None else [checked_values(values)]
     if not sets:
@@ -131,11 +133,8 @@ def ensemble(
         purpose="ensemble",
         noisy=True,
     )
-    if not run.plan.error < ROUGH:
-        raise SimulationError(
-            f"The steps are so long that dividing them changes the results by {run.plan.error:.1g}.",
-            "Give Lanes a smaller step, or leave the step to it.",
-        )
+    blocks, rows = -(-count // BLOCK), 2 * run.plan.program.outputs
+    check_memory(blocks * len(sets) * rows * asked.times.size * 8, "Take fewer values at a time, or fewer samples.")
     mean, variance, failures = moments(run, count)
     return _result(run, outputs, free, several, mean, variance, count, failures)
 

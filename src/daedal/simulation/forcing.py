@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, perm
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol
 
 import casadi as ca
 import numpy as np
@@ -18,6 +18,15 @@ from daedal.symbolic import jet, symbols_in
 from daedal.systems import System
 
 
+class DisturbancePath(Protocol):
+    """One realization of the disturbances as a function of the time since the start."""
+
+    places: tuple[int, ...]
+
+    def __call__(self, elapsed: float) -> np.ndarray: ...
+    def slopes(self, elapsed: float) -> np.ndarray: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Forcing:
     """Values of all exogenous symbols of a system at any time between start and end."""
@@ -26,6 +35,7 @@ class Forcing:
     tracks: tuple[tuple[Signal, int] | None, ...]  # signal and order of derivative; None for what is zero
     start: float
     end: float
+    path: "DisturbancePath | None" = None  # a realization of the disturbances; they are zero without
 
     def jumps(self) -> list[float]:
         """Times strictly between start and end at which a value that enters the equations jumps."""
@@ -34,16 +44,23 @@ class Forcing:
 
     def at(self, time: float) -> np.ndarray:
         """The values at one time, right-continuous at jumps."""
-        return np.array([0.0 if track is None else float(track[0](time, track[1])) for track in self.tracks])
+        values = np.array([0.0 if track is None else float(track[0](time, track[1])) for track in self.tracks])
+        if self.path is not None:
+            values[list(self.path.places)] = self.path(time - self.start)
+        return values
 
     def at_all(self, times: np.ndarray) -> np.ndarray:
         """The values at many times, as (time, symbol)."""
         columns = [np.zeros(times.size) if track is None else track[0](times, track[1]) for track in self.tracks]
+        if self.path is not None and times.size:
+            drawn = np.array([self.path(time - self.start) for time in times])
+            for column, place in enumerate(self.path.places):
+                columns[place] = drawn[:, column]
         return np.stack(columns, axis=1) if columns else np.zeros((times.size, 0))
 
     def between(self, first: float, last: float) -> "Segment":
         """The values on one stretch without jumps, fast; at its last time they are the limits from the left."""
-        return Segment(self.tracks, first, last)
+        return Segment(self.tracks, first, last, self.path, first - self.start)
 
 
 Part = tuple[int, list[float], list[list[float]]]  # place, breaks, coefficients of each piece (highest power first)
@@ -55,18 +72,31 @@ class Segment:
     Counting from the start of the stretch keeps every digit when times are large, such as seconds since 1970.
     """
 
-    def __init__(self, tracks: tuple[tuple[Signal, int] | None, ...], first: float, last: float) -> None:
+    def __init__(
+        self,
+        tracks: tuple[tuple[Signal, int] | None, ...],
+        first: float,
+        last: float,
+        path: "DisturbancePath | None" = None,
+        since: float = 0.0,
+    ) -> None:
+        self._path, self._since = path, since
+        self._places = [] if path is None else list(path.places)
         known = [(place, *track) for place, track in enumerate(tracks) if track]
         self._values = [_part(place, signal, order, first, last) for place, signal, order in known]
         self._slopes = [_part(place, signal, order + 1, first, last) for place, signal, order in known]
 
     def values(self, elapsed: float, result: np.ndarray) -> None:
-        """Write all values into the result; disturbances stay as they are."""
+        """Write all values into the result; disturbances without a path stay as they are."""
         _evaluate(self._values, elapsed, result)
+        if self._path is not None:
+            result[self._places] = self._path(self._since + elapsed)
 
     def slopes(self, elapsed: float, result: np.ndarray) -> None:
         """Write the derivatives of all values, which exist within a piece whatever happens at its ends."""
         _evaluate(self._slopes, elapsed, result)
+        if self._path is not None:
+            result[self._places] = self._path.slopes(self._since + elapsed)
 
 
 def _part(place: int, signal: Signal, order: int, first: float, last: float) -> Part:

@@ -27,7 +27,7 @@ from daedal.simulation.lane_paths import (
     refuse_exact,
 )
 from daedal.simulation.lineup import Lineup, Values
-from daedal.simulation.marching import Reordering, march, solved
+from daedal.simulation.marching import ESCAPED, Reordering, march, solved
 from daedal.simulation.planning import Plan, Task, plan, sample_interval
 from daedal.simulation.program import Directions
 from daedal.simulation.progress import Progress
@@ -158,7 +158,7 @@ class LaneRun:
         )
 
     def _note(self, failures: dict[int, Failure], lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
-        finite, good = np.all(np.isfinite(out), axis=1), solved(out)
+        finite, good = np.all(np.abs(out) < ESCAPED, axis=1), solved(out)
         for lane in np.flatnonzero(~good.all(axis=0)).tolist():
             row = int(np.argmin(good[:, lane]))
             reason = "its equations could not be solved" if finite[row, lane] else "a value was not finite"
@@ -200,7 +200,9 @@ def prepare(
     directions = Directions.of(system, free)
     lineup = Lineup(system, forcing, grid, places, tuple(free), directions, seed, purpose)
     sets = tuple(lineup.values(given) for given in values)
-    lanes = range(PILOT if places else 1)
+    chosen = [sets[i] for i in np.unique(np.linspace(0, len(sets) - 1, PILOT).astype(int))]
+    lanes = range(max(PILOT if places else 1, len(chosen)))
+    pilots = [chosen[lane % len(chosen)] for lane in lanes]
     paths = lineup.paths(sets[0], lanes)
     first_row = None if paths is None else paths.rows(0, 1)[0]
     start = sets[0].start
@@ -215,9 +217,9 @@ def prepare(
         point=Point(
             forcing.start, start.states, start.tops, system.parameter_vector(values[0]), forcing.at(forcing.start)
         ),
-        state=lineup.states(sets[0], first_row, len(lanes)),
-        parameters=np.repeat(sets[0].column[:, None], len(lanes), axis=1),
-        paths=lambda: lineup.paths(sets[0], lanes),
+        state=np.stack([lineup.states(one, first_row, len(lanes))[:, i] for i, one in enumerate(pilots)], axis=1),
+        parameters=np.stack([one.column for one in pilots], axis=1),
+        paths=lambda count: lineup.paths(sets[0], range(count)),
     )
     method = None if solver.method == "auto" else solver.method
     return LaneRun(lineup, times, plan(task, method, solver.step, solver.tolerance), sets, tuple(warnings))

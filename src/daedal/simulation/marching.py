@@ -8,14 +8,14 @@ import numpy as np
 
 from daedal.simulation.discretization import Point
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.program import Program, reordered
+from daedal.simulation.program import ACCEPTED, Program, reordered
 from daedal.simulation.schedule import Schedule, node_values
 from daedal.systems import System
 
 CHUNK = 2048  # steps between two looks at the results
 ON_GRID = 1e-4  # of a cell: a step that begins this close before a grid point begins on it
+ESCAPED = 1e100  # what is larger is on its way to infinity
 REORDERINGS = 4  # of the pivots, for one block of lanes
-ACCEPTED = 1e-6  # relative residual of the equations above which a lane has failed
 
 
 class Paths(Protocol):
@@ -111,7 +111,7 @@ def march(
 
 def solved(out: np.ndarray) -> np.ndarray:
     """Which samples of which lanes are finite and satisfy the equations, (sample, lane)."""
-    finite = np.all(np.isfinite(out), axis=1)
+    finite = np.all(np.abs(out) < ESCAPED, axis=1)
     return finite & (np.nan_to_num(out[:, -1], nan=np.inf) <= ACCEPTED)
 
 

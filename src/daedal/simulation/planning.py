@@ -16,15 +16,16 @@ from daedal.errors import SimulationError
 from daedal.simulation.collocation import ORDER, Method
 from daedal.simulation.discretization import Point
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.marching import ACCEPTED, ON_GRID, Paths, Reordering, Table, march, solved, table
-from daedal.simulation.program import Directions, Program, Shape, program
+from daedal.simulation.marching import ESCAPED, ON_GRID, Paths, Reordering, Table, march, solved, table
+from daedal.simulation.program import UNFINISHED, Directions, Program, Shape, program
 from daedal.simulation.schedule import ALIGNED, Schedule, Stops, regular_steps, steps_between, stops
 from daedal.systems import System
 
 MOST_ADAPTIVE = 4000  # steps before a method counts as unsuitable
+MOST_STEPS = 10_000_000  # regular steps in one run
 HALVINGS = 12  # of the sample interval
 FRACTIONS = 9  # halvings of a grid cell
-PILOT_WORK = 3e8  # operations that a pilot run may take
+PILOT_WORK = 1e9  # operations that a pilot run may take
 NEGLIGIBLE = 1e-9  # of the largest variable: what is smaller is round-off
 ABSOLUTE = 1e-13  # error of a step that is always allowed
 ROUGH = 1e-2  # relative error above which steps are too long to mean anything
@@ -55,7 +56,7 @@ class Task:
     point: Point
     state: np.ndarray  # (value, lane) of a few pilot lanes
     parameters: np.ndarray
-    paths: Callable[[], Paths | None]
+    paths: Callable[[int], Paths | None]  # of so many lanes
 
     @property
     def interval(self) -> float:
@@ -100,19 +101,34 @@ def _regular(task: Task, step: float) -> tuple[Schedule, int]:
     jumps = np.array(task.forcing.jumps())
     near = ALIGNED * step
     if task.grid == 0:
-        return regular_steps(stops(start, task.times, jumps, near), step), 0
+        return _counted(task, stops(start, task.times, jumps, near), step), 0
     cells = round(step / task.grid)
     whole = cells >= 1 and abs(cells * task.grid - step) < 1e-9 * step
     if whole and _multiples(np.concatenate([task.times, jumps]) - start, step):
-        return regular_steps(stops(start, task.times, jumps, near), step), cells
+        return _counted(task, stops(start, task.times, jumps, near), step), cells
     parts = round(task.grid / step)
     if not whole and (parts < 1 or abs(step * parts - task.grid) > 1e-9 * task.grid):
         raise SimulationError(
             f"The step {step:g} neither divides the grid {task.grid:g} of the disturbances nor is a multiple of it.",
             f"Choose for example {task.grid / max(parts, 1):g} or {task.grid * max(cells, 1):g}.",
         )
-    points = start + task.grid * np.arange(1, int((task.times[-1] - start) / task.grid + ALIGNED) + 1)
-    return regular_steps(stops(start, task.times, np.concatenate([jumps, points]), near), min(step, task.grid)), 0
+    count = (task.times[-1] - start) / task.grid + ALIGNED
+    _refuse_too_many(task, count, step)
+    points = start + task.grid * np.arange(1, int(count) + 1)
+    return _counted(task, stops(start, task.times, np.concatenate([jumps, points]), near), min(step, task.grid)), 0
+
+
+def _counted(task: Task, at: Stops, step: float) -> Schedule:
+    _refuse_too_many(task, float(np.sum(np.ceil(at.intervals / step))), step)
+    return regular_steps(at, step)
+
+
+def _refuse_too_many(task: Task, count: float, step: float) -> None:
+    if count > MOST_STEPS:
+        raise SimulationError(
+            f"Model '{task.system.model.name}' would take {count:.2g} steps of {step:.2g} s.",
+            "Use longer steps or a coarser grid, or the reference solver IDA(), which chooses its steps freely.",
+        )
 
 
 def _multiples(times: np.ndarray, step: float) -> bool:
@@ -129,20 +145,32 @@ def _prepared(task: Task, method: Method, steps: tuple[Schedule, int]) -> tuple[
 
 
 def _results(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
-    """Wanted values of the pilot lanes, (sample, value, lane), sensitivities left out."""
+    """Wanted values of the pilot lanes, (sample, value, lane), sensitivities left out.
+
+    NaN where a lane has escaped; everything is NaN when equations were not solved, which shorter steps may cure.
+    """
     made, tables = prepared
     found: list[np.ndarray] = []
+    unsolved = False
     state = task.state.copy()
+
+    def received(_: np.ndarray, out: np.ndarray) -> None:
+        nonlocal unsolved
+        good, finite = solved(out), np.all(np.abs(out[:, :-1]) < ESCAPED, axis=1)
+        unsolved = unsolved or bool(np.any(finite & ~good))
+        found.append(np.where(good[:, None], out[:, : len(task.wanted)], np.nan))
+
     march(
         made,
         tables,
-        task.paths(),
+        task.paths(state.shape[1]),
         state,
         task.parameters,
-        lambda _, out: found.append(np.where(solved(out)[:, None], out[:, : len(task.wanted)], np.nan)),
+        received,
         Reordering(task.system, task.forcing),
     )
-    return np.concatenate(found) if found else np.zeros((0, len(task.wanted), state.shape[1]))
+    results = np.concatenate(found) if found else np.zeros((0, len(task.wanted), state.shape[1]))
+    return np.full(results.shape, np.nan) if unsolved else results
 
 
 def difference(coarse: np.ndarray, fine: np.ndarray) -> float:
@@ -154,6 +182,8 @@ def difference(coarse: np.ndarray, fine: np.ndarray) -> float:
     if np.any((failing[0] < end) & (failing[1] == end)):
         return float("inf")
     lasting = failing[1] == end
+    if not failing[1].any():
+        return float("inf")
     if lasting.any():  # lanes that end by themselves say nothing about the steps, as long as others last
         coarse, fine = coarse[:, :, lasting], fine[:, :, lasting]
     else:
@@ -183,9 +213,15 @@ def _with_error(task: Task, method: Method, steps: tuple[Schedule, int]) -> Plan
 
 
 def _shortened(task: Task, made: Program, steps: int) -> Task:
-    """The task with only as many samples as a pilot run can afford."""
-    share = PILOT_WORK / max(steps * made.instructions * task.state.shape[1], 1)
-    return replace(task, times=task.times[: max(int(share * task.times.size), 2)]) if share < 1 else task
+    """The task with as many lanes, and if need be samples, as a pilot run can afford."""
+    work = max(steps * made.instructions, 1)
+    lanes = min(max(int(PILOT_WORK / work), 2), task.state.shape[1])
+    share = PILOT_WORK / (work * lanes)
+    times = task.times[: max(int(share * task.times.size), 2)] if share < 1 else task.times
+    if lanes == task.state.shape[1] and times.size == task.times.size:
+        return task
+    state, parameters = (np.ascontiguousarray(part[:, :lanes]) for part in (task.state, task.parameters))
+    return replace(task, times=times, state=state, parameters=parameters)
 
 
 def _finer(steps: tuple[Schedule, int]) -> tuple[Schedule, int]:
@@ -209,10 +245,10 @@ def _regular_search(task: Task, method: Method, tolerance: float) -> Plan | None
                 steps = (steps[0].until(pilot.times.size - 1), steps[1])
                 prepared = _prepared(pilot, method, steps)
             results = _results(pilot, prepared)
-        except np.linalg.LinAlgError:
+        except (np.linalg.LinAlgError, SimulationError):
             return None
         if previous is not None:
-            error = difference(previous[1][: len(results)], results)
+            error = difference(previous[1][: len(results), :, : results.shape[2]], results)
             if error <= tolerance:
                 return Plan(*_ordered(task, method, _regular(task, previous[0])), error)
         previous = (step, results)
@@ -307,7 +343,7 @@ class _AdaptiveLane:
     def _tried(self, time: float, length: float) -> tuple[np.ndarray, float]:
         """The state after two halves of a step, and how much it differs, relative to what is allowed."""
         whole, halves = (_trial(self.task, self.method, self.state, self.parameters, time, length, n) for n in (1, 2))
-        if not np.max(np.abs([whole[-1], halves[-1]])) <= ACCEPTED:  # Newton iterations did not finish
+        if not np.max(np.abs([whole[-1], halves[-1]])) <= UNFINISHED:  # Newton iterations did not finish
             return halves, np.inf
         x = self._x(halves)
         allowed = self.tolerance * (np.abs(x) + 1e-6 * self.largest) + ABSOLUTE

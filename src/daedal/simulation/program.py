@@ -1,7 +1,7 @@
 """The compiled program of the lanes: step and observation of a system, with forcing and sensitivities, as one kernel.
 
 A lane carries state = (X, T), for each free direction θ its sensitivity (dX/dθ, dT/dθ), and the largest increment with
-which a Newton iteration ended so far; the sensitivities are the exact derivative of the discrete step, through its
+which a Newton iteration was left so far; the sensitivities are the exact derivative of the discrete step, through its
 linear solves and its projection. Every step reads
 
     parameters  p, and dp/dθ where it is neither zero nor one                one value per lane
@@ -30,6 +30,9 @@ from daedal.simulation.schedule import cell_weights, path_weights
 from daedal.simulation.tangents import Moving
 from daedal.symbolic import jet
 from daedal.systems import System
+
+ACCEPTED = 1e-6  # relative residual of the equations at a sample above which a lane has failed
+UNFINISHED = 1e-3  # the same for what Newton iterations left to do in a step; the error of the steps judges the rest
 
 
 @dataclass(frozen=True)
@@ -190,7 +193,7 @@ class _Builder:
     def _observed(self, wanted: ca.SX, t: ca.SX, forcing: ca.SX) -> ca.SX:
         at = self._moving(t, forcing[:, 0], self._columns([forcing[:, 1 + i] for i in range(self.count)]))
         values, rates, residual = self.discretization.observe(at, wanted)
-        return ca.vertcat(values, ca.vec(rates), ca.fmax(residual, self.worst))
+        return ca.vertcat(values, ca.vec(rates), ca.fmax(residual, self.worst * (ACCEPTED / UNFINISHED)))
 
     def _moving(self, t: ca.SX, w: ca.SX, dw: ca.SX) -> Moving:
         reduction = self.discretization.reduction

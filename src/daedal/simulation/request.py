@@ -14,6 +14,8 @@ from daedal.models import Model
 from daedal.simulation.forcing import Forcing, forcing
 from daedal.systems import System, build
 
+MEMORY = 0.8  # share of the machine's memory that results may take
+
 
 @dataclass(frozen=True, eq=False)
 class Request:
@@ -61,6 +63,20 @@ def checked_realizations(realizations: Any) -> int:
             f"The realizations must be a whole number from 1 on, got {realizations!r}.", "Write realizations=100."
         )
     return int(realizations)
+
+
+def check_memory(needed: float, remedy: str) -> None:
+    """Say how much is needed before starting what cannot end well."""
+    try:
+        from os import sysconf
+
+        available = MEMORY * sysconf("SC_PHYS_PAGES") * sysconf("SC_PAGE_SIZE")
+    except (ImportError, ValueError, OSError):
+        return
+    if needed > available:
+        raise SimulationError(
+            f"The values of this simulation take {needed / 1e9:.1f} GB, more than this machine has.", remedy
+        )
 
 
 def _checked_times(times: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """`simulate`: trajectories of a model, one with disturbances at zero or many with random ones."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,18 @@ from daedal.disturbances import seed_number
 from daedal.errors import SimulationError
 from daedal.models import parameter_values
 from daedal.simulation.ida import IDA, Run
+from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places
 from daedal.simulation.lanes import Failure, LaneRun, Lanes, prepare
 from daedal.simulation.measurement import with_measurement_noise
-from daedal.simulation.planning import ROUGH
-from daedal.simulation.request import Request, checked_realizations, checked_values, request
+from daedal.simulation.planning import sample_interval
+from daedal.simulation.realized import RealizedPath
+from daedal.simulation.request import Request, check_memory, checked_realizations, checked_values, request
 from daedal.simulation.trajectory import Status, Trajectory
 from daedal.systems import InitialValues, System, initial_values
 
 PURPOSE = "simulate"
 SINGLE = 60  # unknowns up to which compiling a single trajectory pays
-MEMORY = 0.8  # share of the machine's memory that results may take
+MEANINGLESS = 0.5  # relative error above which a simulation has failed
 
 
 def simulate(
@@ -71,14 +74,18 @@ def simulate(
     >>> float(simulate(decay, [0.0, 1.0])["x"][-1])  # doctest: +ELLIPSIS
     0.135335...
     """
-    _check_solver(solver, realizations)
+    _check_solver(solver)
     asked = request("simulate", model, times, inputs, t0)
     given = checked_values(values)
     wanted = _checked_variables(asked.system, variables)
     needs_seed = realizations is not None or measurement_noise
     seed = seed_number(np.random.default_rng() if rng is None else rng) if needs_seed or rng is not None else None
     if realizations is not None:
-        result = _ensemble(asked, given, wanted, checked_realizations(realizations), seed or 0, solver or Lanes())
+        count = checked_realizations(realizations)
+        if isinstance(solver, IDA):
+            result = _references(asked, given, wanted, count, seed or 0, solver)
+        else:
+            result = _ensemble(asked, given, wanted, count, seed or 0, solver or Lanes())
     else:
         result = _single(asked, given, wanted, solver)
     if measurement_noise and seed is not None:
@@ -86,14 +93,10 @@ def simulate(
     return result
 
 
-def _check_solver(solver: Any, realizations: Any) -> None:
+def _check_solver(solver: Any) -> None:
     if not (solver is None or isinstance(solver, (IDA, Lanes))):
         name = solver.__name__ if isinstance(solver, type) else repr(solver)
         raise SimulationError(f"The solver of a simulation must be a solver, got {name}.", "Write solver=IDA(1e-8).")
-    if isinstance(solver, IDA) and realizations is not None:
-        raise SimulationError(
-            "IDA is the reference solver for single trajectories.", "Use Lanes(...) for realizations."
-        )
 
 
 def _checked_variables(system: System, variables: Any) -> tuple[str, ...]:
@@ -149,7 +152,8 @@ def _ensemble(
     seed: int,
     solver: Any,
 ) -> Trajectory:
-    _check_memory(realizations * asked.times.size * len(wanted) * 8)
+    remedy = "Keep fewer variables (variables=[...]), or take mean and variance only with ensemble(...)."
+    check_memory(realizations * asked.times.size * len(wanted) * 8, remedy)
     run = prepare(
         asked.system,
         asked.times,
@@ -174,12 +178,6 @@ def _kept(run: LaneRun, variables: int, realizations: int) -> tuple[np.ndarray, 
     def consume(_: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
         kept[lanes.start : lanes.stop, :, samples] = out.transpose(2, 1, 0)
 
-    if not run.plan.error < ROUGH:
-        return kept, Status(
-            False,
-            f"The steps are so long that dividing them changes the results by {run.plan.error:.1g}; nothing is kept.",
-            "Give Lanes a smaller step, or leave the step to it.",
-        )
     try:
         failures = run.run(realizations, consume)
     except KeyboardInterrupt:
@@ -188,25 +186,16 @@ def _kept(run: LaneRun, variables: int, realizations: int) -> tuple[np.ndarray, 
         )
     for failure in failures:
         kept[failure.lane, :, run.times >= failure.time] = np.nan
-    return kept, _status(failures, realizations)
+    return kept, _status(run, failures, realizations)
 
 
-def _check_memory(needed: float) -> None:
-    """Say how much is needed before starting what cannot end well."""
-    try:
-        from os import sysconf
-
-        available = MEMORY * sysconf("SC_PHYS_PAGES") * sysconf("SC_PAGE_SIZE")
-    except (ImportError, ValueError, OSError):
-        return
-    if needed > available:
-        raise SimulationError(
-            f"The values of this simulation take {needed / 1e9:.1f} GB, more than this machine has.",
-            "Keep fewer variables (variables=[...]), or take mean and variance only with ensemble(...).",
+def _status(run: LaneRun, failures: list[Failure], realizations: int) -> Status:
+    if not failures and not run.plan.error < MEANINGLESS:
+        return Status(
+            False,
+            f"The steps are too long: dividing them changes the results by {run.plan.error:.1g} of the largest values.",
+            "Give Lanes a smaller step, or leave the step to it.",
         )
-
-
-def _status(failures: list[Failure], realizations: int) -> Status:
     if not failures:
         return Status(True, "The simulation reached its end.")
     first = min(failures, key=lambda failure: failure.time)
@@ -234,6 +223,36 @@ def _reference(asked: Request, values: Mapping[Any, float] | None, wanted: tuple
     rows = [list(system.reduction.observed).index(name) for name in wanted]
     status = Status(not run.stopped, run.stopped or "The simulation reached its end.", run.remedy)
     return _trajectory(asked, wanted, observed[rows], repr(solver), status, values, at_start, [])
+
+
+def _references(
+    asked: Request,
+    values: Mapping[Any, float] | None,
+    wanted: tuple[str, ...],
+    realizations: int,
+    seed: int,
+    solver: IDA,
+) -> Trajectory:
+    """Realizations one by one through the reference solver, on the paths that the lanes would see."""
+    system, forcing = asked.system, asked.forcing
+    numbers = parameter_values(system.model, values)
+    grid, warnings = 1.0, []
+    if disturbance_places(system):
+        check_smoothness(system, numbers)
+        grid, warnings = disturbance_grid(system, numbers, sample_interval(forcing.start, asked.times))
+    kept = np.full((realizations, len(wanted), asked.times.size), np.nan)
+    failures, last = [], None
+    for number in range(realizations):
+        path = RealizedPath(system, numbers, grid, forcing.end - forcing.start, seed, PURPOSE, number)
+        last = _reference(replace(asked, forcing=replace(forcing, path=path)), values, wanted, solver)
+        kept[number] = np.stack([last.values[name] for name in wanted])
+        if not last.status.ok:
+            failures.append(last.status)
+            if "interrupted" in last.status.sentence:
+                break
+    status = failures[0] if failures else Status(True, "The simulation reached its end.")
+    start = initial_values(system, forcing.start, values, forcing.at(forcing.start))
+    return _trajectory(asked, wanted, kept, repr(solver), status, values, start, warnings, realizations, seed)
 
 
 def _observed(asked: Request, values: Mapping[Any, float] | None, run: Run) -> np.ndarray:

@@ -9,6 +9,10 @@ import numpy as np
 
 from daedal.systems.system import System
 
+ASIDE = 1e-4  # how far nearby is, relative to each value (or to one)
+SMALLEST = 1e-3  # what an unknown counts as at least when residuals are judged: a guess of zero has no size
+FLOOR = 1e-12  # below this a residual is zero whatever it is a sum of
+
 
 @dataclass(frozen=True, eq=False)
 class Consistency:
@@ -22,10 +26,12 @@ class Consistency:
     names: tuple[str, ...]
 
     def arguments(self, z: np.ndarray) -> list[Any]:
+        """What the system's functions take: t, X, T, parameters, exogenous."""
         count = len(self.system.states)
         return [self.time, z[:count], z[count:], self.parameters, self.exogenous]
 
     def residual(self, z: np.ndarray) -> np.ndarray:
+        """F(z)."""
         return self.system.function("consistency")(*self.arguments(z)).full().ravel()
 
     def jacobian(self, z: np.ndarray) -> np.ndarray:
@@ -37,7 +43,7 @@ class Consistency:
 
     def jacobian_nearby(self, z: np.ndarray) -> np.ndarray:
         """∂F/∂z a little aside, where a rank that is low only by accident (a rod that happens to be level) is full."""
-        near = z + 1e-4 * np.maximum(np.abs(z), 1.0) * np.random.default_rng(0).uniform(-1, 1, z.size)
+        near = z + ASIDE * np.maximum(np.abs(z), 1.0) * np.random.default_rng(0).uniform(-1, 1, z.size)
         jacobian = self.jacobian(near)
         return jacobian if np.isfinite(jacobian).all() else self.jacobian(z)
 
@@ -47,7 +53,7 @@ class Consistency:
 
     def size(self, z: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
         """What a residual is compared with: the terms it is a sum of, to first order."""
-        return np.maximum(np.abs(jacobian) @ np.maximum(np.abs(z), 1e-3), 1e-12)
+        return np.maximum(np.abs(jacobian) @ np.maximum(np.abs(z), SMALLEST), FLOOR)
 
     @cached_property
     def equation_names(self) -> tuple[str, ...]:

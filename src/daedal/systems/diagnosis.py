@@ -9,11 +9,11 @@ import numpy as np
 
 from daedal.errors import InitialValueError, counted, quoted
 from daedal.systems.consistency import Consistency
-from daedal.systems.regularity import echelon, participants, rank_of
+from daedal.systems.regularity import SHARE, echelon, participants, rank_of
 from daedal.systems.system import dead_point
 
 RELATIVE = 1e-6  # how far held values that imply each other may differ, in their own units
-ROUNDING = 1e-12
+ROUNDING = 1e-12  # of all terms of a residual: what round-off leaves of it
 
 
 def redundant(problem: Consistency, z: np.ndarray, opened: int) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def _without_slope(problem: Consistency, z: np.ndarray) -> tuple[str, list[str]]
     here, nearby = problem.jacobian(z), problem.jacobian_nearby(z)
     unreached = rank_of(here[:, problem.free]).left
     if unreached.shape[1] > rank_of(nearby[:, problem.free]).left.shape[1]:
-        for row in np.flatnonzero(np.max(np.abs(unreached), axis=1) > 1e-6):
+        for row in np.flatnonzero(np.max(np.abs(unreached), axis=1) > SHARE):
             flat = [problem.names[j] for j in problem.free if here[row, j] == 0 != nearby[row, j]]
             if flat:
                 return problem.equation_names[row], flat

@@ -7,6 +7,8 @@ import numpy as np
 
 SINGULAR = 1e-11  # relative to the largest singular value of the scaled matrix
 REGULAR = 1e-9  # a reciprocal condition number above this needs no closer look
+SHARE = 1e-6  # of the largest in a null vector: what takes part in it
+SPARSE = 1e-9  # of the largest in a combined null vector: what is smaller is round-off
 NEGLIGIBLE = 1e-14  # of the largest entry in its row and in its column: what is left of terms that cancel
 
 
@@ -83,7 +85,7 @@ def participants(vector: np.ndarray, names: tuple[str, ...]) -> list[str]:
     """The names that take part in a null vector, largest share first."""
     size = np.abs(vector)
     order = np.argsort(-size, kind="stable")
-    return list(dict.fromkeys(names[i] for i in order if size[i] > 1e-6 * size.max(initial=0.0)))
+    return list(dict.fromkeys(names[i] for i in order if size[i] > SHARE * size.max(initial=0.0)))
 
 
 def echelon(space: np.ndarray) -> np.ndarray:
@@ -92,7 +94,7 @@ def echelon(space: np.ndarray) -> np.ndarray:
         return space
     chosen = independent_columns(space.T)
     sparse = space @ np.linalg.inv(space[chosen])
-    sparse[np.abs(sparse) < 1e-9 * np.max(np.abs(sparse), axis=0)] = 0.0
+    sparse[np.abs(sparse) < SPARSE * np.max(np.abs(sparse), axis=0)] = 0.0
     return sparse
 
 

@@ -87,10 +87,12 @@ def combine(reduction: Reduction, defect: Defect, points: list[list[np.ndarray]]
 
 def _dependence(reduction: Reduction, chosen: int, others: list[int], point: list[np.ndarray]) -> list[ca.SX]:
     """u of the other rows for u = 1 of the chosen one: J[others, K]ᵀ u = −J[chosen, K]ᵀ, K as independent as can be."""
+    if not others:
+        return []
     numbers = reduction.top_jacobian(*point).full()[others]
     columns = independent_columns(numbers)
     factors = factorize(reduction.J[others, columns].T, numbers[:, columns].T)
-    return ca.vertsplit(factors.solve(-reduction.J[chosen, columns].T)) if others else []
+    return ca.vertsplit(factors.solve(-reduction.J[chosen, columns].T))
 
 
 def _without(

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter, process_time
+from unittest import mock
 
 import casadi as ca
 import numpy as np
@@ -147,30 +148,26 @@ def sundae_cost(signal: dd.Signal, path: np.ndarray, horizon: float) -> tuple[fl
 
 def idas_cost(signal: dd.Signal, path: np.ndarray, horizon: float) -> tuple[float, np.ndarray]:
     """CasADi's idas at rtol 1e-6, on the index-1 form with accelerations and tension as algebraic variables."""
-    x, z, t = ca.SX.sym("x", 4), ca.SX.sym("z", 3), ca.SX.sym("t")
-    cell = ca.SX.sym("cell", 4)  # u and w at both ends of a grid cell
-    a = t / GRID
-    u, w = cell[0] + a * (cell[1] - cell[0]), cell[2] + a * (cell[3] - cell[2])
+    grid = (np.arange(path.size) * GRID).tolist()
+    exact = {"lookup_mode": ["exact"]}
+    known = ca.interpolant("known", "linear", [grid], signal.values[: path.size].tolist(), exact)
+    wind = ca.interpolant("wind", "linear", [grid], path.tolist(), exact)
+    x, z, t = ca.MX.sym("x", 4), ca.MX.sym("z", 3), ca.MX.sym("t")
     px, py, vx, vy = ca.vertsplit(x)
     equations = ca.vertcat(
-        0.3 * z[0] - z[2] * px + DRAG * ca.fabs(vx) * vx - u - w**2,
+        0.3 * z[0] - z[2] * px + DRAG * ca.fabs(vx) * vx - known(t) - wind(t) ** 2,
         0.3 * z[1] - z[2] * py + DRAG * ca.fabs(vy) * vy + 0.3 * 9.81,
         px * z[0] + py * z[1] + vx**2 + vy**2,
     )
-    dae = {"x": x, "z": z, "t": t, "p": cell, "ode": ca.vertcat(vx, vy, z[0], z[1]), "alg": equations}
-    solver = ca.integrator("idas", "idas", dae, 0.0, GRID, {"reltol": 1e-6, "abstol": 1e-9})
-    state, algebraic = ca.DM([0, -6.25, 0, 0]), ca.DM([0, 0, -0.3 * 9.81 / 6.25])
-    angles = [0.0]
-    cells = round(horizon / GRID)
+    dae = {"x": x, "z": z, "t": t, "ode": ca.vertcat(vx, vy, z[0], z[1]), "alg": equations}
+    times = np.arange(round(horizon / SAMPLE) + 1) * SAMPLE
+    options = {"reltol": 1e-6, "abstol": 1e-9, "max_num_steps": 1_000_000}
+    solver = ca.integrator("idas", "idas", dae, 0.0, times, options)
     start = process_time()
-    for i in range(cells):
-        p = [signal.values[i], signal.values[i + 1], path[i], path[i + 1]]
-        result = solver(x0=state, z0=algebraic, p=p)
-        state, algebraic = result["xf"], result["zf"]
-        if (i + 1) % round(SAMPLE / GRID) == 0:
-            angles.append(float(np.arctan2(float(state[0]), -float(state[1]))))
+    result = solver(x0=[0, -6.25, 0, 0], z0=[0, 0, -0.3 * 9.81 / 6.25])
     spent = process_time() - start
-    return spent * 1e6 / horizon, np.array(angles)
+    states = result["xf"].full()
+    return spent * 1e6 / horizon, np.arctan2(states[0], -states[1])
 
 
 def c_cost(source: Path, signal: dd.Signal, rows: np.ndarray, horizon: float) -> float | None:
@@ -194,6 +191,50 @@ def c_cost(source: Path, signal: dd.Signal, rows: np.ndarray, horizon: float) ->
         return float(printed.split()[1])
 
 
+def disturbed_chain(count: int) -> dd.Model:
+    """A chain of pendulums whose first bob is pushed by a disturbance."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    import catalogue
+
+    model, w = catalogue.chain(count).model(), dd.symbol("w")
+    force = next(name for name, equation in model.equations.items() if "der(vx[0])" in str(equation))
+    pushed = model.equations[force].lhs == model.equations[force].rhs + w
+    return dd.Model(
+        name=model.name,
+        equations={**model.equations, force: pushed},
+        unknowns=model.unknowns,
+        outputs={"angle": model["x[0]"]},
+        parameters=model.parameters,
+        disturbances={w: dd.FilteredNoise.resonant(std=0.1, frequency=4.0, damping=0.1, grid=GRID)},
+        initial=model.initial,
+        guess=model.guess,
+    )
+
+
+def scaling(quick: bool) -> None:
+    """Cost against the number of states, of lanes and of threads."""
+    print("\nchain of n pendulums (4 n states), rk4, h = 0.01, 64 lanes")
+    for count in (2, 6) if quick else (2, 6, 12, 24):
+        start = perf_counter()
+        run = prepared(disturbed_chain(count), np.arange(11) * 0.1, {}, dd.Lanes(method="rk4", step=GRID))
+        ready = perf_counter() - start
+        cost, _, _ = lanes_cost(run, 64, 1.0)
+        print(f"  n = {count:>2}: {run.plan.program.instructions:>6} operations, ready in {ready:.2f} s, {cost:.2f} µs")
+    print("\npendulum, noise included, wall-clock µs per simulated second and trajectory")
+    horizon = 20.0
+    times, signal = np.arange(round(horizon / SAMPLE) + 1) * SAMPLE, push(horizon)
+    run = prepared(pendulum(), times, {"u": signal}, dd.Lanes(method="rk4", step=GRID))
+    for lanes in (64, 512) if quick else (64, 512, 4096):
+        row = f"  {lanes:>5} realizations:"
+        for threads in (1, 2):
+            with mock.patch("daedal.simulation.lanes.cpu_count", return_value=threads):
+                start = perf_counter()
+                run.run(lanes, lambda *_: None)
+                spent = perf_counter() - start
+            row += f"   {spent * 1e6 / (horizon * lanes):>6.2f} with {threads} thread{'s' * (threads > 1)}"
+        print(row)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--quick", action="store_true")
@@ -204,9 +245,7 @@ def main() -> None:
 
     start = perf_counter()
     dd.simulate(model, times[:11], inputs={"u": signal}, realizations=1, rng=1)
-    print(
-        f"first result of a new model, compiling included: {perf_counter() - start:.2f} s (limit 0.5 s; cached code is reused)"
-    )
+    print(f"first result of a new model: {perf_counter() - start:.2f} s (limit 0.5 s); compiled code is kept on disk")
 
     _, _, exact = lanes_cost(prepared(model, times, {"u": signal}, dd.Lanes(step=GRID / 8)), lanes, horizon)
     costs = {}
@@ -222,8 +261,11 @@ def main() -> None:
         )
     plain = costs["h = 0.01"]
     run = prepared(model, times, {"u": signal}, dd.Lanes(method="rk4", step=0.01), free=("k",))
-    cost, _, _ = lanes_cost(run, lanes, horizon)
-    print(f"  with the sensitivity to k     {cost:>9.2f} µs   {cost / plain:.2f} × the plain run (limit 2)")
+    cost, noise, _ = lanes_cost(run, lanes, horizon)
+    whole = (cost + noise) / (plain + noise)
+    print(
+        f"  with the sensitivity to k     {cost:>9.2f} µs   {cost / plain:.2f} × marching, {whole:.2f} × with the noise (limit 2)"
+    )
     for method in ("radau3", "radau5"):
         run = prepared(model, times, {"u": signal}, dd.Lanes(method=method, step=0.05))
         cost, _, angles = lanes_cost(run, lanes, horizon)
@@ -234,7 +276,7 @@ def main() -> None:
     path = forcing_rows(run, short)
     for name, cost_of in (
         ("scikit-sundae IDA, Python residual", sundae_cost),
-        ("CasADi idas, restarted per cell", idas_cost),
+        ("CasADi idas", idas_cost),
     ):
         cost, angles = cost_of(signal, path, short)
         ratios = ", ".join(f"{cost / other:.0f} × {label}" for label, other in costs.items())
@@ -245,6 +287,7 @@ def main() -> None:
         if cost is not None:
             ratios = ", ".join(f"{cost / other:.0f} × {label}" for label, other in costs.items())
             print(f"{'hand-written C with IDA':<36} {cost:>9.0f} µs   {ratios}")
+    scaling(chosen.quick)
 
 
 if __name__ == "__main__":

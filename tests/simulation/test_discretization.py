@@ -260,3 +260,17 @@ def test_constraints_with_a_spline_input_hold_at_the_samples():
     found = dd.simulate(model, times[::50], inputs={"u": drive}, solver=dd.Lanes(step=0.25))
     np.testing.assert_allclose(found["x"], drive(times[::50]), atol=1e-13)
     np.testing.assert_allclose(found["y"], -drive(times[::50], 1), atol=1e-11)
+
+
+@pytest.mark.parametrize("method", ["rk4", "radau5"])
+def test_order_where_the_derivative_of_a_disturbance_occurs(method):
+    """Inside the cells the path and its derivative must belong together, or every method has order one."""
+    model = noisy_constraint()
+
+    def end(step):
+        found = dd.ensemble(model, TIMES, realizations=1, rng=1, solver=dd.Lanes(method=method, step=step))
+        return found.mean["x"][-1]
+
+    fine = end(0.02 / 32)
+    errors = [abs(end(step) - fine) for step in (0.02, 0.01, 0.005)]
+    assert errors[2] < 1e-9 or errors[1] / errors[2] > 6, errors

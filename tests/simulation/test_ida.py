@@ -108,9 +108,13 @@ def test_control_c_in_the_middle_of_a_long_run(capfd):
     times = np.linspace(0, 10_000, 1_000_001)
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     began = time.monotonic()
-    timer.start()
-    trajectory = dd.simulate(model, times, solver=dd.IDA())
-    timer.join()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for background jobs
+    try:
+        timer.start()
+        trajectory = dd.simulate(model, times, solver=dd.IDA())
+        timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.monotonic() - began < 20
     assert "interrupted" in trajectory.status.sentence
     reached = int(np.isfinite(trajectory["x[0]"]).sum())

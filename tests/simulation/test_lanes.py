@@ -364,7 +364,7 @@ def test_lanes_that_escape_are_flagged(solver):
     assert np.abs(found["x"][~lost]).max() < 1e100
 
 
-def test_ensembles_leave_failed_lanes_out():
+def test_ensembles_leave_failed_lanes_out(monkeypatch):
     """The mean is that of the others, which a simulation of the same paths gives one by one."""
     model = escaping()
     found = dd.ensemble(model, ESCAPE_TIMES, realizations=100, rng=1, solver=FIXED)
@@ -375,15 +375,8 @@ def test_ensembles_leave_failed_lanes_out():
         assert failure.reason
     left_out = {failure.lane for failure in found.failures}
     assert len(left_out) == len(found.failures)
-    from daedal.simulation import simulate as module
-
-    # The same purpose gives the same paths.
-    original = module.PURPOSE
-    try:
-        sys.modules["daedal.simulation.simulate"].PURPOSE = "ensemble"
-        alone = dd.simulate(model, ESCAPE_TIMES, realizations=100, rng=1, solver=FIXED)
-    finally:
-        sys.modules["daedal.simulation.simulate"].PURPOSE = original
+    monkeypatch.setattr(sys.modules["daedal.simulation.simulate"], "PURPOSE", "ensemble")  # the same paths
+    alone = dd.simulate(model, ESCAPE_TIMES, realizations=100, rng=1, solver=FIXED)
     assert set(np.flatnonzero(np.isnan(alone["o"]).any(axis=1)).tolist()) == left_out
     kept = alone["o"][[m for m in range(100) if m not in left_out]]
     np.testing.assert_allclose(found.mean["o"], kept.mean(axis=0), rtol=1e-12, atol=1e-12)
@@ -549,3 +542,39 @@ def test_declaring_loads_neither_compiler_nor_scipy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_pivots_that_vanish_on_the_way():
+    """a cos θ − b sin θ = 1, a sin θ + b cos θ = 0 while θ turns: no fixed pivot serves all the way round."""
+    theta = dd.symbol("theta")
+    model = dd.Model(
+        name="turn",
+        equations={
+            "turn": der(theta) == 1 + w,
+            "first": a * np.cos(theta) - b * np.sin(theta) == 1,
+            "second": a * np.sin(theta) + b * np.cos(theta) == 0,
+        },
+        unknowns=[theta, a, b],
+        disturbances={w: resonant(grid=0.05)},
+        initial={theta: 0.0},
+    )
+    times = np.linspace(0, 20, 201)
+    found = dd.simulate(model, times, realizations=130, rng=1, solver=STEP)
+    assert found.status.ok
+    np.testing.assert_allclose(found["a"], np.cos(found["theta"]), atol=1e-9)
+    few = dd.simulate(model, times, realizations=3, rng=1, solver=STEP)
+    np.testing.assert_allclose(few["a"], found["a"][:3], atol=1e-9)
+    assert np.array_equal(few["theta"], found["theta"][:3])
+
+
+def test_a_pivot_that_is_exactly_zero_on_the_way():
+    theta = dd.symbol("theta")
+    model = dd.Model(
+        name="zero",
+        equations={"turn": der(theta) == 1.0, "first": a * theta + b == 1, "second": a - b * theta == 0},
+        unknowns=[theta, a, b],
+        initial={theta: -1.0},
+    )
+    found = dd.simulate(model, np.linspace(0, 2, 21), solver=dd.Lanes(step=0.1))
+    assert found.status.ok
+    np.testing.assert_allclose(found["a"], found["theta"] / (1 + found["theta"] ** 2), atol=1e-9)

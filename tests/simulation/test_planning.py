@@ -148,3 +148,30 @@ def test_difference():
     assert difference(fine, fine) == 0.0
     assert difference(fine + 1e-4, fine) == pytest.approx(0.1)  # of the second variable, whose size is 1e-3
     assert difference(fine[:0], fine[:0]) == 0.0
+
+
+def test_the_error_is_honest_for_samples_denser_than_the_steps():
+    """x'' = −1e4 x: whatever the grid of a disturbance of no consequence, a hundred samples per second are too few."""
+    model = oscillator(
+        equations={"speed": der(x) == v, "force": der(v) == -1e4 * x + w},
+        disturbances={w: dd.FilteredNoise([0.6], [1.0, 0.8, 16.0], grid=0.07)},
+    )
+    found = dd.ensemble(model, np.linspace(0, 1, 101), realizations=1, rng=1)
+    # The push of the disturbance moves x by less than its size over 1e4.
+    assert np.abs(found.mean["x"] - np.cos(100 * found.times)).max() < 1e-4
+    assert found.error > 0
+
+
+def test_an_output_with_a_second_derivative():
+    model = dd.Model(
+        name="lag",
+        equations={"lag": der(x) == -k * x + w},
+        unknowns=[x],
+        outputs={"slope": der(x), "bend": der(der(x))},
+        parameters={k: 1.0},
+        disturbances={w: dd.FilteredNoise([0.6], [1.0, 0.8, 16.0], grid=0.05)},
+        initial={x: 1.0},
+    )
+    found = dd.simulate(model, np.linspace(0, 1, 5), realizations=2, rng=1)
+    assert found.status.ok
+    assert np.isfinite(found["bend"]).all()

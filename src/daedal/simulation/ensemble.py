@@ -14,10 +14,10 @@ from typing import Any, final
 
 import numpy as np
 
-from daedal.data.arrays import FrozenMapping, frozen
+from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest
-from daedal.models.declarations import key_name
+from daedal.models import key_name
 from daedal.simulation.lanes import BLOCK, Failure, LaneRun, Lanes, prepare
 from daedal.simulation.request import check_memory, checked_realizations, checked_values, request
 from daedal.symbolic import Expression

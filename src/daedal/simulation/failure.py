@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.data.arrays import short
+from daedal.data import short
 from daedal.errors import quoted
 from daedal.systems import System, dead_point
 

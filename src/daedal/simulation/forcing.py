@@ -10,10 +10,9 @@ from typing import Any, Protocol
 import casadi as ca
 import numpy as np
 
-from daedal.data import Signal
-from daedal.data.arrays import short
+from daedal.data import Signal, short
 from daedal.errors import SimulationError, nearest, quoted
-from daedal.models.declarations import key_name
+from daedal.models import key_name
 from daedal.symbolic import jet, symbols_in
 from daedal.systems import System
 

@@ -16,7 +16,7 @@ from typing import Any, final
 import casadi as ca
 import numpy as np
 
-from daedal.data.arrays import short
+from daedal.data import short
 from daedal.errors import SimulationError
 from daedal.simulation import implicit
 from daedal.simulation.evaluation import BufferedFunction
@@ -43,6 +43,7 @@ class Run:
     tops: np.ndarray
     stopped: str
     remedy: str
+    interrupted: bool = False
 
 
 @final
@@ -73,12 +74,14 @@ class IDA:
         """Advance from forcing.start through all times; what was reached is returned whatever happens."""
         with quiet(), Progress(f"simulating '{system.model.name}': time", forcing.end) as progress:
             work = _Integration(self, system, forcing, parameters, progress)
+            interrupted = False
             try:
                 work.run(start, times)
             except KeyboardInterrupt:
+                interrupted = True
                 work.stopped = f"The simulation was interrupted at time {short(work.time)}."
                 work.remedy = "What was computed until then is kept."
-        return Run(np.array(work.states), np.array(work.tops), work.stopped, work.remedy)
+        return Run(np.array(work.states), np.array(work.tops), work.stopped, work.remedy, interrupted)
 
 
 class _Integration:

@@ -14,9 +14,11 @@ from daedal.disturbances import (
     initial_state,
     innovations,
     needed_smoothness,
+    output,
     parameter_names,
 )
 from daedal.errors import ModelError, SimulationError
+from daedal.models import as_tuple
 from daedal.symbolic import jet, symbols_in
 from daedal.systems import System
 
@@ -55,7 +57,7 @@ def grid_row(system: System) -> GridRow:
 
 def _between(system: System, name: str) -> str:
     for key, noise in system.model.disturbances.items():
-        if name in (key if isinstance(key, tuple) else (key,)):
+        if name in as_tuple(key):
             return getattr(noise, "between", "linear")
     return "linear"
 
@@ -86,7 +88,7 @@ def check_smoothness(system: System, numbers: Mapping[str, float]) -> None:
     needed_smoothness(system.model.disturbances, needed, blamed, numbers)
     for key, noise in system.model.disturbances.items():
         available = derivatives_available(noise, numbers)
-        for name, has in zip(key if isinstance(key, tuple) else (key,), available, strict=True):
+        for name, has in zip(as_tuple(key), available, strict=True):
             if any(jet_name == name and order > has for jet_name, order in row.jets):
                 raise ModelError(
                     f"Disturbance '{name}' has no slope for between='hermite'.", "Use between='linear', or add a pole."
@@ -127,7 +129,7 @@ def sources(system: System, numbers: Mapping[str, float], grid: float, rates: np
     row_of = {name: i for i, name in enumerate(system.reduction.parameters)}
     found = []
     for key, noise in system.model.disturbances.items():
-        symbols = key if isinstance(key, tuple) else (key,)
+        symbols = as_tuple(key)
         orders = sorted({order for name, order in wanted if name in symbols})
         if not orders:
             continue
@@ -140,14 +142,6 @@ def sources(system: System, numbers: Mapping[str, float], grid: float, rates: np
     return Sources(tuple(found), len(wanted), ways)
 
 
-def _values_at(noise: DiscreteNoise, state: np.ndarray) -> np.ndarray:
-    """The values that belong to a state of the noise and its sensitivities: C x, then C ∂x + ∂C x for each."""
-    parts = state.reshape(1 + len(noise.sensitivities), noise.states, -1)
-    rows = noise.matrices.rows
-    slopes = [rows @ parts[k] + part.rows @ parts[0] for k, part in enumerate(noise.sensitivities.values(), start=1)]
-    return np.concatenate([rows @ parts[0], *slopes])
-
-
 class LanePaths:
     """Rows of grid values for the paths of one block; sequential, keeping only what the next rows overlap."""
 
@@ -155,7 +149,7 @@ class LanePaths:
         self._made, self._seed, self._purpose, self._paths = made, seed, purpose, paths
         self._first = 0
         self._states = [initial_state(s.noise, self._normals(k, range(1))[0]) for k, s in enumerate(made.sources)]
-        first = [_values_at(s.noise, x)[None] for s, x in zip(made.sources, self._states, strict=True)]
+        first = [output(s.noise, x)[None] for s, x in zip(made.sources, self._states, strict=True)]
         self._kept = self._combined(first, 1)
 
     def rows(self, first: int, last: int) -> np.ndarray:

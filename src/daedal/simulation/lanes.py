@@ -28,7 +28,7 @@ from daedal.simulation.lane_paths import (
 )
 from daedal.simulation.lineup import Lineup, Values
 from daedal.simulation.marching import ESCAPED, Reordering, march, solved
-from daedal.simulation.planning import Plan, Task, plan, sample_interval
+from daedal.simulation.planning import PATIENT, Effort, Plan, Task, plan, sample_interval
 from daedal.simulation.program import Directions
 from daedal.simulation.progress import Progress
 from daedal.systems import System
@@ -188,6 +188,7 @@ def prepare(
     seed: int,
     purpose: str,
     noisy: bool,
+    effort: Effort = PATIENT,
 ) -> LaneRun:
     """Choose method and steps, compile, and find initial values for each set of parameter values."""
     places = disturbance_places(system) if noisy else ()
@@ -220,6 +221,7 @@ def prepare(
         state=np.stack([lineup.states(one, first_row, len(lanes))[:, i] for i, one in enumerate(pilots)], axis=1),
         parameters=np.stack([one.column for one in pilots], axis=1),
         paths=lambda count: lineup.paths(sets[0], range(count)),
+        effort=effort,
     )
     method = None if solver.method == "auto" else solver.method
     return LaneRun(lineup, times, plan(task, method, solver.step, solver.tolerance), sets, tuple(warnings))

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from daedal.data.arrays import FrozenMapping, frozen
+from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import innovations
 from daedal.errors import SimulationError
 from daedal.linear import semidefinite_factor
-from daedal.models import Model, evaluate
+from daedal.models import Model, as_tuple, evaluate
 from daedal.simulation.trajectory import Trajectory
 from daedal.symbolic import Expression
 
@@ -24,7 +24,7 @@ def with_measurement_noise(trajectory: Trajectory, model: Model, seed: int) -> T
         )
     values = dict(trajectory.values)
     for number, (key, accuracy) in enumerate(model.measurement_noise.items()):
-        names = key if isinstance(key, tuple) else (key,)
+        names = as_tuple(key)
         if not all(name in values for name in names):
             continue
         drawn = _drawn(trajectory, seed, number, len(names))

@@ -21,8 +21,6 @@ from daedal.simulation.program import UNFINISHED, Directions, Program, Shape, pr
 from daedal.simulation.schedule import ALIGNED, Schedule, Stops, regular_steps, steps_between, stops
 from daedal.systems import System
 
-MOST_ADAPTIVE = 4000  # steps before a method counts as unsuitable
-MOST_STEPS = 10_000_000  # regular steps in one run
 HALVINGS = 12  # of the sample interval
 FRACTIONS = 9  # halvings of a grid cell
 PILOT_WORK = 1e9  # operations that a pilot run may take
@@ -42,6 +40,18 @@ class Plan:
     error: float
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How far the search for steps goes before it gives up."""
+
+    adaptive: int = 4000  # steps of one lane under error control
+    regular: float = 1e7  # regular steps in one run
+
+
+PATIENT = Effort()
+BRIEF = Effort(adaptive=600, regular=4e6)  # for a single trajectory, which another solver can do as well
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """What is to be simulated: everything a pilot run needs."""
@@ -57,6 +67,7 @@ class Task:
     state: np.ndarray  # (value, lane) of a few pilot lanes
     parameters: np.ndarray
     paths: Callable[[int], Paths | None]  # of so many lanes
+    effort: Effort = PATIENT
 
     @property
     def interval(self) -> float:
@@ -124,7 +135,7 @@ def _counted(task: Task, at: Stops, step: float) -> Schedule:
 
 
 def _refuse_too_many(task: Task, count: float, step: float) -> None:
-    if count > MOST_STEPS:
+    if count > task.effort.regular:
         raise SimulationError(
             f"Model '{task.system.model.name}' would take {count:.2g} steps of {step:.2g} s.",
             "Use longer steps or a coarser grid, or the reference solver IDA(), which chooses its steps freely.",
@@ -232,27 +243,30 @@ def _finer(steps: tuple[Schedule, int]) -> tuple[Schedule, int]:
 
 
 def _regular_search(task: Task, method: Method, tolerance: float) -> Plan | None:
-    """From the sample interval downwards; each candidate is compared with the next, finer one."""
-    previous: tuple[float, np.ndarray] | None = None
+    """From the sample interval downwards; each candidate is compared with the next that really has shorter steps."""
+    previous: tuple[tuple[Schedule, int], np.ndarray] | None = None
+    best: tuple[float, tuple[Schedule, int]] | None = None
     pilot = task
     for step in _candidates(task):
         try:
-            steps = _regular(pilot, step)
-            prepared = _prepared(pilot, method, steps)
-            shorter = _shortened(pilot, prepared[0], steps[0].lengths.size)
-            if shorter is not pilot:
-                pilot = shorter
-                steps = (steps[0].until(pilot.times.size - 1), steps[1])
-                prepared = _prepared(pilot, method, steps)
-            results = _results(pilot, prepared)
+            steps = _regular(task, step)
+            if previous is not None and steps[0].lengths.size == previous[0][0].lengths.size:
+                continue
+            made, _ = _prepared(task, method, steps)
+            pilot = _shortened(pilot, made, steps[0].lengths.size)
+            short = (steps[0].until(pilot.times.size - 1), steps[1])
+            results = _results(pilot, _prepared(pilot, method, short))
         except (np.linalg.LinAlgError, SimulationError):
-            return None
+            break
         if previous is not None:
             error = difference(previous[1][: len(results), :, : results.shape[2]], results)
             if error <= tolerance:
-                return Plan(*_ordered(task, method, _regular(task, previous[0])), error)
-        previous = (step, results)
-    return None
+                return Plan(*_ordered(task, method, previous[0]), error)
+            best = (error, steps) if best is None or error < best[0] else best
+        previous = (steps, results)
+    if best is None or task.effort is BRIEF or best[0] > ROUGH:
+        return None
+    return Plan(*_ordered(task, method, best[1]), best[0])  # not to the tolerance, but with its error stated
 
 
 def _ordered(task: Task, method: Method, steps: tuple[Schedule, int]) -> tuple[Program, Schedule, Table]:
@@ -326,7 +340,7 @@ class _AdaptiveLane:
         while done < interval:
             left = interval - done
             taken = left if self.length > 0.9 * left else min(self.length, left / 2)
-            if self.steps > MOST_ADAPTIVE or done + taken == done:
+            if self.steps > self.task.effort.adaptive or done + taken == done:
                 return None
             halves, error = self._tried(begin + done, taken)
             power = 1.0 / (ORDER[self.method] + 1)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from daedal.disturbances import ExactPath, discretize
+from daedal.models import as_tuple
 from daedal.simulation.lane_paths import LanePaths, disturbance_places, grid_row, sources
 from daedal.simulation.schedule import path_weights
 from daedal.symbolic import jet
@@ -66,7 +67,7 @@ def _exact_paths(
     found = []
     number = 0
     for key, noise in system.model.disturbances.items():
-        symbols = key if isinstance(key, tuple) else (key,)
+        symbols = as_tuple(key)
         orders = sorted({order for name, order in wanted if name in symbols})
         if not orders:
             continue

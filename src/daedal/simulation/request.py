@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.data import Dataset
-from daedal.data.arrays import increasing, short
+from daedal.data import Dataset, increasing, short
 from daedal.errors import DataError, SimulationError
 from daedal.models import Model
 from daedal.simulation.forcing import Forcing, forcing

@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from daedal.data.arrays import FrozenMapping, frozen
+from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import seed_number
-from daedal.errors import SimulationError
+from daedal.errors import SimulationError, nearest
 from daedal.models import parameter_values
 from daedal.simulation.ida import IDA, Run
 from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places
 from daedal.simulation.lanes import Failure, LaneRun, Lanes, prepare
 from daedal.simulation.measurement import with_measurement_noise
-from daedal.simulation.planning import sample_interval
+from daedal.simulation.planning import BRIEF, PATIENT, Effort, sample_interval
 from daedal.simulation.realized import RealizedPath
 from daedal.simulation.request import Request, check_memory, checked_realizations, checked_values, request
 from daedal.simulation.trajectory import Status, Trajectory
+from daedal.symbolic import Expression
 from daedal.systems import InitialValues, System, initial_values
 
 PURPOSE = "simulate"
@@ -103,12 +104,15 @@ def _checked_variables(system: System, variables: Any) -> tuple[str, ...]:
     known = tuple(system.reduction.observed)
     if variables is None:
         return known
-    if isinstance(variables, str) or not all(str(name) in known for name in variables):
-        raise SimulationError(
-            f"The variables to keep must be a list of names of the model, got {variables!r}.",
-            f"Known are {', '.join(known)}.",
-        )
-    return tuple(str(name) for name in variables)
+    if isinstance(variables, (str, Expression)) or not isinstance(variables, Sequence):
+        raise SimulationError(f"The variables to keep must be a list of names, got {variables!r}.", "Write ['x', 'y'].")
+    names = tuple(str(name) for name in variables)
+    for name in names:
+        if name not in known:
+            raise SimulationError(
+                f"Model '{system.model.name}' has no variable '{name}' to keep.", nearest(name, known)
+            )
+    return names
 
 
 def _single(
@@ -119,7 +123,7 @@ def _single(
         return _lanes(asked, values, wanted, solver)
     if solver is None and len(asked.system.tops) <= SINGLE:
         try:
-            found = _lanes(asked, values, wanted, Lanes(method="rk4", tolerance=1e-8))
+            found = _lanes(asked, values, wanted, Lanes(method="rk4", tolerance=1e-8), BRIEF)
         except SimulationError:
             found = None
         if found is not None and found.status.ok:
@@ -127,19 +131,11 @@ def _single(
     return _reference(asked, values, wanted, solver or IDA())
 
 
-def _lanes(asked: Request, values: Mapping[Any, float] | None, wanted: tuple[str, ...], solver: Lanes) -> Trajectory:
-    run = prepare(
-        asked.system,
-        asked.times,
-        asked.forcing,
-        solver,
-        values=[values],
-        wanted=wanted,
-        free=(),
-        seed=0,
-        purpose=PURPOSE,
-        noisy=False,
-    )
+def _lanes(
+    asked: Request, values: Mapping[Any, float] | None, wanted: tuple[str, ...], solver: Lanes, effort: Effort = PATIENT
+) -> Trajectory:
+    options = {"values": [values], "wanted": wanted, "free": (), "seed": 0, "purpose": PURPOSE}
+    run = prepare(asked.system, asked.times, asked.forcing, solver, noisy=False, effort=effort, **options)
     kept, status = _kept(run, len(wanted), 1)
     return _trajectory(asked, wanted, kept[0], run.text, status, values, run.values[0].start, _step_notes(run))
 
@@ -150,22 +146,12 @@ def _ensemble(
     wanted: tuple[str, ...],
     realizations: int,
     seed: int,
-    solver: Any,
+    solver: Lanes,
 ) -> Trajectory:
     remedy = "Keep fewer variables (variables=[...]), or take mean and variance only with ensemble(...)."
-    check_memory(realizations * asked.times.size * len(wanted) * 8, remedy)
-    run = prepare(
-        asked.system,
-        asked.times,
-        asked.forcing,
-        solver,
-        values=[values],
-        wanted=wanted,
-        free=(),
-        seed=seed,
-        purpose=PURPOSE,
-        noisy=True,
-    )
+    check_memory(2 * realizations * asked.times.size * len(wanted) * 8, remedy)
+    options = {"values": [values], "wanted": wanted, "free": (), "seed": seed, "purpose": PURPOSE}
+    run = prepare(asked.system, asked.times, asked.forcing, solver, noisy=True, **options)
     kept, status = _kept(run, len(wanted), realizations)
     notes = [*_step_notes(run), *run.warnings]
     return _trajectory(asked, wanted, kept, run.text, status, values, run.values[0].start, notes, realizations, seed)
@@ -216,13 +202,15 @@ def _step_notes(run: LaneRun) -> list[str]:
 
 
 def _reference(asked: Request, values: Mapping[Any, float] | None, wanted: tuple[str, ...], solver: IDA) -> Trajectory:
-    system, start = asked.system, asked.forcing.start
-    at_start = initial_values(system, start, values, asked.forcing.at(start))
-    run = solver.solve(system, at_start, asked.times, asked.forcing, system.parameter_vector(values))
-    observed = _observed(asked, values, run)
-    rows = [list(system.reduction.observed).index(name) for name in wanted]
+    start, run = _reference_run(asked, values, solver)
     status = Status(not run.stopped, run.stopped or "The simulation reached its end.", run.remedy)
-    return _trajectory(asked, wanted, observed[rows], repr(solver), status, values, at_start, [])
+    return _trajectory(asked, wanted, _observed(asked, values, wanted, run), repr(solver), status, values, start, [])
+
+
+def _reference_run(asked: Request, values: Mapping[Any, float] | None, solver: IDA) -> tuple[InitialValues, Run]:
+    system, forcing = asked.system, asked.forcing
+    start = initial_values(system, forcing.start, values, forcing.at(forcing.start))
+    return start, solver.solve(system, start, asked.times, forcing, system.parameter_vector(values))
 
 
 def _references(
@@ -241,22 +229,27 @@ def _references(
         check_smoothness(system, numbers)
         grid, warnings = disturbance_grid(system, numbers, sample_interval(forcing.start, asked.times))
     kept = np.full((realizations, len(wanted), asked.times.size), np.nan)
-    failures, last = [], None
+    stopped: dict[int, Run] = {}
+    start = initial_values(system, forcing.start, values, forcing.at(forcing.start))
     for number in range(realizations):
         path = RealizedPath(system, numbers, grid, forcing.end - forcing.start, seed, PURPOSE, number)
-        last = _reference(replace(asked, forcing=replace(forcing, path=path)), values, wanted, solver)
-        kept[number] = np.stack([last.values[name] for name in wanted])
-        if not last.status.ok:
-            failures.append(last.status)
-            if "interrupted" in last.status.sentence:
-                break
-    status = failures[0] if failures else Status(True, "The simulation reached its end.")
-    start = initial_values(system, forcing.start, values, forcing.at(forcing.start))
+        disturbed = replace(asked, forcing=replace(forcing, path=path))
+        _, run = _reference_run(disturbed, values, solver)
+        kept[number] = _observed(disturbed, values, wanted, run)
+        if run.stopped:
+            stopped[number] = run
+        if run.interrupted:
+            break
+    status = Status(True, "The simulation reached its end.")
+    if stopped:
+        number, run = next(iter(stopped.items()))
+        count = f"{len(stopped)} of {realizations} realizations stopped; realization {number}: "
+        status = Status(False, count + run.stopped, run.remedy)
     return _trajectory(asked, wanted, kept, repr(solver), status, values, start, warnings, realizations, seed)
 
 
-def _observed(asked: Request, values: Mapping[Any, float] | None, run: Run) -> np.ndarray:
-    """Everything observable at the samples reached, (variable, time)."""
+def _observed(asked: Request, values: Mapping[Any, float] | None, wanted: tuple[str, ...], run: Run) -> np.ndarray:
+    """The wanted variables at the samples reached, (variable, time)."""
     system, reached = asked.system, len(run.states)
     observed = np.full((len(system.reduction.observed), asked.times.size), np.nan)
     if reached:
@@ -265,7 +258,8 @@ def _observed(asked: Request, values: Mapping[Any, float] | None, run: Run) -> n
         exogenous = asked.forcing.at_all(times).T
         result = system.function("observed")(times[None], run.states.T, run.tops.T, parameters, exogenous)
         observed[:, :reached] = result.full()
-    return observed
+    names = list(system.reduction.observed)
+    return observed[[names.index(name) for name in wanted]]
 
 
 def _trajectory(

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from daedal.data import Dataset, Signal
-from daedal.data.arrays import short
+from daedal.data import Dataset, Signal, short
 from daedal.errors import SimulationError, nearest
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ class Trajectory:
         many = f"{self.realizations} realizations of " if self.realizations else ""
         lines = [f"trajectory of '{self.model}': {many}{span}, {self.solver}", f"  {self.status}"]
         lines += [f"  {note}" for note in self.notes]
-        width = max(len(name) for name in self.values)
+        width = max((len(name) for name in self.values), default=0)
         ends = ("mean first", "mean last") if self.realizations else ("first", "last")
         lines.append(f"  {'':<{width}} {ends[0]:>12} {ends[1]:>12} {'smallest':>12} {'largest':>12}")
         for name, values in list(self.values.items())[:ROWS]:

@@ -252,7 +252,9 @@ def _regular_search(task: Task, method: Method, tolerance: float) -> Plan | None
             steps = _regular(task, step)
             if previous is not None and steps[0].lengths.size == previous[0][0].lengths.size:
                 continue
-            made, _ = _prepared(task, method, steps)
+            made, tables = _prepared(task, method, steps)
+            if steps[0].lengths.size == 0:
+                return Plan(made, steps[0], tables, 0.0)
             pilot = _shortened(pilot, made, steps[0].lengths.size)
             short = (steps[0].until(pilot.times.size - 1), steps[1])
             results = _results(pilot, _prepared(pilot, method, short))

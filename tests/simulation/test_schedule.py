@@ -10,7 +10,9 @@ from scipy.integrate import quad
 import daedal as dd
 from daedal.simulation.collocation import NODES
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.schedule import cell_weights, node_values, regular_steps, steps_between, stops
+from daedal.simulation.schedule import Curve, cell_weights, node_values, regular_steps, steps_between, stops
+
+LINE = Curve("line", 0)
 
 NODE_SETS = sorted(NODES)
 
@@ -163,7 +165,7 @@ def test_a_parabola_through_many_pieces_is_reproduced(method):
 @pytest.mark.parametrize("method", NODE_SETS)
 def test_one_cell_is_linear_interpolation(method):
     nodes = NODES[method]
-    np.testing.assert_allclose(cell_weights(1, nodes)[0], np.stack([1 - nodes, nodes], axis=1), atol=1e-15)
+    np.testing.assert_allclose(cell_weights(1, nodes, LINE)[0], np.stack([1 - nodes, nodes], axis=1), atol=1e-15)
 
 
 @pytest.mark.parametrize("method", NODE_SETS)
@@ -171,7 +173,7 @@ def test_one_cell_is_linear_interpolation(method):
 def test_lines_pass_through_cells_unchanged(cells, method):
     grid = np.arange(cells + 1) / cells
     np.testing.assert_allclose(
-        cell_weights(cells, NODES[method])[0] @ (2 - 3 * grid), 2 - 3 * NODES[method], atol=1e-13
+        cell_weights(cells, NODES[method], LINE)[0] @ (2 - 3 * grid), 2 - 3 * NODES[method], atol=1e-13
     )
 
 
@@ -181,7 +183,7 @@ def test_cell_weights_keep_the_moments_of_the_path(cells):
     rng = np.random.default_rng(cells)
     path = rng.normal(size=cells + 1)
     nodes = np.array([0.0, 0.5, 1.0])
-    projected = Polynomial.fit(nodes, cell_weights(cells, nodes)[0] @ path, 2).convert()
+    projected = Polynomial.fit(nodes, cell_weights(cells, nodes, LINE)[0] @ path, 2).convert()
     for degree in range(3):
         wanted = 0.0
         for i in range(cells):
@@ -196,7 +198,7 @@ def test_cell_weights_reproduce_parabolas_as_the_grid_becomes_fine():
     """A parabola sampled on the grid is itself only piecewise linear there: the difference is its sagitta."""
     for cells in (4, 8, 16):
         grid = np.arange(cells + 1) / cells
-        error = cell_weights(cells, NODES["rk4"])[0] @ grid**2 - NODES["rk4"] ** 2
+        error = cell_weights(cells, NODES["rk4"], LINE)[0] @ grid**2 - NODES["rk4"] ** 2
         assert np.abs(error).max() <= 1 / (4 * cells**2)
 
 
@@ -206,6 +208,18 @@ def test_hermite_cells_reproduce_polynomials(cells, degree, method):
     """With values and slopes: cubics over one cell, parabolas over several."""
     p = Polynomial([0.3, -2.0, 1.5, 4.0][: degree + 1])
     grid = np.arange(cells + 1) / cells
-    values, slopes = cell_weights(cells, NODES[method], hermite=True)
+    values, slopes = cell_weights(cells, NODES[method], Curve("cubic", 1))
     found = values @ p(grid) + slopes @ (p.deriv()(grid) / cells)
     np.testing.assert_allclose(found, p(NODES[method]), atol=1e-13)
+
+
+@pytest.mark.parametrize("method", ["rk4", "radau3", "radau5"])
+@pytest.mark.parametrize(("cells", "degree"), [(1, 3), (2, 3), (5, 3)])
+def test_the_slope_of_a_cubic_belongs_to_it(method, cells, degree):
+    # Grid values and slopes of a polynomial that a cubic reproduces: the curve "slope" is its derivative.
+    polynomial = np.polynomial.Polynomial(np.arange(1.0, degree + 2))
+    grid = np.arange(cells + 1) / cells
+    curve = Curve("slope", 0)
+    own, companion = cell_weights(cells, NODES[method], curve)
+    found = own @ polynomial.deriv()(grid) + curve.scale(1 / cells) * companion @ polynomial(grid)
+    np.testing.assert_allclose(found, polynomial.deriv()(NODES[method]), atol=1e-11)

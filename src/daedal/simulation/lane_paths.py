@@ -19,6 +19,7 @@ from daedal.disturbances import (
 )
 from daedal.errors import ModelError, SimulationError
 from daedal.models import as_tuple
+from daedal.simulation.schedule import Curve
 from daedal.symbolic import jet, symbols_in
 from daedal.systems import System
 
@@ -31,28 +32,40 @@ def disturbance_places(system: System) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class GridRow:
-    """What is kept of the disturbances at each grid point: those the system contains, then slopes for Hermite cubics.
-
-    `slopes[i]` is the place of the slope of the i-th disturbance; None where a straight line is drawn.
-    """
+    """What is kept of the disturbances at each grid point: those the system contains, then what their curves need."""
 
     jets: tuple[tuple[str, int], ...]
-    wanted: int
-    slopes: tuple[int | None, ...]
+    curves: tuple[Curve, ...]  # for each disturbance that the system contains
+
+    @property
+    def wanted(self) -> int:
+        return len(self.curves)
 
 
 def grid_row(system: System) -> GridRow:
-    """The row of a system; a disturbance drawn by cubics brings its slope along."""
+    """The row of a system.
+
+    A disturbance that occurs with its derivative is a cubic from both, and its highest derivative the slope of that
+    cubic, so that one belongs to the other between grid points too; otherwise `between` decides.
+    """
     wanted = [jet(system.reduction.exogenous[place]) for place in disturbance_places(system)]
-    jets, slopes = list(wanted), []
+    highest: dict[str, int] = {}
     for name, order in wanted:
-        if _between(system, name) == "hermite":
-            if (name, order + 1) not in jets:
-                jets.append((name, order + 1))
-            slopes.append(jets.index((name, order + 1)))
+        highest[name] = max(order, highest.get(name, 0))
+    jets = list(wanted)
+    curves = []
+    for name, order in wanted:
+        if 0 < order == highest[name]:
+            kind, companion = "slope", order - 1
+        elif order < highest[name] or _between(system, name) == "hermite":
+            kind, companion = "cubic", order + 1
         else:
-            slopes.append(None)
-    return GridRow(tuple(jets), len(wanted), tuple(slopes))
+            curves.append(Curve("line", 0))
+            continue
+        if (name, companion) not in jets:
+            jets.append((name, companion))
+        curves.append(Curve(kind, jets.index((name, companion))))
+    return GridRow(tuple(jets), tuple(curves))
 
 
 def _between(system: System, name: str) -> str:

@@ -214,7 +214,7 @@ def prepare(
         grid=grid,
         wanted=tuple(wanted),
         directions=directions,
-        slopes=grid_row(system).slopes if places else (),
+        curves=grid_row(system).curves if places else (),
         point=Point(
             forcing.start, start.states, start.tops, system.parameter_vector(values[0]), forcing.at(forcing.start)
         ),

@@ -18,7 +18,7 @@ from daedal.simulation.discretization import Point
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.marching import ESCAPED, ON_GRID, Paths, Reordering, Table, march, solved, table
 from daedal.simulation.program import UNFINISHED, Directions, Program, Shape, program
-from daedal.simulation.schedule import ALIGNED, Schedule, Stops, regular_steps, steps_between, stops
+from daedal.simulation.schedule import ALIGNED, Curve, Schedule, Stops, regular_steps, steps_between, stops
 from daedal.systems import System
 
 HALVINGS = 12  # of the sample interval
@@ -62,7 +62,7 @@ class Task:
     grid: float  # of the disturbances; 0 without any
     wanted: tuple[str, ...]
     directions: Directions
-    slopes: tuple[int | None, ...]  # of the disturbances in a grid row
+    curves: tuple[Curve, ...]  # of the disturbances between grid points
     point: Point
     state: np.ndarray  # (value, lane) of a few pilot lanes
     parameters: np.ndarray
@@ -149,7 +149,7 @@ def _multiples(times: np.ndarray, step: float) -> bool:
 
 
 def _prepared(task: Task, method: Method, steps: tuple[Schedule, int]) -> tuple[Program, Table]:
-    shape = Shape(method, steps[1], task.directions, task.wanted, task.grid, task.slopes)
+    shape = Shape(method, steps[1], task.directions, task.wanted, task.grid, task.curves)
     length = float(np.median(steps[0].lengths)) if steps[0].lengths.size else 1.0
     made = program(task.system, shape, task.point, length)
     return made, table(made, steps[0], task.forcing, task.grid, task.times)

@@ -26,7 +26,7 @@ from daedal.models import parameter_followers
 from daedal.simulation.collocation import NODES, Method
 from daedal.simulation.discretization import Discretization, Point
 from daedal.simulation.lane_paths import GridRow, grid_row
-from daedal.simulation.schedule import cell_weights, path_weights
+from daedal.simulation.schedule import Curve, cell_weights
 from daedal.simulation.tangents import Moving
 from daedal.symbolic import jet
 from daedal.systems import System
@@ -79,7 +79,7 @@ class Shape:
     directions: Directions
     wanted: tuple[str, ...]
     grid: float  # of the disturbances; 0 where they are inputs that are zero
-    slopes: tuple[int | None, ...]  # where a grid row holds the slope of each disturbance
+    curves: tuple[Curve, ...]  # how each disturbance runs between grid points
 
     @property
     def noisy(self) -> bool:
@@ -137,7 +137,7 @@ def _compiled(system: System, shape: Shape, point: Point, step: float) -> Progra
     noisy = tuple(i for i, name in enumerate(r.exogenous) if jet(name)[0] in disturbances)
     known = tuple(i for i in range(len(r.exogenous)) if i not in noisy)
     discretization = Discretization(r, shape.method, point, step)
-    builder = _Builder(discretization, shape, known, noisy, grid_row(system) if noisy else GridRow((), 0, ()))
+    builder = _Builder(discretization, shape, known, noisy, grid_row(system) if noisy else GridRow((), ()))
     wanted = ca.vertcat(*(r.observed[name] for name in shape.wanted)) if shape.wanted else ca.SX(0, 1)
     steps, observation = builder.step(), builder.observe(wanted)
     kernel = compile_scan(steps, observation)
@@ -241,17 +241,17 @@ class _Builder:
         return values
 
     def _path_at_nodes(self, way: int, column: int) -> list[ca.SX]:
-        """One disturbance at the nodes of the step, from its values (and slopes) at the grid points."""
-        slope = self.row.slopes[column]
-        values, weights = self._path(way, column), self._weights(slope is not None)
-        found: list[Any] = [sum(a * b for a, b in zip(node, values, strict=True)) for node in weights[0]]
-        if slope is not None:
-            rises = [self.shape.grid * rate for rate in self._path(way, slope)]
-            found = [
-                f + sum(a * b for a, b in zip(node, rises, strict=True))
-                for f, node in zip(found, weights[1], strict=True)
-            ]
-        return found
+        """One disturbance at the nodes of the step, from the values at the grid points."""
+        curve = self.row.curves[column]
+        own, companion = self._weights(curve)
+        values = self._path(way, column)
+        found: list[Any] = [sum(a * b for a, b in zip(node, values, strict=True)) for node in own]
+        if curve.kind == "line":
+            return found
+        others = [curve.scale(self.shape.grid) * value for value in self._path(way, curve.companion)]
+        return [
+            f + sum(a * b for a, b in zip(node, others, strict=True)) for f, node in zip(found, companion, strict=True)
+        ]
 
     def _path(self, way: int, column: int) -> list[ca.SX]:
         """One value of the grid row at the grid points of the step."""
@@ -259,11 +259,11 @@ class _Builder:
         offset = way * len(self.row.jets) + column
         return [self.lane[i * per_point + offset] for i in range((self.shape.cells or 1) + 1)]
 
-    def _weights(self, hermite: bool) -> tuple[Any, Any]:
-        """How node values follow from grid values and slopes: fixed for whole cells, by position inside one cell."""
+    def _weights(self, curve: Curve) -> tuple[Any, Any]:
+        """How node values follow from grid values: fixed for whole cells, by position inside one cell."""
         if self.shape.cells:
-            values, slopes = cell_weights(self.shape.cells, self.nodes, hermite)
-            return values.tolist(), slopes.tolist()
+            own, companion = cell_weights(self.shape.cells, self.nodes, curve)
+            return own.tolist(), companion.tolist()
         positions = ca.vertsplit(self.shared[self.shared.shape[0] - self.nodes.size :])
-        pairs = [path_weights(position, hermite) for position in positions]
+        pairs = [curve.weights(position) for position in positions]
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs]

@@ -12,7 +12,6 @@ import numpy as np
 from daedal.disturbances import ExactPath, discretize
 from daedal.models import as_tuple
 from daedal.simulation.lane_paths import LanePaths, disturbance_places, grid_row, sources
-from daedal.simulation.schedule import path_weights
 from daedal.symbolic import jet
 from daedal.systems import System
 
@@ -44,11 +43,10 @@ class RealizedPath:
         cell = min(int(position), len(self._values) - 2)
         left, right = self._values[cell], self._values[cell + 1]
         found = np.empty(len(self.places))
-        for i, slope in enumerate(self._row.slopes):
-            (a, b), (c, d) = path_weights(position - cell, slope is not None)
-            found[i] = a * left[i] + b * right[i]
-            if slope is not None:
-                found[i] += self._grid * (c * left[slope] + d * right[slope])
+        for i, curve in enumerate(self._row.curves):
+            (a, b), (c, d) = curve.weights(position - cell)
+            other = curve.companion
+            found[i] = a * left[i] + b * right[i] + curve.scale(self._grid) * (c * left[other] + d * right[other])
         for exact, kept, targets in self._exact:
             found[targets] = exact(max(elapsed, 0.0))[kept]
         return found

@@ -64,6 +64,28 @@ def test_two_tolerances_agree_and_match_the_minimal_form():
     assert "disturbances are zero: w" in str(reference)
 
 
+def test_data_of_one_experiment_on_a_disturbed_pendulum():
+    fine = np.arange(2001) * 0.01
+    wind = dd.FilteredNoise(numerator=[0.2], denominator=[1.0, 0.8, 16.0])
+    known = dd.Signal(fine, dd.sample_path(wind, fine, rng=2))
+    times = np.arange(201) * 0.1
+    truth = pendulum().with_parameters({"k": 6.25})
+    run = dd.simulate(truth, times, inputs={"u": known}, realizations=1, measurement_noise=True, rng=1)
+    assert run["angle"].shape == (1, 201)
+    data = run.to_dataset()
+    assert data["angle"].shape == (201,)
+    again = dd.simulate(truth, times, inputs={"u": known}, realizations=1, measurement_noise=True, rng=1)
+    np.testing.assert_array_equal(run["angle"], again["angle"])
+    clean = dd.simulate(truth, times, inputs={"u": known}, realizations=1, rng=1)
+    noise = run["angle"] - clean["angle"]
+    assert 0.0016 < noise.std() < 0.0024
+
+    nominal = dd.simulate(truth, times, inputs={"u": known})  # no realizations: disturbances are zero
+    reference = dd.simulate(truth, times, inputs={"u": known}, solver=dd.IDA(rtol=1e-10, atol=1e-12))
+    assert np.max(np.abs(nominal["angle"] - reference["angle"])) < 1e-6
+    assert np.max(np.abs(clean["angle"] - nominal["angle"])) > 1e-4, "the disturbance must matter"
+
+
 def test_models_of_the_other_scripts_can_be_declared():
     x1, x2, tau, z1, z2 = dd.symbols("x1 x2 tau z1 z2")
     rate = (1 - x1) * np.exp(20 * x2 / (x2 + 20))

@@ -28,7 +28,8 @@ from daedal.simulation.lane_paths import (
 )
 from daedal.simulation.lineup import Lineup, Values
 from daedal.simulation.marching import ESCAPED, Reordering, march, solved
-from daedal.simulation.planning import PATIENT, Effort, Plan, Task, plan, sample_interval
+from daedal.simulation.pilot import PATIENT, Effort, Plan, Task, sample_interval
+from daedal.simulation.planning import plan
 from daedal.simulation.program import Directions
 from daedal.simulation.progress import Progress
 from daedal.systems import System

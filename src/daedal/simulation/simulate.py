@@ -14,7 +14,7 @@ from daedal.simulation.ida import IDA, Run
 from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places
 from daedal.simulation.lanes import Failure, LaneRun, Lanes, prepare
 from daedal.simulation.measurement import with_measurement_noise
-from daedal.simulation.planning import BRIEF, PATIENT, Effort, sample_interval
+from daedal.simulation.pilot import BRIEF, PATIENT, Effort, sample_interval
 from daedal.simulation.realized import RealizedPath
 from daedal.simulation.request import Request, check_memory, checked_realizations, checked_values, request
 from daedal.simulation.trajectory import Status, Trajectory

@@ -31,7 +31,7 @@ picture: $(READY)  ## redraw the picture of the README
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "daedal needs Python 3.11 or newer; '$(PYTHON)' is older. Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	  echo "daedal needs Python 3.11 or newer; '$(PYTHON)' is older or missing. Name another: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)

@@ -10,6 +10,9 @@ import numpy as np
 import daedal as dd
 from daedal import der
 
+if len(sys.argv) != 2:
+    sys.exit("Give the data file: python examples/heating_from_csv.py path/to/daisy_heating_system.csv")
+
 T, u = dd.symbols("T u")
 C, gain, loss, radiation, T_air = dd.symbols("C gain loss radiation T_air")
 
@@ -38,4 +41,4 @@ print(data)
 run = dd.simulate(plate, data)  # times, start and input come with the data
 error = run["temperature"] - data["temperature"]
 print(run)
-print(f"root mean square error with these hand-picked values: {np.sqrt(np.mean(error**2)):.1f} °C")
+print(f"root mean square error with these hand-picked values: {np.sqrt(np.nanmean(error**2)):.1f} °C")

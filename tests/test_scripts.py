@@ -44,6 +44,13 @@ def test_heating_runs_on_the_measured_data(tmp_path):
     assert float(re.search(r"hand-picked values: (\S+)", printed)[1]) < 12.0
 
 
+def test_heating_without_a_file_says_how_it_is_run(tmp_path):
+    script = str(ROOT / "examples" / "heating_from_csv.py")
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Give the data file: python examples/heating_from_csv.py path/to")
+
+
 def test_the_script_of_the_readme_prints_what_it_says(tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     script = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))

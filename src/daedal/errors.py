@@ -67,11 +67,16 @@ def often(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def with_article(noun: str) -> str:
+    """A noun with its article: an input, a parameter."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def nearest(name: str, known: Iterable[str], listing: str = "Known are") -> str:
     """A suggestion "Did you mean 'x'?", or the list of what there is."""
     known = list(known)
     folded = {other.casefold(): other for other in known}
     close = get_close_matches(name.casefold(), folded, n=1)
     if close:
         return f"Did you mean '{folded[close[0]]}'?"
-    return f"Known are {quoted(known)}." if known else "There are none."
+    return f"{listing} {quoted(known)}." if known else "There are none."

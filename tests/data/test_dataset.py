@@ -111,8 +111,8 @@ def test_an_unknown_name_gets_a_suggestion():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"outputs": {"y": [1, 2]}}, "output 'y' has 2 samples but there are 3 times. Give one value"),
-        ({"inputs": {"u": [1, 2]}}, "input 'u' has 2 samples but there are 3 times"),
+        ({"outputs": {"y": [1, 2]}}, "output 'y' has 2 samples for 3 times. Give one value"),
+        ({"inputs": {"u": [1, 2]}}, "input 'u' has 2 samples for 3 times"),
         ({"outputs": {"y": np.ones((3, 1))}}, r"output 'y' must be one-dimensional but the shape is \(3, 1\)"),
         (
             {"inputs": {"u": [1, np.nan, 2]}},
@@ -130,6 +130,7 @@ def test_an_unknown_name_gets_a_suggestion():
         ({}, "there are no outputs and no inputs. Give"),
         ({"times": [], "outputs": {"y": []}}, "data 'data': times are empty"),
         ({"times": [0, 2, 1], "outputs": {"y": [1, 2, 3]}}, r"times\[2\] = 1 follows times\[1\] = 2. Sort"),
+        ({"times": [0, 1], "outputs": {"y": [1]}}, "output 'y' has 1 sample for 2 times. Give one value for each time"),
         ({"times": [0, 1, np.nan], "outputs": {"y": [1, 2, 3]}}, r"times\[2\] is nan"),
         (
             {"times": None, "inputs": {"u": [1, 2, 3]}},

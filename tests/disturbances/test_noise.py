@@ -69,7 +69,7 @@ BAD = [
     (lambda: FilteredNoise([1], [1, 1], grid=0), "grid of FilteredNoise must be a positive number of seconds, got 0"),
     (lambda: FilteredNoise([1], [1, 1], grid="a"), "must be a positive number of seconds, got 'a'"),
     (lambda: FilteredNoise([1], [1, 1], grid=k), "must be a positive number of seconds, got k"),
-    (lambda: FilteredNoise([1], [1, 1], initial="still"), "must be 'stationary' or 'rest', got 'still'"),
+    (lambda: FilteredNoise([1], [1, 1], initial="still"), "initial state of .* must be 'stationary' or 'rest'"),
     (lambda: StateSpaceNoise([[1]], [[1]], [[1]]), "StateSpaceNoise has a pole at 1, which is not stable"),
     (lambda: StateSpaceNoise([[0, 1], [-1, 0]], [[0], [1]], [[1, 0]]), "StateSpaceNoise has a pole at"),
     (lambda: StateSpaceNoise([[-1]], [[1]], [[1, 2]]), "matrices A 1×1, B 1×1, C 1×2 do not fit. A must be square"),

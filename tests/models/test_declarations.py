@@ -39,7 +39,7 @@ BAD = {
     # equations
     "unknown symbol": (
         equation(der(x) == -k * v),
-        "Equation 'flow' contains 'v', which is not declared. .* Otherwise list it among the unknowns, inputs,",
+        "'flow' contains 'v', which is not declared. Use one of 'x', 'u', 'w' and 'k'. Otherwise list it among",
     ),
     "misspelt symbol": (
         equation(der(x) == -dd.symbol("temperatur")) | {"parameters": {k: 1, dd.symbol("temperature"): 1.0}},
@@ -184,7 +184,16 @@ BAD = {
     "covariance NaN": (two({("level", "flow"): [[1, np.nan], [np.nan, 1]]}), "must be symmetric and positive definite"),
     "noise twice": (two({("level", "flow"): np.eye(2), "flow": 1}), "The measurement noise of 'flow' is given twice"),
     # values at the start
-    "initial of an input": ({"initial": {u: 1}}, "The initial value of 'u' belongs to no unknown. Known are 'x'"),
+    "initial of an input": (
+        {"initial": {u: 1}},
+        "The initial value of 'u' cannot be given: 'u' is an input. Its values come with the data",
+    ),
+    "initial of a parameter": (
+        {"initial": {k: 1}},
+        "The initial value of 'k' cannot be given: 'k' is a parameter. Give its value among the parameters",
+    ),
+    "guess of a disturbance": ({"guess": {der(w): 1}}, r"value of 'der\(w\)' cannot be given: 'w' is a disturbance"),
+    "initial in a list": ({"initial": [1]}, r"The initial values of model 'tank' must be a mapping, got \[1\]"),
     "initial of an undeclared derivative": ({"initial": {"der(v)": 1}}, r"initial value of 'der\(v\)' belongs to no"),
     "initial of a formula": ({"initial": {der(2 * x): 1}}, r"The initial value of 'der\(2\*x\)' belongs to no unknown"),
     "initial by an unknown": ({"initial": {x: x}}, "The initial value of 'x' contains the unknown 'x', but must be"),
@@ -197,6 +206,10 @@ BAD = {
     "history by an input": (
         {"history": {x: u}},
         "The history value of 'x' contains the input 'u'. Use parameters, time and numbers only",
+    ),
+    "formula that divides by zero": (
+        {"parameters": {k: 1 / m, m: 0.0}},
+        "The value of parameter 'k', 1/m with m = 0, is not finite but inf. Give another value for 'm'",
     ),
     # name
     "no name": ({"name": ""}, "The name of a model must be a text, got ''"),

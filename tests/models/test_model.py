@@ -56,6 +56,14 @@ def test_it_is_declared_with_symbols_and_used_by_name():
     assert str(it["angle"]) == "arctan2(x, -y)"
 
 
+def test_a_symbol_may_stand_for_its_name():
+    it = pendulum()
+    name = next(iter(it.parameters))
+    assert it.parameters[dd.symbol(name)] is it.parameters[name]
+    assert dd.symbol(name) in it.parameters
+    assert dd.symbol("elsewhere") not in it.parameters
+
+
 def test_nothing_can_be_changed():
     it = pendulum()
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -215,7 +223,7 @@ def test_initial_values_guesses_and_accuracies_merge_too():
         (lambda it: it.with_disturbances({(w, w2): None}), "There is no 'w w2' to remove. Known are 'w'"),
         (lambda it: it.with_disturbances({u: dd.WhiteNoise()}), "'u' is declared as both input and disturbance"),
         (lambda it: it.with_initial({"z": 1}), "The initial value of 'z' belongs to no unknown"),
-        (lambda it: it.with_guess({u: 1}), "The guess value of 'u' belongs to no unknown"),
+        (lambda it: it.with_guess({u: 1}), "The guess value of 'u' cannot be given: 'u' is an input"),
         (lambda it: it.with_measurement_noise({"y": 1}), "Measurement noise is given for 'y', which is not an output"),
         (lambda it: it["angel"], "Model 'pendulum' has nothing called 'angel'. Did you mean 'angle'?"),
         (lambda it: it[3], "A symbol or a name belongs where 3 stands"),

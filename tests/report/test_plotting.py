@@ -7,7 +7,7 @@ import daedal as dd
 from daedal import der
 from daedal.errors import ReportError
 
-x, y, u = dd.symbols("x y u")
+x, y, u, k = dd.symbols("x y u k")
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,9 @@ def test_names_that_cannot_be_drawn(trajectory, names, message):
         dd.plot(trajectory, names)
 
 
-@pytest.mark.parametrize("thing", [None, 3, dd.Signal([0, 1], [0, 1])])
+@pytest.mark.parametrize("thing", [None, 3, dd.Signal([0, 1], [0, 1]), [3]])
 def test_what_is_no_result(thing):
-    with pytest.raises(ReportError, match="plot draws a Trajectory or a Dataset, got"):
+    with pytest.raises(ReportError, match="plot draws a Trajectory, an Ensemble, a Dataset or a list of them, got"):
         dd.plot(thing)
 
 
@@ -118,6 +118,57 @@ def test_a_dataset_shows_samples_and_inputs():
     assert [trace.line.shape for trace in figure.data] == ["linear", "linear", "linear", "hv"]
     assert figure.layout.title.text == "step"
     np.testing.assert_array_equal(figure.data[1].x, [0.5])
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    noise = dd.FilteredNoise.low_pass(std=1.0, time_constant=1.0)
+    equations = {"w": der(x) == k * u - x}
+    outputs = {"x": x, "double": 2 * x}
+    return dd.Model(
+        name="walk", equations=equations, unknowns=[x], outputs=outputs, disturbances={u: noise}, parameters={k: 1.0}
+    )
+
+
+def test_an_ensemble_is_its_mean_in_a_band_of_one_deviation(noisy):
+    found = dd.ensemble(noisy, [0.0, 0.5, 1.0], realizations=20, rng=1)
+    figure = dd.plot(found)
+    assert panels(figure) == ["x", "double"]
+    assert figure.layout.title.text == "mean of 20 realizations of walk"
+    band, mean = figure.data[2:]
+    np.testing.assert_array_equal(mean.y, found.mean["double"])
+    assert (band.fill, mean.fill) == ("toself", None)
+    np.testing.assert_array_equal(band.x, [0.0, 0.5, 1.0, 1.0, 0.5, 0.0])
+    deviation = np.sqrt(found.variance["double"])
+    np.testing.assert_allclose(band.y[:3] - band.y[:2:-1], 2 * deviation)
+    np.testing.assert_allclose(band.y[:3], found.mean["double"] + deviation)
+
+
+def test_an_ensemble_of_several_values_is_one_line_each(noisy):
+    found = dd.ensemble(noisy, [0.0, 0.5, 1.0], realizations=4, rng=1, values=[{k: 1.0}, {k: 2.0}, {k: 3.0}])
+    figure = dd.plot(found, ["double"])
+    assert [trace.fill for trace in figure.data] == [None] * 3
+    np.testing.assert_array_equal([trace.y for trace in figure.data], found.mean["double"])
+
+
+def test_results_in_a_list_share_panels_by_name(trajectory):
+    data = dd.Dataset([0.0, 1.0, 4.0], outputs={"extra": [1.0, 1.0, 1.0], "y": [0.1, 0.2, 0.3]}, name="step")
+    figure = dd.plot([trajectory, data])
+    assert panels(figure) == ["y", "double", "x", "u", "extra"]  # what can be compared comes first
+    line, markers = figure.data[:2]
+    assert (line.mode, markers.mode) == ("lines", "markers")
+    assert line.yaxis == markers.yaxis
+    np.testing.assert_array_equal(line.y, trajectory["y"])
+    np.testing.assert_array_equal(markers.y, [0.1, 0.2, 0.3])
+    assert figure.layout.title.text == "trajectory of lag; step"
+    assert figure.layout.xaxis.range is None  # the data go on after the simulation
+    assert len(dd.plot([trajectory, data], ["y"]).data) == 2
+    assert dd.plot([trajectory, trajectory]).layout.xaxis.range == (0.0, 2.0)
+
+
+def test_an_empty_list_of_results():
+    with pytest.raises(ReportError, match="list of results to draw is empty"):
+        dd.plot([])
 
 
 def test_html_needs_nothing_else(trajectory, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 import daedal as dd
 from daedal import der
+from daedal.simulation import lane_paths
 from daedal.simulation import lanes as lanes_module
 
 x, v, u, w, w2, k, c, a, b = dd.symbols("x v u w w2 k c a b")
@@ -197,3 +198,32 @@ def test_grids_that_do_not_divide_each_other():
     )
     found = dd.ensemble(model, TIMES, realizations=3, rng=1)
     assert np.isfinite(found.mean["o"]).all()
+
+
+def test_realizations_are_kept_whole_on_request():
+    found = dd.ensemble(duffing(), TIMES, realizations=130, rng=4, keep=70, solver=STEP)
+    assert found.trajectories["o"].shape == (70, TIMES.size)
+    all_kept = dd.ensemble(duffing(), TIMES, realizations=130, rng=4, keep=130, solver=STEP)
+    np.testing.assert_array_equal(found.trajectories["o"], all_kept.trajectories["o"][:70])
+    np.testing.assert_allclose(all_kept.trajectories["o"].mean(axis=0), found.mean["o"], atol=1e-14)
+    np.testing.assert_allclose(all_kept.trajectories["o"].var(axis=0, ddof=1), found.variance["o"], atol=1e-14)
+    assert dd.ensemble(duffing(), TIMES, realizations=2, rng=4, solver=STEP).trajectories["o"].shape == (0, TIMES.size)
+    for wrong in (-1, 3, 1.0, True):
+        with pytest.raises(dd.DaedalError, match="whole number from 0 to 2"):
+            dd.ensemble(duffing(), TIMES, realizations=2, rng=4, keep=wrong, solver=STEP)
+
+
+def test_values_on_the_same_paths_draw_them_once(monkeypatch):
+    drawn = []
+    original = lane_paths.innovations
+
+    def counted(*arguments):
+        drawn.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(lane_paths, "innovations", counted)
+    dd.ensemble(duffing(), TIMES, realizations=64, rng=4, solver=STEP)
+    alone = len(drawn)
+    drawn.clear()
+    dd.ensemble(duffing(), TIMES, realizations=64, rng=4, values=[{"k": value} for value in (3, 4, 5, 6)], solver=STEP)
+    assert len(drawn) == alone

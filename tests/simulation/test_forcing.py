@@ -8,7 +8,8 @@ from daedal import der
 from daedal.errors import SimulationError
 from daedal.simulation.forcing import Segment
 
-x, y, u = dd.symbols("x y u")
+x, y, u, k, w = dd.symbols("x y u k w")
+UNMEASURED = {"parameters": {k: 1.0}, "disturbances": {w: dd.FilteredNoise([1.0], [1.0, 1.0])}}
 RAMP = dd.Signal([0.0, 1.0], [0.0, 1.0])
 STEP = dd.Signal([0.0, 0.5, 1.0], [0.0, 1.0, 1.0], "zoh")
 
@@ -23,9 +24,17 @@ def lag(**more):
         (None, r"'lag' needs the input 'u'.*Give inputs=\{'u': Signal"),
         ({}, "needs the input 'u'"),
         ({"u": 1.0, "uu": 1.0}, r"'lag' has no input 'uu'. Did you mean 'u'\?"),
-        ({"x": 1.0, "u": 1.0}, "no input 'x'"),
+        ({"x": 1.0, "u": 1.0}, "has no input 'x': 'x' is an unknown. The equations determine it"),
+        (
+            {"w": 0.0, "u": 1.0},
+            "has no input 'w': 'w' is a disturbance. Leave it out: it is zero without",
+        ),
+        ({"k": 1.0, "u": 1.0}, r"has no input 'k': 'k' is a parameter. Give its number with values=\{'k': \.\.\.\}"),
         ({"u": [1.0, 2.0]}, "Input 'u' must be a Signal or a number, got list.*Write Signal"),
-        ({"u": np.ones(3)}, "got ndarray"),
+        ({"u": np.ones(3)}, r"got ndarray. Write Signal\(times, values, intersample='zoh' or 'foh'\)"),
+        ({"u": np.sin(dd.time)}, "got Expression. Write the expression in the equations in place of 'u'; .* dd.time"),
+        ({"u": np.sin}, r"got ufunc. Sample the function: Signal\(times, \[function\(t\) for t in times\]"),
+        ({"u": lambda t: t}, "got function. Sample the function"),
         ({"u": "1"}, "got str"),
         ({"u": True}, "got bool"),
         ({"u": np.nan}, "Input 'u' must be finite, got nan"),
@@ -37,7 +46,16 @@ def lag(**more):
 )
 def test_inputs_that_cannot_be_used(inputs, message):
     with pytest.raises(SimulationError, match=message):
-        dd.simulate(lag(), [0.0, 1.0], inputs=inputs)
+        dd.simulate(lag(**UNMEASURED), [0.0, 1.0], inputs=inputs)
+
+
+@pytest.mark.parametrize(
+    ("held", "message"),
+    [({"uu": RAMP}, "'lag' needs the input 'u'; the data have 'uu'. Give inputs"), ({}, "the data have no inputs")],
+)
+def test_a_missing_input_is_told_with_what_the_data_have(held, message):
+    with pytest.raises(SimulationError, match=message):
+        dd.simulate(lag(), dd.Dataset([0.0, 1.0], inputs=held, outputs={"x": [0.0, 1.0]}))
 
 
 def test_a_message_about_times_shows_the_digits_that_differ():

@@ -116,7 +116,7 @@ def test_too_much_memory_for_an_ensemble(monkeypatch):
 
 @pytest.mark.parametrize("verb", [dd.simulate, dd.ensemble])
 def test_white_noise_is_refused_with_the_remedy(verb):
-    with pytest.raises(DaedalError, match=r"'w' is WhiteNoise.*FilteredNoise\.low_pass.*Likelihood"):
+    with pytest.raises(DaedalError, match=r"'w' is WhiteNoise.*FilteredNoise\.low_pass.*declared, but not simulated"):
         run(lag(disturbances={w: dd.WhiteNoise(1.0)}), verb=verb)
 
 

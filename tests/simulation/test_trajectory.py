@@ -107,6 +107,13 @@ def test_print(trajectory):
     assert repr(trajectory) == text
 
 
+def test_print_of_one_sample():
+    noise = dd.FilteredNoise([1.0], [1.0, 1.0])
+    one = dd.Model(name="one", equations={"a": der(x) == u}, unknowns=[x], disturbances={u: noise}, initial={x: 0.0})
+    text = str(dd.simulate(one, [0.0], realizations=1, rng=1))
+    assert text.startswith("trajectory of 'one': 1 realization of 1 sample from 0 to 0")
+
+
 def test_print_of_many_variables_and_large_times():
     xs = dd.symbols("x", 30)
     many = dd.Model(

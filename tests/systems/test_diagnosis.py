@@ -73,11 +73,17 @@ def test_infeasible_in_any_unit(size):
 
 def test_no_slope_at_the_guess():
     text = refused(pendulum(initial={x: 0.0, der(x): 0.0}), "at the guess, equation 'rod' does not change with 'y'")
-    assert "Give another guess for 'y'." in text
+    assert "Give another guess for 'y', or other values in initial." in text
 
 
 def test_no_slope_in_several():
-    refused(pendulum(), "equation 'rod' does not change with 'x' and 'y'")
+    text = refused(pendulum(), "equation 'rod' does not change with 'x' and 'y'")
+    assert text.endswith("Give another guess for 'x' and 'y'.")  # nothing is held that could be changed
+
+
+def test_infeasible_where_the_guess_has_no_slope():
+    text = refused(pendulum(1.0, initial={x: 1.5}), "equation 'rod' does not change with 'y'")
+    assert text.endswith("Give another guess for 'y', or other values in initial.")
 
 
 def test_no_slope_although_another_equation_has_the_larger_residual():
@@ -98,6 +104,13 @@ def test_not_finite_at_the_guess():
     assert "'y'" in text
     assert "the default guess is 0" in text
     assert initial_values(build(example.with_guess({y: 0.5}))).tops == pytest.approx([1.0, 1.0])
+
+
+def test_not_finite_at_a_held_value():
+    text = refused(model({"outflow": der(x) == -np.sqrt(x)}, [x], initial={x: -1.0}), "Equation 'outflow' of model")
+    assert "is not finite at the guess with x = -1 held. Give other values in initial for 'x', or guesses for" in text
+    text = refused(model({"law": y == np.log(x), "x": der(x) == y}, [x, y], initial={x: 0.0, y: 0.0}), "'law'")
+    assert text.endswith("Give other values in initial for 'x' and 'y', at which it can be evaluated.")
 
 
 def test_what_the_model_does_not_determine_cannot_be_held():

@@ -1,5 +1,7 @@
 """`build`: what is remembered, what is refused, what is linear."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,13 @@ def test_other_values_share_the_reduction(monkeypatch):
     assert (
         build(SPRING.with_parameters({m: 3.0})).parameter_vector()[build(SPRING).reduction.parameters.index("m")] == 3
     )
+
+
+def test_a_system_is_pickled_as_its_model():
+    system = build(SPRING)
+    again = pickle.loads(pickle.dumps(system))
+    assert again.model == SPRING
+    assert again.reduction is system.reduction
 
 
 def test_compiled_functions_are_shared():

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from daedal.data.arrays import Array, about, column, frozen, real, short
 from daedal.data.samples import Samples
 from daedal.data.signal import Intersample, Signal
-from daedal.errors import DataError, quoted
+from daedal.errors import DataError, counted, quoted
 
 
 def check_names(name: object, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
@@ -73,7 +73,7 @@ def _sampled(label: str, given: ArrayLike, times: Array | None, instead: str) ->
         raise DataError(f"{label} is an array but there are no times.", f"Give times=, or {instead} for this one.")
     if values.size != times.size:
         raise DataError(
-            f"{label} has {values.size} samples but there are {times.size} times.",
+            f"{label} has {counted(values.size, 'sample')} for {counted(times.size, 'time')}.",
             f"Give one value for each time, or {instead} with times of its own.",
         )
     return times, values

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from daedal.errors import DataError
+from daedal.symbolic import Expression
 
 Array: TypeAlias = NDArray[np.float64]
 Key = TypeVar("Key")
@@ -15,7 +16,7 @@ Value = TypeVar("Value")
 
 
 class FrozenMapping(Mapping[Key, Value]):
-    """A mapping that cannot be changed, compares by its items and can be pickled.
+    """A mapping that cannot be changed, compares by its items and can be pickled; a symbol stands for its name.
 
     Examples
     --------
@@ -26,10 +27,10 @@ class FrozenMapping(Mapping[Key, Value]):
     __slots__ = ("_items",)
 
     def __init__(self, items: Mapping[Key, Value]) -> None:
-        self._items = dict(items)
+        self._items: dict[Any, Value] = dict(items)
 
-    def __getitem__(self, key: Key) -> Value:
-        return self._items[key]
+    def __getitem__(self, key: Any) -> Value:
+        return self._items[str(key) if isinstance(key, Expression) else key]
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._items)

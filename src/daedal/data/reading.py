@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import re
 import zlib
 from dataclasses import dataclass
 from math import inf, isfinite, nan
@@ -16,6 +17,8 @@ from daedal.data.signal import Intersample
 from daedal.errors import DataError, nearest, quoted
 
 MISSING = {"", "nan", "na"}
+DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+DATE = re.compile(r"\d[-/.]\d+[-/.]\d|\d:\d")
 
 
 def read_csv(
@@ -95,9 +98,7 @@ class _Table:
         values = np.array([_number(cell) for cell in self.columns[label]])
         if (row := first(np.isinf(values))) is not None:
             text = self.columns[label][row]
-            raise DataError(
-                f"{self._place(row, label)}, '{text}' is not a finite number.", "Repair that cell, or empty it."
-            )
+            raise DataError(f"{self._place(row, label)}, '{text}' is not a finite number.", _remedy(text, complete))
         if complete and (row := first(np.isnan(values))) is not None:
             raise DataError(
                 f"{self._place(row, label)}, a value is missing, which {complete} may not have.",
@@ -126,6 +127,15 @@ def _number(cell: str) -> float:
         return inf if "_" in cell else float(cell)
     except ValueError:
         return nan if cell.strip().lower() in MISSING else inf
+
+
+def _remedy(text: str, complete: str | None) -> str:
+    """What to do about a cell that is no number."""
+    if DECIMAL_COMMA.fullmatch(text.strip()):
+        return "Use a decimal point (files with delimiter=';' often have decimal commas)."
+    if DATE.search(text):
+        return "Convert dates to seconds since a start, for example with pandas."
+    return "Repair that cell." if complete else "Repair that cell, or empty it."
 
 
 def _read(path: Path, delimiter: str) -> _Table:

@@ -255,7 +255,7 @@ def _sampling(grid: Any, initial: str, between: str, what: str) -> float | None:
         )
     if initial not in ("stationary", "rest"):
         raise ModelError(
-            f"The initial of {what} must be 'stationary' or 'rest', got {initial!r}.", "Choose one of them."
+            f"The initial state of {what} must be 'stationary' or 'rest', got {initial!r}.", "Choose one of them."
         )
     return None if grid is None else float(grid)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from daedal.errors import ModelError, nearest, quoted
+from daedal.errors import ModelError, nearest, quoted, with_article
 from daedal.models.declarations import as_tuple
 from daedal.models.values import parameter_values
 from daedal.symbolic import Delayed, Expression, jet, operator, symbols_in
@@ -25,12 +25,28 @@ def check(model: "Model") -> None:
             _check_constant(value, roles, f"Disturbance {quoted(as_tuple(key))}")
     for part in ("initial", "guess", "history"):
         for name, value in getattr(model, part).items():
-            if roles.get(jet(name)[0]) != "unknown" or (part == "history" and jet(name)[1]):
-                raise ModelError(
-                    f"The {part} value of '{name}' belongs to no unknown.", nearest(name, model.unknown_names)
-                )
+            _check_unknown(model, roles, part, name)
             _check_constant(value, roles, f"The {part} value of '{name}'", time=part == "history")
     parameter_values(model)
+
+
+def _check_unknown(model: "Model", roles: Mapping[str, str], part: str, name: str) -> None:
+    """Only unknowns and their derivatives have values at the start."""
+    base, order = jet(name)
+    role = roles.get(base)
+    if role not in ("unknown", None):
+        raise ModelError(
+            f"The {part} value of '{name}' cannot be given: '{base}' is {with_article(role)}.", _INSTEAD[role]
+        )
+    if role is None or (part == "history" and order):
+        raise ModelError(f"The {part} value of '{name}' belongs to no unknown.", nearest(name, model.unknown_names))
+
+
+_INSTEAD = {
+    "parameter": "Give its value among the parameters.",
+    "input": "Its values come with the data, or with inputs=.",
+    "disturbance": "How it starts is part of its noise declaration.",
+}
 
 
 def _check_names(model: "Model") -> None:
@@ -115,7 +131,8 @@ def _check_declared(leaf: str, roles: Mapping[str, str], where: str) -> None:
     if leaf != "time" and leaf not in roles:
         raise ModelError(
             f"{where} contains '{leaf}', which is not declared.",
-            f"{nearest(leaf, roles)} Otherwise list it among the unknowns, inputs, parameters or disturbances.",
+            f"{nearest(leaf, roles, 'Use one of')} "
+            "Otherwise list it among the unknowns, inputs, parameters or disturbances.",
         )
 
 

@@ -17,7 +17,8 @@ def normalize(raw: dict[str, Any]) -> dict[str, Any]:
     name = _text(raw["name"], "The name of a model", "Write name='pendulum'.")
     for key, value in raw.items():
         if key not in ("name", "unknowns", "inputs") and not isinstance(value, Mapping):
-            raise ModelError(f"The {key} of model '{name}' must be a mapping, got {value!r}.", _MAPPING_REMEDY[key])
+            what = _IN_WORDS.get(key, key)
+            raise ModelError(f"The {what} of model '{name}' must be a mapping, got {value!r}.", _MAPPING_REMEDY[key])
     return {
         "name": name,
         "equations": _by_name(raw, "equations", _equation_name, _equation),
@@ -47,6 +48,7 @@ def _by_name(
     return result
 
 
+_IN_WORDS = {"initial": "initial values", "guess": "guesses", "measurement_noise": "measurement noise"}
 _MAPPING_REMEDY = {
     "equations": "Give every equation a name: {'rod': x**2 + y**2 == L**2}.",
     "outputs": "Give every output a name: {'angle': np.arctan2(x, -y)}.",

@@ -1,6 +1,7 @@
 """Numbers for a model's parameters: overrides applied, values that are expressions of others resolved."""
 
 from collections.abc import Collection, Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -23,10 +24,22 @@ def parameter_values(model: "Model", values: Mapping[Any, float] | None = None) 
     for name, number in numbers.items():  # before the formulas, which would be blamed for a NaN they were given
         model.parameters[name].check(name, number)
     formulas = _resolved(open_values, numbers)
-    for name, number in formulas.items():
-        model.parameters[name].check(name, number)
     numbers |= formulas
+    for name, number in formulas.items():
+        _check_finite(name, number, open_values[name], numbers)
+        model.parameters[name].check(name, number)
     return {name: numbers[name] for name in model.parameters}
+
+
+def _check_finite(name: str, number: float, formula: Expression, numbers: Mapping[str, float]) -> None:
+    """Refuse a formula that gives no number, showing what it was made of."""
+    if not isfinite(number):
+        leaves = symbols_in(formula.sx)
+        values = ", ".join(f"{leaf} = {numbers[leaf]:g}" for leaf in leaves)
+        raise ModelError(
+            f"The value of parameter '{name}', {formula} with {values}, is not finite but {number}.",
+            f"Give {'another value' if len(leaves) == 1 else 'other values'} for {quoted(leaves)}.",
+        )
 
 
 def parameter_followers(model: "Model", name: str) -> set[str]:

@@ -1,13 +1,13 @@
 """`plot`: a picture of any result, as a plotly figure (`figure.show()`, `figure.write_html("file.html")`)."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from daedal.data import Dataset, Signal
-from daedal.errors import ReportError, nearest, quoted
-from daedal.simulation import Trajectory
+from daedal.errors import ReportError, counted, nearest, quoted
+from daedal.simulation import Ensemble, Trajectory
 from daedal.symbolic import Expression
 
 if TYPE_CHECKING:
@@ -15,24 +15,39 @@ if TYPE_CHECKING:
 
 PANELS = 8  # without a choice, as many as can be read on a screen
 REALIZATIONS = 50  # lines in one panel that can still be told apart
+BAND = {"fill": "toself", "fillcolor": "rgba(128, 128, 128, 0.25)", "hoverinfo": "skip"}
 
 
 class _Curve(NamedTuple):
-    """What one panel shows, in plotly's words: the mode is lines or markers, the shape linear or hv (steps)."""
+    """A trace in plotly's words: the mode is lines or markers, the shape linear or hv (steps), a band is filled."""
 
     times: np.ndarray
     values: np.ndarray
     mode: str = "lines"
     shape: str = "linear"
+    band: bool = False
 
 
-def plot(result: Trajectory | Dataset, names: Iterable[Any] | None = None) -> "go.Figure":
-    """Draw a Trajectory or a Dataset over time, one panel per signal; of many realizations, the first 50 lie together.
+class _Picture(NamedTuple):
+    """One result: its title, the curves of each panel by name, and the span of time to show where they go beyond."""
+
+    title: str
+    panels: Mapping[str, list[_Curve]]
+    span: tuple[float, float] | None = None
+
+
+Result: TypeAlias = Trajectory | Ensemble | Dataset
+
+
+def plot(result: Result | Sequence[Result], names: Iterable[Any] | None = None) -> "go.Figure":
+    """Draw a Trajectory, an Ensemble or a Dataset over time, one panel per signal.
 
     Parameters
     ----------
     result
-        What to draw.
+        What to draw. Of many realizations, the first 50 lie together; of an Ensemble, the mean in a band of one
+        standard deviation to each side (of several sets of values, the means alone). The results of a list share the
+        panels of the same name: simulated signals are lines, measured ones are markers.
     names
         Names or symbols of the signals; by default the outputs, then the others, as many as fit.
 
@@ -43,19 +58,50 @@ def plot(result: Trajectory | Dataset, names: Iterable[Any] | None = None) -> "g
     >>> len(figure.data)
     1
     """
+    pictures = [_picture(one) for one in (result if isinstance(result, Sequence) else [result])]
+    if not pictures:
+        raise ReportError("The list of results to draw is empty.", "Write plot([trajectory, data]).")
+    shared: dict[str, list[_Curve]] = {}
+    for picture in pictures:
+        for name, curves in picture.panels.items():
+            shared[name] = shared.get(name, []) + curves
+    common = sorted(shared, key=lambda name: -sum(name in picture.panels for picture in pictures))
+    title = "; ".join(picture.title for picture in pictures)
+    figure = _panels(title, {name: shared[name] for name in common}, names)
+    spans = [picture.span for picture in pictures if picture.span]
+    if len(spans) < len(pictures):
+        return figure
+    return figure.update_xaxes(range=[min(first for first, _ in spans), max(last for _, last in spans)])
+
+
+def _picture(result: Result) -> _Picture:
     if isinstance(result, Trajectory):
         ranked = dict.fromkeys([*result.outputs, *result.values])
-        curves = {name: _lines(result.times, result.values[name]) for name in ranked}
-        held = {name: _input(s) for name, s in result.inputs.items() if s.intersample == "zoh"}
+        curves = {name: [_lines(result.times, result.values[name])] for name in ranked}
+        held = {name: [_input(s)] for name, s in result.inputs.items() if s.intersample == "zoh"}
         stopped = "" if result.status.ok else f": {result.status.sentence}"
-        figure = _panels(f"{_subject(result)}{stopped}", curves | held, names)
-        return figure.update_xaxes(range=[result.t0, result.times[-1]]) if held else figure
+        span = (result.t0, float(result.times[-1])) if held else None
+        return _Picture(f"{_subject(result)}{stopped}", curves | held, span)
+    if isinstance(result, Ensemble):
+        moments = {name: _moments(result, name) for name in result.mean}
+        return _Picture(f"mean of {counted(result.realizations, 'realization')} of {result.model}", moments)
     if isinstance(result, Dataset):
-        measured = {name: _Curve(s.times, s.values, mode="markers") for name, s in result.outputs.items()}
-        return _panels(result.name, measured | {name: _input(s) for name, s in result.inputs.items()}, names)
+        measured = {name: [_Curve(s.times, s.values, mode="markers")] for name, s in result.outputs.items()}
+        return _Picture(result.name, measured | {name: [_input(s)] for name, s in result.inputs.items()})
     raise ReportError(
-        f"plot draws a Trajectory or a Dataset, got {type(result).__name__}.", "Give what simulate or read_csv returns."
+        f"plot draws a Trajectory, an Ensemble, a Dataset or a list of them, got {type(result).__name__}.",
+        "Give what simulate, ensemble or read_csv returns.",
     )
+
+
+def _moments(result: Ensemble, name: str) -> list[_Curve]:
+    """The mean in a band of one standard deviation to each side; of several sets of values, the means alone."""
+    mean, deviation = result.mean[name], np.sqrt(result.variance[name])
+    if mean.ndim > 1:
+        return [_Curve(result.times, each) for each in mean]
+    around = np.concatenate([mean + deviation, (mean - deviation)[::-1]])
+    there_and_back = np.concatenate([result.times, result.times[::-1]])
+    return [_Curve(there_and_back, around, band=True), _Curve(result.times, mean)]
 
 
 def _subject(result: Trajectory) -> str:
@@ -89,7 +135,7 @@ def _chosen(names: Iterable[Any] | None, curves: Mapping[str, Any]) -> list[str]
     return chosen
 
 
-def _panels(title: str, curves: dict[str, _Curve], names: Iterable[Any] | None) -> "go.Figure":
+def _panels(title: str, curves: Mapping[str, list[_Curve]], names: Iterable[Any] | None) -> "go.Figure":
     from plotly.subplots import make_subplots
 
     shown = _chosen(names, curves)
@@ -97,9 +143,10 @@ def _panels(title: str, curves: dict[str, _Curve], names: Iterable[Any] | None) 
         raise ReportError("There is nothing to draw.", f"Choose among {quoted(curves)}.")
     figure = make_subplots(rows=len(shown), cols=1, shared_xaxes=True, vertical_spacing=0.25 / max(len(shown), 5))
     for row, name in enumerate(shown, start=1):
-        curve = curves[name]
-        style = {"mode": curve.mode, "line": {"shape": curve.shape, "width": 1.5}, "marker": {"size": 4}}
-        figure.add_scatter(x=curve.times, y=curve.values, name=name, row=row, col=1, **style)
+        for curve in curves[name]:
+            line = {"shape": curve.shape, "width": 0 if curve.band else 1.5}
+            style = {"mode": curve.mode, "line": line, "marker": {"size": 4}, **(BAND if curve.band else {})}
+            figure.add_scatter(x=curve.times, y=curve.values, name=name, row=row, col=1, **style)
         figure.update_yaxes(title_text=name, row=row, col=1)
     figure.update_xaxes(title_text="time", row=len(shown), col=1)
     left_out = len(curves) - len(shown)

@@ -34,6 +34,8 @@ class Ensemble:
         Output → moment over the realizations that did not fail.
     sensitivities
         Parameter → output → derivative of the mean.
+    trajectories
+        Output → the realizations kept, (realization, time), or (values, realization, time).
     error
         Estimated error of the steps, relative to the largest value of each output.
     failures
@@ -46,6 +48,7 @@ class Ensemble:
     mean: Mapping[str, np.ndarray]
     variance: Mapping[str, np.ndarray]
     sensitivities: Mapping[str, Mapping[str, np.ndarray]]
+    trajectories: Mapping[str, np.ndarray]
     realizations: int
     error: float
     failures: tuple[Failure, ...]
@@ -81,6 +84,7 @@ def ensemble(
     inputs: Mapping[Any, Any] | None = None,
     values: Mapping[Any, float] | Sequence[Mapping[Any, float]] | None = None,
     sensitivities: Sequence[Any] = (),
+    keep: int = 0,
     rng: int | np.random.Generator | None = None,
     solver: Lanes | None = None,
     t0: float | None = None,
@@ -97,8 +101,10 @@ def ensemble(
         Parameter → number; or a list of such mappings, all simulated on the same paths.
     sensitivities
         Parameters with respect to which the mean is differentiated.
+    keep
+        How many realizations, the first ones, to keep whole.
     rng
-        Seed or Generator; path m depends on nothing but the seed and m.
+        Seed or Generator; path m depends on nothing but the seed, this verb and m.
     solver
         `Lanes(...)`.
     """
@@ -135,8 +141,8 @@ def ensemble(
     )
     blocks, rows = -(-count // BLOCK), 2 * run.plan.program.outputs
     check_memory(blocks * len(sets) * rows * asked.times.size * 8, "Take fewer values at a time, or fewer samples.")
-    mean, variance, failures = moments(run, count)
-    return _result(run, outputs, free, several, mean, variance, count, failures)
+    mean, variance, kept, failures = moments(run, count, _checked_keep(keep, count))
+    return _result(run, outputs, free, several, (mean, variance, kept), count, failures)
 
 
 def _checked_parameter(model: Any, name: Any) -> str:
@@ -146,16 +152,26 @@ def _checked_parameter(model: Any, name: Any) -> str:
     return key
 
 
-def moments(run: LaneRun, realizations: int) -> tuple[np.ndarray, np.ndarray, list[Failure]]:
-    """Mean (values, output, time), sensitivities following the outputs, and variance; failed lanes are left out."""
+def _checked_keep(keep: Any, realizations: int) -> int:
+    if not isinstance(keep, int) or isinstance(keep, bool) or not 0 <= keep <= realizations:
+        raise SimulationError(
+            f"The realizations to keep must be a whole number from 0 to {realizations}, got {keep!r}.", "Write keep=10."
+        )
+    return keep
+
+
+def moments(run: LaneRun, realizations: int, keep: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Failure]]:
+    """Mean (values, output, time), sensitivities following the outputs; variance; kept; failed lanes are left out."""
     failures: list[Failure] = []
     while True:
         left_out = {failure.lane for failure in failures}
-        parts = _Parts(run, realizations, left_out)
+        parts = _Parts(run, realizations, left_out, keep)
         found = run.run(realizations, parts)
         new = [failure for failure in found if failure.lane not in left_out]
         if not new:
-            return (*parts.merged(), failures)
+            for failure in failures:
+                parts.kept[:, :, failure.lane : failure.lane + 1, run.times >= failure.time] = np.nan
+            return (*parts.merged(), parts.kept, failures)
         failures += new
         if len(failures) == realizations:
             first = min(failures, key=lambda failure: failure.time)
@@ -168,25 +184,28 @@ def moments(run: LaneRun, realizations: int) -> tuple[np.ndarray, np.ndarray, li
 class _Parts:
     """Mean and sum of squares of each block, filled from several threads, merged in order at the end."""
 
-    def __init__(self, run: LaneRun, realizations: int, left_out: set[int]) -> None:
+    def __init__(self, run: LaneRun, realizations: int, left_out: set[int], keep: int) -> None:
         blocks = -(-realizations // BLOCK)
         program = run.plan.program
         shape = (blocks, len(run.values), program.outputs - 1, run.times.size)
         self._mean, self._squares = np.zeros(shape), np.zeros((*shape[:2], len(program.shape.wanted), shape[3]))
         self._counts = np.zeros(blocks)
+        self.kept = np.full((len(run.values), len(program.shape.wanted), keep, run.times.size), np.nan)
         self._left_out = left_out
 
     def __call__(self, value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
         block = lanes.start // BLOCK
+        kept = self.kept[value][:, lanes.start : lanes.stop]
+        kept[:, :, samples] = out[:, : kept.shape[0], : kept.shape[1]].transpose(1, 2, 0)
         good = np.array([lane not in self._left_out for lane in lanes])
-        kept = out if good.all() else out[:, :, good]
+        good_out = out if good.all() else out[:, :, good]
         self._counts[block] = good.sum()
-        if kept.shape[2] == 0:
+        if good_out.shape[2] == 0:
             return
         wanted = self._squares.shape[2]
         with np.errstate(all="ignore"):  # a lane that is about to be found failed may hold anything
-            mean = kept.mean(axis=2)
-            squares = ((kept[:, :wanted] - mean[:, :wanted, None]) ** 2).sum(axis=2)
+            mean = good_out.mean(axis=2)
+            squares = ((good_out[:, :wanted] - mean[:, :wanted, None]) ** 2).sum(axis=2)
         self._mean[block, value][:, samples] = mean.T
         self._squares[block, value][:, samples] = squares.T
 
@@ -209,11 +228,12 @@ def _result(
     outputs: tuple[str, ...],
     free: tuple[str, ...],
     several: bool,
-    mean: np.ndarray,
-    variance: np.ndarray,
+    found: tuple[np.ndarray, np.ndarray, np.ndarray],
     realizations: int,
     failures: list[Failure],
 ) -> Ensemble:
+    mean, variance, kept = found
+
     def named(table: np.ndarray, first: int) -> FrozenMapping:
         rows = {name: table[:, first + i] if several else table[0, first + i] for i, name in enumerate(outputs)}
         return FrozenMapping({name: frozen(np.ascontiguousarray(row)) for name, row in rows.items()})
@@ -226,6 +246,7 @@ def _result(
         mean=named(mean, 0),
         variance=named(variance, 0),
         sensitivities=FrozenMapping(slopes),
+        trajectories=named(kept, 0),
         realizations=realizations,
         error=run.plan.error,
         failures=tuple(failures),

@@ -4,7 +4,7 @@ Lanes of one block share their steps, their known inputs and the compiled progra
 may have its own parameters. Blocks are independent and run in threads; results do not depend on how many.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from numbers import Real
@@ -20,6 +20,7 @@ from daedal.simulation.collocation import NODES
 from daedal.simulation.discretization import Point
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lane_paths import (
+    LanePaths,
     check_smoothness,
     disturbance_grid,
     disturbance_places,
@@ -27,7 +28,7 @@ from daedal.simulation.lane_paths import (
     refuse_exact,
 )
 from daedal.simulation.lineup import Lineup, Values
-from daedal.simulation.marching import ESCAPED, Reordering, march, solved
+from daedal.simulation.marching import ESCAPED, Reordering, march_chunks, solved
 from daedal.simulation.pilot import PATIENT, Effort, Plan, Task, sample_interval
 from daedal.simulation.planning import plan
 from daedal.simulation.program import Directions
@@ -124,7 +125,10 @@ class LaneRun:
             return [failure for job in jobs for failure in job.result()]
 
     def _block(self, lanes: range, consume: Consume, stop: Event) -> list[Failure]:
+        """All sets of values side by side, chunk by chunk: sets that have the same disturbances share their paths."""
         failures: dict[int, Failure] = {}
+        shared: dict[int, LanePaths | None] = {}
+        marches = []
         for number, values in enumerate(self.values):
 
             def received(samples: np.ndarray, out: np.ndarray, number: int = number) -> None:
@@ -133,13 +137,22 @@ class LaneRun:
                 self._note(failures, lanes, samples, out)
                 consume(number, lanes, samples, out[:, :-1])
 
-            self._lanes(values, lanes, received)
+            if id(values.sources) not in shared:
+                shared[id(values.sources)] = self.lineup.paths(values, lanes)
+            marches.append(self._lanes(values, lanes, shared[id(values.sources)], received))
+        for _ in zip(*marches, strict=True):
+            pass
         return list(failures.values())
 
-    def _lanes(self, values: Values, lanes: range, received: Callable[[np.ndarray, np.ndarray], None]) -> None:
+    def _lanes(
+        self,
+        values: Values,
+        lanes: range,
+        paths: LanePaths | None,
+        received: Callable[[np.ndarray, np.ndarray], None],
+    ) -> Iterator[None]:
         """One block with one set of values, from the first sample to the last."""
         program, count = self.plan.program, len(lanes)
-        paths = self.lineup.paths(values, lanes)
         first_row = None if paths is None else paths.rows(0, 1)[0]
         state = self.lineup.states(values, first_row, count)
         parameters = np.repeat(values.column[:, None], count, axis=1)
@@ -148,15 +161,9 @@ class LaneRun:
             exogenous = self.lineup.exogenous(first_row, count).reshape(-1, count)
             out = program.first(state, parameters, np.full((1, count), start), exogenous).full()
             received(np.zeros(1, dtype=np.int64), out[None])
-        march(
-            program,
-            self.plan.table,
-            paths,
-            state,
-            parameters,
-            received,
-            Reordering(self.lineup.system, self.lineup.forcing),
-        )
+        yield
+        reorder = Reordering(self.lineup.system, self.lineup.forcing)
+        yield from march_chunks(program, self.plan.table, paths, state, parameters, received, reorder)
 
     def _note(self, failures: dict[int, Failure], lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
         finite, good = np.all(np.abs(out) < ESCAPED, axis=1), solved(out)
@@ -201,7 +208,7 @@ def prepare(
         grid, warnings = disturbance_grid(system, numbers, sample_interval(forcing.start, times))
     directions = Directions.of(system, free)
     lineup = Lineup(system, forcing, grid, places, tuple(free), directions, seed, purpose)
-    sets = tuple(lineup.values(given) for given in values)
+    sets = lineup.all_values(values)
     chosen = [sets[i] for i in np.unique(np.linspace(0, len(sets) - 1, PILOT).astype(int))]
     lanes = range(max(PILOT if places else 1, len(chosen)))
     pilots = [chosen[lane % len(chosen)] for lane in lanes]

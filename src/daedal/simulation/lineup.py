@@ -1,12 +1,13 @@
 """Where the lanes start: parameters, initial values and their sensitivities, for one or many sets of values."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from daedal.disturbances import parameter_names
 from daedal.models import parameter_directions, parameter_values
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lane_paths import LanePaths, Sources, sources
@@ -38,16 +39,41 @@ class Lineup:
     seed: int
     purpose: str
 
-    def values(self, given: Mapping[Any, float] | None) -> Values:
-        """Resolve one set of parameter values."""
-        system = self.system
-        numbers = parameter_values(system.model, given)
-        order = list(system.model.parameters)
-        rows = [order.index(name) for name in system.reduction.parameters]
-        rates = parameter_directions(system.model, self.free, given)[rows]
-        column = np.concatenate([system.parameter_vector(given), self.directions.read(rates)])
-        start = initial_values(system, self.forcing.start, given, self.forcing.at(self.forcing.start))
-        made = sources(system, numbers, self.grid, rates, self.directions.ways) if self.disturbances else None
+    def all_values(self, given: Sequence[Mapping[Any, float] | None]) -> tuple[Values, ...]:
+        """Resolve sets of parameter values; sets in which the disturbances are alike share their discretisation."""
+        alike: dict[tuple[float, ...], Sources | None] = {}
+        resolved = []
+        for one in given:
+            numbers = parameter_values(self.system.model, one)
+            rates = self._rates(one)
+            key = (*(numbers[name] for name in self._noise_parameters), *rates[self._noise_rows].ravel())
+            if key not in alike:
+                made = (
+                    sources(self.system, numbers, self.grid, rates, self.directions.ways) if self.disturbances else None
+                )
+                alike[key] = made
+            resolved.append(self._values(one, rates, alike[key]))
+        return tuple(resolved)
+
+    @property
+    def _noise_parameters(self) -> list[str]:
+        """Parameters that the disturbances depend on, in the order of the reduction."""
+        used = {name for noise in self.system.model.disturbances.values() for name in parameter_names(noise)}
+        return [name for name in self.system.reduction.parameters if name in used]
+
+    @property
+    def _noise_rows(self) -> list[int]:
+        return [self.system.reduction.parameters.index(name) for name in self._noise_parameters]
+
+    def _rates(self, given: Mapping[Any, float] | None) -> np.ndarray:
+        """dp/dθ as (parameter of the reduction, direction)."""
+        order = list(self.system.model.parameters)
+        rows = [order.index(name) for name in self.system.reduction.parameters]
+        return parameter_directions(self.system.model, self.free, given)[rows]
+
+    def _values(self, given: Mapping[Any, float] | None, rates: np.ndarray, made: Sources | None) -> Values:
+        column = np.concatenate([self.system.parameter_vector(given), self.directions.read(rates)])
+        start = initial_values(self.system, self.forcing.start, given, self.forcing.at(self.forcing.start))
         return Values(given, rates, column, start, made)
 
     def paths(self, values: Values, lanes: range) -> LanePaths | None:

@@ -1,6 +1,6 @@
 """Advance blocks of lanes through a schedule, chunk by chunk, so that memory stays constant however long the run is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -81,7 +81,21 @@ def march(
     consume: Callable[[np.ndarray, np.ndarray], None],
     reorder: Reordering | None = None,
 ) -> None:
-    """Advance `state` (value, lane) in place; `consume` gets sample numbers and (sample, output, lane) as they come.
+    """Advance `state` (value, lane) in place; `consume` gets sample numbers and (sample, output, lane) as they come."""
+    for _ in march_chunks(program, tables, paths, state, parameters, consume, reorder):
+        pass
+
+
+def march_chunks(
+    program: Program,
+    tables: Table,
+    paths: Paths | None,
+    state: np.ndarray,
+    parameters: np.ndarray,
+    consume: Callable[[np.ndarray, np.ndarray], None],
+    reorder: Reordering | None = None,
+) -> Iterator[None]:
+    """The same chunk by chunk, so that several marches can share the paths of a chunk.
 
     Where a lane's equations are not solved, `reorder` may give a program with other pivots, chosen at the last good
     state of that lane; the rest is then done with it.
@@ -107,6 +121,7 @@ def march(
                 state[:] = after
             consume(chunk.samples(position), out)
             break
+        yield
 
 
 def solved(out: np.ndarray) -> np.ndarray:

@@ -37,13 +37,14 @@ def request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Request:
         )
     system = model if isinstance(model, System) else build(model)
     given = inputs or {}
+    data = times if isinstance(times, Dataset) else None
     if isinstance(times, Dataset):
         known = {name: signal for name, signal in times.inputs.items() if name in system.model.input_names}
         given = {**known, **given}
         t0 = times.t0 if t0 is None else t0
         times = times.sample_times
     grid = _checked_times(times)
-    return Request(system, grid, forcing(system, given, _checked_start(t0, grid), float(grid[-1])))
+    return Request(system, grid, forcing(system, given, _checked_start(t0, grid), float(grid[-1]), data))
 
 
 def checked_values(values: Any) -> Mapping[Any, float] | None:

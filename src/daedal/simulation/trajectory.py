@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from daedal.data import Dataset, Signal, short
-from daedal.errors import SimulationError, nearest
+from daedal.errors import SimulationError, counted, nearest
 
 if TYPE_CHECKING:
     import xarray
@@ -111,8 +111,8 @@ class Trajectory:
         return xarray.Dataset(columns, coords={"time": self.times}, attrs=attributes)
 
     def __str__(self) -> str:
-        span = f"{self.times.size} samples from {short(self.times[0])} to {short(self.times[-1])}"
-        many = f"{self.realizations} realizations of " if self.realizations else ""
+        span = f"{counted(self.times.size, 'sample')} from {short(self.times[0])} to {short(self.times[-1])}"
+        many = f"{counted(self.realizations, 'realization')} of " if self.realizations else ""
         lines = [f"trajectory of '{self.model}': {many}{span}, {self.solver}", f"  {self.status}"]
         lines += [f"  {note}" for note in self.notes]
         width = max((len(name) for name in self.values), default=0)

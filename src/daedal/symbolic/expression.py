@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import casadi as ca
 import numpy as np
@@ -93,6 +93,14 @@ class Expression:
 
     def __rpow__(self, other: Any) -> Any:
         return _binary("power", other, self)
+
+    def __mod__(self, other: Any) -> NoReturn:
+        raise ExpressionError("'%' is not defined for expressions.", "Write np.fmod(a, b), with the sign of a.")
+
+    def __xor__(self, other: Any) -> NoReturn:
+        raise ExpressionError("'^' is not defined for expressions.", "Write powers with **: x**2.")
+
+    __rmod__, __rxor__ = __mod__, __xor__
 
     def __lt__(self, other: Any) -> Any:
         return _binary("less", self, other)
@@ -263,6 +271,8 @@ def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
     """
     if not isinstance(names, str):
         raise ExpressionError(f"symbols takes names in one text, got {names!r}.", 'Write symbols("x y z").')
+    if isinstance(count, str):
+        raise ExpressionError("symbols takes all names in one text.", f'Write symbols("{names} {count}").')
     if count is not None:
         if not isinstance(count, numbers.Integral) or count < 0:
             raise ExpressionError(f"The count of symbols '{names}' must be a whole number, got {count!r}.", "Write 30.")

@@ -58,6 +58,8 @@ def der(expression: Any) -> Expression:
 def delay(expression: Any, amount: Any) -> Expression:
     """The value of an expression `amount` seconds ago; the amount is a number or an expression of parameters.
 
+    Models with delays can be declared and analysed, but not simulated yet.
+
     Examples
     --------
     >>> from daedal.symbolic import symbols

@@ -7,6 +7,7 @@ equations cannot be met near the guess.
 
 import numpy as np
 
+from daedal.data import short
 from daedal.errors import InitialValueError, counted, quoted
 from daedal.systems.consistency import Consistency
 from daedal.systems.regularity import SHARE, echelon, participants, rank_of
@@ -83,7 +84,7 @@ def diagnosis(problem: Consistency, z: np.ndarray) -> InitialValueError:
         return InitialValueError(
             f"No initial values were found for model '{model}': at the guess, equation '{equation}' does not change "
             f"with {quoted(flat)}.",
-            f"Give another guess for {quoted(flat)}.",
+            f"Give another guess for {quoted(flat)}{', or other values in initial' * bool(problem.held)}.",
         )
     residual = np.abs(problem.residual(z)) / problem.size(z, problem.jacobian(z))
     worst = problem.equation_names[int(np.argmax(residual))]
@@ -111,19 +112,30 @@ def _without_slope(problem: Consistency, z: np.ndarray) -> tuple[str, list[str]]
 
 def _unknowns_in(problem: Consistency, row: int) -> list[str]:
     """The unknowns of an equation that are free to move (all of them, when none is)."""
-    occurs = problem.system.function("consistency_jacobian").sparsity_out(0)
-    columns = [j for i, j in zip(*occurs.get_triplet(), strict=True) if i == row]
+    columns = _columns_of(problem, row)
     return [problem.names[j] for j in columns if j not in problem.held] or [problem.names[j] for j in columns]
+
+
+def _columns_of(problem: Consistency, row: int) -> list[int]:
+    """Where the unknowns of an equation stand in z."""
+    occurs = problem.system.function("consistency_jacobian").sparsity_out(0)
+    return [j for i, j in zip(*occurs.get_triplet(), strict=True) if i == row]
 
 
 def refuse_undefined(problem: Consistency, z: np.ndarray) -> None:
     """A residual that is not finite at the guess (a division by zero) has no direction to go."""
     bad = np.flatnonzero(~np.isfinite(problem.residual(z)) | ~np.isfinite(problem.jacobian(z)).all(axis=1))
     if bad.size:
-        equation, inside = problem.equation_names[bad[0]], _unknowns_in(problem, int(bad[0]))
+        columns = _columns_of(problem, int(bad[0]))
+        held = {problem.names[j]: problem.held[j] for j in columns if j in problem.held}
+        free = [problem.names[j] for j in columns if j not in problem.held]
+        values = ", ".join(f"{name} = {short(value)}" for name, value in held.items())
+        ways = [f"other values in initial for {quoted(held)}"] if held else []
+        ways += [f"guesses for {quoted(free)}"] if free else []
         raise InitialValueError(
-            f"Equation '{equation}' of model '{problem.system.model.name}' is not finite at the guess.",
-            f"Give guesses for {quoted(inside)} at which it can be evaluated (the default guess is 0).",
+            f"Equation '{problem.equation_names[bad[0]]}' of model '{problem.system.model.name}' is not finite at the "
+            f"guess{f' with {values} held' if held else ''}.",
+            f"Give {', or '.join(ways)}, at which it can be evaluated{' (the default guess is 0)' if free else ''}.",
         )
 
 

@@ -94,6 +94,10 @@ class System:
         numbers = parameter_values(self.model, values)
         return np.array([numbers[name] for name in self.reduction.parameters])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the model: CasADi's expressions cannot be pickled.
+        return build, (self.model,)
+
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.states), 'state')}, {len(self.tops)} solved for"
         return f"System('{self.model.name}': {sizes}, index {self.structure.index})"

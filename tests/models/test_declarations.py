@@ -112,7 +112,14 @@ BAD = {
         "The value -2 of parameter 'k' is not positive, as its log scale asks",
     ),
     "parameter NaN": ({"parameters": {k: np.nan}}, "The value of parameter 'k' must be finite, got nan"),
-    "parameter not finite by formula": ({"parameters": {k: np.log(m), m: -1}}, "parameter 'k' must be finite, got nan"),
+    "formula that divides by zero": (
+        {"parameters": {k: 1 / m, m: 0.0}},
+        "The value of parameter 'k', 1/m with m = 0, is not finite but inf. Give another value for 'm'",
+    ),
+    "formula that is not a number": (
+        {"parameters": {k: m * np.log(q), m: 2, q: -1}},
+        r"parameter 'k', m\*log\(q\) with m = 2, q = -1, is not finite but nan. Give other values for 'm' and 'q'",
+    ),
     "parameter by itself": ({"parameters": {k: 2 * k}}, "The value of parameter 'k' is defined by itself"),
     "parameters by each other": (
         {"parameters": {k: 2 * m, m: q, q: k}},
@@ -206,10 +213,6 @@ BAD = {
     "history by an input": (
         {"history": {x: u}},
         "The history value of 'x' contains the input 'u'. Use parameters, time and numbers only",
-    ),
-    "formula that divides by zero": (
-        {"parameters": {k: 1 / m, m: 0.0}},
-        "The value of parameter 'k', 1/m with m = 0, is not finite but inf. Give another value for 'm'",
     ),
     # name
     "no name": ({"name": ""}, "The name of a model must be a text, got ''"),

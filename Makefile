@@ -6,8 +6,9 @@ READY := $(VENV)/ready
 
 .PHONY: demo test quick lint types benchmark picture clean
 
-demo: $(READY)  ## simulate the pendulum of the README and draw it
+demo: $(READY)  ## simulate a pendulum swinging over the top, and 500 in an unmeasured wind
 	$(BIN)/python examples/pendulum.py
+	$(BIN)/python examples/wind.py
 
 test: $(READY)  ## all tests, the slow ones too
 	$(BIN)/python -m pytest

@@ -18,7 +18,7 @@ def run(arguments: list[str], folder: Path) -> str:
 
 
 def test_every_example_is_tested_here():
-    tested = {"pendulum.py", "circuit.py", "heating_from_csv.py"}
+    tested = {"pendulum.py", "wind.py", "circuit.py", "heating_from_csv.py"}
     assert {path.name for path in (ROOT / "examples").glob("*.py")} == tested
 
 
@@ -28,6 +28,13 @@ def test_pendulum_prints_its_structure_and_draws_a_page(tmp_path):
     assert "<html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
     energy = float(re.search(r"energy is kept to (\S+)", printed)[1])
     assert energy < 1e-5
+
+
+def test_wind_does_not_average_out(tmp_path):
+    printed = run([str(ROOT / "examples" / "wind.py"), "page.html"], tmp_path)
+    assert "500 realizations" in printed
+    assert float(re.search(r"rad, (\S+) standard errors", printed)[1]) > 10
+    assert "<html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_circuit_refuses_the_held_input_and_solves_the_smooth_one(tmp_path):

@@ -152,5 +152,5 @@ def _panels(title: str, curves: Mapping[str, list[_Curve]], names: Iterable[Any]
     left_out = len(curves) - len(shown)
     more = f" ({left_out} more signals not drawn)" if left_out and names is None else ""
     return figure.update_layout(
-        title=title + more, showlegend=False, height=140 + 150 * len(shown), template="plotly_white"
+        title=title + more, showlegend=False, height=max(420, 140 + 150 * len(shown)), template="plotly_white"
     )

@@ -227,3 +227,42 @@ def test_values_on_the_same_paths_draw_them_once(monkeypatch):
     drawn.clear()
     dd.ensemble(duffing(), TIMES, realizations=64, rng=4, values=[{"k": value} for value in (3, 4, 5, 6)], solver=STEP)
     assert len(drawn) == alone
+
+
+def test_a_set_of_values_that_fails_does_not_spoil_the_others():
+    model = dd.Model(
+        name="growth",
+        equations={"rate": der(x) == k * x**2 - x + w},
+        unknowns=[x],
+        outputs={"o": x},
+        parameters={k: 0.0},
+        disturbances={w: dd.FilteredNoise.low_pass(std=0.01, time_constant=0.5, grid=0.05)},
+        initial={x: 1.0},
+    )
+    found = dd.ensemble(model, TIMES, realizations=10, rng=4, values=[{"k": 0.0}, {"k": 80.0}], solver=STEP)
+    assert np.isnan(found.mean["o"][1]).all()
+    assert {failure.value for failure in found.failures} == {1}
+    alone = dd.ensemble(model, TIMES, realizations=10, rng=4, values={"k": 0.0}, solver=STEP)
+    np.testing.assert_array_equal(found.mean["o"][0], alone.mean["o"])
+    np.testing.assert_array_equal(found.variance["o"][0], alone.variance["o"])
+
+
+def test_the_grid_suits_the_fastest_disturbance_of_all_values():
+    model = dd.Model(
+        name="integral",
+        equations={"rate": der(x) == -x + w},
+        unknowns=[x],
+        outputs={"w": w},
+        parameters={a: 1.0},
+        disturbances={w: dd.FilteredNoise([a], [1.0, a])},
+        initial={x: 0.0},
+    )
+    found = dd.ensemble(model, TIMES, realizations=2000, rng=4, values=[{"a": 1.0}, {"a": 200.0}])
+    # Stationary variance of a/(s + a) is a/2.
+    assert np.mean(found.variance["w"][1]) == pytest.approx(100.0, rel=0.05)
+
+
+def test_steps_that_are_far_too_long_give_no_mean():
+    model = duffing(equations={"speed": der(x) == v, "force": der(v) == -900 * x - 60 * v + w + 0 * (k + c + a)})
+    with pytest.raises(dd.DaedalError, match=r"steps are too long|failed"):
+        dd.ensemble(model, np.arange(21) * 1.0, realizations=3, rng=4, solver=dd.Lanes("rk4", step=0.1))

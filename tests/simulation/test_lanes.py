@@ -1,6 +1,7 @@
 """The ensemble solver against published values, IDA, exact moments, and itself in other layouts."""
 
 import _thread
+import signal
 import subprocess
 import sys
 import threading
@@ -428,19 +429,21 @@ def test_an_interrupt_returns_what_was_computed():
     seen = []
     original = lanes_module.LaneRun._note
 
-    def noted(self, failures, lanes, samples, out):
-        original(self, failures, lanes, samples, out)
+    def noted(self, failures, value, lanes, samples, out):
+        original(self, failures, value, lanes, samples, out)
         seen.append(lanes.start)
         if len(seen) == 30:
             _thread.interrupt_main()
 
     lanes_module.LaneRun._note = noted
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for background jobs
     try:
         found = dd.simulate(
             duffing(), times, inputs={"u": 0.3}, realizations=640, rng=1, variables=["x"], solver=dd.Lanes(step=0.05)
         )
     finally:
         lanes_module.LaneRun._note = original
+        signal.signal(signal.SIGINT, before)
     assert not found.status.ok
     assert "interrupted" in found.status.sentence
     known = np.isfinite(found["x"])

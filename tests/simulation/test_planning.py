@@ -175,3 +175,45 @@ def test_an_output_with_a_second_derivative():
     found = dd.simulate(model, np.linspace(0, 1, 5), realizations=2, rng=1)
     assert found.status.ok
     assert np.isfinite(found["bend"]).all()
+
+
+def test_a_small_variable_beside_a_large_one_keeps_its_digits():
+    p, x, v = dd.symbols("p x v")  # a pressure in pascals beside a motion in centimetres
+    model = dd.Model(
+        name="units",
+        equations={"p": der(p) == -(p - 1e10), "x": der(x) == v, "v": der(v) == -1600 * x},
+        unknowns=[p, x, v],
+        initial={p: 2e10, x: 0.01, v: 0.0},
+    )
+    times = np.linspace(0.0, 2.0, 9)
+    np.testing.assert_allclose(dd.simulate(model, times)["x"], 0.01 * np.cos(40 * times), atol=1e-8)
+
+
+def test_two_samples_close_together_do_not_set_the_steps():
+    w, x = dd.symbols("w x")
+    model = dd.Model(
+        name="lag",
+        equations={"rate": der(x) == -x + w},
+        unknowns=[x],
+        disturbances={w: dd.FilteredNoise.resonant(std=1.0, frequency=2.0, damping=0.5)},
+        initial={x: 0.0},
+    )
+    run = dd.simulate(model, np.sort(np.r_[np.linspace(0, 2, 21), 1.000001]), realizations=2, rng=1)
+    assert run.status.ok
+    assert int(run.solver.split(",")[1].split()[0]) < 2000
+
+
+def test_lanes_start_where_a_held_derivative_puts_them():
+    w, x = dd.symbols("w x")
+    model = dd.Model(
+        name="rest",
+        equations={"rate": der(x) == -x + w},
+        unknowns=[x],
+        outputs={"w": w},
+        disturbances={w: dd.FilteredNoise.resonant(std=1.0, frequency=2.0, damping=0.5)},
+        initial={dd.der(x): 0.0},
+    )
+    run = dd.simulate(model, np.linspace(0, 1, 5), realizations=3, rng=1)
+    np.testing.assert_allclose(run["x"][:, 0], run["w"][:, 0], atol=1e-12)
+    reference = dd.simulate(model, np.linspace(0, 1, 5), realizations=3, rng=1, solver=dd.IDA(1e-9, 1e-11))
+    np.testing.assert_allclose(run["x"], reference["x"], atol=1e-5)

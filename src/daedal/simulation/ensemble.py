@@ -1,7 +1,7 @@
 """`ensemble`: mean and variance of a model's outputs over random disturbances, without keeping the trajectories.
 
-For M paths the mean ȳ and the sum of squares S are accumulated block by block (Chan, Golub and LeVeque's merging
-formula), so memory does not grow with M; blocks are merged in their order, so the result does not depend on threads.
+For M paths the mean ȳ and the sum of squares S are taken block by block and merged in order (Chan, Golub and LeVeque's
+formula), so that one pair of them is held for 64 paths, and the result does not depend on threads.
 Many sets of parameter values may be simulated on the same paths, and sensitivities of the mean with respect to free
 parameters come with it (common random numbers make both smooth in the parameters).
 
@@ -10,6 +10,7 @@ Reference: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, final
 
 import numpy as np
@@ -19,6 +20,7 @@ from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest
 from daedal.models import key_name
 from daedal.simulation.lanes import BLOCK, Failure, LaneRun, Lanes, prepare
+from daedal.simulation.pilot import MEANINGLESS
 from daedal.simulation.request import check_memory, checked_realizations, checked_values, request
 from daedal.symbolic import Expression
 
@@ -139,6 +141,11 @@ def ensemble(
         purpose="ensemble",
         noisy=True,
     )
+    if MEANINGLESS <= run.plan.error < np.inf:
+        raise SimulationError(
+            f"The steps are too long: dividing them changes the results by {run.plan.error:.1g} of the largest values.",
+            "Give Lanes a smaller step, or leave the step to it.",
+        )
     blocks, rows = -(-count // BLOCK), 2 * run.plan.program.outputs
     check_memory(blocks * len(sets) * rows * asked.times.size * 8, "Take fewer values at a time, or fewer samples.")
     mean, variance, kept, failures = moments(run, count, _checked_keep(keep, count))
@@ -153,27 +160,28 @@ def _checked_parameter(model: Any, name: Any) -> str:
 
 
 def _checked_keep(keep: Any, realizations: int) -> int:
-    if not isinstance(keep, int) or isinstance(keep, bool) or not 0 <= keep <= realizations:
+    if not isinstance(keep, Integral) or isinstance(keep, bool) or not 0 <= int(keep) <= realizations:
         raise SimulationError(
             f"The realizations to keep must be a whole number from 0 to {realizations}, got {keep!r}.", "Write keep=10."
         )
-    return keep
+    return int(keep)
 
 
 def moments(run: LaneRun, realizations: int, keep: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Failure]]:
     """Mean (values, output, time), sensitivities following the outputs; variance; kept; failed lanes are left out."""
     failures: list[Failure] = []
     while True:
-        left_out = {failure.lane for failure in failures}
+        left_out = {(failure.value, failure.lane) for failure in failures}
         parts = _Parts(run, realizations, left_out, keep)
         found = run.run(realizations, parts)
-        new = [failure for failure in found if failure.lane not in left_out]
+        new = [failure for failure in found if (failure.value, failure.lane) not in left_out]
         if not new:
             for failure in failures:
-                parts.kept[:, :, failure.lane : failure.lane + 1, run.times >= failure.time] = np.nan
+                kept = parts.kept[failure.value][:, failure.lane : failure.lane + 1]
+                kept[:, :, run.times >= failure.time] = np.nan
             return (*parts.merged(), parts.kept, failures)
         failures += new
-        if len(failures) == realizations:
+        if len(failures) == realizations * len(run.values):
             first = min(failures, key=lambda failure: failure.time)
             raise SimulationError(
                 f"All {realizations} realizations failed, the first at time {first.time:g}: {first.reason}.",
@@ -184,12 +192,12 @@ def moments(run: LaneRun, realizations: int, keep: int = 0) -> tuple[np.ndarray,
 class _Parts:
     """Mean and sum of squares of each block, filled from several threads, merged in order at the end."""
 
-    def __init__(self, run: LaneRun, realizations: int, left_out: set[int], keep: int) -> None:
+    def __init__(self, run: LaneRun, realizations: int, left_out: set[tuple[int, int]], keep: int) -> None:
         blocks = -(-realizations // BLOCK)
         program = run.plan.program
         shape = (blocks, len(run.values), program.outputs - 1, run.times.size)
         self._mean, self._squares = np.zeros(shape), np.zeros((*shape[:2], len(program.shape.wanted), shape[3]))
-        self._counts = np.zeros(blocks)
+        self._counts = np.zeros((blocks, len(run.values)))
         self.kept = np.full((len(run.values), len(program.shape.wanted), keep, run.times.size), np.nan)
         self._left_out = left_out
 
@@ -197,9 +205,9 @@ class _Parts:
         block = lanes.start // BLOCK
         kept = self.kept[value][:, lanes.start : lanes.stop]
         kept[:, :, samples] = out[:, : kept.shape[0], : kept.shape[1]].transpose(1, 2, 0)
-        good = np.array([lane not in self._left_out for lane in lanes])
+        good = np.array([(value, lane) not in self._left_out for lane in lanes])
         good_out = out if good.all() else out[:, :, good]
-        self._counts[block] = good.sum()
+        self._counts[block, value] = good.sum()
         if good_out.shape[2] == 0:
             return
         wanted = self._squares.shape[2]
@@ -210,17 +218,19 @@ class _Parts:
         self._squares[block, value][:, samples] = squares.T
 
     def merged(self) -> tuple[np.ndarray, np.ndarray]:
-        total, mean, squares = 0.0, np.zeros(self._mean.shape[1:]), np.zeros(self._squares.shape[1:])
-        wanted = self._squares.shape[2]
-        for count, block_mean, block_squares in zip(self._counts, self._mean, self._squares, strict=True):
-            if count == 0:
-                continue
-            difference = block_mean - mean
-            joined = total + count
-            squares += block_squares + difference[:, :wanted] ** 2 * (total * count / joined)
+        """Mean and variance; NaN for a set of values of which every lane failed."""
+        mean, squares = np.zeros(self._mean.shape[1:]), np.zeros(self._squares.shape[1:])
+        total = np.zeros((mean.shape[0], 1, 1))
+        wanted = squares.shape[1]
+        for counts, block_mean, block_squares in zip(self._counts, self._mean, self._squares, strict=True):
+            count = counts[:, None, None]
+            joined = np.maximum(total + count, 1.0)
+            difference = np.where(count > 0, block_mean - mean, 0.0)
+            squares += np.where(count > 0, block_squares, 0.0) + difference[:, :wanted] ** 2 * (total * count / joined)
             mean += difference * (count / joined)
-            total = joined
-        return mean, squares / max(total - 1.0, 1.0)
+            total = total + count
+        dead = total == 0
+        return np.where(dead, np.nan, mean), np.where(dead, np.nan, squares / np.maximum(total - 1.0, 1.0))
 
 
 def _result(

@@ -78,11 +78,12 @@ class Lanes:
 @final
 @dataclass(frozen=True)
 class Failure:
-    """A lane that could not be simulated: from which time on, and why."""
+    """A lane that could not be simulated: from which time on, and why; `value` counts the sets of values."""
 
     lane: int
     time: float
     reason: str
+    value: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +127,7 @@ class LaneRun:
 
     def _block(self, lanes: range, consume: Consume, stop: Event) -> list[Failure]:
         """All sets of values side by side, chunk by chunk: sets that have the same disturbances share their paths."""
-        failures: dict[int, Failure] = {}
+        failures: dict[tuple[int, int], Failure] = {}
         shared: dict[int, LanePaths | None] = {}
         marches = []
         for number, values in enumerate(self.values):
@@ -134,7 +135,7 @@ class LaneRun:
             def received(samples: np.ndarray, out: np.ndarray, number: int = number) -> None:
                 if stop.is_set():
                     raise InterruptedError
-                self._note(failures, lanes, samples, out)
+                self._note(failures, number, lanes, samples, out)
                 consume(number, lanes, samples, out[:, :-1])
 
             if id(values.sources) not in shared:
@@ -165,12 +166,20 @@ class LaneRun:
         reorder = Reordering(self.lineup.system, self.lineup.forcing)
         yield from march_chunks(program, self.plan.table, paths, state, parameters, received, reorder)
 
-    def _note(self, failures: dict[int, Failure], lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
+    def _note(
+        self,
+        failures: dict[tuple[int, int], Failure],
+        value: int,
+        lanes: range,
+        samples: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
         finite, good = np.all(np.abs(out) < ESCAPED, axis=1), solved(out)
         for lane in np.flatnonzero(~good.all(axis=0)).tolist():
             row = int(np.argmin(good[:, lane]))
             reason = "its equations could not be solved" if finite[row, lane] else "a value was not finite"
-            failures.setdefault(lanes[lane], Failure(lanes[lane], float(self.times[samples[row]]), reason))
+            failure = Failure(lanes[lane], float(self.times[samples[row]]), reason, value)
+            failures.setdefault((value, lanes[lane]), failure)
 
 
 def _watch(jobs: list[Future], work: str) -> None:
@@ -182,6 +191,17 @@ def _watch(jobs: list[Future], work: str) -> None:
             for job in done:
                 job.result()
             progress(len(jobs) - len(waiting))
+
+
+class _PilotPaths:
+    """Paths of pilot lanes, each with its own set of values."""
+
+    def __init__(self, lineup: Lineup, pilots: Sequence[Values]) -> None:
+        made = (lineup.paths(values, range(lane, lane + 1)) for lane, values in enumerate(pilots))
+        self._lanes = [paths for paths in made if paths is not None]
+
+    def rows(self, first: int, last: int) -> np.ndarray:
+        return np.concatenate([paths.rows(first, last) for paths in self._lanes], axis=2)
 
 
 def prepare(
@@ -200,20 +220,23 @@ def prepare(
 ) -> LaneRun:
     """Choose method and steps, compile, and find initial values for each set of parameter values."""
     places = disturbance_places(system) if noisy else ()
-    numbers = parameter_values(system.model, values[0])
     grid, warnings = 0.0, []
     if places:
         refuse_exact(system)
-        check_smoothness(system, numbers)
-        grid, warnings = disturbance_grid(system, numbers, sample_interval(forcing.start, times))
+        interval = sample_interval(forcing.start, times)
+        for given in values:
+            numbers = parameter_values(system.model, given)
+            check_smoothness(system, numbers)
+            step, found = disturbance_grid(system, numbers, interval)
+            grid = min(grid, step) if grid else step
+            warnings += [warning for warning in found if warning not in warnings]
     directions = Directions.of(system, free)
     lineup = Lineup(system, forcing, grid, places, tuple(free), directions, seed, purpose)
     sets = lineup.all_values(values)
     chosen = [sets[i] for i in np.unique(np.linspace(0, len(sets) - 1, PILOT).astype(int))]
     lanes = range(max(PILOT if places else 1, len(chosen)))
     pilots = [chosen[lane % len(chosen)] for lane in lanes]
-    paths = lineup.paths(sets[0], lanes)
-    first_row = None if paths is None else paths.rows(0, 1)[0]
+    first_row = _PilotPaths(lineup, pilots).rows(0, 1)[0] if places else None
     start = sets[0].start
     task = Task(
         system=system,
@@ -228,7 +251,7 @@ def prepare(
         ),
         state=np.stack([lineup.states(one, first_row, len(lanes))[:, i] for i, one in enumerate(pilots)], axis=1),
         parameters=np.stack([one.column for one in pilots], axis=1),
-        paths=lambda count: lineup.paths(sets[0], range(count)),
+        paths=lambda count: _PilotPaths(lineup, pilots[:count]) if places else None,
         effort=effort,
     )
     method = None if solver.method == "auto" else solver.method

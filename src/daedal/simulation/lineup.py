@@ -12,7 +12,7 @@ from daedal.models import parameter_directions, parameter_values
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lane_paths import LanePaths, Sources, sources
 from daedal.simulation.program import Directions
-from daedal.systems import InitialValues, System, initial_sensitivities, initial_values
+from daedal.systems import InitialValues, System, initial_sensitivities, initial_values, places
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +106,12 @@ class Lineup:
 
     @property
     def _constrained(self) -> bool:
-        """Whether a disturbance enters a constraint, so that consistent values differ from lane to lane."""
+        """Whether consistent values differ from lane to lane: a disturbance enters a constraint, or a T is held."""
         if not self.disturbances:
             return False
+        states = len(self.system.states)
+        if any(place >= states for place, _ in places(self.system, self.system.model.initial).values()):
+            return True
         symbols = self.system.reduction.arguments[-1]
         constraints = self.system.reduction.G
         return bool(constraints.shape[0]) and ca.depends_on(

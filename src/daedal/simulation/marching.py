@@ -58,14 +58,24 @@ class Reordering:
     def __init__(self, system: System, forcing: Forcing) -> None:
         self._system, self._forcing = system, forcing
         self._left = REORDERINGS
+        self._left_for_escaped = 1  # a value that escapes is seldom the pivots' fault
 
     def __call__(
-        self, program: Program, time: float, state: np.ndarray, parameters: np.ndarray, step: float
+        self,
+        program: Program,
+        time: float,
+        state: np.ndarray,
+        parameters: np.ndarray,
+        step: float,
+        *,
+        escaped: bool,
     ) -> Program | None:
         """The program with pivots chosen at this state of a lane; None when that does not help."""
-        if self._left == 0 or not np.isfinite(state).all():
+        left = self._left_for_escaped if escaped else self._left
+        if left == 0 or not np.isfinite(state).all():
             return None
-        self._left -= 1
+        self._left -= not escaped
+        self._left_for_escaped -= escaped
         states, values = len(self._system.states), len(self._system.reduction.parameters)
         exogenous = self._forcing.at(min(time, self._forcing.end))
         point = Point(time, state[:states], state[states : program.size], parameters[:values], exogenous)
@@ -113,7 +123,9 @@ def march_chunks(
                 good = chunk.last_good(out, lane, position)
                 state[:] = before
                 head = chunk.run(program, state, parameters, position, good)
-                other = reorder(program, chunk.time(good), state[:, lane], parameters[:, lane], chunk.length)
+                escaped = not np.all(np.abs(out[chunk.row(good, position), :, lane]) < ESCAPED)
+                at = (chunk.time(good), state[:, lane], parameters[:, lane], chunk.length)
+                other = reorder(program, *at, escaped=escaped)
                 if other is not None:
                     consume(chunk.samples(position, good), head)
                     program, position = other, good
@@ -155,6 +167,10 @@ class _Chunk:
         """The samples that follow these steps."""
         emit = self._emit[start:stop]
         return emit[emit >= 0]
+
+    def row(self, step: int, start: int) -> int:
+        """The row of the first sample after a step, in what `run` gave from `start` on."""
+        return int(np.sum(self._emit[start:step] >= 0))
 
     def last_good(self, out: np.ndarray, lane: int, start: int) -> int:
         """The step after the last sample at which the lane was still good."""

@@ -14,7 +14,9 @@ from daedal.simulation.schedule import Curve, Schedule
 from daedal.systems import System
 
 PILOT_WORK = 1e9  # operations that a pilot run may take
-NEGLIGIBLE = 1e-9  # of the largest variable: what is smaller is round-off
+NEGLIGIBLE = 1e-9  # of one, or of the largest variable where all are smaller: a size that is round-off
+
+MEANINGLESS = 0.5  # relative error of the steps above which a simulation has failed
 
 Steps = tuple[Schedule, int]  # and the grid cells each step spans; 0 where steps lie inside one cell
 
@@ -60,17 +62,17 @@ class Task:
 
     @property
     def interval(self) -> float:
-        """The time between two samples; the shortest, where they are not regular."""
+        """The time between two samples; a typical one, where they are not regular."""
         return sample_interval(self.forcing.start, self.times)
 
 
 def sample_interval(start: float, times: np.ndarray) -> float:
-    """The time between two samples, free of rounding where they are regular; the shortest, where they are not."""
+    """The time between two samples: free of rounding where they are regular, typical where they are not."""
     gaps = np.diff(np.unique(np.concatenate([[start], times])))
     if gaps.size == 0:
         return 1.0
     mean = float(gaps.sum()) / gaps.size
-    return mean if np.all(np.abs(gaps - mean) <= 1e-6 * mean) else float(gaps.min())
+    return mean if np.all(np.abs(gaps - mean) <= 1e-6 * mean) else float(np.median(gaps))
 
 
 def prepared_for(task: Task, method: Method, steps: Steps) -> tuple[Program, Table]:
@@ -128,7 +130,7 @@ def difference(coarse: np.ndarray, fine: np.ndarray) -> float:
     if not (np.isfinite(coarse).all() and np.isfinite(fine).all()):
         return float("inf")
     size = np.max(np.abs(fine), axis=(0, 2), keepdims=True)
-    counts = size > NEGLIGIBLE * size.max(initial=0.0)  # what is round-off beside the others has no digits to compare
+    counts = size > NEGLIGIBLE * min(size.max(initial=0.0), 1.0)  # round-off has no digits to compare
     return float(np.max(np.where(counts, np.abs(coarse - fine) / np.where(counts, size, 1.0), 0.0)))
 
 

@@ -21,6 +21,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.disturbances import parameter_names
+from daedal.errors import SimulationError
 from daedal.kernels import compile_scan
 from daedal.models import parameter_followers
 from daedal.simulation.collocation import NODES, Method
@@ -119,7 +120,12 @@ def program(system: System, shape: Shape, point: Point, step: float) -> Program:
     known = system.reduction.compiled
     key = f"lanes {shape}"
     if key not in known:
-        known[key] = _compiled(system, shape, point, step)
+        try:
+            known[key] = _compiled(system, shape, point, step)
+        except np.linalg.LinAlgError:
+            raise SimulationError(
+                f"Model '{system.model.name}' is singular at its initial values.", "Start from another position."
+            ) from None
     return known[key]
 
 

@@ -14,7 +14,7 @@ from daedal.simulation.ida import IDA, Run
 from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places
 from daedal.simulation.lanes import Failure, LaneRun, Lanes, prepare
 from daedal.simulation.measurement import with_measurement_noise
-from daedal.simulation.pilot import BRIEF, PATIENT, Effort, sample_interval
+from daedal.simulation.pilot import BRIEF, MEANINGLESS, PATIENT, Effort, sample_interval
 from daedal.simulation.realized import RealizedPath
 from daedal.simulation.request import Request, check_memory, checked_realizations, checked_values, request
 from daedal.simulation.trajectory import Status, Trajectory
@@ -23,7 +23,6 @@ from daedal.systems import InitialValues, System, initial_values
 
 PURPOSE = "simulate"
 SINGLE = 60  # unknowns up to which compiling a single trajectory pays
-MEANINGLESS = 0.5  # relative error above which a simulation has failed
 
 
 def simulate(
@@ -296,6 +295,7 @@ def _trajectory(
         notes=(*asked.system.structure.repairs, *zero, *_start_notes(start), *notes),
         realizations=realizations,
         seed=seed,
+        partial=len(wanted) < len(asked.system.reduction.observed),
     )
 
 

@@ -65,6 +65,7 @@ class Trajectory:
     notes: tuple[str, ...]
     realizations: int | None = None
     seed: int | None = None
+    partial: bool = False  # whether only some variables were kept
 
     def __getitem__(self, name: str) -> np.ndarray:
         key = str(name)
@@ -79,6 +80,10 @@ class Trajectory:
 
     def to_dataset(self, realization: int | None = None) -> Dataset:
         """The outputs as if they had been measured, with the inputs that drove them; of one of several realizations."""
+        if not self.outputs and self.partial:
+            raise SimulationError(
+                f"No output of '{self.model}' was kept.", "Add the outputs to variables=[...] when simulating."
+            )
         if not self.outputs:
             raise SimulationError(
                 f"Model '{self.model}' has no outputs, so nothing of it is measured.",

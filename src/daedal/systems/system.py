@@ -6,6 +6,7 @@ Parameters stay symbols in it; a Model with other values shares all that was der
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any, final
 
 import casadi as ca
@@ -31,6 +32,7 @@ from daedal.systems.repair import combine, find_defect
 
 REMEMBERED = 64  # reductions kept, most recently used last
 
+_lock = Lock()
 _reductions: OrderedDict[str, tuple[Structure, Reduction]] = OrderedDict()
 
 
@@ -127,16 +129,22 @@ def build(model: Model) -> System:
     >>> build(Model(name="circle", equations=equations, unknowns=[x, y], guess={y: 1.0}))
     System('circle': 1 state, 1 solved for, index 1)
     """
-    key = _structural_key(model)
-    if key not in _reductions:
-        _reductions[key] = _reduce(model)
-        while len(_reductions) > REMEMBERED:
-            _reductions.popitem(last=False)
-    _reductions.move_to_end(key)
-    structure, reduction = _reductions[key]
+    structure, reduction = _remembered(model)
     system = System(model, replace(structure, model=model.name), reduction)
     _check_values(system)
     return system
+
+
+def _remembered(model: Model) -> tuple[Structure, Reduction]:
+    """The reduction of this structure, made once; several threads may ask."""
+    key = _structural_key(model)
+    with _lock:
+        if key not in _reductions:
+            _reductions[key] = _reduce(model)
+            while len(_reductions) > REMEMBERED:
+                _reductions.popitem(last=False)
+        _reductions.move_to_end(key)
+        return _reductions[key]
 
 
 def _structural_key(model: Model) -> str:

@@ -12,7 +12,8 @@ from daedal.simulation.program import ACCEPTED, Program, reordered
 from daedal.simulation.schedule import Schedule, node_values
 from daedal.systems import System
 
-CHUNK = 2048  # steps between two looks at the results
+CHUNK = 2048  # steps between two looks at the results, and at whether to stop
+CHUNK_WORK = 4e6  # operations per lane that they may take
 ON_GRID = 1e-4  # of a cell: a step that begins this close before a grid point begins on it
 ESCAPED = 1e100  # what is larger is on its way to infinity
 REORDERINGS = 4  # of the pivots, for one block of lanes
@@ -110,8 +111,9 @@ def march_chunks(
     Where a lane's equations are not solved, `reorder` may give a program with other pivots, chosen at the last good
     state of that lane; the rest is then done with it.
     """
-    for first in range(0, tables.emit.size, CHUNK):
-        chunk = _Chunk(tables, first, min(first + CHUNK, tables.emit.size), paths, program, state.shape[1])
+    size = max(min(CHUNK, int(CHUNK_WORK / program.instructions)), 16)
+    for first in range(0, tables.emit.size, size):
+        chunk = _Chunk(tables, first, min(first + size, tables.emit.size), paths, program, state.shape[1])
         position = 0
         while position < chunk.steps:
             before = state.copy()

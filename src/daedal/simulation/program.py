@@ -32,6 +32,7 @@ from daedal.simulation.tangents import Moving
 from daedal.symbolic import jet
 from daedal.systems import System
 
+PROGRAMS = 32  # kept for one structure, the last ones made
 ACCEPTED = 1e-6  # relative residual of the equations at a sample above which a lane has failed
 UNFINISHED = 1e-3  # the same for what Newton iterations left to do in a step; the error of the steps judges the rest
 
@@ -126,6 +127,9 @@ def program(system: System, shape: Shape, point: Point, step: float) -> Program:
             raise SimulationError(
                 f"Model '{system.model.name}' is singular at its initial values.", "Start from another position."
             ) from None
+        programs = [name for name in known if name.startswith("lanes ")]
+        for oldest in programs[:-PROGRAMS]:
+            del known[oldest]
     return known[key]
 
 

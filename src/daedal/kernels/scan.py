@@ -148,8 +148,7 @@ class ScanKernel:
             self._advance(
                 [x, p, shared[part], w, begin[part] - low, local, result], len(local), self.width, 0, self.width
             )
-            for k, row in enumerate(emit[part][rows]):  # in order: a row named twice keeps the last
-                out[row, :, first:stop] = result[k, :, :count]
+            out[emit[part][rows], :, first:stop] = result[:, :, :count]  # a row named twice keeps the last
         state[:, first:stop] = x[:, :count]
 
 

@@ -36,7 +36,7 @@ def _adaptive_lengths(task: Task, at: Stops, method: Method, tolerance: float) -
     """Lengths of the steps of the first lane between each two stops; None when there would be too many."""
     lane = _AdaptiveLane(task, method, tolerance)
     found = []
-    for begin, interval in zip(at.times - at.intervals, at.intervals, strict=True):
+    for begin, interval in zip(at.begins, at.intervals, strict=True):
         lengths = lane.cross(float(begin), float(interval))
         if lengths is None:
             return None

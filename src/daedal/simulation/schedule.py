@@ -54,6 +54,11 @@ class Stops:
     samples: np.ndarray
 
     @property
+    def begins(self) -> np.ndarray:
+        """Where the interval before each stop begins."""
+        return np.concatenate([[self.start], self.times[:-1]]) if self.times.size else self.times
+
+    @property
     def intervals(self) -> np.ndarray:
         return np.diff(np.concatenate([[self.start], self.times]))
 
@@ -77,9 +82,12 @@ def stops(start: float, times: np.ndarray, breaks: np.ndarray, near: float) -> S
 def regular_steps(at: Stops, longest: float) -> Schedule:
     """Between two stops, equal steps of at most `longest`."""
     counts = np.maximum(np.ceil(at.intervals / longest - ALIGNED), 1).astype(int)
-    return steps_between(
-        at, [np.full(count, length / count) for count, length in zip(counts, at.intervals, strict=True)]
-    )
+    lengths = np.repeat(at.intervals / counts, counts)
+    within = np.arange(lengths.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = np.repeat(at.begins, counts) + within * lengths
+    emit = np.full(lengths.size, -1, dtype=np.int64)
+    emit[np.cumsum(counts) - 1] = at.samples
+    return Schedule(starts, lengths, emit)
 
 
 def steps_between(at: Stops, lengths: list[np.ndarray]) -> Schedule:
@@ -87,9 +95,8 @@ def steps_between(at: Stops, lengths: list[np.ndarray]) -> Schedule:
     if not lengths:
         empty = np.zeros(0)
         return Schedule(empty, empty, np.zeros(0, dtype=np.int64))
-    firsts = np.concatenate([[at.start], at.times[:-1]])
     starts = [
-        first + np.concatenate([[0.0], np.cumsum(part)[:-1]]) for first, part in zip(firsts, lengths, strict=True)
+        first + np.concatenate([[0.0], np.cumsum(part)[:-1]]) for first, part in zip(at.begins, lengths, strict=True)
     ]
     emit = np.full(sum(part.size for part in lengths), -1, dtype=np.int64)
     emit[np.cumsum([part.size for part in lengths]) - 1] = at.samples

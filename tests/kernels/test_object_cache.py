@@ -85,8 +85,8 @@ def test_where_objects_are_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert cache.folder() == Path("/somewhere/daedal")
     monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", "/home/a")
-    assert cache.folder() == Path("/home/a/.cache/daedal")
+    monkeypatch.setenv("HOME", "/people/a")
+    assert cache.folder() == Path("/people/a/.cache/daedal")
 
 
 def test_the_key_knows_text_processor_and_features():

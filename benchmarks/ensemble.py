@@ -95,7 +95,8 @@ def lanes_cost(run: LaneRun, lanes: int, horizon: float) -> tuple[float, float, 
             found[:, samples] = out[:, 0].T
 
         start = process_time()
-        march(run.plan.program, run.plan.table, Stored(rows), state, parameters, received)
+        for _ in march(run.plan.program, run.plan.table, Stored(rows), state, parameters, received):
+            pass
         best = min(best, process_time() - start)
     scale = 1e6 / (horizon * lanes)
     return best * scale, noise * scale, found

@@ -22,7 +22,7 @@ from daedal.errors import ModelError, SimulationError
 from daedal.linear import output_rows, stationary_covariance, van_loan
 from daedal.symbolic import symbol
 
-PROBABILITY = 1e-4  # of a true law being refused; a false one is refused far beyond
+PROBABILITY = 1e-3  # of a true law being refused; a false one is refused far beyond
 
 OSCILLATOR = FilteredNoise(numerator=[1.0], denominator=[1.0, 0.8, 16.0])
 LOW_PASS = FilteredNoise.low_pass(std=1.0, time_constant=0.4)

@@ -81,7 +81,7 @@ def test_no_standard_error_at_all(clock, monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
     with Progress("counting", 1) as show:
         clock["time"] += 100
-        show(0.5)
+        assert show(0.5) is None, "it must stay silent rather than fail"
 
 
 def test_cleared_when_the_work_fails(clock):

@@ -119,7 +119,9 @@ def test_what_the_model_does_not_determine_cannot_be_held():
 
 
 def test_what_the_model_does_not_determine_may_be_guessed():
-    initial_values(build(pendulum(initial={x: 1.0}, guess={y: -L, der(z): 2.0})))
+    found = initial_values(build(pendulum(initial={x: 1.0}, guess={y: -L, der(z): 2.0})))
+    plain = initial_values(build(pendulum(initial={x: 1.0}, guess={y: -L})))
+    np.testing.assert_array_equal(found.states, plain.states)
 
 
 def test_start_in_a_singular_position():

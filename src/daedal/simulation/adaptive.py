@@ -97,5 +97,6 @@ def _trial(
     )
     made, tables = prepared_for(task, method, (steps, 0))
     trial = state.copy()
-    march(made, tables, None, trial, parameters, lambda _, __: None)
+    for _ in march(made, tables, None, trial, parameters, lambda _, __: None):
+        pass
     return trial

@@ -26,7 +26,8 @@ NODES: dict[Method, np.ndarray] = {
     "radau5": np.array([(4 - sqrt(6)) / 10, (4 + sqrt(6)) / 10, 1.0]),
 }
 ORDER: dict[Method, int] = {"rk4": 4, "radau3": 3, "radau5": 5}
-NEWTON: dict[Method, int] = {"rk4": 0, "radau3": 6, "radau5": 7}  # simplified iterations on the stage equations
+FACTORISATIONS = 2  # of the stage equations in a step: at the first guess, and once nearer to the solution
+NEWTON = 4  # simplified iterations with each
 
 
 def radau_matrix(method: Method) -> np.ndarray:

@@ -22,7 +22,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.linear.elimination import SymbolicFactors, factorize
-from daedal.simulation.collocation import NEWTON, NODES, Method, collocated, stage_weights
+from daedal.simulation.collocation import FACTORISATIONS, NEWTON, NODES, Method, collocated, stage_weights
 from daedal.simulation.tangents import Moving, SystemFunctions
 from daedal.systems import Reduction
 
@@ -133,17 +133,18 @@ class Discretization:
         return {"J": J, "AB": A @ B.T}
 
     def _radau(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
-        """Simplified Newton iterations on the stage values of T, with one factorisation taken at their first guess."""
+        """Simplified Newton iterations on the stage values of T, factorised at the first guess and once nearer."""
         count = NODES[self.method].size
         stages = [v.top] * count
-        factors = self._stage_factors(v, h, forcing, stages)
         change = before = ca.vertcat(*stages)
-        for _ in range(NEWTON[self.method]):
-            before = change
-            residual = ca.vertcat(*(self._stage(v, h, forcing, stages, i)[0] for i in range(count)))
-            change = factors.solve(residual)
-            parts = ca.vertsplit(change, [len(self.reduction.tops) * i for i in range(count + 1)])
-            stages = [stage - part for stage, part in zip(stages, parts, strict=True)]
+        for _ in range(FACTORISATIONS):
+            factors = self._stage_factors(v, h, forcing, stages)
+            for _ in range(NEWTON):
+                before = change
+                residual = ca.vertcat(*(self._stage(v, h, forcing, stages, i)[0] for i in range(count)))
+                change = factors.solve(residual)
+                parts = ca.vertsplit(change, [len(self.reduction.tops) * i for i in range(count + 1)])
+                stages = [stage - part for stage, part in zip(stages, parts, strict=True)]
         self._increments.append(_left_over(change, before, ca.vertcat(*stages), self._scale, power=1))
         rates = [ca.SX.zeros(v.top.shape[0], v.directions)] * count
         if v.directions:

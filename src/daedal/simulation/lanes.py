@@ -28,7 +28,7 @@ from daedal.simulation.lane_paths import (
     refuse_exact,
 )
 from daedal.simulation.lineup import Lineup, Values
-from daedal.simulation.marching import ESCAPED, Reordering, march_chunks, solved
+from daedal.simulation.marching import ESCAPED, Reordering, march, solved
 from daedal.simulation.pilot import PATIENT, Effort, Plan, Task, sample_interval
 from daedal.simulation.planning import plan
 from daedal.simulation.program import Directions
@@ -164,7 +164,7 @@ class LaneRun:
             received(np.zeros(1, dtype=np.int64), out[None])
         yield
         reorder = Reordering(self.lineup.system, self.lineup.forcing)
-        yield from march_chunks(program, self.plan.table, paths, state, parameters, received, reorder)
+        yield from march(program, self.plan.table, paths, state, parameters, received, reorder)
 
     def _note(
         self,

@@ -91,23 +91,10 @@ def march(
     parameters: np.ndarray,
     consume: Callable[[np.ndarray, np.ndarray], None],
     reorder: Reordering | None = None,
-) -> None:
-    """Advance `state` (value, lane) in place; `consume` gets sample numbers and (sample, output, lane) as they come."""
-    for _ in march_chunks(program, tables, paths, state, parameters, consume, reorder):
-        pass
-
-
-def march_chunks(
-    program: Program,
-    tables: Table,
-    paths: Paths | None,
-    state: np.ndarray,
-    parameters: np.ndarray,
-    consume: Callable[[np.ndarray, np.ndarray], None],
-    reorder: Reordering | None = None,
 ) -> Iterator[None]:
-    """The same chunk by chunk, so that several marches can share the paths of a chunk.
+    """Advance `state` (value, lane) in place; `consume` gets sample numbers and (sample, output, lane) as they come.
 
+    Iterate to go on: it stops after every chunk, so that several marches can share the paths of a chunk.
     Where a lane's equations are not solved, `reorder` may give a program with other pivots, chosen at the last good
     state of that lane; the rest is then done with it.
     """

@@ -98,15 +98,9 @@ def pilot_results(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
         unsolved = unsolved or bool(np.any(finite & ~good))
         found.append(np.where(good[:, None], out[:, : len(task.wanted)], np.nan))
 
-    march(
-        made,
-        tables,
-        task.paths(state.shape[1]),
-        state,
-        task.parameters,
-        received,
-        Reordering(task.system, task.forcing),
-    )
+    reorder = Reordering(task.system, task.forcing)
+    for _ in march(made, tables, task.paths(state.shape[1]), state, task.parameters, received, reorder):
+        pass
     results = np.concatenate(found) if found else np.zeros((0, len(task.wanted), state.shape[1]))
     return np.full(results.shape, np.nan) if unsolved else results
 

@@ -64,10 +64,10 @@ def test_every_problem_of_the_catalogue_is_checked():
 
 
 def test_angles_of_andrews_mechanism():
-    # The published digits of the prototype are those of the seven angles.
+    # The prototype's 6.2 and 8.5 digits, as rounded in print, are those of the seven angles.
     problem = catalogue.andrews()
     angles = ("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon")
-    for tolerance, wanted in ((1e-6, 6.0), (1e-9, 8.5)):
+    for tolerance, wanted in ((1e-6, 6.15), (1e-9, 8.5)):
         found = errors(problem, run(problem, dd.IDA(rtol=tolerance, atol=tolerance)))
         assert -np.log10(max(found[name] for name in angles)) >= wanted
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from daedal.data import Dataset, Samples, Signal, read_csv
     from daedal.disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, sample_path
     from daedal.errors import DaedalError
+    from daedal.estimation import Cost, Estimate, Fit, Grid, LatinHypercube, OutputError, SimulationPEM, evaluate, fit
     from daedal.models import Model, Parameter
     from daedal.report import plot
     from daedal.simulation import IDA, Ensemble, Lanes, Trajectory, ensemble, simulate
@@ -22,6 +23,17 @@ _HOMES = {
     "data": ("Dataset", "Samples", "Signal", "read_csv"),
     "disturbances": ("FilteredNoise", "StateSpaceNoise", "WhiteNoise", "sample_path"),
     "errors": ("DaedalError",),
+    "estimation": (
+        "Cost",
+        "Estimate",
+        "Fit",
+        "Grid",
+        "LatinHypercube",
+        "OutputError",
+        "SimulationPEM",
+        "evaluate",
+        "fit",
+    ),
     "models": ("Model", "Parameter"),
     "report": ("plot",),
     "simulation": ("IDA", "Ensemble", "Lanes", "Trajectory", "ensemble", "simulate"),
@@ -32,17 +44,24 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "IDA",
+    "Cost",
     "DaedalError",
     "Dataset",
     "Ensemble",
     "Equation",
+    "Estimate",
     "Expression",
     "FilteredNoise",
+    "Fit",
+    "Grid",
     "Lanes",
+    "LatinHypercube",
     "Model",
+    "OutputError",
     "Parameter",
     "Samples",
     "Signal",
+    "SimulationPEM",
     "StateSpaceNoise",
     "Structure",
     "System",
@@ -53,6 +72,8 @@ __all__ = [
     "delay",
     "der",
     "ensemble",
+    "evaluate",
+    "fit",
     "plot",
     "read_csv",
     "sample_path",

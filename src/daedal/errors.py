@@ -45,6 +45,10 @@ class SimulationError(DaedalError, ValueError):
     """A simulation that was asked for in a way that cannot work."""
 
 
+class EstimationError(DaedalError, ValueError):
+    """An estimation that was asked for in a way that cannot work, or that could not begin."""
+
+
 class ReportError(DaedalError, ValueError):
     """A table, picture or report that was asked for in a way that cannot work."""
 

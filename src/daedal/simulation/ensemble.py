@@ -1,11 +1,7 @@
 """`ensemble`: mean and variance of a model's outputs over random disturbances, without keeping the trajectories.
 
-For M paths the mean ȳ and the sum of squares S are taken block by block and merged in order (Chan, Golub and LeVeque's
-formula), so that one pair of them is held for 64 paths, and the result does not depend on threads.
 Many sets of parameter values may be simulated on the same paths, and sensitivities of the mean with respect to free
 parameters come with it (common random numbers make both smooth in the parameters).
-
-Reference: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample variance, Am. Stat. 37 (1983).
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +16,7 @@ from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest
 from daedal.models import key_name
 from daedal.simulation.lanes import BLOCK, Failure, LaneRun, Lanes, prepare
+from daedal.simulation.moments import Moments, moments
 from daedal.simulation.pilot import MEANINGLESS
 from daedal.simulation.request import check_memory, checked_realizations, checked_values, request
 from daedal.symbolic import Expression
@@ -148,8 +145,7 @@ def ensemble(
         )
     blocks, rows = -(-count // BLOCK), 2 * run.plan.program.outputs
     check_memory(blocks * len(sets) * rows * asked.times.size * 8, "Take fewer values at a time, or fewer samples.")
-    mean, variance, kept, failures = moments(run, count, _checked_keep(keep, count))
-    return _result(run, outputs, free, several, (mean, variance, kept), count, failures)
+    return _result(run, outputs, free, several, moments(run, count, _checked_keep(keep, count)), count)
 
 
 def _checked_parameter(model: Any, name: Any) -> str:
@@ -167,99 +163,30 @@ def _checked_keep(keep: Any, realizations: int) -> int:
     return int(keep)
 
 
-def moments(run: LaneRun, realizations: int, keep: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Failure]]:
-    """Mean (values, output, time), sensitivities following the outputs; variance; kept; failed lanes are left out."""
-    failures: list[Failure] = []
-    while True:
-        left_out = {(failure.value, failure.lane) for failure in failures}
-        parts = _Parts(run, realizations, left_out, keep)
-        found = run.run(realizations, parts)
-        new = [failure for failure in found if (failure.value, failure.lane) not in left_out]
-        if not new:
-            for failure in failures:
-                kept = parts.kept[failure.value][:, failure.lane : failure.lane + 1]
-                kept[:, :, run.times >= failure.time] = np.nan
-            return (*parts.merged(), parts.kept, failures)
-        failures += new
-        if len(failures) == realizations * len(run.values):
-            first = min(failures, key=lambda failure: failure.time)
-            raise SimulationError(
-                f"All {realizations} realizations failed, the first at time {first.time:g}: {first.reason}.",
-                "Choose a smaller step with Lanes(step=...), or look at one with simulate(..., solver=IDA()).",
-            )
-
-
-class _Parts:
-    """Mean and sum of squares of each block, filled from several threads, merged in order at the end."""
-
-    def __init__(self, run: LaneRun, realizations: int, left_out: set[tuple[int, int]], keep: int) -> None:
-        blocks = -(-realizations // BLOCK)
-        program = run.plan.program
-        shape = (blocks, len(run.values), program.outputs - 1, run.times.size)
-        self._mean, self._squares = np.zeros(shape), np.zeros((*shape[:2], len(program.shape.wanted), shape[3]))
-        self._counts = np.zeros((blocks, len(run.values)))
-        self.kept = np.full((len(run.values), len(program.shape.wanted), keep, run.times.size), np.nan)
-        self._left_out = left_out
-
-    def __call__(self, value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
-        block = lanes.start // BLOCK
-        kept = self.kept[value][:, lanes.start : lanes.stop]
-        kept[:, :, samples] = out[:, : kept.shape[0], : kept.shape[1]].transpose(1, 2, 0)
-        good = np.array([(value, lane) not in self._left_out for lane in lanes])
-        good_out = out if good.all() else out[:, :, good]
-        self._counts[block, value] = good.sum()
-        if good_out.shape[2] == 0:
-            return
-        wanted = self._squares.shape[2]
-        with np.errstate(all="ignore"):  # a lane that is about to be found failed may hold anything
-            mean = good_out.mean(axis=2)
-            squares = ((good_out[:, :wanted] - mean[:, :wanted, None]) ** 2).sum(axis=2)
-        self._mean[block, value][:, samples] = mean.T
-        self._squares[block, value][:, samples] = squares.T
-
-    def merged(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance; NaN for a set of values of which every lane failed."""
-        mean, squares = np.zeros(self._mean.shape[1:]), np.zeros(self._squares.shape[1:])
-        total = np.zeros((mean.shape[0], 1, 1))
-        wanted = squares.shape[1]
-        for counts, block_mean, block_squares in zip(self._counts, self._mean, self._squares, strict=True):
-            count = counts[:, None, None]
-            joined = np.maximum(total + count, 1.0)
-            difference = np.where(count > 0, block_mean - mean, 0.0)
-            squares += np.where(count > 0, block_squares, 0.0) + difference[:, :wanted] ** 2 * (total * count / joined)
-            mean += difference * (count / joined)
-            total = total + count
-        dead = total == 0
-        return np.where(dead, np.nan, mean), np.where(dead, np.nan, squares / np.maximum(total - 1.0, 1.0))
-
-
 def _result(
     run: LaneRun,
     outputs: tuple[str, ...],
     free: tuple[str, ...],
     several: bool,
-    found: tuple[np.ndarray, np.ndarray, np.ndarray],
+    found: Moments,
     realizations: int,
-    failures: list[Failure],
 ) -> Ensemble:
-    mean, variance, kept = found
-
     def named(table: np.ndarray, first: int) -> FrozenMapping:
         rows = {name: table[:, first + i] if several else table[0, first + i] for i, name in enumerate(outputs)}
         return FrozenMapping({name: frozen(np.ascontiguousarray(row)) for name, row in rows.items()})
 
-    slopes = {name: named(mean, (k + 1) * len(outputs)) for k, name in enumerate(free)}
+    slopes = {name: named(found.mean, (k + 1) * len(outputs)) for k, name in enumerate(free)}
     return Ensemble(
         model=run.lineup.system.model.name,
         solver=run.text,
         times=run.times,
-        mean=named(mean, 0),
-        variance=named(variance, 0),
+        mean=named(found.mean, 0),
+        variance=named(found.variance, 0),
         sensitivities=FrozenMapping(slopes),
-        trajectories=named(kept, 0),
+        trajectories=named(found.kept, 0),
         realizations=realizations,
         error=run.plan.error,
-        failures=tuple(failures),
+        failures=found.failures,
         seed=run.lineup.seed,
         notes=run.warnings,
     )

@@ -30,19 +30,23 @@ class Progress:
     ...         progress(k)
     """
 
-    def __init__(self, work: str, end: float, stream: TextIO | None = None) -> None:
+    def __init__(self, work: str, end: float = 1.0, stream: TextIO | None = None) -> None:
         self._work, self._end = work, end
         self._stream = sys.stderr if stream is None else stream
         self._next = monotonic() + PATIENCE if _watched(self._stream) else float("inf")
         self._shown = False
 
     def __call__(self, reached: float) -> None:
+        self.say(f"{reached:.5g} of {self._end:.5g}")
+
+    def say(self, how_far: str) -> None:
+        """Show how far the work is in other words than a count."""
         now = monotonic()
         if now < self._next:
             return
         self._next = now + PAUSE
         self._shown = True
-        line = f"{self._work} {reached:.5g} of {self._end:.5g}"
+        line = f"{self._work} {how_far}"
         self._stream.write(CLEAR + line[: get_terminal_size().columns - 1])
         self._stream.flush()
 

@@ -1,0 +1,9 @@
+"""Estimation from data: criteria, minimizers, starts, uncertainty, `fit`."""
+
+from daedal.estimation.fitting import Cost, evaluate, fit
+from daedal.estimation.output_error import OutputError
+from daedal.estimation.result import Estimate, Fit
+from daedal.estimation.simulation_pem import SimulationPEM
+from daedal.estimation.starts import Grid, LatinHypercube
+
+__all__ = ["Cost", "Estimate", "Fit", "Grid", "LatinHypercube", "OutputError", "SimulationPEM", "evaluate", "fit"]

@@ -1,0 +1,208 @@
+"""Autoregressive models of a residual, fitted by Burg's method to several stretches without gaps.
+
+    e_k = r_k + a₁ r_{k−1} + … + a_p r_{k−p},   E e_k² = σ²
+
+From forward and backward errors f⁰ = b⁰ = r of every stretch, order m follows from order m − 1 by one reflection κ,
+with sums over all stretches (de Waele and Broersen 2000) and Levinson's recursion:
+
+    κ_m = −2 Σ f_k b_{k−1} / Σ (f_k² + b_{k−1}²),     σ²_m = (1 − κ_m²) σ²_{m−1},
+    f_k ← f_k + κ_m b_{k−1},   b_k ← b_{k−1} + κ_m f_k,   (a₁ … a_m) = (a₁ … a_{m−1}, 0) + κ_m (a_{m−1} … a₁, 1)
+
+|κ_m| ≤ 1, so the model is stable however short the stretches. The order minimises BIC = n log σ²_p + p log n.
+
+Sample k of a stationary r is predicted from all k samples before it by the model of order min(k, p). With these
+predictors as rows of a unit triangular B and their variances in D, B R Bᵀ = D for the autocovariance matrix R, so
+
+    x R xᵀ = (F x)(F x)ᵀ,   F x = x B⁻¹ D^½:
+
+x filtered backwards by 1/A as far as sample p, then a triangular system of p equations. The predictors of lower order
+follow from the recursion above, solved for (a₁ … a_{m−1}).
+
+J. P. Burg, Maximum Entropy Spectral Analysis, PhD thesis, Stanford University (1975).
+S. de Waele, P. M. T. Broersen, The Burg algorithm for segments, IEEE Trans. Signal Process. 48 (2000) 2876–2880.
+G. Schwarz, Estimating the dimension of a model, Ann. Statist. 6 (1978) 461–464.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from daedal.data import frozen
+from daedal.errors import DataError, counted
+
+EXACT = 1e-11  # of the mean square: a smaller error is rounding, and fitting it would put poles on the unit circle
+LARGEST_REFLECTION = 1 - EXACT / 4  # reached by constant and alternating series; their error then counts as exact
+SAMPLES_PER_ORDER = 10  # at least, when the order is chosen
+TINY = float(np.finfo(float).tiny)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Autoregression:
+    """The process r with e_k = r_k + a₁ r_{k−1} + … + a_p r_{k−p}, e white.
+
+    Attributes
+    ----------
+    coefficients
+        a₁ … a_p.
+    variance
+        Of e, in squared units of r.
+
+    Examples
+    --------
+    >>> Autoregression(np.array([-0.5]), 1.0).whitened(np.array([1.0, 2.0, 3.0]))
+    array([nan, 1.5, 2. ])
+    """
+
+    coefficients: np.ndarray
+    variance: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coefficients", frozen(np.array(self.coefficients, dtype=float)))
+
+    @property
+    def order(self) -> int:
+        """How many past samples count."""
+        return self.coefficients.size
+
+    @property
+    def polynomial(self) -> np.ndarray:
+        """1, a₁ … a_p."""
+        return np.concatenate([[1.0], self.coefficients])
+
+    def whitened(self, x: np.ndarray) -> np.ndarray:
+        """e from x (…, time); NaN where one of the samples k − p … k is missing (NaN) or before the first."""
+        from scipy.signal import lfilter
+
+        # Without poles the filter is a sum over a window, so that NaN reaches p samples further and no more.
+        result = np.asarray(lfilter(self.polynomial, [1.0], x, axis=-1))
+        result[..., : self.order] = np.nan
+        return result
+
+    def available(self, known: np.ndarray) -> np.ndarray:
+        """At which samples e can be computed, when the samples `known` (time,) are not missing."""
+        return ~np.isnan(self.whitened(np.where(known, 0.0, np.nan)))
+
+    def adjoint(self, x: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Wᵀ x for x (…, time), W taking the samples `known` (time,) to their e, and to zero where it is missing."""
+        from scipy.signal import lfilter
+
+        inside = np.where(self.available(known), x, 0.0)
+        return np.flip(np.asarray(lfilter(self.polynomial, [1.0], np.flip(inside, axis=-1), axis=-1)), axis=-1)
+
+    def long_run(self, x: np.ndarray) -> np.ndarray:
+        """F x (…, time) with (F x)(F x)ᵀ = x R xᵀ for weights x (…, time), zero at missing samples.
+
+        R is the autocovariance matrix of the stationary process, so (F x)(F x)ᵀ is the covariance of the sums x r.
+        """
+        from scipy.signal import lfilter
+
+        p, none = self.order, np.zeros((*x.shape[:-1], self.order))
+        padded = np.concatenate([x, none], axis=-1)  # a series may be shorter than p, and weights of zero are free
+        late, state = lfilter([1.0], self.polynomial, np.flip(padded[..., p:], axis=-1), axis=-1, zi=none)
+        B, D = _beginning(self)
+        # The state of the filter (transposed direct form) is what the later samples pass to each of the first p.
+        early = (padded[..., :p] + np.flip(state, axis=-1)) @ np.linalg.inv(B)
+        both = [early * np.sqrt(D), np.flip(late, axis=-1) * np.sqrt(self.variance)]
+        return np.concatenate(both, axis=-1)[..., : x.shape[-1]]
+
+
+def _beginning(model: Autoregression) -> tuple[np.ndarray, np.ndarray]:
+    """B and the diagonal of D for the first p samples, by the models of order p − 1 … 0."""
+    B, D = np.eye(model.order), np.zeros(model.order)
+    a, variance = model.coefficients, model.variance
+    for k in reversed(range(model.order)):
+        reflection = _limited(a[-1])
+        left = 1.0 - reflection**2
+        a, variance = (a[:-1] - reflection * a[-2::-1]) / left, variance / left
+        B[k, :k], D[k] = a[::-1], variance
+    return B, D
+
+
+def fit_autoregression(stretches: Sequence[np.ndarray], order: int | None = None, most: int = 40) -> Autoregression:
+    """The autoregression of the stretches together, each (time,) without gaps; their mean is not subtracted.
+
+    Without an `order`, the best up to `most` is taken, and up to one for ten samples.
+
+    Examples
+    --------
+    >>> fit_autoregression([np.array([1.0, -1.0, 1.0]), np.array([2.0, 0.0])], order=1).coefficients
+    array([0.5])
+    """
+    count, longest = _checked(stretches)
+    if order is None:
+        highest = min(most, count // SAMPLES_PER_ORDER, longest - 1)
+        candidates = list(_burg(stretches, highest))
+        return min(candidates, key=lambda model: _criterion(model, count))
+    if not 0 <= order < longest:
+        raise DataError(
+            f"The order of an autoregression must be from 0 to {longest - 1} here, got {order}.",
+            f"The longest stretch without gaps has {counted(longest, 'sample')}; give a lower order.",
+        )
+    *_, model = _burg(stretches, order)
+    return model
+
+
+def _criterion(model: Autoregression, count: int) -> float:
+    return count * np.log(max(model.variance, TINY)) + model.order * np.log(count)
+
+
+def _checked(stretches: Sequence[np.ndarray]) -> tuple[int, int]:
+    """Number of samples, and how many the longest stretch has."""
+    lengths = [stretch.size for stretch in stretches]
+    if sum(lengths) == 0:
+        raise DataError("An autoregression needs samples but none were given.", "Give at least one stretch.")
+    if not all(np.isfinite(stretch).all() for stretch in stretches):
+        raise DataError(
+            "The stretches of an autoregression must be finite but contain NaN or infinite samples.",
+            "Cut the series at its gaps: [series[part] for part in contiguous(series)].",
+        )
+    return sum(lengths), max(lengths)
+
+
+def _burg(stretches: Sequence[np.ndarray], highest: int) -> Iterator[Autoregression]:
+    """The models of order 0 … highest."""
+    errors = [(stretch, stretch) for stretch in stretches]
+    model = Autoregression(np.zeros(0), float(np.mean(np.concatenate(stretches) ** 2)))
+    yield model
+    exact = EXACT * model.variance
+    for _ in range(highest):
+        pairs = [(forward[1:], backward[:-1]) for forward, backward in errors]
+        reflection = _reflection(pairs) if model.variance > exact else 0.0
+        errors = [(f + reflection * b, b + reflection * f) for f, b in pairs]
+        model = _reflected(model, reflection)
+        yield model
+
+
+def _reflection(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
+    power = sum(float(f @ f + b @ b) for f, b in pairs)
+    if power == 0.0:
+        return 0.0
+    ratio = -2.0 * sum(float(f @ b) for f, b in pairs) / power
+    return _limited(ratio)
+
+
+def _limited(reflection: float) -> float:
+    return float(np.clip(reflection, -LARGEST_REFLECTION, LARGEST_REFLECTION))
+
+
+def _reflected(model: Autoregression, reflection: float) -> Autoregression:
+    """Levinson's step to the next order."""
+    a = model.coefficients
+    longer = np.append(a, 0.0) + reflection * np.append(a[::-1], 1.0)
+    return Autoregression(longer, model.variance * (1.0 - reflection**2))
+
+
+def contiguous(values: np.ndarray) -> list[slice]:
+    """The longest stretches of values (time,) without NaN.
+
+    Examples
+    --------
+    >>> contiguous(np.array([1.0, 2.0, np.nan, 3.0]))
+    [slice(0, 2, None), slice(3, 4, None)]
+    """
+    known = np.concatenate([[False], ~np.isnan(values), [False]])
+    edges = np.flatnonzero(known[1:] != known[:-1]).reshape(-1, 2).tolist()
+    return [slice(begin, end) for begin, end in edges]

@@ -1,0 +1,297 @@
+"""The cost of predicting each output by its mean: residuals of all series, their sensitivities, and their sum.
+
+With W the weighing of `daedal.estimation.weighing`, y the samples and ȳ the prediction at φ,
+
+    z = W (y − ȳ(φ)),   value = ½ Σ z² + Σ log(σ(φ)/σ(φ₀)) − ½ Σ V,   curvature = Σ ψψᵀ + 2 Σ (∂ log σ)(∂ log σ)ᵀ,
+
+where ψ = W ∂ȳ/∂φ, the logarithms are there when an accuracy σ is estimated, and V, present when debiasing, is what
+averaging over M realizations instead of all adds to the expectation of z²: the variance of W ȳ, which means ȳ_g of G
+groups of n_g realizations tell without bias, whatever W is:
+
+    V = Σ_g n_g (W ȳ_g − W ȳ)² / ((G − 1) M).
+
+Without disturbances there is one trajectory and V = 0.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from daedal.errors import DaedalError, EstimationError
+from daedal.estimation.accuracy import Accuracies, check_accuracies, first_scales
+from daedal.estimation.autoregression import Autoregression, contiguous, fit_autoregression
+from daedal.estimation.criterion import Evaluation, Part, Problem, failed
+from daedal.estimation.experiments import Experiment, Series, check_enough, experiments
+from daedal.estimation.weighing import Weighing
+from daedal.simulation import Lanes
+from daedal.simulation.prediction import Prediction, Predictor, predictor
+
+RESCALED = 0.01  # relative change of the units of outputs that is worth another stage
+SMALLEST = 1e-6  # unit of an output's residuals, relative to its spread: data without noise are fitted exactly
+REPLANS = 3  # times that the steps of the simulation may be chosen anew
+
+
+@dataclass(frozen=True, eq=False)
+class MeanObjective:
+    """Half the sum of squared residuals of the mean, as a function of φ."""
+
+    problem: Problem
+    experiments: tuple[Experiment, ...]
+    predictors: tuple[Predictor, ...]
+    weighing: Weighing
+    debias: bool
+    whiten: bool | int
+    notes: tuple[str, ...] = ()
+    replans: int = 0
+    reference: Mapping[str, float] = field(default_factory=dict)  # φ₀ of the accuracies
+
+    @property
+    def sum_of_squares(self) -> bool:
+        """Whether nothing but squares is added up."""
+        return not self._corrected and not self.weighing.accuracies.free
+
+    @property
+    def _corrected(self) -> bool:
+        return self.debias and any(each.realizations is not None for each in self.predictors)
+
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        try:
+            found = [self._experiment(number, point) for number in range(len(self.experiments))]
+        except DaedalError as error:
+            return failed(point, error.sentence)
+        parts = tuple(part for each, _, _ in found for part in each)
+        excess = sum(value for _, value, _ in found)
+        excess_gradient = np.sum([gradient for _, _, gradient in found], axis=0)
+        residuals, jacobian = _stacked(parts)
+        counts = [int(np.isfinite(part.residual).sum()) for part in parts]
+        squares = [float(np.nansum(part.residual**2)) for part in parts]
+        logarithms = sum(self._logarithm(part) for part in parts)
+        value = 0.5 * float(residuals @ residuals) + logarithms - 0.5 * excess
+        gradient = jacobian.T @ residuals - 0.5 * excess_gradient
+        curvature = jacobian.T @ jacobian
+        for part, count, square in zip(parts, counts, squares, strict=True):
+            gradient += part.rates * (count - square)
+            curvature += 2.0 * count * np.outer(part.rates, part.rates)
+        if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
+            return failed(point, "The cost or its gradient is not finite there.")
+        if not self.sum_of_squares:
+            return Evaluation(point, value, gradient, curvature, parts=parts)
+        return Evaluation(point, value, gradient, curvature, residuals, jacobian, parts)
+
+    def _logarithm(self, part: Part) -> float:
+        """Σ log(σ/σ₀) over the scored samples, where σ is estimated."""
+        if not part.rates.any():
+            return 0.0
+        first = self.weighing.accuracies.deviation(part.series, self.reference)
+        logarithms = np.broadcast_to(np.log(part.deviation / first), part.residual.shape)
+        return float(logarithms[np.isfinite(part.residual)].sum())
+
+    def _experiment(self, number: int, point: np.ndarray) -> tuple[list[Part], float, np.ndarray]:
+        """The parts of one experiment, and the sum of V with its gradient."""
+        coordinates = self.problem.coordinates
+        experiment, values = self.experiments[number], coordinates.values(point, number)
+        prediction = self.predictors[number](values)
+        own, rates = coordinates.selection(number), coordinates.rates(point)
+        size = len(own)
+
+        def moved(slopes: np.ndarray) -> np.ndarray:
+            """Slopes by parameter as slopes by coordinate, along the first axis."""
+            chosen = slopes[np.maximum(own, 0)] * rates.reshape(-1, *[1] * (slopes.ndim - 1))
+            return np.where((own >= 0).reshape(-1, *[1] * (slopes.ndim - 1)), chosen, 0.0)
+
+        rows = [self._rows(series, prediction, moved) for series in experiment.series]
+        weighed = self.weighing.apply(experiment, values, rows)
+        accuracies = self.weighing.accuracies
+        parts, excess, gradient = [], 0.0, np.zeros(size)
+        for series, each in zip(experiment.series, weighed, strict=True):
+            by_coordinate = accuracies.rates(series, values, own) * rates
+            deviation = accuracies.deviation(series, values)
+            mean = prediction.mean[series.row, series.places]
+            parts.append(Part(series, each[0], each[1 : 1 + size], by_coordinate, deviation, mean))
+            if self._corrected and len(prediction.counts) > 1:
+                value, slopes = _excess(each[1 + size :], prediction.counts, size)
+                excess, gradient = excess + value, gradient + slopes - 2.0 * value * by_coordinate
+        return parts, excess, gradient
+
+    def _rows(self, series: Series, prediction: Prediction, moved: Callable) -> np.ndarray:
+        """Residual, slopes, and (when debiasing) what the groups differ by, (row, time); NaN where not scored."""
+        places, scored = series.places, np.where(np.isfinite(series.values), 1.0, np.nan)
+        residual = series.values - prediction.mean[series.row, places]
+        slopes = moved(prediction.slopes[:, series.row, places])
+        rows = [residual[None], slopes]
+        if self._corrected and len(prediction.counts) > 1:
+            groups = prediction.groups[:, :, series.row, places]
+            center = np.concatenate([prediction.mean[None], prediction.slopes])[:, series.row, places]
+            apart = (groups - center) * np.sqrt(prediction.counts)[:, None, None]
+            rows += [apart[:, 0], *(moved(one) for one in apart[:, 1:])]
+        return np.concatenate(rows) * scored
+
+    @property
+    def scales(self) -> dict[str, float]:
+        """Output without declared accuracy → the unit of its residuals."""
+        return dict(self.weighing.accuracies.scales)
+
+    @property
+    def filters(self) -> dict[str, np.ndarray]:
+        """Output → coefficients of its whitening filter."""
+        return {name: model.coefficients for name, model in self.weighing.filters.items()}
+
+    def forgiving(self, point: np.ndarray) -> "MeanObjective":
+        """Without the realizations that fail at this point; raises where too many do."""
+        values = [self.problem.coordinates.values(point, n) for n in range(len(self.experiments))]
+        made = [each.without_failures(one) for each, one in zip(self.predictors, values, strict=True)]
+        count = sum(len(each.left_out) for each in made)
+        if not count:
+            return self
+        note = f"{count} realizations that fail at the start were left out"
+        return replace(self, predictors=tuple(made), notes=(*self.notes, note))
+
+    def sharpened(self, evaluation: Evaluation) -> "MeanObjective":
+        """With the filters that the residuals at this point ask for, if whitening is wanted."""
+        return self._whitened(evaluation) or self
+
+    def refined(self, evaluation: Evaluation) -> "MeanObjective | None":
+        """Steps chosen at the minimum, units from its residuals, filters from their autocorrelation: one at a time."""
+        return self._replanned(evaluation) or self._rescaled(evaluation) or self._whitened(evaluation)
+
+    def _replanned(self, evaluation: Evaluation) -> "MeanObjective | None":
+        if self.replans >= REPLANS:
+            return None
+        values = [self.problem.coordinates.values(evaluation.point, n) for n in range(len(self.experiments))]
+        fresh = [each.replanned(one) for each, one in zip(self.predictors, values, strict=True)]
+        if not any(fresh):
+            return None
+        made = tuple(new or old for new, old in zip(fresh, self.predictors, strict=True))
+        return replace(self, predictors=made, replans=self.replans + 1)
+
+    def _rescaled(self, evaluation: Evaluation) -> "MeanObjective | None":
+        """Only where several outputs compete does the unit of one matter."""
+        scales = self.weighing.accuracies.scales
+        if self.weighing.filters or not scales or len({part.series.output for part in evaluation.parts}) == 1:
+            return None
+        first = first_scales(self.problem.system.model, self.experiments)
+        new = {name: max(_root_mean_square(evaluation, name), SMALLEST * first[name]) for name in scales}
+        if all(abs(new[name] / scales[name] - 1.0) < RESCALED for name in scales):
+            return None
+        accuracies = replace(self.weighing.accuracies, scales=new)
+        return replace(self, weighing=replace(self.weighing, accuracies=accuracies))
+
+    def _whitened(self, evaluation: Evaluation) -> "MeanObjective | None":
+        if not self.whiten or self.weighing.filters:
+            return None
+        order = None if self.whiten is True else int(self.whiten)
+        filters = {name: _autoregression(evaluation, name, order) for name in _outputs(evaluation)}
+        return replace(self, weighing=replace(self.weighing, filters=filters))
+
+    def scatter(self, evaluation: Evaluation) -> np.ndarray:
+        """Covariance of the gradient over the realizations; each has its share, Σ ψ W y_m − Σ z W ∂y_m."""
+        size = evaluation.point.size
+        total = np.zeros((size, size))
+        for number, each in enumerate(self.predictors):
+            if each.realizations is not None:
+                weights = self._scatter_weights(evaluation, number)
+                values = self.problem.coordinates.values(evaluation.point, number)
+                shares = each.projected(values, weights)
+                total += np.atleast_2d(np.cov(shares)) / shares.shape[1]
+        return total
+
+    def _scatter_weights(self, evaluation: Evaluation, number: int) -> np.ndarray:
+        """(coordinate, row of the simulation, time)."""
+        coordinates, experiment = self.problem.coordinates, self.experiments[number]
+        own, rates = coordinates.selection(number), coordinates.rates(evaluation.point)
+        parts = [part for part in evaluation.parts if part.series.experiment == number]
+        rows = [np.concatenate([part.residual[None], part.slopes]) for part in parts]
+        back = self.weighing.transpose(experiment, coordinates.values(evaluation.point, number), rows)
+        outputs = len(experiment.outputs)
+        shape = (len(own), (1 + len(coordinates.parameters)) * outputs, experiment.asked.times.size)
+        weights = np.zeros(shape)
+        for part, each in zip(parts, back, strict=True):
+            weights[:, part.series.row, part.series.places] = each[1:]
+            for k, parameter in enumerate(own):
+                if parameter >= 0:
+                    row = (1 + parameter) * outputs + part.series.row
+                    weights[k, row, part.series.places] -= each[0] * rates[k]
+        return weights
+
+
+def _stacked(parts: tuple[Part, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """All residuals, and their derivatives as predictions move."""
+    scored = [np.isfinite(part.residual) for part in parts]
+    residuals = np.concatenate([part.residual[known] for part, known in zip(parts, scored, strict=True)])
+    slopes = [-part.slopes[:, known].T for part, known in zip(parts, scored, strict=True)]
+    return residuals, np.concatenate(slopes)
+
+
+def _excess(rows: np.ndarray, counts: np.ndarray, size: int) -> tuple[float, np.ndarray]:
+    """Σ V over the series and its gradient; rows are √n_g times the groups' W(ȳ_g − ȳ), then their slopes."""
+    groups = len(counts)
+    factor = 1.0 / ((groups - 1) * counts.sum())
+    apart = np.nan_to_num(rows[:groups])
+    slopes = np.nan_to_num(rows[groups:]).reshape(groups, size, -1)
+    return factor * float(np.sum(apart**2)), 2.0 * factor * np.einsum("gt,gct->c", apart, slopes)
+
+
+def _outputs(evaluation: Evaluation) -> list[str]:
+    return list(dict.fromkeys(part.series.output for part in evaluation.parts))
+
+
+def _root_mean_square(evaluation: Evaluation, output: str) -> float:
+    """Of the residuals of one output, in its own units."""
+    squares = [(part.residual * part.deviation) ** 2 for part in evaluation.parts if part.series.output == output]
+    return float(np.sqrt(np.nanmean(np.concatenate(squares))))
+
+
+def _autoregression(evaluation: Evaluation, output: str, order: int | None) -> Autoregression:
+    """A model of the residual of one output in all experiments."""
+    stretches = []
+    intervals = []
+    for part in evaluation.parts:
+        if part.series.output == output:
+            if not part.series.regular:
+                raise EstimationError(
+                    f"Whitening needs regular samples, but those of '{output}' are not.",
+                    "Use whiten=False, or data.resample(step) first.",
+                )
+            intervals += list(np.diff(part.series.times[:2]))
+            stretches += [part.residual[each] for each in contiguous(part.residual)]
+    if intervals and np.ptp(intervals) > 1e-6 * max(intervals):
+        raise EstimationError(
+            f"Whitening needs the same sample interval of '{output}' in all experiments.",
+            "Use data.resample(step) first.",
+        )
+    made = fit_autoregression(stretches, order)
+    if all(stretch.size <= made.order for stretch in stretches):
+        raise EstimationError(
+            f"No stretch of '{output}' without missing samples is longer than the whitening filter ({made.order}).",
+            "Give a lower order, whiten=5, or whiten=False.",
+        )
+    return made
+
+
+def mean_objective(
+    problem: Problem,
+    transient: float,
+    realizations: int | None,
+    *,
+    debias: bool,
+    whiten: bool | int,
+    notes: tuple[str, ...],
+) -> MeanObjective:
+    """Line up data, simulations and weights; the first point, at which steps are chosen, is the start."""
+    system, coordinates = problem.system, problem.coordinates
+    made = experiments(system, problem.data, transient)
+    check_enough(made, len(coordinates.items))
+    check_accuracies(system.model, made)
+    solver = problem.solver or Lanes(tolerance=1e-6 if realizations else 1e-8)
+    predictors = tuple(
+        predictor(
+            each.asked, each.outputs, coordinates.parameters, coordinates.values(coordinates.start, number), solver,
+            realizations, problem.seed, f"{problem.purpose}, experiment {number}",
+        )
+        for number, each in enumerate(made)
+    )  # fmt: skip
+    accuracies = Accuracies(system.model, coordinates, first_scales(system.model, made))
+    reference = coordinates.values(coordinates.start, 0)
+    weighing = Weighing(accuracies)
+    return MeanObjective(problem, made, predictors, weighing, debias, whiten, notes, reference=reference)

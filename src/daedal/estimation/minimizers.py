@@ -1,0 +1,146 @@
+"""Minimizers: scipy's trust-region reflective least squares, for sums of squares and for everything else.
+
+`LeastSquares` hands residuals and Jacobian to `scipy.optimize.least_squares`. `TrustRegion` takes any criterion with
+value v, gradient g and curvature C: the small problem
+
+    f = (s, 0),   f' = (g/s; L),   s² = 2 (v − v₀),   LᵀL = C − g gᵀ/s²
+
+has ½|f + f'p|² = v − v₀ + gᵀp + ½ pᵀC p, the quadratic model of a trust-region Newton method with that curvature, so
+that the same solver, its bounds and its handling of failed steps serve there too; v₀ is a floor below all values.
+
+Reference: M. A. Branch, T. F. Coleman, Y. Li, SIAM J. Sci. Comput. 21 (1999) 1–23, as in scipy.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from daedal.estimation.criterion import Evaluation
+
+Function = Callable[[np.ndarray], Evaluation]
+Bounds = tuple[np.ndarray, np.ndarray]
+
+MOST = 200  # evaluations
+FTOL, XTOL, GTOL = 1e-11, 1e-9, 1e-9
+DEPTH = 10.0  # floor below the start, in units of the reduction that the quadratic model promises
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """Where a minimizer ended."""
+
+    evaluation: Evaluation
+    converged: bool
+    evaluations: int
+
+
+class Minimizer(Protocol):
+    """Takes a function, a start inside the bounds, and goes downhill."""
+
+    def __call__(self, function: Function, start: np.ndarray, bounds: Bounds) -> Minimum: ...
+
+
+def least_squares(function: Function, start: np.ndarray, bounds: Bounds) -> Minimum:
+    """Minimise a sum of squares on its residuals and their Jacobian."""
+    seen = _Remembered(function)
+
+    def residuals(point: np.ndarray) -> np.ndarray:
+        found = seen(point)
+        return found.residuals if found.residuals is not None else np.full(seen.size, np.nan)
+
+    def jacobian(point: np.ndarray) -> np.ndarray:
+        found = seen(point)
+        assert found.jacobian is not None  # scipy asks only where the residuals were finite
+        return found.jacobian
+
+    first = seen(_inside(start, bounds))
+    seen.size = 0 if first.residuals is None else first.residuals.size
+    return _solved(residuals, jacobian, seen, start, bounds)
+
+
+def trust_region(function: Function, start: np.ndarray, bounds: Bounds) -> Minimum:
+    """Minimise any criterion on its gradient and curvature."""
+    seen = _Remembered(function)
+    first = seen(_inside(start, bounds))
+    depth = DEPTH
+    begin = first
+    while True:
+        promised = 0.5 * float(begin.gradient @ np.linalg.pinv(begin.curvature, hermitian=True) @ begin.gradient)
+        floor = begin.value - depth * (promised + start.size)
+        try:
+            return _solved(*_as_squares(seen, floor), seen, begin.point, bounds)
+        except _BelowFloorError:
+            begin, depth = seen.best or begin, depth * 10.0
+
+
+class _BelowFloorError(Exception):
+    """A value at or below the floor: start again with a lower one."""
+
+
+def _as_squares(seen: "_Remembered", floor: float) -> tuple[Callable, Callable]:
+    def residuals(point: np.ndarray) -> np.ndarray:
+        found = seen(point)
+        result = np.zeros(point.size + 1)
+        if not found.ok:
+            return np.full(point.size + 1, np.nan)
+        if found.value <= floor:
+            raise _BelowFloorError
+        result[0] = np.sqrt(2.0 * (found.value - floor))
+        return result
+
+    def jacobian(point: np.ndarray) -> np.ndarray:
+        found = seen(point)
+        height = np.sqrt(2.0 * (found.value - floor))
+        row = found.gradient / height
+        rest = found.curvature - np.outer(row, row)
+        eigenvalues, vectors = np.linalg.eigh(rest)
+        return np.vstack([row, np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T])
+
+    return residuals, jacobian
+
+
+class _Remembered:
+    """The function with its last evaluation, and the best so far."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._last: Evaluation | None = None
+        self.best: Evaluation | None = None
+        self.count = 0
+        self.size = 0
+
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        if self._last is None or not np.array_equal(self._last.point, point):
+            self._last = self._function(point.copy())
+            self.count += 1
+            if self._last.ok and (self.best is None or self._last.value < self.best.value):
+                self.best = self._last
+        return self._last
+
+
+def _inside(start: np.ndarray, bounds: Bounds) -> np.ndarray:
+    """A start on a bound would not move along it: a little inside, as scipy asks."""
+    lower, upper = bounds
+    width = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
+    margin = 1e-6 * np.minimum(width, np.maximum(np.abs(start), 1e-3))
+    return np.clip(start, lower + margin, upper - margin)
+
+
+def _solved(residuals: Callable, jacobian: Callable, seen: _Remembered, start: np.ndarray, bounds: Bounds) -> Minimum:
+    from scipy.optimize import least_squares as solve
+
+    options: dict[str, Any] = {
+        "ftol": FTOL,
+        "xtol": XTOL,
+        "gtol": GTOL,
+        "max_nfev": MOST,
+        "x_scale": "jac",
+        "method": "trf",
+    }
+    options["jac"] = jacobian
+    found = solve(residuals, _inside(start, bounds), bounds=bounds, **options)
+    best = seen.best or seen(found.x)
+    return Minimum(best, bool(found.status > 0), seen.count)

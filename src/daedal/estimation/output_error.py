@@ -1,0 +1,58 @@
+"""Output error: the measured outputs against one simulation in which every disturbance is zero.
+
+    value = ½ Σ (y(t_k) − ŷ(t_k; θ))² / σ²
+
+The baseline everybody uses. It is the maximum of the likelihood when nothing but white measurement noise disturbs the
+outputs; with process disturbances it is biased wherever they move the mean, however much data there is (seed 001).
+"""
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import final
+
+from daedal.errors import EstimationError
+from daedal.estimation.criterion import Objective, Problem
+from daedal.estimation.experiments import checked_transient
+from daedal.estimation.mean_objective import mean_objective
+from daedal.estimation.visibility import check_visible
+
+
+@final
+@dataclass(frozen=True)
+class OutputError:
+    """Least squares between data and simulation, disturbances ignored.
+
+    Parameters
+    ----------
+    transient
+        Seconds after the first sample that are simulated but not scored.
+    segments
+        Into how many pieces each experiment is cut, whose starts are estimated along with the parameters and tied
+        together in the end (multiple shooting): for models that amplify small errors.
+
+    Examples
+    --------
+    >>> OutputError(transient=50.0)
+    OutputError(transient=50.0, segments=1)
+    """
+
+    transient: float = 0.0
+    segments: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "transient", checked_transient(self.transient))
+        if not isinstance(self.segments, Integral) or isinstance(self.segments, bool) or self.segments < 1:
+            raise EstimationError(
+                f"The segments must be a whole number from 1 on, got {self.segments!r}.", "Write segments=10."
+            )
+
+    def objective(self, problem: Problem) -> Objective:
+        """Line up data and simulations."""
+        check_visible(
+            problem,
+            (),
+            accuracies=True,
+            criterion="OutputError",
+            remedy="Fix it, or use SimulationPEM(...) where the disturbance moves the mean.",
+        )
+        return mean_objective(problem, self.transient, None, debias=False, whiten=False, notes=())

@@ -1,0 +1,167 @@
+"""`Fit`: estimates with their uncertainty, and how they came about."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from daedal.data import Dataset, FrozenMapping
+from daedal.errors import EstimationError, nearest
+from daedal.estimation.coordinates import Coordinates
+from daedal.estimation.verdicts import Verdict
+from daedal.models import Model
+from daedal.simulation import Lanes
+from daedal.simulation.trajectory import Status
+
+
+@final
+@dataclass(frozen=True)
+class Estimate:
+    """One estimated number.
+
+    `std_error` is what the data leave open (infinite: not determined; NaN: at a bound), `monte_carlo_error` what a
+    finite number of realizations adds to it (zero without any). `verdict` says in words how far the data determine it.
+    """
+
+    name: str
+    value: float
+    std_error: float
+    monte_carlo_error: float
+    start: float
+    lower: float
+    upper: float
+    scale: str
+    unit: str
+    at_bound: bool
+    verdict: Verdict
+
+
+@final
+@dataclass(frozen=True)
+class LocalMinimum:
+    """One of the minima that different starts ended in."""
+
+    value: float
+    params: Mapping[str, float]
+    count: int  # starts that ended here
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What `fit` found.
+
+    Attributes
+    ----------
+    model
+        The model with the estimated values of all shared parameters.
+    estimates
+        Name → `Estimate`; `fit["k"]` is one of them.
+    cov
+        Covariance of the estimates, (parameter, parameter) in the order of `params`, data only.
+    monte_carlo_cov
+        The same for the error of averaging over a finite number of realizations.
+    value
+        The minimum of the criterion: half the sum of squared residuals in units of their accuracy.
+    fit_percent
+        Output → 100 (1 − |y − ŷ| / |y − mean y|) over all experiments.
+    loglik, aic, bic
+        None where they would mean nothing: when the criterion is not a likelihood.
+    minima
+        The minima that the starts ended in, best first.
+    status
+        How the search ended.
+    """
+
+    model: Model
+    data: tuple[Dataset, ...]
+    criterion: Any
+    estimates: Mapping[str, Estimate]
+    coordinates: Coordinates
+    point: np.ndarray
+    curvature: np.ndarray
+    cov: np.ndarray
+    monte_carlo_cov: np.ndarray
+    value: float
+    samples: int
+    fit_percent: Mapping[str, float]
+    scales: Mapping[str, float]
+    filters: Mapping[str, np.ndarray]
+    loglik: float | None
+    aic: float | None
+    bic: float | None
+    minima: tuple[LocalMinimum, ...]
+    status: Status
+    notes: tuple[str, ...]
+    seed: int
+    evaluations: int
+    solver: Lanes | None = None
+
+    @property
+    def params(self) -> Mapping[str, float]:
+        """Name → estimated value."""
+        return FrozenMapping({name: one.value for name, one in self.estimates.items()})
+
+    @property
+    def std_errors(self) -> Mapping[str, float]:
+        """Name → standard error from the data."""
+        return FrozenMapping({name: one.std_error for name, one in self.estimates.items()})
+
+    @property
+    def correlation(self) -> np.ndarray:
+        """Correlation matrix of the estimates; NaN where a variance is infinite or unknown."""
+        deviation = np.sqrt(np.diag(self.cov))
+        with np.errstate(invalid="ignore"):
+            return self.cov / np.outer(deviation, deviation)
+
+    def conf_int(self, level: float = 0.95) -> Mapping[str, tuple[float, float]]:
+        """Name → interval that covers the truth with this probability, data and Monte-Carlo error together.
+
+        Symmetric in the value, or in its logarithm for a parameter on a log scale.
+        """
+        from scipy.stats import t
+
+        if not 0.0 < level < 1.0:
+            raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write conf_int(0.95).")
+        quantile = float(t.ppf(0.5 + level / 2.0, max(self.samples - len(self.estimates), 1)))
+        intervals = {}
+        for one in self.estimates.values():
+            width = quantile * np.hypot(one.std_error, np.nan_to_num(one.monte_carlo_error))
+            if one.scale == "log":
+                factor = float(np.exp(min(width / one.value, 700.0)))
+                intervals[one.name] = (one.value / factor, one.value * factor)
+            else:
+                intervals[one.name] = (one.value - width, one.value + width)
+        return FrozenMapping(intervals)
+
+    def values(self, experiment: int = 0) -> Mapping[str, float]:
+        """Parameter → number in one experiment: estimates, local ones of that experiment, and what was fixed."""
+        return FrozenMapping(self.coordinates.values(self.point, experiment))
+
+    def __getitem__(self, name: Any) -> Estimate:
+        key = str(name)
+        if key not in self.estimates:
+            raise EstimationError(f"The fit has no estimate '{key}'.", nearest(key, self.estimates))
+        return self.estimates[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.estimates)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to a netCDF file, which `load` reads back."""
+        from daedal.estimation.storage import save
+
+        save(self, path)
+
+    def summary(self) -> str:
+        """One table: values, errors, intervals, starts, bounds, and how the search ended."""
+        from daedal.estimation.table import table
+
+        return table(self)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    __repr__ = __str__

@@ -1,0 +1,154 @@
+"""The search for the minimum: every start, then stage after stage from the best; an interrupt keeps what was found."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from daedal.errors import DaedalError
+from daedal.estimation.coordinates import finite_bounds
+from daedal.estimation.criterion import Evaluation, Objective
+from daedal.estimation.minimizers import Minimum, least_squares, trust_region
+from daedal.estimation.starts import hypercube
+from daedal.estimation.uncertainty import at_bound
+from daedal.simulation.progress import Progress
+
+STAGES = 12  # at most
+MORE_STARTS = 5  # when the best estimate lies at a bound
+ALIKE = 1e-6  # relative difference of values within which two minima are the same, if the points agree too
+CLOSE = 1e-2  # distance of two points, in units of the curvature, that are the same minimum
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Where the search ended: the objective of the last stage, its best evaluation, and the minima on the way."""
+
+    objective: Objective
+    evaluation: Evaluation
+    minima: tuple[tuple[Evaluation, int], ...]
+    converged: bool
+    interrupted: bool
+    evaluations: int
+    more_starts: int
+    failures: int
+
+
+@dataclass
+class _Search:
+    """What is known so far; kept up to date so that an interrupt loses nothing."""
+
+    objective: Objective
+    progress: Progress
+    best: Evaluation | None = None
+    minima: list[list] = field(default_factory=list)  # evaluation and count
+    converged: bool = False
+    evaluations: int = 0
+    failures: int = 0
+    more_starts: int = 0
+    last: tuple[Objective, Evaluation] | None = None
+
+    def evaluate(self, point: np.ndarray) -> Evaluation:
+        if self.last and self.last[0] is self.objective and np.array_equal(self.last[1].point, point):
+            found = self.last[1]
+        else:
+            found = self.objective(point)
+            self.last = (self.objective, found)
+            self.evaluations += 1
+        if not found.ok:
+            self.failures += 1
+        elif self.best is None or found.value < self.best.value:
+            self.best = found
+        self.progress.say(self._line(found))
+        return found
+
+    def _line(self, found: Evaluation) -> str:
+        space = self.objective.problem.coordinates
+        shown = [f"{n} = {v:.5g}" for n, v in zip(space.names[:4], space.natural(found.point), strict=False)]
+        return f"evaluation {self.evaluations}, cost {found.value:.6g} at {', '.join(shown)}"
+
+    def minimize(self, start: np.ndarray) -> Minimum:
+        bounds = self.objective.problem.coordinates.bounds
+        method = least_squares if self.objective.sum_of_squares else trust_region
+        return method(self.evaluate, start, bounds)
+
+    def note(self, minimum: Minimum) -> None:
+        """Add a minimum to the list, or count it with the same one."""
+        found = minimum.evaluation
+        for known in self.minima:
+            apart = found.point - known[0].point
+            near = float(apart @ known[0].curvature @ apart) <= CLOSE**2 * max(found.point.size, 1)
+            if near and abs(found.value - known[0].value) <= ALIKE * (1.0 + abs(found.value)):
+                known[1] += 1
+                return
+        self.minima.append([found, 1])
+
+    def run(self, starts: Sequence[np.ndarray]) -> None:
+        self.begin(np.asarray(starts[0], dtype=float))
+        self.from_starts(starts)
+        space = self.objective.problem.coordinates
+        stuck = self.best is not None and at_bound(self.best, space.bounds)
+        if len(starts) == 1 and np.any(stuck) and any(map(finite_bounds, space.items)):
+            more = hypercube(space, MORE_STARTS, self.objective.problem.seed)
+            self.more_starts = len(more)
+            self.from_starts(more)
+        self.stages()
+
+    def begin(self, start: np.ndarray) -> None:
+        """Leave out for good what fails at the first start, if anything does."""
+        if not self.evaluate(start).ok:
+            with suppress(DaedalError):
+                self.objective = self.objective.forgiving(start)
+
+    def from_starts(self, starts: Sequence[np.ndarray]) -> None:
+        for start in starts:
+            before, self.best = self.best, None  # of this start alone
+            try:
+                if self.evaluate(np.asarray(start, dtype=float)).ok:
+                    minimum = self.minimize(start)
+                    self.note(minimum)
+                    if before is None or minimum.evaluation.value < before.value:
+                        self.converged = minimum.converged
+            finally:
+                mine = self.best
+                self.best = before if mine is None or (before is not None and before.value <= mine.value) else mine
+
+    def stages(self) -> None:
+        for _ in range(STAGES):
+            if self.best is None:
+                return
+            following = self.objective.refined(self.best)
+            if following is None:
+                return
+            reached = following(self.best.point)  # its value cannot be compared with those of the stage before
+            self.evaluations += 1
+            if not reached.ok:
+                return
+            self.objective, self.best, self.last = following, reached, (following, reached)
+            self.converged = self.minimize(reached.point).converged
+
+
+def search(objective: Objective, starts: Sequence[np.ndarray]) -> Outcome | None:
+    """Run all starts and stages; None when the model could not be simulated at any start."""
+    interrupted = False
+    with Progress(f"fitting '{objective.problem.system.model.name}':") as progress:
+        running = _Search(objective, progress)
+        try:
+            running.run(starts)
+        except KeyboardInterrupt:
+            if running.best is None:
+                raise
+            interrupted = True
+    if running.best is None:
+        return None
+    ranked = sorted(((found, count) for found, count in running.minima), key=lambda pair: pair[0].value)
+    return Outcome(
+        objective=running.objective,
+        evaluation=running.best,
+        minima=tuple(ranked),
+        converged=running.converged,
+        interrupted=interrupted,
+        evaluations=running.evaluations,
+        more_starts=running.more_starts,
+        failures=running.failures,
+    )

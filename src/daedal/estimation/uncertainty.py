@@ -1,0 +1,144 @@
+"""How far an estimate may be off: the sandwich formula, with residuals that are correlated in time.
+
+At the minimum of Σ z², with ψ the slopes of the predictions and H = Σ ψψᵀ the curvature, the error of the estimate is
+H⁻¹ Σ ψ_k z_k to first order, so that
+
+    cov = H⁻¹ S H⁻¹,   S = Σ_k Σ_l ψ_k E[z_k z_l] ψ_lᵀ.
+
+E[z_k z_l] comes from an autoregression of the residuals of each output, of an order that they choose (none: the
+classical formula), and from the correlation of its innovations between outputs. The Monte-Carlo error has the same
+form with the covariance of the gradient over realizations for S: more realizations make it shrink, not more data.
+
+Reference: L. Ljung, System Identification, 2nd ed. (1999), chapter 9; H. White, Econometrica 50 (1982) 1–25.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from daedal.estimation.autoregression import Autoregression, contiguous, fit_autoregression
+from daedal.estimation.criterion import Evaluation, Part
+
+RANK = 1e-12  # eigenvalue of the curvature, scaled to a unit diagonal, that counts as zero
+PARTICIPATES = 1e-3  # squared share of a parameter in a direction that is not determined
+NEAR = 1e-6  # of the width between the bounds (or of one): an estimate so close to a bound is at it
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Covariances in φ, (coordinate, coordinate); infinite where the data say nothing, NaN for what is at a bound."""
+
+    covariance: np.ndarray
+    monte_carlo: np.ndarray
+    at_bound: np.ndarray
+
+
+def uncertainty(
+    evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray], scatter: np.ndarray | None
+) -> Uncertainty:
+    """Covariances of the estimate that this evaluation belongs to; parameters at a bound count as known."""
+    stuck = at_bound(evaluation, bounds)
+    inside = np.flatnonzero(~stuck)
+    size = stuck.size
+    covariance, monte_carlo = np.full((size, size), np.nan), np.full((size, size), np.nan)
+    chosen = np.ix_(inside, inside)
+    H, S = evaluation.curvature[chosen], score_covariance(evaluation)[chosen]
+    covariance[chosen] = sandwich(H, S)
+    if scatter is not None:
+        monte_carlo[chosen] = sandwich(H, scatter[chosen])
+    return Uncertainty(covariance, monte_carlo, stuck)
+
+
+def at_bound(evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Which coordinates lie at a bound and would go beyond it."""
+    lower, upper = bounds
+    width = np.where(np.isfinite(upper - lower), upper - lower, 1.0 + np.abs(evaluation.point))
+    point, gradient = evaluation.point, evaluation.gradient
+    low = (point - lower <= NEAR * width) & (gradient >= 0.0)
+    high = (upper - point <= NEAR * width) & (gradient <= 0.0)
+    return low | high
+
+
+def sandwich(curvature: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """H⁻¹ S H⁻¹; infinite variance for what takes part in a direction along which H vanishes."""
+    if not curvature.size:
+        return curvature
+    diagonal = np.diag(curvature)
+    scale = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
+    eigenvalues, vectors = np.linalg.eigh(curvature * np.outer(scale, scale))
+    kept = eigenvalues > RANK * len(eigenvalues)
+    inverse = (vectors[:, kept] / eigenvalues[kept]) @ vectors[:, kept].T * np.outer(scale, scale)
+    result = inverse @ scores @ inverse
+    lost = np.sum(vectors[:, ~kept] ** 2, axis=1) > PARTICIPATES
+    result[lost, :] = np.nan
+    result[:, lost] = np.nan
+    result[lost, lost] = np.inf
+    return result
+
+
+def score_covariance(evaluation: Evaluation) -> np.ndarray:
+    """S, from autoregressions of the residuals; what fitting p numbers took from n residuals is given back."""
+    size = evaluation.point.size
+    models = {output: _residual_model(evaluation.parts, output) for output in _outputs(evaluation.parts)}
+    total = np.zeros((size, size))
+    for number in {part.series.experiment for part in evaluation.parts}:
+        parts = [part for part in evaluation.parts if part.series.experiment == number]
+        filtered = [models[part.series.output].long_run(np.nan_to_num(part.slopes)) for part in parts]
+        for i, part in enumerate(parts):
+            total += filtered[i] @ filtered[i].T
+            for j in range(i):
+                total += _cross(evaluation.parts, models, (part, parts[j]), (filtered[i], filtered[j]))
+    count = sum(int(np.isfinite(part.residual).sum()) for part in evaluation.parts)
+    total *= count / max(count - size, 1)
+    for part in evaluation.parts:
+        if part.rates.any():
+            fourth = float(np.nansum((part.residual**2 - 1.0) ** 2))
+            total += fourth * np.outer(part.rates, part.rates)
+    return total
+
+
+def _outputs(parts: Sequence[Part]) -> list[str]:
+    return list(dict.fromkeys(part.series.output for part in parts))
+
+
+def _residual_model(parts: Sequence[Part], output: str) -> Autoregression:
+    stretches = [
+        part.residual[stretch]
+        for part in parts
+        if part.series.output == output
+        for stretch in contiguous(part.residual)
+    ]
+    return fit_autoregression(stretches) if stretches else Autoregression(np.zeros(0), 1.0)
+
+
+def _cross(
+    parts: Sequence[Part],
+    models: dict[str, Autoregression],
+    pair: tuple[Part, Part],
+    filtered: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray:
+    """What two outputs that were sampled together add, their innovations being correlated."""
+    first, second = pair
+    if not np.array_equal(first.series.times, second.series.times):
+        return np.zeros((first.slopes.shape[0],) * 2)
+    correlation = _correlation(parts, models, first.series.output, second.series.output)
+    product = filtered[0] @ filtered[1].T
+    return correlation * (product + product.T)
+
+
+def _correlation(parts: Sequence[Part], models: dict[str, Autoregression], first: str, second: str) -> float:
+    """Of the innovations of two outputs, over the experiments that sample them together."""
+    pairs = []
+    for one in parts:
+        for other in parts:
+            wanted = (one.series.output, other.series.output) == (first, second)
+            together = one.series.experiment == other.series.experiment
+            if wanted and together and np.array_equal(one.series.times, other.series.times):
+                pairs.append([models[p.series.output].whitened(p.residual) for p in (one, other)])
+    if not pairs:
+        return 0.0
+    joined = np.concatenate([np.stack(pair) for pair in pairs], axis=1)
+    joined = joined[:, np.isfinite(joined).all(axis=0)]
+    norms = np.sqrt(np.sum(joined**2, axis=1))
+    return float(joined[0] @ joined[1] / (norms[0] * norms[1])) if joined.shape[1] and norms.all() else 0.0

@@ -1,0 +1,140 @@
+"""Predicted outputs of one experiment as a smooth function of parameter values.
+
+Steps, compiled program and random numbers are chosen once, so that two calls with the same values agree to the last
+digit and nearby values give nearby results (common random numbers, fixed steps): what an optimiser needs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from daedal.errors import SimulationError, counted
+from daedal.simulation.lanes import LaneRun, Lanes, prepare
+from daedal.simulation.moments import moments, projections
+from daedal.simulation.pilot import MEANINGLESS
+from daedal.simulation.request import Request
+
+TOLERATED = 0.1  # share of the realizations that may fail at the start
+LARGEST_GROUP = 16  # lanes whose mean is kept
+FEWER = 0.7  # share of the steps beyond which other steps are not worth a new start
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """The outputs at the sample times, averaged over disturbances, and how they move with the parameters.
+
+    `mean` and `variance` (one over the realizations, zero where disturbances are) are (output, time), `slopes`
+    (parameter, output, time). `groups` holds the mean and slopes of groups of realizations, (group, 1 + parameter,
+    output, time), and `counts` how many are in each: what they differ by is the Monte-Carlo error. Empty without
+    realizations.
+    """
+
+    mean: np.ndarray
+    slopes: np.ndarray
+    variance: np.ndarray
+    groups: np.ndarray
+    counts: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A prepared simulation of one experiment; `realizations` is None where disturbances are zero."""
+
+    asked: Request
+    run: LaneRun
+    solver: Lanes
+    realizations: int | None
+    left_out: frozenset[int] = frozenset()  # lanes that cannot be simulated even at the start
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Parameters that the slopes belong to."""
+        return self.run.lineup.free
+
+    def __call__(self, values: Mapping[str, float]) -> Prediction:
+        """The prediction at these values; raises a DaedalError where they cannot be simulated."""
+        run = self._at(values)
+        found = moments(run, self.realizations or 1, group=_group_size(self.realizations or 1))
+        failed = {failure.lane for failure in found.failures}
+        if failed - self.left_out:
+            first = min((f for f in found.failures if f.lane not in self.left_out), key=lambda f: f.time)
+            raise SimulationError(
+                f"{counted(len(failed - self.left_out), 'realization')} failed at these values, the first at time "
+                f"{first.time:g}: {first.reason}.",
+                "Choose other values, or a smaller step with Lanes(step=...).",
+            )
+        outputs = len(run.plan.program.shape.wanted)
+        rows = found.mean[0].reshape(1 + len(self.free), outputs, run.times.size)
+        counts = found.group_counts[:, 0]
+        groups = found.group_means[:, 0].reshape(-1, *rows.shape)
+        if self.realizations is None:
+            counts, groups = counts[:0], groups[:0]
+        return Prediction(rows[0], rows[1:], found.variance[0], groups[counts > 0], counts[counts > 0])
+
+    def without_failures(self, values: Mapping[str, float]) -> "Predictor":
+        """The predictor that leaves out, at all values, the realizations that fail at these."""
+        if self.realizations is None:
+            return self
+        failures = self._at(values).run(self.realizations, lambda *_: None)
+        failed = {failure.lane for failure in failures}
+        if len(failed) > TOLERATED * self.realizations:
+            first = min(failures, key=lambda failure: failure.time)
+            raise SimulationError(
+                f"{len(failed)} of {self.realizations} realizations fail at the start values, the first at time "
+                f"{first.time:g}: {first.reason}.",
+                "Start from other values, check the size of the disturbances, or give a smaller step.",
+            )
+        return replace(self, left_out=frozenset(failed))
+
+    def projected(self, values: Mapping[str, float], weights: np.ndarray) -> np.ndarray:
+        """Σ weights · (outputs, then slopes) of each realization that counts, as (functional, realization)."""
+        found = projections(self._at(values), self.realizations or 1, weights)
+        return np.delete(found, sorted(self.left_out), axis=1)
+
+    def replanned(self, values: Mapping[str, float]) -> "Predictor | None":
+        """The predictor with steps chosen for these values, or None where the present ones serve as well."""
+        lineup = self.run.lineup
+        fresh = predictor(
+            self.asked, self.run.plan.program.shape.wanted, lineup.free, values, self.solver, self.realizations,
+            lineup.seed, lineup.purpose,
+        )  # fmt: skip
+        old, new = self.run.plan, fresh.run.plan
+        alike = new.program.shape.method == old.program.shape.method and lineup.grid == fresh.run.lineup.grid
+        if alike and old.steps.lengths.size >= FEWER * new.steps.lengths.size:
+            return None
+        return fresh
+
+    def _at(self, values: Mapping[str, float]) -> LaneRun:
+        return replace(self.run, values=self.run.lineup.all_values([values]))
+
+
+def _group_size(realizations: int) -> int:
+    """Lanes in a group: at least four groups where there are four realizations, and a divisor of the block."""
+    size = LARGEST_GROUP
+    while size > 1 and realizations < 4 * size:
+        size //= 2
+    return size
+
+
+def predictor(
+    asked: Request,
+    outputs: Sequence[str],
+    free: Sequence[str],
+    values: Mapping[Any, float] | None,
+    solver: Lanes,
+    realizations: int | None,
+    seed: int,
+    purpose: str,
+) -> Predictor:
+    """Choose steps at these values and compile."""
+    noisy = realizations is not None and bool(asked.system.model.disturbances)
+    options = {"values": [values], "wanted": tuple(outputs), "free": tuple(free), "seed": seed, "purpose": purpose}
+    run = prepare(asked.system, asked.times, asked.forcing, solver, noisy=noisy, **options)
+    if MEANINGLESS <= run.plan.error < np.inf:
+        raise SimulationError(
+            f"The steps are too long: dividing them changes the results by {run.plan.error:.1g} of the largest values.",
+            "Give Lanes a smaller step, or leave the step to it.",
+        )
+    return Predictor(asked, run, solver, realizations if noisy else None)

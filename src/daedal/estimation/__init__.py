@@ -5,5 +5,17 @@ from daedal.estimation.output_error import OutputError
 from daedal.estimation.result import Estimate, Fit
 from daedal.estimation.simulation_pem import SimulationPEM
 from daedal.estimation.starts import Grid, LatinHypercube
+from daedal.estimation.storage import load
 
-__all__ = ["Cost", "Estimate", "Fit", "Grid", "LatinHypercube", "OutputError", "SimulationPEM", "evaluate", "fit"]
+__all__ = [
+    "Cost",
+    "Estimate",
+    "Fit",
+    "Grid",
+    "LatinHypercube",
+    "OutputError",
+    "SimulationPEM",
+    "evaluate",
+    "fit",
+    "load",
+]

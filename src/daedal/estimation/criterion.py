@@ -102,21 +102,21 @@ class Objective(Protocol):
         """Output → coefficients of its whitening filter, if any."""
         ...
 
-    def __call__(self, point: np.ndarray) -> Evaluation: ...
+    def __call__(self, point: np.ndarray, /) -> Evaluation: ...
 
-    def refined(self, evaluation: Evaluation) -> "Objective | None":
+    def refined(self, evaluation: Evaluation, /) -> "Objective | None":
         """The next stage, given the minimum of this one; None when this was the last."""
         ...
 
-    def forgiving(self, point: np.ndarray) -> "Objective":
+    def forgiving(self, point: np.ndarray, /) -> "Objective":
         """Without those random numbers for which the model cannot be simulated at this point."""
         ...
 
-    def sharpened(self, evaluation: Evaluation) -> "Objective":
+    def sharpened(self, evaluation: Evaluation, /) -> "Objective":
         """The last stage, made from what this point shows; itself when there is none."""
         ...
 
-    def scatter(self, evaluation: Evaluation) -> np.ndarray:
+    def scatter(self, evaluation: Evaluation, /) -> np.ndarray:
         """Covariance of the gradient over the random numbers of the simulation; zeros without any."""
         ...
 

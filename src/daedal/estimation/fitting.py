@@ -13,6 +13,7 @@ from daedal.estimation.choice import chosen_criterion
 from daedal.estimation.coordinates import coordinates, freed
 from daedal.estimation.criterion import Criterion, Evaluation, Objective, Problem
 from daedal.estimation.experiments import datasets
+from daedal.estimation.growth import refuse_growth
 from daedal.estimation.information import information
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
 from daedal.estimation.search import Outcome, search
@@ -80,7 +81,7 @@ def fit(
     objective, made, notes = _prepared("fit", asked, seed)
     problem = objective.problem
     points = start_points(starts, problem.coordinates, problem.seed)
-    outcome = search(objective, points)
+    outcome = search(objective, points, refuse_growth)
     if outcome is None:
         raise _no_start(objective, points)
     return _result(outcome, made, notes)

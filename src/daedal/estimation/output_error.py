@@ -14,6 +14,7 @@ from daedal.errors import EstimationError
 from daedal.estimation.criterion import Objective, Problem
 from daedal.estimation.experiments import checked_transient
 from daedal.estimation.mean_objective import mean_objective
+from daedal.estimation.shooting import shooting_objective
 from daedal.estimation.visibility import check_visible
 
 
@@ -55,4 +56,6 @@ class OutputError:
             criterion="OutputError",
             remedy="Fix it, or use SimulationPEM(...) where the disturbance moves the mean.",
         )
+        if self.segments > 1:
+            return shooting_objective(problem, self.transient, int(self.segments))
         return mean_objective(problem, self.transient, None, debias=False, whiten=False, notes=())

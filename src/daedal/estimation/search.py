@@ -1,6 +1,6 @@
 """The search for the minimum: every start, then stage after stage from the best; an interrupt keeps what was found."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -13,6 +13,8 @@ from daedal.estimation.minimizers import Minimum, least_squares, trust_region
 from daedal.estimation.starts import hypercube
 from daedal.estimation.uncertainty import at_bound
 from daedal.simulation.progress import Progress
+
+Check = Callable[[Objective, Evaluation], None]
 
 STAGES = 12  # at most
 MORE_STARTS = 5  # when the best estimate lies at a bound
@@ -47,6 +49,7 @@ class _Search:
     failures: int = 0
     more_starts: int = 0
     last: tuple[Objective, Evaluation] | None = None
+    check: Check | None = None
 
     def evaluate(self, point: np.ndarray) -> Evaluation:
         if self.last and self.last[0] is self.objective and np.array_equal(self.last[1].point, point):
@@ -96,7 +99,10 @@ class _Search:
 
     def begin(self, start: np.ndarray) -> None:
         """Leave out for good what fails at the first start, if anything does."""
-        if not self.evaluate(start).ok:
+        first = self.evaluate(start)
+        if self.check:
+            self.check(self.objective, first)
+        if not first.ok:
             with suppress(DaedalError):
                 self.objective = self.objective.forgiving(start)
 
@@ -128,11 +134,14 @@ class _Search:
             self.converged = self.minimize(reached.point).converged
 
 
-def search(objective: Objective, starts: Sequence[np.ndarray]) -> Outcome | None:
-    """Run all starts and stages; None when the model could not be simulated at any start."""
+def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | None = None) -> Outcome | None:
+    """Run all starts and stages; None when the model could not be simulated at any start.
+
+    `check` may refuse to go on, given the first evaluation.
+    """
     interrupted = False
     with Progress(f"fitting '{objective.problem.system.model.name}':") as progress:
-        running = _Search(objective, progress)
+        running = _Search(objective, progress, check=check)
         try:
             running.run(starts)
         except KeyboardInterrupt:

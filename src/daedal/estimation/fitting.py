@@ -8,12 +8,12 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.disturbances import seed_number
-from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.errors import EstimationError, SimulationError, counted, nearest, quoted
 from daedal.estimation.choice import chosen_criterion
 from daedal.estimation.coordinates import coordinates, freed
 from daedal.estimation.criterion import Criterion, Evaluation, Objective, Problem
 from daedal.estimation.experiments import datasets
-from daedal.estimation.growth import refuse_growth
+from daedal.estimation.growth import refuse_growth, refuse_suspicious
 from daedal.estimation.information import information
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
 from daedal.estimation.search import Outcome, search
@@ -81,7 +81,7 @@ def fit(
     objective, made, notes = _prepared("fit", asked, seed)
     problem = objective.problem
     points = start_points(starts, problem.coordinates, problem.seed)
-    outcome = search(objective, points, refuse_growth)
+    outcome = search(objective, points, refuse_suspicious)
     if outcome is None:
         raise _no_start(objective, points)
     return _result(outcome, made, notes)
@@ -207,7 +207,12 @@ def _prepared(verb: str, asked: _Asked, seed: int) -> tuple[Objective, Criterion
             "Write criterion=SimulationPEM(realizations=200).",
         )
     notes = (reason,) if reason else ()
-    return criterion.objective(problem), criterion, (*notes, *_unused(declared, sets))
+    try:
+        objective = criterion.objective(problem)
+    except SimulationError:
+        refuse_growth(problem)  # a better reason, where it is one
+        raise
+    return objective, criterion, (*notes, *_unused(declared, sets))
 
 
 def _unused(model: Model, sets: Sequence[Dataset]) -> tuple[str, ...]:

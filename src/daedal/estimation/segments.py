@@ -104,7 +104,7 @@ def free_states(
     else:
         point = [begin, start.states, start.tops, system.parameter_vector(values), exogenous]
         space = null_space(system.function("constraints_jacobian")(*point).full())
-        _, _, order = qr(space.T, mode="economic", pivoting=True)
+        order = np.asarray(qr(space.T, mode="economic", pivoting=True)[-1])
         chosen = np.sort(order[: space.shape[1]])
     return tuple(names[k] for k in chosen), {names[k]: float(start.states[k]) for k in chosen}
 

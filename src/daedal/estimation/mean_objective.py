@@ -27,6 +27,7 @@ from daedal.estimation.weighing import Weighing
 from daedal.simulation import Lanes
 from daedal.simulation.prediction import Prediction, Predictor, predictor
 
+AVERAGED, SINGLE = 1e-5, 1e-8  # tolerance of the steps; averages over realizations are never as exact
 RESCALED = 0.01  # relative change of the units of outputs that is worth another stage
 SMALLEST = 1e-6  # unit of an output's residuals, relative to its spread: data without noise are fitted exactly
 REPLANS = 3  # times that the steps of the simulation may be chosen anew
@@ -283,7 +284,7 @@ def mean_objective(
     made = experiments(system, problem.data, transient)
     check_enough(made, len(coordinates.items))
     check_accuracies(system.model, made)
-    solver = problem.solver or Lanes(tolerance=1e-6 if realizations else 1e-8)
+    solver = problem.solver or Lanes(tolerance=AVERAGED if realizations else SINGLE)
     predictors = tuple(
         predictor(
             each.asked, each.outputs, coordinates.parameters, coordinates.values(coordinates.start, number), solver,

@@ -114,6 +114,8 @@ class LaneRun:
         """
         blocks = [range(first, min(first + BLOCK, realizations)) for first in range(0, realizations, BLOCK)]
         stop = Event()
+        if len(blocks) == 1:  # a thread would cost more than a short run
+            return self._block(blocks[0], consume, stop)
         with ThreadPoolExecutor(max_workers=cpu_count() or 1) as pool:
             jobs = [pool.submit(self._block, lanes, consume, stop) for lanes in blocks]
             try:

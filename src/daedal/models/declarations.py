@@ -32,6 +32,7 @@ def normalize(raw: dict[str, Any]) -> dict[str, Any]:
             part: _by_name(raw, part, _jet_name, lambda value, name, part=part: _start(value, name, part))
             for part in ("initial", "guess", "history")
         },
+        "ports": dict(raw["ports"]),
     }
 
 
@@ -58,6 +59,7 @@ _MAPPING_REMEDY = {
     "initial": "Write {x: 0.0}.",
     "guess": "Write {x: 0.0}.",
     "history": "Write {x: 1.0}.",
+    "ports": "Write {'flange': Port('rotational', phi, tau)}.",
 }
 
 

@@ -14,6 +14,7 @@ from daedal.errors import ModelError, counted, nearest, quoted
 from daedal.models.contradictions import check
 from daedal.models.declarations import as_tuple, key_name, normalize
 from daedal.models.parameter import Parameter, as_parameter
+from daedal.models.port import Port, named_ports
 from daedal.symbolic import Equation, Expression, interned
 
 
@@ -47,6 +48,8 @@ class Model:
         The same, as hints; what `initial` leaves open is held here (0 where nothing is given).
     history
         Unknown → value for t ≤ 0, for delays; may contain `time`.
+    ports
+        Name → `Port`, where the model is connected to others (`assemble`); its variables are unknowns too.
 
     Examples
     --------
@@ -68,9 +71,10 @@ class Model:
     initial: Mapping[Any, Any] = field(default_factory=dict)
     guess: Mapping[Any, Any] = field(default_factory=dict)
     history: Mapping[Any, Any] = field(default_factory=dict)
+    ports: Mapping[str, Port] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        normal = normalize({f: getattr(self, f) for f in self.__dataclass_fields__})
+        normal = normalize(named_ports({f: getattr(self, f) for f in self.__dataclass_fields__}))
         for key, value in normal.items():
             object.__setattr__(self, key, FrozenMapping(value) if isinstance(value, dict) else value)
         check(self)

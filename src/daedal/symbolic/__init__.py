@@ -22,6 +22,7 @@ from daedal.symbolic.operators import (
     expand,
     jet,
     operator,
+    renamed,
     symbols_in,
 )
 from daedal.symbolic.reading import read_equation, read_expression
@@ -46,6 +47,7 @@ __all__ = [
     "operator",
     "read_equation",
     "read_expression",
+    "renamed",
     "symbol",
     "symbols",
     "symbols_in",

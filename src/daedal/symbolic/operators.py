@@ -7,7 +7,7 @@ is also kept as it was typed, and `expand` applies the chain rule once the const
     d f/dt = ∂f/∂t + Σ ∂f/∂v · der(v),        d/dt delay(e, τ) = delay(d e/dt, τ).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -153,3 +153,34 @@ def _expanded(name: str, constants: frozenset[str]) -> ca.SX:
     if isinstance(meaning, Delayed):
         return delay(Expression(inner), meaning.amount).sx
     return _rate(inner.name(), constants) if inner.is_symbolic() else differentiate(inner, constants)
+
+
+def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+    """The expression with other names for some plain symbols, also inside derivatives and delays.
+
+    Examples
+    --------
+    >>> from daedal.symbolic import symbol
+    >>> x = symbol("x")
+    >>> renamed(x * der(x), {"x": "shaft.x"})
+    shaft.x*der(shaft.x)
+    """
+    old, new = [], []
+    for leaf in symbols_in(expression.sx):
+        changed = _renamed_leaf(leaf, names)
+        if changed != leaf:
+            old.append(interned(leaf).sx)
+            new.append(interned(changed).sx)
+    if not old:
+        return expression
+    return Expression(ca.substitute(expression.sx, ca.vertcat(*old), ca.vertcat(*new)))
+
+
+def _renamed_leaf(leaf: str, names: Mapping[str, str]) -> str:
+    meaning = _operators.get(leaf)
+    if meaning is None:
+        return names.get(leaf, leaf)
+    operand = renamed(meaning.operand, names)
+    if isinstance(meaning, Delayed):
+        return delay(operand, renamed(meaning.amount, names)).sx.name()
+    return der(operand).sx.name()

@@ -6,9 +6,8 @@ READY := $(VENV)/ready
 
 .PHONY: demo test quick lint types benchmark picture clean
 
-demo: $(READY)  ## simulate a pendulum swinging over the top, and 500 in an unmeasured wind
-	$(BIN)/python examples/pendulum.py
-	$(BIN)/python examples/wind.py
+demo: $(READY)  ## the pendulum paper in small: estimates with an unmeasured wind ignored, and not
+	$(BIN)/daedal reproduce pendulum --quick
 
 test: $(READY)  ## all tests, the slow ones too
 	$(BIN)/python -m pytest
@@ -26,6 +25,7 @@ types: $(READY)
 benchmark: $(READY)  ## speed and accuracy figures
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/ensemble.py
+	$(BIN)/python benchmarks/estimation.py time joint
 
 picture: $(READY)  ## redraw the picture of the README
 	$(BIN)/python docs/picture.py

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT.parent / "shared" / "data"
+SHARED = ROOT.parent / "shared"
+DATA = SHARED / "data"
 
 
 def run(arguments: list[str], folder: Path) -> str:
@@ -18,7 +19,8 @@ def run(arguments: list[str], folder: Path) -> str:
 
 
 def test_every_example_is_tested_here():
-    tested = {"pendulum.py", "wind.py", "circuit.py", "heating_from_csv.py"}
+    tested = {"pendulum.py", "wind.py", "circuit.py", "heating_from_csv.py", "semibatch.py", "cascaded_tanks.py"}
+    tested |= {"from_modelica.py", "drive.py", "thermal_network.py"}
     assert {path.name for path in (ROOT / "examples").glob("*.py")} == tested
 
 
@@ -43,6 +45,14 @@ def test_circuit_refuses_the_held_input_and_solves_the_smooth_one(tmp_path):
     assert float(re.search(r"largest error of the current: (\S+)", printed)[1]) < 1e-7
 
 
+def test_the_drive_in_modelica_reaches_the_balance_of_torques(tmp_path):
+    printed = run([str(ROOT / "examples" / "from_modelica.py")], tmp_path)
+    turning, balance = re.search(r"rotor turns with (\S+) rad/s, the balance of torques says (\S+)", printed).groups()
+    assert abs(float(turning) - float(balance)) < 1e-5
+    twist, stiffer = re.search(r"at most (\S+) rad, ten times as stiff (\S+) rad", printed).groups()
+    assert 5 * float(stiffer) < float(twist)
+
+
 def test_heating_runs_on_the_measured_data(tmp_path):
     file = DATA / "daisy_heating_system.csv"
     if not file.exists():
@@ -51,11 +61,48 @@ def test_heating_runs_on_the_measured_data(tmp_path):
     assert float(re.search(r"hand-picked values: (\S+)", printed)[1]) < 12.0
 
 
-def test_heating_without_a_file_says_how_it_is_run(tmp_path):
-    script = str(ROOT / "examples" / "heating_from_csv.py")
-    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
+def test_drive_finds_the_shaft_and_keeps_the_power(tmp_path):
+    printed = run([str(ROOT / "examples" / "drive.py")], tmp_path)
+    assert "59 equations, index 2, 4 degrees of freedom" in printed
+    assert abs(float(re.search(r"shaft\.c +(\S+)", printed)[1]) - 2.0) < 0.02
+    assert abs(float(re.search(r"disc\.J +(\S+)", printed)[1]) - 0.05) < 0.001
+    assert float(re.search(r"balance of power: (\S+) W", printed)[1]) < 1e-9
+
+
+def test_thermal_network_keeps_the_heat(tmp_path):
+    printed = run([str(ROOT / "examples" / "thermal_network.py")], tmp_path)
+    assert "index 1, 12 degrees of freedom" in printed
+    assert float(re.search(r"balance of heat: (\S+)", printed)[1]) < 1e-9
+
+
+def test_semibatch_reaches_the_stated_objective_from_every_start(tmp_path):
+    file = SHARED / "problems" / "semibatch.json"
+    if not file.exists():
+        pytest.skip(f"the measured data are not here ({file.name})")
+    printed = run([str(ROOT / "examples" / "semibatch.py"), str(file)], tmp_path)
+    assert "1176 samples in 14 experiments" in printed
+    assert float(re.search(r"sum of squares: (\S+)", printed)[1]) <= 28.10
+    assert re.search(r"minima that the 5 starts ended in: 5 at 28\.0995\n", printed)
+    assert float(re.search(r"correlation of k1 and E1: (\S+)\)", printed)[1]) > 0.999
+
+
+def test_cascaded_tanks_predict_the_record_they_have_not_seen(tmp_path):
+    file = DATA / "cascaded_tanks.csv"
+    if not file.exists():
+        pytest.skip(f"the measured data are not here ({file.name})")
+    printed = run([str(ROOT / "examples" / "cascaded_tanks.py"), str(file)], tmp_path)
+    assert float(re.search(r"ignores the disturbances: (\S+) V", printed)[1]) < 0.38
+    assert float(re.search(r"mean over disturbances: (\S+) V", printed)[1]) < 0.39
+    assert float(re.search(r"two fits: (\S+) standard errors", printed)[1]) < 1.0
+
+
+@pytest.mark.parametrize("script", ["heating_from_csv.py", "semibatch.py", "cascaded_tanks.py"])
+def test_without_a_file_a_script_says_how_it_is_run(script, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / script)], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == 1
-    assert done.stderr.startswith("Give the data file: python examples/heating_from_csv.py path/to")
+    assert done.stderr.startswith(f"Give the data file: python examples/{script} path/to")
 
 
 def test_the_script_of_the_readme_prints_what_it_says(tmp_path):

@@ -11,12 +11,34 @@ if TYPE_CHECKING:
     from daedal.data import Dataset, Samples, Signal, read_csv
     from daedal.disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, sample_path
     from daedal.errors import DaedalError
-    from daedal.estimation import Cost, Estimate, Fit, Grid, LatinHypercube, OutputError, SimulationPEM, evaluate, fit
-    from daedal.models import Model, Parameter
+    from daedal.estimation import (
+        Cost,
+        Estimate,
+        Fit,
+        Grid,
+        LatinHypercube,
+        OutputError,
+        SimulationPEM,
+        evaluate,
+        fit,
+        load,
+    )
+    from daedal.modelica import read_modelica
+    from daedal.models import Model, Parameter, Port, assemble
     from daedal.report import plot
     from daedal.simulation import IDA, Ensemble, Lanes, Trajectory, ensemble, simulate
     from daedal.symbolic import Equation, Expression, delay, der, symbol, symbols, time, where
     from daedal.systems import System, build
+    from daedal.validation import (
+        Comparison,
+        Identifiability,
+        Profile,
+        Residuals,
+        compare,
+        identifiability,
+        profile,
+        resid,
+    )
 
 _HOMES = {
     "analysis": ("Structure", "analyze"),
@@ -33,17 +55,30 @@ _HOMES = {
         "SimulationPEM",
         "evaluate",
         "fit",
+        "load",
     ),
-    "models": ("Model", "Parameter"),
+    "modelica": ("read_modelica",),
+    "models": ("Model", "Parameter", "Port", "assemble"),
     "report": ("plot",),
     "simulation": ("IDA", "Ensemble", "Lanes", "Trajectory", "ensemble", "simulate"),
     "symbolic": ("Equation", "Expression", "delay", "der", "symbol", "symbols", "time", "where"),
     "systems": ("System", "build"),
+    "validation": (
+        "Comparison",
+        "Identifiability",
+        "Profile",
+        "Residuals",
+        "compare",
+        "identifiability",
+        "profile",
+        "resid",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "IDA",
+    "Comparison",
     "Cost",
     "DaedalError",
     "Dataset",
@@ -54,11 +89,15 @@ __all__ = [
     "FilteredNoise",
     "Fit",
     "Grid",
+    "Identifiability",
     "Lanes",
     "LatinHypercube",
     "Model",
     "OutputError",
     "Parameter",
+    "Port",
+    "Profile",
+    "Residuals",
     "Samples",
     "Signal",
     "SimulationPEM",
@@ -68,14 +107,21 @@ __all__ = [
     "Trajectory",
     "WhiteNoise",
     "analyze",
+    "assemble",
     "build",
+    "compare",
     "delay",
     "der",
     "ensemble",
     "evaluate",
     "fit",
+    "identifiability",
+    "load",
     "plot",
+    "profile",
     "read_csv",
+    "read_modelica",
+    "resid",
     "sample_path",
     "simulate",
     "symbol",

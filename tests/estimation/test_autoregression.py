@@ -191,17 +191,20 @@ def test_contiguous_stretches(text):
     assert sum(part.stop - part.start for part in found) == text.count("x")
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", sorted(set(MODELS) - {"slow"}))
 @pytest.mark.parametrize("shape", [(90,), (3, 90), (2, 3, 40), (2,)])
-def test_whitening_sample_by_sample(name, shape):
+def test_whitening_is_that_of_the_stationary_process(name, shape):
+    """Of each stretch without gaps e = σ L⁻¹ x, L Lᵀ being its Toeplitz covariance."""
     model = MODELS[name]
     values, known = with_gaps(7, shape)
     x = np.where(known, values, np.nan)
     expected = np.full(shape, np.nan)
-    for k in range(model.order, shape[-1]):
-        expected[..., k] = sum(a * x[..., k - i] for i, a in enumerate(model.polynomial))
-    np.testing.assert_allclose(model.whitened(x), expected, rtol=1e-12, atol=1e-12)
-    assert (model.available(known) == ~np.isnan(expected.reshape(-1, shape[-1])[0])).all()
+    for stretch in contiguous(np.where(known, 0.0, np.nan)):
+        covariance = toeplitz(autocovariance(model, stretch.stop - stretch.start))
+        factor = np.linalg.cholesky(covariance)
+        solved = np.linalg.solve(factor, x[..., stretch].reshape(-1, len(factor)).T).T
+        expected[..., stretch] = np.sqrt(model.variance) * solved.reshape(x[..., stretch].shape)
+    np.testing.assert_allclose(model.whitened(x), expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -215,11 +218,10 @@ def test_adjoint_is_the_transpose(name, seed):
     assert (back[~known] == 0).all()
 
 
-def test_adjoint_ignores_values_that_are_not_available():
+def test_adjoint_ignores_values_where_nothing_is_known():
     model = MODELS["second"]
     values, known = with_gaps(1, (3, 60))
-    marked = np.where(model.available(known), values, np.nan)
-    np.testing.assert_array_equal(model.adjoint(marked, known), model.adjoint(values, known))
+    np.testing.assert_array_equal(model.adjoint(np.where(known, values, np.nan), known), model.adjoint(values, known))
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -1,6 +1,7 @@
 """Estimation from data: criteria, minimizers, starts, uncertainty, `fit`."""
 
-from daedal.estimation.fitting import Cost, evaluate, fit
+from daedal.estimation.cost import Cost, evaluate
+from daedal.estimation.fitting import fit
 from daedal.estimation.output_error import OutputError
 from daedal.estimation.result import Estimate, Fit
 from daedal.estimation.simulation_pem import SimulationPEM

@@ -65,7 +65,7 @@ def objective_again(found: Again) -> Objective:
 def weighing_again(found: Again) -> Weighing:
     """How the fit weighs residuals in the end."""
     accuracies = Accuracies(found.fit.model, found.problem.coordinates, found.fit.scales)
-    # Only the polynomial of a filter acts on residuals; the variance that belonged to it is not kept.
+    # The variance of a filter, which a fit does not keep, has no part in what the filter does to residuals.
     filters = {name: Autoregression(coefficients, 1.0) for name, coefficients in found.fit.filters.items()}
     return Weighing(accuracies, filters)
 

@@ -25,6 +25,7 @@ G. Schwarz, Estimating the dimension of a model, Ann. Statist. 6 (1978) 461–46
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -52,8 +53,8 @@ class Autoregression:
 
     Examples
     --------
-    >>> Autoregression(np.array([-0.5]), 1.0).whitened(np.array([1.0, 2.0, 3.0]))
-    array([nan, 1.5, 2. ])
+    >>> Autoregression(np.array([-0.5]), 1.0).whitened(np.array([0.0, 2.0, 3.0]))
+    array([0., 2., 2.])
     """
 
     coefficients: np.ndarray
@@ -73,24 +74,46 @@ class Autoregression:
         return np.concatenate([[1.0], self.coefficients])
 
     def whitened(self, x: np.ndarray) -> np.ndarray:
-        """e from x (…, time); NaN where one of the samples k − p … k is missing (NaN) or before the first."""
-        from scipy.signal import lfilter
+        """e from x (…, time), NaN where x is, which all rows are at the same times.
 
-        # Without poles the filter is a sum over a window, so that NaN reaches p samples further and no more.
-        result = np.asarray(lfilter(self.polynomial, [1.0], x, axis=-1))
-        result[..., : self.order] = np.nan
+        The first samples of a stretch have no complete past: they are predicted from what there is, and their errors
+        scaled to the variance of e, so that no sample is lost.
+        """
+        result = np.full(x.shape, np.nan)
+        head, scale = self._head
+        for stretch in contiguous(x.reshape(-1, x.shape[-1])[0]):
+            inside = x[..., stretch]
+            size = min(self.order, inside.shape[-1])
+            errors = self._filtered(inside)
+            errors[..., :size] = inside[..., :size] @ head[:size, :size].T * scale[:size]
+            result[..., stretch] = errors
         return result
 
-    def available(self, known: np.ndarray) -> np.ndarray:
-        """At which samples e can be computed, when the samples `known` (time,) are not missing."""
-        return ~np.isnan(self.whitened(np.where(known, 0.0, np.nan)))
-
     def adjoint(self, x: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """Wᵀ x for x (…, time), W taking the samples `known` (time,) to their e, and to zero where it is missing."""
+        """Wᵀ x for x (…, time), W taking the samples `known` (time,) to their e."""
+        result = np.zeros(x.shape)
+        head, scale = self._head
+        for stretch in contiguous(np.where(known, 0.0, np.nan)):
+            inside = np.array(x[..., stretch])
+            size = min(self.order, inside.shape[-1])
+            first = inside[..., :size] * scale[:size] @ head[:size, :size]
+            inside[..., :size] = 0.0
+            back = np.flip(self._filtered(np.flip(inside, axis=-1)), axis=-1)
+            back[..., :size] += first
+            result[..., stretch] = back
+        return result
+
+    def _filtered(self, x: np.ndarray) -> np.ndarray:
+        """The moving average of x (…, time) with the polynomial, nothing before it."""
         from scipy.signal import lfilter
 
-        inside = np.where(self.available(known), x, 0.0)
-        return np.flip(np.asarray(lfilter(self.polynomial, [1.0], np.flip(inside, axis=-1), axis=-1)), axis=-1)
+        return np.asarray(lfilter(self.polynomial, [1.0], x, axis=-1))
+
+    @cached_property
+    def _head(self) -> tuple[np.ndarray, np.ndarray]:
+        """What predicts the first p samples from those before them, and what scales the errors to the variance of e."""
+        B, D = _beginning(self)
+        return B, np.sqrt(self.variance / np.where(D > 0.0, D, 1.0))
 
     def long_run(self, x: np.ndarray) -> np.ndarray:
         """F x (…, time) with (F x)(F x)ᵀ = x R xᵀ for weights x (…, time), zero at missing samples.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, nearest, quoted
+from daedal.errors import EstimationError, counted, nearest, quoted
 from daedal.models import Model, Parameter, as_parameter, key_name, parameter_values
 from daedal.symbolic import Expression
 
@@ -131,9 +131,12 @@ def coordinates(model: Model, data: Sequence[Dataset], free: Any, local: Any, fi
         raise EstimationError("Nothing is free, so there is nothing to estimate.", f"Write free=[{_some(model)}].")
     if twice := [name for name in shared if name in own]:
         raise EstimationError(f"{quoted(twice)} cannot be both free and local.", "List it once.")
-    both = [name for name in (*shared, *own) if any(name in one for one in held)]
-    if both:
-        raise EstimationError(f"{quoted(both)} cannot be both free and fixed.", "Remove it from one of the two.")
+    for option, names in (("free", shared), ("local", own)):
+        both = [name for name in names if any(name in one for one in held)]
+        if both:
+            raise EstimationError(
+                f"{quoted(both)} cannot be both {option} and fixed.", "Remove it from one of the two."
+            )
     labels = experiment_labels(data)
     items = [_coordinate(model, name, name, None, held[0]) for name in shared]
     for number, label in enumerate(labels):
@@ -207,11 +210,12 @@ def _fixed(model: Model, fixed: Any, experiments: int) -> list[dict[str, float]]
     else:
         raise EstimationError(
             f"fixed must be a mapping name → number, or a list of them, one per experiment, got {fixed!r}.",
-            "Write fixed={'m': 0.3}.",
+            f"Write fixed={{{next(iter(model.parameters), 'm')!r}: 0.3}}.",
         )
     if len(listed) != experiments:
         raise EstimationError(
-            f"fixed has {len(listed)} mappings for {experiments} experiments.", "Give one for each experiment."
+            f"fixed has {counted(len(listed), 'mapping')} for {counted(experiments, 'experiment')}.",
+            "Give one for each experiment.",
         )
     result = []
     for one in listed:

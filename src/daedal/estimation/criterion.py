@@ -5,8 +5,8 @@ data and free parameters) it makes an `Objective`: value, gradient and curvature
 next stage: once minimised, what was found there sharpens it (units of outputs, filters, steps of the simulation).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, is_dataclass
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -108,6 +108,14 @@ class Objective(Protocol):
         """The next stage, given the minimum of this one; None when this was the last."""
         ...
 
+    def planned(self, point: np.ndarray, /) -> "Objective":
+        """With steps of the simulation that suit this point; itself where the present ones do."""
+        ...
+
+    def step_error(self, point: np.ndarray, /) -> float:
+        """What finer steps would change at this point, relative to the largest values."""
+        ...
+
     def forgiving(self, point: np.ndarray, /) -> "Objective":
         """Without those random numbers for which the model cannot be simulated at this point."""
         ...
@@ -130,8 +138,15 @@ class Criterion(Protocol):
     def objective(self, problem: Problem) -> Objective: ...
 
 
+def outputs_of(parts: Iterable[Part]) -> list[str]:
+    """The outputs that the parts belong to, each once."""
+    return list(dict.fromkeys(part.series.output for part in parts))
+
+
 def describe(criterion: Any) -> str:
     """The criterion as it would be typed, without what is left at its default."""
+    if not is_dataclass(criterion):
+        return repr(criterion)
     fields = type(criterion).__dataclass_fields__
     shown = [
         f"{name}={getattr(criterion, name)!r}"

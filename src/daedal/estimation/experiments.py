@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from daedal.data import Dataset, short
-from daedal.errors import EstimationError, nearest, quoted
+from daedal.errors import EstimationError, counted, nearest, quoted
 from daedal.models import Model
 from daedal.simulation.request import Request, request
 from daedal.systems import System
@@ -29,7 +29,8 @@ class Series:
     def regular(self) -> bool:
         """Whether all intervals are alike."""
         gaps = np.diff(self.times)
-        return bool(gaps.size == 0 or np.all(np.abs(gaps - gaps.mean()) <= 1e-6 * gaps.mean()))
+        rounding = 4.0 * np.finfo(float).eps * np.max(np.abs(self.times))  # seconds since 1970 have few digits left
+        return bool(gaps.size == 0 or np.all(np.abs(gaps - gaps.mean()) <= 1e-6 * gaps.mean() + rounding))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,9 @@ def datasets(verb: str, model: Any, data: Any) -> tuple[Dataset, ...]:
     if isinstance(model, Dataset) or isinstance(data, (Model, System)):
         raise EstimationError(f"{verb} takes the model first and the data second.", "Exchange the two arguments.")
     listed = (data,) if isinstance(data, Dataset) else data
-    if not isinstance(listed, Sequence) or isinstance(listed, str) or not listed:
+    if isinstance(listed, Sequence) and not isinstance(listed, str) and not listed:
+        raise EstimationError(f"The list of Datasets that {verb} takes is empty.", "Give at least one Dataset.")
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
         raise EstimationError(
             f"{verb} takes a Dataset, or a list of them, got {type(data).__name__}.",
             "Make one with Dataset(times, inputs=..., outputs=...) or read_csv(...).",
@@ -80,19 +83,20 @@ def _experiment(system: System, data: Dataset, number: int, transient: float) ->
     if not outputs:
         measured = next(iter(data.outputs), "")
         raise EstimationError(
-            f"The data '{data.name}' have no output of model '{model.name}', only {quoted(data.outputs) or 'none'}.",
+            f"The data '{data.name}' have no output of model '{model.name}'{_only(data)}.",
             nearest(measured, model.outputs) if model.outputs else "Declare outputs={'name': expression} in the model.",
         )
     asked = request("fit", system, data, None, None)
     first = float(asked.times[0])
-    if transient >= asked.times[-1] - first:
+    if transient > 0.0 and transient >= asked.times[-1] - first:
         raise EstimationError(
             f"The transient of {short(transient)} is longer than the data '{data.name}', which last "
             f"{short(float(asked.times[-1]) - first)}.",
             "Give a shorter transient: it counts from the first sample, in the time unit of the data.",
         )
     series = tuple(_series(data, name, row, number, asked.times, first + transient) for row, name in enumerate(outputs))
-    if not any(np.isfinite(one.values).any() for one in series):
+    series = tuple(one for one in series if np.isfinite(one.values).any())
+    if not series:
         raise EstimationError(
             f"All samples of the data '{data.name}' that could be scored are missing (NaN).",
             "Check how the file was read, or give a shorter transient."
@@ -102,10 +106,15 @@ def _experiment(system: System, data: Dataset, number: int, transient: float) ->
     return Experiment(data, asked, outputs, series)
 
 
+def _only(data: Dataset) -> str:
+    return f", only {quoted(data.outputs)}" if data.outputs else ""
+
+
 def _series(data: Dataset, name: str, row: int, experiment: int, times: np.ndarray, begin: float) -> Series:
     samples = data.outputs[name]
     places = np.searchsorted(times, samples.times)
-    values = np.where(samples.times >= begin - 1e-9 * abs(begin), samples.values, np.nan)
+    reach = 1e-6 * float(np.median(np.diff(samples.times))) if samples.times.size > 1 else 0.0  # rounding of the times
+    values = np.where(samples.times >= begin - reach, samples.values, np.nan)
     return Series(experiment, name, row, places, samples.times, values)
 
 
@@ -114,7 +123,7 @@ def check_enough(made: Sequence[Experiment], free: int) -> int:
     count = sum(int(np.isfinite(series.values).sum()) for one in made for series in one.series)
     if count < free:
         raise EstimationError(
-            f"The data have {count} scored samples for {free} free numbers.",
+            f"The data have {counted(count, 'scored sample')} for {counted(free, 'free number')}.",
             "Free fewer parameters, or give more data.",
         )
     return count

@@ -1,31 +1,26 @@
-"""`fit`: from a model and data to estimates; `evaluate`: the criterion for an optimiser or sampler of one's own."""
+"""`fit`: from a model and data to estimates with their uncertainty."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.disturbances import seed_number
-from daedal.errors import EstimationError, SimulationError, counted, nearest, quoted
-from daedal.estimation.choice import chosen_criterion
-from daedal.estimation.coordinates import coordinates, freed
-from daedal.estimation.criterion import Criterion, Evaluation, Objective, Problem
-from daedal.estimation.experiments import datasets
-from daedal.estimation.growth import refuse_growth, refuse_suspicious
+from daedal.errors import EstimationError, counted
+from daedal.estimation.asked import Asked, prepared
+from daedal.estimation.criterion import Criterion, Evaluation, Objective
+from daedal.estimation.growth import refuse_suspicious
 from daedal.estimation.information import information
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
 from daedal.estimation.search import Outcome, search
 from daedal.estimation.starts import Grid, LatinHypercube, start_points
 from daedal.estimation.uncertainty import Uncertainty, uncertainty
 from daedal.estimation.verdicts import verdict
-from daedal.models import Model, key_name
+from daedal.models import Model
 from daedal.simulation import Lanes
 from daedal.simulation.trajectory import Status
-from daedal.systems import System, build
-
-REMEMBERED = 4  # problems whose objectives `evaluate` keeps
+from daedal.systems import System
 
 
 def fit(
@@ -77,154 +72,14 @@ def fit(
     1.0
     """
     seed = seed_number(np.random.default_rng() if rng is None else rng)
-    asked = _Asked(model, data, free, local, fixed, criterion, solver)
-    objective, made, notes = _prepared("fit", asked, seed)
+    asked = Asked(model, data, free, local, fixed, criterion, solver)
+    objective, made, notes = prepared("fit", asked, seed)
     problem = objective.problem
     points = start_points(starts, problem.coordinates, problem.seed)
     outcome = search(objective, points, refuse_suspicious)
     if outcome is None:
         raise _no_start(objective, points)
     return _result(outcome, made, notes)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Cost:
-    """A criterion at one point, in the parameters themselves: value, gradient and Gauss–Newton curvature.
-
-    `residuals` and `jacobian` are there when the criterion is a sum of squares: value = ½ Σ residuals². Where the model
-    could not be simulated the value is infinite and `failure` says why.
-    """
-
-    names: tuple[str, ...]
-    value: float
-    gradient: np.ndarray
-    curvature: np.ndarray
-    residuals: np.ndarray | None
-    jacobian: np.ndarray | None
-    failure: str
-
-
-def evaluate(
-    model: Model | System,
-    data: Dataset | Sequence[Dataset],
-    *,
-    free: Sequence[Any] | Mapping[Any, Any] = (),
-    local: Sequence[Any] | Mapping[Any, Any] = (),
-    fixed: Mapping[Any, float] | Sequence[Mapping[Any, float]] | None = None,
-    criterion: Criterion | None = None,
-    values: Mapping[Any, float] | None = None,
-    rng: int | np.random.Generator = 0,
-    solver: Lanes | None = None,
-) -> Cost:
-    """The criterion at given values, for an optimiser or sampler of one's own.
-
-    Takes the arguments of `fit`, and `values` (name → number; the model's where left out). With the same seed the cost
-    is the same smooth function in every call. Steps and compiled code of the last problems are kept, so calls that
-    differ in `values` alone are cheap. With `whiten`, the filter is made from the residual at the model's values.
-    """
-    objective = _remembered(_Asked(model, data, free, local, fixed, criterion, solver), seed_number(rng))
-    space = objective.problem.coordinates
-    given = {key_name(key): value for key, value in (values or {}).items()}
-    for name in given:
-        if name not in space.names:
-            raise EstimationError(
-                f"'{name}' is not free, so it has no value to evaluate at.", nearest(name, space.names)
-            )
-    point = space.internal([float(given.get(item.name, item.start)) for item in space.items])
-    return _natural(objective(point), objective)
-
-
-def _natural(found: Evaluation, objective: Objective) -> Cost:
-    """From φ to the parameters themselves."""
-    space = objective.problem.coordinates
-    by = 1.0 / space.rates(found.point)
-    jacobian = None if found.jacobian is None else found.jacobian * by
-    return Cost(
-        space.names, found.value, found.gradient * by, found.curvature * np.outer(by, by), found.residuals, jacobian,
-        found.failure,
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """The arguments that `fit` and `evaluate` share, as they were given."""
-
-    model: Any
-    data: Any
-    free: Any
-    local: Any
-    fixed: Any
-    criterion: Any
-    solver: Any
-
-    def same(self, other: "_Asked") -> bool:
-        """Whether both ask for the same; models and data are the same if they are the same objects."""
-        mine, others = self._objects(), other._objects()
-        choices = [repr((a.free, a.local, a.fixed, a.criterion, a.solver)) for a in (self, other)]
-        alike = len(mine) == len(others) and all(a is b for a, b in zip(mine, others, strict=True))
-        return alike and choices[0] == choices[1]
-
-    def _objects(self) -> tuple[Any, ...]:
-        return (self.model, *(self.data if isinstance(self.data, Sequence) else (self.data,)))
-
-
-_kept: list[tuple[_Asked, int, Objective]] = []  # the last problems that were evaluated
-
-
-def _remembered(asked: _Asked, seed: int) -> Objective:
-    """The objective of this problem, prepared once."""
-    for known, known_seed, objective in _kept:
-        if known_seed == seed and known.same(asked):
-            return objective
-    objective, _, _ = _prepared("evaluate", asked, seed)
-    first = objective(objective.problem.coordinates.start)
-    objective = objective.sharpened(first) if first.ok else objective
-    _kept.append((asked, seed, objective))
-    del _kept[:-REMEMBERED]
-    return objective
-
-
-def _prepared(verb: str, asked: _Asked, seed: int) -> tuple[Objective, Criterion, tuple[str, ...]]:
-    """Check everything and line it up; also the criterion, and the reason if it was chosen here."""
-    sets = datasets(verb, asked.model, asked.data)
-    model = asked.model.model if isinstance(asked.model, System) else asked.model
-    if not isinstance(model, Model):
-        raise EstimationError(
-            f"{verb} takes a Model or a System, got {type(model).__name__}.", "Build one with Model(...)."
-        )
-    if not (asked.solver is None or isinstance(asked.solver, Lanes)):
-        raise EstimationError(
-            f"The solver of a fit must be Lanes, got {asked.solver!r}.", "Write solver=Lanes(step=0.01)."
-        )
-    declared = freed(model, asked.free, asked.local)
-    space = coordinates(declared, sets, asked.free, asked.local, asked.fixed)
-    problem = Problem(build(declared), sets, space, seed, asked.solver)
-    criterion, reason = (asked.criterion, "") if asked.criterion is not None else chosen_criterion(problem)
-    if not hasattr(criterion, "objective") or isinstance(criterion, type):
-        raise EstimationError(
-            f"The criterion must be OutputError(...) or SimulationPEM(...), got {criterion!r}.",
-            "Write criterion=SimulationPEM(realizations=200).",
-        )
-    notes = (reason,) if reason else ()
-    try:
-        objective = criterion.objective(problem)
-    except SimulationError:
-        refuse_growth(problem)  # a better reason, where it is one
-        raise
-    return objective, criterion, (*notes, *_unused(declared, sets))
-
-
-def _unused(model: Model, sets: Sequence[Dataset]) -> tuple[str, ...]:
-    """What is measured or modelled but not compared."""
-    notes = []
-    extra = {name for one in sets for name in one.outputs} - set(model.outputs)
-    if extra:
-        notes.append(f"the data's {quoted(sorted(extra))} is no output of the model and was not used")
-    missing = [name for name in model.outputs if not any(name in one.outputs for one in sets)]
-    if missing:
-        notes.append(f"the model's output {quoted(missing)} was not measured")
-    return tuple(notes)
 
 
 def _no_start(objective: Objective, points: Sequence[np.ndarray]) -> EstimationError:
@@ -248,6 +103,8 @@ def _result(outcome: Outcome, criterion: Any, notes: tuple[str, ...]) -> Fit:
             interrupted = True
     errors = uncertainty(evaluation, space.bounds, scatter)
     rates = np.outer(space.rates(evaluation.point), space.rates(evaluation.point))
+    with np.errstate(invalid="ignore"):  # of a parameter on a log scale that went to zero nothing is known
+        covariances = errors.covariance * rates, errors.monte_carlo * rates
     estimates = _estimates(objective, evaluation, errors)
     found = information(objective, evaluation)
     shared = {item.parameter: estimates[item.name].value for item in space.items if item.experiment is None}
@@ -259,8 +116,8 @@ def _result(outcome: Outcome, criterion: Any, notes: tuple[str, ...]) -> Fit:
         coordinates=space,
         point=evaluation.point,
         curvature=evaluation.curvature,
-        cov=errors.covariance * rates,
-        monte_carlo_cov=errors.monte_carlo * rates,
+        cov=covariances[0],
+        monte_carlo_cov=covariances[1],
         value=evaluation.value,
         samples=sum(int(np.isfinite(part.residual).sum()) for part in evaluation.parts),
         fit_percent=FrozenMapping(fit_percent(evaluation)),
@@ -288,6 +145,7 @@ def _estimates(objective: Objective, evaluation: Evaluation, errors: Uncertainty
     theta, rates = space.natural(evaluation.point), space.rates(evaluation.point)
     with np.errstate(invalid="ignore"):
         deviations = [np.sqrt(np.diag(each)) for each in (errors.covariance, errors.monte_carlo)]
+        scaled = [each * rates for each in deviations]
     estimates = {}
     for k, item in enumerate(space.items):
         stuck = bool(errors.at_bound[k])
@@ -295,8 +153,8 @@ def _estimates(objective: Objective, evaluation: Evaluation, errors: Uncertainty
         estimates[item.name] = Estimate(
             name=item.name,
             value=value,
-            std_error=float(deviations[0][k] * rates[k]),
-            monte_carlo_error=float(deviations[1][k] * rates[k]),
+            std_error=float(scaled[0][k]),
+            monte_carlo_error=float(scaled[1][k]),
             start=item.start,
             lower=item.lower,
             upper=item.upper,
@@ -336,7 +194,7 @@ def _status(outcome: Outcome, interrupted: bool) -> Status:
 
 
 def _remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[str]:
-    notes = []
+    notes = list(outcome.notes)
     stuck = [name for name, one in estimates.items() if one.at_bound]
     if stuck:
         tried = f"; {outcome.more_starts} more starts were tried" if outcome.more_starts else ""

@@ -13,21 +13,22 @@ groups of n_g realizations tell without bias, whatever W is:
 Without disturbances there is one trajectory and V = 0.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError
+from daedal.errors import DaedalError, EstimationError, counted
 from daedal.estimation.accuracy import Accuracies, check_accuracies, first_scales
 from daedal.estimation.autoregression import Autoregression, contiguous, fit_autoregression
-from daedal.estimation.criterion import Evaluation, Part, Problem, failed
+from daedal.estimation.criterion import Evaluation, Part, Problem, failed, outputs_of
 from daedal.estimation.experiments import Experiment, Series, check_enough, experiments
 from daedal.estimation.weighing import Weighing
 from daedal.simulation import Lanes
 from daedal.simulation.prediction import Prediction, Predictor, predictor
 
 AVERAGED, SINGLE = 1e-5, 1e-8  # tolerance of the steps; averages over realizations are never as exact
+LARGE, LARGEST = 0.5, 0.75  # share of V in the sum of squares from which it is limited, and below which it stays
 RESCALED = 0.01  # relative change of the units of outputs that is worth another stage
 SMALLEST = 1e-6  # unit of an output's residuals, relative to its spread: data without noise are fitted exactly
 REPLANS = 3  # times that the steps of the simulation may be chosen anew
@@ -65,10 +66,11 @@ class MeanObjective:
         excess = sum(value for _, value, _ in found)
         excess_gradient = np.sum([gradient for _, _, gradient in found], axis=0)
         residuals, jacobian = _stacked(parts)
+        excess, excess_gradient = _limited(excess, excess_gradient, residuals, jacobian)
         counts = [int(np.isfinite(part.residual).sum()) for part in parts]
         squares = [float(np.nansum(part.residual**2)) for part in parts]
         logarithms = sum(self._logarithm(part) for part in parts)
-        value = 0.5 * float(residuals @ residuals) + logarithms - 0.5 * excess
+        value = float(0.5 * residuals @ residuals + logarithms - 0.5 * excess)
         gradient = jacobian.T @ residuals - 0.5 * excess_gradient
         curvature = jacobian.T @ jacobian
         for part, count, square in zip(parts, counts, squares, strict=True):
@@ -145,7 +147,7 @@ class MeanObjective:
         count = sum(len(each.left_out) for each in made)
         if not count:
             return self
-        note = f"{count} realizations that fail at the start were left out"
+        note = f"left out: {counted(count, 'realization')} that cannot be simulated at the start"
         return replace(self, predictors=tuple(made), notes=(*self.notes, note))
 
     def sharpened(self, evaluation: Evaluation) -> "MeanObjective":
@@ -159,12 +161,24 @@ class MeanObjective:
     def _replanned(self, evaluation: Evaluation) -> "MeanObjective | None":
         if self.replans >= REPLANS:
             return None
-        values = [self.problem.coordinates.values(evaluation.point, n) for n in range(len(self.experiments))]
-        fresh = [each.replanned(one) for each, one in zip(self.predictors, values, strict=True)]
+        made = self.planned(evaluation.point)
+        return None if made is self else replace(made, replans=self.replans + 1)
+
+    def planned(self, point: np.ndarray) -> "MeanObjective":
+        """With steps that suit this point; itself where the present ones do."""
+        values = [self.problem.coordinates.values(point, n) for n in range(len(self.experiments))]
+        try:
+            fresh = [each.replanned(one) for each, one in zip(self.predictors, values, strict=True)]
+        except DaedalError:
+            return self
         if not any(fresh):
-            return None
-        made = tuple(new or old for new, old in zip(fresh, self.predictors, strict=True))
-        return replace(self, predictors=made, replans=self.replans + 1)
+            return self
+        return replace(self, predictors=tuple(new or old for new, old in zip(fresh, self.predictors, strict=True)))
+
+    def step_error(self, point: np.ndarray) -> float:
+        """What halving the steps would change at this point, relative to the largest values."""
+        values = [self.problem.coordinates.values(point, n) for n in range(len(self.experiments))]
+        return max(each.step_error(one) for each, one in zip(self.predictors, values, strict=True))
 
     def _rescaled(self, evaluation: Evaluation) -> "MeanObjective | None":
         """Only where several outputs compete does the unit of one matter."""
@@ -182,7 +196,7 @@ class MeanObjective:
         if not self.whiten or self.weighing.filters:
             return None
         order = None if self.whiten is True else int(self.whiten)
-        filters = {name: _autoregression(evaluation, name, order) for name in _outputs(evaluation)}
+        filters = {name: _autoregression(evaluation, name, order) for name in outputs_of(evaluation.parts)}
         return replace(self, weighing=replace(self.weighing, filters=filters))
 
     def scatter(self, evaluation: Evaluation) -> np.ndarray:
@@ -194,6 +208,8 @@ class MeanObjective:
                 weights = self._scatter_weights(evaluation, number)
                 values = self.problem.coordinates.values(evaluation.point, number)
                 shares = each.projected(values, weights)
+                if shares.shape[1] < 2:
+                    return np.full((size, size), np.nan)  # a single realization does not show its scatter
                 total += np.atleast_2d(np.cov(shares)) / shares.shape[1]
         return total
 
@@ -224,6 +240,23 @@ def _stacked(parts: tuple[Part, ...]) -> tuple[np.ndarray, np.ndarray]:
     return residuals, np.concatenate(slopes)
 
 
+def _limited(
+    excess: float, gradient: np.ndarray, residuals: np.ndarray, jacobian: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Σ V as it is up to half of Σ z², beyond that less and less: few realizations that scatter wildly must not pay.
+
+    With r = ΣV/Σz², ΣV becomes s(r) Σz², where s(r) = r up to 0.5 and then bends smoothly towards 0.75.
+    """
+    total = float(residuals @ residuals)
+    if excess <= LARGE * total:
+        return excess, gradient
+    ratio, width = excess / total if total > 0.0 else np.inf, LARGEST - LARGE
+    bent = np.tanh((ratio - LARGE) / width)
+    share, slope = LARGE + width * bent, 1.0 - bent**2
+    moved = (share - ratio * slope if slope > 0.0 else share) * 2.0 * (jacobian.T @ residuals)
+    return share * total, moved + (slope * gradient if slope > 0.0 else 0.0)
+
+
 def _excess(rows: np.ndarray, counts: np.ndarray, size: int) -> tuple[float, np.ndarray]:
     """Σ V over the series and its gradient; rows are √n_g times the groups' W(ȳ_g − ȳ), then their slopes."""
     groups = len(counts)
@@ -231,10 +264,6 @@ def _excess(rows: np.ndarray, counts: np.ndarray, size: int) -> tuple[float, np.
     apart = np.nan_to_num(rows[:groups])
     slopes = np.nan_to_num(rows[groups:]).reshape(groups, size, -1)
     return factor * float(np.sum(apart**2)), 2.0 * factor * np.einsum("gt,gct->c", apart, slopes)
-
-
-def _outputs(evaluation: Evaluation) -> list[str]:
-    return list(dict.fromkeys(part.series.output for part in evaluation.parts))
 
 
 def _root_mean_square(evaluation: Evaluation, output: str) -> float:
@@ -245,29 +274,31 @@ def _root_mean_square(evaluation: Evaluation, output: str) -> float:
 
 def _autoregression(evaluation: Evaluation, output: str, order: int | None) -> Autoregression:
     """A model of the residual of one output in all experiments."""
-    stretches = []
-    intervals = []
-    for part in evaluation.parts:
-        if part.series.output == output:
-            if not part.series.regular:
-                raise EstimationError(
-                    f"Whitening needs regular samples, but those of '{output}' are not.",
-                    "Use whiten=False, or data.resample(step) first.",
-                )
-            intervals += list(np.diff(part.series.times[:2]))
-            stretches += [part.residual[each] for each in contiguous(part.residual)]
-    if intervals and np.ptp(intervals) > 1e-6 * max(intervals):
-        raise EstimationError(
-            f"Whitening needs the same sample interval of '{output}' in all experiments.",
-            "Use data.resample(step) first.",
-        )
-    made = fit_autoregression(stretches, order)
-    if all(stretch.size <= made.order for stretch in stretches):
-        raise EstimationError(
-            f"No stretch of '{output}' without missing samples is longer than the whitening filter ({made.order}).",
-            "Give a lower order, whiten=5, or whiten=False.",
-        )
-    return made
+    parts = [part for part in evaluation.parts if part.series.output == output]
+    return fit_autoregression([part.residual[each] for part in parts for each in contiguous(part.residual)], order)
+
+
+def check_whitening(made: Sequence[Experiment], order: int | None) -> None:
+    """Refuse samples that a filter of equal steps does not suit."""
+    for output in dict.fromkeys(series.output for each in made for series in each.series):
+        listed = [series for each in made for series in each.series if series.output == output]
+        if not all(series.regular for series in listed):
+            raise EstimationError(
+                f"whiten needs regular samples, but those of '{output}' are not.",
+                "Use whiten=False, or data.resample(step) first.",
+            )
+        gaps = [float(series.times[1] - series.times[0]) for series in listed if series.times.size > 1]
+        if gaps and np.ptp(gaps) > 1e-6 * max(gaps):
+            raise EstimationError(
+                f"whiten needs the same sample interval of '{output}' in all experiments.",
+                "Use data.resample(step) first.",
+            )
+        longest = max(each.stop - each.start for series in listed for each in contiguous(series.values))
+        if order is not None and order >= longest:
+            raise EstimationError(
+                f"whiten={order} is too high for '{output}', whose longest stretch without gaps has {longest} samples.",
+                f"Give a lower order, whiten={max(longest // 10, 1)}, or whiten=True to have it chosen.",
+            )
 
 
 def mean_objective(
@@ -284,6 +315,8 @@ def mean_objective(
     made = experiments(system, problem.data, transient)
     check_enough(made, len(coordinates.items))
     check_accuracies(system.model, made)
+    if whiten:
+        check_whitening(made, None if whiten is True else int(whiten))
     solver = problem.solver or Lanes(tolerance=AVERAGED if realizations else SINGLE)
     predictors = tuple(
         predictor(

@@ -23,7 +23,7 @@ Function = Callable[[np.ndarray], Evaluation]
 Bounds = tuple[np.ndarray, np.ndarray]
 
 MOST = 200  # evaluations
-FTOL, XTOL, GTOL = 1e-11, 1e-9, 1e-9
+FTOL, XTOL, GTOL = 1e-11, 1e-10, 1e-12  # in the units of `_units`
 DEPTH = 10.0  # floor below the start, in units of the reduction that the quadratic model promises
 
 
@@ -124,23 +124,31 @@ class _Remembered:
 def _inside(start: np.ndarray, bounds: Bounds) -> np.ndarray:
     """A start on a bound would not move along it: a little inside, as scipy asks."""
     lower, upper = bounds
-    width = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
-    margin = 1e-6 * np.minimum(width, np.maximum(np.abs(start), 1e-3))
-    return np.clip(start, lower + margin, upper - margin)
+    size = np.where(np.isfinite(upper - lower), upper - lower, np.maximum(np.abs(start), 1.0))
+    raised = np.where(start <= lower, lower + 1e-6 * size, start)
+    return np.where(start >= upper, upper - 1e-6 * size, raised)
+
+
+def _units(evaluation: Evaluation) -> np.ndarray:
+    """A step in φ that changes the value by about one half: what makes the search free of the parameters' units."""
+    diagonal = np.diag(evaluation.curvature)
+    usable = np.isfinite(diagonal) & (diagonal > 0.0)
+    return np.where(usable, 1.0 / np.sqrt(np.where(usable, diagonal, 1.0)), 1.0)
 
 
 def _solved(residuals: Callable, jacobian: Callable, seen: _Remembered, start: np.ndarray, bounds: Bounds) -> Minimum:
     from scipy.optimize import least_squares as solve
 
-    options: dict[str, Any] = {
-        "ftol": FTOL,
-        "xtol": XTOL,
-        "gtol": GTOL,
-        "max_nfev": MOST,
-        "x_scale": "jac",
-        "method": "trf",
-    }
-    options["jac"] = jacobian
-    found = solve(residuals, _inside(start, bounds), bounds=bounds, **options)
-    best = seen.best or seen(found.x)
+    begin = _inside(start, bounds)
+    unit = _units(seen(begin))
+    first = begin / unit
+
+    def point(scaled: np.ndarray) -> np.ndarray:
+        return begin if np.array_equal(scaled, first) else np.clip(scaled * unit, *bounds)
+
+    options: dict[str, Any] = {"ftol": FTOL, "xtol": XTOL, "gtol": GTOL, "max_nfev": MOST, "x_scale": "jac"}
+    options["jac"] = lambda scaled: jacobian(point(scaled)) * unit
+    limits = (bounds[0] / unit, bounds[1] / unit)
+    found = solve(lambda scaled: residuals(point(scaled)), first, bounds=limits, **options)
+    best = seen.best or seen(point(found.x))
     return Minimum(best, bool(found.status > 0), seen.count)

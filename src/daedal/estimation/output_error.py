@@ -49,13 +49,7 @@ class OutputError:
 
     def objective(self, problem: Problem) -> Objective:
         """Line up data and simulations."""
-        check_visible(
-            problem,
-            (),
-            accuracies=True,
-            criterion="OutputError",
-            remedy="Fix it, or use SimulationPEM(...) where the disturbance moves the mean.",
-        )
+        check_visible(problem, (), accuracies=True, criterion="OutputError")
         if self.segments > 1:
             return shooting_objective(problem, self.transient, int(self.segments))
         return mean_objective(problem, self.transient, None, debias=False, whiten=False, notes=())

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, final
 
@@ -123,7 +124,7 @@ class Fit:
         """
         from scipy.stats import t
 
-        if not 0.0 < level < 1.0:
+        if not isinstance(level, Real) or not 0.0 < level < 1.0:
             raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write conf_int(0.95).")
         quantile = float(t.ppf(0.5 + level / 2.0, max(self.samples - len(self.estimates), 1)))
         intervals = {}
@@ -138,7 +139,11 @@ class Fit:
 
     def values(self, experiment: int = 0) -> Mapping[str, float]:
         """Parameter → number in one experiment: estimates, local ones of that experiment, and what was fixed."""
-        return FrozenMapping(self.coordinates.values(self.point, experiment))
+        if not isinstance(experiment, Integral) or not 0 <= experiment < len(self.data):
+            raise EstimationError(
+                f"The fit has no experiment {experiment!r}.", f"They are counted from 0 to {len(self.data) - 1}."
+            )
+        return FrozenMapping(self.coordinates.values(self.point, int(experiment)))
 
     def __getitem__(self, name: Any) -> Estimate:
         key = str(name)

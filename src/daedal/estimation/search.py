@@ -34,6 +34,7 @@ class Outcome:
     evaluations: int
     more_starts: int
     failures: int
+    notes: tuple[str, ...]
 
 
 @dataclass
@@ -50,6 +51,7 @@ class _Search:
     more_starts: int = 0
     last: tuple[Objective, Evaluation] | None = None
     check: Check | None = None
+    notes: list[str] = field(default_factory=list)
 
     def evaluate(self, point: np.ndarray) -> Evaluation:
         if self.last and self.last[0] is self.objective and np.array_equal(self.last[1].point, point):
@@ -58,9 +60,8 @@ class _Search:
             found = self.objective(point)
             self.last = (self.objective, found)
             self.evaluations += 1
-        if not found.ok:
-            self.failures += 1
-        elif self.best is None or found.value < self.best.value:
+            self.failures += not found.ok
+        if found.ok and (self.best is None or found.value < self.best.value):
             self.best = found
         self.progress.say(self._line(found))
         return found
@@ -88,14 +89,16 @@ class _Search:
 
     def run(self, starts: Sequence[np.ndarray]) -> None:
         self.begin(np.asarray(starts[0], dtype=float))
-        self.from_starts(starts)
-        space = self.objective.problem.coordinates
-        stuck = self.best is not None and at_bound(self.best, space.bounds)
-        if len(starts) == 1 and np.any(stuck) and any(map(finite_bounds, space.items)):
-            more = hypercube(space, MORE_STARTS, self.objective.problem.seed)
-            self.more_starts = len(more)
-            self.from_starts(more)
+        self.from_start(np.asarray(starts[0], dtype=float))  # for which the steps were chosen
+        self.from_starts(starts[1:])
+        if len(starts) == 1:
+            self.more_if_stuck()
+        first = self.objective
         self.stages()
+        if len(starts) == 1 and not self.more_starts:
+            self.more_if_stuck()
+        if self.objective is not first:
+            self.compare_again()
 
     def begin(self, start: np.ndarray) -> None:
         """Leave out for good what fails at the first start, if anything does."""
@@ -106,32 +109,66 @@ class _Search:
             with suppress(DaedalError):
                 self.objective = self.objective.forgiving(start)
 
+    def more_if_stuck(self) -> None:
+        """Try starts elsewhere when the best estimate lies at a bound."""
+        space = self.objective.problem.coordinates
+        stuck = self.best is not None and at_bound(self.best, space.bounds)
+        if np.any(stuck) and any(map(finite_bounds, space.items)):
+            more = hypercube(space, MORE_STARTS, self.objective.problem.seed)
+            self.more_starts = len(more)
+            self.from_starts(more)
+
     def from_starts(self, starts: Sequence[np.ndarray]) -> None:
         for start in starts:
-            before, self.best = self.best, None  # of this start alone
-            try:
-                if self.evaluate(np.asarray(start, dtype=float)).ok:
-                    minimum = self.minimize(start)
-                    self.note(minimum)
-                    if before is None or minimum.evaluation.value < before.value:
-                        self.converged = minimum.converged
-            finally:
-                mine = self.best
-                self.best = before if mine is None or (before is not None and before.value <= mine.value) else mine
+            self.objective = self.objective.planned(start)  # steps chosen elsewhere may be too long here
+            self.from_start(start)
+
+    def from_start(self, start: np.ndarray) -> None:
+        before, self.best = self.best, None  # of this start alone
+        try:
+            if self.evaluate(start).ok:
+                minimum = self.minimize(start)
+                self.note(minimum)
+                if before is None or minimum.evaluation.value <= before.value:
+                    self.converged = minimum.converged
+        finally:
+            mine = self.best
+            self.best = before if mine is None or (before is not None and before.value < mine.value) else mine
 
     def stages(self) -> None:
         for _ in range(STAGES):
             if self.best is None:
                 return
-            following = self.objective.refined(self.best)
+            try:
+                following = self.objective.refined(self.best)
+            except DaedalError as error:  # what was found until here is kept
+                self.notes.append(f"a refinement of the criterion was given up: {error.sentence}")
+                return
             if following is None:
                 return
             reached = following(self.best.point)  # its value cannot be compared with those of the stage before
             self.evaluations += 1
             if not reached.ok:
+                self.notes.append(f"a refinement of the criterion was given up: {reached.failure}")
                 return
             self.objective, self.best, self.last = following, reached, (following, reached)
             self.converged = self.minimize(reached.point).converged
+
+    def compare_again(self) -> None:
+        """Values of the other minima by the last stage, which alone can be compared with the best."""
+        ranked = sorted(self.minima, key=lambda pair: pair[0].value)
+        best, others = self.best, ranked[1:]
+        self.minima = []
+        if best is not None:
+            self.minima = [[best, ranked[0][1] if ranked else 1]]
+        for found, count in others:
+            again = self.evaluate(found.point)
+            if again.ok:
+                self.minima.append([again, count])
+        if self.best is not best and self.best is not None:  # another minimum is the best after all
+            minimum = self.minimize(self.best.point)
+            self.converged = minimum.converged
+            self.minima.append([minimum.evaluation, 1])
 
 
 def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | None = None) -> Outcome | None:
@@ -160,4 +197,5 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
         evaluations=running.evaluations,
         more_starts=running.more_starts,
         failures=running.failures,
+        notes=tuple(running.notes),
     )

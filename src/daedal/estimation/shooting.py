@@ -207,6 +207,14 @@ class ShootingObjective:
         """A larger weight of the continuity."""
         return replace(self, stage=self.stage + 1) if self.stage + 1 < len(WEIGHTS) else None
 
+    def planned(self, _: np.ndarray) -> "ShootingObjective":
+        """The steps stay."""
+        return self
+
+    def step_error(self, _: np.ndarray) -> float:
+        """Not known."""
+        return 0.0
+
     def forgiving(self, _: np.ndarray) -> "ShootingObjective":
         """Nothing is random here."""
         return self

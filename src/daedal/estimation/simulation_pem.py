@@ -23,8 +23,6 @@ from daedal.estimation.experiments import checked_transient
 from daedal.estimation.mean_objective import mean_objective
 from daedal.estimation.visibility import check_visible, mean_movers
 
-LIKELIHOOD = "Fix it, or use the Likelihood criterion, which sees how the outputs scatter (linear models)."
-
 
 @final
 @dataclass(frozen=True)
@@ -80,12 +78,12 @@ class SimulationPEM:
                 "Use OutputError(), or declare disturbances={w: FilteredNoise(...)}.",
             )
         moving, still = mean_movers(problem)
-        check_visible(problem, moving, accuracies=False, criterion="SimulationPEM", remedy=LIKELIHOOD)
+        check_visible(problem, moving, accuracies=False, criterion="SimulationPEM")
         notes = ()
         if still:
             notes = (
                 f"the disturbance{'s' * (len(still) > 1)} {quoted(still)} cannot move the mean of an output: "
-                "Likelihood would use what they do to its scatter",
+                f"Likelihood would use what {'they do' if len(still) > 1 else 'it does'} to its scatter",
             )
         return mean_objective(
             problem,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, final
 
 import numpy as np
@@ -73,7 +73,7 @@ def start_points(starts: Any, space: Coordinates, seed: int) -> list[np.ndarray]
     if isinstance(starts, Grid):
         return [space.start, *_grid(space, starts)]
     if isinstance(starts, Sequence) and not isinstance(starts, str) and starts:
-        return [_given(space, one) for one in starts]
+        return [given_point(space, one, "a start") for one in starts]
     raise EstimationError(
         f"starts must be LatinHypercube(count), Grid(...) or a list of mappings, got {starts!r}.",
         "Write for example starts=[{'k': 5.0}, {'k': 9.0}].",
@@ -117,21 +117,25 @@ def _grid(space: Coordinates, grid: Grid) -> list[np.ndarray]:
     return [np.array(point) for point in np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))]
 
 
-def _given(space: Coordinates, one: Any) -> np.ndarray:
-    """A mapping by parameter, or by coordinate where a parameter is local; what it leaves out keeps its start."""
+def given_point(space: Coordinates, one: Any, what: str) -> np.ndarray:
+    """φ of a mapping by parameter, or by coordinate where a parameter is local; what it leaves out keeps its start."""
     if not isinstance(one, Mapping):
-        raise EstimationError(f"A start must be a mapping from parameter to number, got {one!r}.", "Write {'k': 5.0}.")
+        raise EstimationError(
+            f"{what.capitalize()} must be a mapping from parameter to number, got {one!r}.",
+            f"Write {{'{space.names[0]}': {space.items[0].start:g}}}.",
+        )
     named = {key_name(key): value for key, value in one.items()}
     for name in named:
         if name not in space.names and name not in space.parameters:
-            raise EstimationError(f"A start gives '{name}', which is not free.", nearest(name, space.names))
+            raise EstimationError(f"'{name}' is not free, so {what} cannot give it.", nearest(name, space.names))
     theta = []
     for item in space.items:
-        value = float(named.get(item.name, named.get(item.parameter, item.start)))
-        if not item.lower <= value <= item.upper or (item.logarithmic and value <= 0.0):
+        value = named.get(item.name, named.get(item.parameter, item.start))
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+        if not item.lower <= number <= item.upper or (item.logarithmic and number <= 0.0):
             raise EstimationError(
-                f"The start {value:g} of '{item.name}' lies outside its bounds {item.lower:g} … {item.upper:g}.",
+                f"'{item.name}' must be a number between {item.lower:g} and {item.upper:g}, got {value!r}.",
                 "Move it inside, or widen the bounds.",
             )
-        theta.append(value)
+        theta.append(number)
     return space.internal(theta)

@@ -10,6 +10,7 @@ from daedal.estimation.criterion import describe
 if TYPE_CHECKING:
     from daedal.estimation.result import Estimate, Fit
 
+WIDEST = 1e6  # factor beyond which an interval on a log scale is not worth its ink
 REMARKS = {
     "determined": "",
     "loosely determined": "loose",
@@ -64,7 +65,7 @@ def _rows(fit: "Fit") -> list[str]:
 
 def _row(one: "Estimate", interval: tuple[float, float]) -> list[str]:
     unit = f" [{one.unit}]" if one.unit else ""
-    finite = all(np.isfinite(interval)) and interval[1] < 1e3 * max(abs(one.value), 1e-300) + 1e300
+    finite = bool(np.all(np.isfinite(interval))) and (one.scale != "log" or interval[1] < WIDEST * one.value)
     return [
         f"{one.name}{unit}",
         _number(one.value, one.std_error),

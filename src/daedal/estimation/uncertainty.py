@@ -18,11 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.estimation.autoregression import Autoregression, contiguous, fit_autoregression
-from daedal.estimation.criterion import Evaluation, Part
+from daedal.estimation.criterion import Evaluation, Part, outputs_of
 
 RANK = 1e-12  # eigenvalue of the curvature, scaled to a unit diagonal, that counts as zero
 PARTICIPATES = 1e-3  # squared share of a parameter in a direction that is not determined
-NEAR = 1e-6  # of the width between the bounds (or of one): an estimate so close to a bound is at it
+BEYOND = 100.0  # distances from a bound that an estimate would go beyond it, to be called at it
+EVIDENCE = 10.0  # of autocorrelation, as a difference of BIC, before it is believed
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +46,20 @@ def uncertainty(
     chosen = np.ix_(inside, inside)
     H, S = evaluation.curvature[chosen], score_covariance(evaluation)[chosen]
     covariance[chosen] = sandwich(H, S)
-    if scatter is not None:
+    if scatter is not None and not scatter.any():
+        monte_carlo = np.zeros((size, size))  # nothing is random, whatever the data say
+    elif scatter is not None:
         monte_carlo[chosen] = sandwich(H, scatter[chosen])
     return Uncertainty(covariance, monte_carlo, stuck)
 
 
 def at_bound(evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Which coordinates lie at a bound and would go beyond it."""
+    """Which coordinates lie at a bound and would go far beyond it, if they could."""
     lower, upper = bounds
-    width = np.where(np.isfinite(upper - lower), upper - lower, 1.0 + np.abs(evaluation.point))
-    point, gradient = evaluation.point, evaluation.gradient
-    low = (point - lower <= NEAR * width) & (gradient >= 0.0)
-    high = (upper - point <= NEAR * width) & (gradient <= 0.0)
-    return low | high
+    diagonal = np.diag(evaluation.curvature)
+    wanted = -evaluation.gradient / np.where(diagonal > 0.0, diagonal, np.inf)  # a Newton step in each alone
+    low, high = evaluation.point - lower, upper - evaluation.point
+    return (low * BEYOND <= -wanted) & (wanted < 0.0) | (high * BEYOND <= wanted) & (wanted > 0.0)
 
 
 def sandwich(curvature: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -80,7 +82,7 @@ def sandwich(curvature: np.ndarray, scores: np.ndarray) -> np.ndarray:
 def score_covariance(evaluation: Evaluation) -> np.ndarray:
     """S, from autoregressions of the residuals; what fitting p numbers took from n residuals is given back."""
     size = evaluation.point.size
-    models = {output: _residual_model(evaluation.parts, output) for output in _outputs(evaluation.parts)}
+    models = {output: _residual_model(evaluation.parts, output) for output in outputs_of(evaluation.parts)}
     total = np.zeros((size, size))
     for number in {part.series.experiment for part in evaluation.parts}:
         parts = [part for part in evaluation.parts if part.series.experiment == number]
@@ -90,16 +92,12 @@ def score_covariance(evaluation: Evaluation) -> np.ndarray:
             for j in range(i):
                 total += _cross(evaluation.parts, models, (part, parts[j]), (filtered[i], filtered[j]))
     count = sum(int(np.isfinite(part.residual).sum()) for part in evaluation.parts)
-    total *= count / max(count - size, 1)
+    total *= count / (count - size) if count > size else np.nan  # nothing is left to tell errors by
     for part in evaluation.parts:
         if part.rates.any():
             fourth = float(np.nansum((part.residual**2 - 1.0) ** 2))
             total += fourth * np.outer(part.rates, part.rates)
     return total
-
-
-def _outputs(parts: Sequence[Part]) -> list[str]:
-    return list(dict.fromkeys(part.series.output for part in parts))
 
 
 def _residual_model(parts: Sequence[Part], output: str) -> Autoregression:
@@ -109,7 +107,12 @@ def _residual_model(parts: Sequence[Part], output: str) -> Autoregression:
         if part.series.output == output
         for stretch in contiguous(part.residual)
     ]
-    return fit_autoregression(stretches) if stretches else Autoregression(np.zeros(0), 1.0)
+    white, chosen = fit_autoregression(stretches, 0), fit_autoregression(stretches)
+    if chosen.order == 0 or not white.variance > 0.0:
+        return white
+    count = sum(stretch.size for stretch in stretches)
+    gained = count * np.log(white.variance / max(chosen.variance, 1e-300)) - chosen.order * np.log(count)
+    return chosen if gained > EVIDENCE else white  # few residuals look correlated by chance, and errors too small
 
 
 def _cross(

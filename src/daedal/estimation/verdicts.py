@@ -21,16 +21,17 @@ def verdict(item: Coordinate, value: float, deviation: float, at_bound: bool) ->
     """
     if at_bound:
         return "at its bound"
-    size = 1.0 if item.logarithmic else max(abs(value), abs(item.start))
+    # A linear parameter that starts at zero, such as an offset, has no size of its own to compare with.
+    size = 1.0 if item.logarithmic else max(abs(value), abs(item.start)) if item.start else np.inf
     if not np.isfinite(deviation) or deviation > _all(item, size):
         return "not determined"
-    return "loosely determined" if size > 0.0 and deviation > LOOSE * size else "determined"
+    return "loosely determined" if deviation > LOOSE * size else "determined"
 
 
 def _all(item: Coordinate, size: float) -> float:
     """The standard deviation that means no knowledge."""
-    limit = ORDERS if item.logarithmic else (LOST * size or np.inf)
+    limit = ORDERS if item.logarithmic else LOST * size
     if not finite_bounds(item):
         return limit
     lower, upper = np.log([item.lower, item.upper]) if item.logarithmic else (item.lower, item.upper)
-    return min(limit, float(upper - lower) / np.sqrt(12.0)) if limit < np.inf else float(upper - lower) / np.sqrt(12.0)
+    return min(limit, float(upper - lower) / np.sqrt(12.0))

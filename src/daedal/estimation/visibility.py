@@ -1,12 +1,18 @@
-"""Which free parameters a criterion can see at all, told before any work is done."""
+"""Which free parameters a criterion can see at all, told before any work is done.
+
+Where a disturbance cannot move the mean of an output, that mean is what the model gives without it. A parameter that is
+then nowhere in the equations, such as the gain c of x' = −a x + c w, cannot be seen by a criterion of the mean.
+"""
 
 from collections.abc import Collection, Iterable
+
+import casadi as ca
 
 from daedal.disturbances import parameter_names
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.criterion import Problem
 from daedal.models import Model, as_tuple, parameter_followers
-from daedal.symbolic import Expression, symbols_in
+from daedal.symbolic import Expression, interned, jet, symbols_in
 from daedal.systems.influence import moves_the_mean
 
 
@@ -17,43 +23,74 @@ def mean_movers(problem: Problem) -> tuple[list[str], list[str]]:
     return [name for name, moves in named.items() if moves], [name for name, moves in named.items() if not moves]
 
 
-def check_visible(problem: Problem, seen: Collection[str], accuracies: bool, criterion: str, remedy: str) -> None:
-    """Refuse free parameters that enter neither the equations nor a disturbance that is `seen` (nor an accuracy)."""
+def check_visible(problem: Problem, seen: Collection[str], accuracies: bool, criterion: str) -> None:
+    """Refuse free parameters that enter only through disturbances that are not `seen` (or accuracies, or nothing)."""
     model = problem.system.model
-    visible = _in_equations(model)
+    unseen = [name for key in model.disturbances for name in as_tuple(key) if " ".join(as_tuple(key)) not in seen]
+    visible = _in_equations(model, unseen)
     for key, noise in model.disturbances.items():
         if " ".join(as_tuple(key)) in seen:
             visible |= set(parameter_names(noise))
     if accuracies:
         visible |= _in_accuracies(model)
-    hidden = [
-        name for name in problem.coordinates.parameters if not visible & {name, *parameter_followers(model, name)}
-    ]
-    if hidden:
-        it = "it" if len(hidden) == 1 else "they"
-        raise EstimationError(f"{criterion} cannot see {quoted(hidden)}: {_whereabouts(model, hidden, it)}.", remedy)
+    for name in problem.coordinates.parameters:
+        if not visible & {name, *parameter_followers(model, name)}:
+            raise _hidden(model, name, unseen, criterion)
 
 
-def _whereabouts(model: Model, hidden: list[str], it: str) -> str:
-    enters = "enters" if it == "it" else "enter"
-    inside = [
+def _hidden(model: Model, name: str, unseen: Collection[str], criterion: str) -> EstimationError:
+    reached = {name, *parameter_followers(model, name)}
+    acting = [
         " ".join(as_tuple(key))
         for key, noise in model.disturbances.items()
-        if set(parameter_names(noise)) & {f for name in hidden for f in (name, *parameter_followers(model, name))}
+        if set(as_tuple(key)) & set(unseen) and reached & {*parameter_names(noise), *_beside(model, as_tuple(key))}
     ]
-    if inside:
-        drives = f"the disturbance{'s' * (len(inside) > 1)} {quoted(inside)}"
-        return f"{it} {enters} only {drives}, which cannot move the mean of an output here"
-    if _in_accuracies(model) & {f for name in hidden for f in (name, *parameter_followers(model, name))}:
-        return f"{it} {enters} only the measurement noise, and the residual also contains what the disturbances do"
-    return f"{it} {enters} no equation, output, initial value or disturbance of model '{model.name}'"
+    if acting and criterion == "OutputError":
+        return EstimationError(
+            f"OutputError ignores disturbances, and '{name}' acts through {quoted(acting)} alone.",
+            f"Fix '{name}', or use SimulationPEM(...) where the disturbance moves the mean of an output.",
+        )
+    if acting:
+        return EstimationError(
+            f"{criterion} cannot see '{name}', which acts through the disturbance {quoted(acting)} alone, and that "
+            "cannot move the mean of an output.",
+            f"Fix '{name}', or use the Likelihood criterion, which sees how the outputs scatter (linear models).",
+        )
+    if reached & _in_accuracies(model):
+        return EstimationError(
+            f"{criterion} cannot see '{name}' of the measurement noise: residuals also contain what disturbances do.",
+            f"Fix '{name}', or use the Likelihood criterion, which tells the two apart (linear models).",
+        )
+    return EstimationError(
+        f"{criterion} cannot see '{name}': it is in no equation, output, initial value or disturbance of model "
+        f"'{model.name}'.",
+        "Remove it from what is free.",
+    )
 
 
-def _in_equations(model: Model) -> set[str]:
-    """Parameters in equations, outputs and values at the start."""
+def _sides(model: Model) -> list[Expression]:
+    """Everything that determines the outputs."""
     sides = [side for equation in model.equations.values() for side in (equation.lhs, equation.rhs)]
     starts = (*model.initial.values(), *model.guess.values(), *model.history.values())
-    return _names([*sides, *model.outputs.values(), *starts])
+    return [*sides, *model.outputs.values(), *starts]
+
+
+def _in_equations(model: Model, unseen: Collection[str]) -> set[str]:
+    """Parameters that are left when the unseen disturbances are zero."""
+    everything = ca.vertcat(*(side.sx for side in _sides(model)))
+    zero = [interned(name).sx for name in symbols_in(everything) if jet(name)[0] in unseen]
+    left = ca.substitute(everything, ca.vertcat(*zero), ca.DM.zeros(len(zero))) if zero else everything
+    return set(symbols_in(left))
+
+
+def _beside(model: Model, disturbances: Collection[str]) -> set[str]:
+    """Symbols of the equations in which these disturbances are."""
+    found: set[str] = set()
+    for side in _sides(model):
+        names = symbols_in(side.sx)
+        if any(jet(name)[0] in disturbances for name in names):
+            found |= set(names)
+    return found
 
 
 def _in_accuracies(model: Model) -> set[str]:

@@ -12,8 +12,9 @@ import numpy as np
 
 from daedal.estimation.accuracy import Accuracies, correlated, unmixed
 from daedal.estimation.autoregression import Autoregression
-from daedal.estimation.experiments import Experiment
+from daedal.estimation.experiments import Experiment, Series
 
+SMALLEST = 1e-24  # variance of residuals, in squared units of their accuracy, that data without noise leave
 Rows = list[np.ndarray]  # one (row, time) for each series of an experiment
 
 
@@ -25,24 +26,31 @@ class Weighing:
     filters: Mapping[str, Autoregression] = field(default_factory=dict)
 
     def apply(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
-        """W rows; NaN where a sample is not scored or, with a filter, has no complete past."""
+        """W rows; NaN where a sample is not scored."""
         scaled = self._scaled(experiment, values, rows)
         mixed = self._mixed(experiment, scaled, transposed=False)
         return [
-            self.filters[series.output].whitened(each) if series.output in self.filters else each
+            self._filter(series).whitened(each) / self._size(series) if series.output in self.filters else each
             for series, each in zip(experiment.series, mixed, strict=True)
         ]
 
     def transpose(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
         """Wᵀ rows; what is not scored counts as zero on both sides."""
         back = [
-            self.filters[series.output].adjoint(each, np.isfinite(series.values))
+            self._filter(series).adjoint(each / self._size(series), np.isfinite(series.values))
             if series.output in self.filters
             else each
             for series, each in zip(experiment.series, (np.nan_to_num(each) for each in rows), strict=True)
         ]
         mixed = self._mixed(experiment, back, transposed=True)
         return [np.nan_to_num(each) for each in self._scaled(experiment, values, mixed)]
+
+    def _filter(self, series: Series) -> Autoregression:
+        return self.filters[series.output]
+
+    def _size(self, series: Series) -> float:
+        """The standard deviation of what the filter leaves: outputs count by that, once they are whitened."""
+        return float(np.sqrt(max(self._filter(series).variance, SMALLEST)))
 
     def _scaled(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
         pairs = zip(experiment.series, rows, strict=True)

@@ -2,13 +2,29 @@
 
 from typing import Any
 
+import numpy as np
+
 from daedal.models import Parameter, as_parameter
 from daedal.symbolic import Expression, symbol
 
 Value = float | Expression | Parameter
+
+ROOM_TEMPERATURE = 293.15  # K, 20 °C
+ATMOSPHERIC_PRESSURE = 101325.0  # Pa
+GRAVITY = 9.80665  # m/s2
 
 
 def quantity(name: str, value: Any, unit: str) -> dict[Expression, Parameter]:
     """An entry of a component's parameters; a `Parameter` keeps what it says, a plain value gets the unit."""
     made = as_parameter(value, name)
     return {symbol(name): made if isinstance(value, Parameter) else Parameter(made.value, unit=unit)}
+
+
+def smooth_sign(x: Expression, width: Expression) -> Expression:
+    """−1 … 1, with a steep but finite slope at zero: tanh(x / width)."""
+    return np.tanh(x / width)  # pyright: ignore[reportReturnType]
+
+
+def regularized_root(x: Expression, width: Expression) -> Expression:
+    """sign(x) √|x| with a finite slope at zero: x / (x² + width²)^¼, as `regRoot` of the Modelica Standard Library."""
+    return x / (x**2 + width**2) ** 0.25

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, final
 
+import casadi as ca
+
 from daedal.errors import ModelError
-from daedal.symbolic import NAME, Equation, Expression, interned, operator, renamed
+from daedal.symbolic import NAME, Equation, Expression, interned, operator, renamed, symbols_in
 
 MARK = "~"  # in the name of a symbol that gets its real one from the port it belongs to
 _numbers = count(1)
@@ -26,15 +28,42 @@ class Port:
 
     Examples
     --------
-    >>> from daedal import symbols
-    >>> p, m_flow = symbols("p m_flow")
-    >>> Port("water", p, m_flow)
-    Port('water', p, m_flow)
+    A component is a function that returns a Model with ports. Its symbols are local; those of the ports become
+    unknowns. A lake, from which water flows off over a weir:
+
+    >>> from daedal import Model, Parameter, assemble, der, simulate, symbols
+    >>> def Lake(area):
+    ...     level, inflow, A = symbols("level inflow A")
+    ...     return Model(
+    ...         name="lake",
+    ...         ports={"shore": Port("water", level, inflow)},
+    ...         unknowns=[level],
+    ...         equations={"balance": A * der(level) == inflow},
+    ...         parameters={A: Parameter(area, unit="m2")},
+    ...         guess={level: 0.0},
+    ...     )
+    >>> def Weir(width):
+    ...     head, flow, k = symbols("head flow k")
+    ...     return Model(
+    ...         name="weir",
+    ...         ports={"upstream": Port("water", head, flow)},
+    ...         unknowns=[],
+    ...         equations={"law": flow == k * head},
+    ...         parameters={k: width},
+    ...     )
+    >>> valley = assemble(
+    ...     name="valley",
+    ...     parts={"lake": Lake(area=10.0), "weir": Weir(width=2.0)},
+    ...     connections=[("lake.shore", "weir.upstream")],
+    ...     initial={"lake.level": 1.0},
+    ... )
+    >>> float(simulate(valley, [0.0, 5.0])["lake.level"][-1])  # exp(-5 · 2 / 10) # doctest: +ELLIPSIS
+    0.36787944...
     """
 
     domain: str
-    potential: Expression | tuple[Expression, ...]
-    flow: Expression | tuple[Expression, ...]
+    potential: Any  # an Expression or a tuple of them, so that components may calculate with it
+    flow: Any
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, str) or not self.domain:
@@ -80,8 +109,15 @@ class Port:
         return f"Port({self.domain!r}, {self.potential}, {self.flow})"
 
 
-def new_port(domain: str, potential: str, flow: str) -> Port:
+def new_port(domain: str, potential: str | tuple[str, ...], flow: str | tuple[str, ...]) -> Port:
     """A port with symbols of its own, which are called after it: `flange_a.phi` for phi of a port 'flange_a'.
+
+    Parameters
+    ----------
+    domain
+        As of `Port`.
+    potential, flow
+        What the symbols are called inside the port; tuples for several.
 
     Examples
     --------
@@ -90,7 +126,12 @@ def new_port(domain: str, potential: str, flow: str) -> Port:
     'rotational'
     """
     number = next(_numbers)
-    return Port(domain, *(interned(f"{name}{MARK}{number}") for name in (potential, flow)))
+
+    def made(names: Any) -> Any:
+        marked = tuple(interned(f"{name}{MARK}{number}") for name in _tuple(names))
+        return marked if isinstance(names, tuple) else marked[0]
+
+    return Port(domain, made(potential), made(flow))
 
 
 def named_ports(raw: dict[str, Any]) -> dict[str, Any]:
@@ -135,13 +176,26 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     """Everything that may contain a symbol with the new names."""
     if isinstance(value, Expression):
         return renamed(value, names)
-    if isinstance(value, Equation):
-        return Equation(renamed(value.lhs, names), renamed(value.rhs, names))
+    if isinstance(value, Mapping) and value and all(isinstance(each, Equation) for each in value.values()):
+        return renamed_equations(value, names)
     if isinstance(value, Mapping):
         return {_renamed(key, names): _renamed(each, names) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return tuple(_renamed(each, names) for each in value)
     return value
+
+
+def renamed_equations(equations: Mapping[Any, Equation], names: Mapping[str, str]) -> dict[Any, Equation]:
+    """All equations with other names for their symbols, in one substitution: that is many times faster."""
+    vector = ca.vertcat(*(side.sx for each in equations.values() for side in (each.lhs, each.rhs)))
+    changed = {leaf: names[leaf] if leaf in names else _renamed_leaf(leaf, names) for leaf in symbols_in(vector)}
+    old, new = (ca.vertcat(*(interned(name).sx for name in side)) for side in (changed, changed.values()))
+    sides = iter(ca.vertsplit(ca.substitute(vector, old, new)))
+    return {key: Equation(Expression(next(sides)), Expression(next(sides))) for key in equations}
+
+
+def _renamed_leaf(leaf: str, names: Mapping[str, str]) -> str:
+    return renamed(interned(leaf), names).sx.name() if operator(leaf) else leaf
 
 
 def _tuple(given: Any) -> tuple[Any, ...]:

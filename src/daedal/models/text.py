@@ -7,6 +7,8 @@ unknowns = ["x", "y"]
 [parameters]
 L = 6.25
 k = { value = 8.0, lower = 3.85 }
+[ports]
+hinge = { domain = "translational", potential = "x", flow = "f" }
 """
 
 import json
@@ -21,10 +23,21 @@ from daedal.disturbances import FilteredNoise, Noise, StateSpaceNoise, WhiteNois
 from daedal.errors import DaedalError, ModelError, nearest, quoted
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter
+from daedal.models.port import Port
 from daedal.symbolic import Expression, read_equation, read_expression, symbol
 
 NOISE = {kind.__name__: kind for kind in (FilteredNoise, StateSpaceNoise, WhiteNoise)}
-TABLES = ("equations", "outputs", "parameters", "disturbances", "measurement_noise", "initial", "guess", "history")
+TABLES = (
+    "equations",
+    "outputs",
+    "parameters",
+    "disturbances",
+    "measurement_noise",
+    "initial",
+    "guess",
+    "history",
+    "ports",
+)
 
 
 def write_model(model: Model) -> str:
@@ -46,6 +59,8 @@ def _value(value: Any) -> str:
         return repr(float(value)) if value.sx.is_constant() else _quoted(str(value))
     if isinstance(value, Parameter):
         return _table({"value": value.value, **value.details()}) if value.details() else _value(value.value)
+    if isinstance(value, Port):
+        return _table({name: getattr(value, name) for name in _fields(Port)})
     if isinstance(value, Noise):
         kind = type(value)
         entries = {name: getattr(value, name) for name in _fields(kind)}
@@ -88,6 +103,7 @@ def read_model(text: str) -> Model:
         "equations": read_equation,
         "parameters": _parameter,
         "disturbances": _noise,
+        "ports": _port,
     }
     entries: dict[str, Any] = {
         table: {
@@ -140,6 +156,17 @@ def _parameter(value: Any) -> Parameter:
     if not isinstance(value, dict):
         return Parameter(_coefficient(value))
     return _made(Parameter, {**value, "value": _coefficient(value["value"])} if "value" in value else value)
+
+
+def _port(value: Any) -> Port:
+    if not isinstance(value, dict):
+        raise ModelError(f"A port must be a table, got {value!r}.", f"It is made of {quoted(_fields(Port))}.")
+    entries = {
+        key: tuple(map(symbol, entry)) if isinstance(entry, list) else symbol(entry)
+        for key, entry in value.items()
+        if key in ("potential", "flow")
+    }
+    return _made(Port, {**value, **entries})
 
 
 def _noise(value: Any) -> Noise:

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from daedal.data import Dataset, Signal
-from daedal.errors import ReportError, counted, nearest, quoted
+from daedal.errors import ReportError, counted
+from daedal.estimation import Fit
+from daedal.report.layout import BAND, chosen, framed, panels
+from daedal.report.validation_pictures import DRAWERS
 from daedal.simulation import Ensemble, Trajectory
-from daedal.symbolic import Expression
+from daedal.validation import Comparison, Identifiability, Profile, Residuals
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-PANELS = 8  # without a choice, as many as can be read on a screen
 REALIZATIONS = 50  # lines in one panel that can still be told apart
-BAND = {"fill": "toself", "fillcolor": "rgba(128, 128, 128, 0.25)", "hoverinfo": "skip"}
 
 
 class _Curve(NamedTuple):
@@ -36,20 +37,25 @@ class _Picture(NamedTuple):
     span: tuple[float, float] | None = None
 
 
-Result: TypeAlias = Trajectory | Ensemble | Dataset
+OverTime: TypeAlias = Trajectory | Ensemble | Dataset
+Finding: TypeAlias = Fit | Comparison | Residuals | Profile | Identifiability
 
 
-def plot(result: Result | Sequence[Result], names: Iterable[Any] | None = None) -> "go.Figure":
-    """Draw a Trajectory, an Ensemble or a Dataset over time, one panel per signal.
+def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] | None = None) -> "go.Figure":
+    """Draw any result: signals over time, one panel each, or what a fit and its validation found.
 
     Parameters
     ----------
     result
-        What to draw. Of many realizations, the first 50 lie together; of an Ensemble, the mean in a band of one
-        standard deviation to each side (of several sets of values, the means alone). The results of a list share the
-        panels of the same name: simulated signals are lines, measured ones are markers.
+        A Trajectory, an Ensemble or a Dataset. Of many realizations, the first 50 lie together; of an Ensemble, the
+        mean in a band of one standard deviation to each side (of several sets of values, the means alone). The results
+        of a list share the panels of the same name: simulated signals are lines, measured ones are markers.
+        A Fit: samples, prediction and residual. A Comparison: samples and prediction in the band of 95 %. Residuals:
+        auto- and cross-correlations with their bands. A Profile: the criterion along each parameter. An
+        Identifiability: singular values and directions.
     names
-        Names or symbols of the signals; by default the outputs, then the others, as many as fit.
+        Names or symbols of the signals (by default the outputs, then the others), of the outputs of a Fit, Comparison
+        or Residuals, of the parameters of a Profile or Identifiability; without a choice, as many as fit.
 
     Examples
     --------
@@ -58,6 +64,8 @@ def plot(result: Result | Sequence[Result], names: Iterable[Any] | None = None) 
     >>> len(figure.data)
     1
     """
+    if type(result) in DRAWERS:
+        return DRAWERS[type(result)](result, names)
     pictures = [_picture(one) for one in (result if isinstance(result, Sequence) else [result])]
     if not pictures:
         raise ReportError("The list of results to draw is empty.", "Write plot([trajectory, data]).")
@@ -74,7 +82,7 @@ def plot(result: Result | Sequence[Result], names: Iterable[Any] | None = None) 
     return figure.update_xaxes(range=[min(first for first, _ in spans), max(last for _, last in spans)])
 
 
-def _picture(result: Result) -> _Picture:
+def _picture(result: Any) -> _Picture:
     if isinstance(result, Trajectory):
         ranked = dict.fromkeys([*result.outputs, *result.values])
         curves = {name: [_lines(result.times, result.values[name])] for name in ranked}
@@ -90,7 +98,7 @@ def _picture(result: Result) -> _Picture:
         return _Picture(result.name, measured | {name: [_input(s)] for name, s in result.inputs.items()})
     raise ReportError(
         f"plot draws a Trajectory, an Ensemble, a Dataset or a list of them, got {type(result).__name__}.",
-        "Give what simulate, ensemble or read_csv returns.",
+        "Give what simulate, ensemble, read_csv, fit, compare, resid, profile or identifiability returns.",
     )
 
 
@@ -123,25 +131,9 @@ def _input(signal: Signal) -> _Curve:
     return _Curve(signal.times, signal.values, shape="hv" if signal.intersample == "zoh" else "linear")
 
 
-def _chosen(names: Iterable[Any] | None, curves: Mapping[str, Any]) -> list[str]:
-    if names is None:
-        return list(curves)[:PANELS]
-    if isinstance(names, (str, Expression)) or not isinstance(names, Iterable):
-        raise ReportError(f"The names to draw must be a list, got {names!r}.", "Write plot(result, ['x', 'y']).")
-    chosen = [str(name) for name in names]
-    for name in chosen:
-        if name not in curves:
-            raise ReportError(f"There is no signal '{name}' to draw.", nearest(name, curves))
-    return chosen
-
-
 def _panels(title: str, curves: Mapping[str, list[_Curve]], names: Iterable[Any] | None) -> "go.Figure":
-    from plotly.subplots import make_subplots
-
-    shown = _chosen(names, curves)
-    if not shown:
-        raise ReportError("There is nothing to draw.", f"Choose among {quoted(curves)}.")
-    figure = make_subplots(rows=len(shown), cols=1, shared_xaxes=True, vertical_spacing=0.25 / max(len(shown), 5))
+    shown = chosen(names, curves)
+    figure = panels(len(shown), shared_xaxes=True)
     for row, name in enumerate(shown, start=1):
         for curve in curves[name]:
             line = {"shape": curve.shape, "width": 0 if curve.band else 1.5}
@@ -149,8 +141,4 @@ def _panels(title: str, curves: Mapping[str, list[_Curve]], names: Iterable[Any]
             figure.add_scatter(x=curve.times, y=curve.values, name=name, row=row, col=1, **style)
         figure.update_yaxes(title_text=name, row=row, col=1)
     figure.update_xaxes(title_text="time", row=len(shown), col=1)
-    left_out = len(curves) - len(shown)
-    more = f" ({left_out} more signals not drawn)" if left_out and names is None else ""
-    return figure.update_layout(
-        title=title + more, showlegend=False, height=max(420, 140 + 150 * len(shown)), template="plotly_white"
-    )
+    return framed(figure, title, len(shown), len(curves) - len(shown) if names is None else 0)

@@ -28,9 +28,9 @@ from daedal.simulation.lane_paths import (
     refuse_exact,
 )
 from daedal.simulation.lineup import Lineup, Values
-from daedal.simulation.marching import ESCAPED, Reordering, march, solved
+from daedal.simulation.marching import CASADI, ESCAPED, Reordering, march, solved
 from daedal.simulation.pilot import PATIENT, Effort, Plan, Task, sample_interval
-from daedal.simulation.planning import plan
+from daedal.simulation.planning import plan, step_error
 from daedal.simulation.program import Directions
 from daedal.simulation.progress import Progress
 from daedal.systems import System
@@ -106,6 +106,10 @@ class LaneRun:
         step = f"{lengths.max():.3g}" if regular else f"{lengths.min():.2g} … {lengths.max():.2g}"
         return f"Lanes({self.plan.program.shape.method}, {lengths.size} steps of {step} s)"
 
+    def step_error(self, values: Values) -> float:
+        """What halving the steps changes at these values, on a few lanes, relative to the largest values."""
+        return step_error(_task(self.lineup, self.times, self.plan.program.shape.wanted, [values], PATIENT), self.plan)
+
     def run(self, realizations: int, consume: Consume) -> list[Failure]:
         """Simulate all lanes for all values; `consume(value, lanes, samples, out)` may come from several threads.
 
@@ -157,12 +161,14 @@ class LaneRun:
         """One block with one set of values, from the first sample to the last."""
         program, count = self.plan.program, len(lanes)
         first_row = None if paths is None else paths.rows(0, 1)[0]
-        state = self.lineup.states(values, first_row, count)
         parameters = np.repeat(values.column[:, None], count, axis=1)
-        start = self.lineup.forcing.start
-        if self.times[0] <= start:
-            exogenous = self.lineup.exogenous(first_row, count).reshape(-1, count)
-            out = program.first(state, parameters, np.full((1, count), start), exogenous).full()
+        start, out = self.lineup.forcing.start, None
+        with CASADI:
+            state = self.lineup.states(values, first_row, count)
+            if self.times[0] <= start:
+                exogenous = self.lineup.exogenous(first_row, count).reshape(-1, count)
+                out = program.first(state, parameters, np.full((1, count), start), exogenous).full()
+        if out is not None:
             received(np.zeros(1, dtype=np.int64), out[None])
         yield
         reorder = Reordering(self.lineup.system, self.lineup.forcing)
@@ -236,25 +242,29 @@ def prepare(
     lineup = Lineup(system, forcing, grid, places, tuple(free), directions, seed, purpose)
     sets = lineup.all_values(values)
     chosen = [sets[i] for i in np.unique(np.linspace(0, len(sets) - 1, PILOT).astype(int))]
-    lanes = range(max(PILOT if places else 1, len(chosen)))
+    task = _task(lineup, times, tuple(wanted), chosen, effort)
+    method = None if solver.method == "auto" else solver.method
+    return LaneRun(lineup, times, plan(task, method, solver.step, solver.tolerance), sets, tuple(warnings))
+
+
+def _task(lineup: Lineup, times: np.ndarray, wanted: tuple[str, ...], chosen: Sequence[Values], effort: Effort) -> Task:
+    """What pilot lanes with these sets of values have to do."""
+    system, forcing, noisy = lineup.system, lineup.forcing, bool(lineup.disturbances)
+    lanes = range(max(PILOT if noisy else 1, len(chosen)))
     pilots = [chosen[lane % len(chosen)] for lane in lanes]
-    first_row = _PilotPaths(lineup, pilots).rows(0, 1)[0] if places else None
-    start = sets[0].start
-    task = Task(
+    first_row = _PilotPaths(lineup, pilots).rows(0, 1)[0] if noisy else None
+    start, parameters = chosen[0].start, system.parameter_vector(chosen[0].given)
+    return Task(
         system=system,
         times=times,
         forcing=forcing,
-        grid=grid,
-        wanted=tuple(wanted),
-        directions=directions,
-        curves=grid_row(system).curves if places else (),
-        point=Point(
-            forcing.start, start.states, start.tops, system.parameter_vector(values[0]), forcing.at(forcing.start)
-        ),
+        grid=lineup.grid,
+        wanted=wanted,
+        directions=lineup.directions,
+        curves=grid_row(system).curves if noisy else (),
+        point=Point(forcing.start, start.states, start.tops, parameters, forcing.at(forcing.start)),
         state=np.stack([lineup.states(one, first_row, len(lanes))[:, i] for i, one in enumerate(pilots)], axis=1),
         parameters=np.stack([one.column for one in pilots], axis=1),
-        paths=lambda count: _PilotPaths(lineup, pilots[:count]) if places else None,
+        paths=lambda count: _PilotPaths(lineup, pilots[:count]) if noisy else None,
         effort=effort,
     )
-    method = None if solver.method == "auto" else solver.method
-    return LaneRun(lineup, times, plan(task, method, solver.step, solver.tolerance), sets, tuple(warnings))

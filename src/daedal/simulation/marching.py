@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from threading import RLock
 from typing import Protocol
 
 import numpy as np
@@ -53,6 +54,9 @@ def table(program: Program, steps: Schedule, forcing: Forcing, grid: float, time
     return Table(np.ascontiguousarray(np.concatenate(columns, axis=1)), row, steps.emit)
 
 
+CASADI = RLock()  # its expressions count references without care for threads; compiled code needs no lock
+
+
 class Reordering:
     """Other pivots where a lane's equations are not solved, a few times in a run."""
 
@@ -80,7 +84,8 @@ class Reordering:
         states, values = len(self._system.states), len(self._system.reduction.parameters)
         exogenous = self._forcing.at(min(time, self._forcing.end))
         point = Point(time, state[:states], state[states : program.size], parameters[:values], exogenous)
-        return reordered(self._system, program.shape, point, step)
+        with CASADI:
+            return reordered(self._system, program.shape, point, step)
 
 
 def march(

@@ -6,6 +6,7 @@ and LeVeque's formula), so that one pair of them is held per group, and the resu
 Reference: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample variance, Am. Stat. 37 (1983).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,11 +30,17 @@ class Moments:
     failures: tuple[Failure, ...]
 
 
-def moments(run: LaneRun, realizations: int, keep: int = 0, group: int = BLOCK) -> Moments:
-    """Simulate all lanes and take moments over groups of lanes (a divisor of BLOCK); failed lanes are left out."""
+def moments(
+    run: LaneRun, realizations: int, keep: int = 0, group: int = BLOCK, without: Collection[int] = ()
+) -> Moments:
+    """Simulate all lanes and take moments over groups of lanes (a divisor of BLOCK).
+
+    Lanes that fail are left out, and those `without` which it is wanted.
+    """
+    unwanted = {(value, lane) for value in range(len(run.values)) for lane in without}
     failures: list[Failure] = []
     while True:
-        left_out = {(failure.value, failure.lane) for failure in failures}
+        left_out = unwanted | {(failure.value, failure.lane) for failure in failures}
         parts = _Parts(run, realizations, left_out, keep, group)
         found = run.run(realizations, parts)
         new = [failure for failure in found if (failure.value, failure.lane) not in left_out]
@@ -43,7 +50,7 @@ def moments(run: LaneRun, realizations: int, keep: int = 0, group: int = BLOCK) 
                 kept[:, :, run.times >= failure.time] = np.nan
             return parts.merged(failures)
         failures += new
-        if len(failures) == realizations * len(run.values):
+        if len(failures) == (realizations - len(without)) * len(run.values):
             first = min(failures, key=lambda failure: failure.time)
             many = realizations > 1
             which = f"All {realizations} realizations" if many else "The simulation"

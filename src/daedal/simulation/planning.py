@@ -97,6 +97,12 @@ def _multiples(times: np.ndarray, step: float) -> bool:
     return bool(np.all(np.abs(counts - np.round(counts)) < ON_GRID))
 
 
+def step_error(task: Task, found: Plan) -> float:
+    """What dividing the steps of a plan changes in this task, which may have other values than it was made for."""
+    shape = found.program.shape
+    return _with_error(task, shape.method, (found.steps, shape.cells)).error
+
+
 def _with_error(task: Task, method: Method, steps: Steps) -> Plan:
     """The plan with these steps, its error estimated on the pilot lanes."""
     made, tables = prepared_for(task, method, steps)

@@ -56,12 +56,12 @@ class Predictor:
     def __call__(self, values: Mapping[str, float]) -> Prediction:
         """The prediction at these values; raises a DaedalError where they cannot be simulated."""
         run = self._at(values)
-        found = moments(run, self.realizations or 1, group=_group_size(self.realizations or 1))
-        failed = {failure.lane for failure in found.failures}
-        if failed - self.left_out:
-            first = min((f for f in found.failures if f.lane not in self.left_out), key=lambda f: f.time)
+        count = self.realizations or 1
+        found = moments(run, count, group=_group_size(count), without=self.left_out)
+        if found.failures:
+            first = min(found.failures, key=lambda failure: failure.time)
             raise SimulationError(
-                f"{counted(len(failed - self.left_out), 'realization')} failed at these values, the first at time "
+                f"{counted(len(found.failures), 'realization')} failed at these values, the first at time "
                 f"{first.time:g}: {first.reason}.",
                 "Choose other values, or a smaller step with Lanes(step=...).",
             )
@@ -72,6 +72,10 @@ class Predictor:
         if self.realizations is None:
             counts, groups = counts[:0], groups[:0]
         return Prediction(rows[0], rows[1:], found.variance[0], groups[counts > 0], counts[counts > 0])
+
+    def step_error(self, values: Mapping[str, float]) -> float:
+        """What halving the steps changes at these values, on a few realizations, relative to the largest values."""
+        return self.run.step_error(self.run.lineup.all_values([values])[0])
 
     def without_failures(self, values: Mapping[str, float]) -> "Predictor":
         """The predictor that leaves out, at all values, the realizations that fail at these."""
@@ -104,7 +108,7 @@ class Predictor:
         alike = new.program.shape.method == old.program.shape.method and lineup.grid == fresh.run.lineup.grid
         if alike and old.steps.lengths.size >= FEWER * new.steps.lengths.size:
             return None
-        return fresh
+        return replace(fresh, left_out=self.left_out)
 
     def _at(self, values: Mapping[str, float]) -> LaneRun:
         return replace(self.run, values=self.run.lineup.all_values([values]))

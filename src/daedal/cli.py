@@ -1,0 +1,92 @@
+"""The command `daedal`."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+from daedal.errors import DaedalError, ReportError, nearest, quoted
+from daedal.papers import PAPERS
+from daedal.papers.part import Part
+
+COMMANDS = ("reproduce",)
+INTERRUPTED = 130  # what shells expect of a program that was stopped by Ctrl-C
+
+
+class _Parser(argparse.ArgumentParser):
+    """Answers a mistake with a sentence and a remedy, as everything else does."""
+
+    def error(self, message: str) -> NoReturn:
+        usage = " ".join(self.format_usage().split()[1:])
+        raise ReportError(f"The command is not understood: {message}.", f"Write {usage}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `daedal` with the given arguments, or those of the command line; 0 when all went well.
+
+    Examples
+    --------
+    >>> main(["reproduce", "pendulum", "--full", "--out", "results"])  # doctest: +SKIP
+    0
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(given)
+    except DaedalError as refused:
+        print(f"{refused.sentence}\n{refused.remedy}", file=sys.stderr)
+        return 1
+
+
+def _run(given: list[str]) -> int:
+    parser = _parser()
+    if not given:
+        parser.print_help()
+        return 0
+    if not given[0].startswith("-") and given[0] not in COMMANDS:
+        raise ReportError(f"There is no command '{given[0]}'.", nearest(given[0], COMMANDS))
+    asked = parser.parse_args(given)
+    if asked.paper not in PAPERS:
+        raise ReportError(f"There is no paper '{asked.paper}' to reproduce.", nearest(asked.paper, PAPERS))
+    module = import_module(f"daedal.papers.{asked.paper}")
+    return _tell(module.reproduce(asked.out or f"{asked.paper}-paper", full=asked.full))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="daedal", description="Physical models from data, with disturbances nobody measured.")
+    commands = parser.add_subparsers(title="commands", metavar="reproduce", required=True)
+    reproduce = commands.add_parser(
+        "reproduce",
+        help="run the experiment of a published paper",
+        description="Run the experiment of a published paper; prints its tables and writes CSV files and figures.",
+    )
+    reproduce.add_argument("paper", help=f"which one: {quoted(PAPERS)}")
+    size = reproduce.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="small sizes, below a minute (default)")
+    size.add_argument("--full", action="store_true", help="the sizes of the paper, some minutes")
+    reproduce.add_argument("--out", metavar="DIR", help="folder for the files (default: PAPER-paper)")
+    return parser
+
+
+def _tell(parts: Iterator[Part]) -> int:
+    """Print each part as it is finished; on Ctrl-C say what is kept."""
+    kept: list[Path] = []
+    try:
+        for part in parts:
+            files = f"\n\nfiles: {_listed(part.files)}" if part.files else ""
+            print(f"{part.text}{files}\n", flush=True)
+            kept += part.files
+    except KeyboardInterrupt:
+        print(f"Stopped. {f'Kept: {_listed(kept)}' if kept else 'Nothing was finished yet'}.", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def _listed(files: Sequence[Path]) -> str:
+    """The files under their common folder."""
+    return f"{', '.join(path.name for path in files)} in {files[0].parent}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

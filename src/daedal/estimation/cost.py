@@ -1,0 +1,103 @@
+"""`evaluate`: the criterion at given values, for an optimiser or sampler of one's own."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from daedal.data import Dataset
+from daedal.disturbances import seed_number
+from daedal.errors import DaedalError
+from daedal.estimation.asked import Asked, prepared
+from daedal.estimation.criterion import Criterion, Evaluation, Objective
+from daedal.estimation.starts import given_point
+from daedal.models import Model
+from daedal.simulation import Lanes
+from daedal.systems import System
+
+LOOSE_STEPS = 1e-4  # error of the steps, relative to the largest values, beyond which new ones are chosen
+REMEMBERED = 4  # problems whose objectives are kept
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Cost:
+    """A criterion at one point, in the parameters themselves: value, gradient and Gauss–Newton curvature.
+
+    `residuals` and `jacobian` are there when the criterion is a sum of squares: value = ½ Σ residuals². Where the model
+    could not be simulated the value is infinite and `failure` says why.
+    """
+
+    names: tuple[str, ...]
+    value: float
+    gradient: np.ndarray
+    curvature: np.ndarray
+    residuals: np.ndarray | None
+    jacobian: np.ndarray | None
+    failure: str
+
+
+def evaluate(
+    model: Model | System,
+    data: Dataset | Sequence[Dataset],
+    *,
+    free: Sequence[Any] | Mapping[Any, Any] = (),
+    local: Sequence[Any] | Mapping[Any, Any] = (),
+    fixed: Mapping[Any, float] | Sequence[Mapping[Any, float]] | None = None,
+    criterion: Criterion | None = None,
+    values: Mapping[Any, float] | None = None,
+    rng: int | np.random.Generator = 0,
+    solver: Lanes | None = None,
+) -> Cost:
+    """The criterion at given values, for an optimiser or sampler of one's own.
+
+    Takes the arguments of `fit`, and `values` (name → number; the model's where left out). With the same seed the cost
+    is the same smooth function in every call. Steps and compiled code of the last problems are kept, so calls that
+    differ in `values` alone are cheap. With `whiten`, the filter is made from the residual at the model's values.
+    """
+    objective = _remembered(Asked(model, data, free, local, fixed, criterion, solver), seed_number(rng))
+    point = given_point(objective.problem.coordinates, {} if values is None else values, "values")
+    return _natural(_checked_steps(objective, point), objective)
+
+
+_kept: list[tuple[Asked, int, Objective]] = []  # the last problems that were evaluated
+
+
+def _remembered(asked: Asked, seed: int) -> Objective:
+    """The objective of this problem, prepared once."""
+    for known, known_seed, objective in _kept:
+        if known_seed == seed and known.same(asked):
+            return objective
+    objective, _, _ = prepared("evaluate", asked, seed)
+    start = objective.problem.coordinates.start
+    first = objective(start)
+    if not first.ok:
+        with suppress(DaedalError):
+            objective = objective.forgiving(start)
+            first = objective(start)
+    objective = objective.sharpened(first) if first.ok else objective
+    _kept.append((asked, seed, objective))
+    del _kept[:-REMEMBERED]
+    return objective
+
+
+def _checked_steps(objective: Objective, point: np.ndarray) -> Evaluation:
+    """The criterion at a point that the steps of the simulation may not have been chosen for."""
+    found = objective(point)
+    if found.ok and not objective.step_error(point) <= LOOSE_STEPS:
+        finer = objective.planned(point)
+        return finer(point) if finer is not objective else found
+    return found
+
+
+def _natural(found: Evaluation, objective: Objective) -> Cost:
+    """From φ to the parameters themselves."""
+    space = objective.problem.coordinates
+    by = 1.0 / space.rates(found.point)
+    jacobian = None if found.jacobian is None else found.jacobian * by
+    return Cost(
+        space.names, found.value, found.gradient * by, found.curvature * np.outer(by, by), found.residuals, jacobian,
+        found.failure,
+    )  # fmt: skip

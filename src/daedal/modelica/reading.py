@@ -1,0 +1,199 @@
+"""`read_modelica`: an ordinary Model from a Modelica file."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from daedal.errors import ModelError
+from daedal.modelica.branches import aligned
+from daedal.modelica.formulas import Formulas, Node, content_of, extent, sides
+from daedal.modelica.functions import boxed
+from daedal.modelica.refusals import check_connections, check_events, check_text
+from daedal.modelica.source import Source, own_file, read_source
+from daedal.modelica.variables import Variables
+from daedal.models import Model
+from daedal.symbolic import Equation, Expression, jet, operator
+
+LONGEST = 60  # characters of an equation's name; longer ones are cut
+
+
+def read_modelica(path_or_text: str | Path, model: str | None = None) -> Model:
+    """The model written in a Modelica file.
+
+    Names are Modelica's: `motor.flange.tau`, `x[1]`. A parameter keeps its value or formula, its `min` and `max` as
+    bounds, and its unit; `start` is an initial value where `fixed = true`, else a guess. Constants, Integer, Boolean
+    and enumeration parameters, and whatever else decides which equations there are, become numbers. Assertions and
+    annotations are passed over. Reading never executes code. Needs `pip install 'daedal[modelica]'`.
+
+    Parameters
+    ----------
+    path_or_text
+        A file; or, in a text with a newline or a semicolon in it, the Modelica itself.
+    model
+        Which model to take, with its packages ("Drives.Motor"); needed when there are several.
+
+    Raises
+    ------
+    DaedalError
+        For a syntax error, for what is not in the file (classes of libraries are found only where the environment
+        variable MODELICAPATH leads to them), and for events, algorithms and functions, with their lines.
+
+    Examples
+    --------
+    >>> read_modelica('''
+    ... model Decay "first order"
+    ...   parameter Real k(unit = "1/s", min = 0) = 2;
+    ...   Real x(start = 1, fixed = true);
+    ... equation
+    ...   der(x) = -k*x;
+    ... end Decay;
+    ... ''')
+    Model('Decay': 1 equation, unknown 'x')
+    """
+    source = read_source(path_or_text)
+    try:
+        from daedal.modelica.translation import translate
+    except ModuleNotFoundError as error:
+        if error.name != "rumoca":
+            raise
+        raise ModelError("Reading Modelica needs rumoca, which is not installed.", _INSTALL) from None
+    name, flat = translate(source, model)
+    source = replace(source, file=own_file(source, flat))
+    check_text(source)
+    check_events(source, flat)
+    check_connections(source, flat)
+    return _model(name, flat, source)
+
+
+_INSTALL = "Run: pip install 'daedal[modelica]'."
+
+
+def _model(name: str, flat: dict[str, Any], source: Source) -> Model:
+    variables = Variables(source, flat)
+    formulas = variables.formulas
+    equations = _Equations(source)
+    for row in _rows(flat, "equations", "structured_equations", formulas):
+        equations.add(*row)
+    for variable, binding in variables.bindings():
+        equations.define(variable, binding)
+    starts = variables.starts()
+    for row, node, inside in _rows(flat, "initial_equations", "initial_structured_equations", formulas):
+        _hold(starts["initial"], row, node, inside)
+    return Model(
+        name=name,
+        equations=equations.named,
+        unknowns=variables.symbols("unknown"),
+        inputs=variables.symbols("input"),
+        outputs={str(symbol): symbol for symbol in variables.symbols("output")},
+        parameters=variables.parameters(),
+        **starts,
+    )
+
+
+def _rows(flat: dict[str, Any], rows: str, families: str, formulas: Formulas) -> list[tuple[Node, Node, Formulas]]:
+    """Every equation with its formula and the loop indices it stands in.
+
+    Of the equations of a loop, rumoca may write only the first ones and leave zeros in place of the others; the
+    formula they come from is then the template of their family.
+    """
+    found = [(row, row["residual"], formulas) for row in flat[rows]]
+    for family in flat[families]:
+        if family["interiors_materialized"]:
+            continue
+        binders = family["domain"]["binders"]
+        ranges = [range(each["lower"], each["upper"] + 1, each["step"]) for each in binders]
+        points = [
+            dict(zip((each["display_name"] for each in binders), point, strict=True)) for point in product(*ranges)
+        ]
+        first, body = family["first_equation_index"], family["template"]["body"]
+        # One equation of the body after the other, each at all points.
+        expanded = [(node, formulas.at(point)) for node in body for point in points]
+        for k, (node, inside) in enumerate(expanded):
+            found[first + k] = (found[first + k][0], node, inside)
+    return aligned(found)
+
+
+def _pairs(node: Node, inside: Formulas) -> list[tuple[Expression, Expression]]:
+    """The scalar equations lhs = rhs of a residual."""
+    lhs, rhs = sides(node)
+    left = boxed(inside.value(lhs if lhs else node))
+    right = boxed(inside.value(rhs) if rhs else 0.0)
+    shape = left.shape or right.shape
+    if left.shape and right.shape and left.shape != right.shape:
+        inside.refuse(node, f"an array of shape {left.shape} equals one of {right.shape}", "Give both one shape.")
+    return [(left[k if left.shape else ()], right[k if right.shape else ()]) for k in _places(shape)]
+
+
+def _places(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return list(product(*map(range, shape)))
+
+
+class _Equations:
+    """Equations under names that say where they come from: their text, or what they connect."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.named: dict[str, Equation] = {}
+        self.used: Counter[str] = Counter()
+
+    def add(self, row: Node, node: Node, inside: Formulas) -> None:
+        """The scalar equations of one row of the flat form."""
+        label = self._label(row, node)
+        for left, right in _pairs(node, inside):
+            self._put(label, left, right)
+
+    def define(self, variable: Expression, binding: Any) -> None:
+        """The equation of a variable that is declared with its value."""
+        self._put(f"value of {variable}", variable, binding)
+
+    def _put(self, label: str, left: Expression, right: Any) -> None:
+        self.used[label] += 1
+        count = self.used[label]
+        name = label if count == 1 else f"{label} [{count}]"
+        self.named[name] = left == right
+
+    def _label(self, row: Node, node: Node) -> str:
+        kind, origin = content_of(row["origin"])
+        if kind == "Connection":
+            return f"{origin['lhs']} = {origin['rhs']}"
+        if kind == "UnconnectedFlow":
+            return f"no flow into {origin['variable']}"
+        if kind == "FlowSum":
+            return _cut(origin["description"])
+        text = self._text(node)
+        return f"{origin['component']}: {text}" if origin.get("component") else text
+
+    def _text(self, node: Node) -> str:
+        """The equation as it was typed; what is spread over branches, by its line."""
+        place = extent(node)
+        if place is None or not self.source.holds(place):
+            return "equation"
+        text = self.source.statement(place)
+        return _cut(text) if "=" in text and not text.startswith(("if ", "for ")) else f"line {self.source.line(place)}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _hold(initial: dict[str, Any], row: Node, node: Node, inside: Formulas) -> None:
+    """An initial equation that gives an unknown, or its derivative, a value."""
+    for left, right in _pairs(node, inside):
+        for unknown, value in ((left, right), (right, left)):
+            if isinstance(unknown, Expression) and unknown.is_symbol and _is_start(str(unknown)):
+                if str(unknown) in initial:
+                    inside.refuse(row, f"the start of '{unknown}' is given twice", "Keep one of the two.")
+                initial[str(unknown)] = value
+                break
+        else:
+            inside.refuse(
+                row,
+                "an initial equation must give one variable, or its derivative, a value",
+                "Write x = 1 or der(x) = 0, with parameters and numbers on the right.",
+            )
+
+
+def _is_start(name: str) -> bool:
+    return operator(jet(name)[0]) is None and name != "time"

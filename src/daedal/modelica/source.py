@@ -1,0 +1,112 @@
+"""`Source`: the text of a Modelica file, and where in it a thing stands."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from daedal.errors import ModelError
+
+Span = Mapping[str, int]
+
+BEGIN = re.compile(r";|\b(?:equation|then|loop|else)\b")
+HIDDEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text with the name it has in messages; places in it are counted in bytes of UTF-8, as rumoca counts them."""
+
+    text: str
+    name: str
+    file: int | None = None  # rumoca's number of this text, which spans of other files do not have
+
+    @cached_property
+    def code(self) -> str:
+        """The text with spaces in place of comments, strings and annotations; every character keeps its place."""
+        code = HIDDEN.sub(lambda found: _blank(found.group()), self.text)
+        for found in reversed(list(re.finditer(r"\bannotation\s*\(", code))):
+            end = _closing(code, found.end())
+            code = code[: found.start()] + _blank(code[found.start() : end]) + code[end:]
+        return code
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """The text in UTF-8."""
+        return self.text.encode()
+
+    def holds(self, span: Span | None) -> bool:
+        """Whether a span is one of this text, not of a library."""
+        return span is not None and (self.file is None or span["source"] == self.file)
+
+    def line(self, span: Span) -> int:
+        """The number of the line where a span begins."""
+        return self.encoded.count(b"\n", 0, span["start"]) + 1
+
+    def statement(self, span: Span) -> str:
+        """The equation around the place where a span begins, in one line."""
+        place = len(self.encoded[: span["start"]].decode(errors="replace"))
+        begin = max([0, *(found.end() for found in BEGIN.finditer(self.code, 0, place))])
+        end, depth = place, 0
+        while end < len(self.code) and (depth or self.code[end] != ";"):  # a matrix has semicolons of its own
+            depth += {"[": 1, "]": -1}.get(self.code[end], 0)
+            end += 1
+        return " ".join(self.code[begin:end].split())
+
+    def lines_with(self, pattern: str) -> list[int]:
+        """The lines whose code contains the pattern."""
+        found = re.finditer(pattern, self.code, re.MULTILINE)
+        return list(dict.fromkeys(self.code.count("\n", 0, each.end()) + 1 for each in found))
+
+    def at(self, span: Span | None) -> str:
+        """File and line, to begin a sentence with."""
+        return f"{self.name}, line {self.line(span)}" if span and self.holds(span) else self.name
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _closing(code: str, start: int) -> int:
+    """The place behind the bracket that closes the one before `start`."""
+    depth = 1
+    for place in range(start, len(code)):
+        depth += {"(": 1, ")": -1}.get(code[place], 0)
+        if not depth:
+            return place + 1
+    return len(code)
+
+
+def read_source(path_or_text: Any) -> Source:
+    """The text itself when it has a newline or a semicolon, else the file of that name."""
+    if isinstance(path_or_text, str) and re.search(r"[\n;]", path_or_text):
+        return Source(path_or_text, "the text")
+    if not isinstance(path_or_text, (str, PathLike)) or path_or_text == "":
+        raise ModelError(
+            f"A Modelica model is read from a file or a text, got {path_or_text!r}.",
+            "Write read_modelica('drive.mo').",
+        )
+    path = Path(path_or_text)
+    try:
+        return Source(path.read_text(encoding="utf-8-sig"), path.name)
+    except FileNotFoundError:
+        raise ModelError(
+            f"There is no file '{path}'.", "Check the path; a text of Modelica has a newline or a semicolon in it."
+        ) from None
+    except UnicodeDecodeError:
+        raise ModelError(f"The file '{path}' is not UTF-8 text.", "Save it as UTF-8.") from None
+    except OSError as error:
+        raise ModelError(f"The file '{path}' cannot be read: {error.strerror}.", "Give a file ending in .mo.") from None
+
+
+def own_file(source: Source, flat: Mapping[str, Any]) -> int | None:
+    """rumoca's number of the text: that of the declarations which are found in it."""
+    count: Counter[int] = Counter()
+    for name, variable in flat["variables"].items():
+        span, word = variable["source_span"], name.rsplit(".", 1)[-1].split("[")[0]
+        count[span["source"]] += source.encoded.endswith(word.encode(), 0, span["end"])
+    return max(count, key=count.__getitem__, default=None)

@@ -1,0 +1,135 @@
+"""The parts of an assembly, each with its name before all of its symbols, and what a path leads to."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from daedal.disturbances import Noise
+from daedal.errors import ModelError, nearest, quoted
+from daedal.models.declarations import as_tuple, key_name
+from daedal.models.model import Model
+from daedal.models.parameter import Parameter
+from daedal.models.port import Port, renamed_equations
+from daedal.symbolic import NAME, Equation, Expression, interned, jet, read_expression, renamed
+
+
+@dataclass(frozen=True)
+class Parts:
+    """All parts together, everything by path."""
+
+    name: str
+    labels: tuple[str, ...]
+    ports: Mapping[str, Port]
+    equations: Mapping[str, Equation]
+    unknowns: Mapping[str, None]
+    inputs: Mapping[str, None]
+    outputs: Mapping[str, Expression]
+    parameters: Mapping[str, Parameter]
+    disturbances: Mapping[Any, Noise]
+    initial: Mapping[str, Expression]
+    guess: Mapping[str, Expression]
+    history: Mapping[str, Expression]
+
+    def port(self, path: str) -> Port:
+        """The port at a path."""
+        if path not in self.ports:
+            raise self.nothing(path, "port", self.ports)
+        return self.ports[path]
+
+    def has_signal(self, path: str) -> bool:
+        """Whether a path leads to a variable or an output."""
+        return path in self.unknowns or path in self.inputs or path in self.outputs
+
+    @property
+    def signals(self) -> list[str]:
+        """Paths of all variables and outputs."""
+        return [*self.unknowns, *self.inputs, *self.outputs]
+
+    def nothing(self, path: str, what: str, known: Iterable[str]) -> ModelError:
+        """The error for a path that leads nowhere."""
+        label = path.split(".")[0]
+        if label not in self.labels and "." in path:
+            return ModelError(
+                f"'{self.name}' has no part '{label}' for the path '{path}'.", nearest(label, self.labels)
+            )
+        inside = [each for each in known if each.startswith(f"{label}.")]
+        if path in self.labels:
+            listed = f"Go on to one of {quoted(inside)}." if inside else f"It has no {what}."
+            return ModelError(f"'{path}' is a part of '{self.name}' where a {what} belongs.", listed)
+        return ModelError(f"'{self.name}' has no {what} '{path}'.", nearest(path, inside or known))
+
+    def expression(self, value: Any) -> Any:
+        """The expression at a path: an output of a part, a variable or its derivative; else as it is."""
+        if not isinstance(value, str):
+            return value
+        if value in self.outputs:
+            return self.outputs[value]
+        known = {**self.unknowns, **self.inputs, **dict.fromkeys(self.parameters)}
+        known |= dict.fromkeys(name for key in self.disturbances for name in as_tuple(key))
+        base = jet(key_name(read_expression(value)))[0] if "(" in value else value
+        if base not in known:
+            raise self.nothing(base, "variable", [*known, *self.outputs])
+        return read_expression(value)
+
+
+def together(name: str, parts: Any) -> Parts:
+    """The parts under their names."""
+    if not isinstance(parts, Mapping) or not parts:
+        raise ModelError(
+            f"The parts of '{name}' must be a mapping from names to models, got {parts!r}.",
+            "Write parts={'motor': Motor(...)}.",
+        )
+    moved = [_under(label, _checked(label, part)) for label, part in parts.items()]
+    merged = {field: {key: each for part in moved for key, each in part[field].items()} for field in moved[0]}
+    return Parts(name=name, labels=tuple(parts), **merged)
+
+
+def _checked(label: Any, part: Any) -> Model:
+    if not isinstance(label, str) or not NAME.fullmatch(label) or "." in label:
+        raise ModelError(
+            f"The name of a part must be a word without dots, got {label!r}.", "Write for example 'shaft'."
+        )
+    if isinstance(part, Model):
+        return part
+    if callable(part):
+        called = getattr(part, "__name__", "Resistor")
+        raise ModelError(
+            f"Part '{label}' must be a Model, got the function {called}.", f"Call it: {{'{label}': {called}()}}."
+        )
+    raise ModelError(f"Part '{label}' must be a Model, got {part!r}.", f"Write {{'{label}': Resistor(R=1.0)}}.")
+
+
+def _under(label: str, part: Model) -> dict[str, dict[Any, Any]]:
+    """What a model declares, with a path before every name."""
+    names = {own: f"{label}.{own}" for own in part.names}
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, Expression):
+            return value if value.sx.is_constant() else renamed(value, names)
+        if isinstance(value, Parameter):
+            return value if isinstance(value.value, float) else value.with_value(moved(value.value))
+        if isinstance(value, Noise):
+            return replace(value, **{each.name: moved(getattr(value, each.name)) for each in fields(value)})  # pyright: ignore[reportArgumentType]
+        return type(value)(moved(each) for each in value) if isinstance(value, (list, tuple)) else value
+
+    def key(own: Any) -> Any:
+        return tuple(f"{label}.{each}" for each in own) if isinstance(own, tuple) else f"{label}.{own}"
+
+    def start(own: str) -> str:
+        return names[own] if own in names else renamed(interned(own), names).sx.name()
+
+    equations = renamed_equations(part.equations, names) if part.equations else {}
+    return {
+        "equations": {key(own): equation for own, equation in equations.items()},
+        "unknowns": dict.fromkeys(names[own] for own in part.unknown_names),
+        "inputs": dict.fromkeys(names[own] for own in part.input_names),
+        "ports": {key(own): port.renamed(names) for own, port in part.ports.items()},
+        **{
+            field: {key(own): moved(value) for own, value in getattr(part, field).items()}
+            for field in ("outputs", "parameters", "disturbances")
+        },
+        **{
+            field: {start(own): moved(value) for own, value in getattr(part, field).items()}
+            for field in ("initial", "guess", "history")
+        },
+    }

@@ -1,0 +1,173 @@
+"""Pictures of a fit and of what validation says about it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daedal.errors import quoted
+from daedal.estimation import Fit
+from daedal.report.layout import BAND, PANELS, chosen, framed, panels
+from daedal.validation import (
+    Compared,
+    Comparison,
+    CorrelationTest,
+    Identifiability,
+    Profile,
+    ProfileCurve,
+    Residuals,
+    compare,
+)
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+NORMAL = 1.959963984540054
+MEASURED, PREDICTED, BOUND = "#444444", "#1f77b4", "#d62728"
+Names = Iterable[Any] | None
+
+
+def draw_fit(fit: Fit, names: Names) -> "go.Figure":
+    """Samples and prediction of each output, the residual below; simulated once more."""
+    comparison = compare(fit, fit.data)
+    series, left_out = _series(comparison, names, PANELS // 2)
+    figure = panels(2 * len(series))
+    for k, one in enumerate(series):
+        _samples(figure, one, 2 * k + 1, _label(comparison, one))
+        residual = np.where(one.scored, one.measured - one.predicted, np.nan)
+        style = {"mode": "markers", "marker": {"size": 3, "color": MEASURED}}
+        figure.add_scatter(x=one.times, y=residual, name=f"residual of {one.output}", row=2 * k + 2, col=1, **style)
+        figure.update_yaxes(title_text="residual", row=2 * k + 2, col=1)
+        figure.update_xaxes(matches=_axis(2 * k + 2), row=2 * k + 1, col=1)
+    figure.update_xaxes(title_text="time", row=2 * len(series), col=1)
+    return framed(figure, f"fit of {fit.model.name}: {_percents(fit.fit_percent)}", 2 * len(series), left_out, "output")
+
+
+def draw_comparison(comparison: Comparison, names: Names) -> "go.Figure":
+    """Samples and prediction of each output in each experiment, in the band of 95 %."""
+    series, left_out = _series(comparison, names, PANELS)
+    figure = panels(len(series))
+    for row, one in enumerate(series, start=1):
+        _samples(figure, one, row, _label(comparison, one))
+    figure.update_xaxes(title_text="time", row=len(series), col=1)
+    title = f"comparison of {comparison.model}: {_percents(comparison.fit_percent)}"
+    return framed(figure, title, len(series), left_out, "output")
+
+
+def draw_residuals(residuals: Residuals, names: Names) -> "go.Figure":
+    """For each output its autocorrelation, and its correlation with the past of each input, with bands of 95 %."""
+    outputs = chosen(names, residuals.outputs, "output")
+    inputs = list(dict.fromkeys(key for name in outputs for key in residuals[name].inputs))
+    figure = panels(len(outputs), 1 + len(inputs), titled=True)
+    for row, name in enumerate(outputs, start=1):
+        one = residuals[name]
+        _bars(figure, one.whiteness, row, 1, f"autocorrelation, p = {one.whiteness.p_value:.2g}")
+        figure.update_yaxes(title_text=name, row=row, col=1)
+        for column, key in enumerate(inputs, start=2):
+            if key in one.inputs:
+                _bars(figure, one.inputs[key], row, column, f"with {key}, p = {one.inputs[key].p_value:.2g}")
+    title = f"residuals of {residuals.model} on {quoted(residuals.experiments)}"
+    return framed(figure, title, len(outputs), len(residuals.outputs) - len(outputs), "output")
+
+
+def draw_profile(profile: Profile, names: Names) -> "go.Figure":
+    """The criterion along each parameter; dashed the threshold, dotted the interval."""
+    shown = chosen(names, profile.curves, "parameter")
+    figure = panels(len(shown), titled=True)
+    for row, name in enumerate(shown, start=1):
+        _profile(figure, profile[name], row)
+    title = f"profiles of {profile.model}, intervals of {100 * profile.level:g} %"
+    return framed(figure, title, len(shown), len(profile.curves) - len(shown), "parameter")
+
+
+def draw_identifiability(found: Identifiability, names: Names) -> "go.Figure":
+    """Singular values, and below them the components of each direction, the least determined first."""
+    components = {name: None for each in found.directions for name in each.weights}
+    shown = list(components) if names is None else chosen(names, components, "parameter")
+    worst = found.directions[::-1][: PANELS - 1]
+    figure = panels(1 + len(worst))
+    numbers = [str(k + 1) for k in range(len(found.directions))]
+    figure.add_bar(x=numbers, y=found.singular_values, name="singular values", marker={"color": MEASURED}, row=1, col=1)
+    figure.update_yaxes(title_text="singular value", type="log", row=1, col=1)
+    figure.update_xaxes(type="category", row=1, col=1)
+    for row, each in enumerate(worst, start=2):
+        weights = [each.weights[name] for name in shown]
+        color = PREDICTED if each.verdict == "determined" else BOUND
+        number = str(len(found.directions) + 2 - row)
+        figure.add_bar(x=shown, y=weights, name=f"direction {number}", marker={"color": color}, row=row, col=1)
+        figure.update_yaxes(title_text=f"direction {number}", range=[-1.05, 1.05], row=row, col=1)
+        figure.update_xaxes(type="category", row=row, col=1)
+    title = f"identifiability of {found.model}: condition number {found.condition:.3g}"
+    return framed(figure, title, 1 + len(worst), len(found.directions) - len(worst), "direction")
+
+
+DRAWERS: Mapping[type, Callable[..., "go.Figure"]] = {
+    Fit: draw_fit,
+    Comparison: draw_comparison,
+    Residuals: draw_residuals,
+    Profile: draw_profile,
+    Identifiability: draw_identifiability,
+}
+
+
+def _series(comparison: Comparison, names: Names, most: int) -> tuple[list[Compared], int]:
+    """What to draw, and how much is left out for lack of room."""
+    outputs = comparison.outputs if names is None else chosen(names, dict.fromkeys(comparison.outputs), "output")
+    wanted = [one for name in outputs for one in comparison.series if one.output == name]
+    shown = wanted[:most] if names is None else wanted
+    return shown, len(wanted) - len(shown)
+
+
+def _label(comparison: Comparison, one: Compared) -> str:
+    several = len({each.experiment for each in comparison.series}) > 1
+    return f"{one.output}, {one.experiment}" if several else one.output
+
+
+def _percents(percents: Mapping[str, float]) -> str:
+    shown = [f"{name} {percent:.1f} %" for name, percent in list(percents.items())[:PANELS]]
+    return ", ".join(shown)
+
+
+def _axis(row: int) -> str:
+    return "x" if row == 1 else f"x{row}"
+
+
+def _samples(figure: "go.Figure", one: Compared, row: int, label: str) -> None:
+    """Band, samples and prediction in one panel; samples that do not count are pale."""
+    place: dict[str, Any] = {"row": row, "col": 1}
+    if np.isfinite(one.deviation).any():
+        width = NORMAL * np.nan_to_num(one.deviation)
+        around = np.concatenate([one.predicted + width, (one.predicted - width)[::-1]])
+        there_and_back = np.concatenate([one.times, one.times[::-1]])
+        figure.add_scatter(x=there_and_back, y=around, name="band of 95 %", line={"width": 0}, **BAND, **place)
+    opacity = np.where(one.scored, 1.0, 0.3)
+    marker = {"size": 4, "color": MEASURED, "opacity": opacity}
+    figure.add_scatter(x=one.times, y=one.measured, name="measured", mode="markers", marker=marker, **place)
+    line = {"color": PREDICTED, "width": 1.5}
+    figure.add_scatter(x=one.times, y=one.predicted, name="predicted", mode="lines", line=line, **place)
+    figure.update_yaxes(title_text=label, **place)
+
+
+def _bars(figure: "go.Figure", test: CorrelationTest, row: int, column: int, title: str) -> None:
+    place: dict[str, Any] = {"row": row, "col": column}
+    there_and_back = np.concatenate([test.lags, test.lags[::-1]])
+    around = np.concatenate([test.band, -test.band[::-1]])
+    figure.add_scatter(x=there_and_back, y=around, name="band of 95 %", line={"width": 0}, **BAND, **place)
+    color = PREDICTED if test.passed else BOUND
+    figure.add_bar(x=test.lags, y=test.correlation, name=title, marker={"color": color}, **place)
+    figure.update_xaxes(title_text=f"lag ({title})", **place)
+
+
+def _profile(figure: "go.Figure", curve: ProfileCurve, row: int) -> None:
+    place: dict[str, Any] = {"row": row, "col": 1}
+    line = {"color": PREDICTED, "width": 1.5}
+    figure.add_scatter(x=curve.values, y=curve.cost, name=curve.name, mode="lines+markers", line=line, **place)
+    threshold = [curve.threshold] * 2
+    dashed = {"color": BOUND, "dash": "dash", "width": 1}
+    figure.add_scatter(x=curve.values[[0, -1]], y=threshold, name="threshold", mode="lines", line=dashed, **place)
+    ends = [end for end, is_open in zip(curve.interval, curve.open, strict=True) if not is_open]
+    for end in ends:
+        dotted = {"color": MEASURED, "dash": "dot", "width": 1}
+        figure.add_scatter(x=[end] * 2, y=[0.0, curve.threshold], name="end", mode="lines", line=dotted, **place)
+    figure.update_yaxes(title_text="criterion − minimum", **place)
+    figure.update_xaxes(title_text=curve.name, **place)

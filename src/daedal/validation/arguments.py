@@ -1,0 +1,64 @@
+"""Arguments that the verbs of this package share, and the layout of their tables."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from daedal.data import Dataset
+from daedal.errors import EstimationError, nearest
+from daedal.estimation import Fit
+from daedal.estimation.experiments import datasets
+from daedal.models import Model
+from daedal.symbolic import Expression
+from daedal.systems import System
+
+
+def checked_fit(verb: str, given: Any, second: Any = None) -> Fit:
+    """A Fit; what else was given is named, and a fit that came second is noticed."""
+    if isinstance(given, Fit):
+        return given
+    if isinstance(second, Fit):
+        raise EstimationError(f"{verb} takes the fit first and the data second.", "Exchange the two arguments.")
+    if isinstance(given, Dataset) or (isinstance(given, Sequence) and given and isinstance(given[0], Dataset)):
+        raise EstimationError(f"{verb} takes a Fit first, got data.", "Estimate first: fit(model, data, free=[...]).")
+    if isinstance(given, (Model, System)):
+        name = given.name if isinstance(given, Model) else given.model.name
+        raise EstimationError(
+            f"{verb} takes a Fit, got the model '{name}'.", "Estimate first: fit(model, data, free=[...])."
+        )
+    raise EstimationError(f"{verb} takes a Fit, got {type(given).__name__}.", "Give what fit(...) returns.")
+
+
+def checked_data(verb: str, subject: Any, data: Any) -> tuple[Dataset, ...]:
+    """One or several data sets; swapped arguments are told apart from wrong ones."""
+    if isinstance(data, (Fit, Model, System)):
+        raise EstimationError(f"{verb} takes the fit first and the data second.", "Exchange the two arguments.")
+    return datasets(verb, subject, data)
+
+
+def checked_names(verb: str, names: Any, known: Iterable[str]) -> tuple[str, ...]:
+    """Names or symbols of estimates; all of them without a choice."""
+    listed = tuple(known)
+    if names is None:
+        return listed
+    if isinstance(names, (str, Expression)) or not isinstance(names, Iterable):
+        raise EstimationError(f"The names of {verb} must be a list, got {names!r}.", f"Write {verb}(fit, ['k']).")
+    chosen = tuple(dict.fromkeys(str(name) for name in names))
+    for name in chosen:
+        if name not in listed:
+            raise EstimationError(f"The fit has no estimate '{name}'.", nearest(name, listed))
+    if not chosen:
+        raise EstimationError(f"The list of names of {verb} is empty.", "Leave it out for all estimates.")
+    return chosen
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table: the first column to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+    return [f"  {line}".rstrip() for line in lines]

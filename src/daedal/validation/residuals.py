@@ -1,0 +1,236 @@
+"""`resid`: what a fit leaves unexplained, and whether anything in it could still be explained."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from daedal.data import Dataset, FrozenMapping
+from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.estimation import Fit
+from daedal.estimation.again import again
+from daedal.estimation.coordinates import experiment_labels
+from daedal.estimation.criterion import describe
+from daedal.validation.arguments import aligned, checked_data, checked_fit
+from daedal.validation.correlation import CorrelationTest, independence, whiteness
+from daedal.validation.prediction import Predicted, fit_predictions
+
+LAGS = 25  # at most, without a longer filter
+SAMPLES_PER_LAG = 5
+FEW = 30  # samples below which p-values are rough
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OutputResidual:
+    """The residual of one output, experiment by experiment, and what tests say about it.
+
+    Attributes
+    ----------
+    times, values
+        Experiment → (time,); values are y − ŷ, NaN where a sample is missing or not scored.
+    tested
+        Experiment → (time,), the series that was tested: in units of the accuracy, whitened where the fit whitens.
+    whiteness
+        Autocorrelation and the test of Ljung and Box.
+    inputs
+        Input → correlation of the residual with its present and past, and Ljung's test that there is none.
+    sentence
+        What that means.
+    """
+
+    output: str
+    times: Mapping[str, np.ndarray]
+    values: Mapping[str, np.ndarray]
+    tested: Mapping[str, np.ndarray]
+    whiteness: CorrelationTest
+    inputs: Mapping[str, CorrelationTest]
+    sentence: str
+
+    @property
+    def white(self) -> bool:
+        """Whether the residual passes the test of whiteness."""
+        return self.whiteness.passed
+
+    @property
+    def independent(self) -> bool:
+        """Whether it passes the test of independence of every input."""
+        return all(test.passed for test in self.inputs.values())
+
+    @property
+    def rmse(self) -> float:
+        """Root mean square of y − ŷ."""
+        return float(np.sqrt(np.nanmean(np.concatenate(list(self.values.values())) ** 2)))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Residuals of all outputs with their tests; `residuals["y"]` is one of them."""
+
+    model: str
+    method: str
+    experiments: tuple[str, ...]
+    outputs: Mapping[str, OutputResidual]
+    notes: tuple[str, ...]
+
+    def __getitem__(self, name: Any) -> OutputResidual:
+        key = str(name)
+        if key not in self.outputs:
+            raise EstimationError(f"The residuals have no output '{key}'.", nearest(key, self.outputs))
+        return self.outputs[key]
+
+    def __str__(self) -> str:
+        inputs = list(dict.fromkeys(name for one in self.outputs.values() for name in one.inputs))
+        rows = [["", "RMSE", "lags", "p white", *(f"p independent of {name}" for name in inputs)]]
+        for name, one in self.outputs.items():
+            tests = [_p(one.inputs[each]) if each in one.inputs else "—" for each in inputs]
+            rows.append([name, f"{one.rmse:.4g}", str(one.whiteness.lags.size), _p(one.whiteness), *tests])
+        return "\n".join(
+            [
+                f"residuals of '{self.model}' by {self.method} on {quoted(self.experiments)}",
+                *aligned(rows),
+                *(f"  {name}: {one.sentence}" for name, one in self.outputs.items()),
+                *(f"  {note}" for note in self.notes),
+            ]
+        )
+
+    __repr__ = __str__
+
+
+def _p(test: CorrelationTest) -> str:
+    return "—" if np.isnan(test.p_value) else "< 0.0001" if test.p_value < 1e-4 else f"{test.p_value:.2g}"
+
+
+def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residuals:
+    """Test the residuals of a fit: are they white, and independent of the inputs?
+
+    Where the fit whitens, the whitened residual is tested. Means are not subtracted: an offset is a model error too. On
+    the data of the fit the test of independence is cautious, because the estimate has removed part of the dependence.
+
+    Parameters
+    ----------
+    fit
+        What `fit` returned.
+    data
+        Other data than those of the fit; local parameters are then estimated again.
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, der, fit, symbols
+    >>> x, k = symbols("x k")
+    >>> decay = Model(
+    ...     name="decay", equations={"rate": der(x) == -k * x}, unknowns=[x], outputs={"x": x}, parameters={k: 2.0},
+    ...     initial={x: 1.0},
+    ... )
+    >>> times = np.arange(100) * 0.1
+    >>> noise = 0.01 * np.random.default_rng(1).standard_normal(100)
+    >>> found = fit(decay, Dataset(times, outputs={"x": np.exp(-times) + noise}), free=["k"])
+    >>> resid(found)["x"].white
+    True
+    """
+    checked_fit("resid", fit, data)
+    sets = fit.data if data is None else checked_data("resid", fit, data)
+    found = again(fit, None if data is None else sets)
+    predicted = fit_predictions(found)
+    labels = experiment_labels(sets)
+    outputs: dict[str, OutputResidual] = {}
+    for name in dict.fromkeys(each.series.output for each in predicted):
+        mine = [each for each in predicted if each.series.output == name]
+        outputs[name] = _tested(fit, mine, labels, found.own)
+    return Residuals(
+        model=fit.model.name,
+        method=describe(fit.criterion),
+        experiments=tuple(labels),
+        outputs=FrozenMapping(outputs),
+        notes=(*found.notes, *_remarks(predicted)),
+    )
+
+
+def _tested(fit: Fit, mine: list[Predicted], labels: list[str], own: bool) -> OutputResidual:
+    output = mine[0].series.output
+    order = fit.filters[output].size if output in fit.filters else 0
+    residuals = [each.residual for each in mine]
+    lags = _lags(output, residuals, order)
+    # A filter that was made from these very residuals has used up as many degrees of freedom as its order.
+    white = whiteness(residuals, lags, fitted=order if own else 0)
+    tests = {name: independence(residuals, values, lags) for name, values in _inputs(mine).items()}
+    keys = [labels[each.series.experiment] for each in mine]
+    return OutputResidual(
+        output=output,
+        times=FrozenMapping(dict(zip(keys, (each.series.times for each in mine), strict=True))),
+        values=FrozenMapping(dict(zip(keys, (each.series.values - each.mean for each in mine), strict=True))),
+        tested=FrozenMapping(dict(zip(keys, residuals, strict=True))),
+        whiteness=white,
+        inputs=FrozenMapping(tests),
+        sentence=_sentence(fit, white, tests),
+    )
+
+
+def _inputs(mine: list[Predicted]) -> dict[str, list[np.ndarray]]:
+    """Every measured input at the samples, those that the model does not have too: it may lack just them."""
+
+    def known(each: Predicted, name: str) -> bool:
+        signal = each.experiment.data.inputs.get(name)
+        return signal is not None and signal.start <= each.series.times[0] and each.series.times[-1] <= signal.end
+
+    names = [name for name in mine[0].experiment.data.inputs if all(known(each, name) for each in mine)]
+    return {name: [each.experiment.data.inputs[name](each.series.times) for each in mine] for name in names}
+
+
+def _lags(output: str, residuals: list[np.ndarray], order: int) -> int:
+    """Few enough for the number of samples, and beyond the filter."""
+    count = sum(int(np.isfinite(e).sum()) for e in residuals)
+    longest = max(e.size for e in residuals)
+    if count < 3 or longest < 2:
+        raise EstimationError(
+            f"The residual of '{output}' has {counted(count, 'scored sample')}, too few for a test.", "Give more data."
+        )
+    wanted = max(min(LAGS, count // SAMPLES_PER_LAG), min(order + 10, count // 2) if order else 1)
+    return min(wanted, longest - 1)
+
+
+def _sentence(fit: Fit, white: CorrelationTest, tests: Mapping[str, CorrelationTest]) -> str:
+    parts = [_about_whiteness(fit, white)]
+    depends = [name for name, test in tests.items() if not test.passed]
+    still = [name for name, test in tests.items() if not np.isfinite(test.p_value)]
+    free = [name for name in tests if name not in depends and name not in still]
+    if free:
+        parts.append(f"independent of {quoted(free)}")
+    if depends:
+        parts.append(f"depends on {quoted(depends)}, so the model misses part of what that does")
+    if still:
+        parts.append(f"{quoted(still)} does not vary, so nothing can be said about it")
+    return "; ".join(parts)
+
+
+def _about_whiteness(fit: Fit, white: CorrelationTest) -> str:
+    subject = "the whitened residual" if fit.filters else "the residual"
+    if np.isnan(white.p_value):
+        return f"{subject} is zero"
+    if white.passed:
+        return f"{subject} is white"
+    told = f"{subject} is autocorrelated"
+    if fit.filters:
+        return f"{told}: the filter leaves something, a higher order (whiten=...) may use it"
+    if hasattr(fit.criterion, "realizations"):
+        return (
+            f"{told}, as what the disturbances do beyond their mean stays in it; the standard errors respect that, and "
+            "whiten=True would use it"
+        )
+    return f"{told}: disturbances or dynamics that the model lacks act on the output; the standard errors respect that"
+
+
+def _remarks(predicted: list[Predicted]) -> list[str]:
+    notes = []
+    irregular = dict.fromkeys(each.series.output for each in predicted if not each.series.regular)
+    if irregular:
+        notes.append(f"the samples of {quoted(irregular)} are irregular: lags count samples, not time")
+    counts: dict[str, int] = {}
+    for each in predicted:
+        counts[each.series.output] = counts.get(each.series.output, 0) + int(np.isfinite(each.residual).sum())
+    few = [name for name, count in counts.items() if count < FEW]
+    if few:
+        notes.append(f"{quoted(few)} has fewer than {FEW} samples: p-values are rough")
+    return notes

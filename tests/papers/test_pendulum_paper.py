@@ -1,0 +1,210 @@
+"""The pendulum paper: estimators on inner products against direct filtering, and the paper's claims at small size."""
+
+import csv
+import re
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicHermiteSpline
+from scipy.linalg import lstsq, toeplitz
+from scipy.optimize import minimize_scalar
+from scipy.signal import lfilter
+
+from daedal.errors import ReportError
+from daedal.papers import pendulum
+from daedal.papers.interpolated_cost import GridPredictor, InterpolatedCost, best_on_grid, gauss_newton
+from daedal.papers.part import Part, checked_directory, csv_text, write_files
+from daedal.papers.pendulum_estimates import (
+    METHODS,
+    OUTPUT_ERROR,
+    PROPOSED,
+    PROPOSED_SMOOTH,
+    WHITENED,
+    Size,
+    estimate,
+)
+from daedal.papers.pendulum_experiment import GRID, PRINTED, PROGRAM, SEED, SOLVER, TRUTH, push, sample_times
+from daedal.papers.pendulum_experiment import pendulum as pendulum_model
+from daedal.papers.pendulum_smoothness import costs, local_minima, roughness
+from daedal.papers.pendulum_tables import estimates_csv, estimates_text, smoothness_text, summary_csv
+from daedal.papers.whitened_cost import autoregressions, whitened_cost
+from daedal.simulation import simulate
+
+ORDER = 6
+
+
+def response(value, times):
+    """A prediction that bends with the parameter."""
+    return np.sin(times * (1 + 0.1 * value)) * np.exp(-0.02 * value * times) + 0.1 * value
+
+
+def response_slope(value, times):
+    step = 1e-5
+    return (response(value + step, times) - response(value - step, times)) / (2 * step)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """Three data sets with strongly correlated noise, and a predictor on a grid of 21 values."""
+    times, grid = np.arange(400) * 0.1, np.linspace(1.0, 3.0, 21)
+    noise = lfilter([0.05], [1.0, -1.6, 0.8], np.random.default_rng(3).standard_normal((3, 400)), axis=1)
+    data = response(2.03, times) + noise
+    means, slopes = (np.stack([f(value, times) for value in grid]) for f in (response, response_slope))
+    return GridPredictor.of(grid, means, slopes), CubicHermiteSpline(grid, means, slopes, axis=0), data
+
+
+def direct_minimum(cost, predictor):
+    """The least cost over fine values, then Brent's method around the best: no inner products, no Gauss–Newton."""
+    fine = np.linspace(predictor.grid[0], predictor.grid[-1], 401)
+    best = fine[np.argmin([cost(value) for value in fine])]
+    bounds = (max(fine[0], best - 0.01), min(fine[-1], best + 0.01))
+    return minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-10}).x
+
+
+def test_gauss_newton_on_inner_products_finds_the_minimum_of_the_sum_of_squares(problem):
+    predictor, prediction, data = problem
+    cost = InterpolatedCost.of(predictor, data)
+    found = gauss_newton(cost, best_on_grid(cost))
+    expected = [direct_minimum(lambda v, y=y: np.sum((y - prediction(v)) ** 2), predictor) for y in data]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(
+        cost.at(found), [np.sum((y - prediction(v)) ** 2) for y, v in zip(data, found, strict=True)]
+    )
+
+
+def test_costs_on_the_grid_are_sums_of_squares(problem):
+    predictor, prediction, data = problem
+    expected = np.sum((data[:, None] - prediction(predictor.grid)[None]) ** 2, axis=2)
+    np.testing.assert_allclose(InterpolatedCost.of(predictor, data).on_grid(), expected, rtol=1e-10)
+
+
+def test_autoregression_is_the_least_squares_fit(problem):
+    _, prediction, data = problem
+    residual = data[0] - prediction(2.03)
+    past = toeplitz(residual[ORDER - 1 : -1], residual[ORDER - 1 :: -1])
+    expected, *_ = lstsq(past, residual[ORDER:])
+    np.testing.assert_allclose(autoregressions(residual[None], ORDER)[0], [1, *-expected], atol=1e-9)
+
+
+def test_whitened_estimate_agrees_with_direct_filtering(problem):
+    predictor, prediction, data = problem
+    first = gauss_newton(plain := InterpolatedCost.of(predictor, data), best_on_grid(plain))
+    whitened = whitened_cost(predictor, data, first, ORDER)
+    found = gauss_newton(whitened, best_on_grid(whitened))
+    for number, (y, estimate_) in enumerate(zip(data, first, strict=True)):
+        model = autoregressions((y - prediction(estimate_))[None], ORDER)[0]
+
+        def filtered(value, y=y, model=model):
+            return np.sum(lfilter(model, [1.0], y - prediction(value))[ORDER:] ** 2)
+
+        assert found[number] == pytest.approx(direct_minimum(filtered, predictor), abs=1e-6)
+        assert whitened.at(found)[number] == pytest.approx(filtered(found[number]), rel=1e-8)
+        on_grid = [filtered(value) for value in predictor.grid]
+        np.testing.assert_allclose(whitened.on_grid()[number], on_grid, rtol=1e-8)
+
+
+def test_an_estimate_beyond_the_grid_ends_at_its_bound(problem):
+    predictor, prediction, _ = problem
+    steep = GridPredictor(predictor.grid[:11], predictor.rows[:22])  # up to 2.0, where the data ask for 2.4
+    cost = InterpolatedCost.of(steep, prediction(2.4)[None])
+    assert gauss_newton(cost, np.array([1.9]))[0] == steep.grid[-1]
+
+
+@pytest.fixture(scope="module")
+def program():
+    return estimate(PROGRAM, Size(samples=(1000, 5000), data_sets=150, realizations=128))
+
+
+def test_ignoring_the_wind_is_biased_and_averaging_over_it_is_not(program):
+    blind, proposed = (program.summary(5000, method) for method in (OUTPUT_ERROR, PROPOSED))
+    assert 6.6 < blind.mean < 7.6  # 7.33 with another input
+    assert (blind.mean - TRUTH) / blind.standard_error > 8
+    assert abs(proposed.mean - TRUTH) < 0.3  # 6.37
+    assert 0.5 < proposed.rmse < 0.9  # 0.67 … 0.72
+
+
+def test_whitening_halves_the_error(program):
+    assert program.summary(5000, WHITENED).rmse < 0.4  # 0.33
+    assert program.summary(1000, WHITENED).rmse < 0.7 * program.summary(1000, PROPOSED).rmse
+
+
+def test_gauss_newton_agrees_with_the_grid(program):
+    assert program.disagreement() < 0.51  # in grid steps; the cost is not quite symmetric around its minimum
+
+
+def test_one_set_agrees_with_the_reference_solver():
+    from daedal.simulation import IDA
+
+    times, inputs = sample_times(300), {"u": push(PROGRAM, 300)}
+    calm = pendulum_model(PROGRAM, windy=False)
+    ours = simulate(calm, times, inputs=inputs, t0=0.0, solver=SOLVER)["angle"]
+    reference = simulate(calm, times, inputs=inputs, t0=0.0, solver=IDA(rtol=1e-10, atol=1e-12))["angle"]
+    assert np.max(np.abs(ours - reference)) < 1e-4 * np.max(np.abs(reference))
+
+
+def test_the_experiment_as_printed_has_no_bias():
+    printed = estimate(PRINTED, Size(samples=(3000,), data_sets=40, realizations=16))
+    for method in METHODS:
+        assert abs(printed.summary(3000, method).mean - TRUTH) < 0.03
+    text = estimates_text(printed)
+    assert "The experiment as printed does not produce the paper's Figure 1" in text
+    assert "7.20" not in text
+
+
+def test_the_table_shows_the_reference_and_the_paper_beside_our_numbers(program):
+    text = estimates_text(program)
+    assert "7.33 / 1.41" in text
+    assert f"{program.summary(5000, OUTPUT_ERROR).mean:.3f} ±" in text
+    assert f"seed {SEED}" in text
+    assert all(len(line) <= 120 for line in text.splitlines())
+
+
+def test_csv_files_hold_every_estimate(program):
+    rows = list(csv.DictReader(estimates_csv(program).splitlines()))
+    assert len(rows) == 2 * 150
+    smooth = [float(row["proposed_gauss_newton"]) for row in rows if row["samples"] == "5000"]
+    np.testing.assert_allclose(smooth, program.found[5000, PROPOSED_SMOOTH], rtol=1e-9)
+    table = list(csv.DictReader(summary_csv(program).splitlines()))
+    assert len(table) == 2 * len(METHODS)
+    assert table[len(METHODS)]["reference_mean"] == "7.33"
+
+
+def test_fixed_noise_makes_the_cost_smooth():
+    both = costs()
+    assert len(both.fixed) == len(GRID) == 81
+    assert roughness(both.fixed) < 1e-14  # 1.3e-16
+    assert roughness(both.fresh) > 1e-10  # 2.7e-9
+    assert local_minima(both.fixed) <= 1
+    assert local_minima(both.fresh) >= 15  # 25
+    assert "2.7e-9, 25" in smoothness_text(both)
+
+
+def test_local_minima_are_counted_inside():
+    assert local_minima(np.array([0.0, 1.0, 0.5, 2.0, 1.0, 3.0])) == 2
+    assert roughness(np.array([0.0, 1.0, 4.0, 9.0])) == pytest.approx(8.0)
+
+
+def test_a_part_that_cannot_be_written_leaves_nothing_behind(tmp_path):
+    (tmp_path / "taken.csv").mkdir()
+    with pytest.raises(ReportError, match=r"taken\.csv' cannot be written"):
+        write_files(tmp_path, {"taken.csv": csv_text(["a"], [[1.5]])})
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.csv"]
+
+
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ReportError, match="cannot be put into"):
+        checked_directory(tmp_path / "file")
+
+
+def test_parts_come_with_their_files(tmp_path, monkeypatch):
+    tiny = Size(samples=(700,), data_sets=8, realizations=8)
+    monkeypatch.setattr(pendulum, "QUICK", {PROGRAM: tiny, PRINTED: tiny})
+    parts = pendulum.reproduce(tmp_path)
+    assert isinstance(next(parts), Part)
+    files = next(parts).files
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in files}
+    pages = [path.read_text(encoding="utf-8") for path in files if path.suffix == ".html"]
+    assert len(pages) == 1
+    assert "Plotly.newPlot" in pages[0]
+    assert re.search(r"<script[^>]+src=|<link[^>]+href=", pages[0]) is None  # needs no network

@@ -275,9 +275,12 @@ def test_a_part_brings_its_disturbance_and_its_history_along():
         disturbances={w: dd.FilteredNoise([gain], [1.0, k])},
         initial={x: gain},
         history={x: gain * dd.time},
-        ports={},
     )
-    model = dd.assemble(name="whole", parts={"a": part, "b": part}, parameters={"b.gain": 2.0})
+    calmer = dd.FilteredNoise([0.1], [1.0, 1.0])
+    model = dd.assemble(
+        name="whole", parts={"a": part, "b": part}, parameters={"b.gain": 2.0}, disturbances={"b.w": calmer}
+    )
+    assert model.disturbances["b.w"] == calmer
     assert str(model.initial["b.x"]) == "b.gain"
     assert str(model.disturbances["a.w"].numerator[0]) == "a.gain"
     assert str(model.parameters["b.k"].value) == "2*b.gain"

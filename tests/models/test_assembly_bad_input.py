@@ -60,7 +60,7 @@ def test_parts(parts, sentence, remedy):
         (
             ("winding", "supply.p"),
             "'winding' is a part of 'circuit' where a port belongs.",
-            "Go on to one of 'winding.p' and 'winding.n'.",
+            "It goes on to 'winding.p' and 'winding.n'.",
         ),
         (("winding.x", "disc.y"), "'circuit' has no port or signal 'winding.x'.", "Did you mean 'winding.v'?"),
         (("winding.p",), "A connection must be two or more paths, got ('winding.p',).", "('supply.p', 'winding.p')"),

@@ -27,7 +27,7 @@ from daedal.estimation.weighing import Weighing
 from daedal.simulation import Lanes
 from daedal.simulation.prediction import Prediction, Predictor, predictor
 
-AVERAGED, SINGLE = 1e-5, 1e-8  # tolerance of the steps; averages over realizations are never as exact
+AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizations are never as exact
 LARGE, LARGEST = 0.5, 0.75  # share of V in the sum of squares from which it is limited, and below which it stays
 RESCALED = 0.01  # relative change of the units of outputs that is worth another stage
 SMALLEST = 1e-6  # unit of an output's residuals, relative to its spread: data without noise are fitted exactly

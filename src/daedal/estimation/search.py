@@ -18,8 +18,7 @@ Check = Callable[[Objective, Evaluation], None]
 
 STAGES = 12  # at most
 MORE_STARTS = 5  # when the best estimate lies at a bound
-ALIKE = 1e-6  # relative difference of values within which two minima are the same, if the points agree too
-CLOSE = 1e-2  # distance of two points, in units of the curvature, that are the same minimum
+CLOSE = 0.1  # distance in standard errors within which two points are the same minimum
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +78,15 @@ class _Search:
     def note(self, minimum: Minimum) -> None:
         """Add a minimum to the list, or count it with the same one."""
         found = minimum.evaluation
+        self.add(found, 1)
+
+    def add(self, found: Evaluation, count: int) -> None:
         for known in self.minima:
-            apart = found.point - known[0].point
-            near = float(apart @ known[0].curvature @ apart) <= CLOSE**2 * max(found.point.size, 1)
-            if near and abs(found.value - known[0].value) <= ALIKE * (1.0 + abs(found.value)):
-                known[1] += 1
+            if _same(found, known[0]):
+                known[0] = min(found, known[0], key=lambda one: one.value)
+                known[1] += count
                 return
-        self.minima.append([found, 1])
+        self.minima.append([found, count])
 
     def run(self, starts: Sequence[np.ndarray]) -> None:
         self.begin(np.asarray(starts[0], dtype=float))
@@ -164,11 +165,20 @@ class _Search:
         for found, count in others:
             again = self.evaluate(found.point)
             if again.ok:
-                self.minima.append([again, count])
+                self.add(again, count)
         if self.best is not best and self.best is not None:  # another minimum is the best after all
             minimum = self.minimize(self.best.point)
             self.converged = minimum.converged
-            self.minima.append([minimum.evaluation, 1])
+            self.add(minimum.evaluation, 1)
+
+
+def _same(one: Evaluation, other: Evaluation) -> bool:
+    """Whether two ends of a search are the same minimum, for all that the data can tell."""
+    count = sum(int(np.isfinite(part.residual).sum()) for part in other.parts)
+    unit = 2.0 * abs(other.value) / max(count, 1)  # the variance of a residual, as far as the value tells
+    apart = one.point - other.point
+    limit = CLOSE**2 * unit * apart.size + 1e-12
+    return float(apart @ other.curvature @ apart) <= limit and 2.0 * abs(one.value - other.value) <= limit
 
 
 def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | None = None) -> Outcome | None:

@@ -74,8 +74,9 @@ def start_points(starts: Any, space: Coordinates, seed: int) -> list[np.ndarray]
         return [space.start, *_grid(space, starts)]
     if isinstance(starts, Sequence) and not isinstance(starts, str) and starts:
         return [given_point(space, one, "a start") for one in starts]
+    given = starts.__name__ if isinstance(starts, type) else repr(starts)
     raise EstimationError(
-        f"starts must be LatinHypercube(count), Grid(...) or a list of mappings, got {starts!r}.",
+        f"starts must be LatinHypercube(count), Grid(...) or a list of mappings, got {given}.",
         "Write for example starts=[{'k': 5.0}, {'k': 9.0}].",
     )
 
@@ -121,7 +122,7 @@ def given_point(space: Coordinates, one: Any, what: str) -> np.ndarray:
     """φ of a mapping by parameter, or by coordinate where a parameter is local; what it leaves out keeps its start."""
     if not isinstance(one, Mapping):
         raise EstimationError(
-            f"{what.capitalize()} must be a mapping from parameter to number, got {one!r}.",
+            f"What {what} gives must be a mapping from parameter to number, got {one!r}.",
             f"Write {{'{space.names[0]}': {space.items[0].start:g}}}.",
         )
     named = {key_name(key): value for key, value in one.items()}

@@ -1,7 +1,7 @@
 """`read_modelica`: an ordinary Model from a Modelica file."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from daedal.modelica.refusals import check_connections, check_events, check_text
 from daedal.modelica.source import Source, own_file, read_source
 from daedal.modelica.variables import Variables
 from daedal.models import Model
-from daedal.symbolic import Equation, Expression, jet, operator
+from daedal.symbolic import Equation, Expression, jet
 
 LONGEST = 60  # characters of an equation's name; longer ones are cut
 
@@ -79,12 +79,14 @@ def _model(name: str, flat: dict[str, Any], source: Source) -> Model:
     for variable, binding in variables.bindings():
         equations.define(variable, binding)
     starts = variables.starts()
-    for row, node, inside in _rows(flat, "initial_equations", "initial_structured_equations", formulas):
-        _hold(starts["initial"], row, node, inside)
+    unknowns = variables.symbols("unknown")
+    held = _Held(starts["initial"], {str(unknown) for unknown in unknowns})
+    for row in _rows(flat, "initial_equations", "initial_structured_equations", formulas):
+        held.add(*row)
     return Model(
         name=name,
         equations=equations.named,
-        unknowns=variables.symbols("unknown"),
+        unknowns=unknowns,
         inputs=variables.symbols("input"),
         outputs={str(symbol): symbol for symbol in variables.symbols("output")},
         parameters=variables.parameters(),
@@ -103,7 +105,9 @@ def _rows(flat: dict[str, Any], rows: str, families: str, formulas: Formulas) ->
         if family["interiors_materialized"]:
             continue
         binders = family["domain"]["binders"]
-        ranges = [range(each["lower"], each["upper"] + 1, each["step"]) for each in binders]
+        ranges = [
+            range(each["lower"], each["upper"] + (1 if each["step"] > 0 else -1), each["step"]) for each in binders
+        ]
         points = [
             dict(zip((each["display_name"] for each in binders), point, strict=True)) for point in product(*ranges)
         ]
@@ -178,22 +182,27 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _hold(initial: dict[str, Any], row: Node, node: Node, inside: Formulas) -> None:
-    """An initial equation that gives an unknown, or its derivative, a value."""
-    for left, right in _pairs(node, inside):
-        for unknown, value in ((left, right), (right, left)):
-            if isinstance(unknown, Expression) and unknown.is_symbol and _is_start(str(unknown)):
-                if str(unknown) in initial:
-                    inside.refuse(row, f"the start of '{unknown}' is given twice", "Keep one of the two.")
-                initial[str(unknown)] = value
-                break
-        else:
-            inside.refuse(
-                row,
-                "an initial equation must give one variable, or its derivative, a value",
-                "Write x = 1 or der(x) = 0, with parameters and numbers on the right.",
-            )
+@dataclass(frozen=True)
+class _Held:
+    """Values at the start, to which initial equations add."""
 
+    initial: dict[str, Any]
+    unknowns: set[str]
 
-def _is_start(name: str) -> bool:
-    return operator(jet(name)[0]) is None and name != "time"
+    def add(self, row: Node, node: Node, inside: Formulas) -> None:
+        """An initial equation that gives an unknown, or its derivative, a value."""
+        for left, right in _pairs(node, inside):
+            given = [(str(one), other) for one, other in ((left, right), (right, left)) if self._is_unknown(one)]
+            if not given:
+                inside.refuse(
+                    row,
+                    "an initial equation must give one variable, or its derivative, a value",
+                    "Write x = 1 or der(x) = 0, with parameters and numbers on the right.",
+                )
+            name, value = given[0]
+            if name in self.initial:
+                inside.refuse(row, f"the start of '{name}' is given twice", "Keep one of the two.")
+            self.initial[name] = value
+
+    def _is_unknown(self, side: Any) -> bool:
+        return isinstance(side, Expression) and side.is_symbol and jet(str(side))[0] in self.unknowns

@@ -50,15 +50,16 @@ def syntax_error(source: Source, message: str) -> ModelError:
     unexpected = re.search(r"unexpected (`[^`]*`|end of input)", first)
     if unexpected is None:
         cause = re.search(r"× (?:parse error: )?(.*?)(?: \(line \d+\))?\n", first)
-        return ModelError(f"{source.name}, line {line}: {cause[1] if cause else first}.", "Correct the line.")
+        return ModelError(f"{source.opening}, line {line}: {cause[1] if cause else first}.", "Correct the line.")
     help_text = re.search(r"help: expected (?:one of: )?(.*?)\s*\Z", first, re.DOTALL)
     expected = set(re.split(r",\s+", help_text[1])) if help_text else set()
     found = "the text ends" if unexpected[1] == "end of input" else f"{unexpected[1].replace('`', chr(39))} stands"
     lines = source.text.splitlines()
     wanted = _in_words({" ".join(token.split()) for token in expected})
-    sentence = f"{source.name}, line {line}: {found} where {wanted} was expected."
-    hint = _missing(lines, line, column, expected) if "stands" in found else "Write what is missing before the end."
-    return ModelError(sentence, hint or f"The line reads: {lines[line - 1].strip() if line <= len(lines) else ''}")
+    sentence = f"{source.opening}, line {line}: {found} where {wanted} was expected."
+    if found == "the text ends" or line > len(lines):
+        return ModelError(sentence, "Write what is missing before the end.")
+    return ModelError(sentence, _missing(lines, line, column, expected) or f"The line reads: {lines[line - 1].strip()}")
 
 
 def _in_words(expected: set[str]) -> str:
@@ -100,7 +101,7 @@ def compile_error(source: Source, model: str, message: str) -> ModelError:
         found = re.search(pattern, message)
         if found:
             lines = source.lines_with(rf"(?<![\w.]){re.escape(found[1])}(?!\w)")
-            return ModelError(f"{source.name}: {sentence.format(found[1], _lines(lines))}.", remedy)
+            return ModelError(f"{source.opening}: {sentence.format(found[1], _lines(lines))}.", remedy)
     counts = re.search(r"unbalanced model: (\d+) equations, (\d+) unknowns", message)
     if counts:
         equations, unknowns = counted(int(counts[1]), "equation"), counted(int(counts[2]), "unknown")
@@ -110,18 +111,18 @@ def compile_error(source: Source, model: str, message: str) -> ModelError:
     if "derivative expression" in message:
         lines = source.lines_with(r"\bder\s*\((?!\s*[\w.\[\], ]+\))")
         return ModelError(
-            f"{source.name}: der takes one variable, got a formula{_lines(lines)}.",
+            f"{source.opening}: der takes one variable, got a formula{_lines(lines)}.",
             "Give the formula a variable of its own, and differentiate that.",
         )
     if "mismatched equation counts" in message:
         lines = source.lines_with(r"(?:^|;|\bequation|\bloop|\bthen|\belse)\s*if\b")
         return ModelError(
-            f"{source.name}: the branches of an if-equation{_lines(lines)} must have equally many equations.",
+            f"{source.opening}: the branches of an if-equation{_lines(lines)} must have equally many equations.",
             "Add what is missing, and an else.",
         )
     place = re.search(r"failed in \w+: (.*?) \[input\.mo:(\d+):\d+\]", message, re.DOTALL)
     if place:
-        return ModelError(f"{source.name}, line {place[2]}: {_first(place[1])}.", "Correct the line.")
+        return ModelError(f"{source.opening}, line {place[2]}: {_first(place[1])}.", "Correct the line.")
     reason = _first(re.sub(r"^.*?(?:could not be compiled|failed in \w+): ", "", message, flags=re.DOTALL))
     return ModelError(
         f"Model '{model}' of {source.name} cannot be translated{_uses(source)}: {reason}.",
@@ -151,14 +152,14 @@ def check_text(source: Source) -> None:
     dotted = source.lines_with(r"[(,]\s*(?:final\s+|each\s+)*\w+(?:\s*\.\s*\w+)+\s*(?:=(?!=)|\(\s*\w+\s*=(?!=))")
     if dotted:
         raise ModelError(
-            f"{source.name}: a modification by path{_lines(dotted)} cannot be read.",
+            f"{source.opening}: a modification by path{_lines(dotted)} cannot be read.",
             "Write part(inner(k = 2)) in place of part(inner.k = 2).",
         )
     kinds = "model|block|class|record|package|connector|type|function"
     redeclared = source.lines_with(rf"\bredeclare\s+(?:final\s+|replaceable\s+)*(?:{kinds})\s+\w+\s*=\s*[\w.]+\s*\(")
     if redeclared:
         raise ModelError(
-            f"{source.name}: a redeclared class with modifications{_lines(redeclared)} cannot be read.",
+            f"{source.opening}: a redeclared class with modifications{_lines(redeclared)} cannot be read.",
             "Declare a class with these modifications first, model Stiff = Spring(c = 2), and redeclare that one.",
         )
 
@@ -184,7 +185,7 @@ def check_events(source: Source, flat: Mapping[str, Any]) -> None:
     if found:
         listed = [f"{what}{_lines([line] if line else [])}" for line, what in sorted(set(found))]
         raise ModelError(
-            f"{source.name} uses what a model of equations cannot hold: {', '.join(listed)}.",
+            f"{source.opening} uses what a model of equations cannot hold: {', '.join(listed)}.",
             "Write it with equations; switching formulas with if.",
         )
 
@@ -205,7 +206,7 @@ def check_connections(source: Source, flat: Mapping[str, Any]) -> None:
             other = path[: len(path) - len(first)] + second
             if other in under and under[path] != under[other]:
                 raise ModelError(
-                    f"{source.name}{_lines(source.lines_with(rf'connect[^;]*{re.escape(second)}'))}: "
+                    f"{source.opening}{_lines(source.lines_with(rf'connect[^;]*{re.escape(second)}'))}: "
                     f"'{path}' and '{other}' are connected, but {_holds(path, under)}, and {_holds(other, under)}.",
                     "Connect connectors of one kind.",
                 )

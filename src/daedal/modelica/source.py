@@ -39,6 +39,11 @@ class Source:
         """The text in UTF-8."""
         return self.text.encode()
 
+    @property
+    def opening(self) -> str:
+        """The name at the beginning of a sentence."""
+        return self.name.replace("the text", "The text")
+
     def holds(self, span: Span | None) -> bool:
         """Whether a span is one of this text, not of a library."""
         return span is not None and (self.file is None or span["source"] == self.file)
@@ -64,7 +69,7 @@ class Source:
 
     def at(self, span: Span | None) -> str:
         """File and line, to begin a sentence with."""
-        return f"{self.name}, line {self.line(span)}" if span and self.holds(span) else self.name
+        return f"{self.opening}, line {self.line(span)}" if span and self.holds(span) else self.opening
 
 
 def _blank(text: str) -> str:

@@ -43,7 +43,9 @@ def translate(source: Source, model: str | None) -> tuple[str, dict[str, Any]]:
     except BaseException as error:  # a panic in rumoca is no Exception
         if type(error).__name__ != "PanicException":
             raise
-        raise ModelError(f"{source.name} cannot be translated: {error}.", "Simplify what was written last.") from None
+        raise ModelError(
+            f"{source.opening} cannot be translated: {error}.", "Simplify what was written last."
+        ) from None
     return compiled.name, {**{part: [] for part in PARTS}, **flat}
 
 
@@ -52,13 +54,13 @@ def _refusal(source: Source, model: str | None, message: str) -> ModelError:
     several = SEVERAL.search(message)
     if several:
         names = _models(source, several[1].split(", "))
-        return ModelError(f"{source.name} holds {len(names)} models: {quoted(names)}.", f"Write model='{names[0]}'.")
+        return ModelError(f"{source.opening} holds {len(names)} models: {quoted(names)}.", f"Write model='{names[0]}'.")
     if "No compilable" in message:
-        return ModelError(f"{source.name} holds no model.", "Write model Name … end Name; in it.")
+        return ModelError(f"{source.opening} holds no model.", "Write model Name … end Name; in it.")
     known = _known(source)
     if known and model is not None and model not in known:
         close = nearest(model, known, "Choose one of")
-        return ModelError(f"{source.name} has no model '{model}', but {quoted(known)}.", close)
+        return ModelError(f"{source.opening} has no model '{model}', but {quoted(known)}.", close)
     found = CLASS.search(message)
     return compile_error(source, model or (found and (found[1] or found[2])) or "the model", message)
 

@@ -33,6 +33,9 @@ class Variables:
         deciding = self._deciding(flat)
         driven = set(flat["top_level_input_components"])
         self.roles = {name: _role(name, variable, deciding, driven) for name, variable in self.declared.items()}
+        for name, variable in self.declared.items():
+            if self.roles[name] in ("number", "parameter") and not all(variable["fixed"] or ()):
+                raise self.refuse(name, f"parameter '{name}' is found from initial equations", "Give it a value.")
 
     def _deciding(self, flat: Mapping[str, Any]) -> set[str]:
         """Parameters that decide which equations there are, with all that their values are made of."""
@@ -93,8 +96,6 @@ class Variables:
         """The value a parameter or constant is declared with, or else starts with."""
         variable = self.declared[name]
         node = variable["binding"] or (variable["start"] if _says_start(variable) else None)
-        if variable["fixed"] and not all(variable["fixed"]):
-            raise self.refuse(name, f"parameter '{name}' is found from initial equations", "Give it a value.")
         if node is None:
             raise self.refuse(name, f"parameter '{name}' has no value", f"Write {name.rsplit('.')[-1]} = 1.0.")
         return self._shaped(name, self._spread(name, node))

@@ -59,7 +59,7 @@ def assemble(
     parameters
         Path → another value; a part's input given a number becomes a constant. A new one is given by its symbol.
     disturbances
-        Path of a part's input → noise declaration.
+        Path of a part's input, or of a disturbance that the part brings along → noise declaration.
     measurement_noise, initial, guess, history
         As for `Model`, by path; they are added to what the parts bring along.
 
@@ -158,7 +158,8 @@ def _roles(
             f"The inputs of '{whole.name}' must be a list of paths, got {inputs!r}.", "Write inputs=['supply.v']."
         )
     named = [("an input", key_name(path)) for path in inputs]
-    named += [("a disturbance", each) for key in disturbances for each in as_tuple(key_name(key))]
+    new = [key_name(key) for key in disturbances if key_name(key) not in whole.disturbances]
+    named += [("a disturbance", each) for key in new for each in as_tuple(key)]
     named += [("a number", path) for path in declared if path in whole.inputs]
     roles: dict[str, str] = {}
     for role, path in named:

@@ -54,7 +54,7 @@ class Parts:
             )
         inside = [each for each in known if each.startswith(f"{label}.")]
         if path in self.labels:
-            listed = f"Go on to one of {quoted(inside)}." if inside else f"It has no {what}."
+            listed = f"It goes on to {quoted(inside)}." if inside else f"It has no {what}."
             return ModelError(f"'{path}' is a part of '{self.name}' where a {what} belongs.", listed)
         return ModelError(f"'{self.name}' has no {what} '{path}'.", nearest(path, inside or known))
 

@@ -38,6 +38,8 @@ FIXING = {
 
 def refuse_undetermined(model: Model, ports: Mapping[str, Port], nodes: Sequence[Sequence[str]]) -> None:
     """Refuse an assembly that is singular by its connections, naming the parts; `ports` are those of the parts."""
+    if not ports:
+        return
     outside = {symbol.sx.name() for port in model.ports.values() for symbol in port.symbols}
     for direction in null_vectors(_rows(model), [name for name in model.unknown_names if name not in outside]):
         potentials, flows = (
@@ -118,7 +120,9 @@ def _coefficients(jacobian: ca.SX, bases: Sequence[str], model: Model) -> tuple[
     constants = [interned(name).sx for name in model.parameters]
     chance = np.random.default_rng(0).uniform(0.5, 1.5, len(constants))
     function = ca.Function("coefficients", [ca.vertcat(*constants)], [ca.vertcat(*entries)])
-    return function(chance).full().ravel(), known
+    numbers = function(chance).full().ravel()
+    known |= {bases[k] for k in np.flatnonzero(~np.isfinite(numbers)).tolist()}
+    return numbers, known
 
 
 def null_vectors(rows: Iterable[Row], columns: Sequence[str]) -> Iterable[Row]:

@@ -18,7 +18,7 @@ from daedal.simulation.request import Request
 
 TOLERATED = 0.1  # share of the realizations that may fail at the start
 LARGEST_GROUP = 16  # lanes whose mean is kept
-FEWER = 0.7  # share of the steps beyond which other steps are not worth a new start
+SERVES = 3.0  # error of the steps, in units of the tolerance, with which they still serve elsewhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,16 +99,13 @@ class Predictor:
 
     def replanned(self, values: Mapping[str, float]) -> "Predictor | None":
         """The predictor with steps chosen for these values, or None where the present ones serve as well."""
-        lineup = self.run.lineup
-        fresh = predictor(
-            self.asked, self.run.plan.program.shape.wanted, lineup.free, values, self.solver, self.realizations,
-            lineup.seed, lineup.purpose,
-        )  # fmt: skip
-        old, new = self.run.plan, fresh.run.plan
-        alike = new.program.shape.method == old.program.shape.method and lineup.grid == fresh.run.lineup.grid
-        if alike and old.steps.lengths.size >= FEWER * new.steps.lengths.size:
+        error = self.step_error(values)
+        if self.solver.step is not None or error <= SERVES * self.solver.tolerance:
             return None
-        return replace(fresh, left_out=self.left_out)
+        lineup = self.run.lineup
+        wanted, count = self.run.plan.program.shape.wanted, self.realizations
+        fresh = predictor(self.asked, wanted, lineup.free, values, self.solver, count, lineup.seed, lineup.purpose)
+        return replace(fresh, left_out=self.left_out) if fresh.run.plan.error < error else None
 
     def _at(self, values: Mapping[str, float]) -> LaneRun:
         return replace(self.run, values=self.run.lineup.all_values([values]))

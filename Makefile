@@ -25,6 +25,7 @@ types: $(READY)
 benchmark: $(READY)  ## speed and accuracy figures
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/ensemble.py
+	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/estimation.py time joint
 
 picture: $(READY)  ## redraw the picture of the README

@@ -96,7 +96,8 @@ class Coordinates:
     def selection(self, experiment: int) -> np.ndarray:
         """For each coordinate the position of its parameter, or −1 where it belongs to another experiment."""
         return np.array(
-            [self.parameters.index(c.parameter) if c.experiment in (None, experiment) else -1 for c in self.items]
+            [self.parameters.index(c.parameter) if c.experiment in (None, experiment) else -1 for c in self.items],
+            dtype=int,
         )
 
     def holding(self, names: Iterable[str], point: np.ndarray) -> "Coordinates":

@@ -47,9 +47,11 @@ class OutputError:
                 f"The segments must be a whole number from 1 on, got {self.segments!r}.", "Write segments=10."
             )
 
+        object.__setattr__(self, "segments", int(self.segments))
+
     def objective(self, problem: Problem) -> Objective:
         """Line up data and simulations."""
         check_visible(problem, (), accuracies=True, criterion="OutputError")
         if self.segments > 1:
-            return shooting_objective(problem, self.transient, int(self.segments))
+            return shooting_objective(problem, self.transient, self.segments)
         return mean_objective(problem, self.transient, None, debias=False, whiten=False, notes=())

@@ -90,11 +90,13 @@ class _Search:
 
     def run(self, starts: Sequence[np.ndarray]) -> None:
         self.begin(np.asarray(starts[0], dtype=float))
+        first = self.objective
         self.from_start(np.asarray(starts[0], dtype=float))  # for which the steps were chosen
         self.from_starts(starts[1:])
         if len(starts) == 1:
             self.more_if_stuck()
-        first = self.objective
+        if self.objective is not first:
+            self.settle(self.objective)
         self.stages()
         if len(starts) == 1 and not self.more_starts:
             self.more_if_stuck()
@@ -147,13 +149,21 @@ class _Search:
                 return
             if following is None:
                 return
-            reached = following(self.best.point)  # its value cannot be compared with those of the stage before
-            self.evaluations += 1
-            if not reached.ok:
-                self.notes.append(f"a refinement of the criterion was given up: {reached.failure}")
+            if not self.settle(following):
                 return
-            self.objective, self.best, self.last = following, reached, (following, reached)
-            self.converged = self.minimize(reached.point).converged
+
+    def settle(self, following: Objective) -> bool:
+        """Go on from the best point with another objective, whose values cannot be compared with those before."""
+        if self.best is None:
+            return False
+        reached = following(self.best.point)
+        self.evaluations += 1
+        if not reached.ok:
+            self.notes.append(f"a refinement of the criterion was given up: {reached.failure}")
+            return False
+        self.objective, self.best, self.last = following, reached, (following, reached)
+        self.converged = self.minimize(reached.point).converged
+        return True
 
     def compare_again(self) -> None:
         """Values of the other minima by the last stage, which alone can be compared with the best."""

@@ -69,6 +69,9 @@ class SimulationPEM:
                 f"whiten must be True, False or the order of the filter, got {self.whiten!r}.", "Write whiten=True."
             )
 
+        object.__setattr__(self, "realizations", int(self.realizations))
+        object.__setattr__(self, "whiten", self.whiten if isinstance(self.whiten, bool) else int(self.whiten))
+
     def objective(self, problem: Problem) -> Objective:
         """Line up data and ensembles; what the mean cannot show is said here."""
         model = problem.system.model
@@ -88,7 +91,7 @@ class SimulationPEM:
         return mean_objective(
             problem,
             self.transient,
-            int(self.realizations),
+            self.realizations,
             debias=self.debias,
             whiten=self.whiten,
             notes=notes,

@@ -37,10 +37,11 @@ class Effort:
 
     adaptive: int = 4000  # steps of one lane under error control
     regular: float = 1e7  # regular steps in one run
+    strict: bool = False  # whether steps that miss the tolerance are given up, instead of stating their error
 
 
 PATIENT = Effort()
-BRIEF = Effort(adaptive=600, regular=4e6)  # for a single trajectory, which another solver can do as well
+BRIEF = Effort(adaptive=600, regular=4e6, strict=True)  # for a single trajectory, which another solver can do as well
 
 
 @dataclass(frozen=True, eq=False)

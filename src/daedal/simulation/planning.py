@@ -7,6 +7,9 @@ by less than the tolerance. Runge–Kutta is tried first; where it needs too man
 takes over.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
 from daedal.errors import SimulationError
@@ -14,7 +17,6 @@ from daedal.simulation.adaptive import adaptive_search
 from daedal.simulation.collocation import Method
 from daedal.simulation.marching import ON_GRID
 from daedal.simulation.pilot import (
-    BRIEF,
     Plan,
     Steps,
     Task,
@@ -30,6 +32,8 @@ HALVINGS = 12  # of the sample interval
 FRACTIONS = 9  # halvings of a grid cell
 MOST_CELLS = 8  # of the grid in one step; more never resolve a disturbance that the grid does
 ROUGH = 1e-2  # relative error above which steps are too long to mean anything
+MANY_STOPS = 100  # samples and jumps beyond which regular steps are tried first
+MODERATE = 1e5  # steps that are few enough then
 DENSE_INPUT = 500  # pieces of an input beyond which steps are regular
 
 
@@ -42,7 +46,7 @@ def plan(task: Task, method: Method | None, step: float | None, tolerance: float
             plans += [_with_error(task, candidate, _regular(task, step)) for candidate in methods[1:]]
         return min(plans, key=lambda found: found.error if np.isfinite(found.error) else np.inf)
     regular = task.grid > 0 or any(track and track[0].times.size > DENSE_INPUT for track in task.forcing.tracks)
-    for search in (_regular_search,) if regular else (adaptive_search, _regular_search):
+    for search in (_regular_search,) if regular else _searches(task):
         for candidate in methods:
             with np.errstate(all="ignore"):  # a trial step that is too long may overflow; it is then rejected
                 found = search(task, candidate, tolerance)
@@ -53,6 +57,19 @@ def plan(task: Task, method: Method | None, step: float | None, tolerance: float
         f"{tolerance:g}.",
         "Loosen the tolerance of Lanes, give its step, or use the reference solver IDA().",
     )
+
+
+def _searches(task: Task) -> tuple[Callable[[Task, Method, float], Plan | None], ...]:
+    """Between many stops steps have little room to vary, and to find them one by one takes long."""
+    if task.times.size + len(task.forcing.jumps()) <= MANY_STOPS:
+        return adaptive_search, _regular_search
+    return _moderate_search, adaptive_search, _regular_search
+
+
+def _moderate_search(task: Task, method: Method, tolerance: float) -> Plan | None:
+    """Regular steps, if there need not be very many."""
+    few = replace(task, effort=replace(task.effort, regular=min(task.effort.regular, MODERATE), strict=True))
+    return _regular_search(few, method, tolerance)
 
 
 def _regular(task: Task, step: float) -> Steps:
@@ -146,7 +163,7 @@ def _regular_search(task: Task, method: Method, tolerance: float) -> Plan | None
                 return Plan(*planned(task, method, previous[0]), error)
             best = (error, steps) if best is None or error < best[0] else best
         previous = (steps, results)
-    if best is None or task.effort is BRIEF or best[0] > ROUGH:
+    if best is None or task.effort.strict or best[0] > ROUGH:
         return None
     return Plan(*planned(task, method, best[1]), best[0])  # not to the tolerance, but with its error stated
 

@@ -234,7 +234,7 @@ def test_new_steps_keep_what_was_left_out_and_the_stages_after_them():
     starts = [{"a": 1.0}, {"a": 11.8}]
     found = dd.fit(model, data, free=["a"], starts=starts, criterion=dd.SimulationPEM(60, whiten=2), rng=1)
     assert found["a"].value == pytest.approx(12.0, abs=0.05)
-    assert found.filters["level"].size == 2
+    assert found.filters["level"].order == 2
     assert found.samples == times.size
 
 

@@ -177,7 +177,7 @@ def test_disturbances_stay_in_the_residual_unless_it_is_whitened(noisy):
     assert "as what the disturbances do beyond their mean stays in it" in found["x"].sentence
     assert "whiten=True would use it" in found["x"].sentence
     found = dd.resid(sharp)
-    order = sharp.filters["x"].size
+    order = sharp.filters["x"].order
     assert found["x"].whiteness.degrees_of_freedom == found["x"].whiteness.lags.size - order
     raw, filtered = found["x"].values["noisy"], found["x"].tested["noisy"]
     expected = lfilter([1.0, *sharp.filters["x"]], [1.0], raw)[order:] / sharp.scales["x"]

@@ -1,7 +1,7 @@
 """A finished fit once more: lined up with its own data, or with others.
 
-On its own data everything is as it was: values, weights, random numbers. On others the shared estimates are held,
-local parameters are estimated again, and the random numbers are fresh.
+On its own data values, weights and random numbers are as they were, and steps are chosen at the estimate. On others the
+shared estimates are held, local parameters are estimated again, and the random numbers are fresh.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,6 @@ import numpy as np
 from daedal.data import Dataset
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.accuracy import Accuracies
-from daedal.estimation.autoregression import Autoregression
 from daedal.estimation.coordinates import Coordinate, Coordinates, experiment_labels
 from daedal.estimation.criterion import Objective, Problem
 from daedal.estimation.mean_objective import MeanObjective
@@ -65,9 +64,7 @@ def objective_again(found: Again) -> Objective:
 def weighing_again(found: Again) -> Weighing:
     """How the fit weighs residuals in the end."""
     accuracies = Accuracies(found.fit.model, found.problem.coordinates, found.fit.scales)
-    # The variance of a filter, which a fit does not keep, has no part in what the filter does to residuals.
-    filters = {name: Autoregression(coefficients, 1.0) for name, coefficients in found.fit.filters.items()}
-    return Weighing(accuracies, filters)
+    return Weighing(accuracies, found.fit.filters)
 
 
 def _with_local_estimates(fit: Fit, problem: Problem) -> Again:

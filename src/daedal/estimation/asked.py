@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, SimulationError, quoted
+from daedal.errors import EstimationError, SimulationError
 from daedal.estimation.choice import chosen_criterion
 from daedal.estimation.coordinates import coordinates, freed
 from daedal.estimation.criterion import Criterion, Objective, Problem
@@ -92,8 +92,8 @@ def _unused(model: Model, sets: Sequence[Dataset]) -> tuple[str, ...]:
     notes = []
     extra = {name for one in sets for name in one.outputs} - set(model.outputs)
     if extra:
-        notes.append(f"the data's {quoted(sorted(extra))} is no output of the model and was not used")
+        notes.append(f"measured but no output of the model, and not used: {', '.join(sorted(extra))}")
     missing = [name for name in model.outputs if not any(name in one.outputs for one in sets)]
     if missing:
-        notes.append(f"the model's output {quoted(missing)} was not measured")
+        notes.append(f"outputs of the model that were not measured: {', '.join(missing)}")
     return tuple(notes)

@@ -63,6 +63,14 @@ class Autoregression:
     def __post_init__(self) -> None:
         object.__setattr__(self, "coefficients", frozen(np.array(self.coefficients, dtype=float)))
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Autoregression):
+            return NotImplemented
+        return self.variance == other.variance and np.array_equal(self.coefficients, other.coefficients)
+
+    def __hash__(self) -> int:
+        return hash((self.variance, self.order))
+
     @property
     def order(self) -> int:
         """How many past samples count."""

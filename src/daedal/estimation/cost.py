@@ -55,7 +55,8 @@ def evaluate(
 
     Takes the arguments of `fit`, and `values` (name → number; the model's where left out). With the same seed the cost
     is the same smooth function in every call. Steps and compiled code of the last problems are kept, so calls that
-    differ in `values` alone are cheap. With `whiten`, the filter is made from the residual at the model's values.
+    differ in `values` alone are cheap; only where those steps would be too long are new ones chosen for that call.
+    With `whiten`, the filter is made from the residual at the model's values.
     """
     objective = _remembered(Asked(model, data, free, local, fixed, criterion, solver), seed_number(rng))
     point = given_point(objective.problem.coordinates, {} if values is None else values, "values")

@@ -12,6 +12,7 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from daedal.data import Dataset
+from daedal.estimation.autoregression import Autoregression
 from daedal.estimation.coordinates import Coordinates
 from daedal.estimation.experiments import Experiment, Series
 from daedal.simulation import Lanes
@@ -98,8 +99,8 @@ class Objective(Protocol):
         ...
 
     @property
-    def filters(self) -> Mapping[str, np.ndarray]:
-        """Output → coefficients of its whitening filter, if any."""
+    def filters(self) -> Mapping[str, Autoregression]:
+        """Output → the autoregression of its residual that whitens it, if any."""
         ...
 
     def __call__(self, point: np.ndarray, /) -> Evaluation: ...

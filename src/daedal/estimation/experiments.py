@@ -86,6 +86,7 @@ def _experiment(system: System, data: Dataset, number: int, transient: float) ->
             f"The data '{data.name}' have no output of model '{model.name}'{_only(data)}.",
             nearest(measured, model.outputs) if model.outputs else "Declare outputs={'name': expression} in the model.",
         )
+    _check_inputs(model, data)
     asked = request("fit", system, data, None, None)
     first = float(asked.times[0])
     if transient > 0.0 and transient >= asked.times[-1] - first:
@@ -104,6 +105,17 @@ def _experiment(system: System, data: Dataset, number: int, transient: float) ->
             else "Check how the file was read.",
         )
     return Experiment(data, asked, outputs, series)
+
+
+def _check_inputs(model: Model, data: Dataset) -> None:
+    missing = [name for name in model.input_names if name not in data.inputs]
+    if missing:
+        held = f", only {quoted(data.inputs)}" if data.inputs else ""
+        raise EstimationError(
+            f"The data '{data.name}' lack the input{'s' * (len(missing) > 1)} {quoted(missing)} of model "
+            f"'{model.name}'{held}.",
+            f"Give them with the data: Dataset(times, inputs={{'{missing[0]}': ...}}, outputs=...).",
+        )
 
 
 def _only(data: Dataset) -> str:

@@ -1,5 +1,6 @@
 """`fit`: from a model and data to estimates with their uncertainty."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from daedal.data import Dataset, FrozenMapping
 from daedal.disturbances import seed_number
 from daedal.errors import EstimationError, counted
 from daedal.estimation.asked import Asked, prepared
+from daedal.estimation.coordinates import Coordinates
 from daedal.estimation.criterion import Criterion, Evaluation, Objective
 from daedal.estimation.growth import refuse_suspicious
 from daedal.estimation.information import information
@@ -21,6 +23,8 @@ from daedal.models import Model
 from daedal.simulation import Lanes
 from daedal.simulation.trajectory import Status
 from daedal.systems import System
+
+VANISHED = 1e-9  # share of its start below which a parameter on a log scale has gone to zero
 
 
 def fit(
@@ -76,6 +80,8 @@ def fit(
     objective, made, notes = prepared("fit", asked, seed)
     problem = objective.problem
     points = start_points(starts, problem.coordinates, problem.seed)
+    for note in (*notes, *objective.notes):
+        print(f"{problem.system.model.name}: {note}", file=sys.stderr)  # before the work, which may be long
     outcome = search(objective, points, refuse_suspicious)
     if outcome is None:
         raise _no_start(objective, points)
@@ -109,7 +115,7 @@ def _result(outcome: Outcome, criterion: Any, notes: tuple[str, ...]) -> Fit:
     found = information(objective, evaluation)
     shared = {item.parameter: estimates[item.name].value for item in space.items if item.experiment is None}
     return Fit(
-        model=problem.system.model.with_parameters(shared),
+        model=problem.system.model.with_parameters({**_fixed_alike(space), **shared}),
         data=problem.data,
         criterion=criterion,
         estimates=FrozenMapping(estimates),
@@ -135,7 +141,13 @@ def _result(outcome: Outcome, criterion: Any, notes: tuple[str, ...]) -> Fit:
     )
 
 
-def _minimum(space: Any, found: Evaluation, count: int) -> LocalMinimum:
+def _fixed_alike(space: Coordinates) -> dict[str, float]:
+    """What was fixed at the same value in all experiments."""
+    first, *others = space.fixed
+    return {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+
+
+def _minimum(space: Coordinates, found: Evaluation, count: int) -> LocalMinimum:
     values = map(float, space.natural(found.point))
     return LocalMinimum(found.value, FrozenMapping(dict(zip(space.names, values, strict=True))), count)
 
@@ -148,8 +160,9 @@ def _estimates(objective: Objective, evaluation: Evaluation, errors: Uncertainty
         scaled = [each * rates for each in deviations]
     estimates = {}
     for k, item in enumerate(space.items):
-        stuck = bool(errors.at_bound[k])
         value = float(theta[k])
+        vanished = item.logarithmic and item.lower == 0.0 and value < VANISHED * item.start  # log 0 is never reached
+        stuck = bool(errors.at_bound[k]) or vanished
         estimates[item.name] = Estimate(
             name=item.name,
             value=value,
@@ -182,6 +195,10 @@ def fit_percent(evaluation: Evaluation) -> dict[str, float]:
 
 def _status(outcome: Outcome, interrupted: bool) -> Status:
     count = counted(outcome.evaluations, "evaluation")
+    if outcome.notes:
+        return Status(
+            False, f"Stopped after {count}: {outcome.notes[0]}", "The estimates are those of the stage before."
+        )
     if interrupted:
         return Status(False, f"Interrupted after {count}: these are the best values so far.", "Run it again to finish.")
     if outcome.converged:
@@ -194,7 +211,7 @@ def _status(outcome: Outcome, interrupted: bool) -> Status:
 
 
 def _remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[str]:
-    notes = list(outcome.notes)
+    notes = []
     stuck = [name for name, one in estimates.items() if one.at_bound]
     if stuck:
         tried = f"; {outcome.more_starts} more starts were tried" if outcome.more_starts else ""

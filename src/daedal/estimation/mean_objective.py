@@ -6,7 +6,7 @@ With W the weighing of `daedal.estimation.weighing`, y the samples and ȳ the pr
 
 where ψ = W ∂ȳ/∂φ, the logarithms are there when an accuracy σ is estimated, and V, present when debiasing, is what
 averaging over M realizations instead of all adds to the expectation of z²: the variance of W ȳ, which means ȳ_g of G
-groups of n_g realizations tell without bias, whatever W is:
+groups of n_g realizations tell without bias, whatever W is (it is limited where it exceeds half of Σ z²):
 
     V = Σ_g n_g (W ȳ_g − W ȳ)² / ((G − 1) M).
 
@@ -136,9 +136,9 @@ class MeanObjective:
         return dict(self.weighing.accuracies.scales)
 
     @property
-    def filters(self) -> dict[str, np.ndarray]:
-        """Output → coefficients of its whitening filter."""
-        return {name: model.coefficients for name, model in self.weighing.filters.items()}
+    def filters(self) -> dict[str, Autoregression]:
+        """Output → the autoregression of its residual that whitens it."""
+        return dict(self.weighing.filters)
 
     def forgiving(self, point: np.ndarray) -> "MeanObjective":
         """Without the realizations that fail at this point; raises where too many do."""

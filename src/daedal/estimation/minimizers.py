@@ -1,6 +1,6 @@
 """Minimizers: scipy's trust-region reflective least squares, for sums of squares and for everything else.
 
-`LeastSquares` hands residuals and Jacobian to `scipy.optimize.least_squares`. `TrustRegion` takes any criterion with
+`least_squares` hands residuals and Jacobian to that of scipy. `trust_region` takes any criterion with
 value v, gradient g and curvature C: the small problem
 
     f = (s, 0),   f' = (g/s; L),   s² = 2 (v − v₀),   LᵀL = C − g gᵀ/s²
@@ -13,7 +13,7 @@ Reference: M. A. Branch, T. F. Coleman, Y. Li, SIAM J. Sci. Comput. 21 (1999) 1�
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 
@@ -24,7 +24,7 @@ Bounds = tuple[np.ndarray, np.ndarray]
 
 MOST = 200  # evaluations
 FTOL, XTOL, GTOL = 1e-11, 1e-10, 1e-12  # in the units of `_units`
-DEPTH = 10.0  # floor below the start, in units of the reduction that the quadratic model promises
+DEPTHS = (10.0, 1e2, 1e4, 1e8)  # floors below the start, in units of the reduction that the quadratic model promises
 
 
 @final
@@ -35,12 +35,6 @@ class Minimum:
     evaluation: Evaluation
     converged: bool
     evaluations: int
-
-
-class Minimizer(Protocol):
-    """Takes a function, a start inside the bounds, and goes downhill."""
-
-    def __call__(self, function: Function, start: np.ndarray, bounds: Bounds) -> Minimum: ...
 
 
 def least_squares(function: Function, start: np.ndarray, bounds: Bounds) -> Minimum:
@@ -57,23 +51,26 @@ def least_squares(function: Function, start: np.ndarray, bounds: Bounds) -> Mini
         return found.jacobian
 
     first = seen(_inside(start, bounds))
-    seen.size = 0 if first.residuals is None else first.residuals.size
+    if first.residuals is None:
+        return Minimum(first, False, seen.count)
+    seen.size = first.residuals.size
     return _solved(residuals, jacobian, seen, start, bounds)
 
 
 def trust_region(function: Function, start: np.ndarray, bounds: Bounds) -> Minimum:
     """Minimise any criterion on its gradient and curvature."""
     seen = _Remembered(function)
-    first = seen(_inside(start, bounds))
-    depth = DEPTH
-    begin = first
-    while True:
+    begin = seen(_inside(start, bounds))
+    if not begin.ok:
+        return Minimum(begin, False, seen.count)
+    for depth in DEPTHS:
         promised = 0.5 * float(begin.gradient @ np.linalg.pinv(begin.curvature, hermitian=True) @ begin.gradient)
         floor = begin.value - depth * (promised + start.size)
         try:
             return _solved(*_as_squares(seen, floor), seen, begin.point, bounds)
         except _BelowFloorError:
-            begin, depth = seen.best or begin, depth * 10.0
+            begin = seen.best or begin
+    return Minimum(begin, False, seen.count)
 
 
 class _BelowFloorError(Exception):

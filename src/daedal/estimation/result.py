@@ -10,6 +10,7 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, nearest
+from daedal.estimation.autoregression import Autoregression
 from daedal.estimation.coordinates import Coordinates
 from daedal.estimation.verdicts import Verdict
 from daedal.models import Model
@@ -57,7 +58,7 @@ class Fit:
     Attributes
     ----------
     model
-        The model with the estimated values of all shared parameters.
+        The model with the estimated values of all shared parameters, and what was fixed alike in all experiments.
     estimates
         Name → `Estimate`; `fit["k"]` is one of them.
     cov
@@ -89,7 +90,7 @@ class Fit:
     samples: int
     fit_percent: Mapping[str, float]
     scales: Mapping[str, float]
-    filters: Mapping[str, np.ndarray]
+    filters: Mapping[str, Autoregression]
     loglik: float | None
     aic: float | None
     bic: float | None
@@ -122,20 +123,24 @@ class Fit:
 
         Symmetric in the value, or in its logarithm for a parameter on a log scale.
         """
-        from scipy.stats import t
-
-        if not isinstance(level, Real) or not 0.0 < level < 1.0:
-            raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write conf_int(0.95).")
-        quantile = float(t.ppf(0.5 + level / 2.0, max(self.samples - len(self.estimates), 1)))
+        quantile = self.quantile(level)
         intervals = {}
         for one in self.estimates.values():
             width = quantile * np.hypot(one.std_error, np.nan_to_num(one.monte_carlo_error))
-            if one.scale == "log":
+            if one.scale == "log" and one.value > 0.0:
                 factor = float(np.exp(min(width / one.value, 700.0)))
                 intervals[one.name] = (one.value / factor, one.value * factor)
             else:
                 intervals[one.name] = (one.value - width, one.value + width)
         return FrozenMapping(intervals)
+
+    def quantile(self, level: float) -> float:
+        """Half the width of an interval of this level, in standard errors (Student's distribution)."""
+        from scipy.stats import t
+
+        if not isinstance(level, Real) or not 0.0 < level < 1.0:
+            raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write level=0.95.")
+        return float(t.ppf(0.5 + level / 2.0, max(self.samples - len(self.estimates), 1)))
 
     def values(self, experiment: int = 0) -> Mapping[str, float]:
         """Parameter → number in one experiment: estimates, local ones of that experiment, and what was fixed."""

@@ -75,12 +75,8 @@ class _Search:
         method = least_squares if self.objective.sum_of_squares else trust_region
         return method(self.evaluate, start, bounds)
 
-    def note(self, minimum: Minimum) -> None:
-        """Add a minimum to the list, or count it with the same one."""
-        found = minimum.evaluation
-        self.add(found, 1)
-
     def add(self, found: Evaluation, count: int) -> None:
+        """Add a minimum to the list, or count it with the same one."""
         for known in self.minima:
             if _same(found, known[0]):
                 known[0] = min(found, known[0], key=lambda one: one.value)
@@ -131,7 +127,7 @@ class _Search:
         try:
             if self.evaluate(start).ok:
                 minimum = self.minimize(start)
-                self.note(minimum)
+                self.add(minimum.evaluation, 1)
                 if before is None or minimum.evaluation.value <= before.value:
                     self.converged = minimum.converged
         finally:
@@ -145,7 +141,7 @@ class _Search:
             try:
                 following = self.objective.refined(self.best)
             except DaedalError as error:  # what was found until here is kept
-                self.notes.append(f"a refinement of the criterion was given up: {error.sentence}")
+                self.notes.append(f"a refinement of the criterion was given up. {error.sentence}")
                 return
             if following is None:
                 return
@@ -159,7 +155,7 @@ class _Search:
         reached = following(self.best.point)
         self.evaluations += 1
         if not reached.ok:
-            self.notes.append(f"a refinement of the criterion was given up: {reached.failure}")
+            self.notes.append(f"a refinement of the criterion was given up. {reached.failure}")
             return False
         self.objective, self.best, self.last = following, reached, (following, reached)
         self.converged = self.minimize(reached.point).converged

@@ -13,13 +13,14 @@ Reference: H. G. Bock, Recent advances in parameter identification techniques fo
 Inverse Problems in Differential and Integral Equations, Birkhäuser (1983) 95–121.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.accuracy import Accuracies, check_accuracies, first_scales
+from daedal.estimation.autoregression import Autoregression
 from daedal.estimation.criterion import Evaluation, Part, Problem, failed
 from daedal.estimation.experiments import Experiment, check_enough, experiments
 from daedal.estimation.segments import Segments, segments
@@ -28,13 +29,6 @@ from daedal.simulation import Lanes
 
 WEIGHTS = (0.1, 10.0, 1e3, 1e5)  # ρ, stage by stage
 INNER = 50  # Gauss–Newton evaluations of the starts at one φ
-
-
-@dataclass
-class _Nodes:
-    """The starts found last, for each experiment (piece, state): where the next search for them begins."""
-
-    values: list[np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +49,11 @@ class ShootingObjective:
     experiments: tuple[Experiment, ...]
     cut: tuple[Segments, ...]
     weighing: Weighing
-    nodes: _Nodes
+    nodes: tuple[np.ndarray, ...]  # (piece, state) of each experiment: where the search for the starts begins
     sizes: tuple[np.ndarray, ...]  # of the states, for the continuity
     stage: int = 0
     notes: tuple[str, ...] = ()
-    filters: dict[str, np.ndarray] = field(default_factory=dict)
+    filters: Mapping[str, Autoregression] = field(default_factory=dict)
 
     @property
     def sum_of_squares(self) -> bool:
@@ -73,7 +67,7 @@ class ShootingObjective:
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
-            found = self._tied(point)
+            found, _ = self._tied(point)
         except DaedalError as error:
             return failed(point, error.sentence)
         if found is None or not np.isfinite(found.residuals).all():
@@ -85,8 +79,8 @@ class ShootingObjective:
             point, value, found.by_point.T @ found.residuals, kept.T @ kept, parts=_effective(found.parts, kept)
         )
 
-    def _tied(self, point: np.ndarray) -> _Joint | None:
-        """The joint residuals at the starts that minimise them."""
+    def _tied(self, point: np.ndarray) -> tuple[_Joint | None, tuple[np.ndarray, ...]]:
+        """The joint residuals at the starts that minimise them, and these starts."""
         from scipy.optimize import least_squares
 
         last: list[tuple[np.ndarray, _Joint]] = []
@@ -96,9 +90,9 @@ class ShootingObjective:
                 last[:] = [(flat.copy(), self._joint(point, flat))]
             return last[0][1]
 
-        flat = np.concatenate([each.ravel() for each in self.nodes.values])
+        flat = np.concatenate([each.ravel() for each in self.nodes])
         if not np.isfinite(joint(flat).residuals).all():
-            return None
+            return None, self.nodes
         found = least_squares(
             lambda s: joint(s).residuals,
             flat,
@@ -109,8 +103,7 @@ class ShootingObjective:
             xtol=1e-12,
             gtol=1e-12,
         )
-        self.nodes.values = self._split(found.x)
-        return joint(found.x)
+        return joint(found.x), tuple(self._split(found.x))
 
     def _split(self, flat: np.ndarray) -> list[np.ndarray]:
         ends = np.cumsum([each.nodes for each in self.cut])
@@ -203,9 +196,12 @@ class ShootingObjective:
             predicted = mean[series.row, series.places]
             yield Part(series, each[0], each[1 : 1 + size], np.zeros(size), deviation, predicted), each[1 + size :]
 
-    def refined(self, _: Evaluation) -> "ShootingObjective | None":
-        """A larger weight of the continuity."""
-        return replace(self, stage=self.stage + 1) if self.stage + 1 < len(WEIGHTS) else None
+    def refined(self, evaluation: Evaluation) -> "ShootingObjective | None":
+        """A larger weight of the continuity, beginning with the starts found here."""
+        if self.stage + 1 == len(WEIGHTS):
+            return None
+        _, nodes = self._tied(evaluation.point)
+        return replace(self, stage=self.stage + 1, nodes=nodes)
 
     def planned(self, _: np.ndarray) -> "ShootingObjective":
         """The steps stay."""
@@ -247,21 +243,36 @@ def shooting_objective(problem: Problem, transient: float, count: int) -> Shooti
     check_enough(made, len(space.items))
     check_accuracies(system.model, made)
     solver = problem.solver or Lanes(tolerance=1e-8)
-    cut, nodes, sizes = [], [], []
+    cut, nodes = [], []
     for number, each in enumerate(made):
         values = space.values(space.start, number)
         pieces = segments(problem, each, values, count, solver)
         begin = np.array([_start_value(pieces, k) for k in range(len(pieces.states))])
         cut.append(pieces)
         nodes.append(np.tile(begin, (count - 1, 1)))
-        sizes.append(np.maximum(np.abs(begin), 1.0))
     accuracies = Accuracies(system.model, space, first_scales(system.model, made))
     if accuracies.free:
         raise EstimationError(
             "Segments cannot be combined with a free measurement accuracy.", "Fix the accuracy, or use one segment."
         )
     weighing = Weighing(accuracies)
-    return ShootingObjective(problem, made, tuple(cut), weighing, _Nodes(nodes), tuple(sizes))
+    ones = tuple(np.ones(len(each.states)) for each in cut)
+    untied = ShootingObjective(problem, made, tuple(cut), weighing, tuple(nodes), ones)
+    return replace(untied, sizes=_sizes(untied, np.maximum(np.abs(np.concatenate(nodes, axis=None)), 1.0)))
+
+
+def _sizes(untied: ShootingObjective, otherwise: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The change of each state that moves the residuals by about one, whatever its unit.
+
+    A state that no output shows is measured by its value at the start.
+    """
+    flat = np.concatenate([each.ravel() for each in untied.nodes])
+    found = untied._joint(untied.problem.coordinates.start, flat)
+    data = found.residuals.size - flat.size  # what follows are the gaps
+    effect = np.sqrt(np.nansum(found.by_nodes[:data] ** 2, axis=0))
+    usable = np.isfinite(effect) & (effect > 0.0)
+    sizes = untied._split(np.where(usable, 1.0 / np.where(usable, effect, 1.0), otherwise))
+    return tuple(np.exp(np.mean(np.log(each), axis=0)) for each in sizes)
 
 
 def _start_value(pieces: Segments, state: int) -> float:

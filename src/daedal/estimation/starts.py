@@ -96,7 +96,7 @@ def _require_bounds(items: Sequence[Coordinate]) -> None:
     open_items = [item.name for item in items if not finite_bounds(item)]
     if open_items:
         raise EstimationError(
-            f"Starts are spread between bounds, but {quoted(open_items)} has none on one side.",
+            f"Starts are spread between bounds, but on one side there is none for {quoted(open_items)}.",
             "Give bounds, free={'k': Parameter(8.0, lower=1.0, upper=20.0)}, or give the starts themselves.",
         )
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping, Samples, Signal
 from daedal.errors import EstimationError
+from daedal.estimation.autoregression import Autoregression
 from daedal.estimation.coordinates import Coordinate, Coordinates
 from daedal.estimation.output_error import OutputError
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
@@ -159,7 +160,7 @@ def _description(fit: Fit) -> dict[str, Any]:
         "data": [_data_description(each) for each in fit.data],
         "fit_percent": dict(fit.fit_percent),
         "scales": dict(fit.scales),
-        "filters": {name: coefficients.tolist() for name, coefficients in fit.filters.items()},
+        "filters": {name: [one.coefficients.tolist(), one.variance] for name, one in fit.filters.items()},
         "minima": [{"value": m.value, "params": dict(m.params), "count": m.count} for m in fit.minima],
         "status": asdict(fit.status),
         "seed": str(fit.seed),  # 128 bits: more than other readers of JSON keep
@@ -197,7 +198,9 @@ def _fit(content: "xarray.Dataset") -> Fit:
         notes=tuple(told["notes"]),
         fit_percent=FrozenMapping(told["fit_percent"]),
         scales=FrozenMapping(told["scales"]),
-        filters=FrozenMapping({name: np.array(each, dtype=float) for name, each in told["filters"].items()}),
+        filters=FrozenMapping(
+            {name: Autoregression(np.array(each[0]), each[1]) for name, each in told["filters"].items()}
+        ),
         minima=tuple(_minimum(each) for each in told["minima"]),
         status=Status(**told["status"]),
         seed=int(told["seed"]),

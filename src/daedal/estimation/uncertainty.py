@@ -82,7 +82,7 @@ def sandwich(curvature: np.ndarray, scores: np.ndarray) -> np.ndarray:
 def score_covariance(evaluation: Evaluation) -> np.ndarray:
     """S, from autoregressions of the residuals; what fitting p numbers took from n residuals is given back."""
     size = evaluation.point.size
-    models = {output: _residual_model(evaluation.parts, output) for output in outputs_of(evaluation.parts)}
+    models = {output: _residual_model(evaluation, output) for output in outputs_of(evaluation.parts)}
     total = np.zeros((size, size))
     for number in {part.series.experiment for part in evaluation.parts}:
         parts = [part for part in evaluation.parts if part.series.experiment == number]
@@ -100,19 +100,27 @@ def score_covariance(evaluation: Evaluation) -> np.ndarray:
     return total
 
 
-def _residual_model(parts: Sequence[Part], output: str) -> Autoregression:
-    stretches = [
-        part.residual[stretch]
-        for part in parts
-        if part.series.output == output
-        for stretch in contiguous(part.residual)
-    ]
+def _residual_model(evaluation: Evaluation, output: str) -> Autoregression:
+    """The autoregression of the residuals of an output; what makes errors smaller needs strong evidence.
+
+    Few residuals look correlated by chance.
+    """
+    parts = [part for part in evaluation.parts if part.series.output == output]
+    stretches = [part.residual[stretch] for part in parts for stretch in contiguous(part.residual)]
     white, chosen = fit_autoregression(stretches, 0), fit_autoregression(stretches)
     if chosen.order == 0 or not white.variance > 0.0:
         return white
     count = sum(stretch.size for stretch in stretches)
     gained = count * np.log(white.variance / max(chosen.variance, 1e-300)) - chosen.order * np.log(count)
-    return chosen if gained > EVIDENCE else white  # few residuals look correlated by chance, and errors too small
+    larger = _size(chosen, parts, evaluation) >= _size(white, parts, evaluation)
+    return chosen if larger or gained > EVIDENCE else white
+
+
+def _size(model: Autoregression, parts: Sequence[Part], evaluation: Evaluation) -> float:
+    """Variance of the scores under this model of the residuals, over all coordinates in units of their curvature."""
+    diagonal = np.diag(evaluation.curvature)
+    unit = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 0.0)[:, None]
+    return sum(float(np.sum(model.long_run(np.nan_to_num(part.slopes) * unit) ** 2)) for part in parts)
 
 
 def _cross(

@@ -60,7 +60,9 @@ def assemble(
         Path → another value; a part's input given a number becomes a constant. A new one is given by its symbol.
     disturbances
         Path of a part's input, or of a disturbance that the part brings along → noise declaration.
-    measurement_noise, initial, guess, history
+    measurement_noise
+        Output of the assembly → accuracy, as for `Model`.
+    initial, guess, history
         As for `Model`, by path; they are added to what the parts bring along.
 
     Examples

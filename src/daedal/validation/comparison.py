@@ -191,8 +191,15 @@ def compare(
         local=FrozenMapping(local),
         realizations=realizations,
         seed=None if realizations is None else found.problem.seed,
-        notes=(*found.notes, *_remarks(predicted if realizations else [])),
+        notes=(*found.notes, *_remarks(predicted if realizations else []), *_ignored(fit, realizations)),
     )
+
+
+def _ignored(fit: Fit, realizations: int | None) -> tuple[str, ...]:
+    """What the band does not contain."""
+    if realizations is not None or not fit.model.disturbances:
+        return ()
+    return ("disturbances are zero: the 95 % band holds measurement noise only",)
 
 
 def _of_model(model: Any, sets: tuple[Dataset, ...]) -> Comparison:

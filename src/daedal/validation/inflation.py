@@ -6,13 +6,6 @@ from daedal.estimation import Fit
 from daedal.estimation.uncertainty import sandwich
 
 
-def quantile(fit: Fit, level: float) -> float:
-    """Half the width of an interval in standard errors, as in `Fit.conf_int`."""
-    from scipy.stats import t
-
-    return float(t.ppf(0.5 + level / 2.0, max(fit.samples - len(fit.estimates), 1)))
-
-
 def variances(fit: Fit) -> np.ndarray:
     """Of φ, data and Monte-Carlo error together; infinite where not determined, NaN at a bound."""
     rates = fit.coordinates.rates(fit.point)

@@ -150,7 +150,7 @@ def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residual
 
 def _tested(fit: Fit, mine: list[Predicted], labels: list[str], own: bool) -> OutputResidual:
     output = mine[0].series.output
-    order = fit.filters[output].size if output in fit.filters else 0
+    order = fit.filters[output].order if output in fit.filters else 0
     residuals = [each.residual for each in mine]
     lags = _lags(output, residuals, order)
     # A filter that was made from these very residuals has used up as many degrees of freedom as its order.
@@ -201,7 +201,7 @@ def _sentence(fit: Fit, white: CorrelationTest, tests: Mapping[str, CorrelationT
     if depends:
         parts.append(f"depends on {quoted(depends)}, so the model misses part of what that does")
     if still:
-        parts.append(f"{quoted(still)} does not vary, so nothing can be said about it")
+        parts.append(f"nothing can be said about {quoted(still)}, which varies too little or has too few samples")
     return "; ".join(parts)
 
 
@@ -219,6 +219,9 @@ def _about_whiteness(fit: Fit, white: CorrelationTest) -> str:
             f"{told}, as what the disturbances do beyond their mean stays in it; the standard errors respect that, and "
             "whiten=True would use it"
         )
+    if fit.model.disturbances:
+        ignoring = type(fit.criterion).__name__
+        return f"{told}: {ignoring} ignores the disturbances, which stay in it; the standard errors respect that"
     return f"{told}: disturbances or dynamics that the model lacks act on the output; the standard errors respect that"
 
 

@@ -16,7 +16,7 @@ from daedal.estimation.coordinates import Coordinate
 from daedal.estimation.criterion import Evaluation, Objective
 from daedal.estimation.minimizers import least_squares, trust_region
 from daedal.simulation.progress import Progress
-from daedal.validation.inflation import quantile, variance_factors, variances
+from daedal.validation.inflation import variance_factors, variances
 
 MOST = 60  # values on one side
 GROWTH = 3.0  # of a step over the one before
@@ -67,7 +67,7 @@ def ground(fit: Fit, level: float, progress: Progress) -> Ground:
         factors=variance_factors(fit),
         deviations=np.sqrt(variances(fit)),
         level=level,
-        quantile=quantile(fit, level),
+        quantile=fit.quantile(level),
         progress=progress,
     )
 

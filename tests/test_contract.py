@@ -1,6 +1,11 @@
 """The parts of the public API's reference scripts that the package supports, as they are written there."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 import daedal as dd
 from daedal import der
@@ -102,3 +107,36 @@ def test_models_of_the_other_scripts_can_be_declared():
     )
     assert dd.analyze(reactor).degrees_of_freedom == 2
     assert dd.Model.from_text(reactor.to_text()) == reactor
+
+
+SCRIPTS = Path(__file__).parents[2] / "shared" / "contract"
+
+
+def script(name: str) -> str:
+    if not (SCRIPTS / name).exists():
+        pytest.skip(f"the reference script is not here ({name})")
+    return (SCRIPTS / name).read_text(encoding="utf-8")
+
+
+def run_script(text: str, folder: Path) -> str:
+    (folder / "script.py").write_text(text, encoding="utf-8")
+    done = subprocess.run([sys.executable, "script.py"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_script_of_the_pendulum_runs_unchanged(tmp_path):
+    printed = run_script(script("pendulum.py"), tmp_path)
+    assert "index 3, 2 degrees of freedom" in printed
+    assert "fit of 'pendulum' by SimulationPEM(realizations=400, transient=50.0)" in printed
+
+
+def test_the_script_of_the_motor_runs_up_to_its_simulation(tmp_path):
+    """Without the verdict on noise that stands before it, and the likelihood and states after it."""
+    text = script("motor.py")
+    build, rest = text.split("assert dd.check_noise(drive).well_posed")
+    simulation = rest[rest.index("times = ") : rest.index("fit = dd.fit(")]
+    printed = run_script(build + simulation + "print(data)", tmp_path)
+    assert "index 2" in printed
+    assert "801 samples" in printed

@@ -64,8 +64,8 @@ def test_heating_runs_on_the_measured_data(tmp_path):
 def test_drive_finds_the_shaft_and_keeps_the_power(tmp_path):
     printed = run([str(ROOT / "examples" / "drive.py")], tmp_path)
     assert "59 equations, index 2, 4 degrees of freedom" in printed
-    assert abs(float(re.search(r"shaft\.c +(\S+)", printed)[1]) - 2.0) < 0.02
-    assert abs(float(re.search(r"disc\.J +(\S+)", printed)[1]) - 0.05) < 0.001
+    assert abs(float(re.search(r"shaft\.c \[N\.m/rad\] +(\S+)", printed)[1]) - 2.0) < 0.02
+    assert abs(float(re.search(r"disc\.J \[kg\.m2\] +(\S+)", printed)[1]) - 0.05) < 0.001
     assert float(re.search(r"balance of power: (\S+) W", printed)[1]) < 1e-9
 
 

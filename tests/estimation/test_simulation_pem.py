@@ -255,7 +255,7 @@ def test_whitening_leaves_a_white_residual():
     found = dd.fit(model, data, free=["a"], criterion=choice, rng=1, solver=SOLVER)
     predicted = dd.ensemble(found.model, times, realizations=2000, inputs=data.inputs, rng=9, solver=SOLVER)
     raw = data["level"] - predicted.mean["level"]
-    white = np.convolve(raw, np.concatenate([[1.0], found.filters["level"]]), mode="valid")
+    white = np.convolve(raw, found.filters["level"].polynomial, mode="valid")
     limit = chi2.ppf(0.999, 20)
     assert ljung_box(raw) > 10 * limit
     assert ljung_box(white) < limit

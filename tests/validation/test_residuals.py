@@ -180,7 +180,11 @@ def test_disturbances_stay_in_the_residual_unless_it_is_whitened(noisy):
     order = sharp.filters["x"].order
     assert found["x"].whiteness.degrees_of_freedom == found["x"].whiteness.lags.size - order
     raw, filtered = found["x"].values["noisy"], found["x"].tested["noisy"]
-    expected = lfilter([1.0, *sharp.filters["x"]], [1.0], raw)[order:] / sharp.scales["x"]
+    expected = (
+        lfilter(sharp.filters["x"].polynomial, [1.0], raw)[order:]
+        / sharp.scales["x"]
+        / np.sqrt(sharp.filters["x"].variance)
+    )
     np.testing.assert_allclose(filtered[order:], expected, rtol=1e-9)
     assert "the whitened residual" in found["x"].sentence
     other = dd.simulate(noisy, TIMES, inputs={u: signal}, realizations=1, rng=3).to_dataset()

@@ -152,10 +152,13 @@ def _beginning(model: Autoregression) -> tuple[np.ndarray, np.ndarray]:
     return B, D
 
 
-def fit_autoregression(stretches: Sequence[np.ndarray], order: int | None = None, most: int = 40) -> Autoregression:
+def fit_autoregression(
+    stretches: Sequence[np.ndarray], order: int | None = None, most: int = 40, penalty: float | None = None
+) -> Autoregression:
     """The autoregression of the stretches together, each (time,) without gaps; their mean is not subtracted.
 
-    Without an `order`, the best up to `most` is taken, and up to one for ten samples.
+    Without an `order`, the best up to `most` is taken, and up to one for ten samples; each coefficient has to gain the
+    `penalty` in n log σ² (log n when left out, as in BIC; 2 is Akaike's).
 
     Examples
     --------
@@ -166,7 +169,8 @@ def fit_autoregression(stretches: Sequence[np.ndarray], order: int | None = None
     if order is None:
         highest = min(most, count // SAMPLES_PER_ORDER, longest - 1)
         candidates = list(_burg(stretches, highest))
-        return min(candidates, key=lambda model: _criterion(model, count))
+        each = np.log(count) if penalty is None else penalty
+        return min(candidates, key=lambda model: _criterion(model, count, each))
     if not 0 <= order < longest:
         raise DataError(
             f"The order of an autoregression must be from 0 to {longest - 1} here, got {order}.",
@@ -176,8 +180,8 @@ def fit_autoregression(stretches: Sequence[np.ndarray], order: int | None = None
     return model
 
 
-def _criterion(model: Autoregression, count: int) -> float:
-    return count * np.log(max(model.variance, TINY)) + model.order * np.log(count)
+def _criterion(model: Autoregression, count: int, penalty: float) -> float:
+    return count * np.log(max(model.variance, TINY)) + model.order * penalty
 
 
 def _checked(stretches: Sequence[np.ndarray]) -> tuple[int, int]:

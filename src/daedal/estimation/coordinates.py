@@ -120,8 +120,13 @@ class Coordinates:
 def freed(model: Model, free: Any, local: Any) -> Model:
     """The model with the starts, bounds and scales that `free` and `local` give as mappings."""
     given = {**_declared(model, free, "free"), **_declared(model, local, "local")}
-    changed = {name: parameter for name, parameter in given.items() if parameter is not None}
+    changed = {name: _with_unit(model, name, one) for name, one in given.items() if one is not None}
     return model.with_parameters(changed) if changed else model
+
+
+def _with_unit(model: Model, name: str, parameter: Parameter) -> Parameter:
+    """A new declaration that says nothing of the unit keeps the model's."""
+    return parameter if parameter.unit else replace(parameter, unit=model.parameters[name].unit)
 
 
 def coordinates(model: Model, data: Sequence[Dataset], free: Any, local: Any, fixed: Any) -> Coordinates:

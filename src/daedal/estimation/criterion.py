@@ -65,6 +65,7 @@ class Evaluation:
     jacobian: np.ndarray | None = None
     parts: tuple[Part, ...] = ()
     failure: str = ""
+    noise: np.ndarray | None = None  # what the Monte-Carlo error of the slopes adds to the curvature
 
     @property
     def ok(self) -> bool:

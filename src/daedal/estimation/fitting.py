@@ -24,6 +24,7 @@ from daedal.simulation import Lanes
 from daedal.simulation.trajectory import Status
 from daedal.systems import System
 
+FAR_OFF = 3.0  # root mean square of residuals, in units of the declared accuracy, that is worth a word
 VANISHED = 1e-9  # share of its start below which a parameter on a log scale has gone to zero
 
 
@@ -147,6 +148,16 @@ def _fixed_alike(space: Coordinates) -> dict[str, float]:
     return {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
 
 
+def _far_off(outcome: Outcome) -> list[str]:
+    """Residuals far beyond the accuracy that the model declares, where nothing else could explain them."""
+    model = outcome.objective.problem.system.model
+    if model.disturbances or outcome.objective.scales:
+        return []
+    sizes = [part.residual[np.isfinite(part.residual)] for part in outcome.evaluation.parts]
+    ratio = float(np.sqrt(np.mean(np.concatenate(sizes) ** 2)))
+    return [f"the residuals are {ratio:.2g} times the declared measurement noise"] if ratio > FAR_OFF else []
+
+
 def _minimum(space: Coordinates, found: Evaluation, count: int) -> LocalMinimum:
     values = map(float, space.natural(found.point))
     return LocalMinimum(found.value, FrozenMapping(dict(zip(space.names, values, strict=True))), count)
@@ -216,6 +227,10 @@ def _remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[str]:
     if stuck:
         tried = f"; {outcome.more_starts} more starts were tried" if outcome.more_starts else ""
         notes.append(f"at a bound: {', '.join(stuck)}; widen the bounds if they are not physical limits{tried}")
+    poor = [name for name, percent in fit_percent(outcome.evaluation).items() if percent <= 0.0]
+    if poor:
+        notes.append(f"no better than a constant: {', '.join(poor)}; check units, initial values, transient and starts")
+    notes += _far_off(outcome)
     lost = [name for name, one in estimates.items() if one.verdict == "not determined"]
     if lost:
         notes.append(f"not determined by these data: {', '.join(lost)}; identifiability(fit) shows the directions")

@@ -25,6 +25,7 @@ from daedal.estimation.criterion import Evaluation, Part, Problem, failed, outpu
 from daedal.estimation.experiments import Experiment, Series, check_enough, experiments
 from daedal.estimation.weighing import Weighing
 from daedal.simulation import Lanes
+from daedal.simulation.initial_notes import start_notes
 from daedal.simulation.prediction import Prediction, Predictor, predictor
 
 AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizations are never as exact
@@ -62,9 +63,10 @@ class MeanObjective:
             found = [self._experiment(number, point) for number in range(len(self.experiments))]
         except DaedalError as error:
             return failed(point, error.sentence)
-        parts = tuple(part for each, _, _ in found for part in each)
-        excess = sum(value for _, value, _ in found)
-        excess_gradient = np.sum([gradient for _, _, gradient in found], axis=0)
+        parts = tuple(part for each, _ in found for part in each)
+        excess = sum(each.value for _, each in found)
+        excess_gradient = np.sum([each.gradient for _, each in found], axis=0)
+        noise = np.sum([each.curvature for _, each in found], axis=0)
         residuals, jacobian = _stacked(parts)
         excess, excess_gradient = _limited(excess, excess_gradient, residuals, jacobian)
         counts = [int(np.isfinite(part.residual).sum()) for part in parts]
@@ -79,7 +81,7 @@ class MeanObjective:
         if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return failed(point, "The cost or its gradient is not finite there.")
         if not self.sum_of_squares:
-            return Evaluation(point, value, gradient, curvature, parts=parts)
+            return Evaluation(point, value, gradient, curvature, parts=parts, noise=noise)
         return Evaluation(point, value, gradient, curvature, residuals, jacobian, parts)
 
     def _logarithm(self, part: Part) -> float:
@@ -90,8 +92,8 @@ class MeanObjective:
         logarithms = np.broadcast_to(np.log(part.deviation / first), part.residual.shape)
         return float(logarithms[np.isfinite(part.residual)].sum())
 
-    def _experiment(self, number: int, point: np.ndarray) -> tuple[list[Part], float, np.ndarray]:
-        """The parts of one experiment, and the sum of V with its gradient."""
+    def _experiment(self, number: int, point: np.ndarray) -> tuple[list[Part], "_Excess"]:
+        """The parts of one experiment, and what averaging over few realizations adds."""
         coordinates = self.problem.coordinates
         experiment, values = self.experiments[number], coordinates.values(point, number)
         prediction = self.predictors[number](values)
@@ -106,16 +108,15 @@ class MeanObjective:
         rows = [self._rows(series, prediction, moved) for series in experiment.series]
         weighed = self.weighing.apply(experiment, values, rows)
         accuracies = self.weighing.accuracies
-        parts, excess, gradient = [], 0.0, np.zeros(size)
+        parts, excess = [], _Excess(0.0, np.zeros(size), np.zeros((size, size)))
         for series, each in zip(experiment.series, weighed, strict=True):
             by_coordinate = accuracies.rates(series, values, own) * rates
             deviation = accuracies.deviation(series, values)
             mean = prediction.mean[series.row, series.places]
             parts.append(Part(series, each[0], each[1 : 1 + size], by_coordinate, deviation, mean))
             if self._corrected and len(prediction.counts) > 1:
-                value, slopes = _excess(each[1 + size :], prediction.counts, size)
-                excess, gradient = excess + value, gradient + slopes - 2.0 * value * by_coordinate
-        return parts, excess, gradient
+                excess = excess.plus(_excess(each[1 + size :], prediction.counts, size), by_coordinate)
+        return parts, excess
 
     def _rows(self, series: Series, prediction: Prediction, moved: Callable) -> np.ndarray:
         """Residual, slopes, and (when debiasing) what the groups differ by, (row, time); NaN where not scored."""
@@ -257,13 +258,28 @@ def _limited(
     return share * total, moved + (slope * gradient if slope > 0.0 else 0.0)
 
 
-def _excess(rows: np.ndarray, counts: np.ndarray, size: int) -> tuple[float, np.ndarray]:
-    """Σ V over the series and its gradient; rows are √n_g times the groups' W(ȳ_g − ȳ), then their slopes."""
+@dataclass(frozen=True, eq=False)
+class _Excess:
+    """Σ V, its gradient, and what the Monte-Carlo error of the slopes adds to Σ ψψᵀ."""
+
+    value: float
+    gradient: np.ndarray
+    curvature: np.ndarray
+
+    def plus(self, other: "_Excess", rates: np.ndarray) -> "_Excess":
+        """With that of another series, whose standard deviation moves by these rates."""
+        gradient = self.gradient + other.gradient - 2.0 * other.value * rates
+        return _Excess(self.value + other.value, gradient, self.curvature + other.curvature)
+
+
+def _excess(rows: np.ndarray, counts: np.ndarray, size: int) -> _Excess:
+    """Of one series; rows are √n_g times the groups' W(ȳ_g − ȳ), then their slopes."""
     groups = len(counts)
     factor = 1.0 / ((groups - 1) * counts.sum())
     apart = np.nan_to_num(rows[:groups])
     slopes = np.nan_to_num(rows[groups:]).reshape(groups, size, -1)
-    return factor * float(np.sum(apart**2)), 2.0 * factor * np.einsum("gt,gct->c", apart, slopes)
+    gradient = 2.0 * factor * np.einsum("gt,gct->c", apart, slopes)
+    return _Excess(factor * float(np.sum(apart**2)), gradient, factor * np.einsum("gct,gdt->cd", slopes, slopes))
 
 
 def _root_mean_square(evaluation: Evaluation, output: str) -> float:
@@ -328,4 +344,6 @@ def mean_objective(
     accuracies = Accuracies(system.model, coordinates, first_scales(system.model, made))
     reference = coordinates.values(coordinates.start, 0)
     weighing = Weighing(accuracies)
-    return MeanObjective(problem, made, predictors, weighing, debias, whiten, notes, reference=reference)
+    opened = start_notes(predictors[0].run.values[0].start)
+    said = (*notes, *opened)
+    return MeanObjective(problem, made, predictors, weighing, debias, whiten, said, reference=reference)

@@ -23,6 +23,8 @@ from daedal.estimation.criterion import Evaluation, Part, outputs_of
 RANK = 1e-12  # eigenvalue of the curvature, scaled to a unit diagonal, that counts as zero
 PARTICIPATES = 1e-3  # squared share of a parameter in a direction that is not determined
 BEYOND = 100.0  # distances from a bound that an estimate would go beyond it, to be called at it
+LARGEST_SHARE = 0.9  # of Monte-Carlo error in the curvature along a direction that still counts as known
+AKAIKE = 2.0  # for each coefficient of the autoregression: too short a memory makes errors too small
 EVIDENCE = 10.0  # of autocorrelation, as a difference of BIC, before it is believed
 
 
@@ -44,13 +46,33 @@ def uncertainty(
     size = stuck.size
     covariance, monte_carlo = np.full((size, size), np.nan), np.full((size, size), np.nan)
     chosen = np.ix_(inside, inside)
-    H, S = evaluation.curvature[chosen], score_covariance(evaluation)[chosen]
+    H, S = information_matrix(evaluation)[chosen], score_covariance(evaluation)[chosen]
     covariance[chosen] = sandwich(H, S)
     if scatter is not None and not scatter.any():
         monte_carlo = np.zeros((size, size))  # nothing is random, whatever the data say
     elif scatter is not None:
         monte_carlo[chosen] = sandwich(H, scatter[chosen])
     return Uncertainty(covariance, monte_carlo, stuck)
+
+
+def information_matrix(evaluation: Evaluation) -> np.ndarray:
+    """The curvature without what the Monte-Carlo error of the slopes adds to it, which is no knowledge.
+
+    A direction in which little else is left counts as not determined.
+    """
+    H = evaluation.curvature
+    if evaluation.noise is None or not evaluation.noise.any():
+        return H
+    diagonal = np.diag(H)
+    scale = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
+    eigenvalues, vectors = np.linalg.eigh(H * np.outer(scale, scale))
+    usable = eigenvalues > RANK * len(eigenvalues)
+    roots = np.sqrt(np.where(usable, eigenvalues, 1.0))
+    whitened = (vectors / roots).T @ (evaluation.noise * np.outer(scale, scale)) @ (vectors / roots)
+    shares, turned = np.linalg.eigh(np.where(np.outer(usable, usable), whitened, 0.0))
+    left = np.where(shares < LARGEST_SHARE, 1.0 - shares, 0.0)
+    back = (vectors * np.where(usable, roots, 0.0)) @ turned
+    return (back * left) @ back.T / np.outer(scale, scale)
 
 
 def at_bound(evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -107,7 +129,7 @@ def _residual_model(evaluation: Evaluation, output: str) -> Autoregression:
     """
     parts = [part for part in evaluation.parts if part.series.output == output]
     stretches = [part.residual[stretch] for part in parts for stretch in contiguous(part.residual)]
-    white, chosen = fit_autoregression(stretches, 0), fit_autoregression(stretches)
+    white, chosen = fit_autoregression(stretches, 0), fit_autoregression(stretches, penalty=AKAIKE)
     if chosen.order == 0 or not white.variance > 0.0:
         return white
     count = sum(stretch.size for stretch in stretches)

@@ -54,7 +54,7 @@ def _hidden(model: Model, name: str, unseen: Collection[str], criterion: str) ->
         return EstimationError(
             f"{criterion} cannot see '{name}', which acts through the disturbance {quoted(acting)} alone, and that "
             "cannot move the mean of an output.",
-            f"Fix '{name}'; the Likelihood criterion (linear models; not in this version) will see how outputs scatter.",
+            f"Fix '{name}'; the Likelihood criterion (linear models; not in this version) will see the scatter.",
         )
     if reached & _in_accuracies(model):
         return EstimationError(

@@ -11,6 +11,7 @@ from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest
 from daedal.models import parameter_values
 from daedal.simulation.ida import IDA, Run
+from daedal.simulation.initial_notes import start_notes
 from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places
 from daedal.simulation.lanes import Failure, LaneRun, Lanes, prepare
 from daedal.simulation.measurement import with_measurement_noise
@@ -292,21 +293,8 @@ def _trajectory(
         inputs=FrozenMapping(asked.forcing.signals),
         parameters=FrozenMapping(parameter_values(model, values)),
         status=status,
-        notes=(*asked.system.structure.repairs, *zero, *_start_notes(start), *notes),
+        notes=(*asked.system.structure.repairs, *zero, *start_notes(start), *notes),
         realizations=realizations,
         seed=seed,
         partial=len(wanted) < len(asked.system.reduction.observed),
     )
-
-
-def _start_notes(start: InitialValues) -> list[str]:
-    notes = []
-    if start.open:
-        shown = [f"{name} = {value:g}" for name, value in start.open.items()]
-        more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
-        notes.append(f"left open by initial, held at the guess: {', '.join(shown[:8])}{more}")
-    if start.redundant:
-        notes.append(
-            f"held at the start although the equations already imply one of them: {', '.join(start.redundant)}"
-        )
-    return notes

@@ -5,7 +5,7 @@ A part with the pins p and n has the voltage v = p.v − n.v and the current i t
 
 import numpy as np
 
-from daedal.library.quantities import Value, quantity
+from daedal.library.quantities import Value, positive, quantity
 from daedal.library.rotational import flange
 from daedal.models import Model, Port, new_port
 from daedal.symbolic import Equation, der, symbol, symbols
@@ -51,7 +51,7 @@ def Resistor(R: Value = 1.0) -> Model:
         Resistance in Ohm.
     """
     v, i, resistance = symbols("v i R")
-    return _two_pins("resistor", {"law": v == resistance * i}, quantity("R", R, "Ohm"))
+    return _two_pins("resistor", {"law": v == resistance * i}, positive("R", R, "Ohm"))
 
 
 def Capacitor(C: Value = 1.0) -> Model:
@@ -63,7 +63,7 @@ def Capacitor(C: Value = 1.0) -> Model:
         Capacitance in F.
     """
     v, i, capacitance = symbols("v i C")
-    return _two_pins("capacitor", {"law": i == capacitance * der(v)}, quantity("C", C, "F"), guess={v: 0.0})
+    return _two_pins("capacitor", {"law": i == capacitance * der(v)}, positive("C", C, "F"), guess={v: 0.0})
 
 
 def Inductor(L: Value = 1.0) -> Model:
@@ -75,7 +75,7 @@ def Inductor(L: Value = 1.0) -> Model:
         Inductance in H.
     """
     v, i, inductance = symbols("v i L")
-    return _two_pins("inductor", {"law": v == inductance * der(i)}, quantity("L", L, "H"), guess={i: 0.0})
+    return _two_pins("inductor", {"law": v == inductance * der(i)}, positive("L", L, "H"), guess={i: 0.0})
 
 
 def VoltageSource() -> Model:
@@ -129,10 +129,10 @@ def Diode(Ids: Value = 1e-6, Vt: Value = 0.04, Maxexp: Value = 15.0, R: Value = 
     bounded = np.minimum(argument, largest)  # pyright: ignore[reportCallIssue, reportArgumentType]
     current = saturation * (np.exp(bounded) * (1 + argument - bounded) - 1) + v / resistance
     parameters = {
-        **quantity("Ids", Ids, "A"),
+        **positive("Ids", Ids, "A"),
         **quantity("Vt", Vt, "V"),
         **quantity("Maxexp", Maxexp, ""),
-        **quantity("R", R, "Ohm"),
+        **positive("R", R, "Ohm"),
     }
     return _two_pins("diode", {"law": i == current}, parameters)
 

@@ -6,7 +6,7 @@ from a to b. Roots are regularised: sign(dp) √|dp| is replaced by dp / (dp² +
 
 import numpy as np
 
-from daedal.library.quantities import ATMOSPHERIC_PRESSURE, GRAVITY, Value, quantity, regularized_root
+from daedal.library.quantities import ATMOSPHERIC_PRESSURE, GRAVITY, Value, positive, quantity, regularized_root
 from daedal.models import Model, Port, new_port
 from daedal.symbolic import Equation, der, symbol, symbols
 
@@ -50,8 +50,8 @@ def Tank(
             "surface": top.potential == ambient,
         },
         parameters={
-            **quantity("crossArea", crossArea, "m2"),
-            **quantity("rho", rho, "kg/m3"),
+            **positive("crossArea", crossArea, "m2"),
+            **positive("rho", rho, "kg/m3"),
             **quantity("p_ambient", p_ambient, "Pa"),
             **quantity("g", g, "m/s2"),
         },
@@ -94,8 +94,8 @@ def Valve(Av: Value = 1e-4, rho: Value = WATER, dp_small: Value = 10.0) -> Model
     dp, m_flow, opening, coefficient, density, small = symbols("dp m_flow opening Av rho dp_small")
     law = m_flow == opening * coefficient * np.sqrt(density) * regularized_root(dp, small)
     parameters = {
-        **quantity("Av", Av, "m2"),
-        **quantity("rho", rho, "kg/m3"),
+        **positive("Av", Av, "m2"),
+        **positive("rho", rho, "kg/m3"),
         **quantity("dp_small", dp_small, "Pa"),
     }
     return _between("valve", {"law": law}, parameters, (opening,))
@@ -118,9 +118,9 @@ def Orifice(A: Value = 1e-4, zeta: Value = 2.7, rho: Value = WATER, dp_small: Va
     dp, m_flow, area, loss, density, small = symbols("dp m_flow A zeta rho dp_small")
     law = m_flow == area * np.sqrt(2 * density / loss) * regularized_root(dp, small)
     parameters = {
-        **quantity("A", A, "m2"),
-        **quantity("zeta", zeta, ""),
-        **quantity("rho", rho, "kg/m3"),
+        **positive("A", A, "m2"),
+        **positive("zeta", zeta, ""),
+        **positive("rho", rho, "kg/m3"),
         **quantity("dp_small", dp_small, "Pa"),
     }
     return _between("orifice", {"law": law}, parameters)
@@ -135,7 +135,7 @@ def PipeResistance(R: Value = 1000.0) -> Model:
         Pressure drop per mass flow in Pa.s/kg.
     """
     dp, m_flow, resistance = symbols("dp m_flow R")
-    return _between("pipe resistance", {"law": dp == resistance * m_flow}, quantity("R", R, "Pa.s/kg"))
+    return _between("pipe resistance", {"law": dp == resistance * m_flow}, positive("R", R, "Pa.s/kg"))
 
 
 def Pump() -> Model:

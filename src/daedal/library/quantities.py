@@ -20,6 +20,12 @@ def quantity(name: str, value: Any, unit: str) -> dict[Expression, Parameter]:
     return {symbol(name): made if isinstance(value, Parameter) else Parameter(made.value, unit=unit)}
 
 
+def positive(name: str, value: Any, unit: str) -> dict[Expression, Parameter]:
+    """The same for what cannot be negative, so that an estimate cannot either."""
+    made = as_parameter(value, name)
+    return {symbol(name): made if isinstance(value, Parameter) else Parameter(made.value, lower=0.0, unit=unit)}
+
+
 def smooth_sign(x: Expression, width: Expression) -> Expression:
     """−1 … 1, with a steep but finite slope at zero: tanh(x / width)."""
     return np.tanh(x / width)  # pyright: ignore[reportReturnType]

@@ -3,7 +3,7 @@
 A part between flange_a and flange_b has the relative angle phi_rel = flange_b.phi − flange_a.phi and its rate w_rel.
 """
 
-from daedal.library.quantities import Value, quantity, smooth_sign
+from daedal.library.quantities import Value, positive, quantity, smooth_sign
 from daedal.models import Model, Port, new_port
 from daedal.symbolic import Equation, der, symbol, symbols
 
@@ -54,7 +54,7 @@ def Inertia(J: Value = 1.0) -> Model:
             "acceleration": a == der(w),
             "newton": moment * a == left.flow + right.flow,
         },
-        parameters=quantity("J", J, "kg.m2"),
+        parameters=positive("J", J, "kg.m2"),
         guess={phi: 0.0, w: 0.0},
     )
 
@@ -89,7 +89,7 @@ def Spring(c: Value = 1.0, phi_rel0: Value = 0.0) -> Model:
         Relative angle in rad at which the spring is relaxed.
     """
     phi_rel, tau, stiffness, relaxed = symbols("phi_rel tau c phi_rel0")
-    parameters = {**quantity("c", c, "N.m/rad"), **quantity("phi_rel0", phi_rel0, "rad")}
+    parameters = {**positive("c", c, "N.m/rad"), **quantity("phi_rel0", phi_rel0, "rad")}
     return _between("spring", {"law": tau == stiffness * (phi_rel - relaxed)}, parameters, rate=False)
 
 
@@ -102,7 +102,7 @@ def Damper(d: Value = 1.0) -> Model:
         Damping in N.m.s/rad.
     """
     w_rel, tau, damping = symbols("w_rel tau d")
-    return _between("damper", {"law": tau == damping * w_rel}, quantity("d", d, "N.m.s/rad"))
+    return _between("damper", {"law": tau == damping * w_rel}, positive("d", d, "N.m.s/rad"))
 
 
 def SpringDamper(c: Value = 1.0, d: Value = 0.0, phi_rel0: Value = 0.0) -> Model:
@@ -119,8 +119,8 @@ def SpringDamper(c: Value = 1.0, d: Value = 0.0, phi_rel0: Value = 0.0) -> Model
     """
     phi_rel, w_rel, tau, stiffness, damping, relaxed = symbols("phi_rel w_rel tau c d phi_rel0")
     parameters = {
-        **quantity("c", c, "N.m/rad"),
-        **quantity("d", d, "N.m.s/rad"),
+        **positive("c", c, "N.m/rad"),
+        **positive("d", d, "N.m.s/rad"),
         **quantity("phi_rel0", phi_rel0, "rad"),
     }
     return _between("spring damper", {"law": tau == stiffness * (phi_rel - relaxed) + damping * w_rel}, parameters)
@@ -140,8 +140,8 @@ def Friction(tau_Coulomb: Value = 1.0, tau_prop: Value = 0.0, w_small: Value = 1
     """
     w_rel, tau, dry, viscous, small = symbols("w_rel tau tau_Coulomb tau_prop w_small")
     parameters = {
-        **quantity("tau_Coulomb", tau_Coulomb, "N.m"),
-        **quantity("tau_prop", tau_prop, "N.m.s/rad"),
+        **positive("tau_Coulomb", tau_Coulomb, "N.m"),
+        **positive("tau_prop", tau_prop, "N.m.s/rad"),
         **quantity("w_small", w_small, "rad/s"),
     }
     return _between("friction", {"law": tau == dry * smooth_sign(w_rel, small) + viscous * w_rel}, parameters)

@@ -3,7 +3,7 @@
 A part between two ports has the difference dT = T_a − T_b and the heat flow Q_flow from a to b.
 """
 
-from daedal.library.quantities import ROOM_TEMPERATURE, Value, quantity
+from daedal.library.quantities import ROOM_TEMPERATURE, Value, positive, quantity
 from daedal.models import Model, Port, new_port
 from daedal.symbolic import Equation, der, symbol, symbols
 
@@ -31,7 +31,7 @@ def HeatCapacitor(C: Value = 1.0) -> Model:
         ports={"port": port},
         unknowns=[T],
         equations={"temperature": port.potential == T, "balance": capacity * der(T) == port.flow},
-        parameters=quantity("C", C, "J/K"),
+        parameters=positive("C", C, "J/K"),
         guess={T: ROOM_TEMPERATURE},
     )
 
@@ -66,7 +66,7 @@ def ThermalConductor(G: Value = 1.0) -> Model:
         Thermal conductance in W/K.
     """
     dT, Q_flow, conductance = symbols("dT Q_flow G")
-    return _between("thermal conductor", {"law": Q_flow == conductance * dT}, quantity("G", G, "W/K"))
+    return _between("thermal conductor", {"law": Q_flow == conductance * dT}, positive("G", G, "W/K"))
 
 
 def ThermalResistor(R: Value = 1.0) -> Model:
@@ -78,7 +78,7 @@ def ThermalResistor(R: Value = 1.0) -> Model:
         Thermal resistance in K/W.
     """
     dT, Q_flow, resistance = symbols("dT Q_flow R")
-    return _between("thermal resistor", {"law": dT == resistance * Q_flow}, quantity("R", R, "K/W"))
+    return _between("thermal resistor", {"law": dT == resistance * Q_flow}, positive("R", R, "K/W"))
 
 
 def Convection() -> Model:
@@ -103,7 +103,7 @@ def BodyRadiation(Gr: Value = 1.0) -> Model:
         ports={"port_a": a, "port_b": b},
         unknowns=[Q_flow],
         equations={"law": law, "into": a.flow == Q_flow, "out of": b.flow == -Q_flow},
-        parameters=quantity("Gr", Gr, "m2"),
+        parameters=positive("Gr", Gr, "m2"),
     )
 
 

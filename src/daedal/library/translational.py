@@ -4,7 +4,7 @@ A part between flange_a and flange_b has the distance s_rel = flange_b.s − fla
 """
 
 from daedal.library import rotational
-from daedal.library.quantities import Value, quantity, smooth_sign
+from daedal.library.quantities import Value, positive, quantity, smooth_sign
 from daedal.models import Model, Port, new_port
 from daedal.symbolic import Equation, der, symbol, symbols
 
@@ -55,7 +55,7 @@ def Mass(m: Value = 1.0) -> Model:
             "acceleration": a == der(v),
             "newton": mass * a == left.flow + right.flow,
         },
-        parameters=quantity("m", m, "kg"),
+        parameters=positive("m", m, "kg"),
         guess={s: 0.0, v: 0.0},
     )
 
@@ -90,7 +90,7 @@ def Spring(c: Value = 1.0, s_rel0: Value = 0.0) -> Model:
         Distance in m at which the spring is relaxed.
     """
     s_rel, f, stiffness, relaxed = symbols("s_rel f c s_rel0")
-    parameters = {**quantity("c", c, "N/m"), **quantity("s_rel0", s_rel0, "m")}
+    parameters = {**positive("c", c, "N/m"), **quantity("s_rel0", s_rel0, "m")}
     return _between("spring", {"law": f == stiffness * (s_rel - relaxed)}, parameters, rate=False)
 
 
@@ -103,7 +103,7 @@ def Damper(d: Value = 1.0) -> Model:
         Damping in N.s/m.
     """
     v_rel, f, damping = symbols("v_rel f d")
-    return _between("damper", {"law": f == damping * v_rel}, quantity("d", d, "N.s/m"))
+    return _between("damper", {"law": f == damping * v_rel}, positive("d", d, "N.s/m"))
 
 
 def SpringDamper(c: Value = 1.0, d: Value = 0.0, s_rel0: Value = 0.0) -> Model:
@@ -119,7 +119,7 @@ def SpringDamper(c: Value = 1.0, d: Value = 0.0, s_rel0: Value = 0.0) -> Model:
         Distance in m at which the spring is relaxed.
     """
     s_rel, v_rel, f, stiffness, damping, relaxed = symbols("s_rel v_rel f c d s_rel0")
-    parameters = {**quantity("c", c, "N/m"), **quantity("d", d, "N.s/m"), **quantity("s_rel0", s_rel0, "m")}
+    parameters = {**positive("c", c, "N/m"), **positive("d", d, "N.s/m"), **quantity("s_rel0", s_rel0, "m")}
     return _between("spring damper", {"law": f == stiffness * (s_rel - relaxed) + damping * v_rel}, parameters)
 
 
@@ -137,8 +137,8 @@ def Friction(F_Coulomb: Value = 1.0, F_prop: Value = 0.0, v_small: Value = 1e-3)
     """
     v_rel, f, dry, viscous, small = symbols("v_rel f F_Coulomb F_prop v_small")
     parameters = {
-        **quantity("F_Coulomb", F_Coulomb, "N"),
-        **quantity("F_prop", F_prop, "N.s/m"),
+        **positive("F_Coulomb", F_Coulomb, "N"),
+        **positive("F_prop", F_prop, "N.s/m"),
         **quantity("v_small", v_small, "m/s"),
     }
     return _between("friction", {"law": f == dry * smooth_sign(v_rel, small) + viscous * v_rel}, parameters)

@@ -32,7 +32,8 @@ def panels(rows: int, columns: int = 1, *, titled: bool = False, **options: Any)
     """An empty figure with so many panels; `titled` leaves room for a title below each."""
     from plotly.subplots import make_subplots
 
-    return make_subplots(rows=rows, cols=columns, vertical_spacing=(0.5 if titled else 0.25) / max(rows, 5), **options)
+    spacing = 0.5 / max(rows, 2) if titled else 0.25 / max(rows, 5)
+    return make_subplots(rows=rows, cols=columns, vertical_spacing=spacing, **options)
 
 
 def framed(figure: "go.Figure", title: str, rows: int, left_out: int = 0, what: str = "signal") -> "go.Figure":

@@ -1,0 +1,276 @@
+"""The matrices of a linear model, as expressions of its parameters.
+
+    E ż = F z + G u + J w + f,   y = H z
+
+z are the unknowns and what makes the equations of first order: der(x) where der(der(x)) occurs, copies of inputs and
+disturbances whose derivatives occur, and outputs that are more than a combination of unknowns. A model is linear when
+no coefficient depends on z, u, w or time; otherwise the first term that does is named.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daedal.analysis.equations import Equations
+from daedal.errors import ModelError
+from daedal.models import Model, parameter_directions, parameter_values
+from daedal.symbolic import Expression, derivative_name, expand, interned, jet, operator, symbols_in
+
+MATRICES = ("E", "F", "G", "J", "f", "H")
+
+
+@dataclass(frozen=True, eq=False)
+class LinearForm:
+    """Names, and the entries of all matrices as functions of all parameters of the model."""
+
+    variables: tuple[str, ...]
+    equations: tuple[str, ...]
+    inputs: tuple[str, ...]
+    disturbances: tuple[str, ...]
+    outputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    matrices: tuple[ca.SX, ...]  # in the order of MATRICES
+
+    def at(self, model: Model, values: Mapping[Any, float] | None = None) -> dict[str, np.ndarray]:
+        """Matrix by name at the values of a model's parameters."""
+        entries = self._entries(self._point(model, values)).full().ravel()
+        return self._split(entries)
+
+    def along(self, model: Model, values: Mapping[Any, float] | None, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        """Derivatives of the matrices with respect to the named parameters, (name, row, column)."""
+        rates = parameter_directions(model, names, values)
+        order = [list(model.parameters).index(name) for name in self.parameters]
+        slopes = self._slopes(self._point(model, values)).full() @ rates[order]
+        parts = [self._split(column) for column in slopes.T]
+        return {key: np.array([part[key] for part in parts]).reshape(len(names), *self._shape(key)) for key in MATRICES}
+
+    def _point(self, model: Model, values: Mapping[Any, float] | None) -> ca.DM:
+        numbers = parameter_values(model, values)
+        return ca.DM([numbers[name] for name in self.parameters]) if self.parameters else ca.DM(0, 1)
+
+    def _shape(self, key: str) -> tuple[int, int]:
+        return self.matrices[MATRICES.index(key)].shape
+
+    def _split(self, entries: np.ndarray) -> dict[str, np.ndarray]:
+        ends = np.cumsum([matrix.numel() for matrix in self.matrices])[:-1]
+        parts = np.split(entries, ends)
+        return {
+            key: part.reshape(matrix.shape, order="F")
+            for key, part, matrix in zip(MATRICES, parts, self.matrices, strict=True)
+        }
+
+    @cached_property
+    def _vector(self) -> ca.SX:
+        return ca.vertcat(*(ca.densify(ca.vec(matrix)) for matrix in self.matrices))
+
+    @cached_property
+    def _arguments(self) -> ca.SX:
+        return _column(self.parameters)
+
+    @cached_property
+    def _entries(self) -> ca.Function:
+        return ca.Function("entries", [self._arguments], [self._vector])
+
+    @cached_property
+    def _slopes(self) -> ca.Function:
+        return ca.Function("slopes", [self._arguments], [ca.jacobian(self._vector, self._arguments)])
+
+
+def linear_form(model: Model, verb: str, wanted: Mapping[str, Expression] | None = None) -> LinearForm:
+    """The matrices of a model, with rows of H for its outputs and for what else is `wanted`.
+
+    A model that is not linear is refused in the name of the verb that needed it.
+    """
+    key = "\n".join(f"{name}: {value}" for name, value in (*model.names.items(), *model.equations.items()))
+    outputs = tuple((name, str(value)) for name, value in {**model.outputs, **(wanted or {})}.items())
+    try:
+        return _remembered(key, outputs, _Source(model, {**model.outputs, **(wanted or {})}))
+    except NonlinearError as error:
+        raise ModelError(f"{verb} needs a linear model, but {error.sentence}", error.remedy) from None
+
+
+class NonlinearError(ModelError):
+    """A model that is not linear, or not with constant coefficients."""
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What the form is made from; all are alike to the cache, whose key is their text."""
+
+    model: Model
+    outputs: Mapping[str, Expression]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Source)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(maxsize=64)
+def _remembered(_key: str, _outputs: tuple, source: _Source) -> LinearForm:
+    return _made(source.model, source.outputs)
+
+
+def is_linear(model: Model) -> bool:
+    """Whether the model has matrices at all."""
+    try:
+        linear_form(model, "")
+    except ModelError:
+        return False
+    return True
+
+
+def _made(model: Model, outputs: Mapping[str, Expression]) -> LinearForm:
+    typed = Equations.of(model)
+    shown = {name: expand(value.sx, typed.constants) for name, value in outputs.items()}
+    rows = dict(zip(typed.names, ca.vertsplit(typed.residuals), strict=True))
+    refuse_nonlinear({f"equation '{name}'": sx for name, sx in rows.items()}, typed.constants)
+    refuse_nonlinear({f"output '{name}'": sx for name, sx in shown.items()}, typed.constants)
+    frame = _frame(model, [*rows.values(), *shown.values()])
+    rows = {name: frame.replaced(sx) for name, sx in rows.items()} | frame.links
+    shown = {name: frame.replaced(sx) for name, sx in shown.items()}
+    z, dz = list(frame.z.values()), list(frame.dz.values())
+    names = list(frame.names)
+    u, w = _column(model.input_names), _column(model.disturbance_names)
+    picked = []
+    for name, sx in shown.items():
+        if _combination(sx, ca.vertcat(*z)):
+            picked.append(sx)
+            continue
+        added = ca.SX.sym(name)  # an output of more than unknowns is a variable of its own
+        rows[f"output '{name}'"] = added - sx
+        z, dz, names = [*z, added], [*dz, ca.SX.sym(name)], [*names, f"output '{name}'"]
+        picked.append(added)
+    Z, dZ = ca.vertcat(*z), ca.vertcat(*dz)
+    residual = ca.vertcat(*rows.values())
+    everything = ca.vertcat(dZ, Z, u, w)
+    matrices = (
+        ca.jacobian(residual, dZ),
+        -ca.jacobian(residual, Z),
+        -ca.jacobian(residual, u),
+        -ca.jacobian(residual, w),
+        -ca.substitute(residual, everything, ca.SX.zeros(everything.shape[0], 1)),
+        ca.jacobian(ca.vertcat(*picked), Z) if picked else ca.SX(0, len(names)),
+    )
+    parameters = tuple(symbols_in(ca.vertcat(*(ca.vec(matrix) for matrix in matrices))))
+    return LinearForm(
+        tuple(names), tuple(rows), model.input_names, model.disturbance_names, tuple(outputs), parameters, matrices
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """A variable and its rate for each (symbol, order of derivative), and the equations that tie what was added."""
+
+    names: tuple[str, ...]
+    z: dict[tuple[str, int], ca.SX]
+    dz: dict[tuple[str, int], ca.SX]
+    links: dict[str, ca.SX]
+    old: ca.SX
+    new: ca.SX
+
+    def replaced(self, sx: ca.SX) -> ca.SX:
+        """An expression of the model in these variables."""
+        return ca.substitute(sx, self.old, self.new)
+
+
+def _frame(model: Model, expressions: list[ca.SX]) -> _Frame:
+    order: dict[str, int] = {}
+    for name in symbols_in(ca.vertcat(*expressions)):
+        base, k = jet(name)
+        order[base] = max(k, order.get(base, 0))
+    known = (*model.input_names, *model.disturbance_names)
+    copied = [name for name in known if order.get(name, 0)]  # because only variables have derivatives here
+    names, z, dz, links = [], {}, {}, {}
+    for base in (*model.unknown_names, *copied):
+        for k in range(max(order.get(base, 0), 1)):
+            names.append(f"copy of '{base}'" if base in known and k == 0 else derivative_name(base, k))
+            z[base, k], dz[base, k] = ca.SX.sym(names[-1]), ca.SX.sym(f"rate of {names[-1]}")
+            if k:
+                links[f"derivative of '{derivative_name(base, k - 1)}'"] = dz[base, k - 1] - z[base, k]
+        if base in known:
+            links[f"copy of '{base}'"] = z[base, 0] - interned(base).sx
+    old, new = [], []
+    for base, highest in order.items():
+        first = 1 if base in known else 0
+        for k in range(first, highest + 1):
+            if (base, k) in z or (base, k - 1) in dz:
+                old.append(interned(derivative_name(base, k)).sx)
+                new.append(z[base, k] if (base, k) in z else dz[base, k - 1])
+    empty = ca.SX(0, 1)
+    both = (ca.vertcat(*old), ca.vertcat(*new)) if old else (empty, empty)
+    return _Frame(tuple(names), z, dz, links, *both)
+
+
+def _combination(sx: ca.SX, z: ca.SX) -> bool:
+    """Whether an output is a combination of variables and nothing else."""
+    leaves = set(symbols_in(z))
+    jacobian = ca.jacobian(sx, z)
+    rest = ca.simplify(ca.substitute(sx, z, ca.SX.zeros(*z.shape)))
+    constant = rest.is_constant() and float(rest) == 0.0
+    return constant and not leaves & set(symbols_in(jacobian))
+
+
+def _column(names: Any) -> ca.SX:
+    symbols = [interned(name).sx for name in names]
+    return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
+
+
+def refuse_nonlinear(expressions: Mapping[str, ca.SX], constants: frozenset[str]) -> None:
+    """Name the first term that is not linear in what moves, with coefficients of parameters alone."""
+    for where, sx in expressions.items():
+        for term in _terms(sx):
+            moving = [name for name in symbols_in(term) if name not in constants]
+            delayed = [name for name in moving if operator(jet(name)[0]) is not None]
+            if delayed:
+                raise NonlinearError(
+                    f"{where} contains {delayed[0]}, and delays have no such form.",
+                    "Replace the delay by a chain of first-order lags.",
+                )
+            if moving == ["time"]:
+                raise NonlinearError(
+                    f"{where} contains {Expression(term)}, a function of time of its own.",
+                    "Make it an input and give its values with the data.",
+                )
+            if not _linear(term, moving):
+                raise NonlinearError(
+                    f"{where} contains {Expression(term)}, which is not linear.",
+                    "Use linearize(model, at={...}), or a criterion for nonlinear models such as SimulationPEM().",
+                )
+
+
+def _terms(sx: ca.SX) -> list[ca.SX]:
+    """The summands of an expression, without their signs."""
+    if sx.op() == ca.OP_NEG:
+        return _terms(sx.dep(0))
+    if sx.op() in (ca.OP_ADD, ca.OP_SUB):
+        return [*_terms(sx.dep(0)), *_terms(sx.dep(1))]
+    return [sx]
+
+
+def _linear(term: ca.SX, moving: list[str]) -> bool:
+    """Whether the slopes of a term depend on nothing that moves; sign and where have slopes of zero but jump."""
+    if not moving:
+        return True
+    point = _column(moving)
+    slopes = ca.jacobian(term, point)
+    if set(symbols_in(slopes)) & set(moving):
+        return False
+    # What is left once the linear part is taken away must vanish, or be constant.
+    rest = ca.simplify(term - slopes @ point)
+    return not set(symbols_in(rest)) & set(moving) or _vanishes(rest, moving)
+
+
+def _vanishes(rest: ca.SX, moving: list[str]) -> bool:
+    """Whether an expression does not move with these symbols, tried at random points."""
+    others = [name for name in symbols_in(rest) if name not in moving]
+    function = ca.Function("rest", [_column(moving), _column(others)], [rest])
+    generator = np.random.default_rng(0)
+    fixed = generator.uniform(0.5, 1.5, len(others))
+    found = [float(function(generator.uniform(-2.0, 2.0, len(moving)), fixed)) for _ in range(8)]
+    return bool(np.ptp(found) <= 1e-9 * max(1.0, float(np.max(np.abs(found)))))

@@ -1,0 +1,199 @@
+"""A regular pencil λE − F split into what evolves and what follows at once, and how the split moves with E and F.
+
+    P E Q = [I 0; 0 N],   P F Q = [A 0; 0 I],   N nilpotent: Nᵐ = 0, m the index
+
+(Gerdin et al., appendix C.) Rows, columns and time are first scaled by powers of two. Then the null space of E is
+deflated until none is left (Van Dooren 1979), which puts the infinite eigenvalues into the leading block with zeros that
+are exact: an ordered Schur form alone turns their chains into merely large eigenvalues, by rounding. A generalised
+Sylvester equation (LAPACK tgsyl, after a generalised Schur form of either block) decouples the two parts:
+
+    [E₃ E₂; 0 E₁], [F₃ F₂; 0 F₁],   E₃R + L E₁ = −E₂,  F₃R + L F₁ = −F₂,   A = E₁⁻¹F₁,  N = F₃⁻¹E₃.
+
+When E and F move by dE and dF, bases can be kept that move only between the two parts. With Ê = P dE Q, F̂ = P dF Q
+and P + dP = (I + X) P, Q + dQ = Q (I + Y):
+
+    X₁₁ = −Ê₁₁, Y₁₁ = 0, dA = F̂₁₁ − Ê₁₁A;        Y₁₂ − A Y₁₂ N = F̂₁₂N − Ê₁₂, X₁₂ = −F̂₁₂ − A Y₁₂;
+    X₂₂ = −F̂₂₂, Y₂₂ = 0, dN = Ê₂₂ − F̂₂₂N;        Y₂₁ − N Y₂₁ A = Ê₂₁A − F̂₂₁, X₂₁ = −Ê₂₁ − N Y₂₁,
+
+where N being nilpotent makes the solutions of the two linear equations finite sums.
+
+P. Van Dooren, The computation of Kronecker's canonical form of a singular pencil, Linear Algebra Appl. 27 (1979)
+103–140. M. Gerdin et al., On parameter and state estimation for linear differential-algebraic equations (2006).
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from scipy.linalg import lapack, qz
+
+RANK = 1e-11  # singular value, relative to the largest of a balanced matrix, that counts as zero
+
+
+class SingularPencilError(ValueError):
+    """λE − F is singular for every λ; `rows` and `columns` are shares of equations and variables in that, (n,)."""
+
+    def __init__(self, rows: np.ndarray, columns: np.ndarray) -> None:
+        super().__init__("singular pencil")
+        self.rows, self.columns = rows, columns
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StandardForm:
+    """A (evolving, evolving), N (rest, rest), P and Q; `evolving` of the rows of Q⁻¹z are states."""
+
+    A: np.ndarray
+    N: np.ndarray
+    P: np.ndarray
+    Q: np.ndarray
+    index: int
+
+    @property
+    def evolving(self) -> int:
+        """How many states there are."""
+        return len(self.A)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StandardMotion:
+    """The derivatives of a StandardForm in one direction."""
+
+    A: np.ndarray
+    N: np.ndarray
+    P: np.ndarray
+    Q: np.ndarray
+
+
+def standard_form(E: np.ndarray, F: np.ndarray) -> StandardForm:
+    """Split a pencil; a singular one raises `SingularPencilError`.
+
+    Examples
+    --------
+    >>> form = standard_form(np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[-2.0, 1.0], [1.0, -1.0]]))
+    >>> form.A.round(12), form.index
+    (array([[-1.]]), 1)
+    """
+    rows, columns, rate = balance(E, F)
+    e, f = rate * (rows[:, None] * E * columns), rows[:, None] * F * columns
+    refuse_singular(e, f)
+    deflated = deflate(e, f)
+    k = deflated.infinite
+    (e3, e2, e1), (f3, f2, f1) = (
+        (matrix[:k, :k], matrix[:k, k:], matrix[k:, k:]) for matrix in (deflated.E, deflated.F)
+    )
+    R, L = _decoupled((e3, e2, e1), (f3, f2, f1))
+    left, right = deflated.left.T, deflated.right
+    # The evolving part first, and time as it was before it was stretched.
+    P = np.vstack([rate * np.linalg.solve(e1, left[k:]), np.linalg.solve(f3, left[:k] + L @ left[k:])])
+    Q = np.hstack([right[:, k:] + right[:, :k] @ R, right[:, :k]])
+    A, N = rate * np.linalg.solve(e1, f1), np.linalg.solve(f3, e3) / rate
+    return StandardForm(A, N, P * rows, columns[:, None] * Q, deflated.index)
+
+
+def motion(form: StandardForm, dE: np.ndarray, dF: np.ndarray) -> StandardMotion:
+    """How the form moves with E and F, as long as the index stays what it is."""
+    n, k = form.evolving, len(form.P)
+    A, N = form.A, form.N
+    e, f = form.P @ dE @ form.Q, form.P @ dF @ form.Q
+    X, Y = np.zeros((k, k)), np.zeros((k, k))
+    X[:n, :n], X[n:, n:] = -e[:n, :n], -f[n:, n:]
+    Y[:n, n:] = _finite_sum(A, f[:n, n:] @ N - e[:n, n:], N, form.index)
+    X[:n, n:] = -f[:n, n:] - A @ Y[:n, n:]
+    Y[n:, :n] = _finite_sum(N, e[n:, :n] @ A - f[n:, :n], A, form.index)
+    X[n:, :n] = -e[n:, :n] - N @ Y[n:, :n]
+    return StandardMotion(f[:n, :n] - e[:n, :n] @ A, e[n:, n:] - f[n:, n:] @ N, X @ form.P, form.Q @ Y)
+
+
+def _finite_sum(left: np.ndarray, middle: np.ndarray, right: np.ndarray, terms: int) -> np.ndarray:
+    """Σ_j leftʲ middle rightʲ, of which `terms` are not zero."""
+    total = term = middle
+    for _ in range(terms - 1):
+        term = left @ term @ right
+        total = total + term
+    return total
+
+
+def balance(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Factors of rows, columns and time, powers of two, that bring the entries of E and F near one."""
+    size = np.maximum(np.abs(E), np.abs(F))
+    rows, columns = np.ones(len(E)), np.ones(len(E))
+    for _ in range(10):
+        rows /= _middle(rows[:, None] * size * columns, 1)
+        columns /= _middle(rows[:, None] * size * columns, 0)
+    e, f = rows[:, None] * np.abs(E) * columns, rows[:, None] * np.abs(F) * columns
+    rate = float(f.max() / e.max()) if e.any() and f.any() else 1.0
+    return _power(rows), _power(columns), float(_power(np.array(rate)))
+
+
+def _middle(size: np.ndarray, axis: int) -> np.ndarray:
+    """Geometric mean of the largest and the smallest entry that is not zero, one where there is none."""
+    large = size.max(axis=axis)
+    small = np.where(size > 0.0, size, np.inf).min(axis=axis)
+    return np.where(large > 0.0, np.sqrt(large * np.where(np.isfinite(small), small, 1.0)), 1.0)
+
+
+def _power(factor: np.ndarray) -> np.ndarray:
+    return 2.0 ** np.round(np.log2(factor))
+
+
+def refuse_singular(E: np.ndarray, F: np.ndarray) -> None:
+    """Raise when λE − F is singular wherever it is tried."""
+    found = None
+    for turn in (0.7, -1.3, 2.9):
+        matrix = turn * E - F
+        left, values, right = np.linalg.svd(matrix)
+        if len(matrix) == 0 or values[-1] > RANK * values[0]:
+            return
+        found = found or (left, values, right)
+    left, values, right = found or (np.zeros((0, 0)),) * 3
+    gone = values <= RANK * values[0]
+    raise SingularPencilError(np.abs(left[:, gone]).max(axis=1), np.abs(right[gone]).max(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Deflated:
+    """leftᵀ E right and leftᵀ F right, orthogonal, with the infinite eigenvalues in the leading block."""
+
+    E: np.ndarray
+    F: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    infinite: int
+    index: int
+
+
+def deflate(E: np.ndarray, F: np.ndarray) -> Deflated:
+    """Move the infinite eigenvalues of a regular, balanced pencil to the front, one null space after the other."""
+    n, done, index = len(E), 0, 0
+    e, f, left, right = E.copy(), F.copy(), np.eye(n), np.eye(n)
+    size = float(np.abs(E).max(initial=0.0)) * max(n, 1)
+    while done < n:
+        _, values, v = np.linalg.svd(e[done:, done:])
+        defect = int(np.sum(values <= RANK * size))
+        if not defect:
+            break
+        index += 1
+        v = np.vstack([v[n - done - defect :], v[: n - done - defect]]).T  # the null space first
+        e[:, done:], f[:, done:], right[:, done:] = e[:, done:] @ v, f[:, done:] @ v, right[:, done:] @ v
+        e[done:, done : done + defect] = 0.0
+        w = np.linalg.qr(f[done:, done : done + defect], mode="complete")[0]
+        e[done:], f[done:], left[:, done:] = w.T @ e[done:], w.T @ f[done:], left[:, done:] @ w
+        f[done + defect :, done : done + defect] = 0.0
+        done += defect
+    return Deflated(e, f, left, right, done, index)
+
+
+def _decoupled(
+    e: tuple[np.ndarray, np.ndarray, np.ndarray], f: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """R and L of E₃R + L E₁ = −E₂, F₃R + L F₁ = −F₂; tgsyl wants all four quasi-triangular."""
+    if not e[1].size:
+        return np.zeros(e[1].shape), np.zeros(e[1].shape)
+    f3, e3, u3, v3 = qz(f[0], e[0])
+    f1, e1, u1, v1 = qz(f[2], e[2])
+    R, L, scale, _, info = lapack.dtgsyl(f3, -f1, -u3.T @ f[1] @ v1, e3, -e1, -u3.T @ e[1] @ v1)
+    if info < 0:
+        raise ValueError(f"tgsyl refused argument {-info}")
+    return v3 @ R @ v1.T / scale, u3 @ L @ u1.T / scale

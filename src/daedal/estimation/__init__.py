@@ -2,6 +2,7 @@
 
 from daedal.estimation.cost import Cost, evaluate
 from daedal.estimation.fitting import fit
+from daedal.estimation.likelihood import Likelihood
 from daedal.estimation.output_error import OutputError
 from daedal.estimation.result import Estimate, Fit
 from daedal.estimation.simulation_pem import SimulationPEM
@@ -14,6 +15,7 @@ __all__ = [
     "Fit",
     "Grid",
     "LatinHypercube",
+    "Likelihood",
     "OutputError",
     "SimulationPEM",
     "evaluate",

@@ -69,7 +69,7 @@ def prepared(verb: str, asked: Asked, seed: int) -> tuple[Objective, Criterion, 
     criterion, reason = (asked.criterion, "") if asked.criterion is not None else chosen_criterion(problem)
     if not hasattr(criterion, "objective") or isinstance(criterion, type):
         raise EstimationError(
-            f"The criterion must be OutputError(...) or SimulationPEM(...), got {_named(criterion)}.",
+            f"The criterion must be Likelihood(...), OutputError(...) or SimulationPEM(...), got {_named(criterion)}.",
             f"Write criterion={_named(criterion)}()."
             if isinstance(criterion, type)
             else "Write criterion=OutputError().",

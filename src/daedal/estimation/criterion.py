@@ -66,6 +66,8 @@ class Evaluation:
     parts: tuple[Part, ...] = ()
     failure: str = ""
     noise: np.ndarray | None = None  # what the Monte-Carlo error of the slopes adds to the curvature
+    loglik: float | None = None  # where the criterion is a likelihood: its curvature is then the information
+    inner: int = 0  # numbers that were estimated inside the criterion, beside φ
 
     @property
     def ok(self) -> bool:

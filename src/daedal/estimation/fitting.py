@@ -55,7 +55,8 @@ def fit(
     fixed
         Parameter → number in place of the model's; one mapping for all experiments, or a list with one for each.
     criterion
-        `OutputError(...)` or `SimulationPEM(...)`; without it, one that suits the model is chosen and the reason noted.
+        `Likelihood(...)`, `OutputError(...)` or `SimulationPEM(...)`; without it, one that suits the model is chosen
+        and the reason noted.
     starts
         Where to start: `LatinHypercube(count)`, `Grid(...)` or a list of mappings; by default from the model's values,
         and from more points if the estimate ends at a bound.

@@ -5,7 +5,8 @@ When nothing but white measurement noise stands between model and data, half the
     log L = −½ Σ z² − Σ log σ − ½ n log 2π,   AIC = 2p − 2 log L,   BIC = p log n − 2 log L,
 
 p counting the free numbers and the accuracies that were not declared, which are then those of the residuals. With
-disturbances the residuals are correlated and none of this holds.
+disturbances the residuals are correlated and none of this holds, unless the criterion is a likelihood itself: then p
+also counts what it estimated of the start.
 """
 
 from dataclasses import dataclass
@@ -27,8 +28,11 @@ class Information:
 
 
 def information(objective: Objective, evaluation: Evaluation) -> Information:
-    """Of a minimum of output error for a model without disturbances."""
+    """Of a minimum of a likelihood, or of output error for a model without disturbances."""
     model = objective.problem.system.model
+    if evaluation.loglik is not None:
+        count = sum(int(np.isfinite(part.residual).sum()) for part in evaluation.parts)
+        return _criteria(evaluation.loglik, evaluation.point.size + evaluation.inner, count)
     if model.disturbances:
         return Information()
     declared = {name for key in model.measurement_noise for name in ((key,) if isinstance(key, str) else key)}
@@ -48,6 +52,10 @@ def information(objective: Objective, evaluation: Evaluation) -> Information:
             total -= 0.5 * residuals.size * (1.0 + np.log(square))
             numbers += 1
     loglik = float(total - 0.5 * count * np.log(2.0 * np.pi))
+    return _criteria(loglik, numbers, count)
+
+
+def _criteria(loglik: float, numbers: int, count: int) -> Information:
     return Information(loglik, 2.0 * numbers - 2.0 * loglik, numbers * float(np.log(count)) - 2.0 * loglik)
 
 

@@ -181,7 +181,8 @@ class _Search:
 def _same(one: Evaluation, other: Evaluation) -> bool:
     """Whether two ends of a search are the same minimum, for all that the data can tell."""
     count = sum(int(np.isfinite(part.residual).sum()) for part in other.parts)
-    unit = 2.0 * abs(other.value) / max(count, 1)  # the variance of a residual, as far as the value tells
+    # The variance of a residual, as far as the value tells; innovations of a likelihood have their variance.
+    unit = 2.0 * abs(other.value) / max(count, 1) if other.loglik is None else 1.0
     apart = one.point - other.point
     limit = CLOSE**2 * unit * apart.size + 1e-12
     return float(apart @ other.curvature @ apart) <= limit and 2.0 * abs(one.value - other.value) <= limit

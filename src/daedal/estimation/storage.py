@@ -18,6 +18,7 @@ from daedal.data import Dataset, FrozenMapping, Samples, Signal
 from daedal.errors import EstimationError
 from daedal.estimation.autoregression import Autoregression
 from daedal.estimation.coordinates import Coordinate, Coordinates
+from daedal.estimation.likelihood import Likelihood
 from daedal.estimation.output_error import OutputError
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
 from daedal.estimation.simulation_pem import SimulationPEM
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 FORMAT = "daedal fit"
 VERSION = 1
-CRITERIA = {kind.__name__: kind for kind in (OutputError, SimulationPEM)}
+CRITERIA = {kind.__name__: kind for kind in (Likelihood, OutputError, SimulationPEM)}
 MATRICES = ("curvature", "cov", "monte_carlo_cov")
 COLUMNS = ("value", "std_error", "monte_carlo_error", "start", "lower", "upper")  # of the estimates, as numbers
 PLAIN = ("value", "samples", "loglik", "aic", "bic", "notes", "evaluations")  # of a fit, as JSON has them

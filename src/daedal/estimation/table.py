@@ -29,7 +29,8 @@ def table(fit: "Fit") -> str:
     ]
     percents = ", ".join(f"{name} {percent:.1f} %" for name, percent in fit.fit_percent.items())
     seed = f", seed {fit.seed}" if np.any(fit.monte_carlo_cov != 0.0) else ""
-    lines.append(f"  fit: {percents}; criterion {fit.value:.6g}{seed}")
+    ahead = "one-step fit" if hasattr(fit.criterion, "condition") else "fit"
+    lines.append(f"  {ahead}: {percents}; criterion {fit.value:.6g}{seed}")
     if fit.loglik is not None:
         lines.append(f"  log likelihood {fit.loglik:.6g}, AIC {fit.aic:.6g}, BIC {fit.bic:.6g}")
     if len(fit.minima) > 1:

@@ -22,6 +22,7 @@ from daedal.estimation.criterion import Evaluation, Part, outputs_of
 
 RANK = 1e-12  # eigenvalue of the curvature, scaled to a unit diagonal, that counts as zero
 PARTICIPATES = 1e-3  # squared share of a parameter in a direction that is not determined
+NO_EFFECT = 1e-4  # of one unit of φ on a log-likelihood
 BEYOND = 100.0  # distances from a bound that an estimate would go beyond it, to be called at it
 LARGEST_SHARE = 0.9  # of Monte-Carlo error in the curvature along a direction that still counts as known
 AKAIKE = 2.0  # for each coefficient of the autoregression: too short a memory makes errors too small
@@ -81,7 +82,15 @@ def at_bound(evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> n
     diagonal = np.diag(evaluation.curvature)
     wanted = -evaluation.gradient / np.where(diagonal > 0.0, diagonal, np.inf)  # a Newton step in each alone
     low, high = evaluation.point - lower, upper - evaluation.point
-    return (low * BEYOND <= -wanted) & (wanted < 0.0) | (high * BEYOND <= wanted) & (wanted > 0.0)
+    beyond = (low * BEYOND <= -wanted) & (wanted < 0.0) | (high * BEYOND <= wanted) & (wanted > 0.0)
+    return beyond & ~_flat(evaluation)
+
+
+def _flat(evaluation: Evaluation) -> np.ndarray:
+    """Coordinates that a likelihood does not depend on where it ended: not at a bound, but not determined."""
+    if evaluation.loglik is None:
+        return np.zeros(evaluation.point.size, dtype=bool)
+    return np.maximum(np.abs(evaluation.gradient), np.diag(evaluation.curvature)) < NO_EFFECT
 
 
 def sandwich(curvature: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -102,8 +111,13 @@ def sandwich(curvature: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def score_covariance(evaluation: Evaluation) -> np.ndarray:
-    """S, from autoregressions of the residuals; what fitting p numbers took from n residuals is given back."""
+    """S, from autoregressions of the residuals; what fitting p numbers took from n residuals is given back.
+
+    Of a likelihood it is the curvature.
+    """
     size = evaluation.point.size
+    if evaluation.loglik is not None:
+        return evaluation.curvature
     models = {output: _residual_model(evaluation, output) for output in outputs_of(evaluation.parts)}
     total = np.zeros((size, size))
     for number in {part.series.experiment for part in evaluation.parts}:

@@ -54,12 +54,12 @@ def _hidden(model: Model, name: str, unseen: Collection[str], criterion: str) ->
         return EstimationError(
             f"{criterion} cannot see '{name}', which acts through the disturbance {quoted(acting)} alone, and that "
             "cannot move the mean of an output.",
-            f"Fix '{name}'; the Likelihood criterion (linear models; not in this version) will see the scatter.",
+            f"Fix '{name}', or use Likelihood() (linear models), which sees the scatter.",
         )
     if reached & _in_accuracies(model):
         return EstimationError(
             f"{criterion} cannot see '{name}' of the measurement noise: residuals also contain what disturbances do.",
-            f"Fix '{name}'; the Likelihood criterion (linear models; not in this version) will tell the two apart.",
+            f"Fix '{name}', or use Likelihood() (linear models), which tells the two apart.",
         )
     return EstimationError(
         f"{criterion} cannot see '{name}': it is in no equation, output, initial value or disturbance of model "

@@ -23,8 +23,7 @@ def exponential(M: np.ndarray) -> np.ndarray:
     array([[1., 1.],
            [0., 1.]])
     """
-    size = np.abs(M).sum(axis=-2).max(axis=-1, initial=0.0)
-    squarings = np.ceil(np.log2(np.maximum(2.0 * size, 1.0)))
+    squarings = _squarings(M)
     X = M / 2.0 ** squarings[..., None, None]
     eye = np.eye(M.shape[-1])
     result = eye + X / DEGREE
@@ -33,3 +32,25 @@ def exponential(M: np.ndarray) -> np.ndarray:
     for squaring in range(int(squarings.max(initial=0.0))):
         result = np.where((squarings > squaring)[..., None, None], result @ result, result)
     return result
+
+
+def exponential_slopes(M: np.ndarray, dM: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """e^M of a stack (…, n, n), and its derivatives along directions dM (direction, …, n, n): the same sums, derived."""
+    squarings = _squarings(M)
+    X, dX = M / 2.0 ** squarings[..., None, None], dM / 2.0 ** squarings[..., None, None]
+    eye = np.eye(M.shape[-1])
+    result, slopes = eye + X / DEGREE, dX / DEGREE
+    for k in range(DEGREE - 1, 0, -1):
+        slopes = (dX @ result + X @ slopes) / k
+        result = eye + (X @ result) / k
+    for squaring in range(int(squarings.max(initial=0.0))):
+        again = (squarings > squaring)[..., None, None]
+        slopes = np.where(again, slopes @ result + result @ slopes, slopes)
+        result = np.where(again, result @ result, result)
+    return result, slopes
+
+
+def _squarings(M: np.ndarray) -> np.ndarray:
+    """How often each matrix is halved to have a norm of at most ½."""
+    size = np.abs(M).sum(axis=-2).max(axis=-1, initial=0.0)
+    return np.ceil(np.log2(np.maximum(2.0 * size, 1.0)))

@@ -6,8 +6,7 @@ One exponential gives both (Van Loan 1978, theorem 1; equations (5)–(6) of Abd
 
     exp(h [−A  Q; 0  Aᵀ]) = [A_d⁻¹  A_d⁻¹ Q_d; 0  A_dᵀ]
 
-The derivative in a direction (dA, dQ) is the upper right block of the exponential of [M dM; 0 M], M the matrix above
-(Mathias 1996, theorem 2.1).
+Derivatives in directions (dA, dQ) go through the same sums and products.
 
 Two measures keep the entries accurate. States further from the noise have a variance of h³, h⁵, …, which an
 exponential of the plain matrix loses to rounding: the states are first scaled by about their standard deviation
@@ -15,7 +14,6 @@ after h. And A_d⁻¹ overflows when h is long against the fastest mode: then a 
 A_d(2h) = A_d(h)², Q_d(2h) = A_d Q_d A_dᵀ + Q_d, a sum of semidefinite terms.
 
 C. Van Loan, Computing integrals involving the matrix exponential, IEEE Trans. Automat. Control 23 (1978) 395–404.
-R. Mathias, A chain rule for matrix functions and applications, SIAM J. Matrix Anal. Appl. 17 (1996) 610–620.
 """
 
 import math
@@ -23,7 +21,7 @@ import math
 import numpy as np
 from scipy.linalg import matrix_balance
 
-from daedal.linear.exponential import exponential
+from daedal.linear.exponential import exponential, exponential_slopes
 
 
 def van_loan(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,22 +57,31 @@ def van_loan_derivative(
     A: np.ndarray, Q: np.ndarray, step: float, dA: np.ndarray, dQ: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The derivatives of A_d and Q_d in the direction (dA, dQ), with the step fixed."""
+    _, _, slopes, covariance_slopes = van_loan_slopes(A, Q, step, dA[None], dQ[None])
+    return slopes[0], covariance_slopes[0]
+
+
+def van_loan_slopes(
+    A: np.ndarray, Q: np.ndarray, step: float | np.ndarray, dA: np.ndarray, dQ: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """A_d, Q_d and their derivatives (direction, …) along dA and dQ (direction, n, n); stacks for an array of steps."""
     short, halvings, scale = _prepared(A, Q, step)
     n = len(A)
-    matrix = _joint(*_scaled(A, Q, short, scale))
-    direction = _joint(*_scaled(dA, dQ, short, scale))
-    size = float(np.abs(direction).max()) or 1.0  # the derivative is linear in the direction: keep the exponent small
-    whole = exponential(np.block([[matrix, direction / size], [np.zeros_like(matrix), matrix]]))
-    value, slope = whole[: 2 * n, : 2 * n], size * whole[: 2 * n, 2 * n :]
-    A_d, dA_d = value[n:, n:].T, slope[n:, n:].T
-    Q_d, dQ_d = _symmetric(A_d @ value[:n, n:]), _symmetric(dA_d @ value[:n, n:] + A_d @ slope[:n, n:])
-    for _ in range(int(halvings)):
-        change = dA_d @ Q_d @ A_d.T
-        dQ_d = _symmetric(A_d @ dQ_d @ A_d.T + change + change.T) + dQ_d
-        Q_d = _symmetric(A_d @ Q_d @ A_d.T) + Q_d
-        dA_d = dA_d @ A_d + A_d @ dA_d
-        A_d = A_d @ A_d
-    return _unscaled(dA_d, dQ_d, scale)
+    along = [each.reshape(len(dA), *[1] * short.ndim, n, n) for each in (dA, dQ)]
+    value, slopes = exponential_slopes(_joint(*_scaled(A, Q, short, scale)), _joint(*_scaled(*along, short, scale)))
+    A_d, dA_d = (each[..., n:, n:].swapaxes(-1, -2) for each in (value, slopes))
+    Q_d = _symmetric(A_d @ value[..., :n, n:])
+    dQ_d = _symmetric(dA_d @ value[..., :n, n:] + A_d @ slopes[..., :n, n:])
+    for doubling in range(int(halvings.max(initial=0))):
+        go_on = (halvings > doubling)[..., None, None]
+        turned = A_d.swapaxes(-1, -2)
+        change = dA_d @ Q_d @ turned
+        moved = A_d @ dQ_d @ turned + change + change.swapaxes(-1, -2)
+        dQ_d = np.where(go_on, _symmetric(moved) + dQ_d, dQ_d)
+        Q_d = np.where(go_on, _symmetric(A_d @ Q_d @ turned) + Q_d, Q_d)
+        dA_d = np.where(go_on, dA_d @ A_d + A_d @ dA_d, dA_d)
+        A_d = np.where(go_on, A_d @ A_d, A_d)
+    return *_unscaled(A_d, Q_d, scale), *_unscaled(dA_d, dQ_d, scale)
 
 
 def noise_scale(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Kalman filter and smoother for linear models."""

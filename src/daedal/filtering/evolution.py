@@ -1,0 +1,236 @@
+"""A linear model with its disturbances as a state space, at given values of its parameters (seed 003, appendix B).
+
+Disturbances become states of the filters that shape them; the pencil of everything is brought to standard form, and
+
+    dx = (A x + B u) dt + dv,  E dv dvᵀ = Q dt,      row = C x + Σ_l D_l u⁽ˡ⁾,   D_l = −H Q₂ Nˡ P₂ G
+
+with a constant 1 as the last input. All matrices come with their derivatives with respect to the free parameters.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from daedal.analysis.linear_form import LinearForm, linear_form
+from daedal.analysis.polynomial_part import ZERO, polynomial_part
+from daedal.disturbances import Noise, WhiteNoise, parameter_names, realization_derivative, realize
+from daedal.errors import EstimationError, StructureError, quoted
+from daedal.filtering.formulas import Formulas, Point
+from daedal.linear import stationary_covariance, stationary_covariance_derivative
+from daedal.linear.dual import Dual, block_diagonal, constant, stacked
+from daedal.linear.standard_form import SingularPencilError, motion, standard_form
+from daedal.models import Model
+from daedal.symbolic import Expression
+
+LEADING = 0.1  # share of a null vector, relative to its largest, from which a name takes part
+NEGLIGIBLE = 1e-12  # of the terms that an entry is the sum of: rounding
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Evolution:
+    """The state space; rows of C and D are those of the StochasticModel.
+
+    `shaping` (filters, n) picks the states of the disturbances' filters, which start with `shaping_covariance`;
+    `resets` (delay, n, n) are what happens to x when a delayed variable takes its value.
+    """
+
+    A: Dual
+    B: Dual
+    Q: Dual
+    C: Dual
+    D: tuple[Dual, ...]
+    shaping: Dual
+    shaping_covariance: Dual
+    resets: tuple[Dual, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class StochasticModel:
+    """A linear model, and the rows that are wanted of it: outputs first, then others by name."""
+
+    model: Model
+    form: LinearForm
+    rows: tuple[str, ...]
+
+    def at(self, point: Point) -> Evolution:
+        """The state space at a point."""
+        count = len(point.names)
+        value = self.form.at(self.model, point.numbers)
+        slopes = self.form.along(self.model, point.numbers, point.names) if count else {}
+        m = {key: Dual(each, slopes.get(key, np.zeros((0, *each.shape)))) for key, each in value.items()}
+        noise = self._noise(point)
+        filters = noise.A.value.shape[0]
+        E = block_diagonal([m["E"], constant(np.eye(filters), count)], count)
+        F = stacked(
+            [
+                stacked([m["F"], m["J"] @ noise.C], axis=1),
+                stacked([constant(np.zeros((filters, m["F"].value.shape[1])), count), noise.A], axis=1),
+            ]
+        )
+        inputs = stacked([m["G"], m["f"]], axis=1)
+        G = stacked([inputs, constant(np.zeros((filters, inputs.value.shape[1])), count)])
+        V = block_diagonal([m["J"] @ noise.direct, noise.B], count)
+        H = stacked([m["H"], constant(np.zeros((m["H"].value.shape[0], filters)), count)], axis=1)
+        return self._standard(E, F, G, V, H, noise)
+
+    def _standard(self, E: Dual, F: Dual, G: Dual, V: Dual, H: Dual, noise: "_Noise") -> Evolution:
+        try:
+            form = standard_form(E.value, F.value)
+        except SingularPencilError as error:
+            raise self._singular(error) from None
+        moves = [motion(form, dE, dF) for dE, dF in zip(E.slopes, F.slopes, strict=True)]
+
+        def dual(name: str) -> Dual:
+            value = getattr(form, name)
+            return Dual(value, np.array([getattr(move, name) for move in moves]).reshape(len(moves), *value.shape))
+
+        n = form.evolving
+        A, N, P, Q = (dual(name) for name in ("A", "N", "P", "Q"))
+        upper, lower, left, right = P[:n], P[n:], Q[:, :n], Q[:, n:]
+        spread = upper @ V
+        covariance = (spread @ noise.intensity @ spread.T).symmetric
+        sizes = polynomial_part(E.value, F.value, G.value, H.value, form).sizes
+        direct, chain = [], lower @ G
+        for size in sizes:
+            direct.append(_cleaned(-(H @ right @ chain), size <= ZERO))
+            chain = N @ chain
+        seen = H @ left
+        seen = _cleaned(seen, np.abs(seen.value) <= NEGLIGIBLE * (np.abs(H.value) @ np.abs(left.value)))
+        filters = noise.A.value.shape[0]
+        resets = []
+        for each in self.form.delays:
+            jump = upper @ E[:, [each.variable]]
+            resets.append(constant(np.eye(n), len(moves)) + jump @ (left[[each.source]] - left[[each.variable]]))
+        return Evolution(
+            A,
+            upper @ G,
+            covariance,
+            seen,
+            tuple(direct),
+            left[len(E.value) - filters :],
+            noise.start,
+            tuple(resets),
+        )
+
+    def _singular(self, error: SingularPencilError) -> StructureError:
+        extended = [f"filter of a disturbance {k}" for k in range(error.rows.size - len(self.form.equations))]
+        equations = _leading(error.rows, [*self.form.equations, *extended])
+        variables = _leading(error.columns, [*self.form.variables, *extended])
+        return StructureError(
+            f"At these values the equations {quoted(equations)} of model '{self.model.name}' do not determine "
+            f"{quoted(variables)}.",
+            "Give other values or bounds, or add the equation that is missing.",
+        )
+
+    def _noise(self, point: Point) -> "_Noise":
+        """All disturbances as filters driven by white noise."""
+        parts = [
+            _white(self.model, names, noise, self._intensities[key].at(point))
+            if isinstance(noise, WhiteNoise)
+            else _shaped(noise, point)
+            for (key, noise), names in zip(self.model.disturbances.items(), self._names, strict=True)
+        ]
+        count = len(point.names)
+        return _Noise(
+            *(
+                block_diagonal([getattr(part, name) for part in parts], count)
+                for name in ("A", "B", "C", "direct", "start")
+            ),
+            _intensity(parts, count),
+        )
+
+    @cached_property
+    def _names(self) -> list[tuple[str, ...]]:
+        return [key if isinstance(key, tuple) else (key,) for key in self.model.disturbances]
+
+    @cached_property
+    def _intensities(self) -> dict[str | tuple[str, ...], Formulas]:
+        return {
+            key: Formulas(self.model, [noise.intensity])
+            for key, noise in self.model.disturbances.items()
+            if isinstance(noise, WhiteNoise)
+        }
+
+
+def stochastic_model(model: Model, verb: str, wanted: Mapping[str, Expression]) -> StochasticModel:
+    """The matrices of a linear model with rows for its outputs and for what is wanted by name."""
+    form = linear_form(model, verb, wanted)
+    return StochasticModel(model, form, form.outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """dz = A z dt + B dv, w = C z + direct v, E v vᵀ = intensity; `start` is the covariance of z at the start."""
+
+    A: Dual
+    B: Dual
+    C: Dual
+    direct: Dual
+    start: Dual
+    intensity: Dual
+
+
+def _white(model: Model, names: Sequence[str], noise: WhiteNoise, intensity: Dual) -> _Noise:
+    count, q = len(intensity.slopes), float(intensity.value[0])
+    if not 0.0 <= q < np.inf:
+        raise EstimationError(
+            f"The intensity of disturbance '{names[0]}' of model '{model.name}', {noise.intensity}, is {q:g} but must "
+            "not be negative.",
+            "Bound its parameters from below, or use scale='log'.",
+        )
+    nothing = constant(np.zeros((0, 0)), count)
+    return _Noise(
+        nothing,
+        constant(np.zeros((0, 0)), count),
+        constant(np.zeros((1, 0)), count),
+        constant(np.eye(1), count),
+        nothing,
+        Dual(intensity.value.reshape(1, 1), intensity.slopes.reshape(count, 1, 1)),
+    )
+
+
+def _shaped(noise: Noise, point: Point) -> _Noise:
+    space = realize(noise, point.numbers)
+    names = list(point.numbers)
+    slopes = {name: np.zeros((len(point.names), *getattr(space, name).shape)) for name in "ABC"}
+    for parameter in parameter_names(noise):
+        moved = realization_derivative(noise, point.numbers, parameter)
+        for direction, rate in enumerate(point.rates[names.index(parameter)]):
+            for name in "ABC":
+                slopes[name][direction] += rate * getattr(moved, name)
+    A, B, C = (Dual(getattr(space, name), slopes[name]) for name in "ABC")
+    count, inputs = len(point.names), B.value.shape[1]
+    start = constant(np.zeros(A.value.shape), count)
+    if getattr(noise, "initial", "stationary") == "stationary":
+        spread = (B @ B.T).symmetric
+        P = stationary_covariance(A.value, spread.value)
+        start = Dual(
+            P,
+            np.array(
+                [
+                    stationary_covariance_derivative(A.value, P, dA, dQ)
+                    for dA, dQ in zip(A.slopes, spread.slopes, strict=True)
+                ]
+            ).reshape(count, *P.shape),
+        )
+    return _Noise(A, B, C, constant(np.zeros((C.value.shape[0], 0)), count), start, constant(np.eye(inputs), count))
+
+
+def _intensity(parts: Sequence[_Noise], count: int) -> Dual:
+    """Of the noise that acts directly first, then of what drives the filters: the order of the columns of V."""
+    direct = [part.intensity for part in parts if part.direct.value.shape[1]]
+    driving = [part.intensity for part in parts if not part.direct.value.shape[1]]
+    return block_diagonal([*direct, *driving], count)
+
+
+def _cleaned(matrix: Dual, zero: np.ndarray) -> Dual:
+    """With true zeros where an entry is nothing but rounding."""
+    return Dual(np.where(zero, 0.0, matrix.value), matrix.slopes)
+
+
+def _leading(shares: np.ndarray, names: Sequence[str]) -> list[str]:
+    return [name for name, share in zip(names, shares, strict=True) if share > LEADING * shares.max()]

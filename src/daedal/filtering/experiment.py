@@ -1,0 +1,220 @@
+"""One experiment through the filter at given values: innovations, their variances, and the open start.
+
+With e(δ) = e₀ + E δ the innovations as a function of the open values δ at the start, and S their variances,
+
+    −log L = ½ Σ (e²/s + log 2πs),      δ̂ = −(Eᵀ S⁻¹ E)⁺ Eᵀ S⁻¹ e₀,
+
+"free" takes δ̂, the maximum of the likelihood; "diffuse" integrates over a flat prior of δ, which adds
+½ log det Eᵀ S⁻¹ E (de Jong 1991). Directions that no sample shows are left out of both.
+
+P. de Jong, The diffuse Kalman filter, Annals of Statistics 19 (1991) 1073–1083.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import casadi as ca
+import numpy as np
+
+from daedal.data import Dataset
+from daedal.errors import EstimationError, nearest
+from daedal.filtering.evolution import Evolution, StochasticModel, stochastic_model
+from daedal.filtering.filter import Filtered, filtered
+from daedal.filtering.formulas import Point
+from daedal.filtering.readings import Readings, needed_orders, readings
+from daedal.filtering.start import Start, StartPlan, plan_start
+from daedal.kernels.kalman import MEANS
+from daedal.linear.dual import Dual
+from daedal.models import Model
+from daedal.symbolic import Delayed, Expression, interned, operator, symbols_in
+from daedal.systems import System
+
+InitialState = Literal["free", "diffuse", "guess"]
+SHOWN = 1e-11  # eigenvalue of Eᵀ S⁻¹ E, scaled to a unit diagonal, below which a direction is not shown
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Innovated:
+    """Of the measuring events: e (event,) and s (event,) with slopes, E (event, δ), and the open values at the start.
+
+    `predicted` (sample time, output) is what the samples before that time say.
+    """
+
+    e: Dual
+    s: Dual
+    E: Dual
+    information: np.ndarray  # Eᵀ S⁻¹ E
+    inverse: np.ndarray  # its pseudo-inverse
+    rank: int
+    opened: np.ndarray  # δ̂
+    predicted: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class LinearExperiment:
+    """A model and the data of one experiment, lined up for the filter."""
+
+    stochastic: StochasticModel
+    readings: Readings
+    plan: StartPlan
+    orders: int  # of input derivatives that act on the outputs at once
+    start_orders: int
+
+    @property
+    def rows(self) -> list[int]:
+        """Of the outputs that were measured."""
+        return [self.stochastic.rows.index(name) for name in self.readings.outputs]
+
+    def start(self, evolution: Evolution, point: Point) -> Start:
+        """Where the state begins."""
+        return self.plan.start(self.stochastic, evolution, point, self.readings.at_start(self.start_orders))
+
+    def run(self, evolution: Evolution, point: Point, keep: int = MEANS) -> tuple[Filtered, Start]:
+        """The filter over all events; its first column is driven by the data, the others by the open values."""
+        start = self.start(evolution, point)
+        columns = Dual(
+            np.vstack([start.mean.value, start.open.value.T]),
+            np.concatenate([start.mean.slopes[:, None], start.open.slopes.swapaxes(1, 2)], axis=1),
+        )
+        measured = self.readings.measured(evolution, point, self.rows, self.orders)
+        return filtered(evolution, self.readings.line, columns, start.covariance, measured, keep), start
+
+    def innovated(self, evolution: Evolution, point: Point) -> Innovated:
+        """Innovations of all samples at a point."""
+        found, _ = self.run(evolution, point)
+        mine = self.readings.measuring
+        e0, E = found.e[mine, 0], found.e[mine, 1:]
+        s = found.s[mine]
+        if not ((s.value > 0.0).all() and np.isfinite(s.value).all() and np.isfinite(e0.value).all()):
+            raise EstimationError(
+                "The variance of a predicted sample is not positive or not finite there.",
+                "Bound the parameters of the noise.",
+            )
+        information, inverse, rank = open_information(E.value, s.value)
+        opened = -inverse @ (E.value.T @ (e0.value / s.value))
+        e = Dual(e0.value + E.value @ opened, e0.slopes + E.slopes @ opened)
+        return Innovated(e, s, E, information, inverse, rank, opened, self._predicted(evolution, found, opened))
+
+    def _predicted(self, evolution: Evolution, found: Filtered, opened: np.ndarray) -> np.ndarray:
+        """One step ahead, (sample time, output): before any sample of that time was used."""
+        mine = self.readings.measuring
+        samples = self.readings.line.sample_of[mine]
+        _, firsts = np.unique(samples, return_index=True)
+        x = found.x[mine[firsts]]
+        state = x[:, 0] + np.einsum("kcn,c->kn", x[:, 1:], opened)
+        direct = self.readings.direct(evolution, self.rows, self.orders)
+        return state @ evolution.C.value[self.rows].T + direct.value
+
+
+def open_information(E: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Eᵀ S⁻¹ E, its pseudo-inverse, and how many directions of the open values the samples show."""
+    information = E.T @ (E / s[:, None])
+    return information, *pseudo_inverse(information)
+
+
+def pseudo_inverse(information: np.ndarray) -> tuple[np.ndarray, int]:
+    """Of a matrix of information, scaled to a unit diagonal first; and its rank."""
+    diagonal = np.sqrt(np.maximum(np.diag(information), 0.0))
+    scale = np.where(diagonal > 0.0, 1.0 / np.where(diagonal > 0.0, diagonal, 1.0), 0.0)
+    values, vectors = np.linalg.eigh(information * np.outer(scale, scale))
+    shown = values > SHOWN
+    inverse = (vectors[:, shown] / values[shown]) @ vectors[:, shown].T * np.outer(scale, scale)
+    return inverse, int(shown.sum())
+
+
+def row_of(name: str) -> str:
+    """The key of the row of a variable; an output may have the same name and be something else."""
+    return f"'{name}'"
+
+
+def linear_experiments(
+    verb: str,
+    system: System,
+    data: Sequence[Dataset],
+    values: Sequence[Mapping[str, float]],
+    initial: "InitialCondition",
+    wanted: Collection[str] = (),
+    queries: Sequence[float] = (),
+    before: bool = False,
+) -> tuple[LinearExperiment, ...]:
+    """Line up a linear model with each data set; `values` are those of the parameters in each.
+
+    `wanted` names variables that need rows of their own, `queries` are times at which the state is wanted.
+    """
+    model = system.model
+    held = initial.held(model)
+    candidates = tuple(dict.fromkeys((*system.states, *model.unknown_names)))
+    named = dict.fromkeys((*initial.names(model), *candidates, *wanted))
+    rows = {row_of(name): interned(name) for name in named} | _delay_starts(model)
+    stochastic = stochastic_model(model, verb, rows)
+    made = []
+    for one, numbers in zip(data, values, strict=True):
+        asked = readings(verb, stochastic, one, queries, before)
+        evolution = stochastic.at(Point(model, numbers, ()))
+        signals = dict(zip(model.input_names, asked.signals, strict=True))
+        plan = plan_start(stochastic, evolution, [row_of(name) for name in candidates], held, initial.deviations(model))
+        if initial.open == "guess":
+            plan = _at_guess(stochastic, evolution, plan, held, initial)
+        at_start = [stochastic.rows.index(row) for row in held]
+        outputs = [stochastic.rows.index(name) for name in asked.outputs]
+        orders = [needed_orders(stochastic, evolution, each, signals) for each in (outputs, at_start)]
+        made.append(LinearExperiment(stochastic, asked, plan, *orders))
+    return tuple(made)
+
+
+def _delay_starts(model: Model) -> dict[str, Expression]:
+    """Delayed values of outputs begin as what they delay."""
+    leaves = ca.vertcat(*(value.sx for value in model.outputs.values())) if model.outputs else ca.SX(0, 1)
+    found = {}
+    for name in symbols_in(leaves):
+        meaning = operator(name)
+        if isinstance(meaning, Delayed):
+            found[row_of(f"start of {name}")] = interned(name) - meaning.operand
+    return found
+
+
+def _at_guess(
+    stochastic: StochasticModel,
+    evolution: Evolution,
+    plan: StartPlan,
+    held: Mapping[str, Any],
+    initial: "InitialCondition",
+) -> StartPlan:
+    """What is open held at its guess, zero where there is none."""
+    model = stochastic.model
+    guesses = {row_of(name): value for name, value in model.guess.items()}
+    both = {**held, **{row: guesses.get(row, 0.0) for row in plan.open}}
+    return plan_start(stochastic, evolution, (), both, initial.deviations(model))
+
+
+@final
+@dataclass(frozen=True)
+class InitialCondition:
+    """What is known of the start: values that the model holds, their standard deviations, and what is open."""
+
+    open: InitialState = "free"
+    std: Mapping[str, float] | None = None
+    released: bool = False  # whether what the model holds is open too
+
+    def names(self, model: Model) -> tuple[str, ...]:
+        """The variables that are held."""
+        return () if self.released else tuple(model.initial)
+
+    def held(self, model: Model) -> dict[str, Expression | float]:
+        """Row → value at the start."""
+        own = {row_of(name): model.initial[name] for name in self.names(model)}
+        return {**own, **dict.fromkeys(_delay_starts(model), 0.0)}
+
+    def deviations(self, model: Model) -> dict[str, float]:
+        """Row → standard deviation of the value at the start."""
+        given = self.std or {}
+        for name in given:
+            if name not in model.initial:
+                raise EstimationError(
+                    f"initial_std gives a standard deviation for '{name}', which model '{model.name}' does not hold at "
+                    "the start.",
+                    nearest(name, model.initial) if model.initial else "Hold it with initial={...} in the model.",
+                )
+        return {row_of(name): float(value) for name, value in given.items()}

@@ -1,0 +1,318 @@
+"""The Kalman filter over a timeline: exact matrices for each interval, compiled loops, gains that have settled.
+
+A gain is taken as settled for the rest of a stretch of equal cycles only when that is certain. With P after a cycle, Φ
+the closed loop of one cycle and D what one more cycle changes, m further cycles change P by
+
+    X_m = Σ_{j < m} Φʲ D Φʲᵀ,     X_{2m} = X_m + Φᵐ X_m Φᵐᵀ,
+
+and the gain at P + X_m, the end of the stretch, has to equal the gain at P, derivatives included. P itself goes on by
+X_m: directions that no output shows may grow meanwhile.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from daedal.filtering.evolution import Evolution
+from daedal.filtering.timeline import Timeline
+from daedal.kernels.kalman import (
+    EVERYTHING,
+    NOTHING,
+    Events,
+    Innovations,
+    Matrices,
+    Packed,
+    State,
+    Steady,
+    pack,
+    run_filter,
+)
+from daedal.linear import van_loan_slopes
+from daedal.linear.dual import Dual, constant, stacked
+from daedal.linear.forced_response import forced_response
+
+SETTLED, SLOPES_SETTLED = 1e-13, 1e-10  # relative change of a gain that rounding explains, and of its derivatives
+FIRST_CYCLES = 16  # before the gain is looked at for the first time
+WORTH = 32  # further cycles that make it worth looking
+BLOCK = 2_000_000  # entries of matrices and their derivatives made at once
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Of each event: the number measured, less what the inputs put there at once, and its variance; h of each row."""
+
+    h: Dual
+    y: Dual
+    r: Dual
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Filtered:
+    """e (event, column) and s (event,) with slopes (direction, …); predicted states where kept."""
+
+    e: Dual
+    s: Dual
+    x: np.ndarray
+    P: np.ndarray
+    g: np.ndarray
+    A: np.ndarray  # of each transition, where everything is kept
+    transition: np.ndarray
+
+
+def filtered(
+    evolution: Evolution, line: Timeline, columns: Dual, covariance: Dual, measured: Measured, keep: int = NOTHING
+) -> Filtered:
+    """Run over all events from x (column, n) and P (n, n) at the start."""
+    count = len(evolution.A.slopes)
+    state = State(_packed(columns, count), _packed(covariance, count))
+    blocks = _blocks(line, evolution, len(line.events.row))
+    settle = keep < EVERYTHING and len(blocks) == 1
+    parts, transitions, matrices = [], [], []
+    for begin, end in blocks:
+        run = _Run(evolution, line, measured, slice(begin, end), state, keep)
+        parts += run.settling() if settle else [run.plain(0, end - begin)]
+        transitions.append(np.where(run.events.transition >= 0, run.events.transition + len(matrices), -1))
+        matrices += list(run.A) if keep >= EVERYTHING else []
+    return Filtered(
+        e=Dual(*_joined([part.e for part in parts], count)),
+        s=Dual(*_joined([part.s for part in parts], count)),
+        x=np.concatenate([part.x for part in parts]),
+        P=np.concatenate([part.P for part in parts]),
+        g=np.concatenate([part.g for part in parts]),
+        A=np.array(matrices),
+        transition=np.concatenate(transitions),
+    )
+
+
+def _joined(parts: Sequence[Packed], count: int) -> tuple[np.ndarray, np.ndarray]:
+    slopes = np.concatenate([part.slope[..., :count] for part in parts])
+    return np.concatenate([part.value for part in parts]), np.moveaxis(slopes, -1, 0)
+
+
+def _packed(dual: Dual, count: int) -> Packed:
+    return pack(dual.value, dual.slopes, count)
+
+
+def _blocks(line: Timeline, evolution: Evolution, events: int) -> list[tuple[int, int]]:
+    """Stretches of events whose distinct intervals have matrices of a bearable size."""
+    n, m = evolution.B.value.shape
+    each = (1 + len(evolution.A.slopes)) * (2 * n + (line.degree + 1) * m) ** 2
+    most = max(BLOCK // each, 1)
+    if line.steps.size <= most:
+        return [(0, events)]
+    result, begin, seen = [], 0, set()
+    for k, step in enumerate(line.events.transition.tolist()):
+        if step not in seen and len(seen) == most:
+            result.append((begin, k))
+            begin, seen = k, set()
+        seen.add(step)
+    return [*result, (begin, events)]
+
+
+class _Run:
+    """One block of events with its matrices."""
+
+    def __init__(
+        self, evolution: Evolution, line: Timeline, measured: Measured, part: slice, state: State, keep: int
+    ) -> None:
+        self.count = len(evolution.A.slopes)
+        self.state, self.keep = state, keep
+        used, local = np.unique(line.events.transition[part], return_inverse=True)
+        offset = int(used.size > 0 and used[0] < 0)  # those without a transition
+        numbers = used[offset:]
+        steps = line.steps[numbers[numbers < line.steps.size]]
+        resets = [evolution.resets[k] for k in numbers[numbers >= line.steps.size] - line.steps.size]
+        A, Q = _discretized(evolution, steps)
+        self._A, self._Q = _with_resets(A, Q, resets)
+        self.A = self._A.value
+        transition = np.ascontiguousarray(local.ravel() - offset, dtype=np.int64)
+        row = line.events.row[part]
+        self.events = Events(transition, row, np.full(row.size, -1, dtype=np.int64))
+        self.matrices = Matrices(
+            _packed(self._A, self.count), _packed(self._Q, self.count), _packed(measured.h, self.count)
+        )
+        self.h = measured.h
+        forcing = _forcing(evolution, line, part, transition, steps)
+        self.r = Dual(measured.r.value[part], measured.r.slopes[:, part])
+        y = Dual(measured.y.value[part], measured.y.slopes[:, part])
+        self.forcing, self.y, self.variance = (_packed(each, self.count) for each in (forcing, y, self.r))
+        self.line = line
+
+    def plain(self, begin: int, end: int, steady: Steady | None = None, slots: np.ndarray | None = None) -> Innovations:
+        """Some events, with gains computed or (by number) given."""
+        part = slice(begin, end)
+        numbers = self.events.steady[part] if slots is None else slots
+        events = Events(self.events.transition[part], self.events.row[part], np.ascontiguousarray(numbers))
+        given = (Packed(each.value[part], each.slope[part]) for each in (self.forcing, self.y, self.variance))
+        return run_filter(events, self.matrices, *given, self.state, steady, self.keep)
+
+    def settling(self) -> list[Innovations]:
+        """All events; in stretches of equal cycles the gain is taken as it is once it no longer changes."""
+        parts, done = [], 0
+        for first, size, cycles in self.line.cycles:
+            if not self._alike(first, size, cycles):
+                continue
+            parts.append(self.plain(done, first))
+            left, next_look, done = cycles, FIRST_CYCLES, first
+            while left:
+                now = min(next_look, left)
+                parts.append(self.plain(done, done + now * size))
+                done, left, next_look = done + now * size, left - now, 2 * next_look
+                if left > WORTH and (settled := self._settled(done, size, left)) is not None:
+                    parts.append(self._steadily(done, size, left, settled))
+                    done, left = done + left * size, 0
+        parts.append(self.plain(done, self.events.row.size))
+        return parts
+
+    def _alike(self, first: int, size: int, cycles: int) -> bool:
+        """Whether a stretch is long enough and has one variance for each event of its cycle."""
+        if cycles <= FIRST_CYCLES + WORTH:
+            return False
+        variances = self.r.value[first : first + cycles * size].reshape(cycles, size)
+        measured = self.events.row[first : first + size] >= 0
+        return bool(np.all(variances[:, measured] == variances[0, measured]))
+
+    def _settled(self, first: int, size: int, cycles: int) -> "_Settled | None":
+        """The gains of the coming cycles, if they are the same at the end."""
+        P = Dual(self.state.P.value, np.moveaxis(self.state.P.slope[..., : self.count], -1, 0))
+        now = self._cycle(first, size, P)
+        change = _total_change(now.loop, now.after - P, cycles)
+        if not np.isfinite(change.value).all():
+            return None
+        end = self._cycle(first, size, P + change)
+        for g, s, late_g, late_s, spread in zip(now.g, now.s, end.g, end.s, now.spread, strict=True):
+            natural = np.sqrt(np.abs(spread) * s.value) + 1e-300
+            moved = np.max(np.abs(late_g.value - g.value) / natural, initial=0.0)
+            if max(moved, abs(late_s.value.item() / s.value.item() - 1.0)) > SETTLED:
+                return None
+            sizes = [np.abs(each).max(initial=0.0) for each in (g.slopes / natural, s.slopes / s.value)]
+            changes = [
+                np.abs(each).max(initial=0.0)
+                for each in ((late_g.slopes - g.slopes) / natural, (late_s.slopes - s.slopes) / s.value)
+            ]
+            if max(changes) > SLOPES_SETTLED * max(sizes):
+                return None
+        return _Settled(now, change)
+
+    def _steadily(self, first: int, size: int, cycles: int, settled: "_Settled") -> Innovations:
+        measured = self.events.row[first : first + size] >= 0
+        slots = np.where(measured, np.cumsum(measured) - 1, 0)
+        steady = Steady(
+            _packed(_listed(settled.cycle.g, self.h, self.count), self.count),
+            _packed(_listed(settled.cycle.s, None, self.count), self.count),
+        )
+        made = self.plain(first, first + cycles * size, steady, np.tile(slots, cycles))
+        self.state.P.value[...] += settled.change.value
+        self.state.P.slope[..., : self.count] += np.moveaxis(settled.change.slopes, 0, -1)
+        return made
+
+    def _cycle(self, first: int, size: int, P: Dual) -> "_Cycle":
+        """One cycle of P, with its gains and closed loop."""
+        n = P.value.shape[0]
+        loop = eye = constant(np.eye(n), self.count)
+        gains, variances, spreads = [], [], []
+        for k in range(first, first + size):
+            number, row = self.events.transition[k], self.events.row[k]
+            if number >= 0:
+                A = self._A[number]
+                P = (A @ P @ A.T).symmetric + self._Q[number]
+                loop = A @ loop
+            if row >= 0:
+                h = self.h[[row]].T
+                g = P @ h
+                s = h.T @ g + Dual(self.r.value[k].reshape(1, 1), self.r.slopes[:, k].reshape(-1, 1, 1))
+                ratio = Dual(1.0 / s.value, -s.slopes / s.value**2)
+                gains.append(g)
+                variances.append(s)
+                spreads.append(np.diag(P.value).copy()[:, None])
+                P = (P - g @ (ratio * g.T)).symmetric
+                loop = (eye - g @ (ratio * h.T)) @ loop
+        return _Cycle(tuple(gains), tuple(variances), tuple(spreads), loop, P)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cycle:
+    g: tuple[Dual, ...]
+    s: tuple[Dual, ...]
+    spread: tuple[np.ndarray, ...]
+    loop: Dual
+    after: Dual
+
+
+@dataclass(frozen=True, eq=False)
+class _Settled:
+    cycle: _Cycle
+    change: Dual
+
+
+def _listed(parts: Sequence[Dual], h: Dual | None, count: int) -> Dual:
+    """Gains (slot, n), or variances (slot,)."""
+    if h is None:
+        return Dual(
+            np.array([part.value.item() for part in parts]),
+            np.array([part.slopes.ravel() for part in parts]).reshape(len(parts), count).T,
+        )
+    if not parts:
+        return constant(np.zeros((0, h.value.shape[1])), count)
+    return stacked([part.T for part in parts])
+
+
+def _total_change(loop: Dual, change: Dual, cycles: int) -> Dual:
+    """X_m for m cycles, by doubling."""
+    total, power = change, loop
+    with np.errstate(over="ignore", invalid="ignore"):
+        for bit in bin(cycles)[3:]:
+            total = total + power @ total @ power.T
+            power = power @ power
+            if bit == "1":
+                total = change + loop @ total @ loop.T
+                power = power @ loop
+    return total.symmetric
+
+
+def _discretized(evolution: Evolution, steps: np.ndarray) -> tuple[Dual, Dual]:
+    """A and Q (step, n, n) over intervals."""
+    n, count = evolution.A.value.shape[0], len(evolution.A.slopes)
+    if not steps.size or not n:
+        empty = constant(np.zeros((steps.size, n, n)), count)
+        return empty, empty
+    A, Q, dA, dQ = van_loan_slopes(evolution.A.value, evolution.Q.value, steps, evolution.A.slopes, evolution.Q.slopes)
+    return Dual(A, dA), Dual(Q, dQ)
+
+
+def _with_resets(A: Dual, Q: Dual, resets: Sequence[Dual]) -> tuple[Dual, Dual]:
+    if not resets:
+        return A, Q
+    moves = [Dual(each.value[None], each.slopes[:, None]) for each in resets]
+    still = constant(np.zeros((len(resets), *A.value.shape[1:])), len(A.slopes))
+    return stacked([A, *moves]), stacked([Q, still])
+
+
+def _forcing(evolution: Evolution, line: Timeline, part: slice, transition: np.ndarray, steps: np.ndarray) -> Dual:
+    """What the inputs add at each event, (event, n)."""
+    n, count = evolution.A.value.shape[0], len(evolution.A.slopes)
+    moving = np.flatnonzero((transition >= 0) & (transition < steps.size))
+    value, slopes = np.zeros((transition.size, n)), np.zeros((count, transition.size, n))
+    if moving.size and n and (evolution.B.value.any() or evolution.B.slopes.any()):
+        gamma = forced_response(evolution.A, evolution.B, line.degree, steps)
+        flat = Dual(
+            gamma.value.swapaxes(1, 2).reshape(steps.size, n, -1),
+            gamma.slopes.swapaxes(2, 3).reshape(count, steps.size, n, -1),
+        )
+        inputs = line.inputs[line.break_of[part][moving] - 1].reshape(moving.size, -1)
+        numbers = transition[moving]
+        if steps.size <= moving.size // 4:
+            for step in range(steps.size):
+                mine = moving[numbers == step]
+                u = inputs[numbers == step]
+                value[mine] = u @ flat.value[step].T
+                slopes[:, mine] = u @ flat.slopes[:, step].swapaxes(-1, -2)
+        else:
+            value[moving] = np.einsum("eni,ei->en", flat.value[numbers], inputs)
+            for direction in range(count):
+                slopes[direction, moving] = np.einsum("eni,ei->en", flat.slopes[direction, numbers], inputs)
+    return Dual(value, slopes)

@@ -1,0 +1,167 @@
+"""Where the state begins: what is held, what is known up to a standard deviation, and what is left open.
+
+The disturbances' filters begin with their own law; rows of the model that `initial` holds begin with their values (or
+about them); as many more rows as are needed to fix the state are open. With M the rows of all of these, in this order,
+
+    M x(t₀) = (z_w, values − Σ D_l u⁽ˡ⁾(t₀), δ),     z_w ~ N(0, P_w),  δ unknown,
+
+so that x(t₀) = mean + open · δ with a covariance. What an algebraic equation determines is not part of the state, and
+holding it would be a contradiction or say nothing (seed 003, remark 4).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from daedal.errors import InitialValueError
+from daedal.filtering.evolution import Evolution, StochasticModel
+from daedal.filtering.formulas import Formulas, Point
+from daedal.linear.dual import Dual, constant, stacked
+from daedal.models import Model
+
+INDEPENDENT = 1e-8  # of a row, once those before it are taken out, relative to its length
+AGREES = 1e-6  # of a value that is held twice, relative to its size
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Start:
+    """x(t₀) = mean (n,) + open (n, δ) δ, with covariance (n, n)."""
+
+    mean: Dual
+    open: Dual
+    covariance: Dual
+
+
+@dataclass(frozen=True, eq=False)
+class StartPlan:
+    """Which rows are held with which formulas, which are open, and which say what others do."""
+
+    held: tuple[str, ...]
+    values: Formulas
+    deviations: tuple[float, ...]
+    open: tuple[str, ...]
+    spare: tuple[str, ...]
+    spare_values: Formulas
+
+    def start(
+        self, stochastic: StochasticModel, evolution: Evolution, point: Point, inputs: Sequence[np.ndarray]
+    ) -> Start:
+        """The start at a point; `inputs` are u, u', … at t₀, the constant one included."""
+        count, n = len(point.names), evolution.A.value.shape[0]
+        rows = [stochastic.rows.index(name) for name in (*self.held, *self.open)]
+        M = stacked([evolution.shaping, evolution.C[rows]])
+        filters, held = evolution.shaping.value.shape[0], len(self.held)
+        try:
+            inverse = M.solve(constant(np.eye(n), count))
+        except np.linalg.LinAlgError:
+            raise InitialValueError(
+                f"The values held at the start of model '{stochastic.model.name}' no longer determine its state.",
+                "Give bounds that keep the parameters away from there.",
+            ) from None
+        known = self.values.at(point) - _forced(evolution, rows[:held], inputs)
+        columns = inverse[:, filters : filters + held]
+        mean = Dual(columns.value @ known.value, columns.slopes @ known.value + known.slopes @ columns.value.T)
+        random = inverse[:, :filters]
+        about = columns @ constant(np.diag(np.square(self.deviations)), count) @ columns.T
+        covariance = (random @ evolution.shaping_covariance @ random.T + about).symmetric
+        self._check_spare(stochastic, evolution, point, inputs, mean.value)
+        return Start(mean, inverse[:, filters + held :], covariance)
+
+    def _check_spare(self, stochastic, evolution, point, inputs, mean: np.ndarray) -> None:
+        """What is held needlessly must agree with the rest."""
+        if not self.spare:
+            return
+        rows = [stochastic.rows.index(name) for name in self.spare]
+        given = self.spare_values.at(point).value
+        found = evolution.C.value[rows] @ mean + _forced(evolution, rows, inputs).value
+        size = np.abs(evolution.C.value[rows]) @ np.abs(mean) + np.abs(given) + 1e-300
+        wrong = np.flatnonzero(np.abs(found - given) > AGREES * size)
+        if wrong.size:
+            name = self.spare[wrong[0]]
+            raise InitialValueError(
+                f"The value {given[wrong[0]]:g} held for {name} contradicts the others: they make it "
+                f"{found[wrong[0]]:g}.",
+                "Leave one of them open.",
+            )
+
+
+def _forced(evolution: Evolution, rows: Sequence[int], inputs: Sequence[np.ndarray]) -> Dual:
+    """Σ D_l u⁽ˡ⁾ of some rows."""
+    total = constant(np.zeros(len(rows)), len(evolution.A.slopes))
+    for D, u in zip(evolution.D, inputs, strict=False):
+        chosen = D[list(rows)]
+        total = total + Dual(chosen.value @ u, chosen.slopes @ u)
+    return total
+
+
+def plan_start(
+    stochastic: StochasticModel,
+    evolution: Evolution,
+    candidates: Sequence[str],
+    held: Mapping[str, object],
+    deviations: Mapping[str, float],
+) -> StartPlan:
+    """Choose the rows that fix the state: all that are held and say something new, then candidates."""
+    model: Model = stochastic.model
+    basis = _Basis(evolution.A.value.shape[0])
+    for row in evolution.shaping.value:
+        basis.add(row)
+    kept, spare = [], []
+    for name in held:
+        row = evolution.C.value[stochastic.rows.index(name)]
+        if basis.add(row):
+            kept.append(name)
+        elif basis.inside(row, len(evolution.shaping.value)):
+            raise InitialValueError(
+                f"{name} cannot be held at the start: it depends on a disturbance there.",
+                "Leave it open, or let the disturbance begin at rest.",
+            )
+        else:
+            spare.append(name)
+    opened = [name for name in candidates if basis.add(evolution.C.value[stochastic.rows.index(name)])]
+    if not basis.full:
+        raise InitialValueError(
+            f"The start of model '{model.name}' cannot be described by {', '.join(candidates)}.",
+            "Hold values of other variables with initial={...}.",
+        )
+    return StartPlan(
+        held=tuple(kept),
+        values=Formulas(model, [held[name] for name in kept]),  # type: ignore[arg-type]
+        deviations=tuple(float(deviations.get(name, 0.0)) for name in kept),
+        open=tuple(opened),
+        spare=tuple(spare),
+        spare_values=Formulas(model, [held[name] for name in spare]),  # type: ignore[arg-type]
+    )
+
+
+class _Basis:
+    """Rows made orthogonal one after the other."""
+
+    def __init__(self, size: int) -> None:
+        self._rows: list[np.ndarray] = []
+        self._size = size
+
+    @property
+    def full(self) -> bool:
+        return len(self._rows) == self._size
+
+    def add(self, row: np.ndarray) -> bool:
+        """Add a row unless those before it determine it."""
+        left, length = self._rest(row), float(np.linalg.norm(row))
+        if length == 0.0 or float(np.linalg.norm(left)) <= INDEPENDENT * length:
+            return False
+        self._rows.append(left / np.linalg.norm(left))
+        return True
+
+    def inside(self, row: np.ndarray, first: int) -> bool:
+        """Whether a dependent row needs one of the first rows."""
+        return bool(np.linalg.norm([row @ each for each in self._rows[:first]]) > INDEPENDENT * np.linalg.norm(row))
+
+    def _rest(self, row: np.ndarray) -> np.ndarray:
+        for _ in range(2):
+            for each in self._rows:
+                row = row - (each @ row) * each
+        return row

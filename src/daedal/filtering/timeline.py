@@ -1,0 +1,229 @@
+"""When things happen in one experiment: inputs change their course, outputs are sampled, delayed values are taken.
+
+Between two break points every input is one polynomial, so that the state moves exactly by a transition matrix and what
+the polynomial adds. Intervals of equal length share their matrices, up to the rounding of the times.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import factorial
+from typing import final
+
+import numpy as np
+
+from daedal.data import Dataset, Signal, short
+from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.kernels.kalman import Events
+from daedal.models import Model
+
+ROUNDING = 16.0 * np.finfo(float).eps  # of times, relative to the largest of them
+LONGEST_DIFFERENCE = 1e-12  # relative, of intervals that count as equal
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """Break points, intervals and events of one experiment.
+
+    Attributes
+    ----------
+    times
+        Break points (break,), the start first.
+    steps, step_of
+        Lengths of the distinct intervals (step,), and which each interval has (break − 1,).
+    inputs
+        Coefficients (interval, power, input) of the polynomials, a constant one as the last input.
+    events
+        Transitions, measurements and delayed values taken, in order; transitions beyond `steps` are the latter.
+    break_of
+        The break point of each event.
+    sample_of
+        For events with a measurement, which of the sample times (sample,) it belongs to; −1 otherwise.
+    cycles
+        Stretches of repeated events (first event, events in a cycle, cycles), where a gain may settle.
+    """
+
+    times: np.ndarray
+    steps: np.ndarray
+    step_of: np.ndarray
+    inputs: np.ndarray
+    events: Events
+    break_of: np.ndarray
+    sample_of: np.ndarray
+    sample_breaks: np.ndarray
+    cycles: tuple[tuple[int, int, int], ...]
+
+    @property
+    def degree(self) -> int:
+        """The highest power of time in the inputs."""
+        return self.inputs.shape[1] - 1
+
+    def derivatives(self, signals: Sequence[Signal], places: np.ndarray, order: int) -> np.ndarray:
+        """The order-th derivative of the inputs at break points (place, input), of the constant one too."""
+        values = [signal(self.times[places], derivative=order) for signal in signals]
+        return np.stack([*values, np.full(places.size, float(order == 0))], axis=-1)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A delayed value: which outputs need it, and how long before their samples it is taken."""
+
+    outputs: tuple[int, ...]
+    amount: float
+
+
+def input_signals(verb: str, model: Model, data: Dataset) -> tuple[Signal, ...]:
+    """The inputs of a model in the data, in the model's order."""
+    missing = [name for name in model.input_names if name not in data.inputs]
+    if missing:
+        raise EstimationError(
+            f"The data '{data.name}' that {verb} takes lack the input{'s' * (len(missing) > 1)} {quoted(missing)} of "
+            f"model '{model.name}'.",
+            nearest(missing[0], data.inputs) if data.inputs else "Give them with the data: Dataset(times, inputs=...).",
+        )
+    return tuple(data.inputs[name] for name in model.input_names)
+
+
+def timeline(
+    signals: Sequence[Signal],
+    start: float,
+    sampled: Mapping[float, Sequence[int]],
+    queries: Collection[float] = (),
+    taken: Sequence[Taken] = (),
+    before: bool = False,
+) -> Timeline:
+    """Line up everything from the start on.
+
+    `sampled` says which rows are measured at which time, in rising order of time. Queries are events without a
+    measurement, after the measurements of their time or `before` them.
+    """
+    samples = np.array(list(sampled), dtype=float)
+    wanted = np.array(sorted(set(queries)), dtype=float)
+    end = max(float(samples[-1]) if samples.size else start, float(wanted[-1]) if wanted.size else start)
+    _check_covered(signals, start, end)
+    pieces = [signal.times[(signal.times > start) & (signal.times < end)] for signal in signals]
+    moments = [_moments(sampled, each, start) for each in taken]
+    times = np.unique(np.concatenate([[start], samples, wanted, *pieces, *moments]))
+    steps, step_of = distinct(np.diff(times), times)
+    events = _Events(times, step_of, len(steps), sampled, set(wanted.tolist()), moments, before)
+    return Timeline(
+        times=times,
+        steps=steps,
+        step_of=step_of,
+        inputs=_polynomials(signals, times),
+        events=events.made(),
+        break_of=np.array(events.breaks, dtype=np.int64),
+        sample_of=np.array(events.samples, dtype=np.int64),
+        sample_breaks=np.searchsorted(times, samples),
+        cycles=events.cycles(),
+    )
+
+
+class _Events:
+    """The events as lists, break point by break point."""
+
+    def __init__(self, times, step_of, steps, sampled, wanted, moments, before) -> None:
+        self.transitions: list[int] = []
+        self.rows: list[int] = []
+        self.breaks: list[int] = []
+        self.samples: list[int] = []
+        self._pending = -1  # the transition that the next event carries out
+        self._key: list[int] = []
+        self._groups: list[tuple[int, tuple]] = []  # first event, and what happens until the next sample time
+        number = {time: k for k, time in enumerate(sampled)}
+        marks = [set(each.tolist()) for each in moments]
+        for place, time in enumerate(times.tolist()):
+            if place:
+                self._pending = int(step_of[place - 1])
+            if before and time in wanted:
+                self._add(place, -1, -1)
+            first = len(self.rows)
+            for row in sampled.get(time, ()):
+                self._add(place, row, number[time])
+            if (not before and time in wanted) or (self._pending >= 0 and len(self.rows) == first):
+                self._add(place, -1, -1)
+            for delay, mark in enumerate(marks):
+                if time in mark:
+                    self._pending = steps + delay
+                    self._add(place, -1, -1)
+            if time in number:
+                self._groups.append((len(self.rows), tuple(self._key)))
+                self._key = []
+
+    def _add(self, place: int, row: int, sample: int) -> None:
+        self.transitions.append(self._pending)
+        self.rows.append(row)
+        self.breaks.append(place)
+        self.samples.append(sample)
+        self._key += [self._pending, row]
+        self._pending = -1
+
+    def made(self) -> Events:
+        """The arrays that the filter reads."""
+        transition, row = (np.array(each, dtype=np.int64) for each in (self.transitions, self.rows))
+        return Events(transition, row, np.full(row.size, -1, dtype=np.int64))
+
+    def cycles(self) -> tuple[tuple[int, int, int], ...]:
+        """Maximal stretches of sample times at which the same happens."""
+        found, begin = [], 0
+        for k in range(1, len(self._groups) + 1):
+            if k == len(self._groups) or self._groups[k][1] != self._groups[begin][1]:
+                first = self._groups[begin - 1][0] if begin else 0
+                size = self._groups[begin][0] - first
+                found.append((first, size, k - begin))
+                begin = k
+        return tuple(found)
+
+
+def distinct(lengths: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different lengths of intervals, and which each one has; what rounding of the times explains is equal."""
+    if not lengths.size:
+        return np.zeros(0), np.zeros(0, dtype=np.int64)
+    order = np.argsort(lengths, kind="stable")
+    ranked = lengths[order]
+    reach = ROUNDING * float(np.max(np.abs(times))) + LONGEST_DIFFERENCE * ranked[1:]
+    label = np.concatenate([[0], np.cumsum(np.diff(ranked) > reach)])
+    mean = np.bincount(label, ranked) / np.bincount(label)
+    step_of = np.empty(lengths.size, dtype=np.int64)
+    step_of[order] = label
+    return mean, step_of
+
+
+def _polynomials(signals: Sequence[Signal], times: np.ndarray) -> np.ndarray:
+    """Coefficients (interval, power, input) over the intervals between break points."""
+    degree = max([0, *(signal.derivatives for signal in signals)])
+    begins = times[:-1]
+    result = np.zeros((begins.size, degree + 1, len(signals) + 1))
+    for k, signal in enumerate(signals):
+        for power in range(signal.derivatives + 1):
+            result[:, power, k] = signal(begins, derivative=power) / factorial(power)
+    result[:, 0, -1] = 1.0
+    return result
+
+
+def _moments(sampled: Mapping[float, Sequence[int]], taken: Taken, start: float) -> np.ndarray:
+    """When a delayed value is taken; sample times that are meant, but for rounding, are hit exactly."""
+    mine = [time for time, rows in sampled.items() if set(rows) & set(taken.outputs)]
+    times = np.array(mine) - taken.amount
+    known = np.array([start, *sampled])
+    reach = ROUNDING * float(np.max(np.abs(known))) + 1e-9 * taken.amount
+    nearest_known = known[np.argmin(np.abs(known[:, None] - times), axis=0)]
+    snapped = np.where(np.abs(nearest_known - times) <= reach, nearest_known, times)
+    gaps = np.diff(mine)
+    if gaps.size and gaps.min() < taken.amount - reach:
+        raise EstimationError(
+            f"An output averages over {short(taken.amount)}, but its samples are {short(float(gaps.min()))} apart.",
+            "Give a window that is not longer than the time between samples.",
+        )
+    return snapped
+
+
+def _check_covered(signals: Sequence[Signal], start: float, end: float) -> None:
+    for signal in signals:
+        reach = 1e-9 * (signal.end - signal.start)
+        if signal.start > start + reach or signal.end < end - reach:
+            raise EstimationError(
+                f"An input is known from {short(signal.start)} to {short(signal.end)}, but is needed from "
+                f"{short(start)} to {short(end)}.",
+                f"Give samples that cover that time; it has {counted(signal.times.size, 'sample')}.",
+            )

@@ -31,6 +31,7 @@ from daedal.symbolic import Delayed, Expression, interned, operator, symbols_in
 from daedal.systems import System
 
 InitialState = Literal["free", "diffuse", "guess"]
+ROUNDING = 1e-11  # of an effect on the samples, relative to the terms it is the sum of
 SHOWN = 1e-11  # eigenvalue of Eᵀ S⁻¹ E, scaled to a unit diagonal, below which a direction is not shown
 
 
@@ -85,8 +86,8 @@ class LinearExperiment:
         """Innovations of all samples at a point."""
         found, _ = self.run(evolution, point)
         mine = self.readings.measuring
-        e0, E = found.e[mine, 0], found.e[mine, 1:]
-        s = found.s[mine]
+        e0, s = found.e[mine, 0], found.s[mine]
+        E = self.shown(evolution, found)
         if not ((s.value > 0.0).all() and np.isfinite(s.value).all() and np.isfinite(e0.value).all()):
             raise EstimationError(
                 "The variance of a predicted sample is not positive or not finite there.",
@@ -96,6 +97,20 @@ class LinearExperiment:
         opened = -inverse @ (E.value.T @ (e0.value / s.value))
         e = Dual(e0.value + E.value @ opened, e0.slopes + E.slopes @ opened)
         return Innovated(e, s, E, information, inverse, rank, opened, self._predicted(evolution, found, opened))
+
+    def shown(self, evolution: Evolution, found: Filtered) -> Dual:
+        """What the open values do to the innovations (event, δ); zero where it is rounding only.
+
+        An absolute angle that nothing measures drops out of every product with a row of C, but for the last digits.
+        """
+        mine = self.readings.measuring
+        E = found.e[mine, 1:]
+        rows = (np.abs(self.readings.mixing) @ np.abs(evolution.C.value[self.rows]))[
+            self.readings.line.events.row[mine]
+        ]
+        natural = np.einsum("kn,kcn->kc", rows, np.abs(found.x[mine, 1:]))
+        kept = np.abs(E.value) > ROUNDING * natural
+        return Dual(np.where(kept, E.value, 0.0), np.where(kept, E.slopes, 0.0))
 
     def _predicted(self, evolution: Evolution, found: Filtered, opened: np.ndarray) -> np.ndarray:
         """One step ahead, (sample time, output): before any sample of that time was used."""

@@ -299,9 +299,10 @@ def _forcing(evolution: Evolution, line: Timeline, part: slice, transition: np.n
     value, slopes = np.zeros((transition.size, n)), np.zeros((count, transition.size, n))
     if moving.size and n and (evolution.B.value.any() or evolution.B.slopes.any()):
         gamma = forced_response(evolution.A, evolution.B, line.degree, steps)
+        width = (line.degree + 1) * evolution.B.value.shape[1]
         flat = Dual(
-            gamma.value.swapaxes(1, 2).reshape(steps.size, n, -1),
-            gamma.slopes.swapaxes(2, 3).reshape(count, steps.size, n, -1),
+            gamma.value.swapaxes(1, 2).reshape(steps.size, n, width),
+            gamma.slopes.swapaxes(2, 3).reshape(count, steps.size, n, width),
         )
         inputs = line.inputs[line.break_of[part][moving] - 1].reshape(moving.size, -1)
         numbers = transition[moving]

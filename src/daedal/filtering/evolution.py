@@ -21,12 +21,12 @@ from daedal.errors import EstimationError, StructureError, quoted
 from daedal.filtering.formulas import Formulas, Point
 from daedal.linear import stationary_covariance, stationary_covariance_derivative
 from daedal.linear.dual import Dual, block_diagonal, constant, stacked
-from daedal.linear.standard_form import SingularPencilError, motion, standard_form
+from daedal.linear.standard_form import SingularPencilError, balance, motion, standard_form
 from daedal.models import Model
 from daedal.symbolic import Expression
 
 LEADING = 0.1  # share of a null vector, relative to its largest, from which a name takes part
-NEGLIGIBLE = 1e-12  # of the terms that an entry is the sum of: rounding
+NEGLIGIBLE = 1e-12  # of the natural size of an entry, in balanced units: rounding
 
 
 @final
@@ -99,7 +99,9 @@ class StochasticModel:
             direct.append(_cleaned(-(H @ right @ chain), size <= ZERO))
             chain = N @ chain
         seen = H @ left
-        seen = _cleaned(seen, np.abs(seen.value) <= NEGLIGIBLE * (np.abs(H.value) @ np.abs(left.value)))
+        _, units, _ = balance(E.value, F.value)
+        natural = np.linalg.norm(H.value * units, axis=1)[:, None] * np.linalg.norm(left.value / units[:, None], axis=0)
+        seen = _cleaned(seen, np.abs(seen.value) <= NEGLIGIBLE * natural)
         filters = noise.A.value.shape[0]
         resets = []
         for each in self.form.delays:

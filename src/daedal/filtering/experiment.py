@@ -126,17 +126,22 @@ class LinearExperiment:
 def open_information(E: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Eᵀ S⁻¹ E, its pseudo-inverse, and how many directions of the open values the samples show."""
     information = E.T @ (E / s[:, None])
-    return information, *pseudo_inverse(information)
+    inverse, hidden = pseudo_inverse(information)
+    return information, inverse, len(information) - hidden.shape[1]
 
 
-def pseudo_inverse(information: np.ndarray) -> tuple[np.ndarray, int]:
-    """Of a matrix of information, scaled to a unit diagonal first; and its rank."""
-    diagonal = np.sqrt(np.maximum(np.diag(information), 0.0))
-    scale = np.where(diagonal > 0.0, 1.0 / np.where(diagonal > 0.0, diagonal, 1.0), 0.0)
-    values, vectors = np.linalg.eigh(information * np.outer(scale, scale))
+def pseudo_inverse(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of a matrix of information, scaled to a unit diagonal first; and the directions (δ, …) that it does not have."""
+    size = len(information)
+    seen = np.diag(information) > 0.0
+    scale = 1.0 / np.sqrt(np.diag(information)[seen])
+    values, vectors = np.linalg.eigh(information[np.ix_(seen, seen)] * np.outer(scale, scale))
     shown = values > SHOWN
-    inverse = (vectors[:, shown] / values[shown]) @ vectors[:, shown].T * np.outer(scale, scale)
-    return inverse, int(shown.sum())
+    inverse = np.zeros((size, size))
+    inverse[np.ix_(seen, seen)] = (vectors[:, shown] / values[shown]) @ vectors[:, shown].T * np.outer(scale, scale)
+    mixed = np.zeros((size, int((~shown).sum())))
+    mixed[seen] = scale[:, None] * vectors[:, ~shown]
+    return inverse, np.hstack([mixed / np.maximum(np.linalg.norm(mixed, axis=0), 1e-300), np.eye(size)[:, ~seen]])
 
 
 def row_of(name: str) -> str:

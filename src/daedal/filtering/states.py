@@ -378,13 +378,11 @@ def _undetermined(C: np.ndarray, law: _Law) -> np.ndarray:
 
 
 def _inverses(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pseudo-inverses (…, δ, δ), and projections onto the directions that no sample shows."""
+    """Pseudo-inverses (…, δ, δ), and the directions that no sample shows as columns, the rest of them zero."""
     inverse, hidden = np.zeros_like(information), np.zeros_like(information)
-    size = information.shape[-1]
     for k, matrix in enumerate(information):
-        inverse[k], rank = pseudo_inverse(matrix)
-        if rank < size:
-            hidden[k] = np.eye(size) - inverse[k] @ matrix
+        inverse[k], directions = pseudo_inverse(matrix)
+        hidden[k, :, : directions.shape[1]] = directions
     return inverse, hidden
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from daedal.analysis import Structure, analyze
+    from daedal.analysis import Descriptor, Structure, WellPosedness, analyze, check_noise, descriptor, linearize
     from daedal.data import Dataset, Samples, Signal, read_csv
     from daedal.disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, sample_path
     from daedal.errors import DaedalError
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
         Fit,
         Grid,
         LatinHypercube,
+        Likelihood,
         OutputError,
         SimulationPEM,
         evaluate,
         fit,
         load,
     )
+    from daedal.filtering import StateEstimate, estimate_states
     from daedal.modelica import read_modelica
     from daedal.models import Model, Parameter, Port, assemble
     from daedal.report import plot
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "analysis": ("Structure", "analyze"),
+    "analysis": ("Descriptor", "Structure", "WellPosedness", "analyze", "check_noise", "descriptor", "linearize"),
     "data": ("Dataset", "Samples", "Signal", "read_csv"),
     "disturbances": ("FilteredNoise", "StateSpaceNoise", "WhiteNoise", "sample_path"),
     "errors": ("DaedalError",),
@@ -51,12 +53,14 @@ _HOMES = {
         "Fit",
         "Grid",
         "LatinHypercube",
+        "Likelihood",
         "OutputError",
         "SimulationPEM",
         "evaluate",
         "fit",
         "load",
     ),
+    "filtering": ("StateEstimate", "estimate_states"),
     "modelica": ("read_modelica",),
     "models": ("Model", "Parameter", "Port", "assemble"),
     "report": ("plot",),
@@ -82,6 +86,7 @@ __all__ = [
     "Cost",
     "DaedalError",
     "Dataset",
+    "Descriptor",
     "Ensemble",
     "Equation",
     "Estimate",
@@ -92,6 +97,7 @@ __all__ = [
     "Identifiability",
     "Lanes",
     "LatinHypercube",
+    "Likelihood",
     "Model",
     "OutputError",
     "Parameter",
@@ -101,21 +107,27 @@ __all__ = [
     "Samples",
     "Signal",
     "SimulationPEM",
+    "StateEstimate",
     "StateSpaceNoise",
     "Structure",
     "System",
     "Trajectory",
+    "WellPosedness",
     "WhiteNoise",
     "analyze",
     "assemble",
     "build",
+    "check_noise",
     "compare",
     "delay",
     "der",
+    "descriptor",
     "ensemble",
+    "estimate_states",
     "evaluate",
     "fit",
     "identifiability",
+    "linearize",
     "load",
     "plot",
     "profile",

@@ -3,11 +3,12 @@
     E ż = F z + G u + J w + f,   y = H z
 
 z are the unknowns and what makes the equations of first order: der(x) where der(der(x)) occurs, copies of inputs and
-disturbances whose derivatives occur, and outputs that are more than a combination of unknowns. A model is linear when
-no coefficient depends on z, u, w or time; otherwise the first term that does is named.
+disturbances whose derivatives occur, and outputs that are more than a combination of unknowns. An output may contain a
+delayed unknown, delay(x, T): a variable that stands still, and takes the value of x a time T before each sample. A model
+is linear when no coefficient depends on z, u, w or time; otherwise the first term that does is named.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -18,9 +19,18 @@ import numpy as np
 from daedal.analysis.equations import Equations
 from daedal.errors import ModelError
 from daedal.models import Model, parameter_directions, parameter_values
-from daedal.symbolic import Expression, derivative_name, expand, interned, jet, operator, symbols_in
+from daedal.symbolic import Delayed, Expression, derivative_name, expand, interned, jet, operator, symbols_in
 
 MATRICES = ("E", "F", "G", "J", "f", "H")
+
+
+@dataclass(frozen=True)
+class DelayedVariable:
+    """A variable that holds what another was `amount` ago, by their places."""
+
+    variable: int
+    source: int
+    amount: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +44,7 @@ class LinearForm:
     outputs: tuple[str, ...]
     parameters: tuple[str, ...]
     matrices: tuple[ca.SX, ...]  # in the order of MATRICES
+    delays: tuple["DelayedVariable", ...] = ()
 
     def at(self, model: Model, values: Mapping[Any, float] | None = None) -> dict[str, np.ndarray]:
         """Matrix by name at the values of a model's parameters."""
@@ -129,13 +140,19 @@ def _made(model: Model, outputs: Mapping[str, Expression]) -> LinearForm:
     typed = Equations.of(model)
     shown = {name: expand(value.sx, typed.constants) for name, value in outputs.items()}
     rows = dict(zip(typed.names, ca.vertsplit(typed.residuals), strict=True))
+    delayed = _delayed(model, shown)
     refuse_nonlinear({f"equation '{name}'": sx for name, sx in rows.items()}, typed.constants)
-    refuse_nonlinear({f"output '{name}'": sx for name, sx in shown.items()}, typed.constants)
+    refuse_nonlinear({f"output '{name}'": sx for name, sx in shown.items()}, typed.constants, delayed)
     frame = _frame(model, [*rows.values(), *shown.values()])
     rows = {name: frame.replaced(sx) for name, sx in rows.items()} | frame.links
     shown = {name: frame.replaced(sx) for name, sx in shown.items()}
     z, dz = list(frame.z.values()), list(frame.dz.values())
     names = list(frame.names)
+    delays = []
+    for leaf, (source, amount) in delayed.items():
+        delays.append(DelayedVariable(len(names), names.index(source), amount))
+        z, dz, names = [*z, interned(leaf).sx], [*dz, ca.SX.sym(f"rate of {leaf}")], [*names, leaf]
+        rows[f"'{leaf}' between samples"] = dz[-1]
     u, w = _column(model.input_names), _column(model.disturbance_names)
     picked = []
     for name, sx in shown.items():
@@ -157,10 +174,28 @@ def _made(model: Model, outputs: Mapping[str, Expression]) -> LinearForm:
         -ca.substitute(residual, everything, ca.SX.zeros(everything.shape[0], 1)),
         ca.jacobian(ca.vertcat(*picked), Z) if picked else ca.SX(0, len(names)),
     )
-    parameters = tuple(symbols_in(ca.vertcat(*(ca.vec(matrix) for matrix in matrices))))
     return LinearForm(
-        tuple(names), tuple(rows), model.input_names, model.disturbance_names, tuple(outputs), parameters, matrices
+        variables=tuple(names),
+        equations=tuple(rows),
+        inputs=model.input_names,
+        disturbances=model.disturbance_names,
+        outputs=tuple(outputs),
+        parameters=tuple(symbols_in(ca.vertcat(*(ca.vec(matrix) for matrix in matrices)))),
+        matrices=matrices,
+        delays=tuple(delays),
     )
+
+
+def _delayed(model: Model, outputs: Mapping[str, ca.SX]) -> dict[str, tuple[str, float]]:
+    """Delayed unknowns in outputs, with a delay that is a number: text → unknown and delay."""
+    found = {}
+    for name in symbols_in(ca.vertcat(*outputs.values())) if outputs else ():
+        meaning = operator(name)
+        if isinstance(meaning, Delayed) and meaning.amount.sx.is_constant():
+            operand = str(meaning.operand)
+            if operand in model.unknown_names:
+                found[name] = (operand, float(meaning.amount))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,12 +256,17 @@ def _column(names: Any) -> ca.SX:
     return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
 
 
-def refuse_nonlinear(expressions: Mapping[str, ca.SX], constants: frozenset[str]) -> None:
-    """Name the first term that is not linear in what moves, with coefficients of parameters alone."""
+def refuse_nonlinear(
+    expressions: Mapping[str, ca.SX], constants: frozenset[str], allowed: Collection[str] = ()
+) -> None:
+    """Name the first term that is not linear in what moves, with coefficients of parameters alone.
+
+    Delayed values are refused, but for those `allowed`.
+    """
     for where, sx in expressions.items():
         for term in _terms(sx):
             moving = [name for name in symbols_in(term) if name not in constants]
-            delayed = [name for name in moving if operator(jet(name)[0]) is not None]
+            delayed = [name for name in moving if operator(jet(name)[0]) is not None and name not in allowed]
             if delayed:
                 raise NonlinearError(
                     f"{where} contains {delayed[0]}, and delays have no such form.",

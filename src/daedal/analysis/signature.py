@@ -35,7 +35,7 @@ class Offsets:
 
 def signature_offsets(incidence: Incidence) -> Offsets | None:
     """The smallest offsets; None when no transversal exists (structurally singular)."""
-    match = _transversal(incidence)
+    match = transversal(incidence)
     if match is None:
         return None
     rows, columns, orders = incidence.rows, incidence.columns, incidence.orders
@@ -52,7 +52,7 @@ def signature_offsets(incidence: Incidence) -> Offsets | None:
         c = raised
 
 
-def _transversal(incidence: Incidence) -> np.ndarray | None:
+def transversal(incidence: Incidence) -> np.ndarray | None:
     """The unknown matched to each equation, with the largest sum of orders."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching

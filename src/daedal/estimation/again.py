@@ -1,7 +1,8 @@
 """A finished fit once more: lined up with its own data, or with others.
 
 On its own data values, weights and random numbers are as they were, and steps are chosen at the estimate. On others the
-shared estimates are held, local parameters are estimated again, and the random numbers are fresh.
+shared estimates are held, local parameters are estimated again, and the random numbers are fresh; a likelihood also
+estimates where the data begin.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from daedal.errors import EstimationError, quoted
 from daedal.estimation.accuracy import Accuracies
 from daedal.estimation.coordinates import Coordinate, Coordinates, experiment_labels
 from daedal.estimation.criterion import Objective, Problem
+from daedal.estimation.likelihood import Likelihood
 from daedal.estimation.mean_objective import MeanObjective
 from daedal.estimation.result import Fit
 from daedal.estimation.search import search
@@ -46,12 +48,19 @@ def again(fit: Fit, data: Sequence[Dataset] | None = None, seed: int | None = No
     space = _on_others(fit, data)
     numbers = fit.seed if seed is None else seed
     problem = Problem(system, tuple(data), space, numbers, fit.solver, purpose="compare")
-    return _with_local_estimates(fit, problem) if space.items else Again(fit, problem, np.zeros(0), own=False)
+    found = _with_local_estimates(fit, problem) if space.items else Again(fit, problem, np.zeros(0), own=False)
+    if isinstance(fit.criterion, Likelihood):
+        note = "where these data begin is estimated from them; what the model holds at its start does not count here"
+        return replace(found, notes=(*found.notes, note))
+    return found
 
 
 def objective_again(found: Again) -> Objective:
     """The criterion in its last stage, with the weights and filters of the fit."""
-    objective = found.fit.criterion.objective(found.problem)
+    criterion = found.fit.criterion
+    if isinstance(criterion, Likelihood) and not found.own:
+        return criterion.elsewhere(found.problem)
+    objective = criterion.objective(found.problem)
     if isinstance(objective, MeanObjective):
         weighed = replace(objective, weighing=weighing_again(found))
         return weighed if weighed(found.point).ok else weighed.forgiving(found.point)

@@ -80,6 +80,10 @@ class Likelihood:
         """Line up data and filter; noise that makes no sense, and what cannot be seen, are said here."""
         return likelihood_objective(problem, self.condition)
 
+    def elsewhere(self, problem: Problem) -> "LikelihoodObjective":
+        """On other data, which begin elsewhere: nothing that the model holds at its start is known of them."""
+        return likelihood_objective(problem, InitialCondition("free", released=True))
+
 
 def _checked_deviations(given: Any) -> dict[str, float]:
     if not isinstance(given, Mapping):

@@ -11,7 +11,7 @@ P. de Jong, The diffuse Kalman filter, Annals of Statistics 19 (1991) 1073–108
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
 import casadi as ca
@@ -24,7 +24,7 @@ from daedal.filtering.filter import Filtered, filtered
 from daedal.filtering.formulas import Point
 from daedal.filtering.readings import Readings, needed_orders, readings
 from daedal.filtering.start import Start, StartPlan, plan_start
-from daedal.kernels.kalman import MEANS
+from daedal.kernels.kalman import EVERYTHING, MEANS, Events
 from daedal.linear.dual import Dual
 from daedal.models import Model
 from daedal.symbolic import Delayed, Expression, interned, operator, symbols_in
@@ -121,6 +121,44 @@ class LinearExperiment:
         state = x[:, 0] + np.einsum("kcn,c->kn", x[:, 1:], opened)
         direct = self.readings.direct(evolution, self.rows, self.orders)
         return state @ evolution.C.value[self.rows].T + direct.value
+
+    def outlook(self, evolution: Evolution, point: Point) -> tuple["Outlook", "Outlook"]:
+        """What the model says to the samples: one step ahead, from the samples before; and without any."""
+        found, start = self.run(evolution, point, EVERYTHING)
+        mine = self.readings.measuring
+        E, s = self.shown(evolution, found).value, found.s.value[mine]
+        _, inverse, _ = open_information(E, s)
+        opened = -inverse @ (E.T @ (found.e.value[mine, 0] / s))
+        _, firsts = np.unique(self.readings.line.sample_of[mine], return_index=True)
+        ahead = self._outlook(evolution, found, mine[firsts], inverse, opened)
+        line = self.readings.line
+        silent = replace(
+            line, events=Events(line.events.transition, np.full_like(line.events.row, -1), line.events.steady)
+        )
+        columns = Dual(np.vstack([start.mean.value, start.open.value.T]), np.zeros((0, *found.x.shape[1:])))
+        measured = self.readings.measured(evolution, point, self.rows, self.orders)
+        free = filtered(evolution, silent, columns, start.covariance, measured, EVERYTHING)
+        return ahead, self._outlook(evolution, free, mine[firsts], inverse, opened)
+
+    def _outlook(
+        self, evolution: Evolution, found: Filtered, events: np.ndarray, inverse: np.ndarray, opened: np.ndarray
+    ) -> "Outlook":
+        """Mean and standard deviation of the outputs at some events."""
+        C = evolution.C.value[self.rows]
+        x, P = found.x[events], found.P[events]
+        X = np.einsum("on,kcn->koc", C, x[:, 1:])
+        direct = self.readings.direct(evolution, self.rows, self.orders).value
+        variance = np.einsum("on,knm,om->ko", C, P, C) + np.einsum("koc,cd,kod->ko", X, inverse, X)
+        return Outlook(x[:, 0] @ C.T + X @ opened + direct, np.sqrt(np.maximum(variance, 0.0)))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """Of the outputs without their measurement noise, (sample time, output)."""
+
+    mean: np.ndarray
+    std: np.ndarray
 
 
 def open_information(E: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:

@@ -27,6 +27,8 @@ from typing import final
 import numpy as np
 from scipy.linalg import lapack, qz
 
+from daedal.linear.units import natural_units
+
 RANK = 1e-11  # singular value, relative to the largest of a balanced matrix, that counts as zero
 
 
@@ -117,21 +119,8 @@ def _finite_sum(left: np.ndarray, middle: np.ndarray, right: np.ndarray, terms: 
 
 def balance(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Factors of rows, columns and time, powers of two, that bring the entries of E and F near one."""
-    size = np.maximum(np.abs(E), np.abs(F))
-    rows, columns = np.ones(len(E)), np.ones(len(E))
-    for _ in range(10):
-        rows /= _middle(rows[:, None] * size * columns, 1)
-        columns /= _middle(rows[:, None] * size * columns, 0)
-    e, f = rows[:, None] * np.abs(E) * columns, rows[:, None] * np.abs(F) * columns
-    rate = float(f.max() / e.max()) if e.any() and f.any() else 1.0
+    rows, columns, rate = natural_units(E, F)
     return _power(rows), _power(columns), float(_power(np.array(rate)))
-
-
-def _middle(size: np.ndarray, axis: int) -> np.ndarray:
-    """Geometric mean of the largest and the smallest entry that is not zero, one where there is none."""
-    large = size.max(axis=axis)
-    small = np.where(size > 0.0, size, np.inf).min(axis=axis)
-    return np.where(large > 0.0, np.sqrt(large * np.where(np.isfinite(small), small, 1.0)), 1.0)
 
 
 def _power(factor: np.ndarray) -> np.ndarray:

@@ -156,6 +156,112 @@ class Model:
         """Other hints for the start, merged by unknown; None removes one."""
         return replace(self, guess=_merged(self.guess, changes))
 
+    def with_presampling_filter(self, time_constants: Mapping[str, Any]) -> "Model":
+        """Outputs seen through first-order low-pass sensors: T·der(filtered) == h − filtered, output = filtered.
+
+        Makes the variance of an output finite that white noise reaches (`check_noise`). The time constants are numbers
+        or expressions of parameters, in seconds; where the sensors start is left open.
+
+        Examples
+        --------
+        >>> from daedal.symbolic import der, symbols
+        >>> x, y = symbols("x y")
+        >>> model = Model(name="m", equations={"x": der(x) == -x}, unknowns=[x], outputs={"y": x})
+        >>> print(model.with_presampling_filter({"y": 0.01}).equations["presampling filter of 'y'"])
+        0.01*der(y.filtered) == x - y.filtered
+        """
+        from daedal.models.sensors import presampling_filter
+
+        return presampling_filter(self, time_constants)
+
+    def with_integrating_sampling(self, windows: Mapping[str, float]) -> "Model":
+        """Outputs averaged over a window before each sample, in seconds: der(integral) == h, integral = 0 at the start,
+        output = (integral − delay(integral, window)) / window.
+
+        Makes the variance of an output finite that white noise reaches (`check_noise`).
+
+        Examples
+        --------
+        >>> from daedal.symbolic import der, symbol
+        >>> x = symbol("x")
+        >>> model = Model(name="m", equations={"x": der(x) == -x}, unknowns=[x], outputs={"y": x})
+        >>> model.with_integrating_sampling({"y": 0.5})["y"]
+        2*(y.integral - delay(y.integral, 0.5))
+        """
+        from daedal.models.sensors import integrating_sampling
+
+        return integrating_sampling(self, windows)
+
+    @staticmethod
+    def from_descriptor(
+        *,
+        name: str,
+        E: Any,
+        F: Any,
+        G: Any = None,
+        J: Any = None,
+        H: Any = None,
+        f: Any = None,
+        variables: Sequence[Any] | None = None,
+        inputs: Sequence[Any] | None = None,
+        disturbances: Mapping[Any, Noise] | Sequence[Noise] | None = None,
+        outputs: Sequence[str] | None = None,
+        equations: Sequence[str] | None = None,
+        parameters: Mapping[Any, Any] | None = None,
+        measurement_noise: Mapping[Any, Any] | None = None,
+        initial: Mapping[Any, Any] | None = None,
+        guess: Mapping[Any, Any] | None = None,
+    ) -> "Model":
+        """The linear model E ż = F z + G u + J w + f, y = H z; `descriptor` gives the matrices back.
+
+        Parameters
+        ----------
+        name
+            What the model is called.
+        E, F, G, J, H
+            Arrays or lists of rows; entries are numbers or expressions of parameters. E may be singular.
+        f
+            Constant term, one entry per row of E.
+        variables, inputs, outputs, equations
+            Names, one per column of E, column of G, row of H and row of E; z[0], u[0], y[0], row[0], … when left out.
+        disturbances
+            Noise declarations in the order of the columns of J: name → noise, or a list (w[0], w[1], …).
+        parameters, measurement_noise, initial, guess
+            As for `Model`.
+
+        Examples
+        --------
+        >>> from daedal.symbolic import symbol
+        >>> k = symbol("k")
+        >>> print(Model.from_descriptor(name="lag", E=[[1.0]], F=[[-k]], G=[[k]], H=[[1.0]], parameters={k: 2.0}))
+        model 'lag'
+          row[0]  der(z[0]) == k*u[0] - k*z[0]
+          unknowns: z[0]
+          inputs: u[0]
+          outputs: y[0] = z[0]
+          parameters: k = 2.0
+        """
+        from daedal.models.from_descriptor import from_descriptor
+
+        return from_descriptor(
+            name=name,
+            E=E,
+            F=F,
+            G=G,
+            J=J,
+            H=H,
+            f=f,
+            variables=variables,
+            inputs=inputs,
+            disturbances=disturbances,
+            outputs=outputs,
+            equations=equations,
+            parameters=parameters or {},
+            measurement_noise=measurement_noise or {},
+            initial=initial or {},
+            guess=guess or {},
+        )
+
     def to_text(self) -> str:
         """The model as TOML text, which `Model.from_text` reads back."""
         from daedal.models.text import write_model

@@ -1,7 +1,7 @@
 """`compare`: how well a fit, or a model as it is, predicts data that it was not made from."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.estimation import Fit
+from daedal.estimation import Fit, Likelihood
 from daedal.estimation.again import again
 from daedal.estimation.coordinates import experiment_labels
 from daedal.estimation.criterion import describe
@@ -35,6 +35,8 @@ class Compared:
         known. The band of 95 % is predicted ± 1.96 deviation.
     scored
         Which samples count: not those that are missing or in the transient.
+    ahead
+        The same one step ahead, from the samples before each: for fits by `Likelihood`.
     """
 
     experiment: str
@@ -44,6 +46,7 @@ class Compared:
     predicted: np.ndarray
     deviation: np.ndarray
     scored: np.ndarray
+    ahead: "Compared | None" = None
 
     @property
     def fit_percent(self) -> float:
@@ -131,6 +134,9 @@ class Comparison:
         rows = [["", "fit", "RMSE", "in the 95 % band"]]
         for name in self.outputs:
             rows.append(_row(name, self._of(name)))
+            ahead = [each.ahead for each in self._of(name) if each.ahead is not None]
+            if ahead:
+                rows.append(_row("  one step ahead", ahead))
             if len(labels) > 1:
                 rows += [_row(f"  {each.experiment}", [each]) for each in self._of(name)]
         lines = [
@@ -152,7 +158,8 @@ def compare(
     Parameters
     ----------
     fit
-        A Fit: it predicts as its criterion does, `SimulationPEM` by the mean over realizations. Local parameters are
+        A Fit: it predicts as its criterion does, `SimulationPEM` by the mean over realizations, `Likelihood` by
+        simulation and one step ahead, from a start that it estimates from the data. Local parameters are
         estimated again on the data, everything else stays. Or a Model or System: disturbances are zero.
     data
         A Dataset, or a list of them; the transient of the fit's criterion is simulated, not scored.
@@ -197,7 +204,7 @@ def compare(
 
 def _ignored(fit: Fit, realizations: int | None) -> tuple[str, ...]:
     """What the band does not contain."""
-    if realizations is not None or not fit.model.disturbances:
+    if realizations is not None or not fit.model.disturbances or isinstance(fit.criterion, Likelihood):
         return ()
     return ("disturbances are zero: the 95 % band holds measurement noise only",)
 
@@ -226,14 +233,21 @@ def _series(predicted: list[Predicted], sets: tuple[Dataset, ...]) -> tuple[Comp
 
 
 def _compared(each: Predicted, label: str) -> Compared:
+    if each.simulated is None or each.simulated_spread is None:
+        return _one(each, label, each.mean, each.spread)
+    ahead = _one(each, label, each.mean, each.spread)
+    return replace(_one(each, label, each.simulated, each.simulated_spread), ahead=ahead)
+
+
+def _one(each: Predicted, label: str, mean: np.ndarray, spread: np.ndarray) -> Compared:
     series = each.series
-    deviation = np.hypot(each.spread, np.nan_to_num(each.noise))
+    deviation = np.hypot(spread, np.nan_to_num(each.noise))
     return Compared(
         experiment=label,
         output=series.output,
         times=series.times,
         measured=each.experiment.data.outputs[series.output].values,
-        predicted=frozen(each.mean.copy()),
+        predicted=frozen(mean.copy()),
         deviation=frozen(np.where(deviation > 0.0, deviation, np.nan)),
         scored=np.isfinite(series.values),
     )

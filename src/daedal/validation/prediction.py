@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.errors import SimulationError
+from daedal.errors import EstimationError, SimulationError
 from daedal.estimation.accuracy import Accuracies, check_accuracies
 from daedal.estimation.again import Again, objective_again, weighing_again
 from daedal.estimation.coordinates import Coordinates
 from daedal.estimation.experiments import Experiment, Series, experiments
+from daedal.estimation.likelihood import Likelihood, LikelihoodObjective
 from daedal.estimation.mean_objective import AVERAGED, SINGLE
+from daedal.filtering.formulas import Point
 from daedal.models import as_tuple
 from daedal.simulation import Lanes
 from daedal.simulation.prediction import Prediction, predictor
@@ -32,6 +34,8 @@ class Predicted:
     spread: np.ndarray
     noise: np.ndarray
     residual: np.ndarray
+    simulated: np.ndarray | None = None  # without looking at samples, where `mean` looks at those before
+    simulated_spread: np.ndarray | None = None
 
 
 def fit_predictions(found: Again) -> list[Predicted]:
@@ -41,6 +45,8 @@ def fit_predictions(found: Again) -> list[Predicted]:
     check_accuracies(problem.system.model, made)
     if getattr(criterion, "segments", 1) > 1:
         return _through_objective(found, made)
+    if isinstance(criterion, Likelihood):
+        return _through_filter(found, made)
     realizations = getattr(criterion, "realizations", None)
     solver = problem.solver or Lanes(tolerance=AVERAGED if realizations else SINGLE)
     predicted = []
@@ -111,6 +117,32 @@ def _through_objective(found: Again, made: tuple[Experiment, ...]) -> list[Predi
         )
         for part in evaluation.parts
     ]
+
+
+def _through_filter(found: Again, made: tuple[Experiment, ...]) -> list[Predicted]:
+    """One step ahead, and simulated from the start."""
+    objective = objective_again(found)
+    assert isinstance(objective, LikelihoodObjective)
+    evaluation = objective(found.point)
+    if not evaluation.ok:
+        raise EstimationError(f"The fit cannot predict these data: {evaluation.failure}", "Compare it with others.")
+    predicted = []
+    for part in evaluation.parts:
+        number = part.series.experiment
+        linear, values = objective.linear[number], found.values(number)
+        point = Point(found.problem.system.model, values, ())
+        ahead, simulated = linear.outlook(linear.stochastic.at(point), point)
+        readings = linear.readings
+        output = readings.outputs.index(part.series.output)
+        there = readings.places[:, output] >= 0
+        columns = [np.full(part.residual.size, np.nan) for _ in range(4)]
+        for column, source in zip(columns, (ahead.mean, ahead.std, simulated.mean, simulated.std), strict=True):
+            column[readings.places[there, output]] = source[there, output]
+        noise = _noise(found.problem.system, part.series, values)
+        predicted.append(
+            Predicted(made[number], part.series, columns[0], columns[1], noise, part.residual, columns[2], columns[3])
+        )
+    return predicted
 
 
 def _all_free(found: Again) -> Again:

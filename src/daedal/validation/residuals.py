@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.estimation import Fit
+from daedal.estimation import Fit, Likelihood
 from daedal.estimation.again import again
 from daedal.estimation.coordinates import experiment_labels
 from daedal.estimation.criterion import describe
@@ -106,7 +106,7 @@ def _p(test: CorrelationTest) -> str:
 def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residuals:
     """Test the residuals of a fit: are they white, and independent of the inputs?
 
-    Where the fit whitens, the whitened residual is tested. Means are not subtracted: an offset is a model error too. On
+    Where the fit whitens, the whitened residual is tested; of a fit by `Likelihood`, the innovations. Means are not subtracted: an offset is a model error too. On
     the data of the fit the test of independence is cautious, because the estimate has removed part of the dependence.
 
     Parameters
@@ -207,6 +207,8 @@ def _sentence(fit: Fit, white: CorrelationTest, tests: Mapping[str, CorrelationT
 
 def _about_whiteness(fit: Fit, white: CorrelationTest) -> str:
     subject = "the whitened residual" if fit.filters else "the residual"
+    if isinstance(fit.criterion, Likelihood):
+        return _about_innovations(white)
     if np.isnan(white.p_value):
         return f"{subject} is zero"
     if white.passed:
@@ -223,6 +225,15 @@ def _about_whiteness(fit: Fit, white: CorrelationTest) -> str:
         ignoring = type(fit.criterion).__name__
         return f"{told}: {ignoring} ignores the disturbances, which stay in it; the standard errors respect that"
     return f"{told}: disturbances or dynamics that the model lacks act on the output; the standard errors respect that"
+
+
+def _about_innovations(white: CorrelationTest) -> str:
+    if white.passed:
+        return "the innovations are white"
+    return (
+        "the innovations are autocorrelated: the model's dynamics or disturbances leave something unexplained, and its "
+        "standard errors are too small"
+    )
 
 
 def _remarks(predicted: list[Predicted]) -> list[str]:

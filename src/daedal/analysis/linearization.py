@@ -1,0 +1,327 @@
+"""`linearize`: a nonlinear model replaced by its tangent at an operating point.
+
+    f(ż, z, u, w, θ) ≈ f* + Σ_v ∂f/∂v* (v − v*),     v: every variable and derivative in f, * at the operating point
+
+The point is numbers; the parameters θ stay symbols in f* and in the slopes, so that the linear model can be estimated.
+Values that are not given are those of a steady state, f(0, z, u, 0, θ) = 0, found by least squares from the model's
+guesses; directions that the equations leave open (an angle that may be anything) stay where they started.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daedal.analysis.descriptor import checked_model
+from daedal.analysis.equations import Equations
+from daedal.analysis.linear_form import NonlinearError, is_linear, refuse_nonlinear
+from daedal.errors import InitialValueError, ModelError, nearest, quoted, with_article
+from daedal.models import Model, evaluate, key_name, parameter_values
+from daedal.symbolic import (
+    Delayed,
+    Equation,
+    Expression,
+    delay,
+    expand,
+    interned,
+    jet,
+    operator,
+    read_expression,
+    symbols_in,
+)
+
+SOLVED = 1e-8  # of the size of its terms: residual of an equation that counts as fulfilled
+ROUNDING = 1e-13  # of its slopes, where the terms themselves vanish
+STEPS = (1e-6, 1e-12)  # relative distances at which a jump or a kink is looked for
+JUMP = 1e-5  # relative: a change that stays as large when the distance shrinks is a jump
+
+
+def linearize(model: Model, at: Mapping[Any, float] | None = None, values: Mapping[Any, float] | None = None) -> Model:
+    """The linear model that agrees with a model near an operating point, in the same variables and parameters.
+
+    Parameters
+    ----------
+    model
+        A linear model comes back as it is.
+    at
+        Unknown, input or derivative such as "der(x)" → its value at the point. Unknowns left out are solved for as a
+        steady state from the model's guess; derivatives left out and all disturbances are zero; inputs must be given.
+    values
+        Values of parameters, as in `with_parameters`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from daedal import Model, der, symbols
+    >>> h, q, c = symbols("h q c")
+    >>> equations = {"level": der(h) == q - c * np.sqrt(h)}
+    >>> tank = Model(name="tank", equations=equations, unknowns=[h], inputs=[q], parameters={c: 2.0}, guess={h: 1.0})
+    >>> print(linearize(tank, at={"q": 4.0}).equations["level"])
+    der(h) == q - c - c/4*h
+    """
+    given = _given(checked_model("linearize", model), at)
+    model = model.with_parameters(values) if values else model
+    if is_linear(model):
+        return model
+    _refuse_time(model)
+    inputs = _inputs_used(model)
+    if missing := [name for name in inputs if name not in given]:
+        raise ModelError(
+            f"linearize needs the value of input {quoted(missing)} at the operating point of model '{model.name}'.",
+            f"Write at={{'{missing[0]}': 0.0}}.",
+        )
+    point = _Point(given | _steady_state(model, given), parameter_values(model))
+    equations, outputs = {}, {}
+    for name, equation in model.equations.items():
+        where = f"equation '{name}'"
+        sides = [_tangent(model, side, point, where) for side in (equation.lhs, equation.rhs)]
+        equations[name] = Equation(*sides)
+        leaves = {jet(leaf)[0] for side in sides for leaf in symbols_in(expand(side.sx, frozenset(model.parameters)))}
+        if not leaves & set(model.unknown_names):
+            raise ModelError(
+                f"At the operating point, {where} of model '{model.name}' does not change with any unknown.",
+                "Choose another operating point.",
+            )
+    for name, value in model.outputs.items():
+        outputs[name] = _tangent(model, value, point, f"output '{name}'")
+    return replace(model, equations=equations, outputs=outputs)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Values of unknowns, inputs and derivatives, zero for others, and numbers of the parameters."""
+
+    values: Mapping[str, float]
+    parameters: Mapping[str, float]
+
+    def of(self, names: list[str]) -> np.ndarray:
+        return np.array([self._of(name) for name in names], dtype=float)
+
+    def _of(self, name: str) -> float:
+        meaning = operator(name)
+        if isinstance(meaning, Delayed):  # at rest, what was is what is
+            leaves = [leaf for leaf in symbols_in(meaning.operand.sx) if leaf not in self.parameters]
+            return float(_function(meaning.operand.sx, leaves, self.parameters)(self.of(leaves)))
+        return self.values.get(name, 0.0)
+
+
+def _given(model: Model, at: Any) -> dict[str, float]:
+    """The operating point as the user gave it, by name."""
+    if at is not None and not isinstance(at, Mapping):
+        raise ModelError(f"The operating point must be a mapping name → number, got {at!r}.", "Write at={'x': 0.0}.")
+    given: dict[str, float] = {}
+    for key, value in (at or {}).items():
+        name = key_name(read_expression(key) if isinstance(key, str) and "(" in key else key)
+        role = model.names.get(jet(name)[0])
+        if role is None:
+            known = [*model.unknown_names, *model.input_names]
+            raise ModelError(f"Model '{model.name}' has no variable '{name}'.", nearest(str(name), known))
+        if role not in ("unknown", "input"):
+            raise ModelError(
+                f"'{name}' is {with_article(role)} and has no place in the operating point.",
+                "Disturbances are zero there." if role == "disturbance" else "Give it among values=.",
+            )
+        if not isinstance(value, Real) or not isfinite(value):
+            raise ModelError(f"The operating point of '{name}' must be a number, got {value!r}.", "Give a number.")
+        given[name] = float(value)
+    return given
+
+
+def _refuse_time(model: Model) -> None:
+    sides = {f"equation '{name}'": (e.lhs, e.rhs) for name, e in model.equations.items()}
+    for where, parts in (sides | {f"output '{name}'": (value,) for name, value in model.outputs.items()}).items():
+        if any("time" in symbols_in(expand(part.sx, frozenset(model.parameters))) for part in parts):
+            raise ModelError(
+                f"linearize needs equations that do not change with time, but {where} contains time.",
+                "Make that function of time an input and give its values with the data.",
+            )
+
+
+def _inputs_used(model: Model) -> list[str]:
+    """Inputs that occur in equations or outputs."""
+    shown = [value.sx for value in model.outputs.values()]
+    leaves = symbols_in(ca.vertcat(Equations.of(model).residuals, *shown))
+    plain = {name for leaf in leaves for name in _plain(leaf)}
+    return [name for name in model.input_names if name in plain]
+
+
+def _plain(leaf: str) -> set[str]:
+    """The plain symbols inside a derivative or delayed value."""
+    meaning = operator(leaf)
+    if meaning is None:
+        return {leaf}
+    return {name for inner in symbols_in(meaning.operand.sx) for name in _plain(inner)}
+
+
+def _steady_state(model: Model, given: Mapping[str, float]) -> dict[str, float]:
+    """Unknowns that were not given, such that all equations hold with derivatives and disturbances at rest."""
+    names = [name for name in model.unknown_names if name not in given]
+    if not names:
+        return {}
+    problem = _SteadyState.of(model, names, given)
+    numbers = evaluate({**model.guess, **model.initial}, parameter_values(model))
+    best: tuple[float, np.ndarray] | None = None
+    for other in (0.0, 1.0):  # a square root has no slope at zero
+        found = problem.solved(np.array([numbers.get(name, other) for name in names]))
+        if found is not None:
+            worst = float(problem.remaining(found).max())
+            if worst <= SOLVED:
+                return dict(zip(names, map(float, found), strict=True))
+            best = (worst, found) if best is None or worst < best[0] else best
+    raise InitialValueError(_no_steady_state(model, problem, best), _REMEDY)
+
+
+_REMEDY = (
+    "Give a guess near it, other inputs, or values of unknowns and derivatives at a point that is no steady state, "
+    "at={'x': 1.0, 'der(x)': 0.5}."
+)
+
+
+def _no_steady_state(model: Model, problem: "_SteadyState", best: tuple[float, np.ndarray] | None) -> str:
+    if best is None:
+        return f"Equations of model '{model.name}' cannot be evaluated at the guess, so no steady state was found."
+    worst = list(model.equations)[int(np.argmax(problem.remaining(best[1])))]
+    return f"No steady state of model '{model.name}' was found: equation '{worst}' cannot be fulfilled."
+
+
+@dataclass(frozen=True, eq=False)
+class _SteadyState:
+    """Residuals and their slopes as functions of the unknowns, and the size of the terms in each."""
+
+    residual: ca.Function
+    slopes: ca.Function
+    fixed: np.ndarray  # the part of the size that does not depend on the unknowns
+
+    @staticmethod
+    def of(model: Model, names: list[str], given: Mapping[str, float]) -> "_SteadyState":
+        typed = Equations.of(model)
+        sx = typed.residuals
+        while delayed := [(n, m) for n in symbols_in(sx) if isinstance(m := operator(n), Delayed)]:
+            old, new = zip(*((interned(name).sx, meaning.operand.sx) for name, meaning in delayed), strict=True)
+            sx = expand(ca.substitute(sx, ca.vertcat(*old), ca.vertcat(*new)), typed.constants)
+        parameters = parameter_values(model)
+        leaves = symbols_in(sx)
+        known = [name for name in leaves if name not in names]
+        numbers = [parameters.get(name, given.get(name, 0.0)) for name in known]
+        if known:
+            sx = ca.substitute(sx, _column(known), ca.DM(numbers))
+        free = _column(names)
+        residual = ca.Function("residual", [free], [ca.densify(sx)])
+        slopes = ca.Function("slopes", [free], [ca.densify(ca.jacobian(sx, free))])
+        return _SteadyState(residual, slopes, np.abs(residual(np.zeros(len(names))).full().ravel()))
+
+    def at(self, x: np.ndarray) -> np.ndarray:
+        return self.residual(x).full().ravel()
+
+    def jacobian(self, x: np.ndarray) -> np.ndarray:
+        return self.slopes(x).full()
+
+    def remaining(self, x: np.ndarray) -> np.ndarray:
+        """Residuals relative to the terms they are the sum of."""
+        slopes, left = np.abs(self.jacobian(x)), np.abs(self.at(x))
+        terms = slopes @ np.abs(x) + np.where(np.isfinite(self.fixed), self.fixed, 0.0)
+        size = np.maximum(terms, ROUNDING / SOLVED * (slopes @ np.maximum(np.abs(x), 1.0)))
+        return np.divide(left, size, out=np.where(left > 0.0, np.inf, 0.0), where=size > 0.0)
+
+    def solved(self, start: np.ndarray) -> np.ndarray | None:
+        """The nearest least-squares solution; None where the equations cannot be evaluated at the start."""
+        from scipy.optimize import least_squares
+
+        slopes = self.jacobian(start)
+        if not (np.isfinite(self.at(start)).all() and np.isfinite(slopes).all()):
+            return None
+        largest = np.abs(slopes).max(axis=1)
+        weights = 1.0 / np.where(largest > 0.0, largest, 1.0)  # equations in different units count alike
+        options: dict[str, Any] = {"x_scale": "jac", "ftol": 1e-14, "xtol": 1e-14, "gtol": 1e-14, "max_nfev": 500}
+        options["jac"] = lambda x: weights[:, None] * self.jacobian(x)
+        try:
+            found = least_squares(lambda x: weights * self.at(x), start, **options).x
+            return self._polished(found, weights)
+        except (ValueError, np.linalg.LinAlgError):  # slopes became infinite on the way
+            return None
+
+    def _polished(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The last digits, by steps of least length so that open directions stay where they are."""
+        for _ in range(3):
+            left = weights * self.at(x)
+            nearer = x - np.linalg.lstsq(weights[:, None] * self.jacobian(x), left, rcond=1e-10)[0]
+            if not np.abs(weights * self.at(nearer)).max() < np.abs(left).max():
+                break
+            x = nearer
+        return x
+
+
+def _tangent(model: Model, expression: Expression, point: _Point, where: str) -> Expression:
+    """An expression's tangent at the point, with parameters as symbols; a linear expression stays as it was typed."""
+    constants = frozenset(model.parameters)
+    sx = expand(expression.sx, constants)
+    leaves = [name for name in symbols_in(sx) if name not in constants]
+    delayed = [name for name in leaves if isinstance(operator(name), Delayed)]
+    inner = {name: _tangent_delay(model, name, point, where) for name in delayed}
+    try:
+        refuse_nonlinear({"": sx}, constants, allowed=delayed)
+    except NonlinearError:
+        pass
+    else:
+        if all(new.sx.is_symbolic() and new.sx.name() == name for name, new in inner.items()):
+            return expression
+    numbers = point.of(leaves)
+    _check_smooth(model, sx, leaves, numbers, point.parameters, where)
+    old, star = _column(leaves), ca.DM(numbers)
+    slopes = ca.substitute(ca.jacobian(sx, old), old, star)
+    constant = ca.substitute(sx, old, star) - slopes @ star
+    total = Expression(ca.simplify(constant))
+    for j, name in enumerate(leaves):
+        slope = slopes[0, j]
+        if not slope.is_zero():
+            variable = inner.get(name, interned(name))
+            total = variable * Expression(slope) + total if total.sx.is_zero() else total + Expression(slope) * variable
+    return total
+
+
+def _tangent_delay(model: Model, name: str, point: _Point, where: str) -> Expression:
+    meaning = operator(name)
+    assert isinstance(meaning, Delayed)
+    operand = _tangent(model, meaning.operand, point, where)
+    return interned(name) if operand is meaning.operand else delay(operand, meaning.amount)
+
+
+def _check_smooth(
+    model: Model, sx: ca.SX, leaves: list[str], star: np.ndarray, parameters: Mapping[str, float], where: str
+) -> None:
+    """Refuse a point at which value or slopes are infinite, or jump from one side of it to the other."""
+    both = _function(ca.horzcat(sx, ca.jacobian(sx, _column(leaves))), leaves, parameters)
+    here = both(star).full().ravel()
+    shown = ", ".join(f"{name} = {value:.6g}" for name, value in zip(leaves, star, strict=True))
+    if not np.isfinite(here).all():
+        raise ModelError(
+            f"The slopes of {where} of model '{model.name}' are not finite at the operating point ({shown}).",
+            "Choose another operating point.",
+        )
+    direction = np.random.default_rng(0).uniform(0.5, 1.5, len(leaves)) * np.maximum(np.abs(star), 1.0)
+    sides = [(both(star + step * direction).full(), both(star - step * direction).full()) for step in STEPS]
+    with np.errstate(invalid="ignore"):  # infinite on both sides
+        far, near = (np.abs(above - below).ravel() for above, below in sides)
+    size = np.maximum(np.abs(here), np.abs(sides[0][0]).ravel())
+    if np.any((near > 0.5 * far) & (near > JUMP * size)):
+        raise ModelError(
+            f"{where[0].upper()}{where[1:]} of model '{model.name}' has a kink or a jump at the operating point "
+            f"({shown}), and no slope there.",
+            "Choose a point on one side of it.",
+        )
+
+
+def _function(sx: ca.SX, leaves: list[str], parameters: Mapping[str, float]) -> ca.Function:
+    """A function of the leaves, with numbers for the parameters."""
+    used = [name for name in symbols_in(sx) if name in parameters]
+    if used:
+        sx = ca.substitute(sx, _column(used), ca.DM([parameters[name] for name in used]))
+    return ca.Function("values", [_column(leaves)], [ca.densify(sx)])
+
+
+def _column(names: list[str]) -> ca.SX:
+    return ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)

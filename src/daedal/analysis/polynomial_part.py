@@ -1,0 +1,62 @@
+"""What a descriptor system differentiates: the polynomial part of its transfer function.
+
+    H (sE − F)⁻¹ J = C (sI − A)⁻¹ B + Σ_j D_j sʲ,     D_j = −H Q₂ Nʲ P₂ J,   j < index
+
+with P₂, Q₂ and N the part of the standard form that follows at once: D_j multiplies the j-th derivative of what drives
+the system (Gerdin et al. 2006, (A.7) and (B.13)). Whether D_j vanishes is decided in natural units, relative to
+
+    |h Q₂ Nʲ P₂ j| ≤ ‖h‖ ‖Q₂ Nʲ P₂‖ ‖j‖,
+
+so that neither the units of variables, equations and time nor the size of the noise play a role.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from daedal.linear.standard_form import StandardForm
+from daedal.linear.units import natural_units
+
+ZERO = 1e-9  # relative: rounding reaches 1e-13, a coefficient of a real model is rarely below 1e-5
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PolynomialPart:
+    """D_j as (j, output, source), and how large each entry is relative to its natural size."""
+
+    coefficients: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def orders(self) -> np.ndarray:
+        """The highest j with an entry that is not zero, (output, source); −1 where there is none."""
+        count = len(self.sizes)
+        held = np.where(self.sizes > ZERO, np.arange(count)[:, None, None], -1)
+        return held.max(axis=0, initial=-1)
+
+
+def polynomial_part(E: np.ndarray, F: np.ndarray, J: np.ndarray, H: np.ndarray, form: StandardForm) -> PolynomialPart:
+    """The polynomial part of H (sE − F)⁻¹ J.
+
+    Examples
+    --------
+    >>> from daedal.linear.standard_form import standard_form
+    >>> E, F = np.array([[0.0, 1.0], [0.0, 0.0]]), np.eye(2)
+    >>> polynomial_part(E, F, np.array([[0.0], [1.0]]), np.eye(2), standard_form(E, F)).orders
+    array([[1],
+           [0]])
+    """
+    rows, columns, _ = natural_units(E, F)
+    left, right = form.Q[:, form.evolving :], form.P[form.evolving :]
+    around = np.linalg.norm(H * columns, axis=1)[:, None] * np.linalg.norm(rows[:, None] * J, axis=0)
+    coefficients, sizes = [], []
+    for _ in range(form.index):
+        inner = left @ right
+        coefficients.append(-H @ inner @ J)
+        natural = around * np.linalg.norm(inner / columns[:, None] / rows)
+        sizes.append(np.divide(np.abs(coefficients[-1]), natural, out=np.zeros_like(natural), where=natural > 0.0))
+        right = form.N @ right
+    shape = (form.index, len(H), J.shape[1])
+    return PolynomialPart(np.array(coefficients).reshape(shape), np.array(sizes).reshape(shape))

@@ -1,0 +1,202 @@
+"""A Model from the matrices of a linear system in descriptor form:
+
+E ż = F z + G u + J w + f,   y = H z
+
+Entries are numbers or expressions of parameters; E may be singular.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from daedal.disturbances import Noise
+from daedal.errors import ModelError, counted, nearest
+from daedal.models.declarations import as_tuple, key_name
+from daedal.models.model import Model
+from daedal.symbolic import Equation, Expression, as_expression, der, symbol, symbols_in
+
+Matrix = np.ndarray  # (row, column) of Expression
+
+
+def from_descriptor(
+    *,
+    name: str,
+    E: Any,
+    F: Any,
+    G: Any,
+    J: Any,
+    H: Any,
+    f: Any,
+    variables: Any,
+    inputs: Any,
+    disturbances: Any,
+    outputs: Any,
+    equations: Any,
+    parameters: Mapping[Any, Any],
+    measurement_noise: Mapping[Any, Any],
+    initial: Mapping[Any, Any],
+    guess: Mapping[Any, Any],
+) -> Model:
+    """The Model with these matrices; what the arguments mean stands at `Model.from_descriptor`."""
+    known = [key_name(key) for key in parameters]
+    matrices = {key: _matrix(key, given, known) for key, given in (("E", E), ("F", F), ("G", G), ("J", J), ("H", H))}
+    constants = _matrix("f", None if f is None else _column(f), known)
+    e = matrices["E"]
+    if e is None or matrices["F"] is None:
+        raise ModelError("A descriptor form needs both E and F.", "Give two square matrices of the same size.")
+    if e.shape[0] != e.shape[1]:
+        raise ModelError(
+            f"The matrix E must be square, got {counted(e.shape[0], 'row')} and {counted(e.shape[1], 'column')}.",
+            "Give as many equations as variables.",
+        )
+    n = len(e)
+    noise = _noise(disturbances)
+    z = _symbols("variables", variables, "z", n, "column of E")
+    u = _symbols("inputs", inputs, "u", _columns(matrices["G"]), "column of G")
+    w = [symbol(part) for key in noise for part in as_tuple(key)]
+    y = _names("outputs", outputs, "y", _rows(matrices["H"]), "row of H")
+    rows = _names("equations", equations, "row", n, "row of E")
+    _check_shape("F", matrices["F"], (n, "row of E"), (n, "variable"))
+    _check_shape("f", constants, (n, "row of E"), (1, "constant term"))
+    for key, count, owner in (("G", len(u), "input"), ("J", len(w), "disturbance")):
+        _check_named(key, matrices[key], count, owner)
+        _check_shape(key, matrices[key], (n, "row of E"), (count, owner))
+    _check_named("H", matrices["H"], len(y), "output")
+    _check_shape("H", matrices["H"], (len(y), "output"), (n, "variable"))
+    right = [_sum(matrices["F"], z), _sum(matrices["G"], u), _sum(matrices["J"], w), _sum(constants, [1.0])]
+    left = _sum(e, [der(symbol) for symbol in z])
+    return Model(
+        name=name,
+        equations={row: Equation(left[i], _total([part[i] for part in right if part])) for i, row in enumerate(rows)},
+        unknowns=z,
+        inputs=u,
+        outputs=dict(zip(y, _sum(matrices["H"], z), strict=True)),
+        parameters=parameters,
+        disturbances=noise,
+        measurement_noise=measurement_noise,
+        initial=initial,
+        guess=guess,
+    )
+
+
+def _matrix(key: str, given: Any, parameters: Sequence[str]) -> Matrix | None:
+    """The entries as expressions of parameters."""
+    if given is None:
+        return None
+    array = np.array(given, dtype=object)
+    if array.ndim != 2 or not array.size or any(isinstance(entry, (list, tuple)) for entry in array.flat):
+        raise ModelError(
+            f"The matrix {key} must be a list of rows of equal length, got {given!r}.",
+            "Write [[1.0, 0.0], [0.0, 0.0]], or leave it out.",
+        )
+    entries = np.empty(array.shape, dtype=object)
+    for (i, j), value in np.ndenumerate(array):
+        entries[i, j] = _entry(value, f"Entry [{i}, {j}] of {key}" if key != "f" else f"Entry [{i}] of f", parameters)
+    return entries
+
+
+def _entry(value: Any, what: str, parameters: Sequence[str]) -> Expression:
+    expression = as_expression(value, what)
+    if expression.sx.is_constant() and not np.isfinite(float(expression)):
+        raise ModelError(f"{what} must be finite, got {float(expression)}.", "Give a number.")
+    for leaf in symbols_in(expression.sx):
+        if leaf not in parameters:
+            raise ModelError(
+                f"{what} contains '{leaf}', which is not among the parameters.",
+                f"{nearest(leaf, parameters)} Entries are numbers or expressions of parameters.",
+            )
+    return expression
+
+
+def _column(given: Any) -> Any:
+    """The constant term, a vector, as a matrix of one column."""
+    array = np.array(given, dtype=object)
+    return array[:, None] if array.ndim == 1 else array
+
+
+def _columns(matrix: Matrix | None) -> int:
+    return 0 if matrix is None else matrix.shape[1]
+
+
+def _rows(matrix: Matrix | None) -> int:
+    return 0 if matrix is None else len(matrix)
+
+
+def _check_named(key: str, matrix: Matrix | None, count: int, owner: str) -> None:
+    """Names without a matrix are a mistake, and so is noise that was not declared."""
+    if matrix is None and count:
+        raise ModelError(f"There is no matrix {key} for the {counted(count, owner)}.", f"Give {key} too.")
+    if matrix is not None and not count:
+        raise ModelError(
+            f"The matrix {key} is given, but no {owner}s.",
+            "Declare one noise per column of J: disturbances=[WhiteNoise(intensity=1.0)]."
+            if owner == "disturbance"
+            else f"Name the {owner}s, or leave the names out to number them.",
+        )
+
+
+def _check_shape(key: str, matrix: Matrix | None, rows: tuple[int, str], columns: tuple[int, str]) -> None:
+    if matrix is None:
+        return
+    for got, (count, owner), axis in zip(matrix.shape, (rows, columns), ("row", "column"), strict=True):
+        if got != count:
+            raise ModelError(
+                f"The matrix {key} must have {counted(count, axis)}, one per {owner}, got {got}.",
+                f"Check the {axis}s of {key}.",
+            )
+
+
+def _symbols(field: str, given: Any, letter: str, count: int, owner: str) -> list[Expression]:
+    return [symbol(name) for name in _names(field, given, letter, count, owner)]
+
+
+def _names(field: str, given: Any, letter: str, count: int, owner: str) -> list[str]:
+    """The names given, or a letter with a number."""
+    if given is None:
+        return [f"{letter}[{i}]" for i in range(count)]
+    if isinstance(given, (str, Expression, Mapping)) or not isinstance(given, Sequence):
+        raise ModelError(
+            f"The {field} must be a list of names, one per {owner}, got {given!r}.", f"Write {field}=['{letter}']."
+        )
+    names = [key_name(name) for name in given]
+    if field in ("variables", "equations") and len(names) != count:
+        raise ModelError(
+            f"The {field} must be {count} names, one per {owner}, got {len(names)}.", "Leave them out to number them."
+        )
+    return names
+
+
+def _noise(given: Any) -> dict[str | tuple[str, ...], Noise]:
+    """Name → noise; a list of declarations is numbered w[0], w[1], …"""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return {key_name(key): noise for key, noise in given.items()}
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(x, Noise) for x in given):
+        raise ModelError(
+            f"The disturbances must be noise declarations in the order of the columns of J, got {given!r}.",
+            "Write {'w': WhiteNoise(intensity=1.0)}, or a list of declarations.",
+        )
+    named: dict[str | tuple[str, ...], Noise] = {}
+    first = 0
+    for noise in given:
+        names = tuple(f"w[{first + k}]" for k in range(noise.channels))
+        named[names if noise.channels > 1 else f"w[{first}]"] = noise
+        first += noise.channels
+    return named
+
+
+def _sum(matrix: Matrix | None, terms: Sequence[Any]) -> list[Expression]:
+    """Row by row the sum of entry · term."""
+    if matrix is None:
+        return []
+    return [_total([entry * term for entry, term in zip(row, terms, strict=True)]) for row in matrix]
+
+
+def _total(terms: Sequence[Any]) -> Expression:
+    kept = [term for term in terms if not term.sx.is_zero()]
+    total = as_expression(0.0, "A sum")
+    for position, term in enumerate(kept):
+        total = term if position == 0 else total + term
+    return total

@@ -18,7 +18,7 @@ import numpy as np
 
 from daedal.analysis.equations import Equations
 from daedal.errors import ModelError
-from daedal.models import Model, parameter_directions, parameter_values
+from daedal.models import Model, parameter_values
 from daedal.symbolic import Delayed, Expression, derivative_name, expand, interned, jet, operator, symbols_in
 
 MATRICES = ("E", "F", "G", "J", "f", "H")
@@ -51,13 +51,13 @@ class LinearForm:
         entries = self._entries(self._point(model, values)).full().ravel()
         return self._split(entries)
 
-    def along(self, model: Model, values: Mapping[Any, float] | None, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        """Derivatives of the matrices with respect to the named parameters, (name, row, column)."""
-        rates = parameter_directions(model, names, values)
+    def along(self, model: Model, values: Mapping[Any, float] | None, rates: np.ndarray) -> dict[str, np.ndarray]:
+        """Derivatives of the matrices (direction, row, column), all parameters moving by `rates` (parameter, direction)."""
         order = [list(model.parameters).index(name) for name in self.parameters]
         slopes = self._slopes(self._point(model, values)).full() @ rates[order]
         parts = [self._split(column) for column in slopes.T]
-        return {key: np.array([part[key] for part in parts]).reshape(len(names), *self._shape(key)) for key in MATRICES}
+        count = rates.shape[1]
+        return {key: np.array([part[key] for part in parts]).reshape(count, *self._shape(key)) for key in MATRICES}
 
     def _point(self, model: Model, values: Mapping[Any, float] | None) -> ca.DM:
         numbers = parameter_values(model, values)

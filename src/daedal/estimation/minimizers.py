@@ -24,6 +24,8 @@ Bounds = tuple[np.ndarray, np.ndarray]
 
 MOST = 200  # evaluations
 FTOL, XTOL, GTOL = 1e-11, 1e-10, 1e-12  # in the units of `_units`
+SMALL_ANGLE = 1e-8  # between a step and what the curvature missed along it, below which it teaches nothing
+NEAR = 1.0  # reduction of a negative log-likelihood by a step, below which its minimum is near
 DEPTHS = (10.0, 1e2, 1e4, 1e8)  # floors below the start, in units of the reduction that the quadratic model promises
 
 
@@ -64,8 +66,7 @@ def trust_region(function: Function, start: np.ndarray, bounds: Bounds) -> Minim
     if not begin.ok:
         return Minimum(begin, False, seen.count)
     for depth in DEPTHS:
-        promised = 0.5 * float(begin.gradient @ np.linalg.pinv(begin.curvature, hermitian=True) @ begin.gradient)
-        floor = begin.value - depth * (promised + start.size)
+        floor = begin.value - depth * (_promised(begin) + start.size)
         try:
             return _solved(*_as_squares(seen, floor), seen, begin.point, bounds)
         except _BelowFloorError:
@@ -73,11 +74,44 @@ def trust_region(function: Function, start: np.ndarray, bounds: Bounds) -> Minim
     return Minimum(begin, False, seen.count)
 
 
+def _promised(found: Evaluation) -> float:
+    """The reduction that gradient and curvature promise."""
+    return 0.5 * float(found.gradient @ np.linalg.pinv(found.curvature, hermitian=True) @ found.gradient)
+
+
 class _BelowFloorError(Exception):
     """A value at or below the floor: start again with a lower one."""
 
 
+class _Secant:
+    """The curvature of a likelihood near its maximum, corrected by how the gradient changed over the last steps.
+
+    The information is an expectation: where the model is not quite the truth, steps along a valley stay short with it.
+    Further away the correction (symmetric, of rank one) would only mislead.
+    """
+
+    def __init__(self) -> None:
+        self._correction: np.ndarray | None = None
+        self._last: Evaluation | None = None
+
+    def curvature(self, found: Evaluation) -> np.ndarray:
+        """At the point that the search has moved to."""
+        before, self._last = self._last, found
+        if found.loglik is None or before is None or before.value - found.value > NEAR:
+            return found.curvature
+        step, change = found.point - before.point, found.gradient - before.gradient
+        correction = np.zeros_like(found.curvature) if self._correction is None else self._correction
+        missed = change - (found.curvature + correction) @ step
+        along = float(missed @ step)
+        if abs(along) > SMALL_ANGLE * float(np.linalg.norm(missed) * np.linalg.norm(step)):
+            correction = correction + np.outer(missed, missed) / along
+        self._correction = correction
+        return found.curvature + correction
+
+
 def _as_squares(seen: "_Remembered", floor: float) -> tuple[Callable, Callable]:
+    secant = _Secant()
+
     def residuals(point: np.ndarray) -> np.ndarray:
         found = seen(point)
         result = np.zeros(point.size + 1)
@@ -92,7 +126,7 @@ def _as_squares(seen: "_Remembered", floor: float) -> tuple[Callable, Callable]:
         found = seen(point)
         height = np.sqrt(2.0 * (found.value - floor))
         row = found.gradient / height
-        rest = found.curvature - np.outer(row, row)
+        rest = secant.curvature(found) - np.outer(row, row)
         eigenvalues, vectors = np.linalg.eigh(rest)
         return np.vstack([row, np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T])
 

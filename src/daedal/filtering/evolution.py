@@ -60,7 +60,7 @@ class StochasticModel:
         """The state space at a point."""
         count = len(point.names)
         value = self.form.at(self.model, point.numbers)
-        slopes = self.form.along(self.model, point.numbers, point.names) if count else {}
+        slopes = self.form.along(self.model, point.numbers, point.rates) if count else {}
         m = {key: Dual(each, slopes.get(key, np.zeros((0, *each.shape)))) for key, each in value.items()}
         noise = self._noise(point)
         filters = noise.A.value.shape[0]

@@ -4,8 +4,8 @@
 
 z are the unknowns and what makes the equations of first order: der(x) where der(der(x)) occurs, copies of inputs and
 disturbances whose derivatives occur, and outputs that are more than a combination of unknowns. An output may contain a
-delayed unknown, delay(x, T): a variable that stands still, and takes the value of x a time T before each sample. A model
-is linear when no coefficient depends on z, u, w or time; otherwise the first term that does is named.
+delayed unknown, delay(x, T): a variable that stands still, and takes the value of x a time T before each sample. A
+model is linear when no coefficient depends on z, u, w or time; otherwise the first term that does is named.
 """
 
 from collections.abc import Collection, Mapping

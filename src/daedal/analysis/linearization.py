@@ -36,6 +36,8 @@ from daedal.symbolic import (
 
 SOLVED = 1e-8  # of the size of its terms: residual of an equation that counts as fulfilled
 ROUNDING = 1e-13  # of its slopes, where the terms themselves vanish
+OPEN = 1e-10  # singular value, relative to the largest, of a direction that the equations leave open
+SHARE = 1e-6  # of the largest: an unknown with less does not move along an open direction
 STEPS = (1e-6, 1e-12)  # relative distances at which a jump or a kink is looked for
 JUMP = 1e-5  # relative: a change that stays as large when the distance shrinks is a jump
 
@@ -164,14 +166,17 @@ def _steady_state(model: Model, given: Mapping[str, float]) -> dict[str, float]:
         return {}
     problem = _SteadyState.of(model, names, given)
     numbers = evaluate({**model.guess, **model.initial}, parameter_values(model))
+    guessed = np.array([name in numbers for name in names])
     best: tuple[float, np.ndarray] | None = None
     for other in (0.0, 1.0):  # a square root has no slope at zero
-        found = problem.solved(np.array([numbers.get(name, other) for name in names]))
-        if found is not None:
-            worst = float(problem.remaining(found).max())
-            if worst <= SOLVED:
-                return dict(zip(names, map(float, found), strict=True))
-            best = (worst, found) if best is None or worst < best[0] else best
+        start = np.array([numbers.get(name, other) for name in names])
+        found = problem.solved(start, np.ones(len(names), dtype=bool))
+        if found is None:
+            continue
+        worst = float(problem.remaining(found).max())
+        if worst <= SOLVED:
+            return dict(zip(names, map(float, problem.with_open_held(found, start, guessed)), strict=True))
+        best = (worst, found) if best is None or worst < best[0] else best
     raise InitialValueError(_no_steady_state(model, problem, best), _REMEDY)
 
 
@@ -227,8 +232,28 @@ class _SteadyState:
         size = np.maximum(terms, ROUNDING / SOLVED * (slopes @ np.maximum(np.abs(x), 1.0)))
         return np.divide(left, size, out=np.where(left > 0.0, np.inf, 0.0), where=size > 0.0)
 
-    def solved(self, start: np.ndarray) -> np.ndarray | None:
-        """The nearest least-squares solution; None where the equations cannot be evaluated at the start."""
+    def with_open_held(self, found: np.ndarray, start: np.ndarray, guessed: np.ndarray) -> np.ndarray:
+        """A solution in which what the equations leave open is where it started, rather what has a guess."""
+        slopes = self.jacobian(found)
+        slopes = slopes / np.maximum(np.abs(slopes).max(axis=1, keepdims=True), np.finfo(float).tiny)
+        units = np.maximum(np.abs(slopes).max(axis=0), np.finfo(float).tiny)
+        _, values, right = np.linalg.svd(slopes / units)
+        rank = int(np.sum(values > OPEN * values[0]))
+        free = np.ones(len(found), dtype=bool)
+        open_directions = right[rank:].T.copy()
+        for _ in range(len(found) - rank):
+            share = np.linalg.norm(open_directions, axis=1)
+            kept = int(np.argmax(np.where(guessed & (share > SHARE * share.max()), share + 1.0, share)))
+            free[kept] = False
+            along = open_directions[kept] / np.linalg.norm(open_directions[kept])
+            open_directions -= np.outer(open_directions @ along, along)
+        if free.all():
+            return found
+        held = self.solved(np.where(free, found, start), free)
+        return held if held is not None and self.remaining(held).max() <= SOLVED else found
+
+    def solved(self, start: np.ndarray, free: np.ndarray) -> np.ndarray | None:
+        """The nearest least-squares solution in the free unknowns; None where the equations cannot be evaluated."""
         from scipy.optimize import least_squares
 
         slopes = self.jacobian(start)
@@ -236,19 +261,26 @@ class _SteadyState:
             return None
         largest = np.abs(slopes).max(axis=1)
         weights = 1.0 / np.where(largest > 0.0, largest, 1.0)  # equations in different units count alike
+
+        def whole(part: np.ndarray) -> np.ndarray:
+            x = start.copy()
+            x[free] = part
+            return x
+
         options: dict[str, Any] = {"x_scale": "jac", "ftol": 1e-14, "xtol": 1e-14, "gtol": 1e-14, "max_nfev": 500}
-        options["jac"] = lambda x: weights[:, None] * self.jacobian(x)
+        options["jac"] = lambda part: weights[:, None] * self.jacobian(whole(part))[:, free]
         try:
-            found = least_squares(lambda x: weights * self.at(x), start, **options).x
-            return self._polished(found, weights)
+            found = least_squares(lambda part: weights * self.at(whole(part)), start[free], **options).x
+            return self._polished(whole(found), free, weights)
         except (ValueError, np.linalg.LinAlgError):  # slopes became infinite on the way
             return None
 
-    def _polished(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The last digits, by steps of least length so that open directions stay where they are."""
+    def _polished(self, x: np.ndarray, free: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The last digits, by steps of least length."""
         for _ in range(3):
             left = weights * self.at(x)
-            nearer = x - np.linalg.lstsq(weights[:, None] * self.jacobian(x), left, rcond=1e-10)[0]
+            nearer = x.copy()
+            nearer[free] -= np.linalg.lstsq(weights[:, None] * self.jacobian(x)[:, free], left, rcond=1e-10)[0]
             if not np.abs(weights * self.at(nearer)).max() < np.abs(left).max():
                 break
             x = nearer

@@ -122,7 +122,7 @@ def white_noise_refused(noise: Noise, what: str) -> ModelError:
     return ModelError(
         f"{what} is {noise!r}: white noise has no values in time and cannot be sampled.",
         "Declare FilteredNoise.low_pass(std=..., time_constant=...) with a short time constant; "
-        "WhiteNoise can be declared, but not simulated.",
+        "WhiteNoise can be declared, but not simulated; Likelihood and estimate_states take it as it is.",
     )
 
 

@@ -60,8 +60,6 @@ class LinearExperiment:
     stochastic: StochasticModel
     readings: Readings
     plan: StartPlan
-    orders: int  # of input derivatives that act on the outputs at once
-    start_orders: int
 
     @property
     def rows(self) -> list[int]:
@@ -70,7 +68,16 @@ class LinearExperiment:
 
     def start(self, evolution: Evolution, point: Point) -> Start:
         """Where the state begins."""
-        return self.plan.start(self.stochastic, evolution, point, self.readings.at_start(self.start_orders))
+        rows = [self.stochastic.rows.index(name) for name in (*self.plan.held, *self.plan.spare)]
+        return self.plan.start(self.stochastic, evolution, point, self.readings.at_start(self._orders(evolution, rows)))
+
+    def orders(self, evolution: Evolution) -> int:
+        """Of the input and its derivatives, how many act on the outputs at once."""
+        return self._orders(evolution, self.rows)
+
+    def _orders(self, evolution: Evolution, rows: Sequence[int]) -> int:
+        signals = dict(zip(self.stochastic.model.input_names, self.readings.signals, strict=True))
+        return needed_orders(self.stochastic, evolution, rows, signals)
 
     def run(self, evolution: Evolution, point: Point, keep: int = MEANS) -> tuple[Filtered, Start]:
         """The filter over all events; its first column is driven by the data, the others by the open values."""
@@ -79,7 +86,7 @@ class LinearExperiment:
             np.vstack([start.mean.value, start.open.value.T]),
             np.concatenate([start.mean.slopes[:, None], start.open.slopes.swapaxes(1, 2)], axis=1),
         )
-        measured = self.readings.measured(evolution, point, self.rows, self.orders)
+        measured = self.readings.measured(evolution, point, self.rows, self.orders(evolution))
         return filtered(evolution, self.readings.line, columns, start.covariance, measured, keep), start
 
     def innovated(self, evolution: Evolution, point: Point) -> Innovated:
@@ -119,7 +126,7 @@ class LinearExperiment:
         _, firsts = np.unique(samples, return_index=True)
         x = found.x[mine[firsts]]
         state = x[:, 0] + np.einsum("kcn,c->kn", x[:, 1:], opened)
-        direct = self.readings.direct(evolution, self.rows, self.orders)
+        direct = self.readings.direct(evolution, self.rows, self.orders(evolution))
         return state @ evolution.C.value[self.rows].T + direct.value
 
     def outlook(self, evolution: Evolution, point: Point) -> tuple["Outlook", "Outlook"]:
@@ -136,7 +143,7 @@ class LinearExperiment:
             line, events=Events(line.events.transition, np.full_like(line.events.row, -1), line.events.steady)
         )
         columns = Dual(np.vstack([start.mean.value, start.open.value.T]), np.zeros((0, *found.x.shape[1:])))
-        measured = self.readings.measured(evolution, point, self.rows, self.orders)
+        measured = self.readings.measured(evolution, point, self.rows, self.orders(evolution))
         free = filtered(evolution, silent, columns, start.covariance, measured, EVERYTHING)
         return ahead, self._outlook(evolution, free, mine[firsts], inverse, opened)
 
@@ -147,7 +154,7 @@ class LinearExperiment:
         C = evolution.C.value[self.rows]
         x, P = found.x[events], found.P[events]
         X = np.einsum("on,kcn->koc", C, x[:, 1:])
-        direct = self.readings.direct(evolution, self.rows, self.orders).value
+        direct = self.readings.direct(evolution, self.rows, self.orders(evolution)).value
         variance = np.einsum("on,knm,om->ko", C, P, C) + np.einsum("koc,cd,kod->ko", X, inverse, X)
         return Outlook(x[:, 0] @ C.T + X @ opened + direct, np.sqrt(np.maximum(variance, 0.0)))
 
@@ -211,14 +218,12 @@ def linear_experiments(
     for one, numbers in zip(data, values, strict=True):
         asked = readings(verb, stochastic, one, queries, before)
         evolution = stochastic.at(Point(model, numbers, ()))
-        signals = dict(zip(model.input_names, asked.signals, strict=True))
         plan = plan_start(stochastic, evolution, [row_of(name) for name in candidates], held, initial.deviations(model))
         if initial.open == "guess":
             plan = _at_guess(stochastic, evolution, plan, held, initial)
-        at_start = [stochastic.rows.index(row) for row in held]
-        outputs = [stochastic.rows.index(name) for name in asked.outputs]
-        orders = [needed_orders(stochastic, evolution, each, signals) for each in (outputs, at_start)]
-        made.append(LinearExperiment(stochastic, asked, plan, *orders))
+        lined = LinearExperiment(stochastic, asked, plan)
+        lined.orders(evolution)  # refuses inputs that are too rough
+        made.append(lined)
     return tuple(made)
 
 

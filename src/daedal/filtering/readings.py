@@ -36,6 +36,8 @@ class Readings:
         Where each of them is among the samples of its output in the data, −1 where it is not.
     mixing
         Rows of measurements (row, output).
+    owners
+        The output that each row is a measurement of, given those that are mixed in, (row,).
     log_determinants
         Σ log det L over all sample times.
     """
@@ -48,6 +50,7 @@ class Readings:
     values: np.ndarray
     places: np.ndarray
     mixing: np.ndarray
+    owners: np.ndarray
     log_determinants: float
     unseen: tuple[str, ...]  # outputs with samples that cannot be used, and why
 
@@ -58,9 +61,8 @@ class Readings:
 
     @cached_property
     def event_outputs(self) -> np.ndarray:
-        """Which output each measuring event belongs to: the one it is a measurement of, given those mixed in."""
-        own = [int(np.flatnonzero(row)[-1]) for row in self.mixing]
-        return np.array([own[row] for row in self.line.events.row[self.measuring]], dtype=int)
+        """Which output each measuring event belongs to."""
+        return self.owners[self.line.events.row[self.measuring]]
 
     @cached_property
     def _formulas(self) -> Formulas:
@@ -167,7 +169,7 @@ def readings(
         )
     there = np.isfinite(values).any(axis=1)
     times, values, places = times[there], values[there], places[there]
-    mixing, sampled, determinants = _rows(model, outputs, times, values)
+    mixing, owners, sampled, determinants = _rows(model, outputs, times, values)
     by_row = [
         Taken(tuple(int(k) for k in np.flatnonzero(mixing[:, list(each.outputs)].any(axis=1))), each.amount)
         for each in taken
@@ -181,6 +183,7 @@ def readings(
         values=values,
         places=places,
         mixing=mixing,
+        owners=owners,
         log_determinants=determinants,
         unseen=unseen,
     )
@@ -258,9 +261,10 @@ def _drop_early(
 
 def _rows(
     model: Model, outputs: Sequence[str], times: np.ndarray, values: np.ndarray
-) -> tuple[np.ndarray, dict[float, list[int]], float]:
-    """Rows of measurements (row, output), which are measured at which time, and Σ log det L."""
+) -> tuple[np.ndarray, np.ndarray, dict[float, list[int]], float]:
+    """Rows of measurements (row, output), their owners, which are measured at which time, and Σ log det L."""
     table = list(np.eye(len(outputs)))
+    owners = list(range(len(outputs)))
     known = np.isfinite(values)
     groups: list[tuple[list[int], np.ndarray]] = []
     for key, matrix in model.measurement_noise.items():
@@ -281,11 +285,12 @@ def _rows(
                 continue
             if (number, present) not in patterns:
                 patterns[number, present] = _mixed(table, members, present, covariance)
+                owners += present
             made, determinant = patterns[number, present]
             rows += made
             determinants += determinant
         sampled[time] = rows
-    return np.array(table), sampled, determinants
+    return np.array(table), np.array(owners), sampled, determinants
 
 
 def _mixed(
@@ -314,7 +319,7 @@ def needed_orders(
             for k, name in enumerate(stochastic.model.input_names):
                 if D.value[row, k] != 0.0 and signals[name].derivatives < order:
                     raise _too_rough(stochastic, stochastic.rows[row], name, order, signals[name])
-        if D.value[list(rows)].any():
+        if D.value[list(rows)].any() or D.slopes[:, list(rows)].any():  # zero here, and not beside
             orders = order + 1
     return orders
 

@@ -59,8 +59,14 @@ class Timeline:
         return self.inputs.shape[1] - 1
 
     def derivatives(self, signals: Sequence[Signal], places: np.ndarray, order: int) -> np.ndarray:
-        """The order-th derivative of the inputs at break points (place, input), of the constant one too."""
-        values = [signal(self.times[places], derivative=order) for signal in signals]
+        """The order-th derivative of the inputs at break points (place, input), of the constant one too.
+
+        Zero for inputs without such a derivative: nothing may contain it.
+        """
+        values = [
+            signal(self.times[places], derivative=order) if order <= signal.derivatives else np.zeros(places.size)
+            for signal in signals
+        ]
         return np.stack([*values, np.full(places.size, float(order == 0))], axis=-1)
 
 

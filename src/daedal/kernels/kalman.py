@@ -34,8 +34,8 @@ POINTER, INTEGER = ctypes.c_void_p, ctypes.c_int64
 NOTHING, MEANS, EVERYTHING = 0, 1, 2  # of the predicted states, to keep event by event
 
 FILTER_POINTERS = (
-    "transition", "row", "steady", "A", "dA", "Q", "dQ", "f", "df", "h", "dh", "y", "dy", "r", "dr", "G", "dG", "S", "dS",
-    "x", "dx", "P", "dP", "T", "dT", "g", "dg", "e", "de", "s", "ds", "kept_x", "kept_P", "kept_g",
+    "transition", "row", "steady", "A", "dA", "Q", "dQ", "f", "df", "h", "dh", "y", "dy", "r", "dr", "G", "dG", "S",
+    "dS", "x", "dx", "P", "dP", "T", "dT", "g", "dg", "e", "de", "s", "ds", "kept_x", "kept_P", "kept_g",
 )  # fmt: skip
 SMOOTHER_POINTERS = ("transition", "row", "A", "h", "kept_g", "e", "s", "q", "M", "T", "v", "kept_q", "kept_M")
 
@@ -133,8 +133,8 @@ def run_filter(
     packs = [
         (matrices.A, (transitions, n, n)), (matrices.Q, (transitions, n, n)), (forcing, (count, n)),
         (matrices.h, (rows, n)), (measured, (count,)), (variance, (count,)), (gains.g, (len(gains.g.value), n)),
-        (gains.s, (len(gains.g.value),)), (state.x, (columns, n)), (state.P, (n, n)), (work[0], (n, n)), (work[1], (n,)),
-        (e, (count, columns)), (s, (count,)),
+        (gains.s, (len(gains.g.value),)), (state.x, (columns, n)), (state.P, (n, n)), (work[0], (n, n)),
+        (work[1], (n,)), (e, (count, columns)), (s, (count,)),
     ]  # fmt: skip
     arrays = [events.transition, events.row, events.steady]
     for each, shape in packs:

@@ -1,8 +1,8 @@
 """Functions of nested loops over arrays as LLVM text: sums of products of matrices whose sizes are known at run time.
 
 Written with ordinary operators: `total = f.sum(n, lambda k: A[i, k] * P[k, j])`. Entries are single doubles, or vectors
-of W doubles (one direction of differentiation per lane); a double that meets a vector is repeated in all lanes. Products
-may be fused into sums, nothing else is reordered.
+of W doubles (one direction of differentiation per lane); a double that meets a vector is repeated in all lanes.
+Products may be fused into sums, nothing else is reordered.
 """
 
 from collections.abc import Callable, Iterator, Sequence

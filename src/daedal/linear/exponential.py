@@ -35,7 +35,7 @@ def exponential(M: np.ndarray) -> np.ndarray:
 
 
 def exponential_slopes(M: np.ndarray, dM: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """e^M of a stack (…, n, n), and its derivatives along directions dM (direction, …, n, n): the same sums, derived."""
+    """e^M of a stack (…, n, n), and its derivatives along dM (direction, …, n, n): the same sums, derived."""
     squarings = _squarings(M)
     X, dX = M / 2.0 ** squarings[..., None, None], dM / 2.0 ** squarings[..., None, None]
     eye = np.eye(M.shape[-1])

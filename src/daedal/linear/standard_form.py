@@ -4,8 +4,8 @@
 
 (Gerdin et al., appendix C.) Rows, columns and time are first scaled by powers of two. Then the null space of E is
 deflated until none is left (Van Dooren 1979), which puts the infinite eigenvalues into the leading block with exact
-zeros: an ordered Schur form alone turns their chains into merely large eigenvalues, by rounding. A generalised Sylvester
-equation (LAPACK tgsyl, after a generalised Schur form of either block) decouples the two parts:
+zeros: an ordered Schur form alone turns their chains into merely large eigenvalues, by rounding. A generalised
+Sylvester equation (LAPACK tgsyl, after a generalised Schur form of either block) decouples the two parts:
 
     [E₃ E₂; 0 E₁], [F₃ F₂; 0 F₁],   E₃R + L E₁ = −E₂,  F₃R + L F₁ = −F₂,   A = E₁⁻¹F₁,  N = F₃⁻¹E₃.
 

@@ -8,8 +8,9 @@ import numpy as np
 from daedal.data import Dataset, Signal
 from daedal.errors import ReportError, counted
 from daedal.estimation import Fit
+from daedal.filtering import StateEstimate
 from daedal.report.layout import BAND, chosen, framed, panels
-from daedal.report.validation_pictures import DRAWERS
+from daedal.report.validation_pictures import DRAWERS, NORMAL
 from daedal.simulation import Ensemble, Trajectory
 from daedal.validation import Comparison, Identifiability, Profile, Residuals
 
@@ -37,7 +38,7 @@ class _Picture(NamedTuple):
     span: tuple[float, float] | None = None
 
 
-OverTime: TypeAlias = Trajectory | Ensemble | Dataset
+OverTime: TypeAlias = Trajectory | Ensemble | StateEstimate | Dataset
 Finding: TypeAlias = Fit | Comparison | Residuals | Profile | Identifiability
 
 
@@ -48,7 +49,8 @@ def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] |
     ----------
     result
         A Trajectory, an Ensemble or a Dataset. Of many realizations, the first 50 lie together; of an Ensemble, the
-        mean in a band of one standard deviation to each side (of several sets of values, the means alone). The results
+        mean in a band of one standard deviation to each side (of several sets of values, the means alone); of a
+        StateEstimate, the mean in a band of 95 %. The results
         of a list share the panels of the same name: simulated signals are lines, measured ones are markers.
         A Fit: samples, prediction and residual. A Comparison: samples and prediction in the band of 95 %. Residuals:
         auto- and cross-correlations with their bands. A Profile: the criterion along each parameter. An
@@ -93,12 +95,16 @@ def _picture(result: Any) -> _Picture:
     if isinstance(result, Ensemble):
         moments = {name: _moments(result, name) for name in result.mean}
         return _Picture(f"mean of {counted(result.realizations, 'realization')} of {result.model}", moments)
+    if isinstance(result, StateEstimate):
+        bands = {name: _band(result, name) for name in result.mean}
+        return _Picture(f"{result.kind} states of {result.model}, in bands of 95 %", bands)
     if isinstance(result, Dataset):
         measured = {name: [_Curve(s.times, s.values, mode="markers")] for name, s in result.outputs.items()}
         return _Picture(result.name, measured | {name: [_input(s)] for name, s in result.inputs.items()})
     raise ReportError(
         f"plot draws a Trajectory, an Ensemble, a Dataset or a list of them, got {type(result).__name__}.",
-        "Give what simulate, ensemble, read_csv, fit, compare, resid, profile or identifiability returns.",
+        "Give what simulate, ensemble, estimate_states, read_csv, fit, compare, resid, profile or identifiability "
+        "returns.",
     )
 
 
@@ -110,6 +116,16 @@ def _moments(result: Ensemble, name: str) -> list[_Curve]:
     around = np.concatenate([mean + deviation, (mean - deviation)[::-1]])
     there_and_back = np.concatenate([result.times, result.times[::-1]])
     return [_Curve(there_and_back, around, band=True), _Curve(result.times, mean)]
+
+
+def _band(result: StateEstimate, name: str) -> list[_Curve]:
+    """The mean in the band of 95 %, broken where the samples say nothing."""
+    mean, width = result.mean[name], NORMAL * result.std[name]
+    known = np.isfinite(width)
+    upper, lower = (mean + sign * np.where(known, width, np.nan) for sign in (1.0, -1.0))
+    there_and_back = np.concatenate([result.times[known], result.times[known][::-1]])
+    around = np.concatenate([upper[known], lower[known][::-1]])
+    return [_Curve(there_and_back, around, band=True), _Curve(result.times, np.where(known, mean, np.nan))]
 
 
 def _subject(result: Trajectory) -> str:

@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 NORMAL = 1.959963984540054
-MEASURED, PREDICTED, BOUND = "#444444", "#1f77b4", "#d62728"
+MEASURED, PREDICTED, AHEAD, BOUND = "#444444", "#1f77b4", "#2ca02c", "#d62728"
 Names = Iterable[Any] | None
 
 
 def draw_fit(fit: Fit, names: Names) -> "go.Figure":
-    """Samples and prediction of each output, the residual below; simulated once more."""
+    """Samples and prediction of each output (one step ahead, where the fit predicts so), the residual below."""
     comparison = compare(fit, fit.data)
     series, left_out = _series(comparison, names, PANELS // 2)
+    series = [one.ahead or one for one in series]
     figure = panels(2 * len(series))
     for k, one in enumerate(series):
         _samples(figure, one, 2 * k + 1, _label(comparison, one))
@@ -44,11 +45,16 @@ def draw_fit(fit: Fit, names: Names) -> "go.Figure":
 
 
 def draw_comparison(comparison: Comparison, names: Names) -> "go.Figure":
-    """Samples and prediction of each output in each experiment, in the band of 95 %."""
+    """Samples and prediction of each output in each experiment, in the band of 95 %; one step ahead, a line more."""
     series, left_out = _series(comparison, names, PANELS)
     figure = panels(len(series))
     for row, one in enumerate(series, start=1):
         _samples(figure, one, row, _label(comparison, one))
+        if one.ahead is not None:
+            line = {"color": AHEAD, "width": 1, "dash": "dot"}
+            figure.add_scatter(
+                x=one.times, y=one.ahead.predicted, name="one step ahead", mode="lines", line=line, row=row, col=1
+            )
     figure.update_xaxes(title_text="time", row=len(series), col=1)
     title = f"comparison of {comparison.model}: {_percents(comparison.fit_percent)}"
     return framed(figure, title, len(series), left_out, "output")

@@ -106,8 +106,9 @@ def _p(test: CorrelationTest) -> str:
 def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residuals:
     """Test the residuals of a fit: are they white, and independent of the inputs?
 
-    Where the fit whitens, the whitened residual is tested; of a fit by `Likelihood`, the innovations. Means are not subtracted: an offset is a model error too. On
-    the data of the fit the test of independence is cautious, because the estimate has removed part of the dependence.
+    Where the fit whitens, the whitened residual is tested; of a fit by `Likelihood`, the innovations. Means are not
+    subtracted: an offset is a model error too. On the data of the fit the test of independence is cautious, because the
+    estimate has removed part of the dependence.
 
     Parameters
     ----------

@@ -32,6 +32,7 @@ from daedal.kernels.kalman import (
 from daedal.linear import van_loan_slopes
 from daedal.linear.dual import Dual, constant, stacked
 from daedal.linear.forced_response import forced_response
+from daedal.linear.many_steps import at_many_steps
 
 SETTLED, SLOPES_SETTLED = 1e-13, 1e-10  # relative change of a gain that rounding explains, and of its derivatives
 FIRST_CYCLES = 16  # before the gain is looked at for the first time
@@ -280,8 +281,19 @@ def _discretized(evolution: Evolution, steps: np.ndarray) -> tuple[Dual, Dual]:
     if not steps.size or not n:
         empty = constant(np.zeros((steps.size, n, n)), count)
         return empty, empty
-    A, Q, dA, dQ = van_loan_slopes(evolution.A.value, evolution.Q.value, steps, evolution.A.slopes, evolution.Q.slopes)
+
+    def matrices(lengths: np.ndarray) -> tuple[np.ndarray, ...]:
+        A, Q, dA, dQ = van_loan_slopes(
+            evolution.A.value, evolution.Q.value, lengths, evolution.A.slopes, evolution.Q.slopes
+        )
+        return A, dA, Q, dQ
+
+    A, dA, Q, dQ = at_many_steps(matrices, steps, _speed(evolution))
     return Dual(A, dA), Dual(Q, dQ)
+
+
+def _speed(evolution: Evolution) -> float:
+    return float(np.abs(np.linalg.eigvals(evolution.A.value)).max(initial=0.0))
 
 
 def _with_resets(A: Dual, Q: Dual, resets: Sequence[Dual]) -> tuple[Dual, Dual]:
@@ -298,7 +310,12 @@ def _forcing(evolution: Evolution, line: Timeline, part: slice, transition: np.n
     moving = np.flatnonzero((transition >= 0) & (transition < steps.size))
     value, slopes = np.zeros((transition.size, n)), np.zeros((count, transition.size, n))
     if moving.size and n and (evolution.B.value.any() or evolution.B.slopes.any()):
-        gamma = forced_response(evolution.A, evolution.B, line.degree, steps)
+
+        def responses(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            made = forced_response(evolution.A, evolution.B, line.degree, lengths)
+            return made.value, made.slopes
+
+        gamma = Dual(*at_many_steps(responses, steps, _speed(evolution)))
         width = (line.degree + 1) * evolution.B.value.shape[1]
         flat = Dual(
             gamma.value.swapaxes(1, 2).reshape(steps.size, n, width),

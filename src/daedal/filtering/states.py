@@ -144,7 +144,7 @@ def estimate_states(
     >>> data = Dataset([0.0, 1.0, 2.0, 3.0], outputs={"x": [0.0, 1.1, 1.9, 3.0]})
     >>> states = estimate_states(walk, data, variables=["v"])
     >>> states.mean["v"].round(1)
-    array([1. , 1. , 1. , 1.1])
+    array([1.1, 1. , 1. , 1.1])
     """
     system, values, condition = _subject(model, data)
     _check_arguments(data, kind, horizon)

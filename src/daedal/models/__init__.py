@@ -5,12 +5,14 @@ from daedal.models.declarations import as_tuple, key_name
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter, as_parameter
 from daedal.models.port import Port, new_port
+from daedal.models.transfer_function import TransferFunction
 from daedal.models.values import evaluate, parameter_directions, parameter_followers, parameter_values
 
 __all__ = [
     "Model",
     "Parameter",
     "Port",
+    "TransferFunction",
     "as_parameter",
     "as_tuple",
     "assemble",

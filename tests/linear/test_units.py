@@ -1,0 +1,49 @@
+"""Natural units of a pencil follow every change of units."""
+
+import numpy as np
+
+from daedal.linear.standard_form import standard_form
+from daedal.linear.units import natural_units
+
+
+def chain(n=6):
+    """Masses and springs in a row as a sparse pencil, with a constraint at the end."""
+    generator = np.random.default_rng(2)
+    E, F = np.diag([*generator.uniform(1.0, 9.0, n - 1), 0.0]), np.zeros((n, n))
+    i = np.arange(n - 1)
+    F[i, i + 1], F[i + 1, i] = generator.uniform(1.0, 9.0, n - 1), -generator.uniform(1.0, 9.0, n - 1)
+    return E, F
+
+
+def test_they_follow_changes_of_units():
+    E, F = chain()
+    generator = np.random.default_rng(3)
+    rows, columns = (10.0 ** generator.integers(-9, 10, len(E)) for _ in range(2))
+    changed = rows[:, None] * 1e7 * E * columns, rows[:, None] * F * columns
+    (r, c, t), (R, C, T) = natural_units(E, F), natural_units(*changed)
+    np.testing.assert_allclose(T * R[:, None] * changed[0] * C, t * r[:, None] * E * c, rtol=1e-5)
+    np.testing.assert_allclose(R[:, None] * changed[1] * C, r[:, None] * F * c, rtol=1e-5)
+
+
+def test_entries_come_near_one():
+    E, F = chain()
+    r, c, t = natural_units(1e-8 * E, 1e5 * F)
+    sizes = np.abs(np.concatenate([(t * r[:, None] * 1e-8 * E * c)[E != 0], (r[:, None] * 1e5 * F * c)[F != 0]]))
+    assert sizes.max() < 4
+    assert sizes.min() > 0.25
+
+
+def test_index_and_poles_do_not_depend_on_the_unit_of_time():
+    E, F = chain()
+    poles = np.sort(np.linalg.eigvals(standard_form(E, F).A).imag)
+    for unit in (1e-12, 1e-6, 1e6, 1e12):
+        form = standard_form(unit * E, F)
+        assert form.index == standard_form(E, F).index
+        np.testing.assert_allclose(np.sort(np.linalg.eigvals(form.A).imag) * unit, poles, rtol=1e-9)
+
+
+def test_no_dynamics_and_no_entries():
+    r, c, t = natural_units(np.zeros((2, 2)), np.diag([4.0, 0.25]))
+    np.testing.assert_allclose(r * c * [4.0, 0.25], 1.0, rtol=1e-6)
+    assert t == 1.0
+    assert [np.size(part) for part in natural_units(np.zeros((0, 0)), np.zeros((0, 0)))] == [0, 0, 1]

@@ -70,7 +70,7 @@ def test_interrupt_before_anything_is_finished(tiny, tmp_path, monkeypatch, caps
     ("arguments", "sentence"),
     [
         (["reproduce", "pendullum"], "There is no paper 'pendullum' to reproduce.\nDid you mean 'pendulum'?"),
-        (["reproduce", "xyz"], "There is no paper 'xyz' to reproduce.\nKnown are 'pendulum'."),
+        (["reproduce", "xyz"], "There is no paper 'xyz' to reproduce.\nKnown are 'descriptor' and 'pendulum'."),
         (["reproduse", "pendulum"], "There is no command 'reproduse'.\nDid you mean 'reproduce'?"),
         (["reproduce", "pendulum", "--quick", "--full"], "argument --full: not allowed with argument --quick"),
         (["reproduce", "pendulum", "--sise", "3"], "unrecognized arguments: --sise 3"),

@@ -1,5 +1,5 @@
 """Published experiments reproduced: `daedal reproduce NAME` runs `daedal.papers.NAME.reproduce`."""
 
-PAPERS = ("pendulum",)
+PAPERS = ("descriptor", "pendulum")
 
 __all__ = ["PAPERS"]

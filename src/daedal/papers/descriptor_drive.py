@@ -72,14 +72,14 @@ def drive(*, grid: float | None = None) -> Model:
         outputs={"speed": "rotor.w", "current": "winding.i"},
         parameters=dict(zip(noise, NOISE_TRUTH.values(), strict=True)),
         measurement_noise={"speed": speed_noise, "current": current_noise},
-        disturbances={"load.tau": FilteredNoise(numerator=[gain], denominator=[1.0, pole], grid=grid)},
+        disturbances={"load.tau": FilteredNoise(numerator=(gain,), denominator=(1.0, pole), grid=grid)},
         initial={"rotor.phi": 0.0, "rotor.w": 0.0, "shaft.phi_rel": 0.0, "disc.w": 0.0},
     )
 
 
 def simulated(data_sets: int) -> Trajectory:
     """Data sets, as realizations, with the truth about what is not measured."""
-    times = np.arange(SAMPLES) * INTERVAL
+    times = np.arange(SAMPLES, dtype=np.float64) * INTERVAL
     volts = Signal(times, 6.0 * np.sign(np.sin(0.7 * times + 0.1)), intersample="zoh")
     return simulate(
         drive(grid=FINE),

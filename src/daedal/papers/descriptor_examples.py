@@ -111,7 +111,7 @@ def _poles_needed(variable: str) -> int:
 def _noise_with_poles(count: int) -> Noise:
     if not count:
         return WhiteNoise(intensity=1.0)
-    return FilteredNoise(numerator=[1.0], denominator=np.poly(-np.ones(count)).tolist())
+    return FilteredNoise(numerator=(1.0,), denominator=tuple(np.poly(-np.ones(count)).tolist()))
 
 
 def _filtered_variance(model: Model) -> float:

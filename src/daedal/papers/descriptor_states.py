@@ -14,6 +14,7 @@ import numpy as np
 from scipy.stats import chi2, norm
 
 from daedal.filtering import estimate_states
+from daedal.models import Model
 from daedal.papers.descriptor_drive import STATES, drive
 from daedal.papers.descriptor_estimates import LEVEL, Found
 from daedal.simulation import Trajectory
@@ -100,7 +101,9 @@ def state_errors(data: Trajectory, found: Found) -> Mapping[str, StateErrors]:
     }
 
 
-def _errors(data: Trajectory, models: Sequence, kind: Literal["filtered", "smoothed"], title: str) -> StateErrors:
+def _errors(
+    data: Trajectory, models: Sequence[Model], kind: Literal["filtered", "smoothed"], title: str
+) -> StateErrors:
     estimates = []
     with Progress(f"states, {title}: data set", end=len(models)) as progress:
         for number, model in enumerate(models):

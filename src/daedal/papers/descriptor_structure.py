@@ -33,23 +33,26 @@ class DriveStructure:
         The verdicts on what is measured, with the load torque as declared and with a white one.
     wanted
         The verdict when the acceleration of the disc is wanted besides, under a white load torque.
-    gains
-        (source, variable) → |transfer function| (frequency,) from the equations.
-    differences
-        The same → relative difference (frequency,) of the standard form.
+    direct, standard
+        (source, variable) → transfer function (frequency,), from the equations and from the standard form.
     """
 
     matrices: Descriptor
     coloured: WellPosedness
     white: WellPosedness
     wanted: WellPosedness
-    gains: Mapping[tuple[str, str], np.ndarray]
-    differences: Mapping[tuple[str, str], np.ndarray]
+    direct: Mapping[tuple[str, str], np.ndarray]
+    standard: Mapping[tuple[str, str], np.ndarray]
+
+    def difference(self, source: str, variable: str) -> np.ndarray:
+        """The relative difference of the two, (frequency,)."""
+        direct = self.direct[source, variable]
+        return np.abs(self.standard[source, variable] - direct) / np.abs(direct)
 
     @property
     def largest_difference(self) -> float:
         """Over all frequencies, sources and variables."""
-        return max(float(each.max()) for each in self.differences.values())
+        return max(float(self.difference(*pair).max()) for pair in self.direct)
 
 
 def drive_structure() -> DriveStructure:
@@ -59,22 +62,23 @@ def drive_structure() -> DriveStructure:
     shown = descriptor(model.with_outputs({name: model[variable] for name, variable in SHOWN.items()}))
     # The disturbance as one more input.
     driven = replace(shown, G=np.hstack([shown.G, shown.J]), inputs=(*shown.inputs, *shown.disturbances))
-    direct, standard = driven.transfer(1j * FREQUENCIES), standard_transfer(driven, 1j * FREQUENCIES)
-    size = np.abs(direct)
-    gains, differences = {}, {}
-    for column, source in enumerate(driven.inputs):
-        for row, variable in enumerate(driven.outputs):
-            place = (slice(None), row, column)
-            gains[source, variable] = size[place]
-            differences[source, variable] = np.abs(standard[place] - direct[place]) / size[place]
     return DriveStructure(
         matrices=descriptor(model),
         coloured=check_noise(model),
         white=check_noise(white),
         wanted=check_noise(white, variables=["disc.a"]),
-        gains=gains,
-        differences=differences,
+        direct=_by_name(driven, driven.transfer(1j * FREQUENCIES)),
+        standard=_by_name(driven, standard_transfer(driven, 1j * FREQUENCIES)),
     )
+
+
+def _by_name(matrices: Descriptor, values: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
+    """(source, variable) → (point,), of an array (point, output, input)."""
+    return {
+        (source, variable): values[:, row, column]
+        for column, source in enumerate(matrices.inputs)
+        for row, variable in enumerate(matrices.outputs)
+    }
 
 
 def standard_transfer(matrices: Descriptor, points: np.ndarray) -> np.ndarray:

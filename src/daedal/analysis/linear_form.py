@@ -16,6 +16,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daedal.analysis.aliases import eliminate_aliases, substitute_aliases
 from daedal.analysis.equations import Equations
 from daedal.errors import ModelError
 from daedal.models import Model, parameter_values
@@ -52,7 +53,7 @@ class LinearForm:
         return self._split(entries)
 
     def along(self, model: Model, values: Mapping[Any, float] | None, rates: np.ndarray) -> dict[str, np.ndarray]:
-        """Derivatives of the matrices (direction, row, column), all parameters moving by `rates` (parameter, direction)."""
+        """Derivatives of the matrices (direction, row, column), parameters moving by `rates` (parameter, direction)."""
         order = [list(model.parameters).index(name) for name in self.parameters]
         slopes = self._slopes(self._point(model, values)).full() @ rates[order]
         parts = [self._split(column) for column in slopes.T]
@@ -91,15 +92,18 @@ class LinearForm:
         return ca.Function("slopes", [self._arguments], [ca.jacobian(self._vector, self._arguments)])
 
 
-def linear_form(model: Model, verb: str, wanted: Mapping[str, Expression] | None = None) -> LinearForm:
+def linear_form(
+    model: Model, verb: str, wanted: Mapping[str, Expression] | None = None, reduced: bool = False
+) -> LinearForm:
     """The matrices of a model, with rows of H for its outputs and for what else is `wanted`.
 
-    A model that is not linear is refused in the name of the verb that needed it.
+    A model that is not linear is refused in the name of the verb that needed it. Reduced, unknowns that only repeat
+    others or their derivatives are left out, which makes the matrices of connected components a good deal smaller.
     """
     key = "\n".join(f"{name}: {value}" for name, value in (*model.names.items(), *model.equations.items()))
     outputs = tuple((name, str(value)) for name, value in {**model.outputs, **(wanted or {})}.items())
     try:
-        return _remembered(key, outputs, _Source(model, {**model.outputs, **(wanted or {})}))
+        return _remembered(key, outputs, reduced, _Source(model, {**model.outputs, **(wanted or {})}))
     except NonlinearError as error:
         raise ModelError(f"{verb} needs a linear model, but {error.sentence}", error.remedy) from None
 
@@ -123,8 +127,8 @@ class _Source:
 
 
 @lru_cache(maxsize=64)
-def _remembered(_key: str, _outputs: tuple, source: _Source) -> LinearForm:
-    return _made(source.model, source.outputs)
+def _remembered(_key: str, _outputs: tuple, reduced: bool, source: _Source) -> LinearForm:
+    return _made(source.model, source.outputs, reduced)
 
 
 def is_linear(model: Model) -> bool:
@@ -136,14 +140,19 @@ def is_linear(model: Model) -> bool:
     return True
 
 
-def _made(model: Model, outputs: Mapping[str, Expression]) -> LinearForm:
+def _made(model: Model, outputs: Mapping[str, Expression], reduced: bool) -> LinearForm:
     typed = Equations.of(model)
     shown = {name: expand(value.sx, typed.constants) for name, value in outputs.items()}
     rows = dict(zip(typed.names, ca.vertsplit(typed.residuals), strict=True))
     delayed = _delayed(model, shown)
     refuse_nonlinear({f"equation '{name}'": sx for name, sx in rows.items()}, typed.constants)
     refuse_nonlinear({f"output '{name}'": sx for name, sx in shown.items()}, typed.constants, delayed)
-    frame = _frame(model, [*rows.values(), *shown.values()])
+    unknowns = typed.unknowns
+    if reduced and not delayed:
+        left, aliases = eliminate_aliases(typed)
+        unknowns, rows = left.unknowns, dict(zip(left.names, ca.vertsplit(left.residuals), strict=True))
+        shown = {name: substitute_aliases(sx, aliases) for name, sx in shown.items()}
+    frame = _frame(model, unknowns, [*rows.values(), *shown.values()])
     rows = {name: frame.replaced(sx) for name, sx in rows.items()} | frame.links
     shown = {name: frame.replaced(sx) for name, sx in shown.items()}
     z, dz = list(frame.z.values()), list(frame.dz.values())
@@ -214,7 +223,7 @@ class _Frame:
         return ca.substitute(sx, self.old, self.new)
 
 
-def _frame(model: Model, expressions: list[ca.SX]) -> _Frame:
+def _frame(model: Model, unknowns: tuple[str, ...], expressions: list[ca.SX]) -> _Frame:
     order: dict[str, int] = {}
     for name in symbols_in(ca.vertcat(*expressions)):
         base, k = jet(name)
@@ -222,7 +231,7 @@ def _frame(model: Model, expressions: list[ca.SX]) -> _Frame:
     known = (*model.input_names, *model.disturbance_names)
     copied = [name for name in known if order.get(name, 0)]  # because only variables have derivatives here
     names, z, dz, links = [], {}, {}, {}
-    for base in (*model.unknown_names, *copied):
+    for base in (*unknowns, *copied):
         for k in range(max(order.get(base, 0), 1)):
             names.append(f"copy of '{base}'" if base in known and k == 0 else derivative_name(base, k))
             z[base, k], dz[base, k] = ca.SX.sym(names[-1]), ca.SX.sym(f"rate of {names[-1]}")
@@ -303,14 +312,15 @@ def _linear(term: ca.SX, moving: list[str]) -> bool:
         return False
     # What is left once the linear part is taken away must vanish, or be constant.
     rest = ca.simplify(term - slopes @ point)
-    return not set(symbols_in(rest)) & set(moving) or _vanishes(rest, moving)
+    return not set(symbols_in(rest)) & set(moving) or _vanishes(rest, term, moving)
 
 
-def _vanishes(rest: ca.SX, moving: list[str]) -> bool:
-    """Whether an expression does not move with these symbols, tried at random points."""
-    others = [name for name in symbols_in(rest) if name not in moving]
-    function = ca.Function("rest", [_column(moving), _column(others)], [rest])
+def _vanishes(rest: ca.SX, term: ca.SX, moving: list[str]) -> bool:
+    """Whether what is left of a term does not move with these symbols, tried at random points."""
+    others = [name for name in symbols_in(term) if name not in moving]
+    function = ca.Function("rest", [_column(moving), _column(others)], [rest, term])
     generator = np.random.default_rng(0)
     fixed = generator.uniform(0.5, 1.5, len(others))
-    found = [float(function(generator.uniform(-2.0, 2.0, len(moving)), fixed)) for _ in range(8)]
-    return bool(np.ptp(found) <= 1e-9 * max(1.0, float(np.max(np.abs(found)))))
+    found = [function(generator.uniform(-2.0, 2.0, len(moving)), fixed) for _ in range(8)]
+    left, whole = (np.array([float(each[k]) for each in found]) for k in (0, 1))
+    return bool(np.ptp(left) <= 1e-9 * np.max(np.abs(whole)))

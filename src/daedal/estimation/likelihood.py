@@ -181,7 +181,7 @@ class LikelihoodObjective:
                     value += found.value
                     gradient += own @ found.gradient
                     curvature += own @ found.curvature @ own.T
-                    inner += 0 if self.diffuse else innovated.rank
+                    inner += 0 if self.diffuse else len(innovated.opened.kept)
                     parts += self._parts(number, innovated, size)
         except DaedalError as error:
             return failed(point, error.sentence)
@@ -248,33 +248,14 @@ class _Terms:
 
 def _likelihood(found: Innovated, experiment: LinearExperiment, diffuse: bool) -> _Terms:
     e, s, E = found.e, found.s, found.E
-    count = e.value.size - (found.rank if diffuse else 0)
-    value = 0.5 * float(np.sum(e.value**2 / s.value) + np.sum(np.log(s.value)) + count * LOG_2PI)
+    value = 0.5 * float(np.sum(e.value**2 / s.value) + np.sum(np.log(s.value)) + e.value.size * LOG_2PI)
     value += experiment.readings.log_determinants
     weighed, rates = e.slopes / np.sqrt(s.value), s.slopes / s.value
     gradient = e.slopes @ (e.value / s.value) + 0.5 * rates @ (1.0 - e.value**2 / s.value)
     curvature = weighed @ weighed.T + 0.5 * rates @ rates.T
-    if E.value.shape[1]:
-        cross = e.slopes @ (E.value / s.value[:, None])
-        curvature = curvature - cross @ found.inverse @ cross.T
-    if diffuse and found.rank:
-        value += 0.5 * _log_determinant(found.information, found.rank)
-        gradient += 0.5 * np.array([np.sum(found.inverse * change) for change in _information_slopes(E, s)])
+    shared = weighed @ found.opened.basis  # with the open values
+    curvature = curvature - shared @ shared.T
+    if diffuse:
+        value += found.opened.half_log_determinant - 0.5 * len(found.opened.kept) * LOG_2PI
+        gradient += found.opened.half_log_determinant_slopes(E, s)
     return _Terms(value, gradient, curvature)
-
-
-def _log_determinant(information: np.ndarray, rank: int) -> float:
-    """Of a matrix of information, over the directions that the samples show."""
-    seen = np.diag(information) > 0.0
-    scale = np.sqrt(np.diag(information)[seen])
-    eigenvalues = np.linalg.eigvalsh(information[np.ix_(seen, seen)] / np.outer(scale, scale))
-    return float(np.sum(np.log(eigenvalues[-rank:])) + 2.0 * np.sum(np.log(scale)))
-
-
-def _information_slopes(E: Any, s: Any) -> list[np.ndarray]:
-    """Derivatives of Eᵀ S⁻¹ E."""
-    result = []
-    for dE, ds in zip(E.slopes, s.slopes, strict=True):
-        half = dE.T @ (E.value / s.value[:, None])
-        result.append(half + half.T - E.value.T @ (E.value * (ds / s.value**2)[:, None]))
-    return result

@@ -14,7 +14,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.analysis.linear_form import LinearForm, linear_form
+from daedal.analysis.linear_form import MATRICES, LinearForm, linear_form
 from daedal.analysis.polynomial_part import ZERO, polynomial_part
 from daedal.disturbances import Noise, WhiteNoise, parameter_names, realization_derivative, realize
 from daedal.errors import EstimationError, StructureError, quoted
@@ -23,7 +23,7 @@ from daedal.linear import stationary_covariance, stationary_covariance_derivativ
 from daedal.linear.dual import Dual, block_diagonal, constant, stacked
 from daedal.linear.standard_form import SingularPencilError, balance, motion, standard_form
 from daedal.models import Model
-from daedal.symbolic import Expression
+from daedal.symbolic import Expression, symbols_in
 
 LEADING = 0.1  # share of a null vector, relative to its largest, from which a name takes part
 NEGLIGIBLE = 1e-12  # of the natural size of an entry, in balanced units: rounding
@@ -62,6 +62,7 @@ class StochasticModel:
         value = self.form.at(self.model, point.numbers)
         slopes = self.form.along(self.model, point.numbers, point.rates) if count else {}
         m = {key: Dual(each, slopes.get(key, np.zeros((0, *each.shape)))) for key, each in value.items()}
+        self._check_finite(m, point)
         noise = self._noise(point)
         filters = noise.A.value.shape[0]
         E = block_diagonal([m["E"], constant(np.eye(filters), count)], count)
@@ -118,6 +119,22 @@ class StochasticModel:
             tuple(resets),
         )
 
+    def _check_finite(self, matrices: Mapping[str, Dual], point: Point) -> None:
+        """A root of a negative number, or a division by zero, is said before it spoils a decomposition."""
+        for key, matrix in matrices.items():
+            wrong = ~(np.isfinite(matrix.value) & np.isfinite(matrix.slopes).all(axis=0)).all(axis=1)
+            if not wrong.any():
+                continue
+            row = int(np.argmax(wrong))
+            where = f"output '{self.rows[row]}'" if key == "H" else f"equation '{self.form.equations[row]}'"
+            names = symbols_in(self.form.matrices[MATRICES.index(key)][row, :])
+            at = ", ".join(f"{name} = {point.numbers[name]:g}" for name in names)
+            kind = "has a derivative that is" if np.isfinite(matrix.value).all() else "is"
+            raise EstimationError(
+                f"A coefficient of {where} of model '{self.model.name}' {kind} not finite at {at}.",
+                f"Give other values, or bounds that keep {quoted(names)} away from there.",
+            )
+
     def _singular(self, error: SingularPencilError) -> StructureError:
         extended = [f"filter of a disturbance {k}" for k in range(error.rows.size - len(self.form.equations))]
         equations = _leading(error.rows, [*self.form.equations, *extended])
@@ -160,7 +177,7 @@ class StochasticModel:
 
 def stochastic_model(model: Model, verb: str, wanted: Mapping[str, Expression]) -> StochasticModel:
     """The matrices of a linear model with rows for its outputs and for what is wanted by name."""
-    form = linear_form(model, verb, wanted)
+    form = linear_form(model, verb, wanted, reduced=True)
     return StochasticModel(model, form, form.outputs)
 
 
@@ -204,6 +221,11 @@ def _shaped(noise: Noise, point: Point) -> _Noise:
         for direction, rate in enumerate(point.rates[names.index(parameter)]):
             for name in "ABC":
                 slopes[name][direction] += rate * getattr(moved, name)
+    if not all(np.isfinite(each).all() for each in slopes.values()):
+        raise EstimationError(
+            f"{noise!r} has coefficients whose derivatives are not finite at these values.",
+            f"Bound {quoted(parameter_names(noise))} away from there.",
+        )
     A, B, C = (Dual(getattr(space, name), slopes[name]) for name in "ABC")
     count, inputs = len(point.names), B.value.shape[1]
     start = constant(np.zeros(A.value.shape), count)

@@ -2,10 +2,10 @@
 
 With e(δ) = e₀ + E δ the innovations as a function of the open values δ at the start, and S their variances,
 
-    −log L = ½ Σ (e²/s + log 2πs),      δ̂ = −(Eᵀ S⁻¹ E)⁺ Eᵀ S⁻¹ e₀,
+    −log L = ½ Σ (e²/s + log 2πs),      δ̂ = −(Eᵀ S⁻¹ E)⁻¹ Eᵀ S⁻¹ e₀,
 
 "free" takes δ̂, the maximum of the likelihood; "diffuse" integrates over a flat prior of δ, which adds
-½ log det Eᵀ S⁻¹ E (de Jong 1991). Directions that no sample shows are left out of both.
+½ log det Eᵀ S⁻¹ E (de Jong 1991). Values that no sample tells from the others are left out of both.
 
 P. de Jong, The diffuse Kalman filter, Annals of Statistics 19 (1991) 1073–1083.
 """
@@ -22,6 +22,7 @@ from daedal.errors import EstimationError, nearest
 from daedal.filtering.evolution import Evolution, StochasticModel, stochastic_model
 from daedal.filtering.filter import Filtered, filtered
 from daedal.filtering.formulas import Point
+from daedal.filtering.open_values import OpenValues, open_values
 from daedal.filtering.readings import Readings, needed_orders, readings
 from daedal.filtering.start import Start, StartPlan, plan_start
 from daedal.kernels.kalman import EVERYTHING, MEANS, Events
@@ -46,10 +47,7 @@ class Innovated:
     e: Dual
     s: Dual
     E: Dual
-    information: np.ndarray  # Eᵀ S⁻¹ E
-    inverse: np.ndarray  # its pseudo-inverse
-    rank: int
-    opened: np.ndarray  # δ̂
+    opened: OpenValues
     predicted: np.ndarray
 
 
@@ -100,31 +98,29 @@ class LinearExperiment:
                 "The variance of a predicted sample is not positive or not finite there.",
                 "Bound the parameters of the noise.",
             )
-        information, inverse, rank = open_information(E.value, s.value)
-        opened = -inverse @ (E.value.T @ (e0.value / s.value))
-        e = Dual(e0.value + E.value @ opened, e0.slopes + E.slopes @ opened)
-        return Innovated(e, s, E, information, inverse, rank, opened, self._predicted(evolution, found, opened))
+        opened = open_values(e0.value, E.value, s.value)
+        e = Dual(e0.value + E.value @ opened.best, e0.slopes + E.slopes @ opened.best) if opened.kept else e0
+        return Innovated(e, s, E, opened, self._predicted(evolution, found, opened.best))
 
     def shown(self, evolution: Evolution, found: Filtered) -> Dual:
-        """What the open values do to the innovations (event, δ); zero where it is rounding only.
+        """What the open values do to the innovations (event, δ); zero for those that do nothing but rounding.
 
         An absolute angle that nothing measures drops out of every product with a row of C, but for the last digits.
         """
         mine = self.readings.measuring
         E = found.e[mine, 1:]
+        if not E.value.shape[1]:
+            return E
         rows = (np.abs(self.readings.mixing) @ np.abs(evolution.C.value[self.rows]))[
             self.readings.line.events.row[mine]
         ]
         natural = np.einsum("kn,kcn->kc", rows, np.abs(found.x[mine, 1:]))
-        kept = np.abs(E.value) > ROUNDING * natural
+        kept = np.linalg.norm(E.value, axis=0) > ROUNDING * np.linalg.norm(natural, axis=0)
         return Dual(np.where(kept, E.value, 0.0), np.where(kept, E.slopes, 0.0))
 
     def _predicted(self, evolution: Evolution, found: Filtered, opened: np.ndarray) -> np.ndarray:
         """One step ahead, (sample time, output): before any sample of that time was used."""
-        mine = self.readings.measuring
-        samples = self.readings.line.sample_of[mine]
-        _, firsts = np.unique(samples, return_index=True)
-        x = found.x[mine[firsts]]
+        x = found.x[self.readings.first_events]
         state = x[:, 0] + np.einsum("kcn,c->kn", x[:, 1:], opened)
         direct = self.readings.direct(evolution, self.rows, self.orders(evolution))
         return state @ evolution.C.value[self.rows].T + direct.value
@@ -134,10 +130,8 @@ class LinearExperiment:
         found, start = self.run(evolution, point, EVERYTHING)
         mine = self.readings.measuring
         E, s = self.shown(evolution, found).value, found.s.value[mine]
-        _, inverse, _ = open_information(E, s)
-        opened = -inverse @ (E.T @ (found.e.value[mine, 0] / s))
-        _, firsts = np.unique(self.readings.line.sample_of[mine], return_index=True)
-        ahead = self._outlook(evolution, found, mine[firsts], inverse, opened)
+        opened = open_values(found.e.value[mine, 0], E, s)
+        ahead = self._outlook(evolution, found, self.readings.first_events, opened)
         line = self.readings.line
         silent = replace(
             line, events=Events(line.events.transition, np.full_like(line.events.row, -1), line.events.steady)
@@ -145,18 +139,16 @@ class LinearExperiment:
         columns = Dual(np.vstack([start.mean.value, start.open.value.T]), np.zeros((0, *found.x.shape[1:])))
         measured = self.readings.measured(evolution, point, self.rows, self.orders(evolution))
         free = filtered(evolution, silent, columns, start.covariance, measured, EVERYTHING)
-        return ahead, self._outlook(evolution, free, mine[firsts], inverse, opened)
+        return ahead, self._outlook(evolution, free, self.readings.first_events, opened)
 
-    def _outlook(
-        self, evolution: Evolution, found: Filtered, events: np.ndarray, inverse: np.ndarray, opened: np.ndarray
-    ) -> "Outlook":
+    def _outlook(self, evolution: Evolution, found: Filtered, events: np.ndarray, opened: OpenValues) -> "Outlook":
         """Mean and standard deviation of the outputs at some events."""
         C = evolution.C.value[self.rows]
         x, P = found.x[events], found.P[events]
         X = np.einsum("on,kcn->koc", C, x[:, 1:])
         direct = self.readings.direct(evolution, self.rows, self.orders(evolution)).value
-        variance = np.einsum("on,knm,om->ko", C, P, C) + np.einsum("koc,cd,kod->ko", X, inverse, X)
-        return Outlook(x[:, 0] @ C.T + X @ opened + direct, np.sqrt(np.maximum(variance, 0.0)))
+        variance = np.einsum("on,knm,om->ko", C, P, C) + np.einsum("koc,cd,kod->ko", X, opened.covariance, X)
+        return Outlook(x[:, 0] @ C.T + X @ opened.best + direct, np.sqrt(np.maximum(variance, 0.0)))
 
 
 @final
@@ -166,13 +158,6 @@ class Outlook:
 
     mean: np.ndarray
     std: np.ndarray
-
-
-def open_information(E: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Eᵀ S⁻¹ E, its pseudo-inverse, and how many directions of the open values the samples show."""
-    information = E.T @ (E / s[:, None])
-    inverse, hidden = pseudo_inverse(information)
-    return information, inverse, len(information) - hidden.shape[1]
 
 
 def pseudo_inverse(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -210,7 +195,7 @@ def linear_experiments(
     """
     model = system.model
     held = initial.held(model)
-    candidates = tuple(dict.fromkeys((*system.states, *model.unknown_names)))
+    candidates = system.states
     named = dict.fromkeys((*initial.names(model), *candidates, *wanted))
     rows = {row_of(name): interned(name) for name in named} | _delay_starts(model)
     stochastic = stochastic_model(model, verb, rows)

@@ -27,6 +27,8 @@ from daedal.kernels.kalman import (
     State,
     Steady,
     pack,
+    padded,
+    room,
     run_filter,
 )
 from daedal.linear import van_loan_slopes
@@ -72,26 +74,29 @@ def filtered(
     state = State(_packed(columns, count), _packed(covariance, count))
     blocks = _blocks(line, evolution, len(line.events.row))
     settle = keep < EVERYTHING and len(blocks) == 1
-    parts, transitions, matrices = [], [], []
+    found = room(line.events.row.size, state, keep)
+    transitions, matrices = [], []
     for begin, end in blocks:
-        run = _Run(evolution, line, measured, slice(begin, end), state, keep)
-        parts += run.settling() if settle else [run.plain(0, end - begin)]
+        run = _Run(evolution, line, measured, slice(begin, end), state, keep, found.part(slice(begin, end)))
+        if settle:
+            run.settling()
+        else:
+            run.plain(0, end - begin)
         transitions.append(np.where(run.events.transition >= 0, run.events.transition + len(matrices), -1))
         matrices += list(run.A) if keep >= EVERYTHING else []
     return Filtered(
-        e=Dual(*_joined([part.e for part in parts], count)),
-        s=Dual(*_joined([part.s for part in parts], count)),
-        x=np.concatenate([part.x for part in parts]),
-        P=np.concatenate([part.P for part in parts]),
-        g=np.concatenate([part.g for part in parts]),
+        e=_unpacked(found.e, count),
+        s=_unpacked(found.s, count),
+        x=found.x,
+        P=found.P,
+        g=found.g,
         A=np.array(matrices),
         transition=np.concatenate(transitions),
     )
 
 
-def _joined(parts: Sequence[Packed], count: int) -> tuple[np.ndarray, np.ndarray]:
-    slopes = np.concatenate([part.slope[..., :count] for part in parts])
-    return np.concatenate([part.value for part in parts]), np.moveaxis(slopes, -1, 0)
+def _unpacked(packed: Packed, count: int) -> Dual:
+    return Dual(packed.value, np.moveaxis(packed.slope[..., :count], -1, 0))
 
 
 def _packed(dual: Dual, count: int) -> Packed:
@@ -118,10 +123,11 @@ class _Run:
     """One block of events with its matrices."""
 
     def __init__(
-        self, evolution: Evolution, line: Timeline, measured: Measured, part: slice, state: State, keep: int
-    ) -> None:
+        self, evolution: Evolution, line: Timeline, measured: Measured, part: slice, state: State, keep: int,
+        found: Innovations,
+    ) -> None:  # fmt: skip
         self.count = len(evolution.A.slopes)
-        self.state, self.keep = state, keep
+        self.state, self.keep, self.found = state, keep, found
         used, local = np.unique(line.events.transition[part], return_inverse=True)
         offset = int(used.size > 0 and used[0] < 0)  # those without a transition
         numbers = used[offset:]
@@ -137,37 +143,36 @@ class _Run:
             _packed(self._A, self.count), _packed(self._Q, self.count), _packed(measured.h, self.count)
         )
         self.h = measured.h
-        forcing = _forcing(evolution, line, part, transition, steps)
+        self.forcing = _forcing(evolution, line, part, transition, steps)
         self.r = Dual(measured.r.value[part], measured.r.slopes[:, part])
         y = Dual(measured.y.value[part], measured.y.slopes[:, part])
-        self.forcing, self.y, self.variance = (_packed(each, self.count) for each in (forcing, y, self.r))
+        self.y, self.variance = (_packed(each, self.count) for each in (y, self.r))
         self.line = line
 
-    def plain(self, begin: int, end: int, steady: Steady | None = None, slots: np.ndarray | None = None) -> Innovations:
+    def plain(self, begin: int, end: int, steady: Steady | None = None, slots: np.ndarray | None = None) -> None:
         """Some events, with gains computed or (by number) given."""
         part = slice(begin, end)
         numbers = self.events.steady[part] if slots is None else slots
         events = Events(self.events.transition[part], self.events.row[part], np.ascontiguousarray(numbers))
         given = (Packed(each.value[part], each.slope[part]) for each in (self.forcing, self.y, self.variance))
-        return run_filter(events, self.matrices, *given, self.state, steady, self.keep)
+        run_filter(events, self.matrices, *given, self.state, steady, self.keep, self.found.part(part))
 
-    def settling(self) -> list[Innovations]:
+    def settling(self) -> None:
         """All events; in stretches of equal cycles the gain is taken as it is once it no longer changes."""
-        parts, done = [], 0
+        done = 0
         for first, size, cycles in self.line.cycles:
             if not self._alike(first, size, cycles):
                 continue
-            parts.append(self.plain(done, first))
+            self.plain(done, first)
             left, next_look, done = cycles, FIRST_CYCLES, first
             while left:
                 now = min(next_look, left)
-                parts.append(self.plain(done, done + now * size))
+                self.plain(done, done + now * size)
                 done, left, next_look = done + now * size, left - now, 2 * next_look
                 if left > WORTH and (settled := self._settled(done, size, left)) is not None:
-                    parts.append(self._steadily(done, size, left, settled))
+                    self._steadily(done, size, left, settled)
                     done, left = done + left * size, 0
-        parts.append(self.plain(done, self.events.row.size))
-        return parts
+        self.plain(done, self.events.row.size)
 
     def _alike(self, first: int, size: int, cycles: int) -> bool:
         """Whether a stretch is long enough and has one variance for each event of its cycle."""
@@ -181,7 +186,13 @@ class _Run:
         """The gains of the coming cycles, if they are the same at the end."""
         P = Dual(self.state.P.value, np.moveaxis(self.state.P.slope[..., : self.count], -1, 0))
         now = self._cycle(first, size, P)
-        change = _total_change(now.loop, now.after - P, cycles)
+        step = now.after - P
+        for row, s, spread in zip(self._rows(first, size), now.s, now.spread, strict=True):
+            # Where the next cycle shows a change already, the sum of all need not be looked at.
+            seen = np.abs(step.value @ self.h.value[row])
+            if (seen > SETTLED * np.sqrt(spread[:, 0] * s.value.item())).any():
+                return None
+        change = _total_change(now.loop, step, cycles)
         if not np.isfinite(change.value).all():
             return None
         end = self._cycle(first, size, P + change)
@@ -199,17 +210,21 @@ class _Run:
                 return None
         return _Settled(now, change)
 
-    def _steadily(self, first: int, size: int, cycles: int, settled: "_Settled") -> Innovations:
+    def _rows(self, first: int, size: int) -> np.ndarray:
+        """What is measured in a cycle, in order."""
+        rows = self.events.row[first : first + size]
+        return rows[rows >= 0]
+
+    def _steadily(self, first: int, size: int, cycles: int, settled: "_Settled") -> None:
         measured = self.events.row[first : first + size] >= 0
         slots = np.where(measured, np.cumsum(measured) - 1, 0)
         steady = Steady(
             _packed(_listed(settled.cycle.g, self.h, self.count), self.count),
             _packed(_listed(settled.cycle.s, None, self.count), self.count),
         )
-        made = self.plain(first, first + cycles * size, steady, np.tile(slots, cycles))
+        self.plain(first, first + cycles * size, steady, np.tile(slots, cycles))
         self.state.P.value[...] += settled.change.value
         self.state.P.slope[..., : self.count] += np.moveaxis(settled.change.slopes, 0, -1)
-        return made
 
     def _cycle(self, first: int, size: int, P: Dual) -> "_Cycle":
         """One cycle of P, with its gains and closed loop."""
@@ -304,11 +319,12 @@ def _with_resets(A: Dual, Q: Dual, resets: Sequence[Dual]) -> tuple[Dual, Dual]:
     return stacked([A, *moves]), stacked([Q, still])
 
 
-def _forcing(evolution: Evolution, line: Timeline, part: slice, transition: np.ndarray, steps: np.ndarray) -> Dual:
+def _forcing(evolution: Evolution, line: Timeline, part: slice, transition: np.ndarray, steps: np.ndarray) -> Packed:
     """What the inputs add at each event, (event, n)."""
     n, count = evolution.A.value.shape[0], len(evolution.A.slopes)
     moving = np.flatnonzero((transition >= 0) & (transition < steps.size))
-    value, slopes = np.zeros((transition.size, n)), np.zeros((count, transition.size, n))
+    lanes = padded(count)
+    value, slope = np.zeros((transition.size, n)), np.zeros((transition.size, n, lanes))
     if moving.size and n and (evolution.B.value.any() or evolution.B.slopes.any()):
 
         def responses(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -317,20 +333,21 @@ def _forcing(evolution: Evolution, line: Timeline, part: slice, transition: np.n
 
         gamma = Dual(*at_many_steps(responses, steps, _speed(evolution)))
         width = (line.degree + 1) * evolution.B.value.shape[1]
-        flat = Dual(
-            gamma.value.swapaxes(1, 2).reshape(steps.size, n, width),
-            gamma.slopes.swapaxes(2, 3).reshape(count, steps.size, n, width),
+        # (step, inputs, n) and (step, inputs, n, lane): one product gives what an event needs, as it is packed.
+        effect, moved = (
+            gamma.value.swapaxes(2, 3).reshape(steps.size, width, n),
+            np.zeros((steps.size, width, n, lanes)),
         )
-        inputs = line.inputs[line.break_of[part][moving] - 1].reshape(moving.size, -1)
+        moved[..., :count] = np.moveaxis(gamma.slopes, 0, -1).swapaxes(2, 3).reshape(steps.size, width, n, count)
+        moved = moved.reshape(steps.size, width, n * lanes)
+        inputs = line.inputs[line.break_of[part][moving] - 1].reshape(moving.size, width)
         numbers = transition[moving]
         if steps.size <= moving.size // 4:
             for step in range(steps.size):
                 mine = moving[numbers == step]
                 u = inputs[numbers == step]
-                value[mine] = u @ flat.value[step].T
-                slopes[:, mine] = u @ flat.slopes[:, step].swapaxes(-1, -2)
+                value[mine], slope[mine] = u @ effect[step], (u @ moved[step]).reshape(mine.size, n, lanes)
         else:
-            value[moving] = np.einsum("eni,ei->en", flat.value[numbers], inputs)
-            for direction in range(count):
-                slopes[direction, moving] = np.einsum("eni,ei->en", flat.slopes[direction, numbers], inputs)
-    return Dual(value, slopes)
+            value[moving] = np.einsum("ein,ei->en", effect[numbers], inputs)
+            slope[moving] = np.einsum("eik,ei->ek", moved[numbers], inputs).reshape(moving.size, n, lanes)
+    return Packed(value, slope)

@@ -54,10 +54,16 @@ class Readings:
     log_determinants: float
     unseen: tuple[str, ...]  # outputs with samples that cannot be used, and why
 
-    @property
+    @cached_property
     def measuring(self) -> np.ndarray:
         """The events with a measurement."""
         return np.flatnonzero(self.line.events.row >= 0)
+
+    @cached_property
+    def first_events(self) -> np.ndarray:
+        """The first event with a measurement of each sample time."""
+        _, firsts = np.unique(self.line.sample_of[self.measuring], return_index=True)
+        return self.measuring[firsts]
 
     @cached_property
     def event_outputs(self) -> np.ndarray:
@@ -94,19 +100,34 @@ class Readings:
         C = evolution.C[list(rows)]
         direct = self.direct(evolution, rows, orders)
         known = np.isfinite(self.values)
-        left = Dual(np.where(known, np.nan_to_num(self.values) - direct.value, 0.0), -direct.slopes * known)
+        left = np.where(known, np.nan_to_num(self.values) - direct.value, 0.0)
         events = self.line.events.row.size
         value, slopes = np.zeros(events), np.zeros((count, events))
         measuring = self.measuring
         weights = self.mixing[self.line.events.row[measuring]]
         samples = self.line.sample_of[measuring]
-        value[measuring] = np.sum(weights * left.value[samples], axis=1)
-        slopes[:, measuring] = np.sum(weights * left.slopes[:, samples], axis=2)
+        value[measuring] = np.sum(weights * left[samples], axis=1)
+        if orders and count:
+            slopes[:, measuring] = -np.sum(weights * (direct.slopes * known)[:, samples], axis=2)
         return Measured(mixing @ C, Dual(value, slopes), self.variances(point))
 
     def direct(self, evolution: Evolution, rows: Sequence[int], orders: int) -> Dual:
         """Σ D_l u⁽ˡ⁾ at the sample times, (sample time, output)."""
-        return forced_rows(evolution, self.line, self.signals, rows, self.line.sample_breaks, orders)
+        total = constant(np.zeros((self.line.sample_breaks.size, len(rows))), len(evolution.A.slopes))
+        for order, D in enumerate(evolution.D[:orders]):
+            chosen, u = D[list(rows)], self._inputs(order)
+            total = total + Dual(u @ chosen.value.T, u @ chosen.slopes.swapaxes(-1, -2))
+        return total
+
+    def _inputs(self, order: int) -> np.ndarray:
+        """A derivative of the inputs at the sample times, (sample time, input), made once."""
+        if order not in self._made:
+            self._made[order] = self.line.derivatives(self.signals, self.line.sample_breaks, order)
+        return self._made[order]
+
+    @cached_property
+    def _made(self) -> dict[int, np.ndarray]:
+        return {}
 
     def at_start(self, orders: int) -> list[np.ndarray]:
         """u, u', … at the start, as far as they are needed."""

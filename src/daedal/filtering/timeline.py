@@ -16,7 +16,7 @@ from daedal.errors import EstimationError, counted, nearest, quoted
 from daedal.kernels.kalman import Events
 from daedal.models import Model
 
-ROUNDING = 16.0 * np.finfo(float).eps  # of times, relative to the largest of them
+ROUNDING = 4.0 * np.finfo(float).eps  # of times, relative to the largest of them
 LONGEST_DIFFERENCE = 1e-12  # relative, of intervals that count as equal
 
 
@@ -187,12 +187,22 @@ def distinct(lengths: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.nda
         return np.zeros(0), np.zeros(0, dtype=np.int64)
     order = np.argsort(lengths, kind="stable")
     ranked = lengths[order]
-    reach = ROUNDING * float(np.max(np.abs(times))) + LONGEST_DIFFERENCE * ranked[1:]
-    label = np.concatenate([[0], np.cumsum(np.diff(ranked) > reach)])
+    reach = ROUNDING * float(np.max(np.abs(times))) + LONGEST_DIFFERENCE * ranked
+    label = np.cumsum(_firsts(np.searchsorted(ranked, ranked + reach, side="right"))) - 1
     mean = np.bincount(label, ranked) / np.bincount(label)
     step_of = np.empty(lengths.size, dtype=np.int64)
     step_of[order] = label
     return mean, step_of
+
+
+def _firsts(ends: np.ndarray) -> np.ndarray:
+    """Whether each ranked length begins a group, which reaches from its first to the end that this one has."""
+    found = np.zeros(ends.size, dtype=bool)
+    begin, following = 0, ends.tolist()
+    while begin < ends.size:
+        found[begin] = True
+        begin = following[begin]
+    return found
 
 
 def _polynomials(signals: Sequence[Signal], times: np.ndarray) -> np.ndarray:
@@ -211,9 +221,11 @@ def _moments(sampled: Mapping[float, Sequence[int]], taken: Taken, start: float)
     """When a delayed value is taken; sample times that are meant, but for rounding, are hit exactly."""
     mine = [time for time, rows in sampled.items() if set(rows) & set(taken.outputs)]
     times = np.array(mine) - taken.amount
-    known = np.array([start, *sampled])
+    known = np.unique([start, *sampled])
     reach = ROUNDING * float(np.max(np.abs(known))) + 1e-9 * taken.amount
-    nearest_known = known[np.argmin(np.abs(known[:, None] - times), axis=0)]
+    later = np.clip(np.searchsorted(known, times), 1, known.size - 1) if known.size > 1 else np.zeros(times.size, int)
+    earlier = np.maximum(later - 1, 0)
+    nearest_known = np.where(times - known[earlier] < known[later] - times, known[earlier], known[later])
     snapped = np.where(np.abs(nearest_known - times) <= reach, nearest_known, times)
     gaps = np.diff(mine)
     if gaps.size and gaps.min() < taken.amount - reach:

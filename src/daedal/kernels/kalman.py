@@ -116,33 +116,47 @@ class Innovations:
     P: np.ndarray
     g: np.ndarray
 
+    def part(self, events: slice) -> "Innovations":
+        """Some of the events, in the same memory."""
+        e, s = (Packed(each.value[events], each.slope[events]) for each in (self.e, self.s))
+        return Innovations(e, s, self.x[events], self.P[events], self.g[events])
+
+
+def room(count: int, state: State, keep: int = NOTHING) -> Innovations:
+    """Room for what the filter finds in so many events."""
+    (columns, n), directions = state.x.value.shape, state.x.slope.shape[-1]
+    e, s = (Packed(np.zeros(shape), np.zeros((*shape, directions))) for shape in ((count, columns), (count,)))
+    means, all_of_it = (count if keep >= level else 0 for level in (MEANS, EVERYTHING))
+    return Innovations(e, s, np.zeros((means, columns, n)), np.zeros((all_of_it, n, n)), np.zeros((all_of_it, n)))
+
 
 def run_filter(
     events: Events, matrices: Matrices, forcing: Packed, measured: Packed, variance: Packed, state: State,
-    steady: Steady | None = None, keep: int = NOTHING,
+    steady: Steady | None = None, keep: int = NOTHING, into: Innovations | None = None,
 ) -> Innovations:  # fmt: skip
     """Advance the state over all events; forcing is (event, n), measured and variance (event,)."""
     count, (columns, n), directions = len(events.row), state.x.value.shape, state.x.slope.shape[-1]
     gains = steady or Steady(pack(np.zeros((0, n)), None, directions), pack(np.zeros(0), None, directions))
-    e, s = pack(np.zeros((count, columns)), None, directions), pack(np.zeros(count), None, directions)
+    found = room(count, state, keep) if into is None else into
     work = [pack(np.zeros(shape), None, directions) for shape in ((n, n), (n,))]
-    means, all_of_it = (count if keep >= level else 0 for level in (MEANS, EVERYTHING))
-    x, P, g = np.zeros((means, columns, n)), np.zeros((all_of_it, n, n)), np.zeros((all_of_it, n))
     transitions, rows = matrices.A.value.shape[0], matrices.h.value.shape[0]
     _check_numbers(events, transitions, rows, gains.s.value.shape[0], count)
     packs = [
         (matrices.A, (transitions, n, n)), (matrices.Q, (transitions, n, n)), (forcing, (count, n)),
         (matrices.h, (rows, n)), (measured, (count,)), (variance, (count,)), (gains.g, (len(gains.g.value), n)),
         (gains.s, (len(gains.g.value),)), (state.x, (columns, n)), (state.P, (n, n)), (work[0], (n, n)),
-        (work[1], (n,)), (e, (count, columns)), (s, (count,)),
+        (work[1], (n,)), (found.e, (count, columns)), (found.s, (count,)),
     ]  # fmt: skip
     arrays = [events.transition, events.row, events.steady]
     for each, shape in packs:
         arrays += [checked(each.value, shape, "value"), checked(each.slope, (*shape, directions), "slope")]
+    means, all_of_it = (count if keep >= level else 0 for level in (MEANS, EVERYTHING))
+    shapes = ((means, columns, n), (all_of_it, n, n), (all_of_it, n))
+    arrays += [checked(each, shape, "kept") for each, shape in zip((found.x, found.P, found.g), shapes, strict=True)]
     call = _code().function("daedal_filter", [POINTER] * len(FILTER_POINTERS) + [INTEGER] * 5)
     sizes = (count, n, columns, directions // host().register, keep)
-    call(*(array.ctypes.data for array in [*arrays, x, P, g]), *sizes)
-    return Innovations(e, s, x, P, g)
+    call(*(array.ctypes.data for array in arrays), *sizes)
+    return found
 
 
 def run_smoother(events: Events, A: np.ndarray, h: np.ndarray, found: Innovations) -> tuple[np.ndarray, np.ndarray]:

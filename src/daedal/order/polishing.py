@@ -1,0 +1,187 @@
+"""Output error: the coefficients whose response comes nearest to the samples, by least squares with exact slopes.
+
+With a noise model, residual and slopes go through an autoregression of the residual first (generalised least squares,
+the continuous-time counterpart of a Box–Jenkins model), which is made anew from each result until it settles.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from daedal.estimation.autoregression import Autoregression, contiguous, fit_autoregression
+from daedal.order.record import Record
+from daedal.order.response import Response, Shape, response
+
+EVALUATIONS = 60
+TOLERANCE = 1e-9
+ROUNDS = 3  # of whitening
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Polished:
+    """Coefficients with their covariance, the residual (time,), and what it was whitened by."""
+
+    shape: Shape
+    theta: np.ndarray
+    covariance: np.ndarray
+    residual: np.ndarray
+    squares: float
+    record: Record
+    noise: Autoregression | None
+    evaluations: int
+
+    @property
+    def information(self) -> float:
+        """Schwarz's criterion n log(S/n) + p log n: the smallest is the best."""
+        n = self.record.count
+        delays = sum(delay != 0.0 for delay in self.record.delays)
+        return float(n * np.log(max(self.squares / n, 1e-300)) + (self.shape.size + delays) * np.log(n))
+
+
+def polish(
+    shape: Shape,
+    start: np.ndarray,
+    record: Record,
+    noise: int | bool = False,
+    free_delays: bool = False,
+    evaluations: int = EVALUATIONS,
+) -> Polished | None:
+    """The best coefficients from a start; None when the start itself has no response."""
+    found = _minimized(shape, start, record, None, free_delays, evaluations)
+    if found is None or not noise:
+        return found
+    for _ in range(ROUNDS):
+        model = _noise_model(found.residual, None if noise is True else int(noise))
+        better = _minimized(shape, found.theta, found.record, model, free_delays, evaluations)
+        if better is None:
+            return found
+        moved = np.max(np.abs(better.theta - found.theta) / np.maximum(np.abs(found.theta), 1e-300))
+        found = better
+        if moved < 1e-4:
+            break
+    return found
+
+
+def _noise_model(residual: np.ndarray, order: int | None) -> Autoregression:
+    return fit_autoregression([residual[each] for each in contiguous(residual)], order)
+
+
+def _minimized(
+    shape: Shape,
+    start: np.ndarray,
+    record: Record,
+    noise: Autoregression | None,
+    free_delays: bool,
+    evaluations: int,
+) -> Polished | None:
+    from scipy.optimize import least_squares
+
+    function = _Residuals(shape, record, noise, free_delays)
+    begin = np.concatenate([start, record.delays]) if free_delays else start
+    first = function(begin)
+    if not np.isfinite(first).all():
+        return None
+    lower = np.full(begin.size, -np.inf)
+    if free_delays:
+        lower[shape.size :] = 0.0
+        begin[shape.size :] = np.maximum(begin[shape.size :], 1e-3 * record.interval)
+    solved = least_squares(
+        function,
+        begin,
+        function.jacobian,
+        bounds=(lower, np.inf),
+        x_scale="jac",
+        ftol=TOLERANCE,
+        xtol=TOLERANCE,
+        gtol=TOLERANCE,
+        max_nfev=evaluations,
+    )
+    delayed = function.record(solved.x)
+    theta = solved.x[: shape.size]
+    made = response(shape, theta, delayed)
+    if made is None:
+        return None
+    residual = record.y - made.y
+    squares = float(np.sum(function(solved.x) ** 2))
+    covariance = _covariance(solved.jac, squares, record.count)
+    return Polished(shape, theta, covariance, residual, squares, delayed, noise, int(solved.nfev))
+
+
+def _covariance(jacobian: np.ndarray, squares: float, count: int) -> np.ndarray:
+    """σ² (JᵀJ)⁻¹, with infinite variances where the samples say nothing."""
+    scale = np.linalg.norm(jacobian, axis=0)
+    usable = scale > 0.0
+    size = jacobian.shape[1]
+    covariance = np.diag(np.where(usable, 0.0, np.inf))
+    scaled = jacobian[:, usable] / scale[usable]
+    _, values, right = np.linalg.svd(scaled, full_matrices=False)
+    kept = values > 1e-10 * values.max(initial=0.0)
+    inverse = (right[kept].T / values[kept] ** 2) @ right[kept]
+    lost = np.sum(right[~kept] ** 2, axis=0) > 1e-3
+    inverse[lost, lost] = np.inf
+    variance = squares / max(count - size, 1)
+    covariance[np.ix_(usable, usable)] = variance * inverse / np.outer(scale[usable], scale[usable])
+    return covariance
+
+
+class _Residuals:
+    """Weighed residuals and slopes as scipy asks for them; both come from the same response."""
+
+    def __init__(self, shape: Shape, record: Record, noise: Autoregression | None, free_delays: bool) -> None:
+        self._shape, self._record, self._noise, self._free = shape, record, noise, free_delays
+        self._last: tuple[np.ndarray, Response | None] | None = None
+        self._records: dict[tuple[float, ...], Record] = {record.delays: record}
+
+    def record(self, point: np.ndarray) -> Record:
+        """The record with the delays of a point."""
+        if not self._free:
+            return self._record
+        delays = tuple(map(float, point[self._shape.size :]))
+        if delays not in self._records:
+            self._records = {delays: self._record.delayed(delays)}
+        return self._records[delays]
+
+    def _response(self, point: np.ndarray) -> Response | None:
+        if self._last is None or not np.array_equal(self._last[0], point):
+            self._last = (point.copy(), response(self._shape, point[: self._shape.size], self.record(point)))
+        return self._last[1]
+
+    def __call__(self, point: np.ndarray) -> np.ndarray:
+        found = self._response(point)
+        if found is None:
+            return np.full(self._record.count, np.nan)
+        return self._weighed((self._record.y - found.y)[None])[0]
+
+    def jacobian(self, point: np.ndarray) -> np.ndarray:
+        found = self._response(point)
+        assert found is not None  # scipy asks only where the residuals were finite
+        rows = -found.slopes.T
+        if self._free:
+            rows = np.concatenate([rows, found.rates])
+        return self._weighed(rows).T
+
+    def _weighed(self, rows: np.ndarray) -> np.ndarray:
+        """Rows (row, time) without missing samples, whitened where there is a noise model."""
+        known = self._record.known
+        if self._noise is None:
+            return rows[:, known]
+        masked = np.where(known, rows, np.nan)
+        return np.stack([self._noise.whitened(row) for row in masked])[:, known] * np.sqrt(self._noise.variance)
+
+
+def best_of(
+    shape: Shape,
+    starts: Sequence[np.ndarray],
+    record: Record,
+    noise: int | bool = False,
+    free_delays: bool = False,
+) -> Polished | None:
+    """The best result from several starts: a few steps from each, then the two nearest to the samples to the end."""
+    tried = [found for start in starts if (found := polish(shape, start, record, evaluations=6)) is not None]
+    ranked = sorted(tried, key=lambda each: each.squares)[:2]
+    ends = [polish(shape, each.theta, each.record, noise, free_delays) for each in ranked]
+    finished = [end for end in ends if end is not None]
+    return min(finished, key=lambda each: each.squares, default=None)

@@ -1,0 +1,170 @@
+"""The data of an order search, checked: one output, its inputs, and what is sampled when."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from daedal.data import Dataset, Signal, short
+from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.order.filtered_signals import SignalFilter, signal_filter
+
+VARIES = 1e-12  # of its size: a signal that moves less is constant
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Samples y (time,) of one output, NaN where missing, and its inputs from the start on, later by their delays."""
+
+    data: Dataset
+    output: str
+    inputs: tuple[str, ...]
+    times: np.ndarray
+    y: np.ndarray
+    delays: tuple[float, ...]
+
+    @property
+    def t0(self) -> float:
+        """Where the record starts."""
+        return float(self.data.t0)
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """Which samples are there."""
+        return np.isfinite(self.y)
+
+    @property
+    def count(self) -> int:
+        """How many samples there are."""
+        return int(self.known.sum())
+
+    @property
+    def span(self) -> float:
+        """From the start to the last sample."""
+        return float(self.times[-1]) - self.t0
+
+    @property
+    def interval(self) -> float:
+        """The usual time between samples."""
+        return float(np.median(np.diff(self.times)))
+
+    @cached_property
+    def signals(self) -> tuple[Signal, ...]:
+        """The inputs, delayed; before its first sample an input is what it is then."""
+        return tuple(
+            delayed(self.data.inputs[name], delay, self.t0, float(self.times[-1]))
+            for name, delay in zip(self.inputs, self.delays, strict=True)
+        )
+
+    @cached_property
+    def input_filter(self) -> SignalFilter:
+        """The inputs through filters."""
+        return signal_filter(self.signals, self.t0, self.times)
+
+    @cached_property
+    def output_filter(self) -> SignalFilter:
+        """The output through filters, straight lines between its samples and from its first one back to the start."""
+        times, values = self.times[self.known], self.y[self.known]
+        if times[0] > self.t0:
+            times, values = np.append(self.t0, times), np.append(values[0], values)
+        if times[-1] < self.times[-1]:
+            times, values = np.append(times, self.times[-1]), np.append(values, values[-1])
+        return signal_filter([Signal(times, values, "foh")], self.t0, self.times)
+
+    @cached_property
+    def inputs_now(self) -> np.ndarray:
+        """The inputs at the samples, (input, time)."""
+        return np.stack([signal(self.times) for signal in self.signals])
+
+    @cached_property
+    def output_now(self) -> np.ndarray:
+        """The output at the samples, straight lines where one is missing."""
+        return np.interp(self.times, self.times[self.known], self.y[self.known])
+
+    def delayed(self, delays: Any) -> "Record":
+        """The same with other delays."""
+        return replace(self, delays=tuple(float(each) for each in delays))
+
+
+def delayed(signal: Signal, delay: float, start: float, end: float) -> Signal:
+    """A signal that comes later, known from the start to the end of a record."""
+    if delay == 0.0:
+        return signal
+    times, values = signal.times + delay, signal.values
+    if times[0] > start:
+        times, values = np.append(start, times), np.append(values[0], values)
+    kept = max(int(np.searchsorted(times, end, side="left")) + 1, 4)
+    return Signal(times[:kept], values[:kept], signal.intersample)
+
+
+def record(verb: str, data: Any, output: Any, inputs: Any) -> Record:
+    """Check a Dataset and choose its output and inputs."""
+    if not isinstance(data, Dataset):
+        raise EstimationError(
+            f"{verb} takes a Dataset, got {type(data).__name__}.",
+            "Make one with Dataset(times, inputs=..., outputs=...) or read_csv(...).",
+        )
+    name = _output(verb, data, output)
+    names = _inputs(verb, data, inputs)
+    samples = data.outputs[name]
+    made = Record(data, name, names, samples.times, samples.values, (0.0,) * len(names))
+    if made.count < 4:
+        raise EstimationError(
+            f"'{name}' has {counted(made.count, 'sample')} that can be used.", "Give more data; NaN counts as missing."
+        )
+    _check_varies(f"The output '{name}'", samples.values[made.known], "Nothing can be learned from it.")
+    for each in names:
+        signal = data.inputs[each]
+        inside = signal.values[(signal.times >= made.t0) & (signal.times <= made.times[-1])]
+        _check_varies(f"The input '{each}'", inside, "Excite the system, or leave this input out.")
+        if signal.start > made.t0 or signal.end < made.times[-1]:
+            raise EstimationError(
+                f"The input '{each}' is known from {short(signal.start)} to {short(signal.end)}, but '{name}' is "
+                f"sampled from {short(made.t0)} to {short(float(made.times[-1]))}.",
+                "Cut the data to the time that both cover.",
+            )
+    return made
+
+
+def _output(verb: str, data: Dataset, output: Any) -> str:
+    if output is not None:
+        if str(output) not in data.outputs:
+            raise EstimationError(f"The data have no output '{output}'.", nearest(str(output), data.outputs))
+        return str(output)
+    if len(data.outputs) != 1:
+        raise EstimationError(
+            f"{verb} works on one output, and the data have {counted(len(data.outputs), 'output')}: "
+            f"{quoted(data.outputs)}.",
+            f"Choose one: output='{next(iter(data.outputs), 'y')}'.",
+        )
+    return next(iter(data.outputs))
+
+
+def _inputs(verb: str, data: Dataset, inputs: Any) -> tuple[str, ...]:
+    if inputs is None:
+        if not data.inputs:
+            raise EstimationError(f"{verb} needs an input, and the data have none.", "Give inputs={'u': ...}.")
+        return tuple(data.inputs)
+    if isinstance(inputs, str) or not np.iterable(inputs):
+        raise EstimationError(f"The inputs must be a list of names, got {inputs!r}.", "Write inputs=['u'].")
+    names = tuple(str(each) for each in inputs)
+    for name in names:
+        if name not in data.inputs:
+            raise EstimationError(f"The data have no input '{name}'.", nearest(name, data.inputs))
+    if not names:
+        raise EstimationError("The list of inputs is empty.", "Leave it out for all inputs of the data.")
+    return names
+
+
+def _check_varies(what: str, values: np.ndarray, remedy: str) -> None:
+    size = float(np.max(np.abs(values), initial=0.0))
+    if not values.size or float(np.ptp(values)) <= VARIES * size:
+        raise EstimationError(f"{what} does not vary.", remedy)
+
+
+def by_input(names: Mapping[str, Any] | tuple[str, ...], values: np.ndarray) -> dict[str, float]:
+    """Input → one of the values."""
+    return dict(zip(names, map(float, values), strict=True))

@@ -1,0 +1,136 @@
+"""`OrderSearch`: every candidate that was tried, the one that was chosen, and why."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from daedal.data import FrozenMapping
+from daedal.errors import EstimationError
+from daedal.estimation import Fit
+from daedal.models import TransferFunction
+
+LOOSE = 0.5  # standard error of a coefficient, relative to it, from which it is hardly in the data
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One order and what came of it.
+
+    Attributes
+    ----------
+    transfer_function
+        Monic; None where no coefficients were found.
+    coefficients, std_errors
+        Name → number.
+    bic
+        Schwarz's criterion: the smallest is the best.
+    fit_percent, held_out
+        100 (1 − |y − ŷ| / |y − mean y|) on all samples, and on the last ones by a model made from the others.
+    failure
+        Why there is no transfer function, if there is none.
+    """
+
+    order: int
+    input_order: int
+    transfer_function: TransferFunction | None
+    coefficients: Mapping[str, float]
+    std_errors: Mapping[str, float]
+    bic: float
+    fit_percent: float
+    held_out: float
+    failure: str = ""
+
+    @property
+    def stable(self) -> bool:
+        """Whether all poles have negative real parts."""
+        return self.transfer_function is not None and self.transfer_function.stable
+
+    @property
+    def loosest(self) -> float:
+        """The largest standard error relative to its coefficient."""
+        ratios = [self.std_errors[name] / abs(value) if value else np.inf for name, value in self.coefficients.items()]
+        return float(max(ratios, default=np.inf))
+
+    @property
+    def not_in_the_data(self) -> tuple[str, ...]:
+        """Coefficients that the samples hardly tell from zero."""
+        return tuple(n for n, value in self.coefficients.items() if not self.std_errors[n] <= LOOSE * abs(value))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OrderSearch:
+    """What `select_order` found; `transfer_function` and `fit` belong to the chosen candidate."""
+
+    method: str
+    candidates: tuple[Candidate, ...]
+    chosen: Candidate
+    reason: str
+    notes: tuple[str, ...]
+    made_fit: Any  # a function that makes the Fit, which takes longer than the search
+
+    @property
+    def order(self) -> int:
+        """How many poles."""
+        return self.chosen.order
+
+    @property
+    def input_order(self) -> int:
+        """The highest derivative of an input."""
+        return self.chosen.input_order
+
+    @property
+    def transfer_function(self) -> TransferFunction:
+        """The chosen one, monic."""
+        found = self.chosen.transfer_function
+        assert found is not None  # a candidate without one is never chosen
+        return found
+
+    @cached_property
+    def fit(self) -> Fit:
+        """The chosen model as an ordinary Fit, with standard errors that respect what is left in the residual."""
+        return self.made_fit()
+
+    def __getitem__(self, key: Any) -> Candidate:
+        """The candidate of (order, input_order)."""
+        wanted = tuple(key) if isinstance(key, tuple) else (key, self.input_order)
+        for each in self.candidates:
+            if (each.order, each.input_order) == wanted:
+                return each
+        tried = ", ".join(f"({each.order}, {each.input_order})" for each in self.candidates)
+        raise EstimationError(f"No candidate {wanted} was tried.", f"Tried were {tried}.")
+
+    def __str__(self) -> str:
+        rows = [["", "order", "input order", "BIC", "fit", "held out", "loosest", "stable", ""]]
+        rows += [self._row(each) for each in self.candidates]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join(
+            [
+                f"order search by {self.method}",
+                *(f"  {line}" for line in lines),
+                f"  {self.reason}",
+                *(f"  {note}" for note in self.notes),
+            ]
+        )
+
+    def _row(self, each: Candidate) -> list[str]:
+        mark = "→" if each is self.chosen else ""
+        orders = [mark, str(each.order), str(each.input_order)]
+        if each.transfer_function is None:
+            return [*orders, "—", "—", "—", "—", "—", each.failure]
+        loosest = f"{100.0 * each.loosest:.2g} %" if each.loosest < 10.0 else "> 1000 %"
+        held = f"{each.held_out:.1f} %" if np.isfinite(each.held_out) else "—"
+        numbers = [f"{each.bic:.1f}", f"{each.fit_percent:.1f} %", held, loosest]
+        return [*orders, *numbers, "yes" if each.stable else "no", ""]
+
+    __repr__ = __str__
+
+
+def named(names: list[str], values: np.ndarray) -> Mapping[str, float]:
+    """Name → number."""
+    return FrozenMapping(dict(zip(names, map(float, values), strict=True)))

@@ -1,0 +1,270 @@
+"""`select_order`: how many derivatives a system has, and its coefficients, straight from data.
+
+Every pair of orders (n, m) gets its best coefficients by output error. Schwarz's criterion n log(S/n) + p log n weighs
+what more coefficients gain against what they cost; among candidates it cannot tell apart, the smallest is taken.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from daedal.data import Dataset
+from daedal.errors import EstimationError, counted
+from daedal.estimation import Fit, OutputError, fit
+from daedal.estimation.criterion import describe
+from daedal.models import TransferFunction
+from daedal.order.polishing import Polished, polish
+from daedal.order.record import Record, record
+from daedal.order.refined_iv import RefinedIV
+from daedal.order.response import Shape, response
+from daedal.order.result import Candidate, OrderSearch, named
+from daedal.simulation.progress import Progress
+
+HELD_OUT = 0.3  # share of the samples, the last ones, that the held-out fit is computed on
+TIED = 2.0  # difference of BIC that says nothing
+
+
+class OrderMethod(Protocol):
+    """How the coefficients of one shape are found; `lower` is the result for one pole less, if there is one."""
+
+    def estimate(self, shape: Shape, record: Record, lower: Polished | None = None) -> Polished | None: ...
+
+
+def select_order(
+    data: Dataset,
+    *,
+    orders: Iterable[int] = range(1, 6),
+    input_orders: Iterable[int] | None = None,
+    method: OrderMethod | None = None,
+    output: str | None = None,
+    inputs: Sequence[str] | None = None,
+    initial: Literal["free", "zero"] = "free",
+) -> OrderSearch:
+    """Find the order and coefficients of a linear system between inputs and an output.
+
+    Parameters
+    ----------
+    data
+        A Dataset; samples may be missing (NaN) or irregular.
+    orders
+        Numbers of poles to try.
+    input_orders
+        Highest derivatives of the inputs to try; by default all below the order.
+    method
+        `RefinedIV(...)` (default) or `SparseSplines(...)`.
+    output, inputs
+        Which of the data to use; by default the only output, and all inputs.
+    initial
+        "free": the state at the start is estimated; "zero": it is at rest.
+
+    Examples
+    --------
+    >>> from daedal import Dataset
+    >>> times = np.arange(400) * 0.1
+    >>> u = np.sign(np.sin(0.7 * times))
+    >>> y = np.zeros(400)
+    >>> for k in range(399):  # y' = −2 y + u, with u held
+    ...     y[k + 1] = np.exp(-0.2) * y[k] + (1 - np.exp(-0.2)) / 2 * u[k]
+    >>> noisy = y + 0.01 * np.random.default_rng(0).standard_normal(400)
+    >>> found = select_order(Dataset(times, inputs={"u": u}, outputs={"y": noisy}, intersample="zoh"))
+    >>> found.order, found.input_order
+    (1, 0)
+    """
+    chosen_method = RefinedIV() if method is None else method
+    if not hasattr(chosen_method, "estimate") or isinstance(chosen_method, type):
+        raise EstimationError(
+            f"The method must be RefinedIV(...) or SparseSplines(...), got {chosen_method!r}.",
+            "Write method=RefinedIV().",
+        )
+    if initial not in ("free", "zero"):
+        raise EstimationError(f"initial must be 'free' or 'zero', got {initial!r}.", "Write initial='free'.")
+    made = record("select_order", data, output, inputs)
+    shapes = _shapes(orders, input_orders, made, initial == "free")
+    found = _candidates(shapes, made, chosen_method)
+    best = _chosen(found)
+    if best is None:
+        raise EstimationError(
+            f"No candidate describes '{made.output}': {found[0][0].failure}", "Look at the data with plot(data)."
+        )
+    candidate, polished = best
+    return OrderSearch(
+        method=describe(chosen_method),
+        candidates=tuple(each for each, _ in found),
+        chosen=candidate,
+        reason=_reason(candidate, [each for each, _ in found]),
+        notes=tuple(_notes(candidate, made)),
+        made_fit=lambda: _fit(polished, made),
+    )
+
+
+def _shapes(orders: Any, input_orders: Any, made: Record, start: bool) -> list[Shape]:
+    poles = _whole_numbers(orders, "orders", 1)
+    zeros = None if input_orders is None else _whole_numbers(input_orders, "input_orders", 0)
+    shapes = []
+    for n in poles:
+        tried = range(n) if zeros is None else [m for m in zeros if m <= n]
+        shapes += [Shape(n, m, len(made.inputs), start) for m in tried]
+    if zeros is not None and min(zeros) > max(poles):
+        raise EstimationError(
+            f"An input order of {min(zeros)} for {counted(max(poles), 'pole')} is improper.",
+            "Give input orders up to the order.",
+        )
+    if not shapes:
+        raise EstimationError("There is nothing to try.", "Give orders=range(1, 6).")
+    needed = 2 * min(shape.coefficients for shape in shapes)
+    if made.count < needed:
+        raise EstimationError(
+            f"'{made.output}' has {counted(made.count, 'sample')}, fewer than twice the coefficients of the smallest "
+            "candidate.",
+            "Give more data.",
+        )
+    return [shape for shape in shapes if made.count >= 2 * shape.coefficients]
+
+
+def _whole_numbers(given: Any, what: str, least: int) -> list[int]:
+    if isinstance(given, (str, Integral)) or not np.iterable(given):
+        raise EstimationError(f"{what} must be a list of whole numbers, got {given!r}.", f"Write {what}=[1, 2, 3].")
+    listed = list(given)
+    for each in listed:
+        if not isinstance(each, Integral) or isinstance(each, bool) or each < least:
+            raise EstimationError(
+                f"{what} must be whole numbers from {least} on, got {each!r}.", f"Write {what}=[{least}, {least + 1}]."
+            )
+    if not listed:
+        raise EstimationError(f"The list of {what} is empty.", f"Write {what}=[{least}, {least + 1}].")
+    return sorted({int(each) for each in listed})
+
+
+def _candidates(shapes: list[Shape], made: Record, method: OrderMethod) -> list[tuple[Candidate, Polished | None]]:
+    """All candidates in rising order; each helps the one with a pole more."""
+    found: list[tuple[Candidate, Polished | None]] = []
+    known: dict[tuple[int, int], Polished] = {}
+    with Progress(f"order of '{made.output}':") as progress:
+        for shape in sorted(shapes, key=lambda each: (each.order, each.input_order)):
+            progress.say(f"{counted(shape.order, 'pole')}, input order {shape.input_order}")
+            lower = known.get((shape.order - 1, shape.input_order)) or known.get(
+                (shape.order - 1, shape.input_order - 1)
+            )
+            polished = method.estimate(shape, made, lower)
+            if polished is not None:
+                known[shape.order, shape.input_order] = polished
+            found.append((_candidate(shape, polished, made), polished))
+    return found
+
+
+def _candidate(shape: Shape, polished: Polished | None, made: Record) -> Candidate:
+    if polished is None:
+        empty = named([], np.zeros(0))
+        nan = float("nan")
+        failure = "no coefficients with a bounded response were found"
+        return Candidate(shape.order, shape.input_order, None, empty, empty, np.inf, nan, nan, failure)
+    names = polished.shape.names(made.inputs)[: polished.shape.coefficients]
+    size = len(names)
+    with np.errstate(invalid="ignore"):
+        errors = np.sqrt(np.diag(polished.covariance)[:size])
+    return Candidate(
+        order=polished.shape.order,
+        input_order=polished.shape.input_order,
+        transfer_function=polished.shape.transfer_function(polished.theta, polished.record),
+        coefficients=named(names, polished.theta[:size]),
+        std_errors=named(names, errors),
+        bic=polished.information,
+        fit_percent=_percent(made.y, polished.residual),
+        held_out=_held_out(polished),
+    )
+
+
+def _percent(y: np.ndarray, residual: np.ndarray) -> float:
+    known = np.isfinite(y) & np.isfinite(residual)
+    spread = float(np.linalg.norm(y[known] - y[known].mean()))
+    return 100.0 * (1.0 - float(np.linalg.norm(residual[known])) / spread) if spread > 0.0 else float("nan")
+
+
+def _held_out(polished: Polished) -> float:
+    """The fit on the last samples of a model from those before, which starts from the coefficients of all."""
+    whole = polished.record
+    first = int((1.0 - HELD_OUT) * whole.times.size)
+    early = replace(whole, y=np.where(np.arange(whole.times.size) < first, whole.y, np.nan))
+    if early.count < 2 * polished.shape.coefficients:
+        return float("nan")
+    found = polish(polished.shape, polished.theta, early, evaluations=15)
+    made = None if found is None else response(found.shape, found.theta, found.record)
+    if made is None:
+        return float("nan")
+    return _percent(whole.y[first:], (whole.y - made.y)[first:])
+
+
+def _chosen(
+    found: list[tuple[Candidate, Polished | None]],
+) -> tuple[Candidate, Polished] | None:
+    """The smallest candidate among those that BIC cannot tell from the best."""
+    usable = [(each, polished) for each, polished in found if polished is not None]
+    if not usable:
+        return None
+    lowest = min(each.bic for each, _ in usable)
+    tied = [pair for pair in usable if pair[0].bic <= lowest + TIED]
+    return min(tied, key=lambda pair: (len(pair[0].coefficients), pair[0].bic))
+
+
+def _reason(chosen: Candidate, candidates: list[Candidate]) -> str:
+    others = [each for each in candidates if each is not chosen and np.isfinite(each.bic)]
+    said = f"chosen: order {chosen.order}, input order {chosen.input_order}"
+    if not others:
+        return f"{said}, the only candidate"
+    lower = min((each for each in others), key=lambda each: each.bic)
+    ahead = lower.bic - chosen.bic
+    if ahead < 0.0:
+        return f"{said}: the smallest of those that BIC cannot tell from the best ({-ahead:.1f} above it)"
+    return f"{said}: the lowest BIC, {ahead:.1f} below the next (order {lower.order}, input order {lower.input_order})"
+
+
+def _notes(chosen: Candidate, made: Record) -> list[str]:
+    notes = []
+    loose = chosen.not_in_the_data
+    if loose:
+        notes.append(
+            f"hardly in the data: {', '.join(loose)}; the inputs do not excite what would show them, so do not rely on "
+            "these numbers or on the order"
+        )
+    if not chosen.stable:
+        notes.append("the chosen model is not stable")
+    missing = int((~made.known).sum())
+    if missing:
+        notes.append(f"{counted(missing, 'sample')} of '{made.output}' missing")
+    return notes
+
+
+def _fit(polished: Polished, made: Record) -> Fit:
+    """The chosen coefficients through the ordinary `fit`, the inputs delayed where a delay was found."""
+    shape, tf = polished.shape, polished.shape.transfer_function(polished.theta, polished.record)
+    model = _without_delay(tf).to_model("free" if shape.start else "zero", name=f"order {shape.order}")
+    if shape.start:
+        model = model.with_parameters(_start_values(polished))
+    inputs = dict(zip(made.inputs, polished.record.signals, strict=True))
+    samples = made.data.outputs[made.output]
+    data = Dataset(made.times, inputs=inputs, outputs={made.output: samples.values}, t0=made.t0, name=made.data.name)
+    return fit(model, data, free=list(model.parameters), criterion=OutputError())
+
+
+def _without_delay(tf: TransferFunction) -> TransferFunction:
+    return TransferFunction(dict(tf.numerator), tf.denominator, 0.0, output=tf.output)
+
+
+def _start_values(polished: Polished) -> dict[str, float]:
+    """x(0), x'(0), … whose response b(d/dt) x is that of c(s)/a(s): b(s) x̂(s) = c(s) modulo a(s)."""
+    a, b, c = polished.shape.split(polished.theta)
+    n = polished.shape.order
+    rising = np.append(a, 1.0)
+    # An initial state x of a(d/dt) x = 0 has the transform Σ_k x⁽ᵏ⁾(0) q_k(s)/a(s), q_k(s) = Σ_{j > k} a_j s^{j−k−1}.
+    matrix = np.zeros((n, n))
+    for k in range(n):
+        q = rising[k + 1 :]
+        product = np.convolve(b[0], q)
+        _, rest = np.polydiv(product[::-1], rising[::-1])
+        column = rest[::-1]
+        matrix[: column.size, k] = column[:n]
+    start = np.linalg.lstsq(matrix, c, rcond=None)[0]
+    return {f"x{k}_start": float(value) for k, value in enumerate(start)}

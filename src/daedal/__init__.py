@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     )
     from daedal.filtering import StateEstimate, estimate_states
     from daedal.modelica import read_modelica
-    from daedal.models import Model, Parameter, Port, assemble
+    from daedal.models import Model, Parameter, Port, TransferFunction, assemble
+    from daedal.order import Candidate, OrderSearch, RefinedIV, select_order
     from daedal.report import plot
     from daedal.simulation import IDA, Ensemble, Lanes, Trajectory, ensemble, simulate
     from daedal.symbolic import Equation, Expression, delay, der, symbol, symbols, time, where
@@ -62,7 +63,8 @@ _HOMES = {
     ),
     "filtering": ("StateEstimate", "estimate_states"),
     "modelica": ("read_modelica",),
-    "models": ("Model", "Parameter", "Port", "assemble"),
+    "models": ("Model", "Parameter", "Port", "TransferFunction", "assemble"),
+    "order": ("Candidate", "OrderSearch", "RefinedIV", "select_order"),
     "report": ("plot",),
     "simulation": ("IDA", "Ensemble", "Lanes", "Trajectory", "ensemble", "simulate"),
     "symbolic": ("Equation", "Expression", "delay", "der", "symbol", "symbols", "time", "where"),
@@ -82,6 +84,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "IDA",
+    "Candidate",
     "Comparison",
     "Cost",
     "DaedalError",
@@ -99,10 +102,12 @@ __all__ = [
     "LatinHypercube",
     "Likelihood",
     "Model",
+    "OrderSearch",
     "OutputError",
     "Parameter",
     "Port",
     "Profile",
+    "RefinedIV",
     "Residuals",
     "Samples",
     "Signal",
@@ -112,6 +117,7 @@ __all__ = [
     "Structure",
     "System",
     "Trajectory",
+    "TransferFunction",
     "WellPosedness",
     "WhiteNoise",
     "analyze",
@@ -135,6 +141,7 @@ __all__ = [
     "read_modelica",
     "resid",
     "sample_path",
+    "select_order",
     "simulate",
     "symbol",
     "symbols",

@@ -13,6 +13,7 @@ from daedal.errors import DaedalError
 from daedal.estimation.asked import Asked, prepared
 from daedal.estimation.criterion import Criterion, Evaluation, Objective
 from daedal.estimation.starts import given_point
+from daedal.linear.threads import one_thread
 from daedal.models import Model
 from daedal.simulation import Lanes
 from daedal.systems import System
@@ -39,6 +40,7 @@ class Cost:
     failure: str
 
 
+@one_thread
 def evaluate(
     model: Model | System,
     data: Dataset | Sequence[Dataset],

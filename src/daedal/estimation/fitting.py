@@ -19,6 +19,7 @@ from daedal.estimation.search import Outcome, search
 from daedal.estimation.starts import Grid, LatinHypercube, start_points
 from daedal.estimation.uncertainty import Uncertainty, uncertainty
 from daedal.estimation.verdicts import verdict
+from daedal.linear.threads import one_thread
 from daedal.models import Model
 from daedal.simulation import Lanes
 from daedal.simulation.trajectory import Status
@@ -28,6 +29,7 @@ FAR_OFF = 3.0  # root mean square of residuals, in units of the declared accurac
 VANISHED = 1e-9  # share of its start below which a parameter on a log scale has gone to zero
 
 
+@one_thread
 def fit(
     model: Model | System,
     data: Dataset | Sequence[Dataset],

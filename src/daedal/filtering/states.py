@@ -34,6 +34,7 @@ from daedal.filtering.timeline import timeline
 from daedal.kernels.kalman import EVERYTHING, MEANS, Events, Innovations, pack, run_smoother
 from daedal.linear import van_loan
 from daedal.linear.dual import constant
+from daedal.linear.threads import one_thread
 from daedal.models import Model, key_name
 from daedal.symbolic import Expression, jet
 from daedal.systems import System, build
@@ -106,6 +107,7 @@ class StateEstimate:
     __repr__ = __str__
 
 
+@one_thread
 def estimate_states(
     model: Model | System | Estimated,
     data: Dataset,

@@ -15,6 +15,7 @@ Int. J. Control 31 (1980) 741–764. S. Pan et al., Consistency analysis of the 
 method for continuous-time systems, Automatica 113 (2020) 108767.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, final
@@ -22,12 +23,13 @@ from typing import Any, Literal, final
 import numpy as np
 
 from daedal.errors import EstimationError
+from daedal.order.filtered_signals import FilteredSignals
 from daedal.order.polishing import Polished, best_of
 from daedal.order.record import Record
 from daedal.order.response import Shape, monic, usable
 
-CUTOFFS = 6
-ROUNDS = 12
+CUTOFFS = 4
+ROUNDS = 10
 SETTLED = 1e-5  # relative change of the coefficients
 FASTER = 10.0  # a pole that is added to a model of lower order, relative to its fastest
 
@@ -70,12 +72,12 @@ class RefinedIV:
                 f"The noise must be True, False or an order, got {self.noise!r}.", "Write noise=True."
             )
 
-    def estimate(self, shape: Shape, record: Record, lower: Polished | None = None) -> Polished | None:
-        """Coefficients of one shape; `lower` is the result for one pole less, which helps to begin."""
-        given = record.delayed([0.0 if self.delay == "estimated" else self.delay] * len(record.inputs))
+    def estimate(self, shape: Shape, record: Record, known: Sequence[Polished] = ()) -> Polished | None:
+        """Coefficients of one shape; results `known` for smaller ones help to begin."""
         if self.delay != "estimated":
-            return best_of(shape, starts(shape, given, lower), given, self.noise)
-        found = _delay_searched(shape, record, self.largest_delay or 20.0 * record.interval, lower)
+            given = record.delayed([self.delay] * len(record.inputs))
+            return best_of(shape, starts(shape, given, known), given, self.noise)
+        found = _delay_searched(shape, record, self.largest_delay or 20.0 * record.interval)
         return None if found is None else best_of(shape, [found.theta], found.record, self.noise, free_delays=True)
 
 
@@ -83,21 +85,23 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= float(value) < np.inf
 
 
-def _delay_searched(shape: Shape, record: Record, largest: float, lower: Polished | None) -> Polished | None:
+def _delay_searched(shape: Shape, record: Record, largest: float) -> Polished | None:
     """The best of a grid of delays, the same for all inputs: whole sample intervals."""
     best: Polished | None = None
     for count in range(int(largest / record.interval) + 1):
         late = record.delayed([count * record.interval] * len(record.inputs))
-        found = best_of(shape, starts(shape, late, lower, cutoffs=3), late)
+        found = best_of(shape, starts(shape, late, (), cutoffs=3), late)
         if found is not None and (best is None or found.squares < best.squares):
             best = found
     return best
 
 
-def starts(shape: Shape, record: Record, lower: Polished | None = None, cutoffs: int = CUTOFFS) -> list[np.ndarray]:
-    """Coefficients to begin output error with: instrumental variables from several cut-offs, and one pole more."""
+def starts(shape: Shape, record: Record, known: Sequence[Polished] = (), cutoffs: int = CUTOFFS) -> list[np.ndarray]:
+    """Coefficients to begin output error with: instrumental variables from several cut-offs, and smaller models."""
     slow, fast = 2.0 * np.pi / record.span, 0.5 * np.pi / record.interval
-    found = [] if lower is None else [_extended(lower, shape)]
+    found = [start for each in known if (start := _extended(each, shape)) is not None]
+    if any(each.shape.order == shape.order for each in known):
+        cutoffs = min(cutoffs, 2)  # with the same poles the search is not far from where it will end
     for cutoff in np.geomspace(min(2.0 * slow, fast), fast, cutoffs):
         a = np.poly(np.full(shape.order, -cutoff))[:0:-1]
         estimate = refined(shape, record, a)
@@ -125,14 +129,14 @@ def _round(shape: Shape, record: Record, a: np.ndarray, theta: np.ndarray | None
     """One round of instrumental variables; of least squares where there is no model yet."""
     n = shape.order
     with np.errstate(all="ignore"):
-        filtered = record.input_filter(monic(a))
+        twice = record.input_filter(monic(a), 2)
         output = record.output_filter(monic(a)).signals[0]
         top = record.output_now - output @ a
-        own = _own_columns(shape, record, a, filtered.signals, filtered.impulse)
+        own = _own_columns(shape, record, a, _once(twice.signals, a), _once(twice.impulse, a))
         phi = np.concatenate([-output[:, :n], own], axis=1)
         instruments = phi
         if theta is not None:
-            instruments = np.concatenate([-_noise_free(shape, record, a, theta), own], axis=1)
+            instruments = np.concatenate([-_noise_free(shape, twice, theta), own], axis=1)
         known = record.known
         if not (np.isfinite(phi).all() and np.isfinite(instruments).all()):
             return None
@@ -158,12 +162,17 @@ def _own_columns(shape: Shape, record: Record, a: np.ndarray, signals: np.ndarra
     return np.concatenate(columns, axis=1)
 
 
-def _noise_free(shape: Shape, record: Record, a: np.ndarray, theta: np.ndarray) -> np.ndarray:
+def _once(states: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """What went twice through 1/a as if it had gone once: a(d/dt) of it."""
+    n = a.size
+    return sum((states[..., k : k + n] * value for k, value in enumerate(a)), states[..., n:])
+
+
+def _noise_free(shape: Shape, made: FilteredSignals, theta: np.ndarray) -> np.ndarray:
     """The response of the present model through 1/a, and its derivatives, (time, n)."""
     _, b, c = shape.split(theta)
-    made = record.input_filter(monic(a), 2)
     n = shape.order
-    columns = np.zeros((record.times.size, n))
+    columns = np.zeros((made.impulse.shape[0], n))
     for k in range(n):
         for each, row in zip(made.signals, b, strict=True):
             reach = min(row.size, each.shape[1] - k)
@@ -181,19 +190,19 @@ def _reflected(a: np.ndarray) -> np.ndarray:
     return np.real(np.poly(np.where(poles.real > 0.0, -poles.conj(), poles)))[:0:-1]
 
 
-def _extended(lower: Polished, shape: Shape) -> np.ndarray:
-    """The model of lower order with one fast pole more, and the numerator that keeps its response."""
-    a, b, c = lower.shape.split(lower.theta)
-    fastest = float(np.max(np.abs(np.roots(monic(a))), initial=1e-300))
-    pole = FASTER * fastest
-    wider = np.convolve(np.append(a, 1.0), [pole, 1.0])[:-1]
-    rows = []
-    for row in b:
-        longer = np.zeros(shape.input_order + 1)
-        kept = min(row.size, longer.size)
-        longer[:kept] = pole * row[:kept]
-        rows.append(longer)
-    start = np.zeros(shape.order) if shape.start else np.zeros(0)
-    if shape.start and c.size:
-        start[: c.size] = pole * c
-    return np.concatenate([wider[: shape.order], *rows, start])
+def _extended(smaller: Polished, shape: Shape) -> np.ndarray | None:
+    """A smaller model as one of this shape: a fast pole more, or a numerator with zeros; None if it is not smaller."""
+    a, b, c = smaller.shape.split(smaller.theta)
+    more = shape.order - smaller.shape.order
+    if more not in (0, 1) or smaller.shape.input_order > shape.input_order:
+        return None
+    factor = np.ones(1)
+    if more:
+        fastest = float(np.max(np.abs(np.roots(monic(a))), initial=1e-300))
+        factor = np.array([FASTER * fastest, 1.0])
+    denominator = np.convolve(np.append(a, 1.0), factor)[:-1]
+    rows = np.zeros((shape.inputs, shape.input_order + 1))
+    rows[:, : b.shape[1]] = factor[0] * b
+    start = np.zeros(shape.order if shape.start else 0)
+    start[: c.size] = factor[0] * c
+    return np.concatenate([denominator, rows.ravel(), start])

@@ -15,6 +15,7 @@ from daedal.data import Dataset
 from daedal.errors import EstimationError, counted
 from daedal.estimation import Fit, OutputError, fit
 from daedal.estimation.criterion import describe
+from daedal.linear.threads import one_thread
 from daedal.models import TransferFunction
 from daedal.order.polishing import Polished, polish
 from daedal.order.record import Record, record
@@ -28,11 +29,12 @@ TIED = 2.0  # difference of BIC that says nothing
 
 
 class OrderMethod(Protocol):
-    """How the coefficients of one shape are found; `lower` is the result for one pole less, if there is one."""
+    """How the coefficients of one shape are found; results `known` for smaller ones may help."""
 
-    def estimate(self, shape: Shape, record: Record, lower: Polished | None = None) -> Polished | None: ...
+    def estimate(self, shape: Shape, record: Record, known: Sequence[Polished] = ()) -> Polished | None: ...
 
 
+@one_thread
 def select_order(
     data: Dataset,
     *,
@@ -145,10 +147,8 @@ def _candidates(shapes: list[Shape], made: Record, method: OrderMethod) -> list[
     with Progress(f"order of '{made.output}':") as progress:
         for shape in sorted(shapes, key=lambda each: (each.order, each.input_order)):
             progress.say(f"{counted(shape.order, 'pole')}, input order {shape.input_order}")
-            lower = known.get((shape.order - 1, shape.input_order)) or known.get(
-                (shape.order - 1, shape.input_order - 1)
-            )
-            polished = method.estimate(shape, made, lower)
+            near = [(shape.order - down, shape.input_order - left) for down in (0, 1) for left in (0, 1)]
+            polished = method.estimate(shape, made, [known[each] for each in near if each in known])
             if polished is not None:
                 known[shape.order, shape.input_order] = polished
             found.append((_candidate(shape, polished, made), polished))

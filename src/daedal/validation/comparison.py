@@ -13,6 +13,7 @@ from daedal.estimation import Fit, Likelihood
 from daedal.estimation.again import again
 from daedal.estimation.coordinates import experiment_labels
 from daedal.estimation.criterion import describe
+from daedal.linear.threads import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
 from daedal.validation.arguments import aligned, checked_data
@@ -150,6 +151,7 @@ class Comparison:
     __repr__ = __str__
 
 
+@one_thread
 def compare(
     fit: Fit | Model | System, data: Dataset | Sequence[Dataset], *, rng: int | np.random.Generator | None = None
 ) -> Comparison:

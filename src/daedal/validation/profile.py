@@ -23,6 +23,7 @@ from daedal.data import FrozenMapping, frozen
 from daedal.errors import EstimationError, nearest, quoted
 from daedal.estimation import Fit
 from daedal.estimation.coordinates import Coordinate
+from daedal.linear.threads import one_thread
 from daedal.simulation.progress import Progress
 from daedal.validation.arguments import aligned, checked_fit, checked_names
 from daedal.validation.tracing import Ground, ground, trace
@@ -98,6 +99,7 @@ def _interval(ends: tuple[float, float]) -> str:
     return " … ".join(f"{end:.5g}" for end in ends) if not np.isnan(ends).any() else "—"
 
 
+@one_thread
 def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95, points: int = 6) -> Profile:
     """Confidence intervals that follow the criterion instead of its curvature at the estimate.
 

@@ -12,6 +12,7 @@ from daedal.estimation import Fit, Likelihood
 from daedal.estimation.again import again
 from daedal.estimation.coordinates import experiment_labels
 from daedal.estimation.criterion import describe
+from daedal.linear.threads import one_thread
 from daedal.validation.arguments import aligned, checked_data, checked_fit
 from daedal.validation.correlation import CorrelationTest, independence, whiteness
 from daedal.validation.prediction import Predicted, fit_predictions
@@ -103,6 +104,7 @@ def _p(test: CorrelationTest) -> str:
     return "—" if np.isnan(test.p_value) else "< 0.0001" if test.p_value < 1e-4 else f"{test.p_value:.2g}"
 
 
+@one_thread
 def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residuals:
     """Test the residuals of a fit: are they white, and independent of the inputs?
 

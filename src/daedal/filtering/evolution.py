@@ -82,7 +82,7 @@ class StochasticModel:
         try:
             form = standard_form(E.value, F.value)
         except SingularPencilError as error:
-            raise self._singular(error) from None
+            raise self._singular(error, np.abs(E.value) + np.abs(F.value)) from None
         moves = [motion(form, dE, dF) for dE, dF in zip(E.slopes, F.slopes, strict=True)]
 
         def dual(name: str) -> Dual:
@@ -135,10 +135,14 @@ class StochasticModel:
                 f"Give other values, or bounds that keep {quoted(names)} away from there.",
             )
 
-    def _singular(self, error: SingularPencilError) -> StructureError:
-        extended = [f"filter of a disturbance {k}" for k in range(error.rows.size - len(self.form.equations))]
-        equations = _leading(error.rows, [*self.form.equations, *extended])
-        variables = _leading(error.columns, [*self.form.variables, *extended])
+    def _singular(self, error: SingularPencilError, size: np.ndarray) -> StructureError:
+        """Names variables that are open and the equations in which they are; the disturbances' filters always are fine."""
+        count = len(self.form.variables)
+        columns = np.flatnonzero(_leading(error.columns[:count]))
+        rows = np.flatnonzero(_leading(error.rows[:count]) & (size[:count][:, columns] > 0.0).any(axis=1))
+        added = {f"output '{name}'" for name in self.rows}
+        equations = [name for name in (self.form.equations[k] for k in rows) if name not in added]
+        variables = [name for name in (self.form.variables[k] for k in columns) if name not in added]
         return StructureError(
             f"At these values the equations {quoted(equations)} of model '{self.model.name}' do not determine "
             f"{quoted(variables)}.",
@@ -256,5 +260,5 @@ def _cleaned(matrix: Dual, zero: np.ndarray) -> Dual:
     return Dual(np.where(zero, 0.0, matrix.value), matrix.slopes)
 
 
-def _leading(shares: np.ndarray, names: Sequence[str]) -> list[str]:
-    return [name for name, share in zip(names, shares, strict=True) if share > LEADING * shares.max()]
+def _leading(shares: np.ndarray) -> np.ndarray:
+    return shares > LEADING * shares.max()

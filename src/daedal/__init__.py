@@ -7,7 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from daedal.analysis import Descriptor, Structure, WellPosedness, analyze, check_noise, descriptor, linearize
+    from daedal.analysis import (
+        Descriptor,
+        Structure,
+        WellPosedness,
+        analyze,
+        check_noise,
+        descriptor,
+        linearize,
+        transfer_function,
+    )
     from daedal.data import Dataset, Samples, Signal, read_csv
     from daedal.disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, sample_path
     from daedal.errors import DaedalError
@@ -44,7 +53,16 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "analysis": ("Descriptor", "Structure", "WellPosedness", "analyze", "check_noise", "descriptor", "linearize"),
+    "analysis": (
+        "Descriptor",
+        "Structure",
+        "WellPosedness",
+        "analyze",
+        "check_noise",
+        "descriptor",
+        "linearize",
+        "transfer_function",
+    ),
     "data": ("Dataset", "Samples", "Signal", "read_csv"),
     "disturbances": ("FilteredNoise", "StateSpaceNoise", "WhiteNoise", "sample_path"),
     "errors": ("DaedalError",),
@@ -146,6 +164,7 @@ __all__ = [
     "symbol",
     "symbols",
     "time",
+    "transfer_function",
     "where",
 ]
 

@@ -7,6 +7,7 @@ from daedal.analysis.linearization import linearize
 from daedal.analysis.signature import Offsets, signature_offsets
 from daedal.analysis.singularity import singular_error
 from daedal.analysis.structure import Choice, Structure, analyze, choices, offsets_or_error, structure_of
+from daedal.analysis.transfer_functions import transfer_function
 from daedal.analysis.well_posedness import Finding, Margin, WellPosedness, check_noise
 
 __all__ = [
@@ -33,5 +34,6 @@ __all__ = [
     "singular_error",
     "structure_of",
     "substitute_aliases",
+    "transfer_function",
     "user_names",
 ]

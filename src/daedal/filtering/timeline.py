@@ -6,7 +6,6 @@ the polynomial adds. Intervals of equal length share their matrices, up to the r
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import factorial
 from typing import final
 
 import numpy as np
@@ -15,9 +14,7 @@ from daedal.data import Dataset, Signal, short
 from daedal.errors import EstimationError, counted, nearest, quoted
 from daedal.kernels.kalman import Events
 from daedal.models import Model
-
-ROUNDING = 4.0 * np.finfo(float).eps  # of times, relative to the largest of them
-LONGEST_DIFFERENCE = 1e-12  # relative, of intervals that count as equal
+from daedal.simulation.intervals import ROUNDING, distinct, polynomials
 
 
 @final
@@ -181,40 +178,13 @@ class _Events:
         return tuple(found)
 
 
-def distinct(lengths: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different lengths of intervals, and which each one has; what rounding of the times explains is equal."""
-    if not lengths.size:
-        return np.zeros(0), np.zeros(0, dtype=np.int64)
-    order = np.argsort(lengths, kind="stable")
-    ranked = lengths[order]
-    reach = ROUNDING * float(np.max(np.abs(times))) + LONGEST_DIFFERENCE * ranked
-    label = np.cumsum(_firsts(np.searchsorted(ranked, ranked + reach, side="right"))) - 1
-    mean = np.bincount(label, ranked) / np.bincount(label)
-    step_of = np.empty(lengths.size, dtype=np.int64)
-    step_of[order] = label
-    return mean, step_of
-
-
-def _firsts(ends: np.ndarray) -> np.ndarray:
-    """Whether each ranked length begins a group, which reaches from its first to the end that this one has."""
-    found = np.zeros(ends.size, dtype=bool)
-    begin, following = 0, ends.tolist()
-    while begin < ends.size:
-        found[begin] = True
-        begin = following[begin]
-    return found
-
-
 def _polynomials(signals: Sequence[Signal], times: np.ndarray) -> np.ndarray:
-    """Coefficients (interval, power, input) over the intervals between break points."""
-    degree = max([0, *(signal.derivatives for signal in signals)])
+    """Coefficients (interval, power, input) over the intervals between break points, a constant one as the last."""
     begins = times[:-1]
-    result = np.zeros((begins.size, degree + 1, len(signals) + 1))
-    for k, signal in enumerate(signals):
-        for power in range(signal.derivatives + 1):
-            result[:, power, k] = signal(begins, derivative=power) / factorial(power)
-    result[:, 0, -1] = 1.0
-    return result
+    given = polynomials(signals, begins)
+    one = np.zeros((begins.size, given.shape[1], 1))
+    one[:, 0] = 1.0
+    return np.concatenate([given, one], axis=2)
 
 
 def _moments(sampled: Mapping[float, Sequence[int]], taken: Taken, start: float) -> np.ndarray:

@@ -37,8 +37,12 @@ def at_many_steps(function: Callable[[np.ndarray], Matrices], steps: np.ndarray,
     True
     """
     octave = np.floor(np.log2(steps)).astype(int) if steps.size else np.zeros(0, dtype=int)
-    groups = [np.flatnonzero(octave == each) for each in np.unique(octave)]
+    counts = np.bincount(octave - octave.min()) if steps.size else np.zeros(0, dtype=int)
+    crowded = np.flatnonzero(counts >= 3 * FEWEST) + (octave.min() if steps.size else 0)
+    groups = [np.flatnonzero(octave == each) for each in crowded]
     parts = [_octave(function, steps[group], speed) for group in groups]
+    if (few := np.flatnonzero(~np.isin(octave, crowded))).size:  # all of them at once
+        groups, parts = [*groups, few], [*parts, function(steps[few])]
     if len(parts) == 1:
         return parts[0]
     if not parts:

@@ -240,7 +240,8 @@ def _polynomial(values: Any) -> str:
         if value == 0.0 and len(values) > 1:
             continue
         variable = "" if power == 0 else "s" if power == 1 else "s" + str(power).translate(_RAISED)
-        number = "" if abs(value) == 1.0 and variable else f"{abs(value):.5g}"
+        number = f"{abs(value):.5g}"
+        number = "" if number == "1" and variable else number
         terms.append(("−" if value < 0 else "+", " ".join(filter(None, (number, variable)))))
     text = " ".join(f"{sign} {term}" for sign, term in terms)
     return text.removeprefix("+ ").replace("− ", "−", 1) if text.startswith("−") else text.removeprefix("+ ")

@@ -9,7 +9,7 @@ import numpy as np
 from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest
-from daedal.models import parameter_values
+from daedal.models import TransferFunction, parameter_values
 from daedal.simulation.ida import IDA, Run
 from daedal.simulation.initial_notes import start_notes
 from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places
@@ -19,6 +19,7 @@ from daedal.simulation.pilot import BRIEF, MEANINGLESS, PATIENT, Effort, sample_
 from daedal.simulation.realized import RealizedPath
 from daedal.simulation.request import Request, check_memory, checked_realizations, checked_values, request
 from daedal.simulation.trajectory import Status, Trajectory
+from daedal.simulation.transfer_response import simulate_transfer_function
 from daedal.symbolic import Expression
 from daedal.systems import InitialValues, System, initial_values
 
@@ -44,7 +45,7 @@ def simulate(
     Parameters
     ----------
     model
-        A Model, or a System from `build`.
+        A Model, a System from `build`, or a TransferFunction (exact, from rest).
     times
         Increasing times at which values are wanted, or a Dataset that gives inputs, start, and the times at which an
         output was sampled.
@@ -75,6 +76,9 @@ def simulate(
     >>> float(simulate(decay, [0.0, 1.0])["x"][-1])  # doctest: +ELLIPSIS
     0.135335...
     """
+    if isinstance(model, TransferFunction):
+        _check_plain(values, realizations, measurement_noise, variables, solver)
+        return simulate_transfer_function(model, times, inputs, t0)
     _check_solver(solver)
     asked = request("simulate", model, times, inputs, t0)
     given = checked_values(values)
@@ -92,6 +96,15 @@ def simulate(
     if measurement_noise and seed is not None:
         result = with_measurement_noise(result, asked.system.model, seed)
     return result
+
+
+def _check_plain(*unused: Any) -> None:
+    """A transfer function has nothing to choose: numbers only, no noise, an exact solution."""
+    if any(each is not None and each is not False for each in unused):
+        raise SimulationError(
+            "A transfer function is simulated as it is, from its times and inputs alone.",
+            "Use tf.to_model() for values, noise or a solver.",
+        )
 
 
 def _check_solver(solver: Any) -> None:

@@ -100,8 +100,8 @@ def _cancelled(poles: np.ndarray, zeros: list[np.ndarray]) -> tuple[np.ndarray, 
     """Without the poles that every numerator cancels."""
     kept = []
     for pole in poles:
-        places = [_near(each, pole) for each in zeros]
-        if all(place is not None for place in places) and zeros:
+        places = [place for each in zeros if (place := _near(each, pole)) is not None]
+        if zeros and len(places) == len(zeros):
             zeros = [np.delete(each, place) for each, place in zip(zeros, places, strict=True)]
         else:
             kept.append(pole)

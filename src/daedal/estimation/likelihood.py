@@ -14,7 +14,6 @@ differential-algebraic equations (2006); the ½ of its equation (12) also belong
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Real
 from typing import Any, final
 
@@ -123,9 +122,12 @@ class LikelihoodObjective:
     linear: tuple[LinearExperiment, ...]
     diffuse: bool
 
-    sum_of_squares = False
+    @property
+    def sum_of_squares(self) -> bool:
+        """Variances are part of it too."""
+        return False
 
-    @cached_property
+    @property
     def notes(self) -> tuple[str, ...]:
         """What is open at the start, and samples that cannot be used."""
         opened = dict.fromkeys(name for each in self.linear for name in each.plan.open)
@@ -145,23 +147,23 @@ class LikelihoodObjective:
         """None: innovations need no whitening."""
         return {}
 
-    def refined(self, _evaluation: Evaluation) -> None:
+    def refined(self, _evaluation: Evaluation, /) -> None:
         """There is one stage."""
         return
 
-    def planned(self, _point: np.ndarray) -> "LikelihoodObjective":
+    def planned(self, _point: np.ndarray, /) -> "LikelihoodObjective":
         """Nothing depends on steps."""
         return self
 
-    def step_error(self, _point: np.ndarray) -> float:
+    def step_error(self, _point: np.ndarray, /) -> float:
         """The filter is exact."""
         return 0.0
 
-    def forgiving(self, _point: np.ndarray) -> "LikelihoodObjective":
+    def forgiving(self, _point: np.ndarray, /) -> "LikelihoodObjective":
         """Nothing is random."""
         return self
 
-    def sharpened(self, _evaluation: Evaluation) -> "LikelihoodObjective":
+    def sharpened(self, _evaluation: Evaluation, /) -> "LikelihoodObjective":
         """There is one stage."""
         return self
 

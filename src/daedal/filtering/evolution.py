@@ -158,13 +158,11 @@ class StochasticModel:
             for (key, noise), names in zip(self.model.disturbances.items(), self._names, strict=True)
         ]
         count = len(point.names)
-        return _Noise(
-            *(
-                block_diagonal([getattr(part, name) for part in parts], count)
-                for name in ("A", "B", "C", "direct", "start")
-            ),
-            _intensity(parts, count),
-        )
+        joined = {
+            name: block_diagonal([getattr(part, name) for part in parts], count)
+            for name in ("A", "B", "C", "direct", "start")
+        }
+        return _Noise(**joined, intensity=_intensity(parts, count))
 
     @cached_property
     def _names(self) -> list[tuple[str, ...]]:

@@ -154,8 +154,10 @@ class _Run:
         part = slice(begin, end)
         numbers = self.events.steady[part] if slots is None else slots
         events = Events(self.events.transition[part], self.events.row[part], np.ascontiguousarray(numbers))
-        given = (Packed(each.value[part], each.slope[part]) for each in (self.forcing, self.y, self.variance))
-        run_filter(events, self.matrices, *given, self.state, steady, self.keep, self.found.part(part))
+        forcing, y, variance = (
+            Packed(each.value[part], each.slope[part]) for each in (self.forcing, self.y, self.variance)
+        )
+        run_filter(events, self.matrices, forcing, y, variance, self.state, steady, self.keep, self.found.part(part))
 
     def settling(self) -> None:
         """All events; in stretches of equal cycles the gain is taken as it is once it no longer changes."""

@@ -89,7 +89,7 @@ class Readings:
             elif declared is not None:
                 sigma, rates = float(deviation.value[output]), deviation.slopes[:, output]
                 _check_deviation(name, declared, sigma)
-                value[mine] = sigma**2
+                value[mine] = sigma * sigma
                 slopes[:, mine] = (2.0 * sigma * rates)[:, None]
         return Dual(value, slopes)
 

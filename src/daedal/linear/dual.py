@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Dual:
     def __mul__(self, other: "Dual") -> "Dual":
         return Dual(self.value * other.value, self.slopes * other.value + self.value * other.slopes)
 
-    def __getitem__(self, place: tuple) -> "Dual":
+    def __getitem__(self, place: Any) -> "Dual":
         return Dual(self.value[place], self.slopes[:, *(place if isinstance(place, tuple) else (place,))])
 
     @property

@@ -6,12 +6,16 @@ Scaling and squaring with a Taylor polynomial (Moler and Van Loan 2003, methods 
 needs only products, which run over a whole stack at once, keep structural zeros and start no threads; LAPACK's solver,
 which Padé approximants need, may wait for threads a hundred times longer than it works on a 4×4 matrix.
 
+With fast and slow modes, s is large and what the slow ones do to e^X is lost in 1 + small. So all but the last squarings
+are done on D = e^X − I, which becomes 2D + D².
+
 C. Moler, C. Van Loan, Nineteen dubious ways to compute the exponential of a matrix, SIAM Review 45 (2003) 3–49.
 """
 
 import numpy as np
 
 DEGREE = 16
+LAST = 6  # squarings of e^X itself, in which modes that have died out vanish
 
 
 def exponential(M: np.ndarray) -> np.ndarray:
@@ -23,31 +27,51 @@ def exponential(M: np.ndarray) -> np.ndarray:
     array([[1., 1.],
            [0., 1.]])
     """
-    squarings = _squarings(M)
-    X = M / 2.0 ** squarings[..., None, None]
-    eye = np.eye(M.shape[-1])
-    result = eye + X / DEGREE
-    for k in range(DEGREE - 1, 0, -1):
-        result = eye + (X @ result) / k
-    for squaring in range(int(squarings.max(initial=0.0))):
-        result = np.where((squarings > squaring)[..., None, None], result @ result, result)
-    return result
+    return exponential_slopes(M, np.zeros((0, *M.shape)))[0]
 
 
 def exponential_slopes(M: np.ndarray, dM: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """e^M of a stack (…, n, n), and its derivatives along dM (direction, …, n, n): the same sums, derived."""
+    """e^M of a stack (…, n, n), and its derivatives along directions dM (direction, …, n, n): the same sums, derived."""
     squarings = _squarings(M)
-    X, dX = M / 2.0 ** squarings[..., None, None], dM / 2.0 ** squarings[..., None, None]
-    eye = np.eye(M.shape[-1])
-    result, slopes = eye + X / DEGREE, dX / DEGREE
-    for k in range(DEGREE - 1, 0, -1):
-        slopes = (dX @ result + X @ slopes) / k
-        result = eye + (X @ result) / k
-    for squaring in range(int(squarings.max(initial=0.0))):
-        again = (squarings > squaring)[..., None, None]
+    D, dD = _without_one(M / 2.0 ** squarings[..., None, None], dM / 2.0 ** squarings[..., None, None])
+    return squared(D, dD, squarings)
+
+
+def exponential_growth(M: np.ndarray, dM: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """e^M − I of a stack of matrices with a norm of a few, and its derivatives, with all digits of small entries."""
+    squarings = _squarings(M)
+    D, dD = _without_one(M / 2.0 ** squarings[..., None, None], dM / 2.0 ** squarings[..., None, None])
+    for left in range(int(squarings.max(initial=0.0)), 0, -1):
+        D, dD = doubled(D, dD, (squarings >= left)[..., None, None])
+    return D, dD
+
+
+def squared(D: np.ndarray, dD: np.ndarray, squarings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(I + D)^{2ˢ} and its derivatives, for each of a stack with its own s."""
+    most = int(squarings.max(initial=0.0))
+    for left in range(most, LAST, -1):
+        D, dD = doubled(D, dD, (squarings >= left)[..., None, None])
+    result, slopes = np.eye(D.shape[-1]) + D, dD
+    for left in range(min(most, LAST), 0, -1):
+        again = (squarings >= left)[..., None, None]
         slopes = np.where(again, slopes @ result + result @ slopes, slopes)
         result = np.where(again, result @ result, result)
     return result, slopes
+
+
+def doubled(D: np.ndarray, dD: np.ndarray, again: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(I + D)² − I where asked for."""
+    return np.where(again, 2.0 * D + D @ D, D), np.where(again, 2.0 * dD + D @ dD + dD @ D, dD)
+
+
+def _without_one(X: np.ndarray, dX: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Σ_{1 ≤ k ≤ 16} Xᵏ/k! and its derivatives."""
+    eye = np.eye(X.shape[-1])
+    result, slopes = eye + X / DEGREE, dX / DEGREE
+    for k in range(DEGREE - 1, 1, -1):
+        slopes = (dX @ result + X @ slopes) / k
+        result = eye + (X @ result) / k
+    return X @ result, dX @ result + X @ slopes
 
 
 def _squarings(M: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from math import factorial
 import numpy as np
 
 from daedal.linear.dual import Dual
-from daedal.linear.exponential import exponential_slopes
+from daedal.linear.exponential import exponential, exponential_slopes
 
 
 def forced_response(A: Dual, B: Dual, degree: int, steps: np.ndarray) -> Dual:
@@ -28,20 +28,42 @@ def forced_response(A: Dual, B: Dual, degree: int, steps: np.ndarray) -> Dual:
     array([2., 2.])
     """
     n, m = B.value.shape
-    size = n + (degree + 1) * m
-    M, dM = np.zeros((size, size)), np.zeros((len(A.slopes), size, size))
-    M[:n, :n], M[:n, n : n + m] = A.value, B.value
-    dM[:, :n, :n], dM[:, :n, n : n + m] = A.slopes, B.slopes
-    for j in range(degree):
-        M[n + j * m : n + (j + 1) * m, n + (j + 1) * m : n + (j + 2) * m] = np.eye(m)
-    # Powers of the step are taken out of the blocks, which makes long and short steps alike.
-    unit = np.concatenate([np.ones(n), *(np.full(m, float(j + 1)) for j in range(degree + 1))])
-    unit[n:] -= 1.0
-    lengths = steps[:, None, None]
-    power = lengths ** (unit[None, :] - unit[:, None])
-    scaled, slopes = lengths * M / power, lengths * dM[:, None] / power
-    value, moved = exponential_slopes(scaled, slopes)
+    M, dM = _extended(A.value, B.value, degree), _extended(A.slopes, B.slopes, degree, along=0.0)
+    lengths, power = _scaling(n, m, degree, steps)
+    value, moved = exponential_slopes(lengths * M / power, lengths * dM[:, None] / power)
     return Dual(*(_blocks(each * power, n, m, degree) for each in (value, moved)))
+
+
+def step_matrices(A: np.ndarray, B: np.ndarray, degree: int, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """e^{Ah} (step, n, n) and Γ (step, power, n, inputs) of matrices that do not move, from one exponential.
+
+    Examples
+    --------
+    >>> step_matrices(np.zeros((1, 1)), np.ones((1, 1)), 1, np.array([2.0]))[0]
+    array([[[1.]]])
+    """
+    n, m = B.shape
+    lengths, power = _scaling(n, m, degree, steps)
+    whole = exponential(lengths * _extended(A, B, degree) / power) * power
+    return whole[:, :n, :n], _blocks(whole, n, m, degree)
+
+
+def _extended(A: np.ndarray, B: np.ndarray, degree: int, along: float = 1.0) -> np.ndarray:
+    """[A B 0 …; 0 0 I …; 0 0 0 …], or with `along` = 0 how it moves with A and B."""
+    n, m = B.shape[-2:]
+    size = n + (degree + 1) * m
+    M = np.zeros((*A.shape[:-2], size, size))
+    M[..., :n, :n], M[..., :n, n : n + m] = A, B
+    for j in range(degree):
+        M[..., n + j * m : n + (j + 1) * m, n + (j + 1) * m : n + (j + 2) * m] = along * np.eye(m)
+    return M
+
+
+def _scaling(n: int, m: int, degree: int, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Steps, and the powers of them that are taken out of the blocks, which makes long and short steps alike."""
+    unit = np.concatenate([np.zeros(n), np.repeat(np.arange(degree + 1.0), m)])
+    lengths = steps[:, None, None]
+    return lengths, lengths ** (unit[None, :] - unit[:, None])
 
 
 def _blocks(whole: np.ndarray, n: int, m: int, degree: int) -> np.ndarray:

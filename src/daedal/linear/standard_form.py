@@ -22,7 +22,7 @@ P. Van Dooren, The computation of Kronecker's canonical form of a singular penci
 """
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from scipy.linalg import lapack, qz
@@ -182,7 +182,8 @@ def _decoupled(
         return np.zeros(e[1].shape), np.zeros(e[1].shape)
     f3, e3, u3, v3 = qz(f[0], e[0])
     f1, e1, u1, v1 = qz(f[2], e[2])
-    R, L, scale, _, info = lapack.dtgsyl(f3, -f1, -u3.T @ f[1] @ v1, e3, -e1, -u3.T @ e[1] @ v1)
+    solve: Any = lapack.dtgsyl  # type: ignore[attr-defined]
+    R, L, scale, _, info = solve(f3, -f1, -u3.T @ f[1] @ v1, e3, -e1, -u3.T @ e[1] @ v1)
     if info < 0:
         raise ValueError(f"tgsyl refused argument {-info}")
     return v3 @ R @ v1.T / scale, u3 @ L @ u1.T / scale

@@ -11,7 +11,8 @@ Derivatives in directions (dA, dQ) go through the same sums and products.
 Two measures keep the entries accurate. States further from the noise have a variance of h³, h⁵, …, which an
 exponential of the plain matrix loses to rounding: the states are first scaled by about their standard deviation
 after h. And A_d⁻¹ overflows when h is long against the fastest mode: then a shorter step is discretised and doubled,
-A_d(2h) = A_d(h)², Q_d(2h) = A_d Q_d A_dᵀ + Q_d, a sum of semidefinite terms.
+A_d(2h) = A_d(h)², Q_d(2h) = A_d Q_d A_dᵀ + Q_d, a sum of semidefinite terms. All but the last of these doublings are
+done on A_d − I, as in the exponential: slow modes beside fast ones keep their digits.
 
 C. Van Loan, Computing integrals involving the matrix exponential, IEEE Trans. Automat. Control 23 (1978) 395–404.
 """
@@ -21,7 +22,7 @@ import math
 import numpy as np
 from scipy.linalg import matrix_balance
 
-from daedal.linear.exponential import exponential, exponential_slopes
+from daedal.linear.exponential import LAST, doubled, exponential_growth
 
 
 def van_loan(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -41,15 +42,8 @@ def scaled_van_loan(
     A: np.ndarray, Q: np.ndarray, step: float | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """D⁻¹ A_d D, D⁻¹ Q_d D⁻¹ and the scale D (…, n) of the states, about their standard deviation after the step."""
-    steps, halvings, scale = _prepared(A, Q, step)
-    n = len(A)
-    joint = exponential(_joint(*_scaled(A, Q, steps, scale)))
-    A_d = joint[..., n:, n:].swapaxes(-1, -2)
-    Q_d = _symmetric(A_d @ joint[..., :n, n:])
-    for doubling in range(int(halvings.max(initial=0))):
-        go_on = (halvings > doubling)[..., None, None]
-        Q_d = np.where(go_on, _symmetric(A_d @ Q_d @ A_d.swapaxes(-1, -2)) + Q_d, Q_d)
-        A_d = np.where(go_on, A_d @ A_d, A_d)
+    nothing = np.zeros((0, len(A), len(A)))
+    A_d, Q_d, _, _, scale = _discretized(A, Q, step, nothing, nothing)
     return A_d, Q_d, scale
 
 
@@ -65,23 +59,40 @@ def van_loan_slopes(
     A: np.ndarray, Q: np.ndarray, step: float | np.ndarray, dA: np.ndarray, dQ: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """A_d, Q_d and their derivatives (direction, …) along dA and dQ (direction, n, n); stacks for an array of steps."""
+    A_d, Q_d, dA_d, dQ_d, scale = _discretized(A, Q, step, dA, dQ)
+    A_d, Q_d = _unscaled(A_d, Q_d, scale)
+    dA_d, dQ_d = _unscaled(dA_d, dQ_d, scale)
+    return A_d, Q_d, dA_d, dQ_d
+
+
+def _discretized(
+    A: np.ndarray, Q: np.ndarray, step: float | np.ndarray, dA: np.ndarray, dQ: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """A_d, Q_d and their derivatives in scaled states, and the scale."""
     short, halvings, scale = _prepared(A, Q, step)
-    n = len(A)
-    along = [each.reshape(len(dA), *[1] * short.ndim, n, n) for each in (dA, dQ)]
-    value, slopes = exponential_slopes(_joint(*_scaled(A, Q, short, scale)), _joint(*_scaled(*along, short, scale)))
-    A_d, dA_d = (each[..., n:, n:].swapaxes(-1, -2) for each in (value, slopes))
+    n, eye = len(A), np.eye(len(A))
+    along_A, along_Q = (each.reshape(len(dA), *[1] * short.ndim, n, n) for each in (dA, dQ))
+    value, slopes = exponential_growth(
+        _joint(*_scaled(A, Q, short, scale)), _joint(*_scaled(along_A, along_Q, short, scale))
+    )
+    D, dA_d = (each[..., n:, n:].swapaxes(-1, -2) for each in (value, slopes))
+    A_d = eye + D
     Q_d = _symmetric(A_d @ value[..., :n, n:])
     dQ_d = _symmetric(dA_d @ value[..., :n, n:] + A_d @ slopes[..., :n, n:])
-    for doubling in range(int(halvings.max(initial=0))):
-        go_on = (halvings > doubling)[..., None, None]
+    for left in range(int(halvings.max(initial=0)), 0, -1):
+        go_on = (halvings >= left)[..., None, None]
         turned = A_d.swapaxes(-1, -2)
         change = dA_d @ Q_d @ turned
         moved = A_d @ dQ_d @ turned + change + change.swapaxes(-1, -2)
         dQ_d = np.where(go_on, _symmetric(moved) + dQ_d, dQ_d)
         Q_d = np.where(go_on, _symmetric(A_d @ Q_d @ turned) + Q_d, Q_d)
-        dA_d = np.where(go_on, dA_d @ A_d + A_d @ dA_d, dA_d)
-        A_d = np.where(go_on, A_d @ A_d, A_d)
-    return *_unscaled(A_d, Q_d, scale), *_unscaled(dA_d, dQ_d, scale)
+        if left > LAST:
+            D, dA_d = doubled(D, dA_d, go_on)
+            A_d = eye + D
+        else:
+            dA_d = np.where(go_on, dA_d @ A_d + A_d @ dA_d, dA_d)
+            A_d = np.where(go_on, A_d @ A_d, A_d)
+    return A_d, Q_d, dA_d, dQ_d, scale
 
 
 def noise_scale(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@
 Coefficients are lists with the highest power first, as for `FilteredNoise`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, final
@@ -44,7 +44,7 @@ class TransferFunction:
     """
 
     numerator: Any
-    denominator: Sequence[float]
+    denominator: Any  # stored as an array
     delay: Any = 0.0
     input: str = "u"
     output: str = "y"
@@ -100,7 +100,7 @@ class TransferFunction:
     @property
     def stable(self) -> bool:
         """Whether all poles have negative real parts."""
-        return bool(np.all(self.poles.real < 0.0))
+        return bool(np.all(np.real(self.poles) < 0.0))
 
     def zeros(self, name: str | None = None) -> np.ndarray:
         """Roots of the numerator of an input."""
@@ -204,23 +204,27 @@ def _name(given: Any) -> str:
 
 
 def _coefficients(values: Any, what: str) -> np.ndarray:
-    listed = np.asarray(values, dtype=object).ravel() if np.ndim(values) == 1 else None
-    if isinstance(values, (str, Expression)) or listed is None or not listed.size:
+    listed: list[Any] = list(values) if np.ndim(values) == 1 else []
+    if isinstance(values, (str, Expression)) or not listed:
         raise ModelError(
             f"The {what} of a transfer function must be a list of numbers, got {values!r}.",
             "Write [1.0, 2.8, 1.0], highest power first.",
         )
-    if not all(isinstance(each, Real) and not isinstance(each, bool) and np.isfinite(float(each)) for each in listed):
+    if not all(_is_number(each) for each in listed):
         raise ModelError(
             f"The {what} of a transfer function must be finite numbers, got {values!r}.",
             "Give numbers; for parameters to estimate use to_model().",
         )
-    numbers = np.array([float(each) for each in listed])
+    numbers = np.array(listed, dtype=float)
     if numbers[0] == 0.0 and (what == "denominator" or numbers.size > 1):
         raise ModelError(
             f"The {what} of a transfer function must not begin with zero, got {values!r}.", "Leave leading zeros out."
         )
     return frozen(numbers)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
 
 
 def _delays(given: Any, numerators: Mapping[str, Any]) -> dict[str, float]:

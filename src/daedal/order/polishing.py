@@ -36,10 +36,10 @@ class Polished:
 
     @property
     def information(self) -> float:
-        """Schwarz's criterion n log(S/n) + p log n: the smallest is the best."""
+        """Schwarz's criterion n log(S/n) + p log n: the smallest is the best; p counts the noise model too."""
         n = self.record.count
-        delays = sum(delay != 0.0 for delay in self.record.delays)
-        return float(n * np.log(max(self.squares / n, 1e-300)) + (self.shape.size + delays) * np.log(n))
+        noise = 0 if self.noise is None else self.noise.order
+        return float(n * np.log(max(self.squares / n, 1e-300)) + (len(self.covariance) + noise) * np.log(n))
 
 
 def polish(
@@ -91,7 +91,7 @@ def _minimized(
     solved = least_squares(
         function.small,
         begin,
-        function.small_jacobian,
+        function.small_jacobian,  # type: ignore[arg-type]
         bounds=(lower, np.inf),
         x_scale="jac",
         ftol=TOLERANCE,
@@ -148,9 +148,12 @@ class _Residuals:
             self._records = {delays: self._record.delayed(delays)}
         return self._records[delays]
 
+    def _made(self, point: np.ndarray) -> Response | None:
+        return response(self._shape, point[: self._shape.size], self.record(point), self._free)
+
     def _response(self, point: np.ndarray) -> Response | None:
         if self._last is None or not np.array_equal(self._last[0], point):
-            self._last = (point.copy(), response(self._shape, point[: self._shape.size], self.record(point)))
+            self._last = (point.copy(), self._made(point))
         return self._last[1]
 
     def small(self, point: np.ndarray) -> np.ndarray:
@@ -190,7 +193,7 @@ class _Residuals:
         if self._noise is None:
             return rows[:, known]
         masked = np.where(known, rows, np.nan)
-        return np.stack([self._noise.whitened(row) for row in masked])[:, known] * np.sqrt(self._noise.variance)
+        return self._noise.whitened(masked)[:, known]
 
 
 def best_of(
@@ -207,4 +210,4 @@ def best_of(
         ranked = ranked[:1]
     ends = [polish(shape, each.theta, each.record, noise, free_delays) for each in ranked]
     finished = [end for end in ends if end is not None]
-    return min(finished, key=lambda each: each.squares, default=None)
+    return min(finished, key=lambda each: each.information, default=None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from daedal.data import Dataset, Signal, short
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.order.filtered_signals import SignalFilter, signal_filter
+from daedal.simulation.filtered_signals import SignalFilter, signal_filter
 
 VARIES = 1e-12  # of its size: a signal that moves less is constant
 
@@ -80,13 +80,38 @@ class Record:
         return np.stack([signal(self.times) for signal in self.signals])
 
     @cached_property
+    def input_rates(self) -> np.ndarray:
+        """Their derivatives at the samples, (input, time); zero for inputs that are held."""
+        nothing = np.zeros(self.times.size)
+        return np.stack([each(self.times, derivative=1) if each.derivatives else nothing for each in self.signals])
+
+    @cached_property
+    def inputs_at_start(self) -> np.ndarray:
+        """The inputs where the record starts, (input,)."""
+        return np.array([float(signal(self.t0)) for signal in self.signals])
+
+    @cached_property
     def output_now(self) -> np.ndarray:
         """The output at the samples, straight lines where one is missing."""
         return np.interp(self.times, self.times[self.known], self.y[self.known])
 
     def delayed(self, delays: Any) -> "Record":
         """The same with other delays."""
-        return replace(self, delays=tuple(float(each) for each in delays))
+        wanted = tuple(float(each) for each in delays)
+        return self if wanted == self.delays else replace(self, delays=wanted)
+
+    def until(self, count: int) -> "Record":
+        """The same with the samples from number `count` on missing; what the inputs do is still made for all times."""
+        early = replace(self, y=np.where(np.arange(self.times.size) < count, self.y, np.nan))
+        for name in (
+            "signals",
+            "input_filter",
+            "inputs_now",
+            "input_rates",
+            "inputs_at_start",
+        ):  # do not depend on the samples
+            early.__dict__[name] = getattr(self, name)
+        return early
 
 
 def delayed(signal: Signal, delay: float, start: float, end: float) -> Signal:

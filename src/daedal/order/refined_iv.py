@@ -23,10 +23,10 @@ from typing import Any, Literal, final
 import numpy as np
 
 from daedal.errors import EstimationError
-from daedal.order.filtered_signals import FilteredSignals
 from daedal.order.polishing import Polished, best_of
 from daedal.order.record import Record
 from daedal.order.response import Shape, monic, usable
+from daedal.simulation.filtered_signals import FilteredSignals
 
 CUTOFFS = 4
 ROUNDS = 10

@@ -5,7 +5,8 @@ state at the start,
 
     y = Σ_i a b_i ψ_i + a c ψ_δ,     ∂y/∂a_k = −sᵏ (Σ_i b_i ψ_i + c ψ_δ),  ∂y/∂b_ik = sᵏ a ψ_i,  ∂y/∂c_k = sᵏ a ψ_δ,
 
-so that one pass over the record gives everything; powers of s are derivatives, which the filter has as its states.
+so that one pass over the record gives everything; powers of s are derivatives, which the filter has as its states. A
+delay of the i-th input moves the response by −a b_i (s ψ_i − u_i(0) ψ_δ): what happens before the start stays.
 """
 
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def _trimmed(values: np.ndarray) -> np.ndarray:
 @final
 @dataclass(frozen=True, eq=False)
 class Response:
-    """y (time,), its slopes (time, number), and dy/dt of what each input does (input, time)."""
+    """y (time,), its slopes (time, number), and where asked for −∂y/∂delay of each input (input, time)."""
 
     y: np.ndarray
     slopes: np.ndarray
@@ -87,38 +88,56 @@ def usable(a: np.ndarray, record: Record) -> bool:
     return bool(np.max(poles.real) * record.span <= GROWS and np.max(np.abs(poles)) * record.interval <= FASTEST)
 
 
-def response(shape: Shape, theta: np.ndarray, record: Record) -> Response | None:
+def response(shape: Shape, theta: np.ndarray, record: Record, delays: bool = False) -> Response | None:
     """The response of these coefficients; None where it would grow beyond bounds."""
     a, b, c = shape.split(theta)
     if not usable(a, record):
         return None
     n, rising = shape.order, np.append(a, 1.0)
+    square = np.convolve(rising, rising)
     with np.errstate(over="ignore", invalid="ignore"):
         made = record.input_filter(monic(a), 2)
-        square = np.convolve(rising, rising)
-        top = record.inputs_now - made.signals @ square[:-1]
-        psi = np.concatenate([made.signals, top[..., None]], axis=-1)  # derivatives 0 … 2n, (input, time, 2n + 1)
-        start = made.impulse
-        y = np.zeros(record.times.size)
-        through = np.zeros((n, record.times.size))  # sᵏ (Σ b ψ + c ψ_δ)
-        columns, rates = [], []
-        for each, row in zip(psi, b, strict=True):
-            product = np.convolve(rising, row)
-            own = each[:, : product.size] @ product
-            y += own
-            rates.append(
-                each[:, 1 : product.size + 1] @ product if product.size <= 2 * n else np.full_like(own, np.nan)
-            )
-            for k in range(n):
-                through[k] += each[:, k : k + row.size] @ row
-            columns += [each[:, k : k + n + 1] @ rising for k in range(row.size)]
+        psi, impulse = made.signals, made.impulse
+        if shape.input_order == n or delays:
+            psi = _with_highest(psi, square, record.inputs_now)
+        parts = [_columns(each, row, rising) for each, row in zip(psi, b, strict=True)]
         if c.size:
-            product = np.convolve(rising, c)
-            y += start[:, : product.size] @ product
-            for k in range(n):
-                through[k] += start[:, k : k + c.size] @ c
-            columns += [start[:, k : k + n + 1] @ rising for k in range(c.size)]
-    slopes = np.stack([*(-through), *columns], axis=1)
-    if not (np.isfinite(y).all() and np.isfinite(slopes).all()):
-        return None
-    return Response(y, slopes, np.stack(rates))
+            parts.append(_columns(impulse, c, rising))
+        slopes = np.concatenate([-sum(part[:, 1 : n + 1] for part in parts), *(part[:, n + 1 :] for part in parts)], 1)
+        y = np.sum([part[:, 0] for part in parts], axis=0)
+        if not (np.isfinite(y).all() and np.isfinite(slopes).all()):
+            return None
+        rates = _rates(b, rising, record, psi, impulse) if delays else np.zeros((0, y.size))
+    return Response(y, slopes, rates)
+
+
+def _with_highest(states: np.ndarray, square: np.ndarray, driven: np.ndarray | float) -> np.ndarray:
+    """States (…, derivative) with one derivative more, which a(d/dt)² ψ = u leaves for it."""
+    highest = driven - states[..., 1 - square.size :] @ square[:-1]
+    return np.concatenate([states, highest[..., None]], axis=-1)
+
+
+def _columns(states: np.ndarray, row: np.ndarray, rising: np.ndarray) -> np.ndarray:
+    """a b ψ, then sᵏ b ψ for every k < n, then sᵏ a ψ for every coefficient of b, (time, column)."""
+    n = rising.size - 1
+    matrix = np.zeros((states.shape[-1], 1 + n + row.size))
+    product = np.convolve(rising, row)
+    matrix[: product.size, 0] = product
+    for k in range(n):
+        matrix[k : k + row.size, 1 + k] = row
+    for k in range(row.size):
+        matrix[k : k + n + 1, 1 + n + k] = rising
+    return states @ matrix
+
+
+def _rates(b: np.ndarray, rising: np.ndarray, record: Record, psi: np.ndarray, impulse: np.ndarray) -> np.ndarray:
+    """a b_i (s ψ_i − u_i(0) ψ_δ), from the derivatives 0 … 2n of ψ_i and 0 … 2n − 1 of ψ_δ."""
+    square = np.convolve(rising, rising)
+    moved = psi[..., 1:]
+    if b.shape[1] == rising.size:  # a direct term needs one derivative more of both
+        moved, impulse = _with_highest(moved, square, record.input_rates), _with_highest(impulse, square, 0.0)
+    rates = []
+    for each, row, first in zip(moved, b, record.inputs_at_start, strict=True):
+        product = np.convolve(rising, row)
+        rates.append((each[:, : product.size] - first * impulse[:, : product.size]) @ product)
+    return np.stack(rates)

@@ -5,7 +5,6 @@ what more coefficients gain against what they cost; among candidates it cannot t
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal, Protocol
 
@@ -187,7 +186,7 @@ def _held_out(polished: Polished) -> float:
     """The fit on the last samples of a model from those before, which starts from the coefficients of all."""
     whole = polished.record
     first = int((1.0 - HELD_OUT) * whole.times.size)
-    early = replace(whole, y=np.where(np.arange(whole.times.size) < first, whole.y, np.nan))
+    early = whole.until(first)
     if early.count < 2 * polished.shape.coefficients:
         return float("nan")
     found = polish(polished.shape, polished.theta, early, evaluations=15)

@@ -14,9 +14,7 @@ import numpy as np
 
 from daedal.data import Signal
 from daedal.kernels.kalman import MEANS, Events, Matrices, State, Steady, pack, run_filter
-from daedal.linear import exponential
-from daedal.linear.dual import constant
-from daedal.linear.forced_response import forced_response
+from daedal.linear.forced_response import step_matrices
 from daedal.linear.many_steps import at_many_steps
 from daedal.simulation.intervals import distinct, polynomials
 
@@ -62,13 +60,12 @@ class SignalFilter:
         return FilteredSignals(np.stack([each[:, 0] for each in made]) * units, made[0][:, 1] * units)
 
     def _matrices(self, A: np.ndarray, B: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        still = constant(A, 0), constant(B, 0)
         degree = self.inputs.shape[1] - 1
 
         def made(lengths: np.ndarray) -> tuple[np.ndarray, ...]:
-            forced = forced_response(*still, degree, lengths).value
+            transitions, gamma = step_matrices(A, B, degree, lengths)
             empty = np.zeros((0, lengths.size))
-            return exponential(lengths[:, None, None] * A), empty, forced, empty
+            return transitions, empty, gamma, empty
 
         speed = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0))
         transitions, _, gamma, _ = at_many_steps(made, steps, speed)

@@ -102,4 +102,4 @@ def _signal(name: str, value: Any, start: float, end: float) -> Signal:
             f"The input '{name}' must be a Signal or a number, got {type(value).__name__}.",
             "Write Signal(times, values, intersample='zoh').",
         ) from None
-    return Signal([start, max(end, np.nextafter(start, np.inf))], [constant, constant], "zoh")
+    return Signal(np.array([start, max(end, np.nextafter(start, np.inf))]), np.full(2, constant), "zoh")

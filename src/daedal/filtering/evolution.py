@@ -136,7 +136,7 @@ class StochasticModel:
             )
 
     def _singular(self, error: SingularPencilError, size: np.ndarray) -> StructureError:
-        """Names variables that are open and the equations in which they are; the disturbances' filters always are fine."""
+        """Names variables that are open and the equations they are in; filters of disturbances are never the reason."""
         count = len(self.form.variables)
         columns = np.flatnonzero(_leading(error.columns[:count]))
         rows = np.flatnonzero(_leading(error.rows[:count]) & (size[:count][:, columns] > 0.0).any(axis=1))

@@ -182,7 +182,7 @@ def readings(
     taken = _taken(stochastic, outputs)
     start = float(data.t0)
     times, values, places = _table(data, outputs)
-    unseen = _drop_early(times, values, places, outputs, taken, start)
+    unseen = _drop_early(times, values, outputs, taken, start)
     if not np.isfinite(values).any():
         raise EstimationError(
             f"All samples of the data '{data.name}' that could be used are missing (NaN).",
@@ -263,7 +263,6 @@ def _table(data: Dataset, outputs: Sequence[str]) -> tuple[np.ndarray, np.ndarra
 def _drop_early(
     times: np.ndarray,
     values: np.ndarray,
-    places: np.ndarray,
     outputs: Sequence[str],
     taken: Sequence[Taken],
     start: float,

@@ -6,8 +6,8 @@ Scaling and squaring with a Taylor polynomial (Moler and Van Loan 2003, methods 
 needs only products, which run over a whole stack at once, keep structural zeros and start no threads; LAPACK's solver,
 which Padé approximants need, may wait for threads a hundred times longer than it works on a 4×4 matrix.
 
-With fast and slow modes, s is large and what the slow ones do to e^X is lost in 1 + small. So all but the last squarings
-are done on D = e^X − I, which becomes 2D + D².
+With fast and slow modes, s is large and what the slow ones do to e^X is lost in 1 + small. So all but the last
+squarings are done on D = e^X − I, which becomes 2D + D².
 
 C. Moler, C. Van Loan, Nineteen dubious ways to compute the exponential of a matrix, SIAM Review 45 (2003) 3–49.
 """
@@ -31,7 +31,7 @@ def exponential(M: np.ndarray) -> np.ndarray:
 
 
 def exponential_slopes(M: np.ndarray, dM: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """e^M of a stack (…, n, n), and its derivatives along directions dM (direction, …, n, n): the same sums, derived."""
+    """e^M of a stack (…, n, n), and its derivatives along dM (direction, …, n, n): the same sums, derived."""
     squarings = _squarings(M)
     D, dD = _without_one(M / 2.0 ** squarings[..., None, None], dM / 2.0 ** squarings[..., None, None])
     return squared(D, dD, squarings)

@@ -234,7 +234,7 @@ def _delays(given: Any, numerators: Mapping[str, Any]) -> dict[str, float]:
             raise ModelError(f"There is no input '{name}' to delay.", nearest(str(name), numerators))
         if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 <= float(value) < np.inf:
             raise ModelError(f"The delay of '{name}' must be a time from zero on, got {value!r}.", "Write delay=0.5.")
-    return {name: float(by_input.get(name, 0.0)) for name in numerators}
+    return {name: float(by_input[name]) if name in by_input else 0.0 for name in numerators}
 
 
 def _polynomial(values: Any) -> str:

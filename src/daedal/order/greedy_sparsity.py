@@ -2,19 +2,19 @@
 
     min |A x − b|²   subject to   ‖x‖₀ ≤ s
 
-From x with fewer than s nonzero numbers, the best change of one number, x + t e_j, is made. From x with s of them, the
+From x with fewer than s nonzero numbers the best change of one number is made, x + t e_j. From x with s of them the
 best exchange of one for another, x − x_i e_i + t e_j. Where neither makes the sum of squares smaller, x is a
-coordinate-wise minimum. The sum is quadratic, so that the best t is (e_jᵀAᵀr)/|A e_j|² with r what is left without it,
-and repeated changes on one support end in its least squares solution, which is therefore taken at once.
+coordinate-wise minimum. The best t is (A e_j)ᵀr / |A e_j|², with r what is left without it. Changes that keep the
+support end in its least squares solution, which is therefore taken at once.
 
 A. Beck, Y. C. Eldar, Sparsity constrained nonlinear optimization: optimality conditions and algorithms, SIAM J. Optim.
-23 (2013) 1480–1509, algorithm 2.
+23 (2013) 1480–1509, section 3.2.
 """
 
 import numpy as np
 
 STEPS = 200
-BETTER = 1e-10  # relative: smaller gains are rounding
+BETTER = 1e-10  # relative: a smaller gain is rounding
 
 
 def greedy_sparse(A: np.ndarray, b: np.ndarray, most: int, start: np.ndarray | None = None) -> np.ndarray:
@@ -26,17 +26,15 @@ def greedy_sparse(A: np.ndarray, b: np.ndarray, most: int, start: np.ndarray | N
     >>> greedy_sparse(A, np.array([3.0, 0.0, 0.1]), most=1)
     array([3., 0., 0.])
     """
-    x = np.zeros(A.shape[1]) if start is None else start
+    A, b = _short(A, b)
     lengths = np.sum(A**2, axis=0)
     lengths[lengths == 0.0] = np.inf
-    x = on_support(A, b, x != 0.0)
+    x = np.zeros(A.shape[1]) if start is None else on_support(A, b, start != 0.0)
     for _ in range(STEPS):
         left = b - A @ x
-        squares = float(left @ left)
-        new = _added(A, left, lengths, x) if np.count_nonzero(x) < most else _exchanged(A, left, lengths, x)
-        new = on_support(A, b, new != 0.0)
-        rest = b - A @ new
-        if float(rest @ rest) >= (1.0 - BETTER) * squares:
+        moved = _added(A, left, lengths, x) if np.count_nonzero(x) < most else _exchanged(A, left, lengths, x)
+        new = on_support(A, b, moved != 0.0)
+        if np.linalg.norm(b - A @ new) >= (1.0 - BETTER) * np.linalg.norm(left):
             break
         x = new
     return x
@@ -51,23 +49,31 @@ def on_support(A: np.ndarray, b: np.ndarray, support: np.ndarray) -> np.ndarray:
     return x
 
 
+def _short(A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same sums of squares with as few rows as there are numbers, and one."""
+    triangle = np.linalg.qr(np.column_stack([A, b]), mode="r")
+    return triangle[:, :-1], triangle[:, -1]
+
+
 def _added(A: np.ndarray, left: np.ndarray, lengths: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The best x + t e_j."""
     slopes = A.T @ left
     j = int(np.argmax(slopes**2 / lengths))
-    new = x.copy()
-    new[j] += slopes[j] / lengths[j]
-    return new
+    return _with(x, j, x[j] + slopes[j] / lengths[j])
 
 
 def _exchanged(A: np.ndarray, left: np.ndarray, lengths: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The best x − x_i e_i + t e_j."""
     support = np.flatnonzero(x)
-    without = left[:, None] + A[:, support] * x[support]  # what is left without each number of the support
-    slopes = A.T @ without  # (j, i)
+    without = left[:, None] + A[:, support] * x[support]  # a column for each i
+    slopes = A.T @ without
     squares = np.sum(without**2, axis=0) - slopes**2 / lengths[:, None]
     j, i = np.unravel_index(int(np.argmin(squares)), squares.shape)
-    new = x.copy()
-    new[support[i]] = 0.0
-    new[j] += slopes[j, i] / lengths[j]
-    return new
+    fewer = _with(x, int(support[i]), 0.0)
+    return _with(fewer, int(j), fewer[j] + slopes[j, i] / lengths[j])
+
+
+def _with(x: np.ndarray, place: int, value: float) -> np.ndarray:
+    changed = x.copy()
+    changed[place] = value
+    return changed

@@ -20,7 +20,7 @@ def run(arguments: list[str], folder: Path) -> str:
 
 def test_every_example_is_tested_here():
     tested = {"pendulum.py", "wind.py", "circuit.py", "heating_from_csv.py", "semibatch.py", "cascaded_tanks.py"}
-    tested |= {"from_modelica.py", "drive.py", "thermal_network.py"}
+    tested |= {"from_modelica.py", "drive.py", "thermal_network.py", "building.py"}
     assert {path.name for path in (ROOT / "examples").glob("*.py")} == tested
 
 
@@ -96,7 +96,25 @@ def test_cascaded_tanks_predict_the_record_they_have_not_seen(tmp_path):
     assert float(re.search(r"two fits: (\S+) standard errors", printed)[1]) < 1.0
 
 
-@pytest.mark.parametrize("script", ["heating_from_csv.py", "semibatch.py", "cascaded_tanks.py"])
+@pytest.mark.slow
+def test_the_building_wants_all_three_temperatures_and_leaves_its_heater_open(tmp_path):
+    file = DATA / "building_heat_blg1.csv"
+    if not file.exists():
+        pytest.skip(f"the measured data are not here ({file.name})")
+    printed = run([str(ROOT / "examples" / "building.py"), str(file), "page.html"], tmp_path)
+    table = re.findall(r"^(Ti\w*) +(-\S+) +(\S+) +(\S+) +(\S+) +\S+$", printed, re.MULTILINE)
+    assert [row[0] for row in table] == ["Ti", "TiTe", "TiTeTh"]
+    logarithms, aic, bic, deviations = ([float(row[k]) for row in table] for k in range(1, 5))
+    assert logarithms == sorted(logarithms)
+    assert all(numbers == sorted(numbers, reverse=True) for numbers in (aic, bic, deviations))
+    assert abs(deviations[-1] - 0.337) < 0.002
+    assert "not determined by these data: Ch, Rih, noise_h" in printed
+    assert "depends on 'Thm', so the model misses part of what that does" in printed
+    assert float(re.search(r"one step ahead +(\S+) %", printed)[1]) > 85.0
+    assert "<html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("script", ["heating_from_csv.py", "semibatch.py", "cascaded_tanks.py", "building.py"])
 def test_without_a_file_a_script_says_how_it_is_run(script, tmp_path):
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / script)], cwd=tmp_path, capture_output=True, text=True

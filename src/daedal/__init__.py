@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from daedal.filtering import StateEstimate, estimate_states
     from daedal.modelica import read_modelica
     from daedal.models import Model, Parameter, Port, TransferFunction, assemble
-    from daedal.order import Candidate, OrderSearch, RefinedIV, select_order
+    from daedal.order import Candidate, OrderSearch, RefinedIV, SparseSplines, select_order
     from daedal.report import plot
     from daedal.simulation import IDA, Ensemble, Lanes, Trajectory, ensemble, simulate
     from daedal.symbolic import Equation, Expression, delay, der, symbol, symbols, time, where
@@ -82,7 +82,7 @@ _HOMES = {
     "filtering": ("StateEstimate", "estimate_states"),
     "modelica": ("read_modelica",),
     "models": ("Model", "Parameter", "Port", "TransferFunction", "assemble"),
-    "order": ("Candidate", "OrderSearch", "RefinedIV", "select_order"),
+    "order": ("Candidate", "OrderSearch", "RefinedIV", "SparseSplines", "select_order"),
     "report": ("plot",),
     "simulation": ("IDA", "Ensemble", "Lanes", "Trajectory", "ensemble", "simulate"),
     "symbolic": ("Equation", "Expression", "delay", "der", "symbol", "symbols", "time", "where"),
@@ -130,6 +130,7 @@ __all__ = [
     "Samples",
     "Signal",
     "SimulationPEM",
+    "SparseSplines",
     "StateEstimate",
     "StateSpaceNoise",
     "Structure",

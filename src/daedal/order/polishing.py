@@ -15,7 +15,9 @@ from daedal.order.record import Record
 from daedal.order.response import Response, Shape, response
 
 EVALUATIONS = 60
-TOLERANCE = 1e-9
+TOLERANCE = 1e-10  # relative, of the squares
+ROUGHLY = 1e-3  # of BIC, while candidates are compared
+EXACT = 1e-10  # residual relative to the samples that is rounding
 ROUNDS = 3  # of whitening
 SAME = 1e-6  # relative difference of the squares of two starts that go the same way
 
@@ -23,7 +25,7 @@ SAME = 1e-6  # relative difference of the squares of two starts that go the same
 @final
 @dataclass(frozen=True, eq=False)
 class Polished:
-    """Coefficients with their covariance, the residual (time,), and what it was whitened by."""
+    """Coefficients with their covariance, the residual (time,), and what it was whitened by; `rough` ones can go on."""
 
     shape: Shape
     theta: np.ndarray
@@ -33,13 +35,20 @@ class Polished:
     record: Record
     noise: Autoregression | None
     evaluations: int
+    rough: bool
 
     @property
     def information(self) -> float:
         """Schwarz's criterion n log(S/n) + p log n: the smallest is the best; p counts the noise model too."""
         n = self.record.count
         noise = 0 if self.noise is None else self.noise.order
-        return float(n * np.log(max(self.squares / n, 1e-300)) + (len(self.covariance) + noise) * np.log(n))
+        rounding = EXACT**2 * float(np.nansum(self.record.y**2))
+        return float(n * np.log(max(self.squares, rounding) / n) + (len(self.covariance) + noise) * np.log(n))
+
+    @property
+    def free_delays(self) -> bool:
+        """Whether delays were estimated too; they come last in the covariance."""
+        return len(self.covariance) > self.shape.size
 
 
 def polish(
@@ -49,14 +58,15 @@ def polish(
     noise: int | bool = False,
     free_delays: bool = False,
     evaluations: int = EVALUATIONS,
+    roughly: bool = False,
 ) -> Polished | None:
-    """The best coefficients from a start; None when the start itself has no response."""
-    found = _minimized(shape, start, record, None, free_delays, evaluations)
+    """The best coefficients from a start, as exactly as numbers allow or roughly; None if it has no response."""
+    found = _minimized(shape, start, record, None, free_delays, evaluations, roughly)
     if found is None or not noise:
         return found
     for _ in range(ROUNDS):
         model = _noise_model(found.residual, None if noise is True else int(noise))
-        better = _minimized(shape, found.theta, found.record, model, free_delays, evaluations)
+        better = _minimized(shape, found.theta, found.record, model, free_delays, evaluations, roughly)
         if better is None:
             return found
         moved = np.max(np.abs(better.theta - found.theta) / np.maximum(np.abs(found.theta), 1e-300))
@@ -64,6 +74,12 @@ def polish(
         if moved < 1e-4:
             break
     return found
+
+
+def polish_on(found: Polished) -> Polished:
+    """A rough result to the end, with the noise model that it has."""
+    better = _minimized(found.shape, found.theta, found.record, found.noise, found.free_delays, EVALUATIONS, False)
+    return found if better is None else better
 
 
 def _noise_model(residual: np.ndarray, order: int | None) -> Autoregression:
@@ -77,6 +93,7 @@ def _minimized(
     noise: Autoregression | None,
     free_delays: bool,
     evaluations: int,
+    roughly: bool,
 ) -> Polished | None:
     from scipy.optimize import least_squares
 
@@ -94,20 +111,16 @@ def _minimized(
         function.small_jacobian,  # type: ignore[arg-type]
         bounds=(lower, np.inf),
         x_scale="jac",
-        ftol=TOLERANCE,
-        xtol=TOLERANCE,
-        gtol=TOLERANCE,
+        ftol=ROUGHLY / record.count if roughly else TOLERANCE,
+        xtol=1e-15,  # says little: coefficients differ by many powers of ten
+        gtol=None,  # is not relative to anything
         max_nfev=evaluations,
     )
-    delayed = function.record(solved.x)
-    theta = solved.x[: shape.size]
-    made = response(shape, theta, delayed)
-    if made is None:
-        return None
-    residual = record.y - made.y
+    residual = function.residual(solved.x)
     squares = float(np.sum(function.residuals(solved.x) ** 2))
     covariance = _covariance(function.jacobian(solved.x), squares, record.count)
-    return Polished(shape, theta, covariance, residual, squares, delayed, noise, int(solved.nfev))
+    delayed, theta = function.record(solved.x), solved.x[: shape.size]
+    return Polished(shape, theta, covariance, residual, squares, delayed, noise, int(solved.nfev), roughly)
 
 
 def _covariance(jacobian: np.ndarray, squares: float, count: int) -> np.ndarray:
@@ -172,11 +185,15 @@ class _Residuals:
         values, vectors = np.linalg.eigh(scaled.T @ scaled - np.outer(row, row))
         return np.vstack([row, np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T]) * scale
 
-    def residuals(self, point: np.ndarray) -> np.ndarray:
-        """r, without missing samples."""
+    def residual(self, point: np.ndarray) -> np.ndarray:
+        """Samples without the response, not a number where they are missing."""
         found = self._response(point)
         assert found is not None  # asked only where there is one
-        return self._weighed((self._record.y - found.y)[None])[0]
+        return self._record.y - found.y
+
+    def residuals(self, point: np.ndarray) -> np.ndarray:
+        """r, without missing samples."""
+        return self._weighed(self.residual(point)[None])[0]
 
     def jacobian(self, point: np.ndarray) -> np.ndarray:
         """J = ∂r/∂(coefficients, delays)."""
@@ -204,10 +221,34 @@ def best_of(
     free_delays: bool = False,
 ) -> Polished | None:
     """The best result from several starts: a few steps from each, then the two nearest to the samples to the end."""
-    tried = [found for start in starts if (found := polish(shape, start, record, evaluations=6)) is not None]
+    tried = [
+        found for start in _different(shape, starts, record) if (found := _polished_a_little(shape, start, record))
+    ]
     ranked = sorted(tried, key=lambda each: each.squares)[:2]
     if len(ranked) == 2 and ranked[1].squares <= (1.0 + SAME) * ranked[0].squares:
         ranked = ranked[:1]
-    ends = [polish(shape, each.theta, each.record, noise, free_delays) for each in ranked]
+    ends = [polish(shape, each.theta, each.record, noise, free_delays, roughly=True) for each in ranked]
     finished = [end for end in ends if end is not None]
     return min(finished, key=lambda each: each.information, default=None)
+
+
+def _polished_a_little(shape: Shape, start: np.ndarray, record: Record) -> Polished | None:
+    return polish(shape, start, record, evaluations=6, roughly=True)
+
+
+def _different(shape: Shape, starts: Sequence[np.ndarray], record: Record) -> list[np.ndarray]:
+    """The starts that have a response, one of those with the same."""
+    kept: list[np.ndarray] = []
+    seen: list[float] = []
+    for start in starts:
+        squares = squares_at(shape, start, record)
+        if np.isfinite(squares) and all(abs(squares - each) > SAME * each for each in seen):
+            kept.append(start)
+            seen.append(squares)
+    return kept
+
+
+def squares_at(shape: Shape, theta: np.ndarray, record: Record) -> float:
+    """The sum of squares of given coefficients, infinite where they have no response."""
+    made = response(shape, theta, record)
+    return np.inf if made is None else float(np.nansum((record.y - made.y) ** 2))

@@ -46,10 +46,15 @@ class Record:
         """From the start to the last sample."""
         return float(self.times[-1]) - self.t0
 
-    @property
+    @cached_property
     def interval(self) -> float:
         """The usual time between samples."""
         return float(np.median(np.diff(self.times)))
+
+    @cached_property
+    def finest(self) -> float:
+        """A short time between samples, of which there are still many."""
+        return float(np.quantile(np.diff(self.times), 0.1))
 
     @cached_property
     def signals(self) -> tuple[Signal, ...]:

@@ -23,14 +23,16 @@ from typing import Any, Literal, final
 import numpy as np
 
 from daedal.errors import EstimationError
-from daedal.order.polishing import Polished, best_of
+from daedal.order.polishing import Polished, best_of, squares_at
 from daedal.order.record import Record
-from daedal.order.response import Shape, monic, usable
+from daedal.order.response import EDGE, FASTEST, Shape, brought_back, monic, usable
 from daedal.simulation.filtered_signals import FilteredSignals
 
 CUTOFFS = 4
 ROUNDS = 10
-SETTLED = 1e-5  # relative change of the coefficients
+SCANNING = 4  # rounds for each delay of a grid
+VALLEYS = 2  # of the sum of squares over the delays, to look into
+SETTLED = 1e-3  # relative change of the coefficients; output error does the rest
 FASTER = 10.0  # a pole that is added to a model of lower order, relative to its fastest
 
 
@@ -77,47 +79,73 @@ class RefinedIV:
         if self.delay != "estimated":
             given = record.delayed([self.delay] * len(record.inputs))
             return best_of(shape, starts(shape, given, known), given, self.noise)
-        found = _delay_searched(shape, record, self.largest_delay or 20.0 * record.interval)
-        return None if found is None else best_of(shape, [found.theta], found.record, self.noise, free_delays=True)
+        largest = 20.0 * record.interval if self.largest_delay is None else min(self.largest_delay, record.span)
+        grid = record.interval * np.arange(int(largest / record.interval * (1.0 + 1e-9)) + 1)
+        ends = [
+            best_of(shape, starts(shape, late, known, cutoffs=3), late, self.noise, free_delays=True)
+            for late in _promising(shape, record, grid, known)
+        ]
+        finished = [end for end in ends if end is not None]
+        return min(finished, key=lambda each: each.information, default=None)
 
 
 def _is_time(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= float(value) < np.inf
 
 
-def _delay_searched(shape: Shape, record: Record, largest: float) -> Polished | None:
-    """The best of a grid of delays, the same for all inputs: whole sample intervals."""
-    best: Polished | None = None
-    for count in range(int(largest / record.interval) + 1):
-        late = record.delayed([count * record.interval] * len(record.inputs))
-        found = best_of(shape, starts(shape, late, (), cutoffs=3), late)
-        if found is not None and (best is None or found.squares < best.squares):
-            best = found
-    return best
+def _promising(shape: Shape, record: Record, grid: np.ndarray, known: Sequence[Polished]) -> list[Record]:
+    """Delays to begin with: those of smaller models, and the best of a grid, first for all inputs together."""
+    count = len(record.inputs)
+    squares = _scanned(shape, [record.delayed([delay] * count) for delay in grid])
+    padded = np.concatenate([[np.inf], squares, [np.inf]])
+    valleys = [k for k in np.argsort(squares, kind="stable") if squares[k] <= min(padded[k], padded[k + 2])][:VALLEYS]
+    found = [record.delayed([grid[k]] * count) for k in valleys]
+    for place in range(count if found and count > 1 else 0):
+        own = [found[0].delayed(np.where(np.arange(count) == place, delay, found[0].delays)) for delay in grid]
+        found[0] = own[int(np.argmin(_scanned(shape, own)))]
+    seen = {late.delays: late for late in [*found, *(record.delayed(each.record.delays) for each in known)]}
+    return list(seen.values())
+
+
+def _scanned(shape: Shape, records: Sequence[Record]) -> np.ndarray:
+    """Sums of squares after a few rounds for each record, from the one before it and from a new start."""
+    squares, last = [], None
+    for late in records:
+        rounds = [refined(shape, late, a, SCANNING) for a in (_lags(shape, late, 0.5), last) if a is not None]
+        made = [(squares_at(shape, theta, late), theta) for theta in rounds if theta is not None]
+        best = min(made, key=lambda pair: pair[0], default=(np.inf, None))
+        squares.append(best[0])
+        last = None if best[1] is None or not np.isfinite(best[0]) else best[1][: shape.order]
+    return np.array(squares)
+
+
+def _lags(shape: Shape, record: Record, place: float) -> np.ndarray:
+    """(s + λ)ⁿ, λ between what the record and what its samples can show; rising powers, without the leading one."""
+    slow, fast = 4.0 * np.pi / record.span, 0.5 * np.pi / record.interval
+    cutoff = min(slow, fast) ** (1.0 - place) * fast**place
+    return np.poly(np.full(shape.order, -cutoff))[:0:-1]
 
 
 def starts(shape: Shape, record: Record, known: Sequence[Polished] = (), cutoffs: int = CUTOFFS) -> list[np.ndarray]:
     """Coefficients to begin output error with: instrumental variables from several cut-offs, and smaller models."""
-    slow, fast = 2.0 * np.pi / record.span, 0.5 * np.pi / record.interval
     found = [start for each in known if (start := _extended(each, shape)) is not None]
     if any(each.shape.order == shape.order for each in known):
         cutoffs = min(cutoffs, 2)  # with the same poles the search is not far from where it will end
-    for cutoff in np.geomspace(min(2.0 * slow, fast), fast, cutoffs):
-        a = np.poly(np.full(shape.order, -cutoff))[:0:-1]
-        estimate = refined(shape, record, a)
+    for place in np.linspace(0.0, 1.0, cutoffs):
+        estimate = refined(shape, record, _lags(shape, record, place))
         if estimate is not None:
             found.append(estimate)
     return found
 
 
-def refined(shape: Shape, record: Record, a: np.ndarray) -> np.ndarray | None:
+def refined(shape: Shape, record: Record, a: np.ndarray, rounds: int = ROUNDS) -> np.ndarray | None:
     """Instrumental variables from a first denominator (rising powers, without the leading one); None if they fail."""
     theta, n = None, shape.order
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         new = _round(shape, record, a, theta)
         if new is None:
             return theta
-        new[:n] = _reflected(new[:n])
+        new[:n] = brought_back(new[:n], record)
         settled = theta is not None and np.max(np.abs(new - theta)) <= SETTLED * np.max(np.abs(new))
         theta, a = new, new[:n]
         if settled or not usable(a, record):
@@ -182,16 +210,8 @@ def _noise_free(shape: Shape, made: FilteredSignals, theta: np.ndarray) -> np.nd
     return columns
 
 
-def _reflected(a: np.ndarray) -> np.ndarray:
-    """Poles with positive real parts mirrored: as filters they must be stable."""
-    poles = np.roots(monic(a))
-    if np.all(poles.real <= 0.0):
-        return a
-    return np.real(np.poly(np.where(poles.real > 0.0, -poles.conj(), poles)))[:0:-1]
-
-
 def _extended(smaller: Polished, shape: Shape) -> np.ndarray | None:
-    """A smaller model as one of this shape: a fast pole more, or a numerator with zeros; None if it is not smaller."""
+    """A smaller model as one of this shape: a fast pole more, numerators with zeros; None if it is not smaller."""
     a, b, c = smaller.shape.split(smaller.theta)
     more = shape.order - smaller.shape.order
     if more not in (0, 1) or smaller.shape.input_order > shape.input_order:
@@ -199,10 +219,13 @@ def _extended(smaller: Polished, shape: Shape) -> np.ndarray | None:
     factor = np.ones(1)
     if more:
         fastest = float(np.max(np.abs(np.roots(monic(a))), initial=1e-300))
-        factor = np.array([FASTER * fastest, 1.0])
+        factor = np.array([min(FASTER * fastest, EDGE * FASTEST / smaller.record.interval), 1.0])
     denominator = np.convolve(np.append(a, 1.0), factor)[:-1]
+    # With a zero more too, it goes where the pole is: the response stays the same to the last digit.
+    beside = factor if more and smaller.shape.input_order < shape.input_order else factor[:1]
     rows = np.zeros((shape.inputs, shape.input_order + 1))
-    rows[:, : b.shape[1]] = factor[0] * b
+    rows[:, : b.shape[1] + beside.size - 1] = [np.convolve(row, beside) for row in b]
     start = np.zeros(shape.order if shape.start else 0)
-    start[: c.size] = factor[0] * c
+    if c.size:
+        start[: c.size + beside.size - 1] = np.convolve(c, beside)
     return np.concatenate([denominator, rows.ravel(), start])

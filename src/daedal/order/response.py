@@ -19,6 +19,8 @@ from daedal.order.record import Record
 
 GROWS = 5.0  # exponent over the record beyond which a response is not looked at
 FASTEST = 30.0  # pole times sample interval beyond which it acts at once
+EDGE = 0.9  # of what can be shown, where poles that cannot be are put
+GONE = 3.0  # exponent between samples after which a pole may oscillate as it likes
 
 
 @final
@@ -81,11 +83,37 @@ def monic(a: np.ndarray) -> np.ndarray:
 
 
 def usable(a: np.ndarray, record: Record) -> bool:
-    """Whether no pole lets the response grow beyond bounds over the record, or is faster than any sample could show."""
+    """Whether no pole lets the response grow beyond bounds over the record, or is faster than any sample could show.
+
+    A pole that oscillates more than half a turn between samples would look like a slower one.
+    """
     if not np.isfinite(a).all():
         return False
     poles = np.roots(monic(a))
-    return bool(np.max(poles.real) * record.span <= GROWS and np.max(np.abs(poles)) * record.interval <= FASTEST)
+    return bool(
+        np.max(poles.real) * record.span <= GROWS
+        and np.max(np.abs(poles)) * record.interval <= FASTEST
+        and _shown(poles * record.finest).all()
+    )
+
+
+def _shown(angles: np.ndarray) -> np.ndarray:
+    """Whether poles times an interval turn less than half around in it, or are gone after it."""
+    return (np.abs(angles.imag) <= np.pi) | (angles.real <= -GONE)
+
+
+def brought_back(a: np.ndarray, record: Record) -> np.ndarray:
+    """The same where usable and stable; else growing poles mirrored, and those beyond what samples show at its edge."""
+    if not np.isfinite(a).all():
+        return a
+    poles = np.roots(monic(a))
+    fastest, turning = FASTEST / record.interval, np.pi / record.finest
+    inside = (np.abs(poles) <= fastest) & _shown(poles * record.finest) & (poles.real <= 0.0)
+    if inside.all():
+        return a
+    slower = poles * np.minimum(1.0, EDGE * fastest / np.maximum(np.abs(poles), 1e-300))
+    back = -np.abs(slower.real) + 1j * np.clip(slower.imag, -EDGE * turning, EDGE * turning)
+    return np.real(np.poly(np.where(inside, poles, back)))[:0:-1]
 
 
 def response(shape: Shape, theta: np.ndarray, record: Record, delays: bool = False) -> Response | None:

@@ -1,7 +1,7 @@
 """`OrderSearch`: every candidate that was tried, the one that was chosen, and why."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, final
 
@@ -26,6 +26,8 @@ class Candidate:
         Monic; None where no coefficients were found.
     coefficients, std_errors
         Name → number.
+    delay_errors
+        Input → standard error of its delay, where delays were estimated.
     bic
         Schwarz's criterion: the smallest is the best.
     fit_percent, held_out
@@ -42,6 +44,7 @@ class Candidate:
     bic: float
     fit_percent: float
     held_out: float
+    delay_errors: Mapping[str, float] = field(default_factory=lambda: FrozenMapping({}))
     failure: str = ""
 
     @property

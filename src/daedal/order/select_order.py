@@ -16,7 +16,7 @@ from daedal.estimation import Fit, OutputError, fit
 from daedal.estimation.criterion import describe
 from daedal.linear.threads import one_thread
 from daedal.models import TransferFunction
-from daedal.order.polishing import Polished, polish
+from daedal.order.polishing import Polished, polish, polish_on
 from daedal.order.record import Record, record
 from daedal.order.refined_iv import RefinedIV
 from daedal.order.response import Shape, response
@@ -28,7 +28,10 @@ TIED = 2.0  # difference of BIC that says nothing
 
 
 class OrderMethod(Protocol):
-    """How the coefficients of one shape are found; results `known` for smaller ones may help."""
+    """How the coefficients of one shape are found; results `known` for smaller ones may help.
+
+    A method may have `narrowed(shapes, record)` besides, which gives the shapes that it tries and what it has to say.
+    """
 
     def estimate(self, shape: Shape, record: Record, known: Sequence[Polished] = ()) -> Polished | None: ...
 
@@ -83,20 +86,21 @@ def select_order(
     if initial not in ("free", "zero"):
         raise EstimationError(f"initial must be 'free' or 'zero', got {initial!r}.", "Write initial='free'.")
     made = record("select_order", data, output, inputs)
-    shapes = _shapes(orders, input_orders, made, initial == "free")
+    shapes, said = _narrowed(_shapes(orders, input_orders, made, initial == "free"), made, chosen_method)
     found = _candidates(shapes, made, chosen_method)
     best = _chosen(found)
     if best is None:
         raise EstimationError(
             f"No candidate describes '{made.output}': {found[0][0].failure}", "Look at the data with plot(data)."
         )
-    candidate, polished = best
+    candidate, polished = _finished(*best, made)
+    candidates = [candidate if each is best[0] else each for each, _ in found]
     return OrderSearch(
         method=describe(chosen_method),
-        candidates=tuple(each for each, _ in found),
+        candidates=tuple(candidates),
         chosen=candidate,
-        reason=_reason(candidate, [each for each, _ in found]),
-        notes=tuple(_notes(candidate, made)),
+        reason=_reason(candidate, candidates),
+        notes=(*said, *_notes(candidate, made)),
         made_fit=lambda: _fit(polished, made),
     )
 
@@ -123,6 +127,12 @@ def _shapes(orders: Any, input_orders: Any, made: Record, start: bool) -> list[S
             "Give more data.",
         )
     return [shape for shape in shapes if made.count >= 2 * shape.coefficients]
+
+
+def _narrowed(shapes: list[Shape], made: Record, method: OrderMethod) -> tuple[list[Shape], list[str]]:
+    """The shapes that a method tries of those asked for, and what it says about them."""
+    narrow = getattr(method, "narrowed", None)
+    return (shapes, []) if narrow is None else narrow(shapes, made)
 
 
 def _whole_numbers(given: Any, what: str, least: int) -> list[int]:
@@ -154,25 +164,34 @@ def _candidates(shapes: list[Shape], made: Record, method: OrderMethod) -> list[
     return found
 
 
-def _candidate(shape: Shape, polished: Polished | None, made: Record) -> Candidate:
+def _finished(candidate: Candidate, polished: Polished, made: Record) -> tuple[Candidate, Polished]:
+    """The chosen candidate with the exact minimum, which candidates that are only compared do not need."""
+    if not polished.rough:
+        return candidate, polished
+    exact = polish_on(polished)
+    return _candidate(exact.shape, exact, made, candidate.held_out), exact
+
+
+def _candidate(shape: Shape, polished: Polished | None, made: Record, held_out: float | None = None) -> Candidate:
     if polished is None:
         empty = named([], np.zeros(0))
         nan = float("nan")
         failure = "no coefficients with a bounded response were found"
-        return Candidate(shape.order, shape.input_order, None, empty, empty, np.inf, nan, nan, failure)
+        return Candidate(shape.order, shape.input_order, None, empty, empty, np.inf, nan, nan, failure=failure)
     names = polished.shape.names(made.inputs)[: polished.shape.coefficients]
     size = len(names)
     with np.errstate(invalid="ignore"):
-        errors = np.sqrt(np.diag(polished.covariance)[:size])
+        errors = np.sqrt(np.diag(polished.covariance))
     return Candidate(
         order=polished.shape.order,
         input_order=polished.shape.input_order,
         transfer_function=polished.shape.transfer_function(polished.theta, polished.record),
         coefficients=named(names, polished.theta[:size]),
-        std_errors=named(names, errors),
+        std_errors=named(names, errors[:size]),
         bic=polished.information,
         fit_percent=_percent(made.y, polished.residual),
-        held_out=_held_out(polished),
+        held_out=_held_out(polished) if held_out is None else held_out,
+        delay_errors=named(list(made.inputs) if polished.free_delays else [], errors[polished.shape.size :]),
     )
 
 
@@ -189,7 +208,7 @@ def _held_out(polished: Polished) -> float:
     early = whole.until(first)
     if early.count < 2 * polished.shape.coefficients:
         return float("nan")
-    found = polish(polished.shape, polished.theta, early, evaluations=15)
+    found = polish(polished.shape, polished.theta, early, evaluations=15, roughly=True)
     made = None if found is None else response(found.shape, found.theta, found.record)
     if made is None:
         return float("nan")
@@ -228,6 +247,10 @@ def _notes(chosen: Candidate, made: Record) -> list[str]:
             f"hardly in the data: {', '.join(loose)}; the inputs do not excite what would show them, so do not rely on "
             "these numbers or on the order"
         )
+    if chosen.delay_errors and chosen.transfer_function is not None:
+        late = chosen.transfer_function.delay
+        said = [f"{name} {late[name]:.4g} ± {error:.2g}" for name, error in chosen.delay_errors.items()]
+        notes.append(f"estimated delay and its standard error: {', '.join(said)}")
     if not chosen.stable:
         notes.append("the chosen model is not stable")
     missing = int((~made.known).sum())

@@ -92,6 +92,10 @@ class Discretization:
             ca.mmax(residual / size) + 1e-300 * ca.sum1(v.x),
         )
 
+    def slope(self, v: Moving) -> ca.SX:
+        """dX/dt at a point, T solved for."""
+        return self.functions.value("derivative", self._solved_tops(v, extra=2))
+
     def _runge_kutta(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
         rates, slopes = [], []
         stage = v

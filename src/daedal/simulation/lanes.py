@@ -17,8 +17,10 @@ import numpy as np
 from daedal.errors import SimulationError
 from daedal.models import parameter_values
 from daedal.simulation.collocation import NODES
+from daedal.simulation.delay_lanes import DelayRun, prepare_delayed
 from daedal.simulation.discretization import Point
 from daedal.simulation.forcing import Forcing
+from daedal.simulation.lane_failure import Failure
 from daedal.simulation.lane_paths import (
     LanePaths,
     check_smoothness,
@@ -73,17 +75,6 @@ class Lanes:
             raise SimulationError(
                 f"The tolerance of Lanes must lie between 0 and 1, got {self.tolerance!r}.", "Write 1e-7."
             )
-
-
-@final
-@dataclass(frozen=True)
-class Failure:
-    """A lane that could not be simulated: from which time on, and why; `value` counts the sets of values."""
-
-    lane: int
-    time: float
-    reason: str
-    value: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +216,7 @@ def prepare(
     purpose: str,
     noisy: bool,
     effort: Effort = PATIENT,
-) -> LaneRun:
+) -> LaneRun | DelayRun:
     """Choose method and steps, compile, and find initial values for each set of parameter values."""
     places = disturbance_places(system) if noisy else ()
     grid, warnings = 0.0, []
@@ -241,9 +232,13 @@ def prepare(
     directions = Directions.of(system, free)
     lineup = Lineup(system, forcing, grid, places, tuple(free), directions, seed, purpose)
     sets = lineup.all_values(values)
+    method = None if solver.method == "auto" else solver.method
+    if system.reduction.delays:
+        return prepare_delayed(
+            lineup, times, tuple(wanted), sets, method, solver.step, solver.tolerance, tuple(warnings)
+        )
     chosen = [sets[i] for i in np.unique(np.linspace(0, len(sets) - 1, PILOT).astype(int))]
     task = _task(lineup, times, tuple(wanted), chosen, effort)
-    method = None if solver.method == "auto" else solver.method
     return LaneRun(lineup, times, plan(task, method, solver.step, solver.tolerance), sets, tuple(warnings))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from daedal.disturbances import parameter_names
 from daedal.models import parameter_directions, parameter_values
+from daedal.simulation.delay_history import exogenous_at_start
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lane_paths import LanePaths, Sources, sources
 from daedal.simulation.program import Directions
@@ -73,7 +74,9 @@ class Lineup:
 
     def _values(self, given: Mapping[Any, float] | None, rates: np.ndarray, made: Sources | None) -> Values:
         column = np.concatenate([self.system.parameter_vector(given), self.directions.read(rates)])
-        start = initial_values(self.system, self.forcing.start, given, self.forcing.at(self.forcing.start))
+        begin = self.forcing.start
+        known = exogenous_at_start(self.system, given, self.forcing.at(begin), begin)
+        start = initial_values(self.system, begin, given, known)
         return Values(given, rates, column, start, made)
 
     def paths(self, values: Values, lanes: range) -> LanePaths | None:

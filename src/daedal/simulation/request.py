@@ -10,6 +10,7 @@ import numpy as np
 from daedal.data import Dataset, increasing, short
 from daedal.errors import DataError, SimulationError
 from daedal.models import Model
+from daedal.simulation.delay_history import started
 from daedal.simulation.forcing import Forcing, forcing
 from daedal.systems import System, build
 
@@ -44,7 +45,8 @@ def request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Request:
         t0 = times.t0 if t0 is None else t0
         times = times.sample_times
     grid = _checked_times(times)
-    return Request(system, grid, forcing(system, given, _checked_start(t0, grid), float(grid[-1]), data))
+    start = _checked_start(t0, grid)
+    return Request(started(system, start), grid, forcing(system, given, start, float(grid[-1]), data))
 
 
 def checked_values(values: Any) -> Mapping[Any, float] | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import seed_number
-from daedal.errors import SimulationError, nearest
+from daedal.errors import SimulationError, nearest, quoted
 from daedal.models import TransferFunction, parameter_values
 from daedal.simulation.ida import IDA, Run
 from daedal.simulation.initial_notes import start_notes
@@ -23,6 +23,7 @@ from daedal.simulation.transfer_response import simulate_transfer_function
 from daedal.symbolic import Expression
 from daedal.systems import InitialValues, System, initial_values
 
+DELAYED = 1e-9  # tolerance of the steps of a single trajectory with delays
 PURPOSE = "simulate"
 SINGLE = 60  # unknowns up to which compiling a single trajectory pays
 
@@ -132,8 +133,11 @@ def _single(
     asked: Request, values: Mapping[Any, float] | None, wanted: tuple[str, ...], solver: Lanes | IDA | None
 ) -> Trajectory:
     """One trajectory with disturbances at zero; without a given solver, Lanes where it suits, otherwise IDA."""
+    if asked.system.reduction.delays and solver is None:
+        solver = Lanes(tolerance=DELAYED)
     if isinstance(solver, Lanes):
         return _lanes(asked, values, wanted, solver)
+    _refuse_delays(asked.system)
     if solver is None and len(asked.system.tops) <= SINGLE:
         try:
             found = _lanes(asked, values, wanted, Lanes(method="rk4", tolerance=1e-8), BRIEF)
@@ -142,6 +146,14 @@ def _single(
         if found is not None and found.status.ok:
             return found
     return _reference(asked, values, wanted, solver or IDA())
+
+
+def _refuse_delays(system: System) -> None:
+    if system.reduction.delays:
+        raise SimulationError(
+            f"IDA cannot look back, and model '{system.model.name}' contains {quoted(system.reduction.delays)}.",
+            "Use Lanes(tolerance=1e-10), or leave the solver out.",
+        )
 
 
 def _lanes(

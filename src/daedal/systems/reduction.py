@@ -21,10 +21,17 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daedal.analysis import Alias, Equations, Offsets, user_names
-from daedal.errors import ModelError, quoted
-from daedal.models import Model
-from daedal.symbolic import derivative_name, differentiate, interned, jet, operator, symbols_in
+from daedal.analysis import Alias, Equations, Offsets, substitute_aliases, user_names
+from daedal.symbolic import (
+    Delayed,
+    Expression,
+    derivative_name,
+    differentiate,
+    expand,
+    interned,
+    operator,
+    symbols_in,
+)
 
 Jet = tuple[int, int]  # position of an unknown or equation, and order of the derivative
 
@@ -43,6 +50,7 @@ class Reduction:
     G: ca.SX
     top: ca.SX
     repairs: tuple[str, ...] = ()
+    delays: Mapping[str, "DelayedValue"] = field(default_factory=dict)  # by the symbol that stands for the value
     compiled: dict[str, Any] = field(default_factory=dict, repr=False)  # made once, shared by all values
 
     @cached_property
@@ -64,9 +72,9 @@ class Reduction:
     def exogenous(self) -> tuple[str, ...]:
         """Inputs, disturbances and the derivatives of them that occur anywhere."""
         inside = {*self._names(self.states), *self._names(self.tops), *self.equations.constants, "time"}
-        return tuple(
-            name for name in symbols_in(ca.vertcat(self.G, self.top, *self.observed.values())) if name not in inside
-        )
+        operands = [each.operand for each in self.delays.values()]
+        everything = ca.vertcat(self.G, self.top, *self.observed.values(), *operands)
+        return tuple(name for name in symbols_in(everything) if name not in inside)
 
     @cached_property
     def arguments(self) -> list[ca.SX]:
@@ -138,6 +146,31 @@ class Reduction:
         return tuple(self.equations.names[i] for i, _ in self.constraints)
 
 
+@dataclass(frozen=True, eq=False)
+class DelayedValue:
+    """What a symbol delay(e, τ) stands for: e in terms of the remaining unknowns, as it was typed, and τ."""
+
+    operand: ca.SX
+    typed: Expression
+    amount: Expression
+
+
+def delayed_values(
+    symbols: list[str], constants: frozenset[str], aliases: Mapping[str, Alias]
+) -> dict[str, DelayedValue]:
+    """The delayed values among symbols, and those inside of them."""
+    found: dict[str, DelayedValue] = {}
+    waiting = list(symbols)
+    while waiting:
+        name = waiting.pop(0)
+        meaning = operator(name)
+        if isinstance(meaning, Delayed) and name not in found:
+            operand = substitute_aliases(expand(meaning.operand.sx, constants), aliases)
+            found[name] = DelayedValue(operand, meaning.operand, meaning.amount)
+            waiting += symbols_in(operand)
+    return found
+
+
 def _vector(names) -> ca.SX:
     symbols = [interned(name).sx for name in names]
     return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
@@ -154,6 +187,7 @@ def prolong(
     c, d = offsets.equations, offsets.unknowns
     levels = differentiated(equations, c)
     constraints = tuple((i, k) for i in range(c.size) for k in range(int(c[i])))
+    everything = ca.vertcat(*levels.values(), *observed.values())
     return Reduction(
         equations=equations,
         offsets=offsets,
@@ -165,6 +199,7 @@ def prolong(
         G=ca.vertcat(*(levels[v] for v in constraints)) if constraints else ca.SX(0, 1),
         top=ca.vertcat(*(levels[i, int(c[i])] for i in range(c.size))),
         repairs=repairs,
+        delays=delayed_values(symbols_in(everything), equations.constants, aliases),
     )
 
 
@@ -179,13 +214,3 @@ def differentiated(equations: Equations, times: np.ndarray) -> dict[Jet, ca.SX]:
         current = differentiate(current[keep], equations.constants)
         levels |= {(i, k): current[position] for position, i in enumerate(rows)}
     return levels
-
-
-def refuse_delays(model: Model, sx: ca.SX) -> None:
-    """Delays are declared and analysed, but no solver steps through them yet."""
-    delays = [name for name in symbols_in(sx) if operator(jet(name)[0]) is not None]
-    if delays:
-        raise ModelError(
-            f"Model '{model.name}' contains {quoted(delays)}, and delays cannot be simulated yet.",
-            "Replace a delay by a chain of first-order lags for now.",
-        )

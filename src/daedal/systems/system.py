@@ -26,10 +26,11 @@ from daedal.analysis import (
 from daedal.errors import ModelError, StructureError, counted, quoted
 from daedal.models import Model, evaluate, parameter_values
 from daedal.symbolic import expand, interned, jet, symbols_in
-from daedal.systems.reduction import Reduction, prolong, refuse_delays
+from daedal.systems.reduction import Reduction, prolong
 from daedal.systems.regularity import participants, rank_of
 from daedal.systems.repair import combine, find_defect
 
+HIGHEST_DELAYED = 6  # derivative of a delayed unknown beyond which a model is called advanced
 REMEMBERED = 64  # reductions kept, most recently used last
 
 _lock = Lock()
@@ -156,7 +157,6 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
     """Signature method, then the numerical check, with a repair for each cancellation it finds."""
     structure = analyze(model)
     typed = Equations.of(model)
-    refuse_delays(model, typed.residuals)
     equations, aliases = eliminate_aliases(typed)
     outputs = {name: expand(value.sx, typed.constants) for name, value in model.outputs.items()}
     wanted = {name: interned(name).sx for name in model.unknown_names} | outputs
@@ -166,6 +166,9 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
     while True:
         offsets = offsets_or_error(model.name, equations)
         reduction = prolong(equations, offsets, aliases, observed, repairs)
+        if further := _delayed_further(model, reduction):
+            equations = replace(equations, least={**equations.least, **further})
+            continue
         points = sample_points(model, reduction, vary_parameters=True)
         defect = find_defect(reduction, points) if points else None
         if defect is None:
@@ -177,6 +180,25 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
         found = structure_of(model.name, equations, offsets, given, repairs)
         structure = replace(found, equations=structure.equations)
     return structure, reduction
+
+
+def _delayed_further(model: Model, reduction: Reduction) -> dict[str, int]:
+    """Unknowns whose delayed derivative is higher than the highest that is solved for: they must be solved for too.
+
+    Where that makes an equation ask for a still higher one, the present depends on the future.
+    """
+    highest = dict(zip(reduction.equations.unknowns, reduction.offsets.unknowns.tolist(), strict=True))
+    wanted: dict[str, int] = {}
+    for name, each in reduction.delays.items():
+        for base, order in (jet(symbol) for symbol in symbols_in(each.operand)):
+            if base in highest and order > highest[base]:
+                if order > HIGHEST_DELAYED:
+                    raise ModelError(
+                        f"Model '{model.name}' is of advanced type: '{name}' needs ever higher derivatives of '{base}'.",
+                        "Delay something smoother, or add the dynamics that are missing.",
+                    )
+                wanted[base] = max(order, wanted.get(base, 0))
+    return wanted
 
 
 def _least_orders(equations: Equations, observed: Mapping[str, ca.SX]) -> dict[str, int]:

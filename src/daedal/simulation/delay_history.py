@@ -1,0 +1,187 @@
+"""Delayed values before the start: from the history of the unknowns, or from an input that is known earlier.
+
+A delayed unknown x(t − τ) with t − τ ≤ t₀ is `history` at that time, a delayed derivative the derivative of the
+history, and a delay of a delay the same further back. All are functions of time and parameters, with exact derivatives.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daedal.data import Signal
+from daedal.errors import SimulationError, quoted
+from daedal.models import evaluate, parameter_values
+from daedal.symbolic import Delayed, Expression, expand, interned, jet, operator, symbols_in
+from daedal.systems import System, places
+from daedal.systems.reduction import DelayedValue
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """One delayed value: which input it is of and which derivative of it, or the law of its history."""
+
+    name: str
+    input: tuple[str, int] | None
+    law: ca.Function | None  # (time, parameters) → value, rate, gradient with respect to the parameters
+
+    def at(self, times: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Value (time,), rate (time,) and gradient (parameter, time) of a history."""
+        assert self.law is not None
+        flat = times.ravel()
+        found = self.law.map(flat.size)(flat[None], np.repeat(parameters[:, None], flat.size, axis=1))
+        value, rate, gradient = (part.full() for part in found)
+        shape = times.shape
+        return value.reshape(shape), rate.reshape(shape), gradient.reshape(parameters.size, *shape)
+
+
+def pasts(system: System) -> dict[str, Past]:
+    """What each delayed value of a system is before the start."""
+    return {name: _past(system, name, each) for name, each in system.reduction.delays.items()}
+
+
+def _past(system: System, name: str, each: DelayedValue) -> Past:
+    model = system.model
+    operand = expand(each.typed.sx, system.reduction.equations.constants)
+    leaves = [jet(leaf) for leaf in symbols_in(operand)]
+    inputs = [base for base, _ in leaves if base in model.input_names]
+    noisy = [base for base, _ in leaves if base in model.disturbance_names]
+    if noisy:
+        raise SimulationError(
+            f"Model '{model.name}' delays the disturbance {quoted(noisy)} in '{name}', which cannot be simulated.",
+            "Let the disturbance drive a state of its own, and delay that.",
+        )
+    if inputs:
+        if operand.is_symbolic():
+            return Past(name, leaves[0], None)
+        raise SimulationError(
+            f"'{name}' of model '{model.name}' delays a formula of the input {quoted(inputs)}.",
+            "Delay the input itself, and write the formula around it.",
+        )
+    return Past(name, None, _law(system, name))
+
+
+def _law(system: System, name: str) -> ca.Function:
+    model = system.model
+    history = tuple((key, str(value)) for key, value in model.history.items())
+    return _compiled(name, history, tuple(system.reduction.parameters), _Source(system))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a law is made from; all are alike to the cache, whose key is their text."""
+
+    system: System
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Source)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(maxsize=128)
+def _compiled(name: str, _history: tuple, parameters: tuple[str, ...], source: _Source) -> ca.Function:
+    time = interned("time").sx
+    p = ca.vertcat(*(interned(each).sx for each in parameters)) if parameters else ca.SX(0, 1)
+    meaning = operator(name)
+    assert isinstance(meaning, Delayed)
+    value = _before(source.system, name, meaning.operand.sx)
+    outputs = [value, ca.jacobian(value, time), ca.densify(ca.jacobian(value, p)).T]
+    return ca.Function("history", [time, p], [ca.densify(each) for each in outputs])
+
+
+def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
+    """An expression of unknowns as a function of time and parameters, where the history holds."""
+    model, time = system.model, interned("time").sx
+    expanded = expand(operand, system.reduction.equations.constants)
+    old, new = [], []
+    for leaf in symbols_in(expanded):
+        meaning = operator(leaf)
+        base, order = jet(leaf)
+        if isinstance(meaning, Delayed):
+            further = _before(system, leaf, meaning.operand.sx)
+            value = ca.substitute(further, time, time - meaning.amount.sx)
+        elif base in model.unknown_names:
+            if base not in model.history:
+                raise SimulationError(
+                    f"Model '{model.name}' contains '{name}', but does not say what '{base}' was before the start.",
+                    f"Declare history={{{base}: ...}}: a number, or an expression of dd.time and parameters.",
+                )
+            value = model.history[base].sx
+            for _ in range(order):
+                value = ca.jacobian(value, time)
+        else:
+            continue
+        old.append(interned(leaf).sx)
+        new.append(value)
+    return ca.substitute(expanded, ca.vertcat(*old), ca.vertcat(*new)) if old else expanded
+
+
+def on_pieces(signal: Signal, order: int, times: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A derivative of a signal and its rate at times (step, node), on the piece that each step's middle lies in.
+
+    Before its first sample a signal is taken to be what it is there.
+    """
+    breaks, coefficients = signal.pieces()
+    piece = np.clip(np.searchsorted(breaks, middles, side="right") - 1, 0, breaks.size - 2)
+    elapsed = times - breaks[piece][:, None]
+    powers = range(len(coefficients) - 1, -1, -1)
+    results = []
+    for derivative in (order, order + 1):
+        total = np.zeros(times.shape)
+        for k in powers:
+            if k >= derivative:
+                factor = float(np.prod(np.arange(k - derivative + 1, k + 1))) if derivative else 1.0
+                total += factor * coefficients[k, piece][:, None] * elapsed ** (k - derivative)
+        results.append(total)
+    value, rate = results
+    early = middles < signal.start
+    if early.any():
+        value = np.where(early[:, None], float(signal.values[0]) if order == 0 else 0.0, value)
+        rate = np.where(early[:, None], 0.0, rate)
+    return value, rate
+
+
+def started(system: System, start: float) -> System:
+    """The system with its unknowns at the start as their history ends, where `initial` says nothing else.
+
+    Unknowns that the equations determine at each instant, or that constraints tie, are only hinted at.
+    """
+    model = system.model
+    if not system.reduction.delays or not model.history:
+        return system
+    time = interned("time").sx
+    ends = {
+        name: Expression(ca.substitute(value.sx, time, ca.SX(start)))
+        for name, value in model.history.items()
+        if name not in model.initial
+    }
+    if not ends:
+        return system
+    where = places(system, ends)
+    free = not system.reduction.constraints
+    held = {
+        name: value for name, value in ends.items() if free and where.get(name, (np.inf, 1))[0] < len(system.states)
+    }
+    hints = {name: value for name, value in ends.items() if name not in held}
+    return replace(system, model=model.with_guess(hints).with_initial(held))
+
+
+def exogenous_at_start(
+    system: System, given: Mapping[Any, float] | None, known: np.ndarray, start: float
+) -> np.ndarray:
+    """Values of all exogenous symbols at the start: known inputs as they are, delayed values from the history."""
+    if not system.reduction.delays:
+        return known
+    numbers = parameter_values(system.model, given)
+    result = known.copy()
+    for name, past in pasts(system).items():
+        if past.input is None and name in system.reduction.exogenous:
+            amount = evaluate({name: system.reduction.delays[name].amount}, numbers)[name]
+            value, _, _ = past.at(np.array([start - amount]), system.parameter_vector(given))
+            result[system.reduction.exogenous.index(name)] = value[0]
+    return result

@@ -1,0 +1,468 @@
+"""Simulation of systems with delays by the method of steps: many lanes, sensitivities, disturbances.
+
+What a step looks back at was computed before, because steps are never longer than the shortest delay. Blocks of steps
+that only look back beyond their own beginning run in the compiled kernel at once; at every point the delayed quantities
+q are recorded with their derivatives Λ in the free directions θ, and read off again by quintics that never reach across
+a break point. For a value delayed by τ(θ)
+
+    d/dθ q(t − τ; θ) = Λ(t − τ) − q'(t − τ) ∂τ/∂θ              (seed 002, theorems 1 and 2)
+
+and where the right side jumps at a break point b(θ), from f⁻ to f⁺, the sensitivity of the state jumps by
+(f⁻ − f⁺) ∂b/∂θ: that is how a delay acts through a history that does not meet the initial value, or a held input.
+
+Reference: Q. Lin, R. Loxton, C. Xu, K. L. Teo, Parameter estimation for nonlinear time-delay systems with noisy output
+measurements, Automatica 60 (2015) 48–56; A. Bellen, M. Zennaro, Numerical Methods for Delay Differential Equations,
+Oxford 2003.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from daedal.errors import SimulationError
+from daedal.simulation.collocation import Method
+from daedal.simulation.delay_history import Past, on_pieces, pasts
+from daedal.simulation.delay_mesh import FEWEST, Mesh, mesh, through_points
+from daedal.simulation.delay_program import DelayProgram, DelayShape, delay_program
+from daedal.simulation.discretization import Point
+from daedal.simulation.lane_failure import Failure
+from daedal.simulation.lane_paths import LanePaths, grid_row
+from daedal.simulation.lineup import Lineup, Values
+from daedal.simulation.marching import CASADI, ESCAPED
+from daedal.simulation.program import ACCEPTED
+from daedal.symbolic import interned, symbols_in
+from daedal.systems import System, initial_sensitivities, initial_values
+
+LOOKS_BACK = 1e-9  # of a delay: rounding that a block may look into itself by
+FIRST_STEPS = 40  # over the whole time, or in the shortest delay, to begin the search for steps with
+HALVINGS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Lags:
+    """The delays of a system at one set of values: lengths (delay,), their rates (delay, direction), and kinds."""
+
+    names: tuple[str, ...]
+    amounts: np.ndarray
+    rates: np.ndarray
+    pasts: tuple[Past, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class DelaySteps:
+    """Lengths of the steps, as tables want them."""
+
+    lengths: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class DelayPlan:
+    """A program, the length that steps have at most, and the estimated error."""
+
+    program: DelayProgram
+    step: float
+    steps: DelaySteps
+    error: float
+
+
+Consume = Callable[[int, range, np.ndarray, np.ndarray], None]
+BLOCK = 64  # lanes that advance together
+
+
+@dataclass(frozen=True, eq=False)
+class DelayRun:
+    """A prepared run of many lanes, with the interface of `daedal.simulation.lanes.LaneRun`."""
+
+    lineup: Lineup
+    times: np.ndarray
+    plan: DelayPlan
+    values: tuple[Values, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Method and steps, for tables."""
+        lengths = self.plan.steps.lengths
+        span = f"{lengths.min():.2g} … {lengths.max():.2g}" if lengths.size else ""
+        return f"Lanes({self.plan.program.shape.method}, {lengths.size} steps of {span} s, with delays)"
+
+    def step_error(self, values: Values) -> float:
+        """What halving the steps changes at these values, relative to the largest values."""
+        return _step_error(self.lineup, self.times, self.plan.program, values, self.plan.step)
+
+    def run(self, realizations: int, consume: Consume) -> list[Failure]:
+        """As `LaneRun.run`: `consume(value, lanes, samples, out)` gets (sample, output, lane)."""
+        failures: list[Failure] = []
+        samples = np.arange(self.times.size)
+        for first in range(0, realizations, BLOCK):
+            lanes = range(first, min(first + BLOCK, realizations))
+            for number, values in enumerate(self.values):
+                out, good = DelayMarch(self.lineup, self.plan.program, values, self.plan.step, lanes).samples(
+                    self.times
+                )
+                for lane in np.flatnonzero(~good.all(axis=0)).tolist():
+                    row = int(np.argmin(good[:, lane]))
+                    finite = np.all(np.abs(out[row, :, lane]) < ESCAPED)
+                    reason = "its equations could not be solved" if finite else "a value was not finite"
+                    failures.append(Failure(lanes[lane], float(self.times[row]), reason, number))
+                consume(number, lanes, samples, out)
+        return failures
+
+
+def lags(system: System, values: Values) -> Lags:
+    """Lengths of all delays at a set of values; negative ones are refused."""
+    names = tuple(system.reduction.delays)
+    amounts, gradient = (each.full() for each in _amounts(system)(system.parameter_vector(values.given)))
+    for name, amount in zip(names, amounts.ravel(), strict=True):
+        if not amount > 0.0:
+            raise SimulationError(
+                f"The delay in '{name}' of model '{system.model.name}' is {amount:g}, but must be positive.",
+                "Bound it from below; without any delay, write the undelayed value in the equations.",
+            )
+    found = pasts(system)
+    return Lags(names, amounts.ravel(), gradient @ values.rates, tuple(found[name] for name in names))
+
+
+def _amounts(system: System) -> ca.Function:
+    """Lengths of all delays and their gradient, as functions of the parameters."""
+    reduction = system.reduction
+    if "amounts of delays" not in reduction.compiled:
+        names = reduction.parameters
+        p = ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)
+        column = ca.vertcat(*(each.amount.sx for each in reduction.delays.values()))
+        outputs = [ca.densify(column), ca.densify(ca.jacobian(column, p))]
+        reduction.compiled["amounts of delays"] = ca.Function("amounts", [p], outputs)
+    return reduction.compiled["amounts of delays"]
+
+
+def lasting(system: System) -> bool:
+    """Whether a delayed value contains what is solved for at each instant, so that kinks never become smooth."""
+    tops = {system.reduction.jet_name(each) for each in system.reduction.tops}
+    operands = [each.operand for each in system.reduction.delays.values()]
+    return any(set(symbols_in(operand)) & tops for operand in operands)
+
+
+class DelayMarch:
+    """One block of lanes from the start to the end."""
+
+    def __init__(self, lineup: Lineup, program: DelayProgram, values: Values, step: float, lanes: range) -> None:
+        self.lineup, self.program, self.values, self.count = lineup, program, values, len(lanes)
+        self.system, self.forcing = lineup.system, lineup.forcing
+        self.lags = lags(self.system, values)
+        self.paths: LanePaths | None = lineup.paths(values, lanes)
+        self.mesh = self._mesh(step)
+        self.directions = len(lineup.free)
+        rows = program.recorded * (1 + self.directions) + 1
+        self.record = np.full((self.mesh.points, rows, self.count), np.nan)
+        self.segment, self.number, self.begin, self.length = self.mesh.steps()
+        self.done = np.zeros(self.mesh.counts.size, dtype=np.int64)  # steps of each segment
+        self.parameters = np.repeat(values.column[:, None], self.count, axis=1)
+        self._noise: tuple[int, np.ndarray] | None = None
+
+    def _mesh(self, step: float) -> Mesh:
+        start, end = self.forcing.start, self.forcing.end
+        tracks = [track for track in self.forcing.tracks if track is not None]
+        fixed = [signal.times for signal, _ in tracks]
+        if self.paths is not None:
+            fixed.append(start + self.lineup.grid * np.arange(1, int((end - start) / self.lineup.grid) + 1))
+        none = np.zeros(0)
+        sources = tuple(
+            none if each.input is None else self.forcing.signals[each.input[0]].times for each in self.lags.pasts
+        )
+        known = np.unique(np.concatenate(fixed)) if fixed else none
+        return mesh(
+            start, end, known, self.lags.amounts, self.lags.rates, sources, lasting(self.system), self._step(step)
+        )
+
+    def _step(self, step: float) -> float:
+        """Short enough to have all points of a quintic within the shortest delay of something that is computed."""
+        return min(step, self._reach / (FEWEST + 1))
+
+    def samples(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Wanted variables and their sensitivities (sample, output, lane), and where they are good (sample, lane)."""
+        self.advance()
+        segment = self.mesh.segment(times)
+        last = times >= self.mesh.breaks[-1]
+        segment = np.where(last, self.mesh.counts.size - 1, segment)
+        first, weights, _ = through_points(self.mesh, times, segment, self.mesh.counts)
+        wanted, every = len(self.program.shape.wanted), self.program.recorded
+        rows = np.concatenate([way * every + np.arange(wanted) for way in range(1 + self.directions)])
+        out = np.zeros((times.size, rows.size, self.count))
+        residual = np.zeros((times.size, self.count))
+        for k in range(weights.shape[-1]):
+            points = self.record[first + k]
+            out += weights[:, k, None, None] * points[:, rows]
+            residual = np.fmax(residual, points[:, -1])
+            residual = np.where(np.isfinite(points).all(axis=1), residual, np.nan)
+        good = (residual <= ACCEPTED) & np.all(np.abs(out) < ESCAPED, axis=1)
+        return out, good
+
+    def advance(self) -> None:
+        """Fill the record, block by block."""
+        state = self._start()
+        total = self.segment.size
+        step = 0
+        while step < total:
+            if self._opened[step]:
+                self._open_segment(step, state, jump=step > 0)
+            end = self._block_end(step)
+            self._run(step, end, state)
+            step = end
+
+    @cached_property
+    def _opened(self) -> np.ndarray:
+        """Steps before which something may jump: what is recorded, or the sensitivities at a moving break point."""
+        jumps = np.full(self.mesh.counts.size, not self.program.continuous)
+        if self.directions:
+            jumps |= self.mesh.rates[:-1].any(axis=1)
+        jumps[0] = True
+        return (self.number == 0) & jumps[self.segment]
+
+    def _block_end(self, step: int) -> int:
+        """As far as all that is looked back at is known, and nothing jumps."""
+        horizon = self.begin[step] + self._reach
+        end = int(np.searchsorted(self.begin + self.length, horizon * (1.0 + 1e-15) + self._slack, side="right"))
+        end = max(end, step + 1)
+        following = np.flatnonzero(self._opened[step + 1 : end])
+        return step + 1 + int(following[0]) if following.size else end
+
+    @cached_property
+    def _reach(self) -> float:
+        computed = [a for a, past in zip(self.lags.amounts, self.lags.pasts, strict=True) if past.input is None]
+        return min(computed, default=np.inf)
+
+    @cached_property
+    def _slack(self) -> float:
+        return LOOKS_BACK * (self._reach if np.isfinite(self._reach) else 1.0)
+
+    def _start(self) -> np.ndarray:
+        """(X, T), sensitivities and a zero, (value, lane): consistent at the start, delayed values from the history."""
+        values, rates = self._exogenous(0, np.zeros(1))
+        columns = []
+        with CASADI:
+            for lane in range(1 if self.paths is None else self.count):
+                at = values[0, 0, :, lane]
+                begin = initial_values(self.system, self.forcing.start, self.values.given, at)
+                z = np.r_[begin.states, begin.tops]
+                if self.directions:
+                    given = (self.values.given, at, self.values.rates, rates[:, 0, 0, :, lane].T)
+                    moved = initial_sensitivities(self.system, begin, self.forcing.start, *given)
+                    z = np.r_[z, moved.T.ravel()]
+                columns.append(np.r_[z, 0.0])
+        state = np.stack(columns, axis=1)
+        return np.ascontiguousarray(np.repeat(state, self.count, axis=1) if len(columns) < self.count else state)
+
+    def _open_segment(self, step: int, state: np.ndarray, jump: bool) -> None:
+        """The first point of a segment, after the jump that a moving break point makes in the sensitivities."""
+        time = self.begin[step]
+        segment = int(self.segment[step])
+        after = self._flat(*self._exogenous(step, np.zeros(1)))
+        with CASADI:
+            if jump and self.directions and self.mesh.rates[segment].any():
+                before = self._flat(*self._exogenous(step - 1, np.ones(1)))
+                at = np.full((1, self.count), time)
+                slope_before, slope_after = (
+                    self.program.rates(state, self.parameters, at, each).full() for each in (before, after)
+                )
+                self._jump(state, slope_before - slope_after, self.mesh.rates[segment])
+            found = self.program.first(state, self.parameters, np.full((1, self.count), time), after).full()
+        self.record[self.mesh.offsets[segment]] = found
+
+    def _jump(self, state: np.ndarray, change: np.ndarray, rates: np.ndarray) -> None:
+        size, states = self.program.size, len(self.system.states)
+        for direction, rate in enumerate(rates):
+            first = (1 + direction) * size
+            state[first : first + states] += rate * change
+
+    def _flat(self, values: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Exogenous values of one step at one node as the program's functions take them, (way · symbol, lane)."""
+        ways = [values[0, 0], *(rate[0, 0] for rate in rates)]
+        return np.concatenate(ways, axis=0)
+
+    def _run(self, step: int, end: int, state: np.ndarray) -> None:
+        part = slice(step, end)
+        values, rates = self._exogenous(part, self.program.nodes)
+        steps, nodes = end - step, self.program.nodes.size
+        own, known = list(self.program.own), list(self.program.known)
+        shared = values[:, :, known, 0].transpose(0, 2, 1).reshape(steps, nodes * len(known))
+        ways = np.stack([values[:, :, own], *(rate[:, :, own] for rate in rates)], axis=1)
+        lane = ways.transpose(0, 1, 3, 2, 4).reshape(steps, (1 + self.directions) * len(own) * nodes, self.count)
+        table = np.concatenate([self.begin[part, None], self.length[part, None], shared], axis=1)
+        out = np.empty((steps, self.record.shape[1], self.count))
+        self.program.kernel.run(
+            state, self.parameters, np.ascontiguousarray(table), np.ascontiguousarray(lane), np.arange(steps), out
+        )
+        places = self.mesh.offsets[self.segment[part]] + self.number[part] + 1
+        self.record[places] = out
+        for begun in np.flatnonzero((self.number[part] == 0) & ~self._opened[part]) + step:
+            if begun > 0:  # nothing jumps: the first point of a segment is the last of the one before
+                point = self.mesh.offsets[self.segment[begun]]
+                self.record[point] = self.record[point - 1]
+        self.done[self.segment[step] : self.segment[end - 1]] = self.mesh.counts[
+            self.segment[step] : self.segment[end - 1]
+        ]
+        self.done[self.segment[end - 1]] = self.number[end - 1] + 1
+
+    def _exogenous(self, part: slice | int, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values (step, node, symbol, lane) and derivatives (direction, step, node, symbol, lane) of all that drives.
+
+        Each step looks at what lies on its own side of a break point.
+        """
+        chosen = slice(part, part + 1) if isinstance(part, int) else part
+        begin, length = self.begin[chosen], self.length[chosen]
+        times, middles = begin[:, None] + length[:, None] * fractions, begin + 0.5 * length
+        names = self.system.reduction.exogenous
+        values = np.zeros((begin.size, fractions.size, len(names), self.count))
+        rates = np.zeros((self.directions, *values.shape))
+        for place, (name, track) in enumerate(zip(names, self.forcing.tracks, strict=True)):
+            if name in self.lags.names:
+                which = self.lags.names.index(name)
+                values[:, :, place], rates[:, :, :, place] = self._delayed(which, times, middles)
+            elif track is not None:
+                values[:, :, place] = on_pieces(track[0], track[1], times, middles)[0][..., None]
+        if self.paths is not None:
+            self._disturb(values, rates, times, middles)
+        return values, rates
+
+    def _delayed(self, which: int, times: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """One delayed value (step, node, lane) and its derivatives (direction, step, node, lane)."""
+        amount, turned, past = self.lags.amounts[which], self.lags.rates[which], self.lags.pasts[which]
+        back, when = times - amount, middles - amount
+        shape = (*times.shape, self.count)
+        if past.input is not None:
+            name, order = past.input
+            value, slope = on_pieces(self.forcing.signals[name], order, back, when)
+            rate = -slope[None, :, :, None] * turned[:, None, None, None]
+            return np.broadcast_to(value[..., None], shape), np.broadcast_to(rate, (self.directions, *shape))
+        values, rates = np.zeros(shape), np.zeros((self.directions, *shape))
+        early = when < self.forcing.start
+        if early.any():
+            parameters = self.values.column[: len(self.system.reduction.parameters)]
+            value, slope, gradient = past.at(np.minimum(back[early], self.forcing.start), parameters)
+            moved = np.einsum("pkn,pd->dkn", gradient, self.values.rates) - slope * turned[:, None, None]
+            values[early], rates[:, early] = value[..., None], moved[..., None]
+        if not early.all():
+            late = ~early
+            values[late], rates[:, late] = self._recorded(which, back[late], when[late], turned)
+        return values, rates
+
+    def _recorded(
+        self, which: int, times: np.ndarray, middles: np.ndarray, turned: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What was computed earlier, on the segment that each middle lies in."""
+        segment = np.repeat(self.mesh.segment(middles)[:, None], times.shape[1], axis=1)
+        first, weights, slopes = through_points(self.mesh, times, segment, self.done)
+        row = len(self.program.shape.wanted) + self.program.operands.index(self.lags.names[which])
+        every = self.program.recorded
+        rows = row + every * np.arange(1 + self.directions)
+        points = self.record[first[..., None] + np.arange(weights.shape[-1])][
+            ..., rows, :
+        ]  # step, node, point, way, lane
+        found = np.einsum("snk,snkwl->wsnl", weights, points)
+        rate = np.einsum("snk,snkl->snl", slopes, points[..., 0, :])
+        return found[0], found[1:] - rate * turned[:, None, None, None]
+
+    def _disturb(self, values: np.ndarray, rates: np.ndarray, times: np.ndarray, middles: np.ndarray) -> None:
+        """Disturbances at the nodes, from their values at the grid points around each step."""
+        grid, start = self.lineup.grid, self.forcing.start
+        cell = np.floor((middles - start) / grid).astype(np.int64)
+        rows, low = self._grid_rows(int(cell.min()), int(cell.max()) + 2)
+        row = grid_row(self.system)
+        jets, ways = len(row.jets), self.lineup.directions.ways
+        position = (times - start) / grid - cell[:, None]
+        for column, (place, curve) in enumerate(zip(self.lineup.disturbances, row.curves, strict=True)):
+            own, companion = curve.weights(position)
+            for way in range(ways):
+                total = np.zeros(values.shape[:2] + values.shape[3:])
+                for side in (0, 1):
+                    at = rows[cell - low + side]
+                    total += own[side][..., None] * at[:, None, way * jets + column]
+                    if curve.kind != "line":
+                        other = curve.scale(grid) * at[:, None, way * jets + curve.companion]
+                        total += companion[side][..., None] * other
+                if way == 0:
+                    values[:, :, place] = total
+                else:
+                    rates[way - 1, :, :, place] = total
+
+    def _grid_rows(self, first: int, last: int) -> tuple[np.ndarray, int]:
+        """Grid points first … last − 1, and some before them that were drawn already."""
+        assert self.paths is not None
+        if self._noise is None or last > self._noise[0] + len(self._noise[1]):
+            self._noise = (max(first - 1, 0), self.paths.rows(max(first - 1, 0), last))
+        low, rows = self._noise
+        return rows, low
+
+
+def _step_error(lineup: Lineup, times: np.ndarray, program: DelayProgram, values: Values, step: float) -> float:
+    """The largest change that halving the steps makes, relative to each variable's size, on one lane."""
+    rough, fine = (DelayMarch(lineup, program, values, each, range(1)).samples(times) for each in (step, 0.5 * step))
+    if not (rough[1].all() and fine[1].all()):
+        return np.inf
+    wanted = len(program.shape.wanted)
+    size = np.max(np.abs(fine[0][:, :wanted]), axis=(0, 2))
+    floor = 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
+    change = np.max(np.abs(rough[0] - fine[0])[:, :wanted], axis=(0, 2))
+    return float(np.max(change / np.maximum(size, floor), initial=0.0))
+
+
+def prepare_delayed(
+    lineup: Lineup,
+    times: np.ndarray,
+    wanted: tuple[str, ...],
+    values: tuple[Values, ...],
+    method: Method | None,
+    step: float | None,
+    tolerance: float,
+    warnings: tuple[str, ...],
+) -> DelayRun:
+    """Choose the steps at the first set of values, and compile."""
+    system, forcing = lineup.system, lineup.forcing
+    first = values[0]
+    now = lags(system, first)
+    operands = tuple(name for name, past in zip(now.names, now.pasts, strict=True) if past.input is None)
+    shape = DelayShape(method or "rk4", lineup.directions, wanted, bool(lineup.disturbances))
+    begin = first.start
+    point = Point(
+        forcing.start, begin.states, begin.tops, system.parameter_vector(first.given), forcing.at(forcing.start)
+    )
+    span = forcing.end - forcing.start
+    longest = step or span / FIRST_STEPS
+    program = delay_program(system, shape, point, longest, operands)
+    error = _step_error(lineup, times, program, first, longest)
+    if step is None:
+        longest, error = _shortened(lineup, times, program, first, longest, error, tolerance)
+        if not error <= 100.0 * tolerance and method is None:
+            stiff = delay_program(system, replace(shape, method="radau5"), point, longest, operands)
+            other = _shortened(lineup, times, stiff, first, span / FIRST_STEPS, np.inf, tolerance)
+            if other[1] < error:
+                program, (longest, error) = stiff, other
+    lengths = DelayMarch(lineup, program, first, longest, range(1)).length
+    return DelayRun(lineup, times, DelayPlan(program, longest, DelaySteps(lengths), error), values, warnings)
+
+
+def _shortened(
+    lineup: Lineup,
+    times: np.ndarray,
+    program: DelayProgram,
+    values: Values,
+    step: float,
+    error: float,
+    tolerance: float,
+) -> tuple[float, float]:
+    """Halve the steps until their error meets the tolerance, or no longer falls."""
+    for _ in range(HALVINGS):
+        if error <= tolerance:
+            break
+        finer = 0.5 * step
+        try:
+            found = _step_error(lineup, times, program, values, finer)
+        except SimulationError:
+            break
+        if np.isfinite(error) and not found < 0.9 * error:
+            break
+        step, error = finer, found
+    return step, error

@@ -6,7 +6,8 @@ With e_k the innovation of a sample, what the Kalman filter did not foresee of i
     gradient = Σ (e ∂e/s + ½ (1 − e²/s) ∂s/s),   curvature = Σ (∂e ∂eᵀ/s + ½ ∂s ∂sᵀ/s²),
 
 the curvature being the information of the samples (with expectations of e² and e), so that the search is Fisher's
-scoring. Open values at the start are taken at their best for each φ; what that costs is taken out of the curvature.
+scoring. Open values at the start have a flat prior, so that the first samples only tell where the start was; or they
+are taken at their best for each φ, and what that costs is taken out of the curvature.
 
 Reference: M. Gerdin, T. B. Schön, T. Glad, F. Gustafsson, L. Ljung, On parameter and state estimation for linear
 differential-algebraic equations (2006); the ½ of its equation (12) also belongs to log det.
@@ -21,6 +22,7 @@ import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError
+from daedal.estimation.accuracy import Accuracies
 from daedal.estimation.autoregression import Autoregression
 from daedal.estimation.criterion import Evaluation, Objective, Part, Problem, failed
 from daedal.estimation.experiments import Experiment, check_enough, experiments
@@ -28,6 +30,8 @@ from daedal.estimation.visibility import check_visible
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.experiment import InitialCondition, InitialState, Innovated, LinearExperiment, linear_experiments
 from daedal.filtering.formulas import Point
+from daedal.filtering.open_values import innovations_without_start
+from daedal.linear.dual import Dual
 from daedal.models import as_tuple, key_name
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -41,26 +45,27 @@ class Likelihood:
     Parameters
     ----------
     initial
-        What values at the start are that the model's `initial` leaves open: "free", estimated along with the
-        parameters; "diffuse", unknown with a flat prior; or "guess", held where the model guesses them (zero where it
-        does not). States of disturbances begin as their declarations say.
+        What values at the start are that the model's `initial` leaves open: "diffuse", unknown with a flat prior (the
+        likelihood is then that of the samples beyond those that tell the start); "free", estimated along with the
+        parameters (a free measurement noise may then vanish, as the first samples can be fitted exactly); or "guess",
+        held where the model guesses them (zero where it does not). States of disturbances begin as declared.
     initial_std
         Unknown → standard deviation of the value that `initial` holds, zero where left out.
 
     Examples
     --------
-    >>> Likelihood(initial="diffuse")
-    Likelihood(initial='diffuse', initial_std=None)
+    >>> Likelihood(initial="guess")
+    Likelihood(initial='guess', initial_std=None)
     """
 
-    initial: InitialState = "free"
+    initial: InitialState = "diffuse"
     initial_std: Mapping[Any, float] | None = None
 
     def __post_init__(self) -> None:
         if self.initial not in ("free", "diffuse", "guess"):
             raise EstimationError(
                 f"The initial state of Likelihood must be 'free', 'diffuse' or 'guess', got {self.initial!r}.",
-                "Write Likelihood(initial='free').",
+                "Write Likelihood(initial='diffuse').",
             )
         if self.initial_std is not None:
             object.__setattr__(self, "initial_std", _checked_deviations(self.initial_std))
@@ -135,6 +140,11 @@ class LikelihoodObjective:
         if opened:
             how = "unknown, with a flat prior" if self.diffuse else "estimated too"
             notes.append(f"at the start {', '.join(opened)} {'is' if len(opened) == 1 else 'are'} open: {how}")
+            if not self.diffuse and Accuracies(self.problem.system.model, self.problem.coordinates, {}).free:
+                notes.append(
+                    "a free start can fit the first samples exactly and lets a free measurement noise vanish: "
+                    "Likelihood(initial='diffuse') does not"
+                )
         return tuple(notes)
 
     @property
@@ -257,7 +267,18 @@ def _likelihood(found: Innovated, experiment: LinearExperiment, diffuse: bool) -
     curvature = weighed @ weighed.T + 0.5 * rates @ rates.T
     shared = weighed @ found.opened.basis  # with the open values
     curvature = curvature - shared @ shared.T
-    if diffuse:
+    if diffuse and found.opened.kept:
+        curvature = _information_without_start(found)
         value += found.opened.half_log_determinant - 0.5 * len(found.opened.kept) * LOG_2PI
         gradient += found.opened.half_log_determinant_slopes(E, s)
     return _Terms(value, gradient, curvature)
+
+
+def _information_without_start(found: Innovated) -> np.ndarray:
+    """The information of samples of which the first only tell where the start was."""
+    E = found.E[:, list(found.opened.kept)]
+    best = found.opened.best
+    e = Dual(found.e.value - found.E.value @ best, found.e.slopes - found.E.slopes @ best)
+    e, s = innovations_without_start(e, E, found.s)
+    weighed, rates = e.slopes / np.sqrt(s.value), s.slopes / s.value
+    return weighed @ weighed.T + 0.5 * rates @ rates.T

@@ -14,8 +14,10 @@ from typing import final
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from daedal.linear.dual import Dual
+from daedal.linear.dual import Dual, stacked
 
+REGULAR = 1e-6  # smallest eigenvalue of A, scaled to a unit diagonal, with which it counts as regular
+LEARNED = 2000  # samples after which the start is as good as known
 TOLD = 1e-8  # of a column, once those before it are taken out, relative to its length
 
 
@@ -47,6 +49,60 @@ class OpenValues:
         columns, root = E.value[:, kept], np.sqrt(s.value)
         white = E.slopes[:, :, kept] / root[:, None] - 0.5 * columns * (s.slopes / (s.value * root))[..., None]
         return np.einsum("ik,dik->d", self.basis @ self.inverse.T, white)
+
+
+def innovations_without_start(e: Dual, E: Dual, s: Dual) -> tuple[Dual, Dual]:
+    """e and s of samples that know of the open values only what the samples before them tell, with a flat prior.
+
+    With A = Σ Eᵀ E/s and b = −Σ Eᵀ e/s over the samples before, e + E A⁻¹ b with variance s + E A⁻¹ Eᵀ. The first
+    samples, which A needs to become regular, are left out; much later ones have nothing left to learn about the start,
+    which is then taken as known.
+    """
+    near = slice(0, LEARNED)
+    columns, weighed = E.value[near], E.value[near] / s.value[near, None]
+    A = _before(np.einsum("ki,kj->kij", weighed, columns))
+    first = _first_regular(A)
+    if first is None:
+        return e[:0], s[:0]
+    now = slice(first, min(LEARNED, e.value.size))
+    moved = E.slopes[:, near] / s.value[near, None] - weighed * (s.slopes[:, near] / s.value[near])[..., None]
+    dA = _before(
+        np.einsum("dki,kj->dkij", moved, columns) + np.einsum("ki,dkj->dkij", weighed, E.slopes[:, near]), axis=1
+    )[:, now]
+    b = _before(-weighed * e.value[near, None])[now]
+    db = _before(-moved * e.value[near, None] - weighed * e.slopes[:, near, None], axis=1)[:, now]
+    inverse = np.linalg.inv(A[now])
+    known = np.einsum("kij,kj->ki", inverse, b)
+    change = np.einsum("kij,dkj->dki", inverse, db - np.einsum("dkij,kj->dki", dA, known))
+    row, slopes = E.value[now], E.slopes[:, now]
+    spread = np.einsum("kij,kj->ki", inverse, row)
+    early_e = Dual(
+        e.value[now] + np.sum(row * known, axis=1),
+        e.slopes[:, now] + np.einsum("dki,ki->dk", slopes, known) + np.einsum("ki,dki->dk", row, change),
+    )
+    early_s = Dual(
+        s.value[now] + np.sum(row * spread, axis=1),
+        s.slopes[:, now]
+        + 2.0 * np.einsum("dki,ki->dk", slopes, spread)
+        - np.einsum("ki,dkij,kj->dk", spread, dA, spread),
+    )
+    best = open_values(e.value, E.value, s.value).best
+    late = slice(LEARNED, e.value.size)
+    late_e = Dual(e.value[late] + E.value[late] @ best, e.slopes[:, late] + E.slopes[:, late] @ best)
+    return stacked([early_e, late_e]), stacked([early_s, Dual(s.value[late], s.slopes[:, late])])
+
+
+def _before(terms: np.ndarray, axis: int = 0) -> np.ndarray:
+    """Sums over all events before each."""
+    return np.cumsum(terms, axis=axis) - terms
+
+
+def _first_regular(A: np.ndarray) -> int | None:
+    """The first event before which the samples determine all open values."""
+    scale = np.sqrt(np.maximum(np.einsum("kii->ki", A), 1e-300))
+    smallest = np.linalg.eigvalsh(A / (scale[:, :, None] * scale[:, None]))[:, 0]
+    regular = np.flatnonzero(smallest > REGULAR)
+    return int(regular[0]) if regular.size else None
 
 
 def open_values(e: np.ndarray, E: np.ndarray, s: np.ndarray) -> OpenValues:

@@ -65,6 +65,11 @@ class SplineEquation:
         return self.inputs[0, 0]
 
     @cached_property
+    def means(self) -> np.ndarray:
+        """Of the splines over the samples."""
+        return self.at_samples.mean(axis=0)
+
+    @cached_property
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
         """Q and R of the splines at the samples."""
         q, r = np.linalg.qr(self.at_samples)
@@ -78,22 +83,39 @@ class SplineEquation:
     def _other_inputs(self) -> np.ndarray:
         return self.inputs.reshape(-1, self.inputs.shape[-1])[1:]
 
-    def fitted(self, y: np.ndarray) -> np.ndarray:
-        """Coefficients P of the splines nearest to the samples."""
-        q, r = self.factors
-        return np.linalg.lstsq(r, q.T @ y, rcond=None)[0]
+    def reduced(self, y: np.ndarray) -> "ReducedSamples":
+        """What the samples y that are there mean for the splines."""
+        q, _ = self.factors
+        values = q.T @ y
+        return ReducedSamples(values, float(np.sum((y - q @ values) ** 2)), float(y.mean()), y.size)
 
-    def penalized(self, y: np.ndarray, theta: np.ndarray, weight: float) -> np.ndarray:
+    def fitted(self, samples: "ReducedSamples") -> np.ndarray:
+        """Coefficients P of the splines nearest to the samples."""
+        _, r = self.factors
+        return np.linalg.lstsq(r, samples.values, rcond=None)[0]
+
+    def penalized(self, samples: "ReducedSamples", theta: np.ndarray, weight: float) -> np.ndarray:
         """Coefficients P near to the samples and to a solution of the equation."""
         from scipy.linalg import lstsq
 
-        q, r = self.factors
+        _, r = self.factors
         split = self.order + 1
         equation = np.tensordot(theta[:split], self.derivatives, 1)
         forced = self.target + theta[split:] @ self._other_inputs()
         root = np.sqrt(weight)
-        rows, values = np.vstack([r, root * equation]), np.concatenate([q.T @ y, root * forced])
+        rows, values = np.vstack([r, root * equation]), np.concatenate([samples.values, root * forced])
         return lstsq(rows, values, lapack_driver="gelsy", check_finite=False)[0]  # type: ignore[index]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ReducedSamples:
+    """Qᵀy, the squares of y that no splines reach, the mean of y, and how many samples there are."""
+
+    values: np.ndarray
+    outside: float
+    mean: float
+    count: int
 
 
 def spline_equation(record: Record, order: int, input_order: int, knots: int) -> SplineEquation:
@@ -125,23 +147,26 @@ def input_derivatives(signal: Signal, input_order: int, basis: SplineBasis) -> n
     return np.stack([basis.values(basis.points, k) @ fitted for k in range(input_order + 1)])
 
 
-def varziri_weight(left: np.ndarray) -> float:
-    """λ from what the splines leave of the samples."""
-    return float(np.var(left) + np.mean(left**2))
+def varziri_weight(equation: SplineEquation, samples: ReducedSamples, splines: np.ndarray) -> float:
+    """λ from what the splines leave of the samples: variance and mean square."""
+    _, r = equation.factors
+    square = (samples.outside + float(np.sum((samples.values - r @ splines) ** 2))) / samples.count
+    return max(2.0 * square - (samples.mean - float(equation.means @ splines)) ** 2, 0.0)
 
 
 def sparse_equation(
     equation: SplineEquation, y: np.ndarray, terms: int | None = None, weight: float | None = None
 ) -> np.ndarray:
     """Coefficients θ, at most so many of them not zero (or all), from the samples y that are there."""
-    splines = equation.fitted(y)
+    samples = equation.reduced(y)
+    splines = equation.fitted(samples)
     columns = equation.columns(splines)
     theta = on_support(columns, equation.target, np.ones(columns.shape[1], dtype=bool))
     if terms is not None:
         theta = greedy_sparse(columns, equation.target, terms, thinned(theta, equation.order, terms))
     for _ in range(ROUNDS):
-        used = varziri_weight(y - equation.at_samples @ splines) if weight is None else weight
-        splines = equation.penalized(y, theta, used)
+        used = varziri_weight(equation, samples, splines) if weight is None else weight
+        splines = equation.penalized(samples, theta, used)
         columns = equation.columns(splines)
         new = (
             on_support(columns, equation.target, theta != 0.0)

@@ -200,7 +200,7 @@ def _split(theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
 def _monic_coefficients(equation: SplineEquation, y: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     """Least squares with a_n = 1, on splines fitted without the equation: also where b_0 is zero."""
     n = shape.order
-    columns = equation.columns(equation.fitted(y))
+    columns = equation.columns(equation.fitted(equation.reduced(y)))
     rest = np.column_stack([columns[:, :n], -equation.target, columns[:, n + 1 :]])
     found = on_support(rest, -columns[:, n], np.ones(rest.shape[1], dtype=bool))
     return np.append(found[:n], 1.0), found[n:].reshape(shape.inputs, -1)

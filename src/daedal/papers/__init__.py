@@ -1,5 +1,5 @@
 """Published experiments reproduced: `daedal reproduce NAME` runs `daedal.papers.NAME.reproduce`."""
 
-PAPERS = ("descriptor", "pendulum")
+PAPERS = ("descriptor", "order", "pendulum")
 
 __all__ = ["PAPERS"]

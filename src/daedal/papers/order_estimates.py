@@ -202,7 +202,9 @@ def _search(data: Any, system: System, method: Any) -> OrderSearch:
 def together(parts: Sequence[Searched]) -> Searched:
     """Searches of several data sets as one."""
     first = parts[0]
-    arrays = [np.concatenate([getattr(each, name) for each in parts]) for name in ("orders", "found", "optimal", "leading")]
+    arrays = [
+        np.concatenate([getattr(each, name) for each in parts]) for name in ("orders", "found", "optimal", "leading")
+    ]
     return Searched(first.system, first.reading, first.method, *arrays)
 
 
@@ -216,7 +218,7 @@ def pursued(system: System, reading: Reading) -> Pursued:
     solutions = [nearest_solution([each], True, data, terms) for each in equations]
     best = int(np.argmin([each.squares for each in solutions]))
     chosen, solution = equations[best], solutions[best].theta
-    columns = chosen.columns(chosen.fitted(data.y))
+    columns = chosen.columns(chosen.fitted(chosen.reduced(data.y)))
     least = on_support(columns, chosen.target, np.ones(columns.shape[1], dtype=bool))
     guess = thinned(least, PURSUED_ORDER, terms)
     return Pursued(
@@ -229,7 +231,7 @@ def pursued(system: System, reading: Reading) -> Pursued:
 
 def _pursuits(equation: SplineEquation, times: np.ndarray, y: np.ndarray, quiet: Any) -> dict[str, np.ndarray]:
     """Basis pursuit with both γ: derivatives of the splines at the samples must explain the input there."""
-    splines = equation.fitted(y)
+    splines = equation.fitted(equation.reduced(y))
     A = np.stack([equation.basis.values(times, k) @ splines for k in range(equation.order + 1)], axis=1)
     b = quiet.inputs_now[0]
     least = float(np.linalg.norm(A @ on_support(A, b, np.ones(A.shape[1], dtype=bool)) - b))

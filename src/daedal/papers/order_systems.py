@@ -80,7 +80,9 @@ SYSTEMS = (
     System("system 1", "x' + 2 x = u", "Tables 1 and 2", (2.0, 1.0), (), (1, 3, 5)),
     System("system 2", "x' + 2 x = u' + u", "Tables 3 and 4", (2.0, 1.0), (1.0,), (1, 3, 5)),
     System("system 3", "x'' + 2.8 x' + x = u", "Tables 5 and 6", (1.0, 2.8, 1.0), (), (2, 5)),
-    System("system 4", "x'''' + 10 x''' + 35 x'' + 50 x' + 24 x = u", "Table 7", (24.0, 50.0, 35.0, 10.0, 1.0), (), (4, 6)),
+    System(
+        "system 4", "x'''' + 10 x''' + 35 x'' + 50 x' + 24 x = u", "Table 7", (24.0, 50.0, 35.0, 10.0, 1.0), (), (4, 6)
+    ),
     System(
         "system 4 with 2u'",
         "x'''' + 10 x''' + 35 x'' + 50 x' + 24 x = 2 u' + u",

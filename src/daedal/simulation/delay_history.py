@@ -5,8 +5,7 @@ history, and a delay of a delay the same further back. All are functions of time
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -19,6 +18,8 @@ from daedal.symbolic import Delayed, Expression, expand, interned, jet, operator
 from daedal.systems import System, places
 from daedal.systems.reduction import DelayedValue
 
+MAPS = 64  # numbers of times for which a law is kept ready
+
 
 @dataclass(frozen=True, eq=False)
 class Past:
@@ -27,12 +28,17 @@ class Past:
     name: str
     input: tuple[str, int] | None
     law: ca.Function | None  # (time, parameters) → value, rate, gradient with respect to the parameters
+    _maps: dict[int, ca.Function] = field(default_factory=dict)  # the same for so many times at once
 
     def at(self, times: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Value (time,), rate (time,) and gradient (parameter, time) of a history."""
         assert self.law is not None
         flat = times.ravel()
-        found = self.law.map(flat.size)(flat[None], np.repeat(parameters[:, None], flat.size, axis=1))
+        if flat.size not in self._maps:
+            if len(self._maps) >= MAPS:
+                self._maps.clear()
+            self._maps[flat.size] = self.law.map(flat.size)
+        found = self._maps[flat.size](flat[None], np.repeat(parameters[:, None], flat.size, axis=1))
         value, rate, gradient = (part.full() for part in found)
         shape = times.shape
         return value.reshape(shape), rate.reshape(shape), gradient.reshape(parameters.size, *shape)
@@ -40,7 +46,11 @@ class Past:
 
 def pasts(system: System) -> dict[str, Past]:
     """What each delayed value of a system is before the start."""
-    return {name: _past(system, name, each) for name, each in system.reduction.delays.items()}
+    compiled = system.reduction.compiled
+    key = f"pasts {[(name, str(value)) for name, value in system.model.history.items()]}"
+    if key not in compiled:
+        compiled[key] = {name: _past(system, name, each) for name, each in system.reduction.delays.items()}
+    return compiled[key]
 
 
 def _past(system: System, name: str, each: DelayedValue) -> Past:
@@ -65,32 +75,12 @@ def _past(system: System, name: str, each: DelayedValue) -> Past:
 
 
 def _law(system: System, name: str) -> ca.Function:
-    model = system.model
-    history = tuple((key, str(value)) for key, value in model.history.items())
-    return _compiled(name, history, tuple(system.reduction.parameters), _Source(system))
-
-
-@dataclass(frozen=True)
-class _Source:
-    """What a law is made from; all are alike to the cache, whose key is their text."""
-
-    system: System
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Source)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@lru_cache(maxsize=128)
-def _compiled(name: str, _history: tuple, parameters: tuple[str, ...], source: _Source) -> ca.Function:
-    time = interned("time").sx
-    p = ca.vertcat(*(interned(each).sx for each in parameters)) if parameters else ca.SX(0, 1)
+    time, names = interned("time").sx, system.reduction.parameters
+    p = ca.vertcat(*(interned(each).sx for each in names)) if names else ca.SX(0, 1)
     meaning = operator(name)
     assert isinstance(meaning, Delayed)
-    value = _before(source.system, name, meaning.operand.sx)
-    outputs = [value, ca.jacobian(value, time), ca.densify(ca.jacobian(value, p)).T]
+    value = _before(system, name, meaning.operand.sx)
+    outputs = [value, ca.jacobian(value, time), ca.jacobian(value, p).T]
     return ca.Function("history", [time, p], [ca.densify(each) for each in outputs])
 
 

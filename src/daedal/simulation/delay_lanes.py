@@ -18,6 +18,7 @@ Oxford 2003.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import casadi as ca
 import numpy as np
@@ -151,66 +152,40 @@ class DelayMarch:
     def __init__(self, lineup: Lineup, program: DelayProgram, values: Values, step: float, lanes: range) -> None:
         self.lineup, self.program, self.values, self.count = lineup, program, values, len(lanes)
         self.system, self.forcing = lineup.system, lineup.forcing
+        self.directions = len(lineup.free)
         self.lags = lags(self.system, values)
         self.paths: LanePaths | None = lineup.paths(values, lanes)
         self.mesh = self._mesh(step)
-        self.directions = len(lineup.free)
         rows = program.recorded * (1 + self.directions) + 1
         self.record = np.full((self.mesh.points, rows, self.count), np.nan)
         self.segment, self.number, self.begin, self.length = self.mesh.steps()
-        self.done = np.zeros(self.mesh.counts.size, dtype=np.int64)  # steps of each segment
         self.parameters = np.repeat(values.column[:, None], self.count, axis=1)
         self._noise: tuple[int, np.ndarray] | None = None
 
+    @cached_property
+    def _reach(self) -> float:
+        """The shortest delay of something that is computed."""
+        computed = [a for a, past in zip(self.lags.amounts, self.lags.pasts, strict=True) if past.input is None]
+        return min(computed, default=np.inf)
+
     def _mesh(self, step: float) -> Mesh:
         start, end = self.forcing.start, self.forcing.end
-        tracks = [track for track in self.forcing.tracks if track is not None]
-        fixed = [signal.times for signal, _ in tracks]
+        fixed = [track[0].times for track in self.forcing.tracks if track is not None]
         if self.paths is not None:
             fixed.append(start + self.lineup.grid * np.arange(1, int((end - start) / self.lineup.grid) + 1))
-        none = np.zeros(0)
-        sources = tuple(
-            none if each.input is None else self.forcing.signals[each.input[0]].times for each in self.lags.pasts
-        )
+        none, signals = np.zeros(0), self.forcing.signals
+        sources = tuple(none if each.input is None else signals[each.input[0]].times for each in self.lags.pasts)
         known = np.unique(np.concatenate(fixed)) if fixed else none
-        return mesh(
-            start, end, known, self.lags.amounts, self.lags.rates, sources, lasting(self.system), self._step(step)
-        )
+        # A quintic must find all its points within the shortest delay.
+        longest = min(step, self._reach / (FEWEST + 1))
+        return mesh(start, end, known, self.lags.amounts, self.lags.rates, sources, lasting(self.system), longest)
 
-    def _step(self, step: float) -> float:
-        """Short enough to have all points of a quintic within the shortest delay of something that is computed."""
-        return min(step, self._reach / (FEWEST + 1))
-
-    def samples(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Wanted variables and their sensitivities (sample, output, lane), and where they are good (sample, lane)."""
-        self.advance()
-        segment = self.mesh.segment(times)
-        last = times >= self.mesh.breaks[-1]
-        segment = np.where(last, self.mesh.counts.size - 1, segment)
-        first, weights, _ = through_points(self.mesh, times, segment, self.mesh.counts)
-        wanted, every = len(self.program.shape.wanted), self.program.recorded
-        rows = np.concatenate([way * every + np.arange(wanted) for way in range(1 + self.directions)])
-        out = np.zeros((times.size, rows.size, self.count))
-        residual = np.zeros((times.size, self.count))
-        for k in range(weights.shape[-1]):
-            points = self.record[first + k]
-            out += weights[:, k, None, None] * points[:, rows]
-            residual = np.fmax(residual, points[:, -1])
-            residual = np.where(np.isfinite(points).all(axis=1), residual, np.nan)
-        good = (residual <= ACCEPTED) & np.all(np.abs(out) < ESCAPED, axis=1)
-        return out, good
-
-    def advance(self) -> None:
-        """Fill the record, block by block."""
-        state = self._start()
-        total = self.segment.size
-        step = 0
-        while step < total:
-            if self._opened[step]:
-                self._open_segment(step, state, jump=step > 0)
-            end = self._block_end(step)
-            self._run(step, end, state)
-            step = end
+    @cached_property
+    def _in_block(self) -> np.ndarray:
+        """How many steps of each segment only look back beyond their own beginning."""
+        with np.errstate(invalid="ignore"):
+            fitting = np.floor(self._reach / self.mesh.lengths * (1.0 + LOOKS_BACK))
+        return np.clip(fitting, 1, self.mesh.counts).astype(np.int64)
 
     @cached_property
     def _opened(self) -> np.ndarray:
@@ -221,31 +196,48 @@ class DelayMarch:
         jumps[0] = True
         return (self.number == 0) & jumps[self.segment]
 
-    def _block_end(self, step: int) -> int:
-        """As far as all that is looked back at is known, and nothing jumps."""
-        horizon = self.begin[step] + self._reach
-        end = int(np.searchsorted(self.begin + self.length, horizon * (1.0 + 1e-15) + self._slack, side="right"))
-        end = max(end, step + 1)
-        following = np.flatnonzero(self._opened[step + 1 : end])
-        return step + 1 + int(following[0]) if following.size else end
-
     @cached_property
-    def _reach(self) -> float:
-        computed = [a for a, past in zip(self.lags.amounts, self.lags.pasts, strict=True) if past.input is None]
-        return min(computed, default=np.inf)
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Stretches of steps that can run at once."""
+        begins = self._opened.copy()
+        if self.program.operands:
+            begins |= self.number % self._in_block[self.segment] == 0
+        edges = [*np.flatnonzero(begins).tolist(), self.segment.size]
+        return list(pairwise(edges))
 
-    @cached_property
-    def _slack(self) -> float:
-        return LOOKS_BACK * (self._reach if np.isfinite(self._reach) else 1.0)
+    def samples(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Wanted variables and their sensitivities (sample, output, lane), and where they are good (sample, lane)."""
+        self.advance()
+        segment = self.mesh.segment(times)
+        first, weights, _ = through_points(self.mesh, times, segment, self.mesh.counts[segment])
+        wanted, every = len(self.program.shape.wanted), self.program.recorded
+        rows = np.concatenate([way * every + np.arange(wanted) for way in range(1 + self.directions)])
+        points = self.record[first[:, None] + np.arange(FEWEST + 1)]  # sample, point, row, lane
+        out = np.einsum("sk,skrl->srl", weights, points[:, :, rows])
+        residual = np.max(points[:, :, -1], axis=1)
+        good = (residual <= ACCEPTED) & np.all(np.abs(out) < ESCAPED, axis=1)
+        return out, good
+
+    def advance(self) -> None:
+        """Fill the record, block by block."""
+        state = self._start()
+        for begin, end in self._blocks:
+            if self._opened[begin]:
+                self._open_segment(begin, state)
+            elif self.number[begin] == 0:
+                self._carry_on(begin)
+            self._run(begin, end, state)
 
     def _start(self) -> np.ndarray:
         """(X, T), sensitivities and a zero, (value, lane): consistent at the start, delayed values from the history."""
-        values, rates = self._exogenous(0, np.zeros(1))
+        values, rates = self._exogenous(0, 1, np.zeros(1))
         columns = []
         with CASADI:
             for lane in range(1 if self.paths is None else self.count):
                 at = values[0, 0, :, lane]
-                begin = initial_values(self.system, self.forcing.start, self.values.given, at)
+                begin = self.values.start
+                if self.paths is not None:
+                    begin = initial_values(self.system, self.forcing.start, self.values.given, at)
                 z = np.r_[begin.states, begin.tops]
                 if self.directions:
                     given = (self.values.given, at, self.values.rates, rates[:, 0, 0, :, lane].T)
@@ -255,21 +247,22 @@ class DelayMarch:
         state = np.stack(columns, axis=1)
         return np.ascontiguousarray(np.repeat(state, self.count, axis=1) if len(columns) < self.count else state)
 
-    def _open_segment(self, step: int, state: np.ndarray, jump: bool) -> None:
+    def _open_segment(self, step: int, state: np.ndarray) -> None:
         """The first point of a segment, after the jump that a moving break point makes in the sensitivities."""
-        time = self.begin[step]
         segment = int(self.segment[step])
-        after = self._flat(*self._exogenous(step, np.zeros(1)))
+        at = np.full((1, self.count), self.begin[step])
+        after = self._flat(*self._exogenous(step, step + 1, np.zeros(1)))
         with CASADI:
-            if jump and self.directions and self.mesh.rates[segment].any():
-                before = self._flat(*self._exogenous(step - 1, np.ones(1)))
-                at = np.full((1, self.count), time)
-                slope_before, slope_after = (
-                    self.program.rates(state, self.parameters, at, each).full() for each in (before, after)
-                )
-                self._jump(state, slope_before - slope_after, self.mesh.rates[segment])
-            found = self.program.first(state, self.parameters, np.full((1, self.count), time), after).full()
-        self.record[self.mesh.offsets[segment]] = found
+            if step > 0 and self.directions and self.mesh.rates[segment].any():
+                before = self._flat(*self._exogenous(step - 1, step, np.ones(1)))
+                slopes = [self.program.rates(state, self.parameters, at, each).full() for each in (before, after)]
+                self._jump(state, slopes[0] - slopes[1], self.mesh.rates[segment])
+            self.record[self.mesh.offsets[segment]] = self.program.first(state, self.parameters, at, after).full()
+
+    def _carry_on(self, step: int) -> None:
+        """Nothing jumps: the first point of a segment is the last of the one before."""
+        point = self.mesh.offsets[self.segment[step]]
+        self.record[point] = self.record[point - 1]
 
     def _jump(self, state: np.ndarray, change: np.ndarray, rates: np.ndarray) -> None:
         size, states = self.program.size, len(self.system.states)
@@ -279,89 +272,111 @@ class DelayMarch:
 
     def _flat(self, values: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Exogenous values of one step at one node as the program's functions take them, (way · symbol, lane)."""
-        ways = [values[0, 0], *(rate[0, 0] for rate in rates)]
-        return np.concatenate(ways, axis=0)
+        return np.concatenate([values[0, 0], *(rate[0, 0] for rate in rates)], axis=0)
 
-    def _run(self, step: int, end: int, state: np.ndarray) -> None:
-        part = slice(step, end)
-        values, rates = self._exogenous(part, self.program.nodes)
-        steps, nodes = end - step, self.program.nodes.size
+    def _run(self, begin: int, end: int, state: np.ndarray) -> None:
+        part, steps, nodes = slice(begin, end), end - begin, self.program.nodes.size
+        values, rates = self._exogenous(begin, end, self.program.nodes)
         own, known = list(self.program.own), list(self.program.known)
         shared = values[:, :, known, 0].transpose(0, 2, 1).reshape(steps, nodes * len(known))
-        ways = np.stack([values[:, :, own], *(rate[:, :, own] for rate in rates)], axis=1)
-        lane = ways.transpose(0, 1, 3, 2, 4).reshape(steps, (1 + self.directions) * len(own) * nodes, self.count)
+        ways = np.concatenate([values[None, :, :, own], rates[:, :, :, own]])
+        lane = ways.transpose(1, 0, 3, 2, 4).reshape(steps, (1 + self.directions) * len(own) * nodes, self.count)
         table = np.concatenate([self.begin[part, None], self.length[part, None], shared], axis=1)
         out = np.empty((steps, self.record.shape[1], self.count))
         self.program.kernel.run(
             state, self.parameters, np.ascontiguousarray(table), np.ascontiguousarray(lane), np.arange(steps), out
         )
-        places = self.mesh.offsets[self.segment[part]] + self.number[part] + 1
-        self.record[places] = out
-        for begun in np.flatnonzero((self.number[part] == 0) & ~self._opened[part]) + step:
-            if begun > 0:  # nothing jumps: the first point of a segment is the last of the one before
-                point = self.mesh.offsets[self.segment[begun]]
-                self.record[point] = self.record[point - 1]
-        self.done[self.segment[step] : self.segment[end - 1]] = self.mesh.counts[
-            self.segment[step] : self.segment[end - 1]
-        ]
-        self.done[self.segment[end - 1]] = self.number[end - 1] + 1
+        self.record[self.mesh.offsets[self.segment[part]] + self.number[part] + 1] = out
+        for inside in np.flatnonzero(self.number[begin + 1 : end] == 0) + begin + 1:
+            self._carry_on(int(inside))
 
-    def _exogenous(self, part: slice | int, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _exogenous(self, begin: int, end: int, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values (step, node, symbol, lane) and derivatives (direction, step, node, symbol, lane) of all that drives.
 
         Each step looks at what lies on its own side of a break point.
         """
-        chosen = slice(part, part + 1) if isinstance(part, int) else part
-        begin, length = self.begin[chosen], self.length[chosen]
-        times, middles = begin[:, None] + length[:, None] * fractions, begin + 0.5 * length
+        part = slice(begin, end)
+        starts, lengths = self.begin[part], self.length[part]
+        times, middles = starts[:, None] + lengths[:, None] * fractions, starts + 0.5 * lengths
         names = self.system.reduction.exogenous
-        values = np.zeros((begin.size, fractions.size, len(names), self.count))
+        values = np.zeros((starts.size, fractions.size, len(names), self.count))
         rates = np.zeros((self.directions, *values.shape))
         for place, (name, track) in enumerate(zip(names, self.forcing.tracks, strict=True)):
-            if name in self.lags.names:
-                which = self.lags.names.index(name)
-                values[:, :, place], rates[:, :, :, place] = self._delayed(which, times, middles)
-            elif track is not None:
+            if name not in self.lags.names and track is not None:
                 values[:, :, place] = on_pieces(track[0], track[1], times, middles)[0][..., None]
+        available = self.number[part] // self._in_block[self.segment[part]] * self._in_block[self.segment[part]]
+        for amount in dict.fromkeys(self.lags.amounts.tolist()):
+            self._look_back(amount, times, middles, (self.segment[part], available), values, rates)
         if self.paths is not None:
             self._disturb(values, rates, times, middles)
         return values, rates
 
-    def _delayed(self, which: int, times: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """One delayed value (step, node, lane) and its derivatives (direction, step, node, lane)."""
-        amount, turned, past = self.lags.amounts[which], self.lags.rates[which], self.lags.pasts[which]
+    def _look_back(
+        self,
+        amount: float,
+        times: np.ndarray,
+        middles: np.ndarray,
+        done: tuple[np.ndarray, np.ndarray],
+        values: np.ndarray,
+        rates: np.ndarray,
+    ) -> None:
+        """All values that are delayed by one amount."""
         back, when = times - amount, middles - amount
-        shape = (*times.shape, self.count)
-        if past.input is not None:
-            name, order = past.input
-            value, slope = on_pieces(self.forcing.signals[name], order, back, when)
-            rate = -slope[None, :, :, None] * turned[:, None, None, None]
-            return np.broadcast_to(value[..., None], shape), np.broadcast_to(rate, (self.directions, *shape))
-        values, rates = np.zeros(shape), np.zeros((self.directions, *shape))
         early = when < self.forcing.start
-        if early.any():
-            parameters = self.values.column[: len(self.system.reduction.parameters)]
-            value, slope, gradient = past.at(np.minimum(back[early], self.forcing.start), parameters)
-            moved = np.einsum("pkn,pd->dkn", gradient, self.values.rates) - slope * turned[:, None, None]
-            values[early], rates[:, early] = value[..., None], moved[..., None]
-        if not early.all():
-            late = ~early
-            values[late], rates[:, late] = self._recorded(which, back[late], when[late], turned)
-        return values, rates
+        late = ~early
+        stencil = None
+        for name, own, past, turned in zip(
+            self.lags.names, self.lags.amounts, self.lags.pasts, self.lags.rates, strict=True
+        ):
+            if own != amount or name not in self._places:
+                continue
+            place = self._places[name]
+            value_there, rate_there = values[:, :, place], rates[:, :, :, place]  # views, to be filled
+            if past.input is not None:
+                value, slope = on_pieces(self.forcing.signals[past.input[0]], past.input[1], back, when)
+                value_there[...] = value[..., None]
+                rate_there[...] = -slope[None, :, :, None] * turned[:, None, None, None]
+                continue
+            if early.any():
+                parameters = self.values.column[: len(self.system.reduction.parameters)]
+                value, slope, gradient = past.at(np.minimum(back[early], self.forcing.start), parameters)
+                value_there[early] = value[..., None]
+                if self.directions:
+                    moved = np.einsum("pkn,pd->dkn", gradient, self.values.rates) - slope * turned[:, None, None]
+                    rate_there[:, early] = moved[..., None]
+            if late.any():
+                if stencil is None:
+                    stencil = self._stencil(back[late], when[late], (done[0][late], done[1][late]))
+                found, moved = self._recorded(name, stencil, turned)
+                value_there[late] = found
+                if self.directions:
+                    rate_there[:, late] = moved
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Where each delayed value stands among the exogenous symbols."""
+        return {name: place for place, name in enumerate(self.system.reduction.exogenous) if name in self.lags.names}
+
+    def _stencil(
+        self, times: np.ndarray, middles: np.ndarray, done: tuple[np.ndarray, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Points and weights for times on the segments that the middles lie in, as far as they are computed."""
+        segment = self.mesh.segment(middles)
+        present, available = done
+        points = np.where(segment == present, available, self.mesh.counts[segment])
+        return through_points(self.mesh, times, segment[:, None], points[:, None])
 
     def _recorded(
-        self, which: int, times: np.ndarray, middles: np.ndarray, turned: np.ndarray
+        self, name: str, stencil: tuple[np.ndarray, np.ndarray, np.ndarray], turned: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What was computed earlier, on the segment that each middle lies in."""
-        segment = np.repeat(self.mesh.segment(middles)[:, None], times.shape[1], axis=1)
-        first, weights, slopes = through_points(self.mesh, times, segment, self.done)
-        row = len(self.program.shape.wanted) + self.program.operands.index(self.lags.names[which])
-        every = self.program.recorded
-        rows = row + every * np.arange(1 + self.directions)
-        points = self.record[first[..., None] + np.arange(weights.shape[-1])][
-            ..., rows, :
-        ]  # step, node, point, way, lane
+        """What was computed earlier (step, node, lane), and its derivatives (direction, step, node, lane)."""
+        first, weights, slopes = stencil
+        row = len(self.program.shape.wanted) + self.program.operands.index(name)
+        rows = row + self.program.recorded * np.arange(1 + self.directions)
+        points = self.record[:, rows][first[..., None] + np.arange(FEWEST + 1)]  # step, node, point, way, lane
         found = np.einsum("snk,snkwl->wsnl", weights, points)
+        if not self.directions:
+            return found[0], found[1:]
         rate = np.einsum("snk,snkl->snl", slopes, points[..., 0, :])
         return found[0], found[1:] - rate * turned[:, None, None, None]
 

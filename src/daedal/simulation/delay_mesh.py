@@ -132,10 +132,10 @@ def through_points(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """First point (…,) and weights (…, 6) of values and of rates at times inside given segments: a quintic.
 
-    `done` says how many steps of each segment are there to go through.
+    `done` says how many steps of the segment are there to go through.
     """
     position = (times - mesh.breaks[segment]) / mesh.lengths[segment]
-    base = np.clip(np.floor(position).astype(np.int64) - 2, 0, done[segment] - FEWEST)
+    base = np.clip(np.floor(position).astype(np.int64) - 2, 0, done - FEWEST)
     local = position - base
     powers = local[..., None] ** np.arange(FEWEST + 1.0)
     slopes = np.zeros_like(powers)

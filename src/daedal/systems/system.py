@@ -194,7 +194,8 @@ def _delayed_further(model: Model, reduction: Reduction) -> dict[str, int]:
             if base in highest and order > highest[base]:
                 if order > HIGHEST_DELAYED:
                     raise ModelError(
-                        f"Model '{model.name}' is of advanced type: '{name}' needs ever higher derivatives of '{base}'.",
+                        f"Model '{model.name}' is of advanced type: '{name}' needs ever higher derivatives of "
+                        f"'{base}'.",
                         "Delay something smoother, or add the dynamics that are missing.",
                     )
                 wanted[base] = max(order, wanted.get(base, 0))

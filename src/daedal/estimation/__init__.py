@@ -3,6 +3,8 @@
 from daedal.estimation.cost import Cost, evaluate
 from daedal.estimation.fitting import fit
 from daedal.estimation.likelihood import Likelihood
+from daedal.estimation.mean_variance import MeanVariance
+from daedal.estimation.measurement_moments import MeasurementMoments
 from daedal.estimation.output_error import OutputError
 from daedal.estimation.result import Estimate, Fit
 from daedal.estimation.simulation_pem import SimulationPEM
@@ -16,6 +18,8 @@ __all__ = [
     "Grid",
     "LatinHypercube",
     "Likelihood",
+    "MeanVariance",
+    "MeasurementMoments",
     "OutputError",
     "SimulationPEM",
     "evaluate",

@@ -67,6 +67,7 @@ class Evaluation:
     failure: str = ""
     noise: np.ndarray | None = None  # what the Monte-Carlo error of the slopes adds to the curvature
     loglik: float | None = None  # where the criterion is a likelihood: its curvature is then the information
+    scores: np.ndarray | None = None  # covariance of the gradient, where the criterion knows it
     inner: int = 0  # numbers that were estimated inside the criterion, beside φ
 
     @property

@@ -154,7 +154,7 @@ def _fixed_alike(space: Coordinates) -> dict[str, float]:
 def _far_off(outcome: Outcome) -> list[str]:
     """Residuals far beyond the accuracy that the model declares, where nothing else could explain them."""
     model = outcome.objective.problem.system.model
-    if model.disturbances or outcome.objective.scales:
+    if model.disturbances or outcome.objective.scales or outcome.evaluation.scores is not None:
         return []
     sizes = [part.residual[np.isfinite(part.residual)] for part in outcome.evaluation.parts]
     ratio = float(np.sqrt(np.mean(np.concatenate(sizes) ** 2)))
@@ -234,6 +234,7 @@ def _remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[str]:
     if poor:
         notes.append(f"no better than a constant: {', '.join(poor)}; check units, initial values, transient and starts")
     notes += _far_off(outcome)
+    notes += getattr(outcome.objective, "remarks", lambda _: ())(outcome.evaluation)
     lost = [name for name, one in estimates.items() if one.verdict == "not determined"]
     if lost:
         notes.append(f"not determined by these data: {', '.join(lost)}; identifiability(fit) shows the directions")

@@ -30,6 +30,8 @@ class Information:
 def information(objective: Objective, evaluation: Evaluation) -> Information:
     """Of a minimum of a likelihood, or of output error for a model without disturbances."""
     model = objective.problem.system.model
+    if evaluation.scores is not None:
+        return Information()
     if evaluation.loglik is not None:
         count = sum(int(np.isfinite(part.residual).sum()) for part in evaluation.parts)
         return _criteria(evaluation.loglik, evaluation.point.size + evaluation.inner, count)

@@ -116,6 +116,8 @@ def score_covariance(evaluation: Evaluation) -> np.ndarray:
     Of a likelihood it is the curvature.
     """
     size = evaluation.point.size
+    if evaluation.scores is not None:
+        return evaluation.scores
     if evaluation.loglik is not None:
         return evaluation.curvature
     models = {output: _residual_model(evaluation, output) for output in outputs_of(evaluation.parts)}

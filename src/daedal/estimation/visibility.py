@@ -12,7 +12,7 @@ from daedal.disturbances import parameter_names
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.criterion import Problem
 from daedal.models import Model, as_tuple, parameter_followers
-from daedal.symbolic import Expression, interned, jet, symbols_in
+from daedal.symbolic import Delayed, Expression, interned, jet, operator, symbols_in
 from daedal.systems.influence import moves_the_mean
 
 
@@ -80,7 +80,22 @@ def _in_equations(model: Model, unseen: Collection[str]) -> set[str]:
     everything = ca.vertcat(*(side.sx for side in _sides(model)))
     zero = [interned(name).sx for name in symbols_in(everything) if jet(name)[0] in unseen]
     left = ca.substitute(everything, ca.vertcat(*zero), ca.DM.zeros(len(zero))) if zero else everything
-    return set(symbols_in(left))
+    return _with_delays(symbols_in(left))
+
+
+def _with_delays(names: Iterable[str]) -> set[str]:
+    """Names, and those inside of delayed values: what is delayed, and by how much."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        meaning = operator(name)
+        if isinstance(meaning, Delayed):
+            waiting += [*symbols_in(meaning.operand.sx), *symbols_in(meaning.amount.sx)]
+    return found
 
 
 def _beside(model: Model, disturbances: Collection[str]) -> set[str]:

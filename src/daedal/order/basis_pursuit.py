@@ -15,6 +15,7 @@ Numer. Anal. 20 (2000) 389–403.
 import numpy as np
 
 from daedal.errors import EstimationError
+from daedal.order.greedy_sparsity import shortened
 
 EVENTS = 1000  # changes of the support, of which there are about as many as numbers
 ROUNDING = 1e-12
@@ -28,8 +29,7 @@ def basis_pursuit(A: np.ndarray, b: np.ndarray, error: float) -> np.ndarray:
     >>> basis_pursuit(np.eye(2), np.array([3.0, 1.0]), error=1.0).round(3)
     array([2.293, 0.293])
     """
-    triangle = np.linalg.qr(np.column_stack([A, b]), mode="r")
-    A, b = triangle[:, :-1], triangle[:, -1]
+    A, b = shortened(A, b)
     least = float(np.linalg.norm(b - A @ np.linalg.lstsq(A, b, rcond=None)[0]))
     if error < least:
         raise EstimationError(

@@ -26,7 +26,7 @@ def greedy_sparse(A: np.ndarray, b: np.ndarray, most: int, start: np.ndarray | N
     >>> greedy_sparse(A, np.array([3.0, 0.0, 0.1]), most=1)
     array([3., 0., 0.])
     """
-    A, b = _short(A, b)
+    A, b = shortened(A, b)
     lengths = np.sum(A**2, axis=0)
     lengths[lengths == 0.0] = np.inf
     x = np.zeros(A.shape[1]) if start is None else on_support(A, b, start != 0.0)
@@ -49,9 +49,9 @@ def on_support(A: np.ndarray, b: np.ndarray, support: np.ndarray) -> np.ndarray:
     return x
 
 
-def _short(A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def shortened(A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The same sums of squares with as few rows as there are numbers, and one."""
-    triangle = np.linalg.qr(np.column_stack([A, b]), mode="r")
+    triangle = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))
     return triangle[:, :-1], triangle[:, -1]
 
 

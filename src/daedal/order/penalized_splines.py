@@ -29,7 +29,7 @@ from daedal.order.greedy_sparsity import greedy_sparse, on_support
 from daedal.order.record import Record
 from daedal.order.splines import SplineBasis, spline_basis
 
-ROUNDS = 100
+ROUNDS = 40
 SETTLED = 0.005
 SMALL = 0.01  # of the largest coefficient
 

@@ -17,6 +17,7 @@ from daedal.order.response import Response, Shape, response
 EVALUATIONS = 60
 TOLERANCE = 1e-10  # relative, of the squares
 ROUGHLY = 1e-3  # of BIC, while candidates are compared
+NO_DELAY = 1e-4  # of a sample interval
 EXACT = 1e-10  # residual relative to the samples that is rounding
 ROUNDS = 3  # of whitening
 SAME = 1e-6  # relative difference of the squares of two starts that go the same way
@@ -116,10 +117,13 @@ def _minimized(
         gtol=None,  # is not relative to anything
         max_nfev=evaluations,
     )
-    residual = function.residual(solved.x)
-    squares = float(np.sum(function.residuals(solved.x) ** 2))
-    covariance = _covariance(function.jacobian(solved.x), squares, record.count)
-    delayed, theta = function.record(solved.x), solved.x[: shape.size]
+    best = solved.x
+    if free_delays:  # a bound is only approached
+        best[shape.size :][best[shape.size :] < NO_DELAY * record.interval] = 0.0
+    residual = function.residual(best)
+    squares = float(np.sum(function.residuals(best) ** 2))
+    covariance = _covariance(function.jacobian(best), squares, record.count)
+    delayed, theta = function.record(best), best[: shape.size]
     return Polished(shape, theta, covariance, residual, squares, delayed, noise, int(solved.nfev), roughly)
 
 

@@ -1,6 +1,5 @@
 """The data of an order search, checked: one output, its inputs, and what is sampled when."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
@@ -105,6 +104,11 @@ class Record:
         wanted = tuple(float(each) for each in delays)
         return self if wanted == self.delays else replace(self, delays=wanted)
 
+    @cached_property
+    def idle(self) -> tuple[str, ...]:
+        """Inputs that, delayed, do not vary during the record."""
+        return tuple(name for name, values in zip(self.inputs, self.inputs_now, strict=True) if not varies(values))
+
     def until(self, count: int) -> "Record":
         """The same with the samples from number `count` on missing; what the inputs do is still made for all times."""
         early = replace(self, y=np.where(np.arange(self.times.size) < count, self.y, np.nan))
@@ -156,7 +160,22 @@ def record(verb: str, data: Any, output: Any, inputs: Any) -> Record:
                 f"sampled from {short(made.t0)} to {short(float(made.times[-1]))}.",
                 "Cut the data to the time that both cover.",
             )
+    _check_different(made)
     return made
+
+
+def _check_different(made: Record) -> None:
+    """No two inputs may be the same up to a factor."""
+    sizes = np.linalg.norm(made.inputs_now, axis=1)
+    rows = made.inputs_now / np.where(sizes > 0.0, sizes, 1.0)[:, None]
+    for k, name in enumerate(made.inputs):
+        for other in range(k):
+            if abs(abs(float(rows[k] @ rows[other])) - 1.0) < VARIES:
+                raise EstimationError(
+                    f"The inputs '{made.inputs[other]}' and '{name}' are the same up to a factor: what each of them "
+                    "does cannot be told apart.",
+                    "Leave one out with inputs=[...].",
+                )
 
 
 def _output(verb: str, data: Dataset, output: Any) -> str:
@@ -182,6 +201,8 @@ def _inputs(verb: str, data: Dataset, inputs: Any) -> tuple[str, ...]:
         raise EstimationError(f"The inputs must be a list of names, got {inputs!r}.", "Write inputs=['u'].")
     names = tuple(str(each) for each in inputs)
     for name in names:
+        if names.count(name) > 1:
+            raise EstimationError(f"The input '{name}' is named twice.", "Name each input once.")
         if name not in data.inputs:
             raise EstimationError(f"The data have no input '{name}'.", nearest(name, data.inputs))
     if not names:
@@ -189,12 +210,11 @@ def _inputs(verb: str, data: Dataset, inputs: Any) -> tuple[str, ...]:
     return names
 
 
+def varies(values: np.ndarray) -> bool:
+    """Whether numbers differ by more than rounding."""
+    return values.size > 0 and float(np.ptp(values)) > VARIES * float(np.max(np.abs(values)))
+
+
 def _check_varies(what: str, values: np.ndarray, remedy: str) -> None:
-    size = float(np.max(np.abs(values), initial=0.0))
-    if not values.size or float(np.ptp(values)) <= VARIES * size:
+    if not varies(values):
         raise EstimationError(f"{what} does not vary.", remedy)
-
-
-def by_input(names: Mapping[str, Any] | tuple[str, ...], values: np.ndarray) -> dict[str, float]:
-    """Input → one of the values."""
-    return dict(zip(names, map(float, values), strict=True))

@@ -22,6 +22,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
+from daedal.data import short
 from daedal.errors import EstimationError
 from daedal.order.polishing import Polished, best_of, squares_at
 from daedal.order.record import Record
@@ -77,16 +78,27 @@ class RefinedIV:
     def estimate(self, shape: Shape, record: Record, known: Sequence[Polished] = ()) -> Polished | None:
         """Coefficients of one shape; results `known` for smaller ones help to begin."""
         if self.delay != "estimated":
-            given = record.delayed([self.delay] * len(record.inputs))
+            given = _with_delay(record, self.delay)
             return best_of(shape, starts(shape, given, known), given, self.noise)
-        largest = 20.0 * record.interval if self.largest_delay is None else min(self.largest_delay, record.span)
-        grid = record.interval * np.arange(int(largest / record.interval * (1.0 + 1e-9)) + 1)
+        largest = 20.0 * record.interval if self.largest_delay is None else self.largest_delay
+        count = int(min(largest, 0.5 * record.span) / record.interval * (1.0 + 1e-9)) + 1
         ends = [
             best_of(shape, starts(shape, late, known, cutoffs=3), late, self.noise, free_delays=True)
-            for late in _promising(shape, record, grid, known)
+            for late in _promising(shape, record, record.interval * np.arange(count), known)
         ]
         finished = [end for end in ends if end is not None]
         return min(finished, key=lambda each: each.information, default=None)
+
+
+def _with_delay(record: Record, delay: float) -> Record:
+    late = record.delayed([delay] * len(record.inputs))
+    if late.idle:
+        raise EstimationError(
+            f"Delayed by {short(float(delay))}, the input '{late.idle[0]}' does not vary during the record, which lasts "
+            f"{short(record.span)}.",
+            "Give a shorter delay, or more data.",
+        )
+    return late
 
 
 def _is_time(value: Any) -> bool:
@@ -98,7 +110,11 @@ def _promising(shape: Shape, record: Record, grid: np.ndarray, known: Sequence[P
     count = len(record.inputs)
     squares = _scanned(shape, [record.delayed([delay] * count) for delay in grid])
     padded = np.concatenate([[np.inf], squares, [np.inf]])
-    valleys = [k for k in np.argsort(squares, kind="stable") if squares[k] <= min(padded[k], padded[k + 2])][:VALLEYS]
+    valleys = [
+        k
+        for k in np.argsort(squares, kind="stable")
+        if squares[k] <= min(padded[k], padded[k + 2], np.finfo(float).max)
+    ][:VALLEYS]
     found = [record.delayed([grid[k]] * count) for k in valleys]
     for place in range(count if found and count > 1 else 0):
         own = [found[0].delayed(np.where(np.arange(count) == place, delay, found[0].delays)) for delay in grid]
@@ -111,7 +127,8 @@ def _scanned(shape: Shape, records: Sequence[Record]) -> np.ndarray:
     """Sums of squares after a few rounds for each record, from the one before it and from a new start."""
     squares, last = [], None
     for late in records:
-        rounds = [refined(shape, late, a, SCANNING) for a in (_lags(shape, late, 0.5), last) if a is not None]
+        begin = [] if late.idle else [_lags(shape, late, 0.5), last]
+        rounds = [refined(shape, late, a, SCANNING) for a in begin if a is not None]
         made = [(squares_at(shape, theta, late), theta) for theta in rounds if theta is not None]
         best = min(made, key=lambda pair: pair[0], default=(np.inf, None))
         squares.append(best[0])

@@ -12,7 +12,7 @@ from daedal.errors import EstimationError
 from daedal.estimation import Fit
 from daedal.models import TransferFunction
 
-LOOSE = 0.5  # standard error of a coefficient, relative to it, from which it is hardly in the data
+LOOSE = 0.5  # standard error relative to the size of a coefficient from which it is hardly in the data
 
 
 @final
@@ -26,6 +26,8 @@ class Candidate:
         Monic; None where no coefficients were found.
     coefficients, std_errors
         Name → number.
+    scales
+        Name → size that its standard error is compared with.
     delay_errors
         Input → standard error of its delay, where delays were estimated.
     bic
@@ -41,6 +43,7 @@ class Candidate:
     transfer_function: TransferFunction | None
     coefficients: Mapping[str, float]
     std_errors: Mapping[str, float]
+    scales: Mapping[str, float]
     bic: float
     fit_percent: float
     held_out: float
@@ -54,14 +57,17 @@ class Candidate:
 
     @property
     def loosest(self) -> float:
-        """The largest standard error relative to its coefficient."""
-        ratios = [self.std_errors[name] / abs(value) if value else np.inf for name, value in self.coefficients.items()]
-        return float(max(ratios, default=np.inf))
+        """The largest standard error relative to the size of its coefficient."""
+        return max((self._looseness(name) for name in self.coefficients), default=float("inf"))
 
     @property
     def not_in_the_data(self) -> tuple[str, ...]:
-        """Coefficients that the samples hardly tell from zero."""
-        return tuple(n for n, value in self.coefficients.items() if not self.std_errors[n] <= LOOSE * abs(value))
+        """Coefficients that the samples hardly tell."""
+        return tuple(name for name in self.coefficients if not self._looseness(name) <= LOOSE)
+
+    def _looseness(self, name: str) -> float:
+        scale = self.scales[name]
+        return self.std_errors[name] / scale if scale > 0.0 else float("inf")
 
 
 @final

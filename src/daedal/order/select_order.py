@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, counted
+from daedal.errors import EstimationError, counted, quoted
 from daedal.estimation import Fit, OutputError, fit
 from daedal.estimation.criterion import describe
 from daedal.linear.threads import one_thread
@@ -25,6 +25,7 @@ from daedal.simulation.progress import Progress
 
 HELD_OUT = 0.3  # share of the samples, the last ones, that the held-out fit is computed on
 TIED = 2.0  # difference of BIC that says nothing
+FAR = 3.0  # mean of the output in standard deviations that calls for detrending
 
 
 class OrderMethod(Protocol):
@@ -119,20 +120,27 @@ def _shapes(orders: Any, input_orders: Any, made: Record, start: bool) -> list[S
         )
     if not shapes:
         raise EstimationError("There is nothing to try.", "Give orders=range(1, 6).")
-    needed = 2 * min(shape.coefficients for shape in shapes)
-    if made.count < needed:
+    if made.count < 2 * min(shape.size for shape in shapes):
         raise EstimationError(
-            f"'{made.output}' has {counted(made.count, 'sample')}, fewer than twice the coefficients of the smallest "
-            "candidate.",
+            f"'{made.output}' has {counted(made.count, 'sample')}, fewer than twice the numbers to estimate for the "
+            "smallest candidate.",
             "Give more data.",
         )
-    return [shape for shape in shapes if made.count >= 2 * shape.coefficients]
+    return shapes
 
 
 def _narrowed(shapes: list[Shape], made: Record, method: OrderMethod) -> tuple[list[Shape], list[str]]:
-    """The shapes that a method tries of those asked for, and what it says about them."""
+    """The shapes that the samples suffice for and a method tries, and what is to be said about them."""
+    enough = [shape for shape in shapes if made.count >= 2 * shape.size]
+    said = []
+    if len(enough) < len(shapes):
+        left = counted(len(shapes) - len(enough), "candidate")
+        said.append(f"{left} left out: {counted(made.count, 'sample')} do not suffice for so many coefficients")
     narrow = getattr(method, "narrowed", None)
-    return (shapes, []) if narrow is None else narrow(shapes, made)
+    if narrow is None:
+        return enough, said
+    tried, notes = narrow(enough, made)
+    return tried, [*said, *notes]
 
 
 def _whole_numbers(given: Any, what: str, least: int) -> list[int]:
@@ -177,7 +185,7 @@ def _candidate(shape: Shape, polished: Polished | None, made: Record, held_out: 
         empty = named([], np.zeros(0))
         nan = float("nan")
         failure = "no coefficients with a bounded response were found"
-        return Candidate(shape.order, shape.input_order, None, empty, empty, np.inf, nan, nan, failure=failure)
+        return Candidate(shape.order, shape.input_order, None, empty, empty, empty, np.inf, nan, nan, failure=failure)
     names = polished.shape.names(made.inputs)[: polished.shape.coefficients]
     size = len(names)
     with np.errstate(invalid="ignore"):
@@ -188,11 +196,29 @@ def _candidate(shape: Shape, polished: Polished | None, made: Record, held_out: 
         transfer_function=polished.shape.transfer_function(polished.theta, polished.record),
         coefficients=named(names, polished.theta[:size]),
         std_errors=named(names, errors[:size]),
+        scales=named(names, _scales(polished)),
         bic=polished.information,
         fit_percent=_percent(made.y, polished.residual),
         held_out=_held_out(polished) if held_out is None else held_out,
         delay_errors=named(list(made.inputs) if polished.free_delays else [], errors[polished.shape.size :]),
     )
+
+
+def _scales(polished: Polished) -> np.ndarray:
+    """What errors are small against: the coefficient, or one between its neighbours, so that it may well be zero.
+
+    Beyond the last power lies the slowest motion of the record: a smaller coefficient there is a pole or zero at zero.
+    """
+    a, b, _ = polished.shape.split(polished.theta)
+    slowest = 2.0 * np.pi / polished.record.span
+    sizes = []
+    for rising in (np.append(a, 1.0), *b):
+        size = np.abs(rising)
+        if size.size > 1:
+            size[0] = max(size[0], slowest * size[1])
+        size[1:-1] = np.maximum(size[1:-1], np.sqrt(size[:-2] * size[2:]))
+        sizes.append(size)
+    return np.concatenate([sizes[0][:-1], *sizes[1:]])
 
 
 def _percent(y: np.ndarray, residual: np.ndarray) -> float:
@@ -206,7 +232,7 @@ def _held_out(polished: Polished) -> float:
     whole = polished.record
     first = int((1.0 - HELD_OUT) * whole.times.size)
     early = whole.until(first)
-    if early.count < 2 * polished.shape.coefficients:
+    if early.count < 2 * polished.shape.size:
         return float("nan")
     found = polish(polished.shape, polished.theta, early, evaluations=15, roughly=True)
     made = None if found is None else response(found.shape, found.theta, found.record)
@@ -241,12 +267,19 @@ def _reason(chosen: Candidate, candidates: list[Candidate]) -> str:
 
 def _notes(chosen: Candidate, made: Record) -> list[str]:
     notes = []
-    loose = chosen.not_in_the_data
+    without = [name for name in made.inputs if len(made.inputs) > 1 and _unseen(chosen, name)]
+    if without:
+        notes.append(f"no effect on '{made.output}' is seen of {quoted(without)}: leave out what does nothing")
+    endings = tuple(f"_{name}" for name in without)
+    loose = [name for name in chosen.not_in_the_data if not (endings and name.endswith(endings))]
     if loose:
         notes.append(
             f"hardly in the data: {', '.join(loose)}; the inputs do not excite what would show them, so do not rely on "
             "these numbers or on the order"
         )
+    y = made.y[made.known]
+    if abs(float(y.mean())) > FAR * float(y.std()):
+        notes.append(f"'{made.output}' lies far from zero, which costs a slow pole; data.detrend() takes the mean away")
     if chosen.delay_errors and chosen.transfer_function is not None:
         late = chosen.transfer_function.delay
         said = [f"{name} {late[name]:.4g} ± {error:.2g}" for name, error in chosen.delay_errors.items()]
@@ -257,6 +290,12 @@ def _notes(chosen: Candidate, made: Record) -> list[str]:
     if missing:
         notes.append(f"{counted(missing, 'sample')} of '{made.output}' missing")
     return notes
+
+
+def _unseen(chosen: Candidate, name: str) -> bool:
+    """Whether no coefficient of an input differs from zero by two standard errors."""
+    own = [key for key in chosen.coefficients if key.startswith("b") and key.endswith(f"_{name}")]
+    return all(not abs(chosen.coefficients[key]) > 2.0 * chosen.std_errors[key] for key in own)
 
 
 def _fit(polished: Polished, made: Record) -> Fit:

@@ -216,7 +216,7 @@ def _bounded(a: np.ndarray, record: Record) -> np.ndarray:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _is_positive(value: Any) -> bool:

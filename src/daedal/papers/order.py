@@ -21,6 +21,7 @@ from pathlib import Path
 from daedal.papers.order_estimates import (
     METHODS,
     REFINED,
+    Searched,
     Size,
     as_printed,
     pursued,
@@ -41,7 +42,7 @@ from daedal.papers.order_tables import (
 from daedal.papers.part import Part, checked_directory, page, write_files
 
 FULL = Size(printed=50, too_many=10, refined=50, splines=20)
-QUICK = Size(printed=5, too_many=1, refined=2, splines=1)
+QUICK = Size(printed=3, too_many=1, refined=1, splines=1)
 AT_ONCE = 5  # searches that one process makes before it reports
 
 
@@ -104,7 +105,7 @@ def _parts(folder: Path, size: Size, pool: Executor | None) -> Iterator[Part]:
     yield Part(searches_text(searches, size), write_files(folder, {"searches.csv": searches_csv(searches)}))
 
 
-def _searches(size: Size, pool: Executor | None) -> list:
+def _searches(size: Size, pool: Executor | None) -> list[Searched]:
     """All searches, in portions that processes can share."""
     counts = dict(zip(METHODS, (size.refined, size.splines), strict=True))
     cases = [(system, reading, method) for system in SYSTEMS for reading in READINGS for method in METHODS]

@@ -60,7 +60,8 @@ def frequency_responses(found: Sequence[Pursued], searched: Mapping[str, np.ndar
             _line(figure, 1, column, FREQUENCIES, 20 * np.log10(np.abs(values)), name)
             _line(figure, 2, column, FREQUENCIES, np.degrees(np.unwrap(np.angle(values))), name, legend=False)
         highest = READINGS[column - 1].factor
-        figure.add_vrect(x0=0.1 * highest, x1=highest, fillcolor="gray", opacity=0.12, line_width=0, col=column)
+        for row in (1, 2):
+            figure.add_vrect(0.1 * highest, highest, row=row, col=column, opacity=0.12, fillcolor="gray", line_width=0)  # type: ignore[arg-type]
     figure.update_xaxes(type="log")
     figure.update_xaxes(title_text="frequency (rad/s)", row=2)
     figure.update_yaxes(title_text="gain (dB)", row=1, col=1)

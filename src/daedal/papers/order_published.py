@@ -26,10 +26,10 @@ NOISY: dict[tuple[str, int], dict[str, tuple[float, float]]] = {
     ("system 3", 5): {"a2": (0.85, 0.04), "a1": (2.73, 0.02), "a0": (0.97, 0.005)},
 }
 
-# Table 8, one data set: coefficients a_6 … a_0 by least squares, the first guess, and the solution.
+# Table 8, one data set: coefficients a_6 … a_0 by least squares, the first guess made of them, and the solution.
 TABLE_8 = {
-    "least squares": (-3.492, -0.3713, -6.37, 10.69, 31.79, 49.62, 24.08),
-    "first guess": (0.0, 0.0, 0.0, 10.69, 31.79, 49.62, 24.08),
+    "dense": (-3.492, -0.3713, -6.37, 10.69, 31.79, 49.62, 24.08),
+    "guess": (0.0, 0.0, 0.0, 10.69, 31.79, 49.62, 24.08),
     "solution": (0.0, 0.0, 0.9659, 10.69, 31.79, 49.70, 24.08),
 }
 

@@ -1,0 +1,177 @@
+"""Moments of measured outputs, where the samples themselves are random with a law that is partly known.
+
+Of the vector ŷ of all samples (time by time, at each time output by output) are needed (seed 002, equation (6))
+
+    m = E ŷ,   Ξ = Cov(ŷ, ŷ),   υ_k = Σ_l Cov(ŷ_l², ŷ_k),   Var ŷᵀŷ.
+
+For ŷ = M s, sources s_i independent with mean μ, variance σ² and third raw moment ρ, and c_i = ρ − 3μσ² − μ³ the third
+central moment,
+
+    Ξ = M diag(σ²) Mᵀ,   Cov(ŷ_l², ŷ_k) = Σ_i M_li² M_ki c_i + 2 m_l Ξ_lk,
+
+With the fourth central moments κ_i too, G = MᵀM and g = Gμ,
+
+    Var ŷᵀŷ = Σ_i (4 g_i² σ_i² + 4 g_i G_ii c_i + G_ii² (κ_i − σ_i⁴)) + 2 Σ_{i ≠ j} G_ij² σ_i² σ_j²,
+
+a constant that moves no estimate.
+"""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from daedal.data import frozen
+from daedal.errors import EstimationError
+
+SEMIDEFINITE = 1e-10  # of the largest eigenvalue: how negative the smallest may be by rounding
+AGREES = 1e-8  # of a moment, relative to its size
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MeasurementMoments:
+    """m (sample,), Ξ (sample, sample), υ (sample,) and Var ŷᵀŷ (None where unknown).
+
+    Made by `mixture`, `independent` or `from_samples`.
+
+    Examples
+    --------
+    >>> MeasurementMoments.independent(mean=[1.0, 2.0], variance=[0.1, 0.1], third_raw_moment=[1.3, 8.6]).mean
+    array([1., 2.])
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    square_covariance: np.ndarray
+    variance_of_squares: float | None = None
+
+    def __post_init__(self) -> None:
+        mean = _vector(self.mean, "mean")
+        covariance = np.asarray(self.covariance, dtype=float)
+        if covariance.shape != (mean.size, mean.size):
+            raise EstimationError(
+                f"The covariance of {mean.size} samples must have the shape {(mean.size, mean.size)}, got "
+                f"{covariance.shape}.",
+                "Give one row and one column for each sample.",
+            )
+        eigenvalues = np.linalg.eigvalsh(0.5 * (covariance + covariance.T))
+        if eigenvalues[0] < -SEMIDEFINITE * max(eigenvalues[-1], 1e-300):
+            raise EstimationError(
+                f"No random vector has this covariance: it has the negative eigenvalue {float(eigenvalues[0]):.3g}.",
+                "Check variances and mixing.",
+            )
+        for name, value in (("mean", mean), ("covariance", covariance)):
+            object.__setattr__(self, name, frozen(value.copy()))
+        object.__setattr__(
+            self, "square_covariance", frozen(_vector(self.square_covariance, "square_covariance", mean.size).copy())
+        )
+
+    def __repr__(self) -> str:
+        return f"MeasurementMoments({self.mean.size} samples)"
+
+    @staticmethod
+    def mixture(
+        mixing: Any, *, mean: Any, variance: Any, third_raw_moment: Any, fourth_raw_moment: Any = None
+    ) -> "MeasurementMoments":
+        """Of samples that mix independent sources: ŷ = mixing (sample, source) s.
+
+        The fourth moments only add a constant to the variance of the error.
+        """
+        M = np.asarray(mixing, dtype=float)
+        if M.ndim != 2:
+            raise EstimationError(
+                f"The mixing must be an array (sample, source), got {M.ndim} axes.", "Write np.eye(20) for one each."
+            )
+        sources = M.shape[1]
+        mu, sigma2, rho = (
+            _vector(value, name, sources, "source")
+            for value, name in ((mean, "mean"), (variance, "variance"), (third_raw_moment, "third_raw_moment"))
+        )
+        if (sigma2 < 0.0).any():
+            raise EstimationError(
+                f"The variance of source {int(np.argmin(sigma2))} is negative, {float(sigma2.min()):g}.",
+                "Give variances from zero on.",
+            )
+        third = rho - 3.0 * mu * sigma2 - mu**3
+        still = (sigma2 == 0.0) & (np.abs(third) > AGREES * (np.abs(rho) + np.abs(mu) ** 3))
+        if still.any():
+            k = int(np.argmax(still))
+            raise EstimationError(
+                f"Source {k} has variance zero, so its third raw moment must be {mu[k] ** 3:g}, not {rho[k]:g}.",
+                "Give moments of one and the same law.",
+            )
+        m, covariance = M @ mu, (M * sigma2) @ M.T
+        square = np.einsum("li,ki,i->k", M**2, M, third) + 2.0 * m @ covariance
+        if fourth_raw_moment is None:
+            return MeasurementMoments(m, covariance, square)
+        raw = _vector(fourth_raw_moment, "fourth_raw_moment", sources, "source")
+        fourth = raw - 4.0 * mu * rho + 6.0 * mu**2 * (sigma2 + mu**2) - 3.0 * mu**4
+        if (fourth < sigma2**2 * (1.0 - AGREES)).any():
+            k = int(np.argmin(fourth - sigma2**2))
+            raise EstimationError(
+                f"No random variable has the moments of source {k}: its fourth is too small for its variance.",
+                "Give raw moments, not central ones.",
+            )
+        return MeasurementMoments(m, covariance, square, _variance_of_squares(M, mu, sigma2, third, fourth))
+
+    @staticmethod
+    def independent(
+        *, mean: Any, variance: Any, third_raw_moment: Any, fourth_raw_moment: Any = None
+    ) -> "MeasurementMoments":
+        """Of independent samples."""
+        return MeasurementMoments.mixture(
+            np.eye(np.size(mean)),
+            mean=mean,
+            variance=variance,
+            third_raw_moment=third_raw_moment,
+            fourth_raw_moment=fourth_raw_moment,
+        )
+
+    @staticmethod
+    def from_samples(array: Any) -> "MeasurementMoments":
+        """From repeated experiments, an array (repetition, sample)."""
+        samples = np.asarray(array, dtype=float)
+        if samples.ndim != 2 or samples.shape[0] < 2:
+            raise EstimationError(
+                f"Repeated experiments must be an array (repetition, sample) with at least two repetitions, got the "
+                f"shape {samples.shape}.",
+                "Put one experiment in each row.",
+            )
+        if not np.isfinite(samples).all():
+            raise EstimationError("The repeated experiments contain values that are not finite.", "Leave them out.")
+        count = samples.shape[0]
+        mean = samples.mean(axis=0)
+        apart, squares = samples - mean, samples**2
+        covariance = apart.T @ apart / (count - 1)
+        sums = np.sum(squares, axis=1)
+        square = (sums - sums.mean()) @ apart / (count - 1)
+        return MeasurementMoments(mean, covariance, square, float(np.var(sums, ddof=1)))
+
+    def error(self, y: np.ndarray) -> tuple[float, float]:
+        """E and Var of Σ (y − ŷ)² for predictions y (sample,); Var without the constant Var ŷᵀŷ where it is unknown."""
+        expectation = float(np.sum((y - self.mean) ** 2) + np.trace(self.covariance))
+        variance = 4.0 * float(y @ self.covariance @ y - y @ self.square_covariance)
+        return expectation, variance + (self.variance_of_squares or 0.0)
+
+
+def _variance_of_squares(
+    M: np.ndarray, mu: np.ndarray, sigma2: np.ndarray, third: np.ndarray, fourth: np.ndarray
+) -> float:
+    G = M.T @ M
+    g, own = G @ mu, np.diag(G)
+    mixed = 2.0 * float(sigma2 @ (G**2 - np.diag(own**2)) @ sigma2)
+    single = 4.0 * g**2 * sigma2 + 4.0 * g * own * third + own**2 * (fourth - sigma2**2)
+    return mixed + float(single.sum())
+
+
+def _vector(value: Any, name: str, size: int | None = None, axis: str = "sample") -> np.ndarray:
+    numbers = np.asarray(value, dtype=float)
+    if numbers.ndim != 1 or (size is not None and numbers.size != size):
+        wanted = f"({axis},)" if size is None else f"({size},), one for each {axis}"
+        raise EstimationError(
+            f"The {name} must have the shape {wanted}, got {numbers.shape}.", f"Give one number for each {axis}."
+        )
+    if not np.isfinite(numbers).all():
+        raise EstimationError(f"The {name} contains values that are not finite.", "Give finite moments.")
+    return numbers

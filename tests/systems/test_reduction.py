@@ -144,9 +144,13 @@ def test_time_and_inputs_are_differentiated():
     np.testing.assert_allclose(top, [0.0, 0.0], atol=1e-14)  # x' = u + t u' = 13
 
 
-def test_delays_are_refused():
+def test_delayed_values_are_exogenous():
+    tau = dd.symbol("tau")
     model = dd.Model(
-        name="late", equations={"rate": der(x) == -dd.delay(x, 1.0)}, unknowns=[x], history={x: 1.0}, initial={x: 1.0}
-    )
-    with pytest.raises(dd.DaedalError, match="delays cannot be simulated yet"):
-        build(model)
+        name="late", equations={"rate": der(x) == -dd.delay(x, 2 * tau)}, unknowns=[x], parameters={tau: 0.5},
+        history={x: 1.0},
+    )  # fmt: skip
+    reduction = build(model).reduction
+    assert reduction.exogenous == ("delay(x, 2*tau)",)
+    assert str(reduction.delays["delay(x, 2*tau)"].amount) == "2*tau"
+    assert str(reduction.delays["delay(x, 2*tau)"].operand) == "x"

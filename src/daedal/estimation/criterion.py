@@ -68,6 +68,7 @@ class Evaluation:
     noise: np.ndarray | None = None  # what the Monte-Carlo error of the slopes adds to the curvature
     loglik: float | None = None  # where the criterion is a likelihood: its curvature is then the information
     scores: np.ndarray | None = None  # covariance of the gradient, where the criterion knows it
+    stale: bool = False  # whether the curvature is that of another point: only the gradient is exact
     inner: int = 0  # numbers that were estimated inside the criterion, beside φ
 
     @property

@@ -12,6 +12,7 @@ from daedal.errors import EstimationError, counted
 from daedal.estimation.asked import Asked, prepared
 from daedal.estimation.coordinates import Coordinates
 from daedal.estimation.criterion import Criterion, Evaluation, Objective
+from daedal.estimation.delay_starts import with_delay_starts
 from daedal.estimation.growth import refuse_suspicious
 from daedal.estimation.information import information
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
@@ -61,7 +62,7 @@ def fit(
         and the reason noted.
     starts
         Where to start: `LatinHypercube(count)`, `Grid(...)` or a list of mappings; by default from the model's values,
-        and from more points if the estimate ends at a bound.
+        from several values of free delays, and from more points if the estimate ends at a bound.
     rng
         Seed or Generator of the realizations; the seed used is in the result.
     solver
@@ -84,6 +85,8 @@ def fit(
     objective, made, notes = prepared("fit", asked, seed)
     problem = objective.problem
     points = start_points(starts, problem.coordinates, problem.seed)
+    if starts is None:
+        points = with_delay_starts(problem, points)
     for note in (*notes, *objective.notes):
         print(f"{problem.system.model.name}: {note}", file=sys.stderr)  # before the work, which may be long
     outcome = search(objective, points, refuse_suspicious)

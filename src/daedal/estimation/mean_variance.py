@@ -29,10 +29,12 @@ from daedal.estimation.experiments import Experiment, check_enough, experiments
 from daedal.estimation.measurement_moments import AGREES, MeasurementMoments
 from daedal.estimation.visibility import check_visible
 from daedal.simulation import Lanes
+from daedal.simulation.delay_adjoint import Adjoint, adjoint_possible
+from daedal.simulation.delay_lanes import DelayRun
 from daedal.simulation.prediction import Predictor, predictor
 
 TOLERANCE = 1e-9  # of the steps
-NOTABLE = 0.1  # bias, in standard errors, that is worth a word
+MANY = 40  # free numbers from which one backward solution is cheaper than as many sensitivities
 
 
 @final
@@ -97,7 +99,29 @@ class MeanVariance:
         run = predictor(
             made[0].asked, made[0].outputs, space.parameters, values, solver, None, problem.seed, problem.purpose
         )
-        return MeanVarianceObjective(problem, made, run, self, order)
+        objective = MeanVarianceObjective(problem, made, run, self, order)
+        return _backward(objective) if self._backward(objective) else objective
+
+    def _backward(self, objective: "MeanVarianceObjective") -> bool:
+        """Whether gradients come from a backward solution."""
+        if self.gradient is None:
+            many = len(objective.problem.coordinates.items) > MANY
+            return many and adjoint_possible(objective.predictor.run)
+        return self.gradient == "adjoint"
+
+
+def _backward(objective: "MeanVarianceObjective") -> "MeanVarianceObjective":
+    """With gradients by one backward solution; the curvature is then that of the start, until the last stage."""
+    run = objective.predictor.run
+    if not isinstance(run, DelayRun):
+        raise EstimationError(
+            f"Model '{objective.problem.system.model.name}' has no delays, which the backward gradient is made for.",
+            "Use gradient='forward'.",
+        )
+    first = objective(objective.problem.coordinates.start)
+    if not first.ok:
+        return objective
+    return replace(objective, adjoint=Adjoint(run), curvature=first.curvature)
 
 
 def _order(experiment: Experiment, moments: MeasurementMoments) -> tuple[np.ndarray, np.ndarray]:
@@ -138,6 +162,8 @@ class MeanVarianceObjective:
     criterion: MeanVariance
     order: tuple[np.ndarray, np.ndarray]
     replans: int = 0
+    adjoint: Adjoint | None = None  # gradients by a backward solution
+    curvature: np.ndarray | None = None  # to go with these
 
     @property
     def sum_of_squares(self) -> bool:
@@ -160,6 +186,8 @@ class MeanVarianceObjective:
         return {}
 
     def __call__(self, point: np.ndarray) -> Evaluation:
+        if self.adjoint is not None:
+            return self._backward(self.adjoint, point)
         space, moments, gamma = self.problem.coordinates, self.criterion.measurements, self.criterion.gamma
         try:
             found = self.predictor(space.values(point, 0))
@@ -181,6 +209,32 @@ class MeanVarianceObjective:
             weighed @ slopes.T,
             parts=self._parts(found.mean, slopes),
             scores=self._scores(slopes),
+        )
+
+    def _backward(self, adjoint: Adjoint, point: np.ndarray) -> Evaluation:
+        """Value and gradient by one solution forward and one backward."""
+        space, moments, gamma = self.problem.coordinates, self.criterion.measurements, self.criterion.gamma
+        rows, places = self.order
+        try:
+            found = adjoint.samples(space.values(point, 0))
+            y = found.outputs[rows, places]
+            pull = np.zeros_like(found.outputs)
+            pull[rows, places] = self.pull(y)
+            gradient = found.gradient(pull)[space.selection(0)] * space.rates(point)
+        except DaedalError as error:
+            return failed(point, error.sentence)
+        if not np.isfinite(gradient).all() or self.curvature is None:
+            return failed(point, "The gradient is not finite there.")
+        expectation, variance = moments.error(y)
+        slopes = np.zeros((point.size, y.size))
+        return Evaluation(
+            point,
+            gamma * expectation + (1.0 - gamma) * variance,
+            gradient,
+            self.curvature,
+            parts=self._parts(found.outputs, slopes),
+            scores=np.full(self.curvature.shape, np.nan),
+            stale=True,
         )
 
     def _scores(self, slopes: np.ndarray) -> np.ndarray:
@@ -237,7 +291,9 @@ class MeanVarianceObjective:
         return tuple(notes)
 
     def refined(self, evaluation: Evaluation, /) -> "MeanVarianceObjective | None":
-        """Steps chosen at the minimum, if those of the start do not serve there."""
+        """Slopes of all samples for the last steps and the standard errors; steps chosen at the minimum."""
+        if self.adjoint is not None:
+            return replace(self, adjoint=None, curvature=None)
         if self.replans >= 2:
             return None
         made = self.planned(evaluation.point)
@@ -245,6 +301,8 @@ class MeanVarianceObjective:
 
     def planned(self, point: np.ndarray, /) -> "MeanVarianceObjective":
         """With steps that suit this point; itself where the present ones do."""
+        if self.adjoint is not None:
+            return self
         try:
             fresh = self.predictor.replanned(self.problem.coordinates.values(point, 0))
         except DaedalError:

@@ -87,7 +87,7 @@ class _Secant:
     """The curvature of a likelihood near its maximum, corrected by how the gradient changed over the last steps.
 
     The information is an expectation: where the model is not quite the truth, steps along a valley stay short with it.
-    Further away the correction (symmetric, of rank one) would only mislead.
+    Further away the correction (symmetric, of rank one) would only mislead, unless the curvature is stale anyway.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,8 @@ class _Secant:
     def curvature(self, found: Evaluation) -> np.ndarray:
         """At the point that the search has moved to."""
         before, self._last = self._last, found
-        if found.loglik is None or before is None or before.value - found.value > NEAR:
+        far = before is not None and before.value - found.value > NEAR
+        if before is None or not (found.stale or (found.loglik is not None and not far)):
             return found.curvature
         step, change = found.point - before.point, found.gradient - before.gradient
         correction = np.zeros_like(found.curvature) if self._correction is None else self._correction

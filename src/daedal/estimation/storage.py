@@ -19,6 +19,8 @@ from daedal.errors import EstimationError
 from daedal.estimation.autoregression import Autoregression
 from daedal.estimation.coordinates import Coordinate, Coordinates
 from daedal.estimation.likelihood import Likelihood
+from daedal.estimation.mean_variance import MeanVariance
+from daedal.estimation.measurement_moments import MeasurementMoments
 from daedal.estimation.output_error import OutputError
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
 from daedal.estimation.simulation_pem import SimulationPEM
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 FORMAT = "daedal fit"
 VERSION = 1
-CRITERIA = {kind.__name__: kind for kind in (Likelihood, OutputError, SimulationPEM)}
+CRITERIA = {kind.__name__: kind for kind in (Likelihood, MeanVariance, OutputError, SimulationPEM)}
 MATRICES = ("curvature", "cov", "monte_carlo_cov")
 COLUMNS = ("value", "std_error", "monte_carlo_error", "start", "lower", "upper")  # of the estimates, as numbers
 PLAIN = ("value", "samples", "loglik", "aic", "bic", "notes", "evaluations")  # of a fit, as JSON has them
@@ -123,7 +125,7 @@ def _variables(fit: Fit) -> Variables:
     estimates = list(fit.estimates.values())
     variables: Variables = {
         "model": ((), fit.model.to_text()),
-        "description": ((), json.dumps(_description(fit), default=lambda number: number.item())),
+        "description": ((), json.dumps(_description(fit), default=lambda number: number.tolist())),
         "parameter": (one, np.array(list(fit.estimates), dtype=object)),
         "point": (one, fit.point),
     }
@@ -190,7 +192,7 @@ def _fit(content: "xarray.Dataset") -> Fit:
     return Fit(
         model=Model.from_text(str(content["model"].item())),
         data=tuple(_dataset(content, number, each) for number, each in enumerate(told["data"])),
-        criterion=CRITERIA[criterion["kind"]](**criterion["fields"]),
+        criterion=CRITERIA[criterion["kind"]](**_choices(criterion["fields"])),
         estimates=FrozenMapping({each.name: each for each in estimates}),
         coordinates=Coordinates(items, tuple(told["fixed"])),
         point=content["point"].values,
@@ -207,6 +209,16 @@ def _fit(content: "xarray.Dataset") -> Fit:
         seed=int(told["seed"]),
         solver=None if told["solver"] is None else Lanes(**told["solver"]),
     )
+
+
+def _choices(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a criterion; moments of measurements are a noun of their own."""
+    chosen = dict(fields)
+    if "measurements" in chosen:
+        moments = chosen["measurements"]
+        arrays = {name: np.array(moments[name]) for name in ("mean", "covariance", "square_covariance")}
+        chosen["measurements"] = MeasurementMoments(**arrays, variance_of_squares=moments["variance_of_squares"])
+    return chosen
 
 
 def _minimum(told: Mapping[str, Any]) -> LocalMinimum:

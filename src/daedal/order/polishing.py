@@ -40,11 +40,14 @@ class Polished:
 
     @property
     def information(self) -> float:
-        """Schwarz's criterion n log(S/n) + p log n: the smallest is the best; p counts the noise model too."""
-        n = self.record.count
-        noise = 0 if self.noise is None else self.noise.order
+        """Schwarz's criterion n log(S/n) + p log n: the smallest is the best; p counts delays and the noise model too.
+
+        The state at the start is forgotten: more samples do not tell more of it, so it costs Akaike's 2 and not log n.
+        """
+        n, forgotten = self.record.count, self.shape.size - self.shape.coefficients
+        lasting = len(self.covariance) - forgotten + (0 if self.noise is None else self.noise.order)
         rounding = EXACT**2 * float(np.nansum(self.record.y**2))
-        return float(n * np.log(max(self.squares, rounding) / n) + (len(self.covariance) + noise) * np.log(n))
+        return float(n * np.log(max(self.squares, rounding) / n) + lasting * np.log(n) + 2.0 * forgotten)
 
     @property
     def free_delays(self) -> bool:

@@ -94,8 +94,8 @@ def _with_delay(record: Record, delay: float) -> Record:
     late = record.delayed([delay] * len(record.inputs))
     if late.idle:
         raise EstimationError(
-            f"Delayed by {short(float(delay))}, the input '{late.idle[0]}' does not vary during the record, which lasts "
-            f"{short(record.span)}.",
+            f"Delayed by {short(float(delay))}, the input '{late.idle[0]}' does not vary during the record, which "
+            f"lasts {short(record.span)}.",
             "Give a shorter delay, or more data.",
         )
     return late
@@ -110,12 +110,9 @@ def _promising(shape: Shape, record: Record, grid: np.ndarray, known: Sequence[P
     count = len(record.inputs)
     squares = _scanned(shape, [record.delayed([delay] * count) for delay in grid])
     padded = np.concatenate([[np.inf], squares, [np.inf]])
-    valleys = [
-        k
-        for k in np.argsort(squares, kind="stable")
-        if squares[k] <= min(padded[k], padded[k + 2], np.finfo(float).max)
-    ][:VALLEYS]
-    found = [record.delayed([grid[k]] * count) for k in valleys]
+    lowest = np.isfinite(squares) & (squares <= padded[:-2]) & (squares <= padded[2:])
+    ranked = [k for k in np.argsort(squares, kind="stable") if lowest[k]]
+    found = [record.delayed([grid[k]] * count) for k in ranked[:VALLEYS]]
     for place in range(count if found and count > 1 else 0):
         own = [found[0].delayed(np.where(np.arange(count) == place, delay, found[0].delays)) for delay in grid]
         found[0] = own[int(np.argmin(_scanned(shape, own)))]

@@ -278,7 +278,7 @@ def _notes(chosen: Candidate, made: Record) -> list[str]:
             "these numbers or on the order"
         )
     y = made.y[made.known]
-    if abs(float(y.mean())) > FAR * float(y.std()):
+    if min(abs(float(y.mean())), abs(float(y[0]))) > FAR * float(y.std()):
         notes.append(f"'{made.output}' lies far from zero, which costs a slow pole; data.detrend() takes the mean away")
     if chosen.delay_errors and chosen.transfer_function is not None:
         late = chosen.transfer_function.delay

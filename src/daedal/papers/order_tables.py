@@ -37,9 +37,8 @@ def printed_text(system: System, found: Sequence[Printed], size: Size) -> str:
         for name in _falling(system):
             start = str(assumed) if name == f"a{system.order}" else ""
             lines.append(f"{start:>2}{_coefficient_line(system, assumed, name, both)}")
-        lines.append(
-            f"{'':>12}only these differ from zero:{'':>14}{'':>18}{both[0].supported:>20.0%}{both[1].supported:>20.0%}"
-        )
+        shares = "".join(f"{one.supported:>20.0%}" for one in both)
+        lines.append(f"{'':>6}{'exactly these differ from zero':<54}{shares}")
     notes = _printed_notes(system, found)
     return "\n".join([*lines, *(f"\n{fill(note, WIDTH)}" for note in notes)])
 

@@ -38,7 +38,9 @@ from daedal.symbolic import interned, symbols_in
 from daedal.systems import System, initial_sensitivities, initial_values
 
 LOOKS_BACK = 1e-9  # of a delay: rounding that a block may look into itself by
-FIRST_STEPS = 40  # over the whole time, or in the shortest delay, to begin the search for steps with
+# Over the whole time, to begin the search with; odd, so that a delay of a simple ratio does not stand just where its
+# number of steps changes.
+FIRST_STEPS = 41.3
 HALVINGS = 12
 
 
@@ -149,13 +151,15 @@ def lasting(system: System) -> bool:
 class DelayMarch:
     """One block of lanes from the start to the end."""
 
-    def __init__(self, lineup: Lineup, program: DelayProgram, values: Values, step: float, lanes: range) -> None:
+    def __init__(
+        self, lineup: Lineup, program: DelayProgram, values: Values, step: float, lanes: range, refinement: int = 1
+    ) -> None:
         self.lineup, self.program, self.values, self.count = lineup, program, values, len(lanes)
         self.system, self.forcing = lineup.system, lineup.forcing
         self.directions = len(lineup.free)
         self.lags = lags(self.system, values)
         self.paths: LanePaths | None = lineup.paths(values, lanes)
-        self.mesh = self._mesh(step)
+        self.mesh = self._mesh(step, refinement)
         rows = program.recorded * (1 + self.directions) + 1
         self.record = np.full((self.mesh.points, rows, self.count), np.nan)
         self.segment, self.number, self.begin, self.length = self.mesh.steps()
@@ -168,7 +172,7 @@ class DelayMarch:
         computed = [a for a, past in zip(self.lags.amounts, self.lags.pasts, strict=True) if past.input is None]
         return min(computed, default=np.inf)
 
-    def _mesh(self, step: float) -> Mesh:
+    def _mesh(self, step: float, refinement: int) -> Mesh:
         start, end = self.forcing.start, self.forcing.end
         fixed = [track[0].times for track in self.forcing.tracks if track is not None]
         if self.paths is not None:
@@ -178,7 +182,8 @@ class DelayMarch:
         known = np.unique(np.concatenate(fixed)) if fixed else none
         # A quintic must find all its points within the shortest delay.
         longest = min(step, self._reach / (FEWEST + 1))
-        return mesh(start, end, known, self.lags.amounts, self.lags.rates, sources, lasting(self.system), longest)
+        lags, never_smooth = self.lags, lasting(self.system)
+        return mesh(start, end, known, lags.amounts, lags.rates, sources, never_smooth, longest, refinement)
 
     @cached_property
     def _in_block(self) -> np.ndarray:
@@ -298,15 +303,23 @@ class DelayMarch:
         part = slice(begin, end)
         starts, lengths = self.begin[part], self.length[part]
         times, middles = starts[:, None] + lengths[:, None] * fractions, starts + 0.5 * lengths
+        block = self._in_block[self.segment[part]]
+        return self.driving(times, middles, (self.segment[part], self.number[part] // block * block))
+
+    def driving(
+        self, times: np.ndarray, middles: np.ndarray, done: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same at any times (step, node); `done` are the present segments and how much of them is there."""
+        if done is None:
+            done = np.full(middles.size, -1), np.zeros(middles.size, dtype=np.int64)
         names = self.system.reduction.exogenous
-        values = np.zeros((starts.size, fractions.size, len(names), self.count))
+        values = np.zeros((*times.shape, len(names), self.count))
         rates = np.zeros((self.directions, *values.shape))
         for place, (name, track) in enumerate(zip(names, self.forcing.tracks, strict=True)):
             if name not in self.lags.names and track is not None:
                 values[:, :, place] = on_pieces(track[0], track[1], times, middles)[0][..., None]
-        available = self.number[part] // self._in_block[self.segment[part]] * self._in_block[self.segment[part]]
         for amount in dict.fromkeys(self.lags.amounts.tolist()):
-            self._look_back(amount, times, middles, (self.segment[part], available), values, rates)
+            self._look_back(amount, times, middles, done, values, rates)
         if self.paths is not None:
             self._disturb(values, rates, times, middles)
         return values, rates
@@ -414,7 +427,7 @@ class DelayMarch:
 
 def _step_error(lineup: Lineup, times: np.ndarray, program: DelayProgram, values: Values, step: float) -> float:
     """The largest change that halving the steps makes, relative to each variable's size, on one lane."""
-    rough, fine = (DelayMarch(lineup, program, values, each, range(1)).samples(times) for each in (step, 0.5 * step))
+    rough, fine = (DelayMarch(lineup, program, values, step, range(1), each).samples(times) for each in (1, 2))
     if not (rough[1].all() and fine[1].all()):
         return np.inf
     wanted = len(program.shape.wanted)
@@ -449,10 +462,14 @@ def prepare_delayed(
     program = delay_program(system, shape, point, longest, operands)
     error = _step_error(lineup, times, program, first, longest)
     if step is None:
+        present = float(DelayMarch(lineup, program, first, longest, range(1)).length.max())
+        while 0.5 * longest > present:  # between close break points steps are shorter than asked for
+            longest *= 0.5
+        begun = longest
         longest, error = _shortened(lineup, times, program, first, longest, error, tolerance)
         if not error <= 100.0 * tolerance and method is None:
             stiff = delay_program(system, replace(shape, method="radau5"), point, longest, operands)
-            other = _shortened(lineup, times, stiff, first, span / FIRST_STEPS, np.inf, tolerance)
+            other = _shortened(lineup, times, stiff, first, begun, np.inf, tolerance)
             if other[1] < error:
                 program, (longest, error) = stiff, other
     lengths = DelayMarch(lineup, program, first, longest, range(1)).length

@@ -67,12 +67,14 @@ def mesh(
     sources: tuple[np.ndarray, ...],
     lasting: bool,
     step: float,
+    refinement: int = 1,
 ) -> Mesh:
     """Break points and steps from start to end.
 
     `fixed` are times at which a known input is not smooth; `delays` (delay,) with `delay_rates` (delay, direction);
     `sources` are for each delay the times at which what it delays is not smooth besides (inputs). `lasting` says that
-    kinks never become smooth.
+    kinks never become smooth. Every step that `step` leads to is divided into `refinement`, also those that are short
+    only because they lie between close break points.
     """
     directions = delay_rates.shape[1]
     still = np.zeros(directions)
@@ -97,10 +99,12 @@ def mesh(
                 f"The delays make {counted(len(found), 'break point')} and more between {start:g} and {end:g}.",
                 "Give longer delays, or simulate a shorter time.",
             )
-    return _steps(found, start, end, step, directions)
+    return _steps(found, start, end, step, directions, refinement)
 
 
-def _steps(found: list[tuple[float, np.ndarray, int]], start: float, end: float, step: float, directions: int) -> Mesh:
+def _steps(
+    found: list[tuple[float, np.ndarray, int]], start: float, end: float, step: float, directions: int, refinement: int
+) -> Mesh:
     ranked = sorted(found, key=lambda each: (each[0], each[2]))
     breaks, rates = [start], [np.zeros(directions)]
     for time, rate, _ in ranked:
@@ -114,7 +118,7 @@ def _steps(found: list[tuple[float, np.ndarray, int]], start: float, end: float,
         rates.pop()
     edges = np.append(breaks, end)
     spans = np.diff(edges)
-    counts = np.maximum(np.ceil(spans / step - 1e-9).astype(np.int64), FEWEST)
+    counts = np.maximum(np.ceil(spans / step - 1e-9).astype(np.int64), FEWEST) * refinement
     if counts.sum() > MOST:
         raise SimulationError(
             f"The simulation would take {counted(int(counts.sum()), 'step')}.", "Give Lanes a larger step or tolerance."
@@ -127,15 +131,20 @@ _NODES = np.arange(FEWEST + 1.0)
 _INVERSE = np.linalg.inv(np.vander(_NODES, increasing=True))  # powers at the nodes → coefficients
 
 
+def segments(begins: np.ndarray, end: float, step: float) -> Mesh:
+    """A mesh of given break points that do not move."""
+    return _steps([(float(each), np.zeros(0), 0) for each in begins], float(begins[0]), end, step, 0, 1)
+
+
 def through_points(
-    mesh: Mesh, times: np.ndarray, segment: np.ndarray, done: np.ndarray
+    mesh: Mesh, times: np.ndarray, segment: np.ndarray, done: np.ndarray, least: np.ndarray | int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """First point (…,) and weights (…, 6) of values and of rates at times inside given segments: a quintic.
 
-    `done` says how many steps of the segment are there to go through.
+    `done` says how many steps of the segment are there to go through, `least` from which point on.
     """
     position = (times - mesh.breaks[segment]) / mesh.lengths[segment]
-    base = np.clip(np.floor(position).astype(np.int64) - 2, 0, done - FEWEST)
+    base = np.clip(np.floor(position).astype(np.int64) - 2, least, done - FEWEST)
     local = position - base
     powers = local[..., None] ** np.arange(FEWEST + 1.0)
     slopes = np.zeros_like(powers)

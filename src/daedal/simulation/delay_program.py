@@ -35,6 +35,7 @@ class DelayShape:
     directions: Directions
     wanted: tuple[str, ...]
     noisy: bool
+    states: bool = False  # whether X and T are recorded too
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ class DelayProgram:
     @property
     def recorded(self) -> int:
         """Values recorded at each point, without their derivatives."""
-        return len(self.shape.wanted) + len(self.operands)
+        return len(self.shape.wanted) + len(self.operands) + (self.size if self.shape.states else 0)
 
 
 def delay_program(
@@ -100,7 +101,8 @@ class _Builder:
         self.parameters = ca.SX.sym("p", len(r.parameters) + read)
         self.shared = ca.SX.sym("shared", 2 + len(self.known) * self.nodes)
         self.lane = ca.SX.sym("lane", len(self.own) * (1 + self.count) * self.nodes)
-        self.wanted = ca.vertcat(*(r.observed[name] for name in shape.wanted), *(r.delays[o].operand for o in operands))
+        shown = [*(r.observed[name] for name in shape.wanted), *(r.delays[name].operand for name in operands)]
+        self.wanted = ca.vertcat(*shown, r.X, r.T) if shape.states else ca.vertcat(*shown)
 
     def made(self) -> DelayProgram:
         kernel = compile_scan(self._step(), self._observe())

@@ -58,7 +58,7 @@ def der(expression: Any) -> Expression:
 def delay(expression: Any, amount: Any) -> Expression:
     """The value of an expression `amount` seconds ago; the amount is a number or an expression of parameters.
 
-    Models with delays can be declared and analysed, but not simulated yet.
+    The amount is a number or an expression of parameters; what was before the start is the model's `history`.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def delay(expression: Any, amount: Any) -> Expression:
             f"A delay must be finite and not negative, got {float(shift):g}.",
             "Give the time that has passed, in seconds.",
         )
-    if operand.sx.is_constant():
+    if operand.sx.is_constant() or shift.sx.is_zero():
         return operand
     return _operator(f"delay({operand}, {shift})", Delayed(operand, shift))
 

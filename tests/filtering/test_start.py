@@ -68,7 +68,7 @@ def test_guessed_values_are_held_and_through_algebraic_variables_too(opened):
 
 
 def test_free_start_is_the_best_of_all_held_ones():
-    free = cost(model(initial={}))
+    free = cost(model(initial={}), initial="free")
     tried = [
         cost(model(initial={x: b, v: a}), values={"a": second, "b": first}).value
         for first, second in ((0.3, 0.7), (0.0, 0.7), (0.3, 0.2))

@@ -10,6 +10,7 @@ from daedal.errors import EstimationError, SimulationError
 from daedal.estimation.choice import chosen_criterion
 from daedal.estimation.coordinates import coordinates, freed
 from daedal.estimation.criterion import Criterion, Objective, Problem
+from daedal.estimation.delay_bounds import check_delay_bounds
 from daedal.estimation.experiments import datasets
 from daedal.estimation.growth import refuse_growth
 from daedal.models import Model
@@ -66,6 +67,7 @@ def prepared(verb: str, asked: Asked, seed: int) -> tuple[Objective, Criterion, 
     declared = freed(model, asked.free, asked.local)
     space = coordinates(declared, sets, asked.free, asked.local, asked.fixed)
     problem = Problem(build(declared), sets, space, seed, asked.solver)
+    check_delay_bounds(problem)
     criterion, reason = (asked.criterion, "") if asked.criterion is not None else chosen_criterion(problem)
     if not hasattr(criterion, "objective") or isinstance(criterion, type):
         raise EstimationError(

@@ -12,6 +12,7 @@ from daedal.errors import EstimationError, counted
 from daedal.estimation.asked import Asked, prepared
 from daedal.estimation.coordinates import Coordinates
 from daedal.estimation.criterion import Criterion, Evaluation, Objective
+from daedal.estimation.delay_bounds import delays_beyond_data
 from daedal.estimation.delay_starts import with_delay_starts
 from daedal.estimation.growth import refuse_suspicious
 from daedal.estimation.information import information
@@ -237,6 +238,7 @@ def _remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[str]:
     if poor:
         notes.append(f"no better than a constant: {', '.join(poor)}; check units, initial values, transient and starts")
     notes += _far_off(outcome)
+    notes += delays_beyond_data(outcome.objective.problem, outcome.evaluation.point)
     notes += getattr(outcome.objective, "remarks", lambda _: ())(outcome.evaluation)
     lost = [name for name, one in estimates.items() if one.verdict == "not determined"]
     if lost:

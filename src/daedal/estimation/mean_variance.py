@@ -276,7 +276,7 @@ class MeanVarianceObjective:
         constant = "" if moments.variance_of_squares is not None else " (up to a constant, which needs fourth moments)"
         notes = [f"mean of the squared error {expectation:.6g}, variance {variance:.6g}{constant}"]
         skewed = moments.square_covariance - 2.0 * moments.covariance @ moments.mean
-        if gamma < 1.0 and skewed.any():
+        if gamma < 1.0 and np.any(np.abs(skewed) > AGREES * np.abs(moments.square_covariance)):
             slopes = np.concatenate([part.slopes for part in evaluation.parts], axis=1)
             if len(evaluation.parts) > 1:
                 order = np.concatenate([np.flatnonzero(rows == part.series.row) for part in evaluation.parts])

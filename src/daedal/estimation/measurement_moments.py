@@ -25,6 +25,7 @@ from daedal.data import frozen
 from daedal.errors import EstimationError
 
 SEMIDEFINITE = 1e-10  # of the largest eigenvalue: how negative the smallest may be by rounding
+STILL = 1e-4  # of the size of a moment that must be zero: what rounding may leave of it
 AGREES = 1e-8  # of a moment, relative to its size
 
 
@@ -48,24 +49,17 @@ class MeasurementMoments:
 
     def __post_init__(self) -> None:
         mean = _vector(self.mean, "mean")
-        covariance = np.asarray(self.covariance, dtype=float)
+        covariance = _numbers(self.covariance, "covariance")
         if covariance.shape != (mean.size, mean.size):
             raise EstimationError(
                 f"The covariance of {mean.size} samples must have the shape {(mean.size, mean.size)}, got "
                 f"{covariance.shape}.",
                 "Give one row and one column for each sample.",
             )
-        eigenvalues = np.linalg.eigvalsh(0.5 * (covariance + covariance.T))
-        if eigenvalues[0] < -SEMIDEFINITE * max(eigenvalues[-1], 1e-300):
-            raise EstimationError(
-                f"No random vector has this covariance: it has the negative eigenvalue {float(eigenvalues[0]):.3g}.",
-                "Check variances and mixing.",
-            )
-        for name, value in (("mean", mean), ("covariance", covariance)):
+        square = _vector(self.square_covariance, "square_covariance", mean.size)
+        _check_possible(covariance, square, self.variance_of_squares)
+        for name, value in (("mean", mean), ("covariance", covariance), ("square_covariance", square)):
             object.__setattr__(self, name, frozen(value.copy()))
-        object.__setattr__(
-            self, "square_covariance", frozen(_vector(self.square_covariance, "square_covariance", mean.size).copy())
-        )
 
     def __repr__(self) -> str:
         return f"MeasurementMoments({self.mean.size} samples)"
@@ -78,10 +72,11 @@ class MeasurementMoments:
 
         The fourth moments only add a constant to the variance of the error.
         """
-        M = np.asarray(mixing, dtype=float)
+        M = _numbers(mixing, "mixing")
         if M.ndim != 2:
             raise EstimationError(
-                f"The mixing must be an array (sample, source), got {M.ndim} axes.", "Write np.eye(20) for one each."
+                f"The mixing must be an array (sample, source), got the shape {M.shape}.",
+                "Write np.eye(20) for one each.",
             )
         sources = M.shape[1]
         mu, sigma2, rho = (
@@ -107,10 +102,13 @@ class MeasurementMoments:
             return MeasurementMoments(m, covariance, square)
         raw = _vector(fourth_raw_moment, "fourth_raw_moment", sources, "source")
         fourth = raw - 4.0 * mu * rho + 6.0 * mu**2 * (sigma2 + mu**2) - 3.0 * mu**4
-        if (fourth < sigma2**2 * (1.0 - AGREES)).any():
-            k = int(np.argmin(fourth - sigma2**2))
+        rounding = AGREES * (np.abs(raw) + mu**4)  # what subtracting large raw moments may leave
+        impossible = (fourth + rounding) * sigma2 < sigma2**3 + third**2  # kurtosis ≥ 1 + skewness²
+        if impossible.any():
+            k = int(np.argmax(impossible))
             raise EstimationError(
-                f"No random variable has the moments of source {k}: its fourth is too small for its variance.",
+                f"No random variable has the moments of source {k}: its fourth is too small for its variance and "
+                "third.",
                 "Give raw moments, not central ones.",
             )
         return MeasurementMoments(m, covariance, square, _variance_of_squares(M, mu, sigma2, third, fourth))
@@ -131,15 +129,13 @@ class MeasurementMoments:
     @staticmethod
     def from_samples(array: Any) -> "MeasurementMoments":
         """From repeated experiments, an array (repetition, sample)."""
-        samples = np.asarray(array, dtype=float)
+        samples = _numbers(array, "array of repeated experiments")
         if samples.ndim != 2 or samples.shape[0] < 2:
             raise EstimationError(
                 f"Repeated experiments must be an array (repetition, sample) with at least two repetitions, got the "
                 f"shape {samples.shape}.",
                 "Put one experiment in each row.",
             )
-        if not np.isfinite(samples).all():
-            raise EstimationError("The repeated experiments contain values that are not finite.", "Leave them out.")
         count = samples.shape[0]
         mean = samples.mean(axis=0)
         apart, squares = samples - mean, samples**2
@@ -165,13 +161,51 @@ def _variance_of_squares(
     return mixed + float(single.sum())
 
 
+def _check_possible(covariance: np.ndarray, square: np.ndarray, variance_of_squares: float | None) -> None:
+    """Refuse what no random vector can have: with |ŷ|² as one more variable, the covariance is semidefinite."""
+    if np.abs(covariance - covariance.T).max(initial=0.0) > AGREES * np.abs(covariance).max(initial=0.0):
+        raise EstimationError("The covariance is not symmetric.", "Give Cov(y_k, y_l) = Cov(y_l, y_k).")
+    eigenvalues, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
+    largest = max(float(eigenvalues.max(initial=0.0)), 1e-300)
+    if eigenvalues.min(initial=0.0) < -SEMIDEFINITE * largest:
+        raise EstimationError(
+            f"No random vector has this covariance: it has the negative eigenvalue {float(eigenvalues[0]):.3g}.",
+            "Check variances and mixing.",
+        )
+    still = eigenvalues <= SEMIDEFINITE * largest
+    along = vectors.T @ square
+    if np.abs(along[still]).max(initial=0.0) > STILL * np.linalg.norm(square):
+        k = int(np.argmax(np.abs(vectors[:, still] @ along[still])))
+        raise EstimationError(
+            f"No random vector has this square_covariance: sample {k}, or what it is part of, does not vary, but is "
+            "said to vary with the squares.",
+            "Give moments of one and the same law.",
+        )
+    if variance_of_squares is not None:
+        least = float(np.sum(along[~still] ** 2 / eigenvalues[~still]))
+        if not variance_of_squares >= least * (1.0 - STILL):
+            raise EstimationError(
+                f"No random vector has these moments: the variance of the sum of squares is {variance_of_squares:g}, "
+                f"but the other moments need at least {least:g}.",
+                "Give moments of one and the same law.",
+            )
+
+
+def _numbers(value: Any, name: str) -> np.ndarray:
+    try:
+        numbers = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise EstimationError(f"The {name} must be numbers, got {value!r:.60}.", "Give an array of numbers.") from None
+    if not np.isfinite(numbers).all():
+        raise EstimationError(f"The {name} contains values that are not finite.", "Give finite numbers.")
+    return numbers
+
+
 def _vector(value: Any, name: str, size: int | None = None, axis: str = "sample") -> np.ndarray:
-    numbers = np.asarray(value, dtype=float)
+    numbers = _numbers(value, name)
     if numbers.ndim != 1 or (size is not None and numbers.size != size):
         wanted = f"({axis},)" if size is None else f"({size},), one for each {axis}"
         raise EstimationError(
             f"The {name} must have the shape {wanted}, got {numbers.shape}.", f"Give one number for each {axis}."
         )
-    if not np.isfinite(numbers).all():
-        raise EstimationError(f"The {name} contains values that are not finite.", "Give finite moments.")
     return numbers

@@ -12,14 +12,14 @@ import numpy as np
 
 from daedal.estimation.autoregression import Autoregression, contiguous, fit_autoregression
 from daedal.order.record import Record
-from daedal.order.response import Response, Shape, response
+from daedal.order.response import Response, Shape, monic, response
 
 EVALUATIONS = 60
 TOLERANCE = 1e-10  # relative, of the squares
 ROUGHLY = 1e-3  # of BIC, while candidates are compared
 NO_DELAY = 1e-4  # of a sample interval
 EXACT = 1e-10  # residual relative to the samples that is rounding
-ROUNDS = 3  # of whitening
+ROUNDS = 10  # of whitening, at most
 SAME = 1e-6  # relative difference of the squares of two starts that go the same way
 
 
@@ -42,12 +42,19 @@ class Polished:
     def information(self) -> float:
         """Schwarz's criterion n log(S/n) + p log n: the smallest is the best; p counts delays and the noise model too.
 
-        The state at the start is forgotten: more samples do not tell more of it, so it costs Akaike's 2 and not log n.
+        Samples tell of the state at the start only until it is forgotten: it costs the logarithm of their number, at
+        least Akaike's 2.
         """
         n, forgotten = self.record.count, self.shape.size - self.shape.coefficients
         lasting = len(self.covariance) - forgotten + (0 if self.noise is None else self.noise.order)
         rounding = EXACT**2 * float(np.nansum(self.record.y**2))
-        return float(n * np.log(max(self.squares, rounding) / n) + lasting * np.log(n) + 2.0 * forgotten)
+        start = float(np.sum(self._start_costs)) if forgotten else 0.0
+        return float(n * np.log(max(self.squares, rounding) / n) + lasting * np.log(n) + start)
+
+    @property
+    def _start_costs(self) -> np.ndarray:
+        decay = np.abs(np.roots(monic(self.shape.split(self.theta)[0])).real) * self.record.interval
+        return np.clip(-np.log(np.maximum(decay, 1e-300)), 2.0, max(2.0, np.log(self.record.count)))
 
     @property
     def free_delays(self) -> bool:
@@ -227,16 +234,21 @@ def best_of(
     noise: int | bool = False,
     free_delays: bool = False,
 ) -> Polished | None:
-    """The best result from several starts: a few steps from each, then the two nearest to the samples to the end."""
+    """The best result from several starts: a few steps from each, then the nearest to the samples to the end."""
     tried = [
         found for start in _different(shape, starts, record) if (found := _polished_a_little(shape, start, record))
     ]
-    ranked = sorted(tried, key=lambda each: each.squares)[:2]
-    if len(ranked) == 2 and ranked[1].squares <= (1.0 + SAME) * ranked[0].squares:
-        ranked = ranked[:1]
+    # What comes nearest with white noise need not do so with coloured noise: then more are taken to the end.
+    ranked = _apart(sorted(tried, key=lambda each: each.squares))[: 5 if noise else 2]
     ends = [polish(shape, each.theta, each.record, noise, free_delays, roughly=True) for each in ranked]
     finished = [end for end in ends if end is not None]
     return min(finished, key=lambda each: each.information, default=None)
+
+
+def _apart(ranked: Sequence[Polished]) -> list[Polished]:
+    """Without those that go the same way as the one before them."""
+    pairs = zip([None, *ranked[:-1]], ranked, strict=True)
+    return [each for last, each in pairs if last is None or each.squares > (1.0 + SAME) * last.squares]
 
 
 def _polished_a_little(shape: Shape, start: np.ndarray, record: Record) -> Polished | None:

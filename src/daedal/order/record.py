@@ -10,6 +10,7 @@ from daedal.data import Dataset, Signal, short
 from daedal.errors import EstimationError, counted, nearest, quoted
 from daedal.simulation.filtered_signals import SignalFilter, signal_filter
 
+POWER = 0.99  # share of the power of an input that lies where it excites
 VARIES = 1e-12  # of its size: a signal that moves less is constant
 
 
@@ -103,6 +104,18 @@ class Record:
         """The same with other delays."""
         wanted = tuple(float(each) for each in delays)
         return self if wanted == self.delays else replace(self, delays=wanted)
+
+    @cached_property
+    def excited(self) -> float:
+        """The angular frequency below which the inputs have nearly all their power."""
+        times = np.linspace(self.t0, float(self.times[-1]), max(self.times.size, 16))
+        window = np.hanning(times.size)
+        edges = []
+        for signal in self.signals:
+            values = signal(times)
+            power = np.cumsum(np.abs(np.fft.rfft((values - values.mean()) * window)) ** 2)
+            edges.append(int(np.searchsorted(power, POWER * power[-1])))
+        return 2.0 * np.pi * max(edges) / (times[-1] - times[0])
 
     @cached_property
     def idle(self) -> tuple[str, ...]:

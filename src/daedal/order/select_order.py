@@ -25,6 +25,7 @@ from daedal.simulation.progress import Progress
 
 HELD_OUT = 0.3  # share of the samples, the last ones, that the held-out fit is computed on
 TIED = 2.0  # difference of BIC that says nothing
+SLOWLY = 0.2  # of the highest frequency that samples show: inputs below it may leave fast poles in the dark
 FAR = 3.0  # mean of the output in standard deviations that calls for detrending
 
 
@@ -223,7 +224,7 @@ def _scales(polished: Polished) -> np.ndarray:
 
 def _percent(y: np.ndarray, residual: np.ndarray) -> float:
     known = np.isfinite(y) & np.isfinite(residual)
-    spread = float(np.linalg.norm(y[known] - y[known].mean()))
+    spread = float(np.linalg.norm(y[known] - y[known].mean())) if known.any() else 0.0
     return 100.0 * (1.0 - float(np.linalg.norm(residual[known])) / spread) if spread > 0.0 else float("nan")
 
 
@@ -280,6 +281,13 @@ def _notes(chosen: Candidate, made: Record) -> list[str]:
     y = made.y[made.known]
     if min(abs(float(y.mean())), abs(float(y[0]))) > FAR * float(y.std()):
         notes.append(f"'{made.output}' lies far from zero, which costs a slow pole; data.detrend() takes the mean away")
+    poles = chosen.transfer_function.poles if chosen.transfer_function is not None else np.zeros(1)
+    fastest = float(np.max(np.abs(poles)))
+    if made.excited < min(fastest, SLOWLY * np.pi / made.interval):
+        notes.append(
+            f"the inputs excite up to about {made.excited:.2g} radians per unit of time, and the fastest pole is at "
+            f"{fastest:.2g}: a still faster one would hardly be seen"
+        )
     if chosen.delay_errors and chosen.transfer_function is not None:
         late = chosen.transfer_function.delay
         said = [f"{name} {late[name]:.4g} ± {error:.2g}" for name, error in chosen.delay_errors.items()]

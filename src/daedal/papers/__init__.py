@@ -1,5 +1,5 @@
 """Published experiments reproduced: `daedal reproduce NAME` runs `daedal.papers.NAME.reproduce`."""
 
-PAPERS = ("descriptor", "order", "pendulum")
+PAPERS = ("descriptor", "order", "pendulum", "reactor")
 
 __all__ = ["PAPERS"]

@@ -66,16 +66,16 @@ def reproduce(directory: str | Path, *, full: bool = False, processes: int | Non
     if count == 1:
         yield from _parts(folder, size, None)
         return
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_left_to_its_parent)
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_ends_quietly)
     try:
         yield from _parts(folder, size, pool)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _left_to_its_parent() -> None:
-    """Ctrl-C reaches all processes; only the one that started the others answers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _ends_quietly() -> None:
+    """Ctrl-C reaches all processes: the one that started the others answers, the others just end."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _introduction(full: bool) -> str:

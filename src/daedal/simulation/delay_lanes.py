@@ -203,12 +203,25 @@ class DelayMarch:
 
     @cached_property
     def _blocks(self) -> list[tuple[int, int]]:
-        """Stretches of steps that can run at once."""
-        begins = self._opened.copy()
-        if self.program.operands:
-            begins |= self.number % self._in_block[self.segment] == 0
-        edges = [*np.flatnonzero(begins).tolist(), self.segment.size]
-        return list(pairwise(edges))
+        """Stretches of steps that can run at once: whole segments within the shortest delay, or parts of a longer one."""
+        total = self.segment.size
+        if not self.program.operands:
+            edges = [*np.flatnonzero(self._opened).tolist(), total]
+            return list(pairwise(edges))
+        stops = np.append(np.flatnonzero(self.number == 0), total)  # where segments begin
+        times = np.append(self.begin[stops[:-1]], self.mesh.breaks[-1])
+        opened = np.append(np.flatnonzero(self._opened), total)
+        found, step = [], 0
+        while step < total:
+            end = int(min(step + self._in_block[self.segment[step]], stops[np.searchsorted(stops, step, "right")]))
+            if self.number[step] == 0:
+                reach = self.begin[step] + self._reach * (1.0 + LOOKS_BACK)
+                whole = int(stops[max(int(np.searchsorted(times, reach, "right")) - 1, 0)])
+                end = max(end, whole)
+            end = min(end, int(opened[np.searchsorted(opened, step, "right")]))
+            found.append((step, end))
+            step = end
+        return found
 
     def samples(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Wanted variables and their sensitivities (sample, output, lane), and where they are good (sample, lane)."""
@@ -385,13 +398,15 @@ class DelayMarch:
         """What was computed earlier (step, node, lane), and its derivatives (direction, step, node, lane)."""
         first, weights, slopes = stencil
         row = len(self.program.shape.wanted) + self.program.operands.index(name)
-        rows = row + self.program.recorded * np.arange(1 + self.directions)
-        points = self.record[:, rows][first[..., None] + np.arange(FEWEST + 1)]  # step, node, point, way, lane
-        found = np.einsum("snk,snkwl->wsnl", weights, points)
+        places = first[..., None] + np.arange(FEWEST + 1)
+        points = self.record[places, row]  # step, node, point, lane
+        value = np.einsum("snk,snkl->snl", weights, points)
         if not self.directions:
-            return found[0], found[1:]
-        rate = np.einsum("snk,snkl->snl", slopes, points[..., 0, :])
-        return found[0], found[1:] - rate * turned[:, None, None, None]
+            return value, np.zeros((0, *value.shape))
+        rate = np.einsum("snk,snkl->snl", slopes, points)
+        rows = row + self.program.recorded * np.arange(1, 1 + self.directions)
+        moved = np.stack([np.einsum("snk,snkl->snl", weights, self.record[places, each]) for each in rows])
+        return value, moved - rate * turned[:, None, None, None]
 
     def _disturb(self, values: np.ndarray, rates: np.ndarray, times: np.ndarray, middles: np.ndarray) -> None:
         """Disturbances at the nodes, from their values at the grid points around each step."""

@@ -47,6 +47,9 @@ def polynomials(signals: Sequence[Signal], begins: np.ndarray, delays: Sequence[
         reach = ROUNDING * float(np.max(np.abs(begins), initial=0.0))  # a break that is meant is hit but for rounding
         there = begins - late >= signal.start - reach
         at = np.maximum(begins[there] - late, signal.start)
+        if late:  # what ends at a sample of the signal must not be taken for what begins there
+            sample = signal.times[np.searchsorted(signal.times, at + reach, side="right") - 1]
+            at = np.maximum(at, sample)
         for power in range(signal.derivatives + 1):
             result[there, power, k] = signal(at, derivative=power) / factorial(power)
     return result

@@ -9,7 +9,7 @@ import numpy as np
 from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest, quoted
-from daedal.models import TransferFunction, parameter_values
+from daedal.models import Model, TransferFunction, parameter_values
 from daedal.simulation.ida import IDA, Run
 from daedal.simulation.initial_notes import start_notes
 from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places
@@ -22,6 +22,7 @@ from daedal.simulation.trajectory import Status, Trajectory
 from daedal.simulation.transfer_response import simulate_transfer_function
 from daedal.symbolic import Expression
 from daedal.systems import InitialValues, System, initial_values
+from daedal.systems.zero_delays import without_zero_delays
 
 DELAYED = 1e-9  # tolerance of the steps of a single trajectory with delays
 PURPOSE = "simulate"
@@ -81,6 +82,8 @@ def simulate(
         _check_plain(values, realizations, measurement_noise, variables, solver)
         return simulate_transfer_function(model, times, inputs, t0)
     _check_solver(solver)
+    if isinstance(model, Model):
+        model = without_zero_delays(model, checked_values(values))
     asked = request("simulate", model, times, inputs, t0)
     given = checked_values(values)
     wanted = _checked_variables(asked.system, variables)

@@ -228,7 +228,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _delays(given: Any, numerators: Mapping[str, Any]) -> dict[str, float]:
-    by_input = dict(given) if isinstance(given, Mapping) else dict.fromkeys(numerators, given)
+    by_input: dict[str, Any] = dict(given) if isinstance(given, Mapping) else dict.fromkeys(numerators, given)
     for name, value in by_input.items():
         if name not in numerators:
             raise ModelError(f"There is no input '{name}' to delay.", nearest(str(name), numerators))

@@ -41,7 +41,7 @@ from daedal.papers.order_tables import (
 )
 from daedal.papers.part import Part, checked_directory, page, write_files
 
-FULL = Size(printed=50, too_many=10, refined=50, splines=20)
+FULL = Size(printed=50, too_many=5, refined=50, splines=10)
 QUICK = Size(printed=3, too_many=1, refined=1, splines=1)
 AT_ONCE = 5  # searches that one process makes before it reports
 

@@ -73,6 +73,7 @@ class DelayPlan:
 
 Consume = Callable[[int, range, np.ndarray, np.ndarray], None]
 BLOCK = 64  # lanes that advance together
+AT_ONCE = 1000  # steps, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +175,7 @@ class DelayMarch:
 
     def _mesh(self, step: float, refinement: int) -> Mesh:
         start, end = self.forcing.start, self.forcing.end
-        fixed = [track[0].times for track in self.forcing.tracks if track is not None]
+        fixed: list[np.ndarray] = [track[0].times for track in self.forcing.tracks if track is not None]
         if self.paths is not None:
             fixed.append(start + self.lineup.grid * np.arange(1, int((end - start) / self.lineup.grid) + 1))
         none, signals = np.zeros(0), self.forcing.signals
@@ -202,23 +203,20 @@ class DelayMarch:
         return (self.number == 0) & jumps[self.segment]
 
     @cached_property
-    def _blocks(self) -> list[tuple[int, int]]:
-        """Stretches of steps that can run at once: whole segments within the shortest delay, or parts of a longer one."""
+        """Stretches of steps that can run at once: whole segments within the shortest delay, or parts of long ones."""
+        """Stretches of steps that can run at once: whole segments within the shortest delay, or parts of longer ones."""
         total = self.segment.size
         if not self.program.operands:
-            edges = [*np.flatnonzero(self._opened).tolist(), total]
-            return list(pairwise(edges))
+            return list(pairwise([*range(0, total, AT_ONCE), total]))
         stops = np.append(np.flatnonzero(self.number == 0), total)  # where segments begin
         times = np.append(self.begin[stops[:-1]], self.mesh.breaks[-1])
-        opened = np.append(np.flatnonzero(self._opened), total)
         found, step = [], 0
         while step < total:
             end = int(min(step + self._in_block[self.segment[step]], stops[np.searchsorted(stops, step, "right")]))
             if self.number[step] == 0:
                 reach = self.begin[step] + self._reach * (1.0 + LOOKS_BACK)
                 whole = int(stops[max(int(np.searchsorted(times, reach, "right")) - 1, 0)])
-                end = max(end, whole)
-            end = min(end, int(opened[np.searchsorted(opened, step, "right")]))
+                end = max(end, min(whole, step + AT_ONCE))
             found.append((step, end))
             step = end
         return found
@@ -240,15 +238,13 @@ class DelayMarch:
         """Fill the record, block by block."""
         state = self._start()
         for begin, end in self._blocks:
-            if self._opened[begin]:
-                self._open_segment(begin, state)
-            elif self.number[begin] == 0:
+            if self.number[begin] == 0 and not self._opened[begin]:
                 self._carry_on(begin)
             self._run(begin, end, state)
 
     def _start(self) -> np.ndarray:
         """(X, T), sensitivities and a zero, (value, lane): consistent at the start, delayed values from the history."""
-        values, rates = self._exogenous(0, 1, np.zeros(1))
+        values, rates = self._exogenous(np.zeros(1, dtype=np.int64), np.zeros(1))
         columns = []
         with CASADI:
             for lane in range(1 if self.paths is None else self.count):
@@ -265,59 +261,56 @@ class DelayMarch:
         state = np.stack(columns, axis=1)
         return np.ascontiguousarray(np.repeat(state, self.count, axis=1) if len(columns) < self.count else state)
 
-    def _open_segment(self, step: int, state: np.ndarray) -> None:
-        """The first point of a segment, after the jump that a moving break point makes in the sensitivities."""
-        segment = int(self.segment[step])
-        at = np.full((1, self.count), self.begin[step])
-        after = self._flat(*self._exogenous(step, step + 1, np.zeros(1)))
-        with CASADI:
-            if step > 0 and self.directions and self.mesh.rates[segment].any():
-                before = self._flat(*self._exogenous(step - 1, step, np.ones(1)))
-                slopes = [self.program.rates(state, self.parameters, at, each).full() for each in (before, after)]
-                self._jump(state, slopes[0] - slopes[1], self.mesh.rates[segment])
-            self.record[self.mesh.offsets[segment]] = self.program.first(state, self.parameters, at, after).full()
-
     def _carry_on(self, step: int) -> None:
         """Nothing jumps: the first point of a segment is the last of the one before."""
         point = self.mesh.offsets[self.segment[step]]
         self.record[point] = self.record[point - 1]
 
-    def _jump(self, state: np.ndarray, change: np.ndarray, rates: np.ndarray) -> None:
-        size, states = self.program.size, len(self.system.states)
-        for direction, rate in enumerate(rates):
-            first = (1 + direction) * size
-            state[first : first + states] += rate * change
-
-    def _flat(self, values: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """Exogenous values of one step at one node as the program's functions take them, (way · symbol, lane)."""
-        return np.concatenate([values[0, 0], *(rate[0, 0] for rate in rates)], axis=0)
-
     def _run(self, begin: int, end: int, state: np.ndarray) -> None:
-        part, steps, nodes = slice(begin, end), end - begin, self.program.nodes.size
-        values, rates = self._exogenous(begin, end, self.program.nodes)
-        own, known = list(self.program.own), list(self.program.known)
+        """A block of steps; where a segment is opened, a step of length zero goes before its first one."""
+        nodes, own, known = self.program.nodes.size, list(self.program.own), list(self.program.known)
+        opened = self._opened[begin:end]
+        which = np.repeat(np.arange(begin, end), 1 + opened)
+        opening = np.diff(which, append=-1) == 0
+        values, rates = self._exogenous(which[~opening], self.program.nodes)
+        before, moving = np.zeros((which.size, len(own), self.count)), np.zeros((which.size, self.directions))
+        if opened.any():
+            first = which[opening]
+            values, rates = (
+                _merged(opening, np.repeat(at_break, nodes, axis=-3), each, axis)
+                for at_break, each, axis in zip(
+                    self._exogenous(first, np.zeros(1)), (values, rates), (0, 1), strict=True
+                )
+            )
+            if self.directions:
+                last = np.maximum(first - 1, 0)
+                before[opening] = self._exogenous(last, np.ones(1))[0][:, 0, own]
+                moving[opening] = self.mesh.rates[self.segment[first]] * (first > 0)[:, None]
+        steps = which.size
         shared = values[:, :, known, 0].transpose(0, 2, 1).reshape(steps, nodes * len(known))
         ways = np.concatenate([values[None, :, :, own], rates[:, :, :, own]])
         lane = ways.transpose(1, 0, 3, 2, 4).reshape(steps, (1 + self.directions) * len(own) * nodes, self.count)
-        table = np.concatenate([self.begin[part, None], self.length[part, None], shared], axis=1)
+        if self.directions:
+            lane = np.concatenate([lane, before], axis=1)
+        length = np.where(opening, 0.0, self.length[which])
+        table = np.concatenate([self.begin[which, None], length[:, None], shared, moving], axis=1)
         out = np.empty((steps, self.record.shape[1], self.count))
         self.program.kernel.run(
             state, self.parameters, np.ascontiguousarray(table), np.ascontiguousarray(lane), np.arange(steps), out
         )
-        self.record[self.mesh.offsets[self.segment[part]] + self.number[part] + 1] = out
-        for inside in np.flatnonzero(self.number[begin + 1 : end] == 0) + begin + 1:
+        self.record[self.mesh.offsets[self.segment[which]] + self.number[which] + ~opening] = out
+        for inside in np.flatnonzero((self.number[begin + 1 : end] == 0) & ~opened[1:]) + begin + 1:
             self._carry_on(int(inside))
 
-    def _exogenous(self, begin: int, end: int, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _exogenous(self, steps: np.ndarray, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values (step, node, symbol, lane) and derivatives (direction, step, node, symbol, lane) of all that drives.
 
         Each step looks at what lies on its own side of a break point.
         """
-        part = slice(begin, end)
-        starts, lengths = self.begin[part], self.length[part]
+        starts, lengths, segment = self.begin[steps], self.length[steps], self.segment[steps]
         times, middles = starts[:, None] + lengths[:, None] * fractions, starts + 0.5 * lengths
-        block = self._in_block[self.segment[part]]
-        return self.driving(times, middles, (self.segment[part], self.number[part] // block * block))
+        block = self._in_block[segment]
+        return self.driving(times, middles, (segment, self.number[steps] // block * block))
 
     def driving(
         self, times: np.ndarray, middles: np.ndarray, done: tuple[np.ndarray, np.ndarray] | None = None
@@ -438,6 +431,15 @@ class DelayMarch:
             self._noise = (max(first - 1, 0), self.paths.rows(max(first - 1, 0), last))
         low, rows = self._noise
         return rows, low
+
+
+def _merged(chosen: np.ndarray, these: np.ndarray, others: np.ndarray, axis: int) -> np.ndarray:
+    """Along one axis, entries of the first array where chosen and of the second elsewhere."""
+    shape = (*these.shape[:axis], chosen.size, *these.shape[axis + 1 :])
+    result = np.empty(shape)
+    place = (slice(None),) * axis
+    result[(*place, chosen)], result[(*place, ~chosen)] = these, others
+    return result
 
 
 def _step_error(lineup: Lineup, times: np.ndarray, program: DelayProgram, values: Values, step: float) -> float:

@@ -1,9 +1,14 @@
 """The compiled step of a system with delays: delayed values and disturbances come to it lane by lane, node by node.
 
     parameters  p, and dp/dθ where it is neither zero nor one           one value per lane
-    shared      t, h, known inputs at the nodes                         one value for all lanes
+    shared      t, h, known inputs at the nodes, and for each
+                direction how fast a break point at t moves             one value for all lanes
     lane        each delayed value and disturbance at the nodes, and
-                for each direction its derivative                       one value per lane
+                for each direction its derivative; each once more as
+                it is before that break point                           one value per lane
+
+Where a break point moves, sensitivities jump before the step by (f⁻ − f⁺) ∂b/∂θ. A step of length zero makes that jump
+visible in the record.
 
 The state is that of `daedal.simulation.program`; after every step the wanted variables and the operands of all delays
 are recorded with their derivatives, which is what later steps look back at.
@@ -99,8 +104,8 @@ class _Builder:
         self.state = ca.SX.sym("state", self.discretization.size, 1 + self.count)
         self.worst = ca.SX.sym("worst")
         self.parameters = ca.SX.sym("p", len(r.parameters) + read)
-        self.shared = ca.SX.sym("shared", 2 + len(self.known) * self.nodes)
-        self.lane = ca.SX.sym("lane", len(self.own) * (1 + self.count) * self.nodes)
+        self.shared = ca.SX.sym("shared", 2 + len(self.known) * self.nodes + self.count)
+        self.lane = ca.SX.sym("lane", len(self.own) * ((1 + self.count) * self.nodes + bool(self.count)))
         shown = [*(r.observed[name] for name in shape.wanted), *(r.delays[name].operand for name in operands)]
         self.wanted = ca.vertcat(*shown, r.X, r.T) if shape.states else ca.vertcat(*shown)
 
@@ -117,10 +122,20 @@ class _Builder:
         ways = [self._forcing(way) for way in range(1 + self.count)]
         forcing = [ways[0][:, node] for node in range(self.nodes)]
         changes = [self._columns([way[:, node] for way in ways[1:]]) for node in range(self.nodes)]
-        start = self._moving(self.shared[0], forcing[0], changes[0])
+        start = self._jumped(self._moving(self.shared[0], forcing[0], changes[0]))
         end, left = self.discretization.step(start, self.shared[1], forcing, changes, forcing[-1], changes[-1])
         values, rates = ca.vertcat(end.x, end.top), ca.vertcat(end.dx, end.dtop)
         return self._function("step", ca.vertcat(values, ca.vec(rates), ca.fmax(self.worst, left)))
+
+    def _jumped(self, start: Moving) -> Moving:
+        """Sensitivities after the jump at a break point that moves."""
+        if not self.count:
+            return start
+        before = ca.SX(start.w)
+        for symbol, value in zip(self.own, ca.vertsplit(self.lane)[-len(self.own) :], strict=True):
+            before[symbol] = value
+        change = self.discretization.slope(start.at(w=before)) - self.discretization.slope(start)
+        return start.at(dx=start.dx + ca.mtimes(change, self.shared[-self.count :].T))
 
     def _observe(self) -> ca.Function:
         ends = ca.horzcat(*(self._forcing(way)[:, -1] for way in range(1 + self.count)))

@@ -15,7 +15,7 @@ from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest
 from daedal.models import key_name
-from daedal.simulation.lanes import BLOCK, Failure, LaneRun, Lanes, prepare
+from daedal.simulation.lanes import BLOCK, AnyRun, Failure, Lanes, prepare
 from daedal.simulation.moments import Moments, moments
 from daedal.simulation.pilot import MEANINGLESS
 from daedal.simulation.request import check_memory, checked_realizations, checked_values, request
@@ -164,7 +164,7 @@ def _checked_keep(keep: Any, realizations: int) -> int:
 
 
 def _result(
-    run: LaneRun,
+    run: AnyRun,
     outputs: tuple[str, ...],
     free: tuple[str, ...],
     several: bool,

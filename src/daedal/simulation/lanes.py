@@ -192,6 +192,9 @@ def _watch(jobs: list[Future], work: str) -> None:
             progress(len(jobs) - len(waiting))
 
 
+AnyRun = LaneRun | DelayRun
+
+
 class _PilotPaths:
     """Paths of pilot lanes, each with its own set of values."""
 
@@ -216,7 +219,7 @@ def prepare(
     purpose: str,
     noisy: bool,
     effort: Effort = PATIENT,
-) -> LaneRun | DelayRun:
+) -> AnyRun:
     """Choose method and steps, compile, and find initial values for each set of parameter values."""
     places = disturbance_places(system) if noisy else ()
     grid, warnings = 0.0, []

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.simulation.lanes import BLOCK, Failure, LaneRun
+from daedal.simulation.lanes import BLOCK, AnyRun, Failure
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Moments:
 
 
 def moments(
-    run: LaneRun, realizations: int, keep: int = 0, group: int = BLOCK, without: Collection[int] = ()
+    run: AnyRun, realizations: int, keep: int = 0, group: int = BLOCK, without: Collection[int] = ()
 ) -> Moments:
     """Simulate all lanes and take moments over groups of lanes (a divisor of BLOCK).
 
@@ -60,7 +60,7 @@ def moments(
             )
 
 
-def projections(run: LaneRun, realizations: int, weights: np.ndarray) -> np.ndarray:
+def projections(run: AnyRun, realizations: int, weights: np.ndarray) -> np.ndarray:
     """Σ over rows and times of weights · out, as (functional, lane); weights are (functional, row, time)."""
     result = np.zeros((weights.shape[0], realizations))
 
@@ -75,7 +75,7 @@ def projections(run: LaneRun, realizations: int, weights: np.ndarray) -> np.ndar
 class _Parts:
     """Mean and sum of squares of each group, filled from several threads, merged in order at the end."""
 
-    def __init__(self, run: LaneRun, realizations: int, left_out: set[tuple[int, int]], keep: int, group: int) -> None:
+    def __init__(self, run: AnyRun, realizations: int, left_out: set[tuple[int, int]], keep: int, group: int) -> None:
         program = run.plan.program
         groups, outputs = -(-realizations // group), len(program.shape.wanted)
         shape = (groups, len(run.values), program.outputs - 1, run.times.size)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from daedal.errors import SimulationError, counted
-from daedal.simulation.lanes import LaneRun, Lanes, prepare
+from daedal.simulation.lanes import AnyRun, Lanes, prepare
 from daedal.simulation.moments import moments, projections
 from daedal.simulation.pilot import MEANINGLESS
 from daedal.simulation.request import Request
@@ -43,7 +43,7 @@ class Predictor:
     """A prepared simulation of one experiment; `realizations` is None where disturbances are zero."""
 
     asked: Request
-    run: LaneRun
+    run: AnyRun
     solver: Lanes
     realizations: int | None
     left_out: frozenset[int] = frozenset()  # lanes that cannot be simulated even at the start
@@ -107,7 +107,7 @@ class Predictor:
         fresh = predictor(self.asked, wanted, lineup.free, values, self.solver, count, lineup.seed, lineup.purpose)
         return replace(fresh, left_out=self.left_out) if fresh.run.plan.error < error else None
 
-    def _at(self, values: Mapping[str, float]) -> LaneRun:
+    def _at(self, values: Mapping[str, float]) -> AnyRun:
         return replace(self.run, values=self.run.lineup.all_values([values]))
 
 

@@ -13,7 +13,7 @@ from daedal.models import Model, TransferFunction, parameter_values
 from daedal.simulation.ida import IDA, Run
 from daedal.simulation.initial_notes import start_notes
 from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places
-from daedal.simulation.lanes import Failure, LaneRun, Lanes, prepare
+from daedal.simulation.lanes import AnyRun, Failure, Lanes, prepare
 from daedal.simulation.measurement import with_measurement_noise
 from daedal.simulation.pilot import BRIEF, MEANINGLESS, PATIENT, Effort, sample_interval
 from daedal.simulation.realized import RealizedPath
@@ -185,7 +185,7 @@ def _ensemble(
     return _trajectory(asked, wanted, kept, run.text, status, values, run.values[0].start, notes, realizations, seed)
 
 
-def _kept(run: LaneRun, variables: int, realizations: int) -> tuple[np.ndarray, Status]:
+def _kept(run: AnyRun, variables: int, realizations: int) -> tuple[np.ndarray, Status]:
     """All values as (realization, variable, time); NaN from where a lane failed or an interrupt came."""
     kept = np.full((realizations, variables, run.times.size), np.nan)
 
@@ -203,7 +203,7 @@ def _kept(run: LaneRun, variables: int, realizations: int) -> tuple[np.ndarray, 
     return kept, _status(run, failures, realizations)
 
 
-def _status(run: LaneRun, failures: list[Failure], realizations: int) -> Status:
+def _status(run: AnyRun, failures: list[Failure], realizations: int) -> Status:
     if not failures and not run.plan.error < MEANINGLESS:
         return Status(
             False,
@@ -221,7 +221,7 @@ def _status(run: LaneRun, failures: list[Failure], realizations: int) -> Status:
     )
 
 
-def _step_notes(run: LaneRun) -> list[str]:
+def _step_notes(run: AnyRun) -> list[str]:
     return (
         [f"estimated error of the steps: {run.plan.error:.0e} of the largest values"]
         if run.plan.steps.lengths.size

@@ -203,8 +203,8 @@ class DelayMarch:
         return (self.number == 0) & jumps[self.segment]
 
     @cached_property
-        """Stretches of steps that can run at once: whole segments within the shortest delay, or parts of long ones."""
-        """Stretches of steps that can run at once: whole segments within the shortest delay, or parts of longer ones."""
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Stretches of steps that can run at once: segments within the shortest delay, or parts of longer ones."""
         total = self.segment.size
         if not self.program.operands:
             return list(pairwise([*range(0, total, AT_ONCE), total]))
@@ -216,7 +216,8 @@ class DelayMarch:
             if self.number[step] == 0:
                 reach = self.begin[step] + self._reach * (1.0 + LOOKS_BACK)
                 whole = int(stops[max(int(np.searchsorted(times, reach, "right")) - 1, 0)])
-                end = max(end, min(whole, step + AT_ONCE))
+                few = int(stops[np.searchsorted(stops, step + AT_ONCE, "right") - 1])
+                end = max(end, min(whole, few))
             found.append((step, end))
             step = end
         return found

@@ -49,8 +49,6 @@ class DelayProgram:
 
     shape: DelayShape
     kernel: Any
-    first: ca.Function  # (state, parameters, t, exogenous) → what is recorded, without a step
-    rates: ca.Function  # the same → dX/dt
     size: int  # of (X, T)
     known: tuple[int, ...]  # exogenous symbols that are the same for all lanes
     own: tuple[int, ...]  # and those that are not
@@ -111,12 +109,11 @@ class _Builder:
 
     def made(self) -> DelayProgram:
         kernel = compile_scan(self._step(), self._observe())
-        first, rates = self._outright()
         size = self.discretization.size
         r = self.reduction
         jumping = ca.vertcat(r.T, r.arguments[-1])
         continuous = not (jumping.shape[0] and ca.depends_on(self.wanted, jumping))
-        return DelayProgram(self.shape, kernel, first, rates, size, self.known, self.own, self.operands, continuous)
+        return DelayProgram(self.shape, kernel, size, self.known, self.own, self.operands, continuous)
 
     def _step(self) -> ca.Function:
         ways = [self._forcing(way) for way in range(1 + self.count)]
@@ -140,16 +137,6 @@ class _Builder:
     def _observe(self) -> ca.Function:
         ends = ca.horzcat(*(self._forcing(way)[:, -1] for way in range(1 + self.count)))
         return self._function("observe", self._observed(self.shared[0] + self.shared[1], ends))
-
-    def _outright(self) -> tuple[ca.Function, ca.Function]:
-        """What is recorded, and dX/dt, for exogenous values given outright, one column per way."""
-        t, forcing = ca.SX.sym("t"), ca.SX.sym("w", len(self.reduction.exogenous), 1 + self.count)
-        state = ca.vertcat(ca.vec(self.state), self.worst)
-        arguments = [state, self.parameters, t, ca.vec(forcing)]
-        at = self._moving(t, forcing[:, 0], self._columns([forcing[:, 1 + i] for i in range(self.count)]))
-        rates = self.discretization.slope(at)
-        recorded = self._observed(t, forcing)
-        return ca.Function("first", arguments, [recorded]), ca.Function("rates", arguments, [rates])
 
     def _observed(self, t: ca.SX, forcing: ca.SX) -> ca.SX:
         at = self._moving(t, forcing[:, 0], self._columns([forcing[:, 1 + i] for i in range(self.count)]))

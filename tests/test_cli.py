@@ -3,7 +3,8 @@
 import pytest
 
 from daedal.cli import INTERRUPTED, main
-from daedal.papers import pendulum
+from daedal.errors import quoted
+from daedal.papers import PAPERS, pendulum
 from daedal.papers.pendulum_estimates import Size
 from daedal.papers.pendulum_experiment import PRINTED, PROGRAM
 
@@ -70,7 +71,7 @@ def test_interrupt_before_anything_is_finished(tiny, tmp_path, monkeypatch, caps
     ("arguments", "sentence"),
     [
         (["reproduce", "pendullum"], "There is no paper 'pendullum' to reproduce.\nDid you mean 'pendulum'?"),
-        (["reproduce", "xyz"], "There is no paper 'xyz' to reproduce.\nKnown are 'descriptor' and 'pendulum'."),
+        (["reproduce", "xyz"], f"There is no paper 'xyz' to reproduce.\nKnown are {quoted(PAPERS)}."),
         (["reproduse", "pendulum"], "There is no command 'reproduse'.\nDid you mean 'reproduce'?"),
         (["reproduce", "pendulum", "--quick", "--full"], "argument --full: not allowed with argument --quick"),
         (["reproduce", "pendulum", "--sise", "3"], "unrecognized arguments: --sise 3"),

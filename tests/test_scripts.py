@@ -21,6 +21,7 @@ def run(arguments: list[str], folder: Path) -> str:
 def test_every_example_is_tested_here():
     tested = {"pendulum.py", "wind.py", "circuit.py", "heating_from_csv.py", "semibatch.py", "cascaded_tanks.py"}
     tested |= {"from_modelica.py", "drive.py", "thermal_network.py", "building.py"}
+    tested |= {"hair_dryer.py", "robot_arm.py", "exchanger.py", "hair_dryer_delay.py"}
     assert {path.name for path in (ROOT / "examples").glob("*.py")} == tested
 
 
@@ -114,7 +115,59 @@ def test_the_building_wants_all_three_temperatures_and_leaves_its_heater_open(tm
     assert "<html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("script", ["heating_from_csv.py", "semibatch.py", "cascaded_tanks.py", "building.py"])
+def test_hair_dryer_finds_order_and_delay(tmp_path):
+    file = DATA / "daisy_hairdryer.csv"
+    if not file.exists():
+        pytest.skip(f"the measured data are not here ({file.name})")
+    printed = run([str(ROOT / "examples" / "hair_dryer.py"), str(file)], tmp_path)
+    assert float(re.search(r"fit of the second half: (\S+) %", printed)[1]) >= 85.0
+    low, high = map(float, re.search(r"95 % interval (\S+) … (\S+) s", printed).groups())
+    assert 0.1 < low < high < 0.3
+
+
+def test_the_delay_of_the_hair_dryer_has_an_interval(tmp_path):
+    file = DATA / "daisy_hairdryer.csv"
+    if not file.exists():
+        pytest.skip(f"the measured data are not here ({file.name})")
+    printed = run([str(ROOT / "examples" / "hair_dryer_delay.py"), str(file)], tmp_path)
+    assert float(re.search(r"fit of the whole record: (\S+) %", printed)[1]) >= 88.0
+    low, high = map(float, re.search(r"95 % interval (\S+) … (\S+) s", printed).groups())
+    assert 0.14 < low < high < 0.18
+
+
+@pytest.mark.slow
+def test_robot_arm_is_not_worse_than_discrete_time(tmp_path):
+    file = DATA / "daisy_robot_arm.csv"
+    if not file.exists():
+        pytest.skip(f"the measured data are not here ({file.name})")
+    printed = run([str(ROOT / "examples" / "robot_arm.py"), str(file)], tmp_path)
+    own, arx = re.search(r"6 poles: (\S+) %; the best of all ARX models with 6 poles: (\S+) %", printed).groups()
+    assert float(own) >= float(arx) > 90.0
+
+
+@pytest.mark.slow
+def test_exchanger_is_not_worse_than_discrete_time(tmp_path):
+    file = DATA / "daisy_exchanger.csv"
+    if not file.exists():
+        pytest.skip(f"the measured data are not here ({file.name})")
+    printed = run([str(ROOT / "examples" / "exchanger.py"), str(file)], tmp_path)
+    own = float(re.search(r"by maximum likelihood, 3 poles: (\S+) %", printed)[1])
+    assert own >= float(re.search(r"the best of all ARX models with 3 poles: (\S+) %", printed)[1]) > 55.0
+    assert "NOT DETERMINED" not in printed
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "heating_from_csv.py",
+        "semibatch.py",
+        "cascaded_tanks.py",
+        "hair_dryer.py",
+        "robot_arm.py",
+        "exchanger.py",
+        "building.py",
+    ],
+)
 def test_without_a_file_a_script_says_how_it_is_run(script, tmp_path):
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / script)], cwd=tmp_path, capture_output=True, text=True

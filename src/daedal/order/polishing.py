@@ -124,7 +124,7 @@ def _minimized(
         x_scale="jac",
         ftol=ROUGHLY / record.count if roughly else TOLERANCE,
         xtol=1e-15,  # says little: coefficients differ by many powers of ten
-        gtol=None,  # is not relative to anything
+        gtol=None,  # type: ignore[arg-type]  # is not relative to anything
         max_nfev=evaluations,
     )
     best = solved.x
@@ -247,8 +247,7 @@ def best_of(
 
 def _apart(ranked: Sequence[Polished]) -> list[Polished]:
     """Without those that go the same way as the one before them."""
-    pairs = zip([None, *ranked[:-1]], ranked, strict=True)
-    return [each for last, each in pairs if last is None or each.squares > (1.0 + SAME) * last.squares]
+    return [each for k, each in enumerate(ranked) if not k or each.squares > (1.0 + SAME) * ranked[k - 1].squares]
 
 
 def _polished_a_little(shape: Shape, start: np.ndarray, record: Record) -> Polished | None:

@@ -30,7 +30,7 @@ from daedal.order.response import EDGE, FASTEST, Shape, brought_back, monic, usa
 from daedal.simulation.filtered_signals import FilteredSignals
 
 CUTOFFS = 4
-ROUNDS = 10
+ROUNDS = 7
 SCANNING = 4  # rounds for each delay of a grid
 VALLEYS = 2  # of the sum of squares over the delays, to look into
 SETTLED = 1e-3  # relative change of the coefficients; output error does the rest

@@ -99,7 +99,7 @@ def usable(a: np.ndarray, record: Record) -> bool:
 
 def _shown(angles: np.ndarray) -> np.ndarray:
     """Whether poles times an interval turn less than half around in it, or are gone after it."""
-    return (np.abs(angles.imag) <= np.pi) | (angles.real <= -GONE)
+    return (np.abs(np.imag(angles)) <= np.pi) | (np.real(angles) <= -GONE)
 
 
 def brought_back(a: np.ndarray, record: Record) -> np.ndarray:

@@ -26,8 +26,9 @@ from daedal.order.sparse_splines import PRINTED_KNOTS, nearest_solution
 from daedal.papers import order_systems
 from daedal.papers.order_systems import Reading, System, clean, monic_coefficients, noisy, paper_coefficients
 
-# Without noise there is nothing that few knots would smooth; four poles start with a fast transient.
-QUIET_KNOTS = {1: 250, 2: 250, 4: 500}
+# Without noise there is nothing that few knots would smooth. Four poles start with a fast transient, which splines of
+# a low degree follow only with more of them.
+QUIET_KNOTS, MORE_KNOTS = 250, 500
 PURSUED_ORDER, PURSUED_RATIO = 6, 8.0  # of Tables 8 to 10
 GAMMAS = (10.0, 5.0)
 REFINED, SPLINES = "RefinedIV()", "SparseSplines()"
@@ -236,7 +237,8 @@ def pursued(system: System, reading: Reading) -> Pursued:
 def _without_noise(quiet: Record, assumed: int, system: System) -> tuple[SplineEquation, np.ndarray]:
     """Splines with many knots, and θ; exact samples are no better for being many, so that every tenth does."""
     few = record("reproduce", order_systems.thinned(quiet), None, None)
-    equation = spline_equation(few, assumed, system.input_order, QUIET_KNOTS[system.order])
+    knots = MORE_KNOTS if system.order == 4 and assumed < PURSUED_ORDER else QUIET_KNOTS
+    equation = spline_equation(few, assumed, system.input_order, knots)
     return equation, sparse_equation(equation, few.y, system.theta.size)
 
 

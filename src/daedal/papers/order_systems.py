@@ -4,7 +4,7 @@
 
 The input is "a multi-frequency sine wave with frequency range in between 0.1 and 1.0": ten sines, taken as rad/s and as
 Hz. The ratio of root mean squares of x and e lies between 5 and 10, anew for each data set. The paper gives no number
-of samples: 10 001 are taken here, over 100 s and 20 s. Its standard deviations cannot come from fewer.
+of samples: 10 001 are taken here, over 100 s and 20 s; some of its standard deviations would need still more.
 """
 
 from dataclasses import dataclass

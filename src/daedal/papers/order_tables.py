@@ -102,7 +102,7 @@ def pursuit_text(found: Sequence[Pursued]) -> str:
     note = (
         f"γ = {GAMMAS[0]:g} and {GAMMAS[1]:g} is how much more than least squares basis pursuit may leave of the "
         f"{SAMPLES} samples of the input; the paper does not say how many it had. The smallest sum of magnitudes takes "
-        "from large coefficients first: all of them come out too small, whatever the order."
+        "from large coefficients first: the true ones come out too small, whatever the order."
     )
     return "\n".join([*lines, "", fill(note, WIDTH)])
 
@@ -183,8 +183,9 @@ def _beside_paper(found: Sequence[Searched]) -> list[str]:
     if not told:
         return []
     return [
-        f"Relative RMSE of all coefficients in rad/s, {REFINED} from {SAMPLES // THINNED + 1} samples and not told the "
-        f"order, beside the best of the paper's columns: {'; '.join(told)}."
+        f"Relative RMSE of all coefficients in rad/s, {REFINED} from {SAMPLES // THINNED + 1} samples, a tenth of "
+        "those that the paper's method was given above, and not told the order, beside the best of the paper's "
+        f"columns: {'; '.join(told)}."
     ]
 
 

@@ -2,8 +2,8 @@
 
 The paper estimates a delay and two parameters by minimising γ E J + (1 − γ) Var J, J being the squared error to outputs
 that are random, and shows that γ a little below one lowers the variance of J at hardly any cost in its mean. That is
-found again here. Beside it: what γ < 1 does to the parameters, exact values where the paper draws, and the question that
-it leaves open, which sample times to choose.
+found again here. Beside it: what γ < 1 does to the parameters, exact values where the paper draws, and what the paper
+leaves open: which sample times to choose.
 
 `reproduce(folder)` takes some 15 seconds; `reproduce(folder, full=True)` has 100 data sets for the parameters.
 

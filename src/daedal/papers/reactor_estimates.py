@@ -1,7 +1,7 @@
 """What comes of the samples: the sweep over γ, the error over many realizations, parameters, and sample times.
 
-The cost has several minima in the delay, so the first γ is started from many; along γ each minimum starts the next, and
-at some values of γ all are tried again, because the best delay can jump.
+The cost has several minima in the delay, so the first γ is started from many; along γ each search starts where the last
+two minima point to, and at some values of γ all are tried again, because the best delay can jump.
 """
 
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ from daedal.simulation.prediction import predictor
 from daedal.simulation.request import request
 
 DELAYS = (0.6, 1.5, 2.4, 3.3, 4.2)  # where searches start
-AGAIN = (0.75, 0.5, 0.25, 0.0)  # weights at which all are tried again
+AGAIN = (0.5, 0.0)  # weights at which all are tried again
 SAME = 1e-3  # delays of one minimum
 DRAWN_AT_ONCE = 10_000
 SEED = 2015
@@ -145,15 +145,16 @@ def sweep(size: Size) -> Sweep:
     mean = samples()
     law = moments(mean)
     made = objective(mean, law)
-    bounds = made.problem.coordinates.bounds
     first = minima(made)
-    found, last = [], first[0]
+    found: list[Evaluation] = []
     gammas = np.linspace(1.0, 0.0, size.weights)
+    start, bounds = first[0].point, made.problem.coordinates.bounds
     for gamma in gammas:
         at = weighed(made, gamma)
-        last = trust_region(at, last.point, bounds).evaluation
+        last = trust_region(at, np.clip(start, *bounds), bounds).evaluation
         if np.any(np.isclose(gamma, AGAIN)):
             last = min([last, *minima(at)], key=lambda each: each.value)
+        start = 2.0 * last.point - found[-1].point if found else last.point
         found.append(last)
     estimates = np.stack([each.point for each in found])[::-1]
     predictions = np.stack([each.parts[0].prediction for each in found])[::-1]

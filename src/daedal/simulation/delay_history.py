@@ -13,7 +13,6 @@ import numpy as np
 
 from daedal.data import Signal
 from daedal.errors import SimulationError, quoted
-from daedal.models import evaluate, parameter_values
 from daedal.symbolic import Delayed, Expression, expand, interned, jet, operator, symbols_in
 from daedal.systems import System, places
 from daedal.systems.reduction import DelayedValue
@@ -104,11 +103,28 @@ def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
             value = model.history[base].sx
             for _ in range(order):
                 value = ca.jacobian(value, time)
+        elif base in (*model.input_names, *model.disturbance_names):
+            raise SimulationError(
+                f"'{name}' of model '{model.name}' delays '{base}', which comes from outside, more than once.",
+                f"Delay '{base}' once, by the sum of the delays.",
+            )
         else:
             continue
         old.append(interned(leaf).sx)
         new.append(value)
     return ca.substitute(expanded, ca.vertcat(*old), ca.vertcat(*new)) if old else expanded
+
+
+def delay_amounts(system: System) -> ca.Function:
+    """Lengths of all delays and their gradient, as functions of the parameters."""
+    reduction = system.reduction
+    if "amounts of delays" not in reduction.compiled:
+        names = reduction.parameters
+        p = ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)
+        column = ca.vertcat(*(each.amount.sx for each in reduction.delays.values()))
+        outputs = [ca.densify(column), ca.densify(ca.jacobian(column, p))]
+        reduction.compiled["amounts of delays"] = ca.Function("amounts", [p], outputs)
+    return reduction.compiled["amounts of delays"]
 
 
 def on_pieces(signal: Signal, order: int, times: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -167,11 +183,11 @@ def exogenous_at_start(
     """Values of all exogenous symbols at the start: known inputs as they are, delayed values from the history."""
     if not system.reduction.delays:
         return known
-    numbers = parameter_values(system.model, given)
+    parameters = system.parameter_vector(given)
+    amounts = delay_amounts(system)(parameters)[0].full().ravel()
     result = known.copy()
-    for name, past in pasts(system).items():
+    for amount, (name, past) in zip(amounts, pasts(system).items(), strict=True):
         if past.input is None and name in system.reduction.exogenous:
-            amount = evaluate({name: system.reduction.delays[name].amount}, numbers)[name]
-            value, _, _ = past.at(np.array([start - amount]), system.parameter_vector(given))
+            value, _, _ = past.at(np.array([start - amount]), parameters)
             result[system.reduction.exogenous.index(name)] = value[0]
     return result

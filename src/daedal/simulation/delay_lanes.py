@@ -20,12 +20,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-import casadi as ca
 import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.simulation.collocation import Method
-from daedal.simulation.delay_history import Past, on_pieces, pasts
+from daedal.simulation.delay_history import Past, delay_amounts, on_pieces, pasts
 from daedal.simulation.delay_mesh import FEWEST, Mesh, mesh, through_points
 from daedal.simulation.delay_program import DelayProgram, DelayShape, delay_program
 from daedal.simulation.discretization import Point
@@ -34,7 +33,7 @@ from daedal.simulation.lane_paths import LanePaths, grid_row
 from daedal.simulation.lineup import Lineup, Values
 from daedal.simulation.marching import CASADI, ESCAPED
 from daedal.simulation.program import ACCEPTED
-from daedal.symbolic import interned, symbols_in
+from daedal.symbolic import symbols_in
 from daedal.systems import System, initial_sensitivities, initial_values
 
 LOOKS_BACK = 1e-9  # of a delay: rounding that a block may look into itself by
@@ -119,7 +118,7 @@ class DelayRun:
 def lags(system: System, values: Values) -> Lags:
     """Lengths of all delays at a set of values; negative ones are refused."""
     names = tuple(system.reduction.delays)
-    amounts, gradient = (each.full() for each in _amounts(system)(system.parameter_vector(values.given)))
+    amounts, gradient = (each.full() for each in delay_amounts(system)(system.parameter_vector(values.given)))
     for name, amount in zip(names, amounts.ravel(), strict=True):
         if not amount > 0.0:
             raise SimulationError(
@@ -130,23 +129,17 @@ def lags(system: System, values: Values) -> Lags:
     return Lags(names, amounts.ravel(), gradient @ values.rates, tuple(found[name] for name in names))
 
 
-def _amounts(system: System) -> ca.Function:
-    """Lengths of all delays and their gradient, as functions of the parameters."""
-    reduction = system.reduction
-    if "amounts of delays" not in reduction.compiled:
-        names = reduction.parameters
-        p = ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)
-        column = ca.vertcat(*(each.amount.sx for each in reduction.delays.values()))
-        outputs = [ca.densify(column), ca.densify(ca.jacobian(column, p))]
-        reduction.compiled["amounts of delays"] = ca.Function("amounts", [p], outputs)
-    return reduction.compiled["amounts of delays"]
-
-
 def lasting(system: System) -> bool:
     """Whether a delayed value contains what is solved for at each instant, so that kinks never become smooth."""
     tops = {system.reduction.jet_name(each) for each in system.reduction.tops}
     operands = [each.operand for each in system.reduction.delays.values()]
     return any(set(symbols_in(operand)) & tops for operand in operands)
+
+
+def nesting(system: System, name: str) -> int:
+    """How many delays a delayed value passes: 2 for a delay of a delay."""
+    delays = system.reduction.delays
+    return 1 + max((nesting(system, each) for each in symbols_in(delays[name].operand) if each in delays), default=0)
 
 
 class DelayMarch:
@@ -184,7 +177,10 @@ class DelayMarch:
         # A quintic must find all its points within the shortest delay.
         longest = min(step, self._reach / (FEWEST + 1))
         lags, never_smooth = self.lags, lasting(self.system)
-        return mesh(start, end, known, lags.amounts, lags.rates, sources, never_smooth, longest, refinement)
+        deepest = max(nesting(self.system, name) for name in lags.names)
+        return mesh(
+            start, end, known, lags.amounts, lags.rates, sources, never_smooth, longest, refinement, rough=deepest
+        )
 
     @cached_property
     def _in_block(self) -> np.ndarray:

@@ -27,7 +27,8 @@ class Mesh:
     Attributes
     ----------
     breaks, rates
-        Break points (segment + 1,), the end included, and how they move (segment + 1, direction).
+        Break points (segment + 1,), the end included, and how they move (segment + 1, direction) where it matters:
+        where the right side may jump. A kink that comes back for the second time is only one of the solution's slope.
     counts, lengths
         How many steps each segment has, and how long they are.
     offsets
@@ -68,13 +69,15 @@ def mesh(
     lasting: bool,
     step: float,
     refinement: int = 1,
+    rough: int = 1,
 ) -> Mesh:
     """Break points and steps from start to end.
 
     `fixed` are times at which a known input is not smooth; `delays` (delay,) with `delay_rates` (delay, direction);
     `sources` are for each delay the times at which what it delays is not smooth besides (inputs). `lasting` says that
     kinks never become smooth. Every step that `step` leads to is divided into `refinement`, also those that are short
-    only because they lie between close break points.
+    only because they lie between close break points. After coming back `rough` times a kink no longer makes the right
+    side jump.
     """
     directions = delay_rates.shape[1]
     still = np.zeros(directions)
@@ -99,7 +102,8 @@ def mesh(
                 f"The delays make {counted(len(found), 'break point')} and more between {start:g} and {end:g}.",
                 "Give longer delays, or simulate a shorter time.",
             )
-    return _steps(found, start, end, step, directions, refinement)
+    moving = found if lasting else [(time, still if level > rough else rate, level) for time, rate, level in found]
+    return _steps(moving, start, end, step, directions, refinement)
 
 
 def _steps(

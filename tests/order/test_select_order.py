@@ -1,0 +1,193 @@
+"""The order search as users call it."""
+
+import numpy as np
+import pytest
+from recorded import RINGING, driven, ringing, switching
+
+import daedal as dd
+
+TIMES = np.arange(600) * 0.1
+
+
+def white(count=600, deviation=0.05, seed=0):
+    return deviation * np.random.default_rng(seed).standard_normal(count)
+
+
+def system(numerator, denominator, kind="zoh", deviation=0.02, step=0.1, delay=0.0):
+    times = np.arange(600) * step
+    values = np.where(np.arange(600) < 20, 0.0, switching(600, 12, seed=1))
+    tf = dd.TransferFunction(numerator, denominator, delay)
+    clean = dd.simulate(tf, times, inputs={"u": dd.Signal(times, values, kind)})["y"]
+    return driven(tf, times, {"u": dd.Signal(times, values, kind)}, white(deviation=deviation * np.std(clean)))
+
+
+CASES = {
+    "lag": ([3.0], [1.0, 0.5], range(1, 4), None),
+    "rings": ([2.0], [1.0, 0.2, 4.0], range(1, 4), None),
+    "zero": ([2.0, 1.0], [1.0, 1.4, 2.0], range(1, 4), None),
+    "zero to the right": ([-2.0, 1.0], [1.0, 1.4, 2.0], range(1, 4), None),
+    "direct term": ([0.5, 1.0], [1.0, 0.8], range(1, 3), range(3)),
+    "integrator": ([1.0], [1.0, 1.0, 0.0], range(1, 4), [0]),
+    "stiff": ([40.0], [1.0, 20.5, 10.0], range(1, 4), [0]),
+    "third order": ([6.0], [1.0, 3.0, 5.0, 6.0], range(2, 5), [0]),
+}
+
+
+@pytest.mark.parametrize("kind", ["zoh", "foh"])
+@pytest.mark.parametrize("name", CASES)
+def test_orders_and_coefficients(name, kind):
+    numerator, denominator, orders, input_orders = CASES[name]
+    found = dd.select_order(system(numerator, denominator, kind), orders=orders, input_orders=input_orders)
+    assert (found.order, found.input_order) == (len(denominator) - 1, len(numerator) - 1)
+    truth = [*denominator[:0:-1], *numerator[::-1]]
+    for value, name, error in zip(truth, found.chosen.coefficients, found.chosen.std_errors.values(), strict=True):
+        assert abs(found.chosen.coefficients[name] - value) < 4.5 * error
+
+
+@pytest.mark.parametrize("unit", [1e3, 3e-8])
+def test_milliseconds_and_years(unit):
+    """The same search in other units of time: the same coefficients, times powers of the unit."""
+    plain, other = (
+        system([2.0], [1.0, 0.4, 4.0]),
+        system([2.0 / unit**2], [1.0, 0.4 / unit, 4.0 / unit**2], step=0.1 * unit),
+    )
+    one, two = (dd.select_order(each, orders=[1, 2, 3], input_orders=[0]) for each in (plain, other))
+    assert one.order == two.order == 2
+    powers = {"a0": unit**2, "a1": unit, "b0": unit**2}
+    for name, power in powers.items():
+        assert np.isclose(two.chosen.coefficients[name] * power, one.chosen.coefficients[name], rtol=1e-5)
+        assert np.isclose(two.chosen.std_errors[name] * power, one.chosen.std_errors[name], rtol=1e-4)
+
+
+def test_seconds_since_1970():
+    plain = ringing()
+    stamps = plain.sample_times + 1.75e9
+    drive = dd.Signal(stamps, plain.inputs["u"].values, "zoh")
+    shifted = dd.Dataset(stamps, inputs={"u": drive}, outputs={"y": plain["y"]})
+    one, two = (dd.select_order(each, orders=[1, 2]) for each in (plain, shifted))
+    assert one.order == two.order == 2
+    assert np.isclose(two.chosen.coefficients["a0"], one.chosen.coefficients["a0"], rtol=1e-4)
+
+
+def test_irregular_and_missing_samples_and_an_input_with_its_own_times():
+    rng = np.random.default_rng(4)
+    changes = np.append(0.0, np.sort(rng.uniform(0.0, 60.0, 80)))
+    drive = dd.Signal(np.append(changes, 61.0), np.append(rng.normal(size=81), 0.0), "zoh")
+    times = np.sort(rng.uniform(0.0, 60.0, 500))
+    values = dd.simulate(RINGING, times, inputs={"u": drive}, t0=0.0)["y"] + 0.03 * rng.standard_normal(500)
+    values[rng.random(500) < 0.2] = np.nan
+    found = dd.select_order(dd.Dataset(times, inputs={"u": drive}, outputs={"y": values}, t0=0.0), orders=[1, 2, 3])
+    assert (found.order, found.input_order) == (2, 0)
+    for name, truth in (("a0", 2.0), ("a1", 1.4), ("b0", 2.0)):
+        assert abs(found.chosen.coefficients[name] - truth) < 4 * found.chosen.std_errors[name]
+    assert any("samples of 'y' missing" in note for note in found.notes)
+
+
+def test_a_start_in_motion_is_taken_up_by_a_free_start_only():
+    whole = ringing(600)
+    _, late = whole.split(0.3)
+    free, rest = (dd.select_order(late, orders=[2], input_orders=[0], initial=each) for each in ("free", "zero"))
+    truth = np.array([2.0, 1.4, 2.0])
+    errors = np.array(list(free.chosen.std_errors.values()))
+    assert np.all(np.abs(list(free.chosen.coefficients.values()) - truth) < 4 * errors)
+    assert rest.chosen.fit_percent < free.chosen.fit_percent
+
+
+def test_two_inputs_of_which_one_does_nothing():
+    rng = np.random.default_rng(6)
+    drives = {name: dd.Signal(TIMES, switching(600, 9, seed), "zoh") for seed, name in enumerate(("heat", "sun"))}
+    tf = dd.TransferFunction({"heat": [2.0], "sun": [0.5]}, [1.0, 1.4, 2.0], output="room")
+    both = driven(tf, TIMES, drives, white())
+    found = dd.select_order(both, orders=[1, 2, 3], input_orders=[0])
+    assert found.order == 2
+    assert abs(found.chosen.coefficients["b0_sun"] - 0.5) < 4 * found.chosen.std_errors["b0_sun"]
+    assert found.notes == ()
+    idle = dd.Dataset(
+        TIMES, inputs={**drives, "moon": dd.Signal(TIMES, rng.normal(size=600))}, outputs={"room": both["room"]}
+    )
+    lazy = dd.select_order(idle, orders=[2], input_orders=[0])
+    assert lazy.notes == ("no effect on 'room' is seen of 'moon': leave out what does nothing",)
+    assert dd.select_order(idle, orders=[2], input_orders=[0], inputs=["heat", "sun"]).notes == ()
+
+
+def test_an_estimated_delay_is_in_the_notes():
+    data = system([2.0], [1.0, 1.4, 2.0], delay=0.53)
+    found = dd.select_order(data, orders=[2], input_orders=[0], method=dd.RefinedIV("estimated", largest_delay=1.0))
+    delay, error = found.transfer_function.delay["u"], found.chosen.delay_errors["u"]
+    assert 0.0 < error < 0.02
+    assert abs(delay - 0.53) < 4 * error
+    assert found.notes == (f"estimated delay and its standard error: u {delay:.4g} ± {error:.2g}",)
+
+
+def sines(kind_of_system, seed):
+    times = np.arange(1201) * 0.05
+    drive = dd.Signal(times, np.sin(np.outer(times, np.arange(1, 11) * 0.1) + np.arange(10)).sum(axis=1), "foh")
+    clean = dd.simulate(kind_of_system, times, inputs={"u": drive})["y"]
+    return driven(kind_of_system, times, {"u": drive}, white(1201, np.std(clean) / 8, seed))
+
+
+def test_fast_poles_that_slow_inputs_do_not_show():
+    """System 4 of the paper with inputs up to 1 rad/s: an honest answer is a lower order or wide intervals."""
+    data = sines(dd.TransferFunction([1.0], [1.0, 10.0, 35.0, 50.0, 24.0]), seed=1)
+    found = dd.select_order(data, orders=[3, 4], input_orders=[0])
+    assert set(found[4, 0].not_in_the_data) == {"a0", "a1", "a2", "a3", "b0"}
+    assert found.order == 3
+    assert found.chosen.not_in_the_data == ()
+    assert any("a still faster one would hardly be seen" in note for note in found.notes)
+    alone = dd.select_order(data, orders=[4], input_orders=[0])
+    assert "do not rely on these numbers or on the order" in alone.notes[0]
+
+
+def test_a_coefficient_may_be_zero_without_being_loose():
+    integrating = dd.select_order(system([1.0], [1.0, 1.0, 0.0]), orders=[2], input_orders=[0])
+    assert integrating.chosen.not_in_the_data == ()
+
+
+def test_data_without_noise_give_the_smallest_model():
+    found = dd.select_order(ringing(200, 0.0), orders=[1, 2, 3], input_orders=[0, 1])
+    assert (found.order, found.input_order) == (2, 0)
+    assert np.allclose(found.transfer_function.denominator, [1.0, 1.4, 2.0], rtol=1e-6)
+
+
+def test_the_table_and_the_candidates():
+    found = dd.select_order(ringing(), orders=[1, 2], input_orders=[0, 1])
+    assert [(each.order, each.input_order) for each in found.candidates] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert found[2, 0] is found.chosen
+    assert found[1].order == 1
+    text = str(found)
+    assert "order search by RefinedIV()" in text
+    assert sum("→" in line for line in text.splitlines()) == 1
+    assert "chosen: order 2, input order 0: the lowest BIC" in found.reason
+    assert found.chosen.bic == min(each.bic for each in found.candidates)
+    assert found.chosen.held_out > 90.0
+    with pytest.raises(dd.DaedalError, match=r"No candidate \(7, 0\) was tried"):
+        found[7, 0]
+
+
+def test_the_fit_is_the_same_estimate():
+    found = dd.select_order(ringing(300), orders=[2], input_orders=[0])
+    for name, value in found.chosen.coefficients.items():
+        assert np.isclose(found.fit[name].value, value, rtol=1e-4)
+        assert np.isclose(found.fit[name].std_error, found.chosen.std_errors[name], rtol=0.2)
+
+
+def test_a_mean_far_from_zero_is_pointed_out():
+    data = ringing()
+    lifted = dd.Dataset(data.sample_times, inputs=dict(data.inputs), outputs={"y": data["y"] + 20.0})
+    found = dd.select_order(lifted, orders=[2], input_orders=[0])
+    assert any("data.detrend() takes the mean away" in note for note in found.notes)
+    assert dd.select_order(lifted.detrend(["y"]), orders=[1, 2, 3], input_orders=[0]).order == 2
+
+
+@pytest.mark.slow
+def test_right_orders_of_rao_garnier():
+    tf = dd.TransferFunction([-6400.0, 1600.0], [1.0, 5.0, 408.0, 416.0, 1600.0])
+    times = np.arange(1500) * 0.02
+    drive = dd.Signal(times, switching(1500, 7), "zoh")
+    clean = dd.simulate(tf, times, inputs={"u": drive})["y"]
+    right = 0
+    for seed in range(10):
+        data = driven(tf, times, {"u": drive}, white(1500, np.std(clean) / np.sqrt(10), seed))
+        found = dd.select_order(data, orders=[3, 4, 5], input_orders=[0, 1, 2])
+        right += (found.order, found.input_order) == (4, 1)
+    assert right >= 9

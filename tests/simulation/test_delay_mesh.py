@@ -1,0 +1,83 @@
+"""Break points, how they move, and quintics through recorded points."""
+
+import numpy as np
+import pytest
+
+from daedal.errors import SimulationError
+from daedal.simulation.delay_mesh import FEWEST, LEVELS, mesh, through_points
+
+NONE = np.zeros(0)
+
+
+def made(delays, end=10.0, *, fixed=NONE, sources=None, lasting=False, step=0.1, rates=None, **more):
+    delays = np.asarray(delays, dtype=float)
+    rates = np.eye(delays.size) if rates is None else rates
+    return mesh(0.0, end, fixed, delays, rates, sources or (NONE,) * delays.size, lasting, step, **more)
+
+
+def test_a_kink_comes_back_until_it_is_smooth():
+    found = made([1.0])
+    np.testing.assert_allclose(found.breaks, [*range(LEVELS + 1), 10.0])
+    np.testing.assert_allclose(found.rates[:-1, 0], [0, 1, *[0] * (LEVELS - 1)])  # from then on nothing jumps
+    np.testing.assert_allclose(made([1.0], rough=2).rates[:4, 0], [0, 1, 2, 0])
+    lasting = made([1.0], lasting=True)
+    np.testing.assert_allclose(lasting.breaks, np.arange(11.0))
+    np.testing.assert_allclose(lasting.rates[:-1, 0], np.arange(10))
+
+
+def test_two_delays_make_all_sums():
+    found = made([1.0, 0.3], 2.0, rough=LEVELS)
+    sums = {round(i * 1.0 + j * 0.3, 9): (i, j) for i in range(3) for j in range(LEVELS + 1) if i + j <= LEVELS}
+    inside = {time: moves for time, moves in sums.items() if time < 2.0}
+    np.testing.assert_allclose(found.breaks[:-1], sorted(inside))
+    np.testing.assert_allclose(found.rates[:-1], [inside[time] for time in sorted(inside)])
+
+
+def test_coinciding_break_points_are_one():
+    found = made([0.1, 0.2, 0.3], 1.0)
+    assert np.diff(found.breaks).min() > 0.05
+
+
+def test_delayed_samples_of_an_input_move_with_the_delay_and_do_not_come_back():
+    found = made([0.25], 3.0, fixed=np.arange(4.0), sources=(np.arange(4.0),))
+    np.testing.assert_allclose(found.breaks, [0.0, 0.25, 1.0, 1.25, 2.0, 2.25, 3.0])
+    np.testing.assert_allclose(found.rates[:-1, 0], [0, 1, 0, 1, 0, 1])
+
+
+def test_steps_fill_each_segment():
+    found = made([0.7], 2.0, step=0.09, refinement=2)
+    segment, number, begin, length = found.steps()
+    assert found.points == segment.size + found.counts.size
+    assert found.counts.min() >= 2 * FEWEST
+    assert length.max() <= 0.09 / 2 + 1e-12
+    np.testing.assert_allclose(begin[1:], (begin + length)[:-1], rtol=1e-12)
+    np.testing.assert_allclose(found.breaks[segment], begin - number * length, atol=1e-12)
+    np.testing.assert_allclose((begin + length)[-1], 2.0)
+
+
+def test_a_quintic_is_read_off_exactly_with_its_slope_and_never_across_a_break():
+    found = made([0.7], 2.0, step=0.09)
+    times = np.concatenate([np.linspace(found.breaks[s], found.breaks[s + 1], n + 1)
+                            for s, n in enumerate(found.counts)])  # fmt: skip
+    owner = np.repeat(np.arange(found.counts.size), found.counts + 1)
+    values = times**5 - times**2 + 100.0 * owner  # a jump at every break point
+    asked = np.random.default_rng(0).uniform(0.0, 2.0, 200)
+    segment = found.segment(asked)
+    first, weights, slopes = through_points(found, asked, segment, found.counts[segment])
+    points = values[first[:, None] + np.arange(FEWEST + 1)]
+    np.testing.assert_allclose((weights * points).sum(axis=1), asked**5 - asked**2 + 100.0 * segment, rtol=1e-10)
+    np.testing.assert_allclose((slopes * points).sum(axis=1), 5 * asked**4 - 2 * asked, atol=1e-6)
+
+
+def test_a_quintic_uses_only_what_is_computed():
+    found = made([0.7], 2.0, step=0.05)
+    asked, done = np.array([0.5]), np.array([6])
+    first, _, _ = through_points(found, asked, np.array([0]), done)
+    assert first[0] + FEWEST <= 6
+
+
+def test_endless_break_points_are_refused():
+    with pytest.raises(SimulationError, match="break points"):
+        made([1e-5], 1000.0, lasting=True)
+    with pytest.raises(SimulationError, match="steps"):
+        made([1.0], step=1e-6)

@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# Matrices here are small: threads that wait for each other cost more than the work.
+export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo test quick lint types benchmark picture clean
 
@@ -27,6 +29,7 @@ benchmark: $(READY)  ## speed and accuracy figures
 	$(BIN)/python benchmarks/ensemble.py
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/estimation.py time joint
+	$(BIN)/python benchmarks/likelihood.py
 
 picture: $(READY)  ## redraw the picture of the README
 	$(BIN)/python docs/picture.py

@@ -3,7 +3,7 @@
     python benchmarks/delays.py [time] [growth] [profile]
 
 time       the reactor of `contract/reactor.py` at its nominal point, 20 samples: after compiling, with and without the
-           sensitivities of its three parameters; jitcdde and scipy at the same accuracy
+           sensitivities of its three parameters; jitcdde and scipy with tolerances of 1e-9
 growth     number of steps and seconds against 1/tau, and against the number of samples of a held, delayed input
 profile    where the time of one prediction goes
 

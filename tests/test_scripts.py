@@ -163,6 +163,7 @@ def test_exchanger_is_not_worse_than_discrete_time(tmp_path):
         "semibatch.py",
         "cascaded_tanks.py",
         "hair_dryer.py",
+        "hair_dryer_delay.py",
         "robot_arm.py",
         "exchanger.py",
         "building.py",

@@ -5,7 +5,7 @@ that are random, and shows that γ a little below one lowers the variance of J a
 found again here. Beside it: what γ < 1 does to the parameters, exact values where the paper draws, and what the paper
 leaves open: which sample times to choose.
 
-`reproduce(folder)` takes some 15 seconds; `reproduce(folder, full=True)` has 100 data sets for the parameters.
+`reproduce(folder)` takes about a minute; `reproduce(folder, full=True)` has 100 data sets for the parameters.
 
 Reference: Q. Lin, R. Loxton, C. Xu, K. L. Teo, Parameter estimation for nonlinear time-delay systems with noisy output
 measurements, Automatica 60 (2015) 48–56, section 6.
@@ -71,5 +71,5 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
 def _introduction(full: bool) -> str:
     return (
         "The delay paper: a stirred tank, its recycle delayed by an unknown time, outputs known by their moments.\n"
-        + ("100 data sets for the parameters: some minutes." if full else "Some 15 seconds (--full: more data sets).")
+        + ("100 data sets for the parameters: some minutes." if full else "About a minute (--full: more data sets).")
     )

@@ -112,8 +112,8 @@ def accuracy_text(found: Accuracy) -> str:
     ratios = found.rmse(0.9) / found.rmse(1.0)
     note = (
         f"The RMSE of the parameters at gamma = 0.9 is {ratios.min():.1f} to {ratios.max():.1f} times that of least "
-        "squares (gamma = 1): the noise is skewed, and a smaller variance of the error is bought with a bias of the "
-        "parameters. Choose gamma < 1 for a predictable error, not for the parameters."
+        "squares (gamma = 1): the assumed law (27) is skewed, and a smaller variance of the error is bought with a "
+        "bias of the parameters. Choose gamma < 1 for a predictable error, not for the parameters."
     )
     return "\n".join([*lines, "", fill(note, WIDTH)])
 

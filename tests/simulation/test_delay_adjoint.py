@@ -1,0 +1,81 @@
+"""The backward gradient of systems with delays against the forward sensitivities."""
+
+import numpy as np
+import pytest
+
+import daedal as dd
+from daedal import delay, der
+from daedal.simulation.delay_adjoint import Adjoint
+from daedal.simulation.prediction import predictor
+from daedal.simulation.request import request
+
+x, x2, u = dd.symbols("x x2 u")
+tau, late, k, a = dd.symbols("tau late k a")
+SAMPLES = np.array([0.5, 0.9, 1.7, 2.6, 3.3, 4.9, 7.5, 9.9])
+KNOTS = np.arange(101) * 0.1
+RATE = (1 - x) * np.exp(20 * x2 / (x2 + 20))
+
+
+def model(equations, unknowns, parameters, **rest) -> dd.Model:
+    return dd.Model(name="late", equations=equations, unknowns=unknowns, parameters=parameters, **rest)
+
+
+CASES = {
+    "reactor": (
+        model(
+            {"c": der(x) == k * x + RATE + delay(x, tau), "t": der(x2) == a * x2 + RATE + delay(x2, tau)},
+            [x, x2], {tau: 1.93, k: -2.0, a: -2.5}, outputs={"y": 10 * x2}, history={x: 1.0, x2: 1.0},
+        ),
+        None,
+    ),
+    "samples on multiples of the delay": (
+        model(
+            {"e": der(x) == -k * delay(x, tau) - 0.2 * x}, [x], {tau: 0.5, k: 1.0}, outputs={"y": x},
+            history={x: 1.0 + 0.2 * dd.time},
+        ),
+        None,
+    ),
+    "jump at the start": (
+        model(
+            {"e": der(x) == -k * delay(x, tau)}, [x], {tau: 1.0, k: 1.0}, outputs={"y": x}, history={x: 0.0},
+            initial={x: 1.0},
+        ),
+        None,
+    ),
+    "history and output with parameters": (
+        model(
+            {"e": der(x) == -k * delay(x, tau) - 0.2 * x}, [x], {tau: 1.3, k: 1.0, a: 0.3}, outputs={"y": a * x},
+            history={x: np.exp(a * dd.time)},
+        ),
+        None,
+    ),
+    "held input": (
+        model(
+            {"e": der(x) == -k * x + delay(u, tau)}, [x], {tau: 0.37, k: 1.0}, inputs=[u], outputs={"y": x},
+            initial={x: 0.0},
+        ),
+        dd.Signal(KNOTS, np.sin(3 * KNOTS), "zoh"),
+    ),
+    "two delays, one of a square": (
+        model(
+            {"e": der(x) == -k * delay(x, tau) - a * delay(x**2, late)}, [x], {tau: 1.1, late: 0.43, k: 0.8, a: 0.3},
+            outputs={"y": x}, history={x: 1.0 + 0.1 * dd.time},
+        ),
+        None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_backward_and_forward_gradients_agree(name):
+    made, signal = CASES[name]
+    free = list(made.parameters)
+    values = {each: made.parameters[each].value for each in free}
+    asked = request("test", made, SAMPLES, None if signal is None else {"u": signal}, 0.0)
+    forward = predictor(asked, ("y",), free, values, dd.Lanes(tolerance=1e-10), None, 0, "test")
+    found = forward(values)
+    pull = np.random.default_rng(0).standard_normal(found.mean.shape)
+    backward = Adjoint(forward._at(values)).samples(values)
+    np.testing.assert_allclose(backward.outputs, found.mean, rtol=1e-12)
+    expected = np.einsum("ot,dot->d", pull, found.slopes)
+    np.testing.assert_allclose(backward.gradient(pull), expected, rtol=2e-8, atol=1e-8 * np.abs(expected).max())

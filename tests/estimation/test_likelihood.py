@@ -552,7 +552,9 @@ def test_units_do_not_matter(unit, second):
             disturbances={w: dd.WhiteNoise(intensity=q / time)}, measurement_noise={"y": s * level},
         )  # fmt: skip
         data = dd.Dataset(IRREGULAR * time, outputs={"y": values * level})
-        return dd.evaluate(model, data, free=["a", "q"], criterion=dd.Likelihood(initial="free")).value - 8 * np.log(level)
+        return dd.evaluate(model, data, free=["a", "q"], criterion=dd.Likelihood(initial="free")).value - 8 * np.log(
+            level
+        )
 
     assert value(unit, second) == pytest.approx(value(1.0, 1.0), rel=1e-9)
 

@@ -119,6 +119,8 @@ def estimate_states(
 ) -> StateEstimate:
     """Estimate variables of a linear model from data: unknowns, algebraic ones too, outputs and disturbances, by name.
 
+    Parameters count as known: what is uncertain of a fit is not part of the standard deviations.
+
     Parameters
     ----------
     model

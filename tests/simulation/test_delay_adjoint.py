@@ -56,6 +56,13 @@ CASES = {
         ),
         dd.Signal(KNOTS, np.sin(3 * KNOTS), "zoh"),
     ),
+    "regular samples with a delay of several, a held input, and a start of its own": (
+        model(
+            {"e": der(x) == -k * delay(x, tau) + u}, [x], {tau: 0.5231, k: 0.8, a: 0.3}, inputs=[u], outputs={"y": x},
+            history={x: 0.2}, initial={x: a},
+        ),
+        dd.Signal(KNOTS, np.sign(np.sin(3 * KNOTS + 0.1)), "zoh"),
+    ),
     "two delays, one of a square": (
         model(
             {"e": der(x) == -k * delay(x, tau) - a * delay(x**2, late)}, [x], {tau: 1.1, late: 0.43, k: 0.8, a: 0.3},
@@ -71,7 +78,8 @@ def test_backward_and_forward_gradients_agree(name):
     made, signal = CASES[name]
     free = list(made.parameters)
     values = {each: made.parameters[each].value for each in free}
-    asked = request("test", made, SAMPLES, None if signal is None else {"u": signal}, 0.0)
+    times = KNOTS[:41] if name.startswith("regular") else SAMPLES
+    asked = request("test", made, times, None if signal is None else {"u": signal}, 0.0)
     forward = predictor(asked, ("y",), free, values, dd.Lanes(tolerance=1e-10), None, 0, "test")
     found = forward(values)
     pull = np.random.default_rng(0).standard_normal(found.mean.shape)

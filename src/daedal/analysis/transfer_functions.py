@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from daedal.analysis.descriptor import checked_model, descriptor
+from daedal.analysis.descriptor import checked_model, described
+from daedal.analysis.linear_form import linear_form
 from daedal.analysis.polynomial_part import ZERO, polynomial_part
 from daedal.errors import ModelError, counted, nearest, quoted
 from daedal.models import Model, TransferFunction
@@ -37,7 +38,7 @@ def transfer_function(
     y = 1 / (s² + 2.8 s + 1) u
     """
     name = _output(checked_model("transfer_function", model), output)
-    form = descriptor(model, values)
+    form = described(model, linear_form(model, "transfer_function"), values)
     standard = form.standard_form()
     n = standard.evolving
     row = form.outputs.index(name)

@@ -172,8 +172,9 @@ class MeanVarianceObjective:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Nothing to say before."""
-        return ()
+        """What is left out."""
+        ignored = self.problem.system.model.disturbance_names
+        return (f"disturbances are ignored: {', '.join(ignored)}",) if ignored else ()
 
     @property
     def scales(self) -> Mapping[str, float]:

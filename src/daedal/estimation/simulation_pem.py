@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import final
 
+from daedal.analysis.linear_form import is_linear
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.criterion import Objective, Problem
 from daedal.estimation.experiments import checked_transient
@@ -84,9 +85,10 @@ class SimulationPEM:
         check_visible(problem, moving, accuracies=False, criterion="SimulationPEM")
         notes = ()
         if still:
+            use = f": Likelihood would use what {'they do' if len(still) > 1 else 'it does'} to its scatter"
             notes = (
-                f"the disturbance{'s' * (len(still) > 1)} {quoted(still)} cannot move the mean of an output: "
-                f"Likelihood would use what {'they do' if len(still) > 1 else 'it does'} to its scatter",
+                f"the disturbance{'s' * (len(still) > 1)} {quoted(still)} cannot move the mean of an output"
+                f"{use if is_linear(model) else ''}",
             )
         return mean_objective(
             problem,

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 
 import casadi as ca
 
+from daedal.analysis.linear_form import is_linear
 from daedal.disturbances import parameter_names
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.criterion import Problem
@@ -45,10 +46,11 @@ def _hidden(model: Model, name: str, unseen: Collection[str], criterion: str) ->
         for key, noise in model.disturbances.items()
         if set(as_tuple(key)) & set(unseen) and reached & {*parameter_names(noise), *_beside(model, as_tuple(key))}
     ]
-    if acting and criterion == "OutputError":
+    if acting and criterion in ("OutputError", "MeanVariance"):
+        other = "Likelihood()" if is_linear(model) else "SimulationPEM(...)"
         return EstimationError(
-            f"OutputError ignores disturbances, and '{name}' acts through {quoted(acting)} alone.",
-            f"Fix '{name}', or use SimulationPEM(...) where the disturbance moves the mean of an output.",
+            f"{criterion} ignores disturbances, and '{name}' acts through {quoted(acting)} alone.",
+            f"Fix '{name}', or use {other}, which does not ignore them.",
         )
     if acting:
         return EstimationError(

@@ -137,12 +137,18 @@ class TransferFunction:
         parameters: dict[Expression, Any] = {}
         equations, unknowns, terms = {}, [], []
         starts: dict[Any, Any] = {}
-        a = [symbol(f"a{k}") for k in range(tf.order)]
+        taken = {*tf.inputs, tf.output}
+
+        def own_symbol(text: str) -> Expression:
+            """A symbol that no input or output is called by."""
+            return own_symbol(f"{text}_") if text in taken else symbol(text)
+
+        a = [own_symbol(f"a{k}") for k in range(tf.order)]
         parameters |= {each: float(value) for each, value in zip(a, tf.denominator[:0:-1], strict=True)}
         for key, numerator in tf.numerator.items():
             suffix = f"_{key}" if len(tf.inputs) > 1 else ""
-            x, u = symbol(f"x{suffix}"), symbol(key)
-            b = [symbol(f"b{k}{suffix}") for k in range(len(numerator))]
+            x, u = own_symbol(f"x{suffix}"), symbol(key)
+            b = [own_symbol(f"b{k}{suffix}") for k in range(len(numerator))]
             parameters |= {each: float(value) for each, value in zip(b, numerator[::-1], strict=True)}
             late = delay(u, tf.delay[key]) if tf.delay[key] > 0.0 else u
             chain = [x]
@@ -155,7 +161,7 @@ class TransferFunction:
             first = not starts
             for k, each in enumerate(chain[:-1]):
                 if initial == "free" and first:  # one response can take up the whole start
-                    value = symbol(f"x{k}_start")
+                    value = own_symbol(f"x{k}_start")
                     parameters[value] = Parameter(0.0)
                     starts[each] = value
                 else:

@@ -9,6 +9,7 @@ import numpy as np
 from daedal.data import Dataset, Signal, short
 from daedal.errors import EstimationError, counted, nearest, quoted
 from daedal.simulation.filtered_signals import SignalFilter, signal_filter
+from daedal.symbolic import NAME
 
 POWER = 0.99  # share of the power of an input that lies where it excites
 VARIES = 1e-12  # of its size: a signal that moves less is constant
@@ -156,6 +157,12 @@ def record(verb: str, data: Any, output: Any, inputs: Any) -> Record:
         )
     name = _output(verb, data, output)
     names = _inputs(verb, data, inputs)
+    for each in (name, *names):
+        if not NAME.fullmatch(each):
+            raise EstimationError(
+                f"'{each}' cannot be the name of a variable of a model, which a transfer function becomes.",
+                f"Rename it when reading: read_csv(..., outputs={{'y': '{each}'}}).",
+            )
     samples = data.outputs[name]
     made = Record(data, name, names, samples.times, samples.values, (0.0,) * len(names))
     if made.count < 4:

@@ -5,6 +5,7 @@ what more coefficients gain against what they cost; among candidates it cannot t
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Protocol
 
@@ -103,7 +104,7 @@ def select_order(
         chosen=candidate,
         reason=_reason(candidate, candidates),
         notes=(*said, *_notes(candidate, made)),
-        made_fit=lambda: _fit(polished, made),
+        made_fit=partial(_fit, polished, made),
     )
 
 
@@ -311,7 +312,8 @@ def _fit(polished: Polished, made: Record) -> Fit:
     shape, tf = polished.shape, polished.shape.transfer_function(polished.theta, polished.record)
     model = _without_delay(tf).to_model("free" if shape.start else "zero", name=f"order {shape.order}")
     if shape.start:
-        model = model.with_parameters(_start_values(polished))
+        starts = [name for name in model.parameters if name.startswith("x") and "_start" in name]
+        model = model.with_parameters(dict(zip(starts, _start_values(polished), strict=True)))
     inputs = dict(zip(made.inputs, polished.record.signals, strict=True))
     samples = made.data.outputs[made.output]
     data = Dataset(made.times, inputs=inputs, outputs={made.output: samples.values}, t0=made.t0, name=made.data.name)
@@ -322,7 +324,7 @@ def _without_delay(tf: TransferFunction) -> TransferFunction:
     return TransferFunction(dict(tf.numerator), tf.denominator, 0.0, output=tf.output)
 
 
-def _start_values(polished: Polished) -> dict[str, float]:
+def _start_values(polished: Polished) -> list[float]:
     """x(0), x'(0), … whose response b(d/dt) x is that of c(s)/a(s): b(s) x̂(s) = c(s) modulo a(s)."""
     a, b, c = polished.shape.split(polished.theta)
     n = polished.shape.order
@@ -336,4 +338,4 @@ def _start_values(polished: Polished) -> dict[str, float]:
         column = rest[::-1]
         matrix[: column.size, k] = column[:n]
     start = np.linalg.lstsq(matrix, c, rcond=None)[0]
-    return {f"x{k}_start": float(value) for k, value in enumerate(start)}
+    return [float(value) for value in start]

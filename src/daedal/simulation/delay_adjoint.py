@@ -30,9 +30,11 @@ from daedal.simulation.delay_program import DelayProgram, delay_program
 from daedal.simulation.discretization import Point
 from daedal.simulation.lineup import Values
 from daedal.simulation.program import Directions
+from daedal.simulation.projection import Projection
 from daedal.systems import System, initial_sensitivities
 
 NODES = np.array([0.0, 0.5, 1.0])
+CLOSE = 1e-11  # of the span: times this close are the same
 
 
 def adjoint_possible(run: Any) -> bool:
@@ -130,19 +132,22 @@ class Backward:
         inner = now.by_theta + np.einsum("tanj,tajd->tand", now.by_w, self._turned(nodes, middles))
         integrand = np.einsum("tan,tand->tad", lam, inner)
         total = np.einsum("t,tad,a->d", length, integrand, np.array([1.0, 4.0, 1.0]) / 6.0)
-        return total + self._at_start(costate[0]) + self._directly(pull) + self._jumps(mesh, costate)
+        first = costate[0] + self._kick(float(mesh.breaks[0]), pull)
+        return total + self._at_start(first) + self._directly(pull) + self._jumps(mesh, costate)
 
     def _mesh(self) -> Mesh:
         """Break points of the solution, the samples, and delays before them."""
         forward = self.march.mesh
         start, end = float(forward.breaks[0]), float(forward.breaks[-1])
-        known = {float(each) for each in (*forward.breaks[1:-1], *self.times) if start < each < end}
-        level = {*known, end}
+        known = _apart(np.array([start, end]), np.concatenate([self.times, forward.breaks]), end - start)
+        level = known
         for _ in range(LEVELS):
-            level = {t - d for t in level for d in self.lags.amounts.tolist() if t - d > start}
-            known |= level
-        step = float(forward.lengths.max())
-        return segments(np.array(sorted({start, *known})), end, min(step, self.march.mesh.lengths.max()))
+            earlier = (level[:, None] - self.lags.amounts).ravel()
+            level = earlier[earlier > start]
+            known = _apart(
+                known, level, end - start
+            )  # a sample keeps its place beside what only rounding tells from it
+        return segments(known[:-1], end, float(forward.lengths.max()))
 
     def _values_at(self, times: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """X, T and w at times (step, node)."""
@@ -295,7 +300,7 @@ class Backward:
 
     def _kick(self, time: float, pull: np.ndarray) -> np.ndarray:
         """h_Xᵀ g of a sample at this time, if there is one."""
-        place = np.flatnonzero(self.times == time)
+        place = np.flatnonzero(np.abs(self.times - time) <= CLOSE * (self.times[-1] - self.march.forcing.start))
         if not place.size:
             return np.zeros(self.states)
         return self._output_slopes[0][int(place[0])].T @ pull[:, int(place[0])]
@@ -376,22 +381,39 @@ class Backward:
         return np.einsum("os,sod->d", pull, self._output_slopes[1])
 
     def _jumps(self, mesh: Mesh, costate: np.ndarray) -> np.ndarray:
-        """Σ_b λ(b)ᵀ (f⁻ − f⁺) ∂b/∂θ over the moving break points of the solution."""
+        """Σ_b λ(b)ᵀ (f⁻ − f⁺) ∂b/∂θ over the moving break points of the solution.
+
+        Only delayed values count: an input that jumps at the same time does not move.
+        """
         forward, record = self.march.mesh, self.march.record
-        rates = self.break_rates
         first = self.march.program.recorded - self.states - self.tops
-        S_X, S_T = self._shift
+        solved = Projection(self.system, self.system.parameter_vector(self.values.given))
+        late = [place for place, name in enumerate(self.system.reduction.exogenous) if name in self.lags.names]
+        S_T = self._shift[1]
         total = np.zeros(self.directions)
-        for segment in range(1, forward.counts.size):
-            if not rates[segment].any():
-                continue
-            z = [
-                record[forward.offsets[segment] + side, first : first + self.states + self.tops, 0] for side in (-1, 0)
-            ]
-            before, after = (S_X @ each[: self.states] + S_T @ each[self.states :] for each in z)
-            place = int(np.argmin(np.abs(mesh.breaks[:-1] - forward.breaks[segment])))
-            total += (costate[mesh.offsets[place]] @ (before - after)) * rates[segment]
+        for segment in np.flatnonzero(self.break_rates[1:-1].any(axis=1)) + 1:
+            at = float(forward.breaks[segment])
+            halves = 0.5 * forward.lengths[[segment - 1, segment]] * np.array([-1.0, 1.0])
+            driven, _ = self.march.driving(np.full((2, 1), at), at + halves)
+            before, after = driven[:, 0, :, 0]
+            mixed = after.copy()
+            mixed[late] = before[late]
+            z = record[forward.offsets[segment], first : first + self.states + self.tops, 0]
+            tops = [solved(at, z[: self.states], z[self.states :], w)[1] for w in (mixed, after)]
+            place = int(np.argmin(np.abs(mesh.breaks[:-1] - at)))
+            total += (costate[mesh.offsets[place]] @ (S_T @ (tops[0] - tops[1]))) * self.break_rates[segment]
         return total
+
+
+def _apart(known: np.ndarray, more: np.ndarray, span: float) -> np.ndarray:
+    """Known times and those of some more, in order, that are not the same but for rounding."""
+    found = np.sort(known)
+    for time in np.sort(more):
+        place = int(np.searchsorted(found, time))
+        near = found[max(place - 1, 0) : place + 1]
+        if found[0] < time < found[-1] and np.min(np.abs(near - time)) > CLOSE * span:
+            found = np.insert(found, place, time)
+    return found
 
 
 def _back(lam: np.ndarray, by_X: np.ndarray, source: np.ndarray, h: float) -> np.ndarray:

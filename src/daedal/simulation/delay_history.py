@@ -102,7 +102,7 @@ def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
                 )
             value = model.history[base].sx
             for _ in range(order):
-                value = ca.jacobian(value, time)
+                value = ca.densify(ca.jacobian(value, time))  # of a constant it would have no entry
         elif base in (*model.input_names, *model.disturbance_names):
             raise SimulationError(
                 f"'{name}' of model '{model.name}' delays '{base}', which comes from outside, more than once.",

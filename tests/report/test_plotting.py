@@ -65,7 +65,7 @@ def test_names_that_cannot_be_drawn(trajectory, names, message):
 
 @pytest.mark.parametrize("thing", [None, 3, dd.Signal([0, 1], [0, 1]), [3]])
 def test_what_is_no_result(thing):
-    with pytest.raises(ReportError, match="plot draws a Trajectory, an Ensemble, a Dataset or a list of them, got"):
+    with pytest.raises(ReportError, match="plot draws a Trajectory, an Ensemble, .* found, got"):
         dd.plot(thing)
 
 
@@ -179,3 +179,15 @@ def test_html_needs_nothing_else(trajectory, tmp_path):
     assert "plotly.js v" in text
     assert '<script src="http' not in text
     assert "<link" not in text
+
+
+def test_an_order_search_shows_its_candidates():
+    times = np.arange(300) * 0.05
+    push = dd.Signal(times, np.sign(np.sin(times)), "zoh")
+    clean = dd.simulate(dd.TransferFunction([1.0], [1.0, 2.0]), times, inputs={"u": push})["y"]
+    noisy = clean + 0.01 * np.random.default_rng(0).standard_normal(300)
+    search = dd.select_order(dd.Dataset(times, inputs={"u": push}, outputs={"y": noisy}), orders=[1, 2])
+    figure = dd.plot(search)
+    assert [trace.name for trace in figure.data] == ["input order 0", "input order 1", "chosen"]
+    assert list(figure.data[-1].x) == [search.order]
+    assert min(min(trace.y) for trace in figure.data[:-1]) == 0.0

@@ -9,6 +9,7 @@ from daedal.data import Dataset, Signal
 from daedal.errors import ReportError, counted
 from daedal.estimation import Fit
 from daedal.filtering import StateEstimate
+from daedal.order import OrderSearch
 from daedal.report.layout import BAND, chosen, framed, panels
 from daedal.report.validation_pictures import DRAWERS, NORMAL
 from daedal.simulation import Ensemble, Trajectory
@@ -39,7 +40,7 @@ class _Picture(NamedTuple):
 
 
 OverTime: TypeAlias = Trajectory | Ensemble | StateEstimate | Dataset
-Finding: TypeAlias = Fit | Comparison | Residuals | Profile | Identifiability
+Finding: TypeAlias = Fit | Comparison | Residuals | Profile | Identifiability | OrderSearch
 
 
 def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] | None = None) -> "go.Figure":
@@ -54,7 +55,7 @@ def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] |
         of a list share the panels of the same name: simulated signals are lines, measured ones are markers.
         A Fit: samples, prediction and residual. A Comparison: samples and prediction in the band of 95 %. Residuals:
         auto- and cross-correlations with their bands. A Profile: the criterion along each parameter. An
-        Identifiability: singular values and directions.
+        Identifiability: singular values and directions. An OrderSearch: BIC of the candidates.
     names
         Names or symbols of the signals (by default the outputs, then the others), of the outputs of a Fit, Comparison
         or Residuals, of the parameters of a Profile or Identifiability; without a choice, as many as fit.
@@ -102,9 +103,10 @@ def _picture(result: Any) -> _Picture:
         measured = {name: [_Curve(s.times, s.values, mode="markers")] for name, s in result.outputs.items()}
         return _Picture(result.name, measured | {name: [_input(s)] for name, s in result.inputs.items()})
     raise ReportError(
-        f"plot draws a Trajectory, an Ensemble, a Dataset or a list of them, got {type(result).__name__}.",
-        "Give what simulate, ensemble, estimate_states, read_csv, fit, compare, resid, profile or identifiability "
-        "returns.",
+        f"plot draws a Trajectory, an Ensemble, a StateEstimate, a Dataset or a list of them, or what a fit, its "
+        f"validation or an order search found, got {type(result).__name__}.",
+        "Give what simulate, ensemble, estimate_states, read_csv, fit, compare, resid, profile, identifiability or "
+        "select_order returns.",
     )
 
 

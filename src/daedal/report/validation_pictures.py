@@ -7,6 +7,7 @@ import numpy as np
 
 from daedal.errors import quoted
 from daedal.estimation import Fit
+from daedal.order import OrderSearch
 from daedal.report.layout import BAND, PANELS, chosen, framed, panels
 from daedal.validation import (
     Compared,
@@ -86,6 +87,23 @@ def draw_profile(profile: Profile, names: Names) -> "go.Figure":
     return framed(figure, title, len(shown), len(profile.curves) - len(shown), "parameter")
 
 
+def draw_order_search(search: OrderSearch, _names: Names) -> "go.Figure":
+    """BIC above the lowest of each candidate, one line for each input order, the chosen one marked."""
+    figure = panels(1)
+    found = [each for each in search.candidates if np.isfinite(each.bic)]
+    lowest = min(each.bic for each in found)
+    for order in sorted({each.input_order for each in found}):
+        mine = [each for each in found if each.input_order == order]
+        x, y = [each.order for each in mine], [each.bic - lowest for each in mine]
+        figure.add_scatter(x=x, y=y, name=f"input order {order}", mode="lines+markers", row=1, col=1)
+    marker = {"size": 14, "color": BOUND, "symbol": "circle-open", "line": {"width": 2}}
+    chosen = {"x": [search.order], "y": [search.chosen.bic - lowest]}
+    figure.add_scatter(**chosen, name="chosen", mode="markers", marker=marker, row=1, col=1)
+    figure.update_yaxes(title_text="BIC above the lowest", row=1, col=1)
+    figure.update_xaxes(title_text="order", dtick=1, row=1, col=1)
+    return framed(figure, f"order search by {search.method}", 1, 0)
+
+
 def draw_identifiability(found: Identifiability, names: Names) -> "go.Figure":
     """Singular values, and below them the components of each direction, the least determined first."""
     components = {name: None for each in found.directions for name in each.weights}
@@ -113,6 +131,7 @@ DRAWERS: Mapping[type, Callable[..., "go.Figure"]] = {
     Residuals: draw_residuals,
     Profile: draw_profile,
     Identifiability: draw_identifiability,
+    OrderSearch: draw_order_search,
 }
 
 

@@ -147,3 +147,14 @@ def test_the_script_of_the_house_runs_unchanged(tmp_path):
     assert "not determined by these data" in printed
     assert "one step ahead" in printed
     assert "p independent of Thm" in printed
+
+
+def test_the_script_of_the_order_runs_unchanged(tmp_path):
+    printed = run_script(script("order.py"), tmp_path)
+    assert "order search by RefinedIV()" in printed
+    assert "order search by SparseSplines()" in printed
+
+
+def test_the_script_of_the_reactor_runs_unchanged(tmp_path):
+    printed = run_script(script("reactor.py"), tmp_path)
+    assert printed.count("fit of 'reactor' by MeanVariance(gamma=0.9") == 2

@@ -65,7 +65,7 @@ def test_names_that_cannot_be_drawn(trajectory, names, message):
 
 @pytest.mark.parametrize("thing", [None, 3, dd.Signal([0, 1], [0, 1]), [3]])
 def test_what_is_no_result(thing):
-    with pytest.raises(ReportError, match="plot draws a Trajectory, an Ensemble, .* found, got"):
+    with pytest.raises(ReportError, match=r"plot draws a Trajectory, an Ensemble, .* found, got"):
         dd.plot(thing)
 
 

@@ -128,9 +128,9 @@ def test_a_file_that_cannot_be_opened_or_decoded(tmp_path):
 def test_a_hundred_thousand_rows_take_well_under_a_second(write):
     rows = "\n".join(f"{0.001 * k:.3f},{k % 7},{k % 5},{k % 3 / 7}" for k in range(100_000))
     path = write("t,u,v,y\n" + rows)
-    start = time.perf_counter()
+    start = time.process_time()
     data = read_csv(path, time="t", outputs=["y"], inputs=["u", "v"])
-    assert time.perf_counter() - start < 2  # generous: a busy machine
+    assert time.process_time() - start < 2
     assert data.times.size == 100_000
 
 

@@ -124,9 +124,9 @@ def test_noise_is_generated_quickly():
     state = initial_state(discrete, np.zeros((2, 500)))
     costs = []
     for _ in range(6):
-        begin = time.perf_counter()
+        begin = time.process_time()
         advance(discrete, state, innovations(1, "test", 0, range(500), range(1, 1001), 2))
-        costs.append((time.perf_counter() - begin) / (10 * 500))
+        costs.append((time.process_time() - begin) / (10 * 500))
     assert min(costs) < 3e-6  # seconds per simulated second and path
 
 

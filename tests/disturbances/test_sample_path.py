@@ -53,9 +53,9 @@ def test_regular_times_agree_with_the_recursion():
 
 def test_long_path_is_quick_and_stationary():
     times = np.arange(200_001) * 0.01
-    begin = time.perf_counter()
+    begin = time.process_time()
     path = sample_path(OSCILLATOR, times, rng=2)
-    assert time.perf_counter() - begin < 1.0
+    assert time.process_time() - begin < 1.0
     assert path.shape == (200_001,)
     # Correlation time 2.5 s: 2000 s hold about 800 independent squares.
     assert path.std() == pytest.approx(0.2 * 0.198, rel=0.1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from daedal.errors import SimulationError
-from daedal.simulation.delay_mesh import FEWEST, LEVELS, mesh, through_points
+from daedal.simulation.delay_mesh import DEGREE, LEVELS, mesh, through_points
 
 NONE = np.zeros(0)
 
@@ -48,7 +48,7 @@ def test_steps_fill_each_segment():
     found = made([0.7], 2.0, step=0.09, refinement=2)
     segment, number, begin, length = found.steps()
     assert found.points == segment.size + found.counts.size
-    assert found.counts.min() >= 2 * FEWEST
+    assert found.counts.min() >= 2 * DEGREE
     assert length.max() <= 0.09 / 2 + 1e-12
     np.testing.assert_allclose(begin[1:], (begin + length)[:-1], rtol=1e-12)
     np.testing.assert_allclose(found.breaks[segment], begin - number * length, atol=1e-12)
@@ -64,7 +64,7 @@ def test_a_quintic_is_read_off_exactly_with_its_slope_and_never_across_a_break()
     asked = np.random.default_rng(0).uniform(0.0, 2.0, 200)
     segment = found.segment(asked)
     first, weights, slopes = through_points(found, asked, segment, found.counts[segment])
-    points = values[first[:, None] + np.arange(FEWEST + 1)]
+    points = values[first[:, None] + np.arange(DEGREE + 1)]
     np.testing.assert_allclose((weights * points).sum(axis=1), asked**5 - asked**2 + 100.0 * segment, rtol=1e-10)
     np.testing.assert_allclose((slopes * points).sum(axis=1), 5 * asked**4 - 2 * asked, atol=1e-6)
 
@@ -73,7 +73,7 @@ def test_a_quintic_uses_only_what_is_computed():
     found = made([0.7], 2.0, step=0.05)
     asked, done = np.array([0.5]), np.array([6])
     first, _, _ = through_points(found, asked, np.array([0]), done)
-    assert first[0] + FEWEST <= 6
+    assert first[0] + DEGREE <= 6
 
 
 def test_endless_break_points_are_refused():

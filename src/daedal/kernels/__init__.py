@@ -6,6 +6,7 @@ library's own vector mathematics (`vector_math`), and the text machine code kept
 """
 
 from daedal.kernels.random import normals
+from daedal.kernels.recall import RecallKernel, compile_recall
 from daedal.kernels.scan import MapKernel, ScanKernel, compile_map, compile_scan
 
-__all__ = ["MapKernel", "ScanKernel", "compile_map", "compile_scan", "normals"]
+__all__ = ["MapKernel", "RecallKernel", "ScanKernel", "compile_map", "compile_recall", "compile_scan", "normals"]

@@ -47,6 +47,19 @@ def checked_begin(begin: Array, steps: int, last: int) -> Array:
     return begin
 
 
+def checked_back(back: Array, shape: tuple[int, int], last: int) -> Array:
+    """`back`, contiguous int64, from which recorded rows each step reads."""
+    if not isinstance(back, np.ndarray) or back.dtype != np.int64 or not back.flags.c_contiguous:
+        raise SimulationError(f"Array 'back' must be contiguous int64, got {_kind(back)}.", "Convert it.")
+    if back.shape != shape:
+        raise SimulationError(f"Array 'back' must have the shape {shape}, got {back.shape}.", "Give one per step.")
+    if back.size and (back.min() < 0 or back.max() > last):
+        raise SimulationError(
+            f"Array 'back' must lie between 0 and {last}, got {back.min()} to {back.max()}.", "Correct the rows."
+        )
+    return back
+
+
 def checked_block(first: int, count: int | None, lanes: int) -> int:
     """The lane after the last of a block."""
     stop = lanes if count is None else first + count

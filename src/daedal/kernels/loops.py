@@ -50,12 +50,66 @@ def scan_text(step: Tape, observe: Tape | None, width: int, fused: bool) -> str:
     return module(width, functions(called, width, fused), [_SCAN_HEADING, *over_lanes(steps, "leave", width)])
 
 
+def recall_text(step: Tape, observe: Tape, recalled: Sequence[tuple[int, int, int]], width: int, fused: bool) -> str:
+    """`daedal_recall(state, parameters, shared, each, begin, back, out, steps, stride, first, stop)`.
+
+    Every step writes its own row of `out` and reads earlier ones: `recalled` lists (column of `back`, rows further on,
+    observed number).
+    """
+    n_x, n_p, n_s, n_w, _ = step.input_sizes
+    (n_y,) = observe.output_sizes
+    columns = 1 + max((column for column, _, _ in recalled), default=-1)
+    e = Emitter(width, fused, contract=True)
+    initial = [load(e, "%state", str(row)) for row in range(n_x)]
+    parameters = [load(e, "%parameters", str(row)) for row in range(n_p)]
+    before = e.take()
+    shared = [broadcast(e, "%shared", n_s, row) for row in range(n_s)]
+    each = _each(e, n_w)
+    firsts = [_integer(e, "%back", row_at(e, "%step", columns, column)) for column in range(columns)]
+    begins = [e.new(f"mul nsw i64 {first}, {n_y}") for first in firsts]
+    past = [load(e, "%out", e.new(f"add nsw i64 {begins[g]}, {further * n_y + row}")) for g, further, row in recalled]
+    inputs = [[f"%x{k}" for k in range(n_x)], parameters, shared, each, past]
+    (new,), called = lower(e, step, inputs)
+    (seen,), more = lower(e, observe, [new, *inputs[1:]])
+    for row, value in enumerate(seen):
+        store(e, "%out", row_at(e, "%step", n_y, row), value)
+    body = e.take()
+    for row, value in enumerate(new):
+        store(e, "%state", str(row), value)
+    phis = [f"  %x{k} = phi {e.doubles} [ {initial[k]}, %group ], [ {new[k]}, %advance ]" for k in range(n_x)]
+    loop = [
+        "  br label %advance",
+        "advance:",
+        "  %step = phi i64 [ 0, %group ], [ %step_next, %advance ]",
+        *phis,
+        *body,
+        "  %step_next = add nsw i64 %step, 1",
+        "  %again = icmp slt i64 %step_next, %steps",
+        "  br i1 %again, label %advance, label %leave",
+        "leave:",
+    ]
+    lines = [_RECALL_HEADING, *over_lanes([*before, *loop, *e.take()], "leave", width)]
+    return module(width, functions(called + more, width, fused), lines)
+
+
+_RECALL_HEADING = (
+    "define void @daedal_recall(ptr noalias %state, ptr noalias %parameters, ptr noalias %shared, ptr noalias %each, "
+    "ptr noalias %begin, ptr noalias %back, ptr noalias %out, i64 %steps, i64 %stride, i64 %first, i64 %stop) "
+    "nounwind {"
+)
+
+
+def _integer(e: Emitter, pointer: str, place: str) -> str:
+    """One integer of a table."""
+    address = e.new(f"getelementptr inbounds i64, ptr {pointer}, i64 {place}")
+    return e.new(f"load i64, ptr {address}")
+
+
 def _each(e: Emitter, count: int) -> list[str]:
     """The rows of `%each` that belong to the present step; steps may share rows, so where they begin is a table."""
     if count == 0:
         return []
-    place = e.new("getelementptr inbounds i64, ptr %begin, i64 %step")
-    begin = e.new(f"load i64, ptr {place}")
+    begin = _integer(e, "%begin", "%step")
     return [load(e, "%each", e.new(f"add nsw i64 {begin}, {row}")) for row in range(count)]
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from daedal.errors import SimulationError
 from daedal.simulation.delay_history import on_pieces
 from daedal.simulation.delay_lanes import DelayMarch, DelayRun, lags
-from daedal.simulation.delay_mesh import FEWEST, LEVELS, Mesh, segments, through_points
+from daedal.simulation.delay_mesh import DEGREE, LEVELS, Mesh, segments, through_points
 from daedal.simulation.delay_program import DelayProgram, delay_program
 from daedal.simulation.discretization import Point
 from daedal.simulation.lineup import Values
@@ -70,7 +70,7 @@ class Adjoint:
     def _recording(self) -> DelayProgram:
         """The program without sensitivities, that records X and T."""
         old = self.run.plan.program
-        shape = replace(old.shape, directions=Directions.of(self.system, ()), states=True)
+        shape = replace(old.shape, directions=Directions.of(self.system, ()))
         first = self.run.values[0]
         point = Point(
             self.lineup.forcing.start,
@@ -79,7 +79,7 @@ class Adjoint:
             self.system.parameter_vector(first.given),
             self.lineup.forcing.at(self.lineup.forcing.start),
         )
-        return delay_program(self.system, shape, point, self.run.plan.step, old.operands)
+        return delay_program(self.system, shape, point, self.run.plan.step, old.operands, states=True)
 
     def samples(self, values: Mapping[str, float]) -> "Backward":
         """Run forward at these values; (output, sample) are in the result, its gradient for the asking."""
@@ -127,7 +127,7 @@ class Backward:
         number = steps - np.searchsorted(segment, segment)
         places = mesh.offsets[segment] + number
         first, weights, _ = through_points(mesh, middles, segment, mesh.counts[segment])
-        half = np.einsum("sk,skn->sn", weights, costate[first[:, None] + np.arange(FEWEST + 1)])
+        half = np.einsum("sk,skn->sn", weights, costate[first[:, None] + np.arange(DEGREE + 1)])
         lam = np.stack([costate[places], half, costate[places + 1]], axis=1)  # (step, node, n)
         inner = now.by_theta + np.einsum("tanj,tajd->tand", now.by_w, self._turned(nodes, middles))
         integrand = np.einsum("tan,tand->tad", lam, inner)
@@ -155,10 +155,43 @@ class Backward:
         segment = mesh.segment(middles)[:, None]
         first, weights, _ = through_points(mesh, times, segment, mesh.counts[segment])
         rows = slice(self.march.program.recorded - self.states - self.tops, self.march.program.recorded)
-        points = record[first[..., None] + np.arange(FEWEST + 1)][..., rows, 0]
+        points = record[first[..., None] + np.arange(DEGREE + 1)][..., rows, 0]
         z = np.einsum("snk,snkr->snr", weights, points)
-        w, _ = self.march.driving(times, middles)
-        return z[..., : self.states], z[..., self.states :], w[..., 0]
+        w = self._driving(times, middles)
+        return z[..., : self.states], z[..., self.states :], w
+
+    def _driving(self, times: np.ndarray, middles: np.ndarray) -> np.ndarray:
+        """All that drives the system at times (step, node), on the side of break points that the middles lie on."""
+        forcing, exogenous = self.march.lineup.forcing, self.system.reduction.exogenous
+        parameters = self.system.parameter_vector(self.values.given)
+        values = np.zeros((*times.shape, len(exogenous)))
+        for place, (name, track) in enumerate(zip(exogenous, forcing.tracks, strict=True)):
+            if name not in self.lags.names:
+                if track is not None:
+                    values[..., place] = on_pieces(*track, times, middles)[0]
+                continue
+            which = self.lags.names.index(name)
+            back, when, past = (
+                times - self.lags.amounts[which],
+                middles - self.lags.amounts[which],
+                self.lags.pasts[which],
+            )
+            if past.input is not None:
+                values[..., place] = on_pieces(forcing.signals[past.input[0]], past.input[1], back, when)[0]
+                continue
+            early = when < forcing.start
+            if early.any():
+                values[early, :, place] = past.at(np.minimum(back[early], forcing.start), parameters)[0]
+            if not early.all():
+                values[~early, :, place] = self._recorded(self.march.program.row(name), back[~early], when[~early])
+        return values
+
+    def _recorded(self, row: int, times: np.ndarray, middles: np.ndarray) -> np.ndarray:
+        """One recorded number at times (step, node)."""
+        mesh = self.march.mesh
+        segment = mesh.segment(middles)[:, None]
+        first, weights, _ = through_points(mesh, times, segment, mesh.counts[segment])
+        return np.einsum("snk,snk->sn", weights, self.march.record[first[..., None] + np.arange(DEGREE + 1), row, 0])
 
     def _blocks(self, times: np.ndarray, middles: np.ndarray) -> Blocks:
         x, top, w = self._values_at(times, middles)
@@ -231,7 +264,7 @@ class Backward:
             lam = lam + self._kick(float(mesh.breaks[segment + 1]), pull)
             count, h = int(mesh.counts[segment]), float(mesh.lengths[segment])
             record[mesh.offsets[segment] + count] = lam
-            block = max(int(min(np.floor(self._reach / h * (1.0 + 1e-9)), count)), 1)
+            block = max(int(min(np.floor(self.lags.reach / h * (1.0 + 1e-9)), count)), 1)
             for high in range(count, 0, -block):
                 low = max(high - block, 0)
                 steps = slice(int(firsts[segment]) + low, int(firsts[segment]) + high)
@@ -241,11 +274,6 @@ class Backward:
                     lam = _back(lam, by_X[step], source[k - low], h)
                     record[mesh.offsets[segment] + k] = lam
         return record
-
-    @property
-    def _reach(self) -> float:
-        computed = [a for a, past in zip(self.lags.amounts, self.lags.pasts, strict=True) if past.input is None]
-        return min(computed, default=np.inf)
 
     def _coupling(
         self, nodes: np.ndarray, middles: np.ndarray, ahead: list[np.ndarray]
@@ -294,13 +322,13 @@ class Backward:
             first, weights, _ = through_points(
                 mesh, at, segment[:, None], mesh.counts[segment][:, None], least[:, None]
             )
-            lam = np.einsum("snk,snkr->snr", weights, record[first[..., None] + np.arange(FEWEST + 1)])
+            lam = np.einsum("snk,snkr->snr", weights, record[first[..., None] + np.arange(DEGREE + 1)])
             total[inside] += np.einsum("snij,snj->sni", matrix[steps][inside], lam)
         return total
 
     def _kick(self, time: float, pull: np.ndarray) -> np.ndarray:
         """h_Xᵀ g of a sample at this time, if there is one."""
-        place = np.flatnonzero(np.abs(self.times - time) <= CLOSE * (self.times[-1] - self.march.forcing.start))
+        place = np.flatnonzero(np.abs(self.times - time) <= CLOSE * (self.times[-1] - self.march.lineup.forcing.start))
         if not place.size:
             return np.zeros(self.states)
         return self._output_slopes[0][int(place[0])].T @ pull[:, int(place[0])]
@@ -327,7 +355,7 @@ class Backward:
         """∂q/∂θ − q' ∂τ/∂θ of every exogenous symbol (step, node, symbol, direction)."""
         exogenous = self.system.reduction.exogenous
         result = np.zeros((*nodes.shape, len(exogenous), self.directions))
-        start = self.march.forcing.start
+        start = self.march.lineup.forcing.start
         parameters = self.system.parameter_vector(self.values.given)
         for which, name in enumerate(self.lags.names):
             if name not in exogenous:
@@ -335,7 +363,7 @@ class Backward:
             amount, turned, past = self.lags.amounts[which], self.lags.rates[which], self.lags.pasts[which]
             back, when, place = nodes - amount, middles - amount, exogenous.index(name)
             if past.input is not None:
-                _, slope = on_pieces(self.march.forcing.signals[past.input[0]], past.input[1], back, when)
+                _, slope = on_pieces(self.march.lineup.forcing.signals[past.input[0]], past.input[1], back, when)
                 result[:, :, place] = -slope[..., None] * turned
                 continue
             early = when < start
@@ -355,7 +383,7 @@ class Backward:
         first, _, slopes = through_points(mesh, back, segment, mesh.counts[segment])
         names = self.march.program.operands
         row = len(self.march.program.shape.wanted) + names.index(name)
-        points = self.march.record[first[..., None] + np.arange(FEWEST + 1)][..., row, 0]
+        points = self.march.record[first[..., None] + np.arange(DEGREE + 1)][..., row, 0]
         moved = -np.einsum("snk,snk->sn", slopes, points)[..., None] * turned
         x, top, w = self._values_at(back, when)
         count = back.size
@@ -367,12 +395,12 @@ class Backward:
 
     def _at_start(self, lam: np.ndarray) -> np.ndarray:
         """λ(t₀)ᵀ ∂X(t₀)/∂θ."""
-        start = self.march.forcing.start
+        start = self.march.lineup.forcing.start
         middle = np.array([start + 0.5 * float(self.march.mesh.lengths[0])])
-        w, _ = self.march.driving(np.array([[start]]), middle)
+        w = self._driving(np.array([[start]]), middle)
         moved = self._turned(np.array([[start]]), middle)[0, 0]
         rates = initial_sensitivities(
-            self.system, self.values.start, start, self.values.given, w[0, 0, :, 0], self.values.rates, moved
+            self.system, self.values.start, start, self.values.given, w[0, 0], self.values.rates, moved
         )
         return lam @ rates[: self.states]
 
@@ -394,8 +422,8 @@ class Backward:
         for segment in np.flatnonzero(self.break_rates[1:-1].any(axis=1)) + 1:
             at = float(forward.breaks[segment])
             halves = 0.5 * forward.lengths[[segment - 1, segment]] * np.array([-1.0, 1.0])
-            driven, _ = self.march.driving(np.full((2, 1), at), at + halves)
-            before, after = driven[:, 0, :, 0]
+            driven = self._driving(np.full((2, 1), at), at + halves)
+            before, after = driven[:, 0]
             mixed = after.copy()
             mixed[late] = before[late]
             z = record[forward.offsets[segment], first : first + self.states + self.tops, 0]

@@ -17,40 +17,28 @@ Oxford 2003.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.simulation.collocation import Method
-from daedal.simulation.delay_history import Past, delay_amounts, on_pieces, pasts
-from daedal.simulation.delay_mesh import FEWEST, Mesh, mesh, through_points
-from daedal.simulation.delay_program import DelayProgram, DelayShape, delay_program
+from daedal.simulation.delay_history import delay_amounts, pasts
+from daedal.simulation.delay_mesh import DEGREE, Mesh, mesh, through_points
+from daedal.simulation.delay_program import DelayProgram, delay_program
+from daedal.simulation.delay_tables import Lags, tables
 from daedal.simulation.discretization import Point
 from daedal.simulation.lane_failure import Failure
 from daedal.simulation.lane_paths import LanePaths, grid_row
 from daedal.simulation.lineup import Lineup, Values
 from daedal.simulation.marching import CASADI, ESCAPED
-from daedal.simulation.program import ACCEPTED
+from daedal.simulation.program import ACCEPTED, Shape
 from daedal.symbolic import symbols_in
 from daedal.systems import System, initial_sensitivities, initial_values
 
-LOOKS_BACK = 1e-9  # of a delay: rounding that a block may look into itself by
 # Over the whole time, to begin the search with; odd, so that a delay of a simple ratio does not stand just where its
 # number of steps changes.
 FIRST_STEPS = 41.3
 HALVINGS = 12
-
-
-@dataclass(frozen=True, eq=False)
-class Lags:
-    """The delays of a system at one set of values: lengths (delay,), their rates (delay, direction), and kinds."""
-
-    names: tuple[str, ...]
-    amounts: np.ndarray
-    rates: np.ndarray
-    pasts: tuple[Past, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +60,6 @@ class DelayPlan:
 
 Consume = Callable[[int, range, np.ndarray, np.ndarray], None]
 BLOCK = 64  # lanes that advance together
-AT_ONCE = 1000  # steps, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +90,8 @@ class DelayRun:
         for first in range(0, realizations, BLOCK):
             lanes = range(first, min(first + BLOCK, realizations))
             for number, values in enumerate(self.values):
-                out, good = DelayMarch(self.lineup, self.plan.program, values, self.plan.step, lanes).samples(
-                    self.times
-                )
+                march = DelayMarch(self.lineup, self.plan.program, values, self.plan.step, lanes)
+                out, good = march.samples(self.times)
                 for lane in np.flatnonzero(~good.all(axis=0)).tolist():
                     row = int(np.argmin(good[:, lane]))
                     finite = np.all(np.abs(out[row, :, lane]) < ESCAPED)
@@ -143,300 +129,94 @@ def nesting(system: System, name: str) -> int:
 
 
 class DelayMarch:
-    """One block of lanes from the start to the end."""
+    """One block of lanes from the start to the end.
+
+    Attributes
+    ----------
+    mesh
+        Break points and steps.
+    record
+        What was observed at each point of the mesh, (point, number, lane); lanes are padded to whole vectors.
+    """
 
     def __init__(
         self, lineup: Lineup, program: DelayProgram, values: Values, step: float, lanes: range, refinement: int = 1
     ) -> None:
         self.lineup, self.program, self.values, self.count = lineup, program, values, len(lanes)
-        self.system, self.forcing = lineup.system, lineup.forcing
-        self.directions = len(lineup.free)
-        self.lags = lags(self.system, values)
-        self.paths: LanePaths | None = lineup.paths(values, lanes)
-        self.mesh = self._mesh(step, refinement)
-        rows = program.recorded * (1 + self.directions) + 1
-        self.record = np.full((self.mesh.points, rows, self.count), np.nan)
-        self.segment, self.number, self.begin, self.length = self.mesh.steps()
-        self.parameters = np.repeat(values.column[:, None], self.count, axis=1)
-        self._noise: tuple[int, np.ndarray] | None = None
+        self.lags = lags(lineup.system, values)
+        self.mesh = _mesh(lineup, self.lags, step, refinement)
+        self.tables = tables(program, self.mesh, self.lags, lineup.forcing, values, lineup.grid)
+        self.record = np.zeros((self.mesh.points, program.kernel.observed, program.kernel.padded(len(lanes))))
+        self._advance(lineup.paths(values, lanes))
 
-    @cached_property
-    def _reach(self) -> float:
-        """The shortest delay of something that is computed."""
-        computed = [a for a, past in zip(self.lags.amounts, self.lags.pasts, strict=True) if past.input is None]
-        return min(computed, default=np.inf)
+    def _advance(self, paths: LanePaths | None) -> None:
+        """Fill the record."""
+        lanes = self.record.shape[2]
+        drawn = np.zeros((1, 0, self.count))
+        if paths is not None:
+            drawn = paths.rows(0, int(self.tables.cell.max()) + 2)
+        state = self._start(None if paths is None else drawn[0])
+        parameters = np.repeat(self.values.column[:, None], lanes, axis=1)
+        drawn, state = (_padded(each, lanes) for each in (drawn, state))
+        begin = self.tables.cell * drawn.shape[1]
+        self.program.kernel.run(state, parameters, self.tables.shared, drawn, begin, self.tables.back, self.record)
 
-    def _mesh(self, step: float, refinement: int) -> Mesh:
-        start, end = self.forcing.start, self.forcing.end
-        fixed: list[np.ndarray] = [track[0].times for track in self.forcing.tracks if track is not None]
-        if self.paths is not None:
-            fixed.append(start + self.lineup.grid * np.arange(1, int((end - start) / self.lineup.grid) + 1))
-        none, signals = np.zeros(0), self.forcing.signals
-        sources = tuple(none if each.input is None else signals[each.input[0]].times for each in self.lags.pasts)
-        known = np.unique(np.concatenate(fixed)) if fixed else none
-        # A quintic must find all its points within the shortest delay.
-        longest = min(step, self._reach / (FEWEST + 1))
-        lags, never_smooth = self.lags, lasting(self.system)
-        deepest = max(nesting(self.system, name) for name in lags.names)
-        return mesh(
-            start, end, known, lags.amounts, lags.rates, sources, never_smooth, longest, refinement, rough=deepest
-        )
-
-    @cached_property
-    def _in_block(self) -> np.ndarray:
-        """How many steps of each segment only look back beyond their own beginning."""
-        with np.errstate(invalid="ignore"):
-            fitting = np.floor(self._reach / self.mesh.lengths * (1.0 + LOOKS_BACK))
-        return np.clip(fitting, 1, self.mesh.counts).astype(np.int64)
-
-    @cached_property
-    def _opened(self) -> np.ndarray:
-        """Steps before which something may jump: what is recorded, or the sensitivities at a moving break point."""
-        jumps = np.full(self.mesh.counts.size, not self.program.continuous)
-        if self.directions:
-            jumps |= self.mesh.rates[:-1].any(axis=1)
-        jumps[0] = True
-        return (self.number == 0) & jumps[self.segment]
-
-    @cached_property
-    def _blocks(self) -> list[tuple[int, int]]:
-        """Stretches of steps that can run at once: segments within the shortest delay, or parts of longer ones."""
-        total = self.segment.size
-        if not self.program.operands:
-            return list(pairwise([*range(0, total, AT_ONCE), total]))
-        stops = np.append(np.flatnonzero(self.number == 0), total)  # where segments begin
-        times = np.append(self.begin[stops[:-1]], self.mesh.breaks[-1])
-        found, step = [], 0
-        while step < total:
-            end = int(min(step + self._in_block[self.segment[step]], stops[np.searchsorted(stops, step, "right")]))
-            if self.number[step] == 0:
-                reach = self.begin[step] + self._reach * (1.0 + LOOKS_BACK)
-                whole = int(stops[max(int(np.searchsorted(times, reach, "right")) - 1, 0)])
-                few = int(stops[np.searchsorted(stops, step + AT_ONCE, "right") - 1])
-                end = max(end, min(whole, few))
-            found.append((step, end))
-            step = end
-        return found
+    def _start(self, first_row: np.ndarray | None) -> np.ndarray:
+        """(X, T), sensitivities and a zero, (value, lane): consistent at the start, delayed values from the history."""
+        lineup, layout = self.lineup, self.program.layout
+        lanes = 1 if first_row is None else self.count
+        exogenous = lineup.exogenous(first_row, lanes)
+        for value, (_, symbol) in enumerate(layout.delayed):
+            for way in range(1 + layout.directions):
+                exogenous[way, symbol] = self.tables.shared[0, layout.given(value) + way * layout.nodes]
+        columns = []
+        with CASADI:
+            for lane in range(lanes):
+                at = exogenous[:, :, lane]
+                begin = self.values.start
+                if first_row is not None:
+                    begin = initial_values(lineup.system, lineup.forcing.start, self.values.given, at[0])
+                z = np.r_[begin.states, begin.tops]
+                if layout.directions:
+                    given = (self.values.given, at[0], self.values.rates, at[1:].T)
+                    moved = initial_sensitivities(lineup.system, begin, lineup.forcing.start, *given)
+                    z = np.r_[z, moved.T.ravel()]
+                columns.append(np.r_[z, 0.0])
+        return np.stack(columns, axis=1)
 
     def samples(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Wanted variables and their sensitivities (sample, output, lane), and where they are good (sample, lane)."""
-        self.advance()
         segment = self.mesh.segment(times)
         first, weights, _ = through_points(self.mesh, times, segment, self.mesh.counts[segment])
         wanted, every = len(self.program.shape.wanted), self.program.recorded
-        rows = np.concatenate([way * every + np.arange(wanted) for way in range(1 + self.directions)])
-        points = self.record[first[:, None] + np.arange(FEWEST + 1)]  # sample, point, row, lane
+        rows = np.concatenate([way * every + np.arange(wanted) for way in range(1 + self.program.layout.directions)])
+        points = self.record[first[:, None] + np.arange(DEGREE + 1), :, : self.count]  # sample, point, row, lane
         out = np.einsum("sk,skrl->srl", weights, points[:, :, rows])
         residual = np.max(points[:, :, -1], axis=1)
         good = (residual <= ACCEPTED) & np.all(np.abs(out) < ESCAPED, axis=1)
         return out, good
 
-    def advance(self) -> None:
-        """Fill the record, block by block."""
-        state = self._start()
-        for begin, end in self._blocks:
-            if self.number[begin] == 0 and not self._opened[begin]:
-                self._carry_on(begin)
-            self._run(begin, end, state)
 
-    def _start(self) -> np.ndarray:
-        """(X, T), sensitivities and a zero, (value, lane): consistent at the start, delayed values from the history."""
-        values, rates = self._exogenous(np.zeros(1, dtype=np.int64), np.zeros(1))
-        columns = []
-        with CASADI:
-            for lane in range(1 if self.paths is None else self.count):
-                at = values[0, 0, :, lane]
-                begin = self.values.start
-                if self.paths is not None:
-                    begin = initial_values(self.system, self.forcing.start, self.values.given, at)
-                z = np.r_[begin.states, begin.tops]
-                if self.directions:
-                    given = (self.values.given, at, self.values.rates, rates[:, 0, 0, :, lane].T)
-                    moved = initial_sensitivities(self.system, begin, self.forcing.start, *given)
-                    z = np.r_[z, moved.T.ravel()]
-                columns.append(np.r_[z, 0.0])
-        state = np.stack(columns, axis=1)
-        return np.ascontiguousarray(np.repeat(state, self.count, axis=1) if len(columns) < self.count else state)
-
-    def _carry_on(self, step: int) -> None:
-        """Nothing jumps: the first point of a segment is the last of the one before."""
-        point = self.mesh.offsets[self.segment[step]]
-        self.record[point] = self.record[point - 1]
-
-    def _run(self, begin: int, end: int, state: np.ndarray) -> None:
-        """A block of steps; where a segment is opened, a step of length zero goes before its first one."""
-        nodes, own, known = self.program.nodes.size, list(self.program.own), list(self.program.known)
-        opened = self._opened[begin:end]
-        which = np.repeat(np.arange(begin, end), 1 + opened)
-        opening = np.diff(which, append=-1) == 0
-        values, rates = self._exogenous(which[~opening], self.program.nodes)
-        before, moving = np.zeros((which.size, len(own), self.count)), np.zeros((which.size, self.directions))
-        if opened.any():
-            first = which[opening]
-            values, rates = (
-                _merged(opening, np.repeat(at_break, nodes, axis=-3), each, axis)
-                for at_break, each, axis in zip(
-                    self._exogenous(first, np.zeros(1)), (values, rates), (0, 1), strict=True
-                )
-            )
-            if self.directions:
-                last = np.maximum(first - 1, 0)
-                before[opening] = self._exogenous(last, np.ones(1))[0][:, 0, own]
-                moving[opening] = self.mesh.rates[self.segment[first]] * (first > 0)[:, None]
-        steps = which.size
-        shared = values[:, :, known, 0].transpose(0, 2, 1).reshape(steps, nodes * len(known))
-        ways = np.concatenate([values[None, :, :, own], rates[:, :, :, own]])
-        lane = ways.transpose(1, 0, 3, 2, 4).reshape(steps, (1 + self.directions) * len(own) * nodes, self.count)
-        if self.directions:
-            lane = np.concatenate([lane, before], axis=1)
-        length = np.where(opening, 0.0, self.length[which])
-        table = np.concatenate([self.begin[which, None], length[:, None], shared, moving], axis=1)
-        out = np.empty((steps, self.record.shape[1], self.count))
-        self.program.kernel.run(
-            state, self.parameters, np.ascontiguousarray(table), np.ascontiguousarray(lane), np.arange(steps), out
-        )
-        self.record[self.mesh.offsets[self.segment[which]] + self.number[which] + ~opening] = out
-        for inside in np.flatnonzero((self.number[begin + 1 : end] == 0) & ~opened[1:]) + begin + 1:
-            self._carry_on(int(inside))
-
-    def _exogenous(self, steps: np.ndarray, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values (step, node, symbol, lane) and derivatives (direction, step, node, symbol, lane) of all that drives.
-
-        Each step looks at what lies on its own side of a break point.
-        """
-        starts, lengths, segment = self.begin[steps], self.length[steps], self.segment[steps]
-        times, middles = starts[:, None] + lengths[:, None] * fractions, starts + 0.5 * lengths
-        block = self._in_block[segment]
-        return self.driving(times, middles, (segment, self.number[steps] // block * block))
-
-    def driving(
-        self, times: np.ndarray, middles: np.ndarray, done: tuple[np.ndarray, np.ndarray] | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The same at any times (step, node); `done` are the present segments and how much of them is there."""
-        if done is None:
-            done = np.full(middles.size, -1), np.zeros(middles.size, dtype=np.int64)
-        names = self.system.reduction.exogenous
-        values = np.zeros((*times.shape, len(names), self.count))
-        rates = np.zeros((self.directions, *values.shape))
-        for place, (name, track) in enumerate(zip(names, self.forcing.tracks, strict=True)):
-            if name not in self.lags.names and track is not None:
-                values[:, :, place] = on_pieces(track[0], track[1], times, middles)[0][..., None]
-        for amount in dict.fromkeys(self.lags.amounts.tolist()):
-            self._look_back(amount, times, middles, done, values, rates)
-        if self.paths is not None:
-            self._disturb(values, rates, times, middles)
-        return values, rates
-
-    def _look_back(
-        self,
-        amount: float,
-        times: np.ndarray,
-        middles: np.ndarray,
-        done: tuple[np.ndarray, np.ndarray],
-        values: np.ndarray,
-        rates: np.ndarray,
-    ) -> None:
-        """All values that are delayed by one amount."""
-        back, when = times - amount, middles - amount
-        early = when < self.forcing.start
-        late = ~early
-        stencil = None
-        for name, own, past, turned in zip(
-            self.lags.names, self.lags.amounts, self.lags.pasts, self.lags.rates, strict=True
-        ):
-            if own != amount or name not in self._places:
-                continue
-            place = self._places[name]
-            value_there, rate_there = values[:, :, place], rates[:, :, :, place]  # views, to be filled
-            if past.input is not None:
-                value, slope = on_pieces(self.forcing.signals[past.input[0]], past.input[1], back, when)
-                value_there[...] = value[..., None]
-                rate_there[...] = -slope[None, :, :, None] * turned[:, None, None, None]
-                continue
-            if early.any():
-                parameters = self.values.column[: len(self.system.reduction.parameters)]
-                value, slope, gradient = past.at(np.minimum(back[early], self.forcing.start), parameters)
-                value_there[early] = value[..., None]
-                if self.directions:
-                    moved = np.einsum("pkn,pd->dkn", gradient, self.values.rates) - slope * turned[:, None, None]
-                    rate_there[:, early] = moved[..., None]
-            if late.any():
-                if stencil is None:
-                    stencil = self._stencil(back[late], when[late], (done[0][late], done[1][late]))
-                found, moved = self._recorded(name, stencil, turned)
-                value_there[late] = found
-                if self.directions:
-                    rate_there[:, late] = moved
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        """Where each delayed value stands among the exogenous symbols."""
-        return {name: place for place, name in enumerate(self.system.reduction.exogenous) if name in self.lags.names}
-
-    def _stencil(
-        self, times: np.ndarray, middles: np.ndarray, done: tuple[np.ndarray, np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Points and weights for times on the segments that the middles lie in, as far as they are computed."""
-        segment = self.mesh.segment(middles)
-        present, available = done
-        points = np.where(segment == present, available, self.mesh.counts[segment])
-        return through_points(self.mesh, times, segment[:, None], points[:, None])
-
-    def _recorded(
-        self, name: str, stencil: tuple[np.ndarray, np.ndarray, np.ndarray], turned: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """What was computed earlier (step, node, lane), and its derivatives (direction, step, node, lane)."""
-        first, weights, slopes = stencil
-        row = len(self.program.shape.wanted) + self.program.operands.index(name)
-        places = first[..., None] + np.arange(FEWEST + 1)
-        points = self.record[places, row]  # step, node, point, lane
-        value = np.einsum("snk,snkl->snl", weights, points)
-        if not self.directions:
-            return value, np.zeros((0, *value.shape))
-        rate = np.einsum("snk,snkl->snl", slopes, points)
-        rows = row + self.program.recorded * np.arange(1, 1 + self.directions)
-        moved = np.stack([np.einsum("snk,snkl->snl", weights, self.record[places, each]) for each in rows])
-        return value, moved - rate * turned[:, None, None, None]
-
-    def _disturb(self, values: np.ndarray, rates: np.ndarray, times: np.ndarray, middles: np.ndarray) -> None:
-        """Disturbances at the nodes, from their values at the grid points around each step."""
-        grid, start = self.lineup.grid, self.forcing.start
-        cell = np.floor((middles - start) / grid).astype(np.int64)
-        rows, low = self._grid_rows(int(cell.min()), int(cell.max()) + 2)
-        row = grid_row(self.system)
-        jets, ways = len(row.jets), self.lineup.directions.ways
-        position = (times - start) / grid - cell[:, None]
-        for column, (place, curve) in enumerate(zip(self.lineup.disturbances, row.curves, strict=True)):
-            own, companion = curve.weights(position)
-            for way in range(ways):
-                total = np.zeros(values.shape[:2] + values.shape[3:])
-                for side in (0, 1):
-                    at = rows[cell - low + side]
-                    total += own[side][..., None] * at[:, None, way * jets + column]
-                    if curve.kind != "line":
-                        other = curve.scale(grid) * at[:, None, way * jets + curve.companion]
-                        total += companion[side][..., None] * other
-                if way == 0:
-                    values[:, :, place] = total
-                else:
-                    rates[way - 1, :, :, place] = total
-
-    def _grid_rows(self, first: int, last: int) -> tuple[np.ndarray, int]:
-        """Grid points first … last − 1, and some before them that were drawn already."""
-        assert self.paths is not None
-        if self._noise is None or last > self._noise[0] + len(self._noise[1]):
-            self._noise = (max(first - 1, 0), self.paths.rows(max(first - 1, 0), last))
-        low, rows = self._noise
-        return rows, low
+def _mesh(lineup: Lineup, now: Lags, step: float, refinement: int) -> Mesh:
+    """Break points of the inputs, of the disturbances and of the delays."""
+    start, end = lineup.forcing.start, lineup.forcing.end
+    fixed: list[np.ndarray] = [track[0].times for track in lineup.forcing.tracks if track is not None]
+    if lineup.disturbances:
+        fixed.append(start + lineup.grid * np.arange(int((end - start) / lineup.grid) + 2))
+    signals, none = lineup.forcing.signals, np.zeros(0)
+    sources = tuple(none if each.input is None else signals[each.input[0]].times for each in now.pasts)
+    known = np.unique(np.concatenate(fixed)) if fixed else none
+    # A polynomial must find all its points within the shortest delay.
+    longest = min(step, now.reach / (DEGREE + 1))
+    never_smooth = lasting(lineup.system)
+    deepest = max(nesting(lineup.system, name) for name in now.names)
+    return mesh(start, end, known, now.amounts, now.rates, sources, never_smooth, longest, refinement, rough=deepest)
 
 
-def _merged(chosen: np.ndarray, these: np.ndarray, others: np.ndarray, axis: int) -> np.ndarray:
-    """Along one axis, entries of the first array where chosen and of the second elsewhere."""
-    shape = (*these.shape[:axis], chosen.size, *these.shape[axis + 1 :])
-    result = np.empty(shape)
-    place = (slice(None),) * axis
-    result[(*place, chosen)], result[(*place, ~chosen)] = these, others
-    return result
+def _padded(array: np.ndarray, lanes: int) -> np.ndarray:
+    """The last axis filled up by repeating its last entry."""
+    missing = lanes - array.shape[-1]
+    return np.ascontiguousarray(np.concatenate([array, np.repeat(array[..., -1:], missing, axis=-1)], axis=-1))
 
 
 def _step_error(lineup: Lineup, times: np.ndarray, program: DelayProgram, values: Values, step: float) -> float:
@@ -466,7 +246,8 @@ def prepare_delayed(
     first = values[0]
     now = lags(system, first)
     operands = tuple(name for name, past in zip(now.names, now.pasts, strict=True) if past.input is None)
-    shape = DelayShape(method or "rk4", lineup.directions, wanted, bool(lineup.disturbances))
+    curves = grid_row(system).curves if lineup.disturbances else ()
+    shape = Shape(method or "rk4", 0, lineup.directions, wanted, lineup.grid, curves)
     begin = first.start
     point = Point(
         forcing.start, begin.states, begin.tops, system.parameter_vector(first.given), forcing.at(forcing.start)
@@ -476,7 +257,7 @@ def prepare_delayed(
     program = delay_program(system, shape, point, longest, operands)
     error = _step_error(lineup, times, program, first, longest)
     if step is None:
-        present = float(DelayMarch(lineup, program, first, longest, range(1)).length.max())
+        present = float(_mesh(lineup, now, longest, 1).lengths.max())
         while 0.5 * longest > present:  # between close break points steps are shorter than asked for
             longest *= 0.5
         begun = longest
@@ -486,7 +267,7 @@ def prepare_delayed(
             other = _shortened(lineup, times, stiff, first, begun, np.inf, tolerance)
             if other[1] < error:
                 program, (longest, error) = stiff, other
-    lengths = DelayMarch(lineup, program, first, longest, range(1)).length
+    lengths = _mesh(lineup, now, longest, 1).steps()[3]
     return DelayRun(lineup, times, DelayPlan(program, longest, DelaySteps(lengths), error), values, warnings)
 
 

@@ -7,6 +7,7 @@ Break points move with the delays: db/dθ = Σ ∂τ/∂θ over the delays on th
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -16,7 +17,9 @@ from daedal.errors import SimulationError, counted
 LEVELS = 6  # times that a kink comes back before it is smooth enough
 MOST = 200_000  # steps
 SAME = 1e-12  # of the span: break points this close are one
-FEWEST = 5  # steps between break points: a polynomial of degree five goes through their ends
+DEGREE = 5  # of the polynomials that values are read off by; so many steps lie between break points at least
+MIDDLE = 0.5 * DEGREE  # of the points 0, 1, …, DEGREE: powers are counted from there, which keeps digits
+FROM_POWERS = np.linalg.inv(np.vander(np.arange(DEGREE + 1.0) - MIDDLE, increasing=True))
 
 
 @final
@@ -58,6 +61,30 @@ class Mesh:
         length = self.lengths[segment]
         return segment, number, self.breaks[segment] + number * length, length
 
+    @cached_property
+    def rows(self) -> "Rows":
+        """The steps that lead to all points."""
+        segment = np.repeat(np.arange(self.counts.size), self.counts + 1)
+        number = np.arange(segment.size) - self.offsets[segment]
+        length = self.lengths[segment]
+        begin = self.breaks[segment] + np.maximum(number - 1, 0) * length
+        return Rows(segment, number, begin, np.where(number > 0, length, 0.0), begin + 0.5 * length)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """For each point of a mesh the step that leads to it; to the first of a segment one of length zero does.
+
+    `middle` lies inside the segment also for those.
+    """
+
+    segment: np.ndarray
+    number: np.ndarray
+    begin: np.ndarray
+    length: np.ndarray
+    middle: np.ndarray
+
 
 def mesh(
     start: float,
@@ -97,7 +124,7 @@ def mesh(
             if later[0] < end - SAME * (end - start):
                 found.append(later)
                 waiting.append(later)
-        if len(found) * FEWEST > MOST:
+        if len(found) * DEGREE > MOST:
             raise SimulationError(
                 f"The delays make {counted(len(found), 'break point')} and more between {start:g} and {end:g}.",
                 "Give longer delays, or simulate a shorter time.",
@@ -122,17 +149,13 @@ def _steps(
         rates.pop()
     edges = np.append(breaks, end)
     spans = np.diff(edges)
-    counts = np.maximum(np.ceil(spans / step - 1e-9).astype(np.int64), FEWEST) * refinement
+    counts = np.maximum(np.ceil(spans / step - 1e-9).astype(np.int64), DEGREE) * refinement
     if counts.sum() > MOST:
         raise SimulationError(
             f"The simulation would take {counted(int(counts.sum()), 'step')}.", "Give Lanes a larger step or tolerance."
         )
     offsets = np.concatenate([[0], np.cumsum(counts + 1)[:-1]])
     return Mesh(edges, np.vstack([*rates, np.zeros(directions)]), counts, spans / counts, offsets)
-
-
-_NODES = np.arange(FEWEST + 1.0)
-_INVERSE = np.linalg.inv(np.vander(_NODES, increasing=True))  # powers at the nodes → coefficients
 
 
 def segments(begins: np.ndarray, end: float, step: float) -> Mesh:
@@ -148,10 +171,12 @@ def through_points(
     `done` says how many steps of the segment are there to go through, `least` from which point on.
     """
     position = (times - mesh.breaks[segment]) / mesh.lengths[segment]
-    base = np.clip(np.floor(position).astype(np.int64) - 2, least, done - FEWEST)
-    local = position - base
-    powers = local[..., None] ** np.arange(FEWEST + 1.0)
+    base = np.clip(np.floor(position).astype(np.int64) - 2, least, done - DEGREE)
+    local = position - base - MIDDLE
+    powers = np.ones((*local.shape, DEGREE + 1))
     slopes = np.zeros_like(powers)
-    slopes[..., 1:] = np.arange(1.0, FEWEST + 1.0) * powers[..., :-1]
+    for k in range(1, DEGREE + 1):
+        powers[..., k] = powers[..., k - 1] * local
+        slopes[..., k] = k * powers[..., k - 1]
     first = mesh.offsets[segment] + base
-    return first, powers @ _INVERSE, slopes @ _INVERSE / mesh.lengths[segment][..., None]
+    return first, powers @ FROM_POWERS, slopes @ FROM_POWERS / mesh.lengths[segment][..., None]

@@ -1,17 +1,20 @@
-"""The compiled step of a system with delays: delayed values and disturbances come to it lane by lane, node by node.
+"""The compiled step of a system with delays: it reads delayed values from its own record, by quintics.
 
-    parameters  p, and dp/dθ where it is neither zero nor one           one value per lane
-    shared      t, h, known inputs at the nodes, and for each
-                direction how fast a break point at t moves             one value for all lanes
-    lane        each delayed value and disturbance at the nodes, and
-                for each direction its derivative; each once more as
-                it is before that break point                           one value per lane
+Beside what every step reads (`daedal.simulation.program`), all lanes share for each step
 
-Where a break point moves, sensitivities jump before the step by (f⁻ − f⁺) ∂b/∂θ. A step of length zero makes that jump
-visible in the record.
+    for each direction, how fast the break point at its beginning moves
+    for each delay and node, whether the delayed time is one that was computed, and where it lies between six points
+    for each delayed value and node, what it is where it was not: from the history, or an input that is known
+    where break points move, both once more as they are before the break point
 
-The state is that of `daedal.simulation.program`; after every step the wanted variables and the operands of all delays
-are recorded with their derivatives, which is what later steps look back at.
+and the points themselves come from the record, which the step writes after the wanted variables and the operands of
+all delays have been observed. For a value delayed by τ(θ)
+
+    d/dθ q(t − τ; θ) = Λ(t − τ) − q'(t − τ) ∂τ/∂θ,
+
+Λ being the recorded derivative (seed 002, theorems 1 and 2); where a break point b(θ) moves, sensitivities jump before
+the step by (f⁻ − f⁺) ∂b/∂θ. A step of length zero at the beginning of every segment makes that jump visible in the
+record.
 """
 
 from dataclasses import dataclass
@@ -21,10 +24,11 @@ import casadi as ca
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.kernels import compile_scan
-from daedal.simulation.collocation import NODES, Method
+from daedal.kernels import compile_recall
+from daedal.simulation.delay_mesh import DEGREE, FROM_POWERS, MIDDLE
 from daedal.simulation.discretization import Discretization, Point
-from daedal.simulation.program import ACCEPTED, UNFINISHED, Directions
+from daedal.simulation.lane_paths import GridRow, grid_row
+from daedal.simulation.program import Shape, StepBuilder
 from daedal.simulation.tangents import Moving
 from daedal.symbolic import jet
 from daedal.systems import System
@@ -33,31 +37,65 @@ PROGRAMS = 16
 
 
 @dataclass(frozen=True)
-class DelayShape:
-    """What distinguishes one program of a system from another."""
+class Layout:
+    """Where a step finds what belongs to the delays, in the columns of its shared table and of `back`.
 
-    method: Method
-    directions: Directions
-    wanted: tuple[str, ...]
-    noisy: bool
-    states: bool = False  # whether X and T are recorded too
+    Attributes
+    ----------
+    lags
+        Delayed values that are computed, those with the same delay together.
+    delayed
+        All delayed values that the equations contain, by their places among the exogenous symbols.
+    nodes, directions
+        How many there are.
+    first
+        The first column that belongs to the delays.
+    """
+
+    lags: tuple[tuple[str, ...], ...]
+    delayed: tuple[tuple[str, int], ...]
+    nodes: int
+    directions: int
+    first: int
+
+    @property
+    def slots(self) -> int:
+        """Times at which a step wants delayed values: its nodes, and the end of the step before it."""
+        return self.nodes + bool(self.directions)
+
+    @property
+    def moving(self) -> slice:
+        """How fast the break point moves in each direction."""
+        return slice(self.first, self.first + self.directions)
+
+    def reading(self, lag: int, slot: int) -> int:
+        """The first of three columns: whether the time was computed, its position, points per unit of time."""
+        return self.moving.stop + 3 * (lag * self.slots + slot)
+
+    def given(self, value: int) -> int:
+        """The first column of what a delayed value is otherwise: (way, node), and before the break point."""
+        each = (1 + self.directions) * self.nodes + bool(self.directions)
+        return self.reading(len(self.lags), 0) + value * each
+
+    @property
+    def columns(self) -> int:
+        """Of the whole table."""
+        return self.given(len(self.delayed))
 
 
 @dataclass(frozen=True, eq=False)
 class DelayProgram:
     """A kernel and the layout of its arguments."""
 
-    shape: DelayShape
+    shape: Shape
     kernel: Any
     size: int  # of (X, T)
-    known: tuple[int, ...]  # exogenous symbols that are the same for all lanes
-    own: tuple[int, ...]  # and those that are not
+    known: tuple[int, ...]  # exogenous symbols that are the same for all lanes, delayed ones excepted
     operands: tuple[str, ...]  # delayed values whose operands are recorded, after the wanted variables
+    states: bool  # whether X and T are recorded too
     continuous: bool  # whether all that is recorded follows from X, which never jumps
-
-    @property
-    def nodes(self) -> np.ndarray:
-        return NODES[self.shape.method]
+    layout: Layout
+    nodes: np.ndarray
 
     @property
     def outputs(self) -> int:
@@ -67,18 +105,22 @@ class DelayProgram:
     @property
     def recorded(self) -> int:
         """Values recorded at each point, without their derivatives."""
-        return len(self.shape.wanted) + len(self.operands) + (self.size if self.shape.states else 0)
+        return len(self.shape.wanted) + len(self.operands) + (self.size if self.states else 0)
+
+    def row(self, name: str) -> int:
+        """Where a point of the record holds the operand of a delayed value."""
+        return len(self.shape.wanted) + self.operands.index(name)
 
 
 def delay_program(
-    system: System, shape: DelayShape, point: Point, step: float, operands: tuple[str, ...]
+    system: System, shape: Shape, point: Point, step: float, operands: tuple[str, ...], states: bool = False
 ) -> DelayProgram:
     """Compile, or find again, the program of this shape."""
     known = system.reduction.compiled
-    key = f"delays {shape} {operands}"
+    key = f"delays {shape} {operands} {states}"
     if key not in known:
         try:
-            known[key] = _Builder(system, shape, point, step, operands).made()
+            known[key] = _DelayBuilder(system, shape, point, step, operands, states).made()
         except np.linalg.LinAlgError:
             raise SimulationError(
                 f"Model '{system.model.name}' is singular at its initial values.", "Start from another position."
@@ -88,89 +130,111 @@ def delay_program(
     return known[key]
 
 
-class _Builder:
-    def __init__(self, system: System, shape: DelayShape, point: Point, step: float, operands: tuple[str, ...]) -> None:
+class _DelayBuilder(StepBuilder):
+    """A step whose exogenous values are partly its own past."""
+
+    def __init__(
+        self, system: System, shape: Shape, point: Point, step: float, operands: tuple[str, ...], states: bool
+    ) -> None:
         r = system.reduction
-        self.shape, self.reduction, self.operands = shape, r, operands
-        self.discretization = Discretization(r, shape.method, point, step)
-        noise = set(system.model.disturbance_names) if shape.noisy else set()
-        self.own = tuple(i for i, name in enumerate(r.exogenous) if name in r.delays or jet(name)[0] in noise)
-        self.known = tuple(i for i in range(len(r.exogenous)) if i not in self.own)
-        self.count = shape.directions.count
-        self.nodes = NODES[shape.method].size
-        read = sum(not one for column in shape.directions.entries for _, one in column)
-        self.state = ca.SX.sym("state", self.discretization.size, 1 + self.count)
-        self.worst = ca.SX.sym("worst")
-        self.parameters = ca.SX.sym("p", len(r.parameters) + read)
-        self.shared = ca.SX.sym("shared", 2 + len(self.known) * self.nodes + self.count)
-        self.lane = ca.SX.sym("lane", len(self.own) * ((1 + self.count) * self.nodes + bool(self.count)))
+        disturbances = set(system.model.disturbance_names) if shape.noisy else set()
+        delayed = tuple((name, i) for i, name in enumerate(r.exogenous) if name in r.delays)
+        noisy = tuple(i for i, name in enumerate(r.exogenous) if jet(name)[0] in disturbances)
+        known = tuple(i for i, name in enumerate(r.exogenous) if i not in noisy and name not in r.delays)
+        discretization = Discretization(r, shape.method, point, step)
+        super().__init__(discretization, shape, known, noisy, grid_row(system) if noisy else GridRow((), ()))
+        self.delays, self.operands, self.states = r.delays, operands, states
+        together: dict[str, list[str]] = {}
+        for name, _ in delayed:
+            if name in operands:
+                together.setdefault(str(r.delays[name].amount.sx), []).append(name)
+        lags = tuple(tuple(names) for names in together.values())
+        self.layout = Layout(lags, delayed, self.nodes.size, self.count, self.shared.shape[0])
+        self.table = ca.vertcat(self.shared, ca.SX.sym("delays", self.layout.columns - self.layout.first))
         shown = [*(r.observed[name] for name in shape.wanted), *(r.delays[name].operand for name in operands)]
-        self.wanted = ca.vertcat(*shown, r.X, r.T) if shape.states else ca.vertcat(*shown)
+        self.wanted = ca.vertcat(*shown, r.X, r.T) if states else ca.vertcat(*shown)
+        self.recalled: list[tuple[int, int, int]] = []
+        self.past: list[ca.SX] = []
+        self.late = [self._late(lag, slot) for lag in range(len(lags)) for slot in range(self.layout.slots)]
 
     def made(self) -> DelayProgram:
-        kernel = compile_scan(self._step(), self._observe())
-        size = self.discretization.size
-        r = self.reduction
+        r = self.discretization.reduction
+        kernel = compile_recall(self.step(), self.observe(self.wanted), self.recalled)
         jumping = ca.vertcat(r.T, r.arguments[-1])
         continuous = not (jumping.shape[0] and ca.depends_on(self.wanted, jumping))
-        return DelayProgram(self.shape, kernel, size, self.known, self.own, self.operands, continuous)
+        size = self.discretization.size
+        return DelayProgram(
+            self.shape, kernel, size, self.known, self.operands, self.states, continuous, self.layout, self.nodes
+        )
 
-    def _step(self) -> ca.Function:
-        ways = [self._forcing(way) for way in range(1 + self.count)]
-        forcing = [ways[0][:, node] for node in range(self.nodes)]
-        changes = [self._columns([way[:, node] for way in ways[1:]]) for node in range(self.nodes)]
-        start = self._jumped(self._moving(self.shared[0], forcing[0], changes[0]))
-        end, left = self.discretization.step(start, self.shared[1], forcing, changes, forcing[-1], changes[-1])
-        values, rates = ca.vertcat(end.x, end.top), ca.vertcat(end.dx, end.dtop)
-        return self._function("step", ca.vertcat(values, ca.vec(rates), ca.fmax(self.worst, left)))
+    def _late(self, lag: int, slot: int) -> dict[str, list[ca.SX]]:
+        """Delayed values at one slot and, at nodes, their derivatives in all directions, where they were computed."""
+        names, group = self.layout.lags[lag], lag * self.layout.slots + slot
+        first = self.layout.reading(lag, slot)
+        computed, position, density = (self.table[first + k] for k in range(3))
+        powers = ca.vertcat(*((position - MIDDLE) ** k for k in range(DEGREE + 1)))
+        weights = ca.mtimes(FROM_POWERS.T, powers)
+        slopes = ca.mtimes(ca.jacobian(weights, position), density) if self.count else None
+        ways = 1 + self.count * (slot < self.layout.nodes)
+        every = len(self.shape.wanted) + len(self.operands) + (self.discretization.size if self.states else 0)
+        found = {}
+        for name in names:
+            row = len(self.shape.wanted) + self.operands.index(name)
+            points = [self._points(group, row + way * every) for way in range(ways)]
+            rows = [ca.dot(weights, each) for each in points]
+            if ways > 1:
+                turned = self._turned(name)
+                rows[1:] = [each - ca.dot(slopes, points[0]) * turned[k] for k, each in enumerate(rows[1:])]
+            found[name] = [computed * each for each in rows]
+        return found
 
-    def _jumped(self, start: Moving) -> Moving:
-        """Sensitivities after the jump at a break point that moves."""
+    def _points(self, group: int, row: int) -> ca.SX:
+        """One recorded number at the six points around a delayed time."""
+        self.recalled += [(group, k, row) for k in range(DEGREE + 1)]
+        self.past.append(ca.SX.sym(f"past{len(self.past)}", DEGREE + 1))
+        return self.past[-1]
+
+    def _turned(self, name: str) -> ca.SX:
+        """∂τ/∂θ in all directions."""
+        names = self.discretization.reduction.arguments[3]
+        at = self._moving(self.shared[0], ca.SX(self.symbols, 1), ca.SX(self.symbols, self.count))
+        gradient = ca.jacobian(self.delays[name].amount.sx, names)
+        return ca.mtimes(ca.substitute(gradient, names, at.p), at.dp)
+
+    def _delayed(self, value: int, way: int, slot: int) -> ca.SX:
+        name, _ = self.layout.delayed[value]
+        at = self.layout.given(value) + (way * self.layout.nodes + slot)
+        if slot == self.layout.nodes:  # before the break point
+            at = self.layout.given(value + 1) - 1
+        known = self.table[at]
+        for lag, names in enumerate(self.layout.lags):
+            if name in names:
+                return known + self.late[lag * self.layout.slots + slot][name][way]
+        return known
+
+    def _forcing(self, way: int) -> ca.SX:
+        table = super()._forcing(way)
+        for value, (_, symbol) in enumerate(self.layout.delayed):
+            table[symbol, :] = ca.horzcat(*(self._delayed(value, way, node) for node in range(self.layout.nodes)))
+        return table
+
+    def _end_forcing(self, way: int) -> ca.SX:
+        values = super()._end_forcing(way)
+        for value, (_, symbol) in enumerate(self.layout.delayed):
+            values[symbol] = self._delayed(value, way, self.layout.nodes - 1)
+        return values
+
+    def _begin(self, start: Moving) -> Moving:
+        """Sensitivities after the jump at a break point that moves; only delayed values jump there."""
         if not self.count:
             return start
         before = ca.SX(start.w)
-        for symbol, value in zip(self.own, ca.vertsplit(self.lane)[-len(self.own) :], strict=True):
-            before[symbol] = value
+        for value, (_, symbol) in enumerate(self.layout.delayed):
+            before[symbol] = self._delayed(value, 0, self.layout.nodes)
         change = self.discretization.slope(start.at(w=before)) - self.discretization.slope(start)
-        return start.at(dx=start.dx + ca.mtimes(change, self.shared[-self.count :].T))
-
-    def _observe(self) -> ca.Function:
-        ends = ca.horzcat(*(self._forcing(way)[:, -1] for way in range(1 + self.count)))
-        return self._function("observe", self._observed(self.shared[0] + self.shared[1], ends))
-
-    def _observed(self, t: ca.SX, forcing: ca.SX) -> ca.SX:
-        at = self._moving(t, forcing[:, 0], self._columns([forcing[:, 1 + i] for i in range(self.count)]))
-        values, rates, residual = self.discretization.observe(at, self.wanted)
-        return ca.vertcat(values, ca.vec(rates), ca.fmax(residual, self.worst * (ACCEPTED / UNFINISHED)))
-
-    def _moving(self, t: ca.SX, w: ca.SX, dw: ca.SX) -> Moving:
-        r = self.reduction
-        x, top = ca.vertsplit(self.state, [0, len(r.states), self.discretization.size])
-        (x, dx), (top, dtop) = (ca.horzsplit(part, [0, 1, 1 + self.count]) for part in (x, top))
-        count = len(r.parameters)
-        p, read = ca.vertsplit(self.parameters, [0, count, self.parameters.shape[0]])
-        rates = iter(ca.vertsplit(read)) if read.shape[0] else iter(())
-        dp = ca.SX(count, self.count)
-        for k, column in enumerate(self.shape.directions.entries):
-            for i, one in column:
-                dp[i, k] = 1 if one else next(rates)
-        return Moving(t, x, top, p, w, dx, dtop, dp, dw)
-
-    def _forcing(self, way: int) -> ca.SX:
-        """Exogenous values at the nodes (symbol, node); way 0 is the value, the others are derivatives."""
-        table = ca.SX.zeros(len(self.reduction.exogenous), self.nodes)
-        if way == 0:
-            for column, symbol in enumerate(self.known):
-                first = 2 + column * self.nodes
-                table[symbol, :] = self.shared[first : first + self.nodes].T
-        for column, symbol in enumerate(self.own):
-            first = (way * len(self.own) + column) * self.nodes
-            table[symbol, :] = self.lane[first : first + self.nodes].T
-        return table
-
-    def _columns(self, columns: list[ca.SX]) -> ca.SX:
-        return ca.horzcat(*columns) if columns else ca.SX(len(self.reduction.exogenous), 0)
+        return start.at(dx=start.dx + ca.mtimes(change, self.table[self.layout.moving].T))
 
     def _function(self, name: str, result: ca.SX) -> ca.Function:
         state = ca.vertcat(ca.vec(self.state), self.worst)
-        return ca.Function(name, [state, self.parameters, self.shared, self.lane], [result])
+        past = ca.vertcat(ca.SX(0, 1), *self.past)
+        return ca.Function(name, [state, self.parameters, self.table, self.lane, past], [result])

@@ -147,7 +147,7 @@ def _compiled(system: System, shape: Shape, point: Point, step: float) -> Progra
     noisy = tuple(i for i, name in enumerate(r.exogenous) if jet(name)[0] in disturbances)
     known = tuple(i for i in range(len(r.exogenous)) if i not in noisy)
     discretization = Discretization(r, shape.method, point, step)
-    builder = _Builder(discretization, shape, known, noisy, grid_row(system) if noisy else GridRow((), ()))
+    builder = StepBuilder(discretization, shape, known, noisy, grid_row(system) if noisy else GridRow((), ()))
     wanted = ca.vertcat(*(r.observed[name] for name in shape.wanted)) if shape.wanted else ca.SX(0, 1)
     steps, observation = builder.step(), builder.observe(wanted)
     kernel = compile_scan(steps, observation)
@@ -155,8 +155,11 @@ def _compiled(system: System, shape: Shape, point: Point, step: float) -> Progra
     return Program(shape, kernel, first, steps.n_instructions(), discretization.size, known, noisy)
 
 
-class _Builder:
-    """Kernel arguments as symbols, taken apart into what a Discretization asks for."""
+class StepBuilder:
+    """Kernel arguments as symbols, taken apart into what a Discretization asks for.
+
+    `daedal.simulation.delay_program` adds delayed values to it.
+    """
 
     def __init__(
         self,
@@ -168,6 +171,7 @@ class _Builder:
     ) -> None:
         self.discretization, self.shape, self.known, self.noisy, self.row = discretization, shape, known, noisy, row
         self.nodes = NODES[shape.method]
+        self.symbols = len(discretization.reduction.exogenous)
         self.count = shape.directions.count
         self.state = ca.SX.sym("state", discretization.size, 1 + self.count)
         self.worst = ca.SX.sym("worst")  # increment of an unfinished Newton iteration so far
@@ -183,7 +187,7 @@ class _Builder:
         forcing = [ways[0][:, node] for node in range(self.nodes.size)]
         changes = [self._columns([way[:, node] for way in ways[1:]]) for node in range(self.nodes.size)]
         ends = [self._end_forcing(way) for way in range(1 + self.count)]
-        start = self._moving(t, forcing[0], changes[0])
+        start = self._begin(self._moving(t, forcing[0], changes[0]))
         end, increment = self.discretization.step(start, h, forcing, changes, ends[0], self._columns(ends[1:]))
         values, rates = ca.vertcat(end.x, end.top), ca.vertcat(end.dx, end.dtop)
         return self._function("step", ca.vertcat(values, ca.vec(rates), ca.fmax(self.worst, increment)))
@@ -195,7 +199,7 @@ class _Builder:
     def observe_first(self, wanted: ca.SX) -> ca.Function:
         """The same for values of the exogenous symbols given outright, one column per way."""
         t = ca.SX.sym("t")
-        forcing = ca.SX.sym("w", len(self.known) + len(self.noisy), 1 + self.count)
+        forcing = ca.SX.sym("w", self.symbols, 1 + self.count)
         result = self._observed(wanted, t, forcing)
         state = ca.vertcat(ca.vec(self.state), self.worst)
         return ca.Function("first", [state, ca.vec(self.parameters), t, ca.vec(forcing)], [result])
@@ -204,6 +208,10 @@ class _Builder:
         at = self._moving(t, forcing[:, 0], self._columns([forcing[:, 1 + i] for i in range(self.count)]))
         values, rates, residual = self.discretization.observe(at, wanted)
         return ca.vertcat(values, ca.vec(rates), ca.fmax(residual, self.worst * (ACCEPTED / UNFINISHED)))
+
+    def _begin(self, start: Moving) -> Moving:
+        """Where a step sets out from; systems whose sensitivities jump change it."""
+        return start
 
     def _moving(self, t: ca.SX, w: ca.SX, dw: ca.SX) -> Moving:
         reduction = self.discretization.reduction
@@ -219,7 +227,7 @@ class _Builder:
         return Moving(t, x, top, p, w, dx, dtop, dp, dw)
 
     def _columns(self, columns: list[ca.SX]) -> ca.SX:
-        return ca.horzcat(*columns) if columns else ca.SX(len(self.known) + len(self.noisy), 0)
+        return ca.horzcat(*columns) if columns else ca.SX(self.symbols, 0)
 
     def _function(self, name: str, result: ca.SX) -> ca.Function:
         return ca.Function(
@@ -229,7 +237,7 @@ class _Builder:
     def _forcing(self, way: int) -> ca.SX:
         """Exogenous values at the nodes (symbol, node); way 0 is the value, the others are derivatives."""
         count = self.nodes.size
-        table = ca.SX.zeros(len(self.known) + len(self.noisy), count)
+        table = ca.SX.zeros(self.symbols, count)
         for column, symbol in enumerate(self.known):
             if way == 0:
                 first = 2 + column * count
@@ -240,7 +248,7 @@ class _Builder:
 
     def _end_forcing(self, way: int) -> ca.SX:
         """Exogenous values at the end of the step."""
-        values = ca.SX.zeros(len(self.known) + len(self.noisy))
+        values = ca.SX.zeros(self.symbols)
         first = 2 + len(self.known) * self.nodes.size
         for column, symbol in enumerate(self.known):
             if way == 0:

@@ -1,0 +1,109 @@
+"""A CasADi function iterated over many lanes that reads what it observed at earlier steps: systems with delays.
+
+    for each group of W lanes:  x ← state
+        for i = 0 … steps−1:    w ← n_w rows of lane, from row begin[i] on
+                                r ← out[back[i, g] + k, j] for each (g, k, j) of `recalled`
+                                x ← step(x, parameters, shared[i], w, r)
+                                out[i] ← observe(x, parameters, shared[i], w, r)
+        state ← x
+
+Lanes come last and fill whole vectors: the caller pads them. Otherwise as in `daedal.kernels.scan`.
+"""
+
+from collections.abc import Sequence
+from typing import final
+
+import casadi as ca
+import numpy as np
+
+from daedal.errors import ExpressionError, SimulationError
+from daedal.kernels import compiler, loops
+from daedal.kernels.arguments import Array, checked, checked_back, checked_begin, disjoint
+from daedal.kernels.scan import INTEGER, POINTER
+from daedal.kernels.tape import Tape, read_tape
+from daedal.kernels.target import host
+
+ARGUMENTS = ("state", "parameters", "shared", "lane", "recalled")
+Recalled = Sequence[tuple[int, int, int]]
+
+
+@final
+class RecallKernel:
+    """Advances lanes over steps; see `run`."""
+
+    def __init__(self, step: Tape, observe: Tape, recalled: Recalled) -> None:
+        self.width = host().register
+        self.sizes = step.input_sizes
+        self.observed = observe.output_sizes[0]
+        self.columns = 1 + max((column for column, _, _ in recalled), default=-1)
+        self._reach = max((further for _, further, _ in recalled), default=0)
+        code = compiler.load(loops.recall_text(step, observe, recalled, self.width, host().fused))
+        self._code, self._call = code, code.function("daedal_recall", [POINTER] * 7 + [INTEGER] * 4)
+
+    def padded(self, lanes: int) -> int:
+        """The number of lanes that arrays for so many must have."""
+        return -(-lanes // self.width) * self.width
+
+    def run(
+        self, state: Array, parameters: Array, shared: Array, lane: Array, begin: Array, back: Array, out: Array
+    ) -> None:
+        """Advances all lanes over all steps, `state` in place, and fills `out`.
+
+        Arrays are float64 and C-contiguous: state (n_x, lanes), parameters (n_p, lanes), shared (steps, n_s), lane
+        (points, values, lanes), out (steps, n_y, lanes); begin (steps,) int64 says from which of the points · values
+        rows of `lane` each step reads n_w, back (steps, columns) int64 from which rows of `out`. A step reads rows that
+        it has not reached yet only if `back` says so: their content on entry must then be finite.
+        """
+        n_x, n_p, n_s, n_w, _ = self.sizes
+        lanes, steps = np.shape(state)[-1], np.shape(out)[0]
+        if lanes % self.width:
+            raise SimulationError(f"Lanes must be a multiple of {self.width}, got {lanes}.", "Repeat the last one.")
+        points, values = np.shape(lane)[:2]
+        arrays = [
+            checked(state, (n_x, lanes), "state", written=True),
+            checked(parameters, (n_p, lanes), "parameters"),
+            checked(shared, (steps, n_s), "shared"),
+            checked(lane, (points, values, lanes), "lane"),
+            checked_begin(begin, steps, points * values - n_w),
+            checked_back(back, (steps, self.columns), steps - 1 - self._reach),
+            checked(out, (steps, self.observed, lanes), "out", written=True),
+        ]
+        disjoint(state, out, *arrays[1:4])
+        if steps:
+            self._call(*(array.ctypes.data for array in arrays), steps, lanes, 0, lanes)
+
+
+def compile_recall(step: ca.Function, observe: ca.Function, recalled: Recalled) -> RecallKernel:
+    """A kernel that iterates `step` in every lane, records `observe` after each and reads that record.
+
+    Both take column vectors (state, parameters, shared, lane, recalled), any of them empty; `recalled` lists for each
+    entry of the last one (g, k, j): the number j that was observed at the step back[·, g] + k.
+
+    Examples
+    --------
+    >>> x, none, past = ca.SX.sym("x"), ca.SX.sym("none", 0), ca.SX.sym("past", 2)
+    >>> given = [x, none, none, none, past]
+    >>> fibonacci = ca.Function("step", given, [past[0] + past[1]])
+    >>> kernel = compile_recall(fibonacci, ca.Function("observe", given, [x]), [(0, 0, 0), (0, 1, 0)])
+    >>> back, out = np.arange(-2, 6)[:, None].clip(0), np.ones((8, 1, kernel.width))
+    >>> nothing = np.zeros((0, kernel.width))
+    >>> kernel.run(nothing[:0], nothing, np.zeros((8, 0)), nothing[None], np.zeros(8, dtype=np.int64), back, out)
+    """
+    tape, seen = read_tape(step), read_tape(observe)
+    for each in (tape, seen):
+        if len(each.input_sizes) != len(ARGUMENTS) or len(each.outputs) != 1:
+            raise ExpressionError(
+                f"Function '{each.name}' must have the arguments {', '.join(ARGUMENTS)} and one result.",
+                "Give column vectors, empty ones where there is nothing.",
+            )
+    if tape.input_sizes != seen.input_sizes or tape.output_sizes[0] != tape.input_sizes[0]:
+        raise ExpressionError(
+            f"Functions '{tape.name}' and '{seen.name}' must take the same arguments and the first return a state.",
+            "Return every state, in the order of the argument.",
+        )
+    if len(recalled) != tape.input_sizes[4]:
+        raise ExpressionError(
+            f"Function '{tape.name}' recalls {tape.input_sizes[4]} numbers, but {len(recalled)} are listed.",
+            "List one (column, further, number) for each.",
+        )
+    return RecallKernel(tape, seen, recalled)

@@ -1,0 +1,154 @@
+"""What the steps of a system with delays share, tabulated before any of them runs.
+
+Where a step looks back to depends on the mesh and the delays alone. Each step reads what lies on its own side of a
+break point, and of its own segment only what was computed before it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from daedal.simulation.delay_history import Past, on_pieces
+from daedal.simulation.delay_mesh import DEGREE, Mesh, Rows
+from daedal.simulation.delay_program import DelayProgram, Layout
+from daedal.simulation.forcing import Forcing
+from daedal.simulation.lineup import Values
+
+
+@dataclass(frozen=True, eq=False)
+class Lags:
+    """The delays of a system at one set of values: lengths (delay,), their rates (delay, direction), and kinds."""
+
+    names: tuple[str, ...]
+    amounts: np.ndarray
+    rates: np.ndarray
+    pasts: tuple[Past, ...]
+
+    @property
+    def reach(self) -> float:
+        """The shortest delay of something that is computed."""
+        return min((a for a, past in zip(self.amounts, self.pasts, strict=True) if past.input is None), default=np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """For each step of a march its shared values, its cell of the disturbances, and the points it looks back at."""
+
+    shared: np.ndarray
+    cell: np.ndarray
+    back: np.ndarray
+
+
+def tables(program: DelayProgram, mesh: Mesh, lags: Lags, forcing: Forcing, values: Values, grid: float) -> Tables:
+    """Tabulate a mesh; `grid` is the spacing of the disturbances (0 without any)."""
+    rows, layout = mesh.rows, program.layout
+    times = rows.begin[:, None] + rows.length[:, None] * program.nodes
+    shared = np.zeros((rows.segment.size, layout.columns))
+    shared[:, 0], shared[:, 1] = rows.begin, rows.length
+    _inputs(shared, program, forcing, times, rows)
+    cell = np.zeros(rows.segment.size, dtype=np.int64)
+    if program.shape.noisy:
+        cell = np.floor((rows.middle - forcing.start) / grid).astype(np.int64)
+        shared[:, layout.first - layout.nodes : layout.first] = (times - forcing.start) / grid - cell[:, None]
+    opening = np.flatnonzero(rows.number == 0)
+    shared[opening[1:], layout.moving] = mesh.rates[1:-1]
+    back = np.zeros((rows.segment.size, program.kernel.columns), dtype=np.int64)
+    early = {}
+    for lag, names in enumerate(layout.lags):
+        amount = float(lags.amounts[lags.names.index(names[0])])
+        early[names] = _look_back(shared, back, layout, lag, amount, times, mesh, opening[1:], forcing.start)
+    for value, (name, _) in enumerate(layout.delayed):
+        which = lags.names.index(name)
+        before = next((each for names, each in early.items() if name in names), None)
+        found = _given(times, rows.middle, which, lags, forcing, values, before)
+        _fill(shared, layout, value, *found, before, opening[1:])
+    return Tables(shared, cell, back)
+
+
+def _inputs(shared: np.ndarray, program: DelayProgram, forcing: Forcing, times: np.ndarray, rows: Rows) -> None:
+    """Known inputs at the nodes, and at the end of the step."""
+    nodes = program.layout.nodes
+    for column, symbol in enumerate(program.known):
+        track = forcing.tracks[symbol]
+        if track is not None:
+            value, _ = on_pieces(track[0], track[1], times, rows.middle)
+            shared[:, 2 + column * nodes : 2 + (column + 1) * nodes] = value
+            shared[:, 2 + len(program.known) * nodes + column] = value[:, -1]
+
+
+def _look_back(
+    shared: np.ndarray,
+    back: np.ndarray,
+    layout: Layout,
+    lag: int,
+    amount: float,
+    times: np.ndarray,
+    mesh: Mesh,
+    opening: np.ndarray,
+    start: float,
+) -> np.ndarray:
+    """Enter where the steps find what is delayed by one amount; returns which of them look before the start."""
+    rows = mesh.rows
+    when = rows.middle - amount
+    segment = mesh.segment(when)
+    early = when < start
+    done = np.where(segment == rows.segment, rows.number - 1, mesh.counts[segment])
+    density = 1.0 / mesh.lengths[segment]
+    position = (times - (amount + mesh.breaks[segment])[:, None]) * density[:, None]
+    base = np.clip(np.floor(position).astype(np.int64) - 2, 0, (done - DEGREE)[:, None])
+    local, first = position - base, mesh.offsets[segment][:, None] + base
+    local[early], first[early] = 0.0, 0
+    found = (~early).astype(float)
+    for slot in range(layout.slots):
+        column, source = layout.reading(lag, slot), slot if slot < layout.nodes else 0
+        three = shared[:, column : column + 3]
+        three[:, 0], three[:, 1], three[:, 2] = found, local[:, source], density
+        back[:, lag * layout.slots + slot] = first[:, source]
+        if slot == layout.nodes:  # where a segment opens: the end of the step before
+            three[opening, 0], three[opening, 1] = found[opening - 1], local[opening - 1, -1]
+            back[opening, lag * layout.slots + slot] = first[opening - 1, -1]
+    return early
+
+
+def _given(
+    times: np.ndarray,
+    middle: np.ndarray,
+    which: int,
+    lags: Lags,
+    forcing: Forcing,
+    values: Values,
+    early: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """A delayed value where it is not computed, (step, node), and its derivatives (direction, step, node).
+
+    `early` are the steps at which the history holds; None for an input, which is known always.
+    """
+    amount, past, turned = lags.amounts[which], lags.pasts[which], lags.rates[which]
+    if early is None:
+        assert past.input is not None
+        value, slope = on_pieces(forcing.signals[past.input[0]], past.input[1], times - amount, middle - amount)
+        return value, -slope * turned[:, None, None]
+    parameters = values.column[: values.rates.shape[0]]
+    at = np.minimum(times[early] - amount, forcing.start)
+    value, slope, gradient = past.at(at, parameters)
+    return value, np.tensordot(values.rates.T, gradient, 1) - slope * turned[:, None, None]
+
+
+def _fill(
+    shared: np.ndarray,
+    layout: Layout,
+    value: int,
+    given: np.ndarray,
+    rates: np.ndarray,
+    early: np.ndarray | None,
+    opening: np.ndarray,
+) -> None:
+    """Enter what a delayed value is where it is not computed."""
+    chosen = slice(None) if early is None else early
+    first, nodes = layout.given(value), layout.nodes
+    for way, each in enumerate([given, *rates]):
+        shared[chosen, first + way * nodes : first + (way + 1) * nodes] = each
+    if layout.directions:
+        column = layout.given(value + 1) - 1
+        shared[:, column] = shared[:, first]
+        shared[opening, column] = shared[opening - 1, first + nodes - 1]

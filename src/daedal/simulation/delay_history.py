@@ -27,11 +27,16 @@ class Past:
     name: str
     input: tuple[str, int] | None
     law: ca.Function | None  # (time, parameters) → value, rate, gradient with respect to the parameters
+    constant: bool = False  # whether the law does not depend on time
     _maps: dict[int, ca.Function] = field(default_factory=dict)  # the same for so many times at once
 
     def at(self, times: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Value (time,), rate (time,) and gradient (parameter, time) of a history."""
         assert self.law is not None
+        if self.constant:
+            value, _, gradient = (part.full() for part in self.law(0.0, parameters))
+            all_alike = np.broadcast_to(gradient.reshape(-1, *[1] * times.ndim), (parameters.size, *times.shape))
+            return np.full(times.shape, value), np.zeros(times.shape), all_alike
         flat = times.ravel()
         if flat.size not in self._maps:
             if len(self._maps) >= MAPS:
@@ -70,15 +75,13 @@ def _past(system: System, name: str, each: DelayedValue) -> Past:
             f"'{name}' of model '{model.name}' delays a formula of the input {quoted(inputs)}.",
             "Delay the input itself, and write the formula around it.",
         )
-    return Past(name, None, _law(system, name))
+    value = _before(system, name, each.typed.sx)
+    return Past(name, None, _law(system, value), not ca.depends_on(value, interned("time").sx))
 
 
-def _law(system: System, name: str) -> ca.Function:
-    time, names = interned("time").sx, system.reduction.parameters
-    p = ca.vertcat(*(interned(each).sx for each in names)) if names else ca.SX(0, 1)
-    meaning = operator(name)
-    assert isinstance(meaning, Delayed)
-    value = _before(system, name, meaning.operand.sx)
+def _law(system: System, value: ca.SX) -> ca.Function:
+    """Value, rate and gradient of an expression of time and parameters."""
+    time, p = interned("time").sx, system.reduction.arguments[3]
     outputs = [value, ca.jacobian(value, time), ca.jacobian(value, p).T]
     return ca.Function("history", [time, p], [ca.densify(each) for each in outputs])
 

@@ -106,61 +106,67 @@ def mesh(
     only because they lie between close break points. After coming back `rough` times a kink no longer makes the right
     side jump.
     """
-    directions = delay_rates.shape[1]
-    still = np.zeros(directions)
-    found: list[tuple[float, np.ndarray, int]] = [(start, still, 0)]
-    found += [(float(each), still, 0) for each in fixed if start < each < end]
+    computed = np.array([mine.size == 0 for mine in sources], dtype=bool)  # an input comes back by its own samples
+    ways = np.unique(np.column_stack([delays, delay_rates])[computed], axis=0)  # several values may share a delay
+    inside = fixed[(start < fixed) & (fixed < end)]
+    begun = [np.append(start, inside)]
+    moved = [np.zeros((begun[0].size, delay_rates.shape[1]))]
     for delay, rate, mine in zip(delays, delay_rates, sources, strict=True):
-        found += [(float(each) + delay, rate, 1) for each in mine if start < each + delay < end]
-    waiting = list(found)
-    while waiting:
-        time, rate, level = waiting.pop()
-        if level >= LEVELS and not lasting:
-            continue
-        for delay, more, mine in zip(delays, delay_rates, sources, strict=True):
-            if mine.size:  # an input comes back only through its own samples
-                continue
-            later = (time + delay, rate + more, level + 1)
-            if later[0] < end - SAME * (end - start):
-                found.append(later)
-                waiting.append(later)
-        if len(found) * DEGREE > MOST:
+        later = mine[(start < mine + delay) & (mine + delay < end)] + delay
+        begun.append(later)
+        moved.append(np.tile(rate, (later.size, 1)))
+    times, rates = np.concatenate(begun), np.concatenate(moved)
+    level = np.repeat([0, 1], [begun[0].size, times.size - begun[0].size])
+    found, size = [(times, rates, level)], times.size
+    while times.size and ways.size:
+        again = np.ones(times.size, dtype=bool) if lasting else level < LEVELS
+        times = (times[again, None] + ways[:, 0]).ravel()
+        rates = (rates[again, None] + ways[:, 1:]).reshape(times.size, rates.shape[1])
+        level = np.repeat(level[again] + 1, len(ways))
+        before = times < end - SAME * (end - start)
+        times, rates, level = times[before], rates[before], level[before]
+        found.append((times, rates, level))
+        size += times.size
+        if size * DEGREE > MOST:
             raise SimulationError(
-                f"The delays make {counted(len(found), 'break point')} and more between {start:g} and {end:g}.",
+                f"The delays make {counted(size, 'break point')} and more between {start:g} and {end:g}.",
                 "Give longer delays, or simulate a shorter time.",
             )
-    moving = found if lasting else [(time, still if level > rough else rate, level) for time, rate, level in found]
-    return _steps(moving, start, end, step, directions, refinement)
+    times, rates, level = (np.concatenate(part) for part in zip(*found, strict=True))
+    if not lasting:
+        rates[level > rough] = 0.0
+    return _steps(times, rates, level, end, step, refinement)
 
 
 def _steps(
-    found: list[tuple[float, np.ndarray, int]], start: float, end: float, step: float, directions: int, refinement: int
+    times: np.ndarray, rates: np.ndarray, level: np.ndarray, end: float, step: float, refinement: int = 1
 ) -> Mesh:
-    ranked = sorted(found, key=lambda each: (each[0], each[2]))
-    breaks, rates = [start], [np.zeros(directions)]
-    for time, rate, _ in ranked:
-        if time - breaks[-1] > SAME * (end - start) + 4.0 * np.spacing(abs(time)):
-            breaks.append(time)
-            rates.append(rate)
-        elif rate.any() and not rates[-1].any() and len(breaks) > 1:
-            rates[-1] = rate
-    if end - breaks[-1] <= SAME * (end - start) and len(breaks) > 1:
-        breaks.pop()
-        rates.pop()
-    edges = np.append(breaks, end)
-    spans = np.diff(edges)
+    """Segments between these times, the first of which is the start; those that only rounding tells apart are one."""
+    order = np.lexsort((level, times))
+    times, rates = times[order], rates[order]
+    same = SAME * (end - times[0])
+    new = np.append(True, np.diff(times) > same + 4.0 * np.spacing(np.abs(times[1:])))
+    group = np.cumsum(new) - 1
+    breaks, kept = times[new], np.zeros((group[-1] + 1, rates.shape[1]))
+    moving = np.flatnonzero(rates.any(axis=1) & (group > 0))  # the start stays where it is
+    which, first = np.unique(group[moving], return_index=True)
+    kept[which] = rates[moving[first]]
+    if end - breaks[-1] <= same and breaks.size > 1:
+        breaks, kept = breaks[:-1], kept[:-1]
+    spans = np.diff(breaks, append=end)
     counts = np.maximum(np.ceil(spans / step - 1e-9).astype(np.int64), DEGREE) * refinement
     if counts.sum() > MOST:
         raise SimulationError(
             f"The simulation would take {counted(int(counts.sum()), 'step')}.", "Give Lanes a larger step or tolerance."
         )
-    offsets = np.concatenate([[0], np.cumsum(counts + 1)[:-1]])
-    return Mesh(edges, np.vstack([*rates, np.zeros(directions)]), counts, spans / counts, offsets)
+    offsets = np.cumsum(counts + 1) - counts - 1
+    edges, last = np.append(breaks, end), np.zeros((1, rates.shape[1]))
+    return Mesh(edges, np.concatenate([kept, last]), counts, spans / counts, offsets)
 
 
 def segments(begins: np.ndarray, end: float, step: float) -> Mesh:
     """A mesh of given break points that do not move."""
-    return _steps([(float(each), np.zeros(0), 0) for each in begins], float(begins[0]), end, step, 0, 1)
+    return _steps(begins, np.zeros((begins.size, 0)), np.zeros(begins.size), end, step)
 
 
 def through_points(

@@ -115,17 +115,25 @@ def lags(system: System, values: Values) -> Lags:
     return Lags(names, amounts.ravel(), gradient @ values.rates, tuple(found[name] for name in names))
 
 
-def lasting(system: System) -> bool:
-    """Whether a delayed value contains what is solved for at each instant, so that kinks never become smooth."""
-    tops = {system.reduction.jet_name(each) for each in system.reduction.tops}
-    operands = [each.operand for each in system.reduction.delays.values()]
-    return any(set(symbols_in(operand)) & tops for operand in operands)
+def kinks(system: System) -> tuple[bool, int]:
+    """Whether kinks never become smooth, and how often they come back before the right side no longer jumps.
+
+    They stay where a delayed value contains what is solved for at each instant; a delay of a delay brings one back once
+    more.
+    """
+    known = system.reduction.compiled
+    if "kinks" not in known:
+        delays = system.reduction.delays
+        tops = {system.reduction.jet_name(each) for each in system.reduction.tops}
+        lasting = any(set(symbols_in(each.operand)) & tops for each in delays.values())
+        known["kinks"] = lasting, max(_nesting(system, name) for name in delays)
+    return known["kinks"]
 
 
-def nesting(system: System, name: str) -> int:
+def _nesting(system: System, name: str) -> int:
     """How many delays a delayed value passes: 2 for a delay of a delay."""
     delays = system.reduction.delays
-    return 1 + max((nesting(system, each) for each in symbols_in(delays[name].operand) if each in delays), default=0)
+    return 1 + max((_nesting(system, each) for each in symbols_in(delays[name].operand) if each in delays), default=0)
 
 
 class DelayMarch:
@@ -208,9 +216,8 @@ def _mesh(lineup: Lineup, now: Lags, step: float, refinement: int) -> Mesh:
     known = np.unique(np.concatenate(fixed)) if fixed else none
     # A polynomial must find all its points within the shortest delay.
     longest = min(step, now.reach / (DEGREE + 1))
-    never_smooth = lasting(lineup.system)
-    deepest = max(nesting(lineup.system, name) for name in now.names)
-    return mesh(start, end, known, now.amounts, now.rates, sources, never_smooth, longest, refinement, rough=deepest)
+    lasting, deepest = kinks(lineup.system)
+    return mesh(start, end, known, now.amounts, now.rates, sources, lasting, longest, refinement, rough=deepest)
 
 
 def _padded(array: np.ndarray, lanes: int) -> np.ndarray:

@@ -8,6 +8,7 @@ Break points move with the delays: db/dθ = Σ ∂τ/∂θ over the delays on th
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import final
 
 import numpy as np
@@ -106,36 +107,55 @@ def mesh(
     only because they lie between close break points. After coming back `rough` times a kink no longer makes the right
     side jump.
     """
-    computed = np.array([mine.size == 0 for mine in sources], dtype=bool)  # an input comes back by its own samples
-    ways = np.unique(np.column_stack([delays, delay_rates])[computed], axis=0)  # several values may share a delay
-    inside = fixed[(start < fixed) & (fixed < end)]
-    begun = [np.append(start, inside)]
-    moved = [np.zeros((begun[0].size, delay_rates.shape[1]))]
-    for delay, rate, mine in zip(delays, delay_rates, sources, strict=True):
-        later = mine[(start < mine + delay) & (mine + delay < end)] + delay
-        begun.append(later)
-        moved.append(np.tile(rate, (later.size, 1)))
-    times, rates = np.concatenate(begun), np.concatenate(moved)
-    level = np.repeat([0, 1], [begun[0].size, times.size - begun[0].size])
-    found, size = [(times, rates, level)], times.size
-    while times.size and ways.size:
-        again = np.ones(times.size, dtype=bool) if lasting else level < LEVELS
-        times = (times[again, None] + ways[:, 0]).ravel()
-        rates = (rates[again, None] + ways[:, 1:]).reshape(times.size, rates.shape[1])
-        level = np.repeat(level[again] + 1, len(ways))
-        before = times < end - SAME * (end - start)
-        times, rates, level = times[before], rates[before], level[before]
-        found.append((times, rates, level))
+    limit = end - SAME * (end - start)
+    ways = _distinct(delays, delay_rates, sources)
+    times = np.append(start, fixed[(start < fixed) & (fixed < end)])
+    rates = np.zeros((times.size, delay_rates.shape[1]))
+    found, size = [(times, rates)], times.size
+    for level in count(1):
+        times = (times[:, None] + ways[:, 0]).ravel()
+        rates = (rates[:, None] + ways[:, 1:]).reshape(times.size, rates.shape[1])
+        if level == 1:
+            times, rates = _with_sources(times, rates, delays, delay_rates, sources, start)
+        before = times < limit
+        times, rates = times[before], rates[before]
+        if not times.size:
+            break
         size += times.size
         if size * DEGREE > MOST:
             raise SimulationError(
                 f"The delays make {counted(size, 'break point')} and more between {start:g} and {end:g}.",
                 "Give longer delays, or simulate a shorter time.",
             )
-    times, rates, level = (np.concatenate(part) for part in zip(*found, strict=True))
-    if not lasting:
-        rates[level > rough] = 0.0
+        found.append((times, rates if lasting or level <= rough else np.zeros_like(rates)))
+        if level == LEVELS and not lasting:
+            break
+    level = np.repeat(np.arange(len(found)), [each[0].size for each in found])
+    times, rates = (np.concatenate(part) for part in zip(*found, strict=True))
     return _steps(times, rates, level, end, step, refinement)
+
+
+def _distinct(delays: np.ndarray, rates: np.ndarray, sources: tuple[np.ndarray, ...]) -> np.ndarray:
+    """The delays of what is computed with their rates, (delay, 1 + direction); several values may share one."""
+    computed = [(a, *rate) for a, rate, mine in zip(delays, rates.tolist(), sources, strict=True) if not mine.size]
+    return np.array(list(dict.fromkeys(computed))).reshape(-1, 1 + rates.shape[1])
+
+
+def _with_sources(
+    times: np.ndarray,
+    rates: np.ndarray,
+    delays: np.ndarray,
+    delay_rates: np.ndarray,
+    sources: tuple[np.ndarray, ...],
+    start: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Break points with those of delayed inputs, which come back by their own samples."""
+    for delay, rate, mine in zip(delays, delay_rates, sources, strict=True):
+        later = mine[mine + delay > start] + delay
+        if later.size:
+            times = np.concatenate([times, later])
+            rates = np.concatenate([rates, np.tile(rate, (later.size, 1))])
+    return times, rates
 
 
 def _steps(

@@ -6,7 +6,8 @@ import pytest
 import daedal as dd
 from daedal import der
 from daedal.errors import SimulationError
-from daedal.simulation.lanes import BLOCK, LaneRun, Lanes, prepare
+from daedal.simulation.blocks import BLOCK
+from daedal.simulation.lanes import LaneRun, Lanes, prepare
 from daedal.simulation.moments import moments, projections
 from daedal.simulation.request import request
 

@@ -81,13 +81,16 @@ def compile_recall(step: ca.Function, observe: ca.Function, recalled: Recalled) 
 
     Examples
     --------
-    >>> x, none, past = ca.SX.sym("x"), ca.SX.sym("none", 0), ca.SX.sym("past", 2)
+    >>> x, none, past = ca.SX.sym("x"), ca.SX(0, 1), ca.SX.sym("past", 2)
     >>> given = [x, none, none, none, past]
-    >>> fibonacci = ca.Function("step", given, [past[0] + past[1]])
-    >>> kernel = compile_recall(fibonacci, ca.Function("observe", given, [x]), [(0, 0, 0), (0, 1, 0)])
-    >>> back, out = np.arange(-2, 6)[:, None].clip(0), np.ones((8, 1, kernel.width))
-    >>> nothing = np.zeros((0, kernel.width))
-    >>> kernel.run(nothing[:0], nothing, np.zeros((8, 0)), nothing[None], np.zeros(8, dtype=np.int64), back, out)
+    >>> sums = ca.Function("sums", given, [past[0] + past[1]])
+    >>> kernel = compile_recall(sums, ca.Function("observe", given, [x]), [(0, 0, 0), (0, 1, 0)])
+    >>> width, steps = kernel.width, 7
+    >>> back = np.arange(-2, steps - 2)[:, None].clip(0)
+    >>> out, nothing, begin = np.ones((steps, 1, width)), np.zeros((1, 0, width)), np.zeros(steps, dtype=np.int64)
+    >>> kernel.run(np.zeros((1, width)), nothing[0], np.zeros((steps, 0)), nothing, begin, back, out)
+    >>> out[:, 0, 0]
+    array([ 2.,  3.,  5.,  8., 13., 21., 34.])
     """
     tape, seen = read_tape(step), read_tape(observe)
     for each in (tape, seen):

@@ -174,7 +174,7 @@ class _DelayBuilder(StepBuilder):
         computed, position, density = (self.table[first + k] for k in range(3))
         powers = ca.vertcat(*((position - MIDDLE) ** k for k in range(DEGREE + 1)))
         weights = ca.mtimes(FROM_POWERS.T, powers)
-        slopes = ca.mtimes(ca.jacobian(weights, position), density) if self.count else None
+        slopes = ca.mtimes(ca.jacobian(weights, position), density)  # left out of the code where nothing needs them
         ways = 1 + self.count * (slot < self.layout.nodes)
         every = len(self.shape.wanted) + len(self.operands) + (self.discretization.size if self.states else 0)
         found = {}

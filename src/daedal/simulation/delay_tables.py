@@ -53,15 +53,15 @@ def tables(program: DelayProgram, mesh: Mesh, lags: Lags, forcing: Forcing, valu
     opening = np.flatnonzero(rows.number == 0)
     shared[opening[1:], layout.moving] = mesh.rates[1:-1]
     back = np.zeros((rows.segment.size, program.kernel.columns), dtype=np.int64)
-    early = {}
+    early: dict[str, np.ndarray] = {}
     for lag, names in enumerate(layout.lags):
-        amount = float(lags.amounts[lags.names.index(names[0])])
-        early[names] = _look_back(shared, back, layout, lag, amount, times, mesh, opening[1:], forcing.start)
+        found = readings(mesh, times, float(lags.amounts[lags.names.index(names[0])]), forcing.start)
+        _look_back(shared, back, layout, lag, found, opening[1:])
+        early |= dict.fromkeys(names, found.early)
     for value, (name, _) in enumerate(layout.delayed):
         which = lags.names.index(name)
-        before = next((each for names, each in early.items() if name in names), None)
-        found = _given(times, rows.middle, which, lags, forcing, values, before)
-        _fill(shared, layout, value, *found, before, opening[1:])
+        known = _given(times, rows.middle, which, lags, forcing, values, early.get(name))
+        _fill(shared, layout, value, *known, early.get(name), opening[1:])
     return Tables(shared, cell, back)
 
 
@@ -76,38 +76,54 @@ def _inputs(shared: np.ndarray, program: DelayProgram, forcing: Forcing, times: 
             shared[:, 2 + len(program.known) * nodes + column] = value[:, -1]
 
 
-def _look_back(
-    shared: np.ndarray,
-    back: np.ndarray,
-    layout: Layout,
-    lag: int,
-    amount: float,
-    times: np.ndarray,
-    mesh: Mesh,
-    opening: np.ndarray,
-    start: float,
-) -> np.ndarray:
-    """Enter where the steps find what is delayed by one amount; returns which of them look before the start."""
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """Where what is delayed by one amount was recorded, for steps and their nodes.
+
+    Attributes
+    ----------
+    early
+        Steps that look before the start (step,).
+    first, position
+        The first of six points, and where among them the delayed time lies (step, node).
+    density
+        Points per unit of time (step,).
+    """
+
+    early: np.ndarray
+    first: np.ndarray
+    position: np.ndarray
+    density: np.ndarray
+
+
+def readings(mesh: Mesh, times: np.ndarray, amount: float, start: float) -> Readings:
+    """For the steps of a mesh, whose nodes are at `times`."""
     rows = mesh.rows
     when = rows.middle - amount
     segment = mesh.segment(when)
-    early = when < start
     done = np.where(segment == rows.segment, rows.number - 1, mesh.counts[segment])
     density = 1.0 / mesh.lengths[segment]
     position = (times - (amount + mesh.breaks[segment])[:, None]) * density[:, None]
     base = np.clip(np.floor(position).astype(np.int64) - 2, 0, (done - DEGREE)[:, None])
-    local, first = position - base, mesh.offsets[segment][:, None] + base
-    local[early], first[early] = 0.0, 0
-    found = (~early).astype(float)
+    early, first = when < start, mesh.offsets[segment][:, None] + base
+    position -= base
+    first[early], position[early] = 0, 0.0
+    return Readings(early, first, position, density)
+
+
+def _look_back(
+    shared: np.ndarray, back: np.ndarray, layout: Layout, lag: int, found: Readings, opening: np.ndarray
+) -> None:
+    """Enter where the steps find what is delayed by one amount."""
+    late = (~found.early).astype(float)
     for slot in range(layout.slots):
         column, source = layout.reading(lag, slot), slot if slot < layout.nodes else 0
         three = shared[:, column : column + 3]
-        three[:, 0], three[:, 1], three[:, 2] = found, local[:, source], density
-        back[:, lag * layout.slots + slot] = first[:, source]
+        three[:, 0], three[:, 1], three[:, 2] = late, found.position[:, source], found.density
+        back[:, lag * layout.slots + slot] = found.first[:, source]
         if slot == layout.nodes:  # where a segment opens: the end of the step before
-            three[opening, 0], three[opening, 1] = found[opening - 1], local[opening - 1, -1]
-            back[opening, lag * layout.slots + slot] = first[opening - 1, -1]
-    return early
+            three[opening, 0], three[opening, 1] = late[opening - 1], found.position[opening - 1, -1]
+            back[opening, lag * layout.slots + slot] = found.first[opening - 1, -1]
 
 
 def _given(

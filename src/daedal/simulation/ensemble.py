@@ -15,7 +15,9 @@ from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest
 from daedal.models import key_name
-from daedal.simulation.lanes import BLOCK, AnyRun, Failure, Lanes, prepare
+from daedal.simulation.blocks import BLOCK
+from daedal.simulation.lane_failure import Failure
+from daedal.simulation.lanes import AnyRun, Lanes, prepare
 from daedal.simulation.moments import Moments, moments
 from daedal.simulation.pilot import MEANINGLESS
 from daedal.simulation.request import check_memory, checked_realizations, checked_values, request

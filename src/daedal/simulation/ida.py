@@ -19,12 +19,12 @@ import numpy as np
 from daedal.data import short
 from daedal.errors import SimulationError
 from daedal.simulation import implicit
-from daedal.simulation.evaluation import BufferedFunction
 from daedal.simulation.failure import Stop
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.progress import Progress
 from daedal.simulation.projection import Projection, solve
 from daedal.simulation.quiet import quiet
+from daedal.symbolic.evaluation import BufferedFunction
 from daedal.systems import InitialValues, System
 
 DENSE = 250  # unknowns up to which a dense factorisation is faster

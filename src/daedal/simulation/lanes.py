@@ -5,10 +5,8 @@ may have its own parameters. Blocks are independent and run in threads; results 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from numbers import Real
-from os import cpu_count
 from threading import Event
 from typing import Any, Literal, final
 
@@ -16,6 +14,7 @@ import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.models import parameter_values
+from daedal.simulation.blocks import Consume, in_blocks
 from daedal.simulation.collocation import NODES
 from daedal.simulation.delay_lanes import DelayRun, prepare_delayed
 from daedal.simulation.discretization import Point
@@ -34,13 +33,9 @@ from daedal.simulation.marching import CASADI, ESCAPED, Reordering, march, solve
 from daedal.simulation.pilot import PATIENT, Effort, Plan, Task, sample_interval
 from daedal.simulation.planning import plan, step_error
 from daedal.simulation.program import Directions
-from daedal.simulation.progress import Progress
 from daedal.systems import System
 
-BLOCK = 64  # lanes that advance together
 PILOT = 8  # lanes on which steps are chosen
-
-Consume = Callable[[int, range, np.ndarray, np.ndarray], None]
 
 
 @final
@@ -107,20 +102,8 @@ class LaneRun:
         `out` is (sample, output, lane), the outputs being the wanted values, then their sensitivities direction by
         direction. Failed lanes are returned; what `consume` was given for them is not to be used.
         """
-        blocks = [range(first, min(first + BLOCK, realizations)) for first in range(0, realizations, BLOCK)]
-        stop = Event()
-        if len(blocks) == 1:  # a thread would cost more than a short run
-            return self._block(blocks[0], consume, stop)
-        with ThreadPoolExecutor(max_workers=cpu_count() or 1) as pool:
-            jobs = [pool.submit(self._block, lanes, consume, stop) for lanes in blocks]
-            try:
-                _watch(jobs, f"simulating '{self.lineup.system.model.name}': block")
-            except BaseException:
-                stop.set()
-                for job in jobs:
-                    job.cancel()
-                raise
-            return [failure for job in jobs for failure in job.result()]
+        title = f"simulating '{self.lineup.system.model.name}': block"
+        return in_blocks(realizations, lambda lanes, stop: self._block(lanes, consume, stop), title)
 
     def _block(self, lanes: range, consume: Consume, stop: Event) -> list[Failure]:
         """All sets of values side by side, chunk by chunk: sets that have the same disturbances share their paths."""
@@ -179,17 +162,6 @@ class LaneRun:
             reason = "its equations could not be solved" if finite[row, lane] else "a value was not finite"
             failure = Failure(lanes[lane], float(self.times[samples[row]]), reason, value)
             failures.setdefault((value, lanes[lane]), failure)
-
-
-def _watch(jobs: list[Future], work: str) -> None:
-    """Wait for all jobs, awake often enough to see an interrupt and to show progress; raise what a job raised."""
-    with Progress(work, end=len(jobs)) as progress:
-        waiting = set(jobs)
-        while waiting:
-            done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
-            for job in done:
-                job.result()
-            progress(len(jobs) - len(waiting))
 
 
 AnyRun = LaneRun | DelayRun

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -53,30 +54,38 @@ class Lineup:
                     sources(self.system, numbers, self.grid, rates, self.directions.ways) if self.disturbances else None
                 )
                 alike[key] = made
-            resolved.append(self._values(one, rates, alike[key]))
+            resolved.append(self._values(one, numbers, rates, alike[key]))
         return tuple(resolved)
 
-    @property
+    @cached_property
     def _noise_parameters(self) -> list[str]:
         """Parameters that the disturbances depend on, in the order of the reduction."""
         used = {name for noise in self.system.model.disturbances.values() for name in parameter_names(noise)}
         return [name for name in self.system.reduction.parameters if name in used]
 
-    @property
+    @cached_property
     def _noise_rows(self) -> list[int]:
         return [self.system.reduction.parameters.index(name) for name in self._noise_parameters]
 
     def _rates(self, given: Mapping[Any, float] | None) -> np.ndarray:
         """dp/dθ as (parameter of the reduction, direction)."""
-        order = list(self.system.model.parameters)
-        rows = [order.index(name) for name in self.system.reduction.parameters]
-        return parameter_directions(self.system.model, self.free, given)[rows]
+        return parameter_directions(self.system.model, self.free, given)[self._rows]
 
-    def _values(self, given: Mapping[Any, float] | None, rates: np.ndarray, made: Sources | None) -> Values:
-        column = np.concatenate([self.system.parameter_vector(given), self.directions.read(rates)])
+    @cached_property
+    def _rows(self) -> list[int]:
+        """Where the parameters of the reduction stand among those of the model."""
+        order = list(self.system.model.parameters)
+        return [order.index(name) for name in self.system.reduction.parameters]
+
+    def _values(
+        self, given: Mapping[Any, float] | None, numbers: Mapping[str, float], rates: np.ndarray, made: Sources | None
+    ) -> Values:
+        parameters = np.array([numbers[name] for name in self.system.reduction.parameters])
+        column = np.concatenate([parameters, self.directions.read(rates)])
         begin = self.forcing.start
-        known = exogenous_at_start(self.system, given, self.forcing.at(begin), begin)
-        start = initial_values(self.system, begin, given, known)
+        # With numbers for all parameters no formula is evaluated again.
+        known = exogenous_at_start(self.system, numbers, self.forcing.at(begin), begin)
+        start = initial_values(self.system, begin, numbers, known)
         return Values(given, rates, column, start, made)
 
     def paths(self, values: Values, lanes: range) -> LanePaths | None:
@@ -122,9 +131,8 @@ class Lineup:
         )
 
     def _column(self, values: Values, start: InitialValues, exogenous: np.ndarray) -> np.ndarray:
-        z = np.r_[start.states, start.tops]
         if not self.free:
-            return np.r_[z, 0.0]
+            return np.concatenate([start.states, start.tops, [0.0]])
         time, at = self.forcing.start, exogenous[0]
         rates = initial_sensitivities(self.system, start, time, values.given, at, values.rates, exogenous[1:].T)
-        return np.r_[z, rates.T.ravel(), 0.0]
+        return np.concatenate([start.states, start.tops, rates.T.ravel(), [0.0]])

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.simulation.lanes import BLOCK, AnyRun, Failure
+from daedal.simulation.blocks import BLOCK
+from daedal.simulation.lane_failure import Failure
+from daedal.simulation.lanes import AnyRun
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ that begin at the solver's values and end at round-off, where steps no longer be
 
 import numpy as np
 
-from daedal.simulation.evaluation import BufferedFunction
+from daedal.symbolic.evaluation import BufferedFunction
 from daedal.systems import System
 
 ITERATIONS = 8

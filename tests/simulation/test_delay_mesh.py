@@ -1,18 +1,20 @@
-"""Break points, how they move, and quintics through recorded points."""
+"""Break points, how they move, and polynomials through recorded points."""
 
 import numpy as np
 import pytest
 
 from daedal.errors import SimulationError
-from daedal.simulation.delay_mesh import DEGREE, LEVELS, mesh, through_points
+from daedal.simulation.delay_mesh import LEVELS, mesh, through_points
+from daedal.simulation.delay_tables import readings
 
 NONE = np.zeros(0)
+DEGREE = 5
 
 
 def made(delays, end=10.0, *, fixed=NONE, sources=None, lasting=False, step=0.1, rates=None, **more):
     delays = np.asarray(delays, dtype=float)
     rates = np.eye(delays.size) if rates is None else rates
-    return mesh(0.0, end, fixed, delays, rates, sources or (NONE,) * delays.size, lasting, step, **more)
+    return mesh(0.0, end, fixed, delays, rates, sources or (NONE,) * delays.size, lasting, step, DEGREE, **more)
 
 
 def test_a_kink_comes_back_until_it_is_smooth():
@@ -63,17 +65,27 @@ def test_a_quintic_is_read_off_exactly_with_its_slope_and_never_across_a_break()
     values = times**5 - times**2 + 100.0 * owner  # a jump at every break point
     asked = np.random.default_rng(0).uniform(0.0, 2.0, 200)
     segment = found.segment(asked)
-    first, weights, slopes = through_points(found, asked, segment, found.counts[segment])
+    first, weights, slopes = through_points(found, asked, segment)
     points = values[first[:, None] + np.arange(DEGREE + 1)]
     np.testing.assert_allclose((weights * points).sum(axis=1), asked**5 - asked**2 + 100.0 * segment, rtol=1e-10)
     np.testing.assert_allclose((slopes * points).sum(axis=1), 5 * asked**4 - 2 * asked, atol=1e-6)
 
 
-def test_a_quintic_uses_only_what_is_computed():
-    found = made([0.7], 2.0, step=0.05)
-    asked, done = np.array([0.5]), np.array([6])
-    first, _, _ = through_points(found, asked, np.array([0]), done)
-    assert first[0] + DEGREE <= 6
+@pytest.mark.parametrize("amount", [0.7, 0.31, 1.9])
+def test_steps_look_back_only_at_what_is_computed(amount):
+    found = made([0.7, 0.31], 2.0, step=0.31 / (DEGREE + 1))
+    rows = found.rows
+    nodes = rows.begin[:, None] + rows.length[:, None] * np.array([0.0, 0.5, 1.0])
+    read = readings(found, nodes, amount, 0.0)
+    late = ~read.early
+    np.testing.assert_array_equal(late, rows.middle >= amount)
+    last = read.first + DEGREE
+    assert np.all(last[late] < np.arange(found.points)[late, None])
+    np.testing.assert_array_equal(rows.segment[read.first], rows.segment[last])  # never across a break
+    begin = found.breaks[rows.segment[read.first]]
+    number = rows.number[read.first] + read.position
+    at = begin + number / read.density[:, None]
+    np.testing.assert_allclose(at[late], nodes[late] - amount, atol=1e-12)
 
 
 def test_endless_break_points_are_refused():

@@ -167,7 +167,9 @@ def test_the_tolerance_of_lanes(tolerance):
 
 @pytest.mark.parametrize("method", ["rk5", "", None, 4])
 def test_the_method_of_lanes(method):
-    with pytest.raises(SimulationError, match="method of Lanes must be 'auto', 'rk4', 'radau3' or 'radau5', got"):
+    with pytest.raises(
+        SimulationError, match="method of Lanes must be 'auto', 'rk4', 'rk6', 'radau3' or 'radau5', got"
+    ):
         dd.Lanes(method=method)
 
 

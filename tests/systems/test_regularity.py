@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daedal.systems.regularity import echelon, independent_columns, participants, rank_of
+from daedal.systems.regularity import PLAIN, REGULAR, echelon, equilibrated, independent_columns, participants, rank_of
 
 
 @settings(max_examples=60, deadline=None)
@@ -61,3 +61,12 @@ def test_independent_columns_are_independent():
 
 def test_participants_largest_first_and_once():
     assert participants(np.array([0.1, -2.0, 1e-12, 0.5]), ("a", "b", "c", "a")) == ["b", "a"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_matrices_that_pass_without_scaling_pass_with_it(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(200):
+        matrix = rng.standard_normal((4, 4)) * 10 ** rng.uniform(-1.5, 1.5, (4, 1)) * 10 ** rng.uniform(-1.5, 1.5, 4)
+        if 1 / np.linalg.cond(matrix, 1) > PLAIN:
+            assert 1 / np.linalg.cond(equilibrated(matrix), 1) > 1e3 * REGULAR

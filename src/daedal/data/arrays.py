@@ -1,6 +1,6 @@
 """Checked, read-only arrays and mappings: what nouns store."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
@@ -37,6 +37,13 @@ class FrozenMapping(Mapping[Key, Value]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    # As those of Mapping, without a call for every item.
+    def items(self) -> ItemsView[Key, Value]:
+        return self._items.items()
+
+    def values(self) -> ValuesView[Value]:
+        return self._items.values()
 
     def __repr__(self) -> str:
         return repr(self._items)

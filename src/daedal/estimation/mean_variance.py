@@ -29,7 +29,7 @@ from daedal.estimation.experiments import Experiment, check_enough, experiments
 from daedal.estimation.measurement_moments import AGREES, MeasurementMoments
 from daedal.estimation.visibility import check_visible
 from daedal.simulation import Lanes
-from daedal.simulation.delay_adjoint import Adjoint
+from daedal.simulation.delay_adjoint import Adjoint, adjoint_possible
 from daedal.simulation.delay_lanes import DelayRun
 from daedal.simulation.prediction import Predictor, predictor
 
@@ -106,7 +106,7 @@ class MeanVariance:
         """Whether gradients come from a backward solution."""
         if self.gradient is None:
             many = len(objective.problem.coordinates.items) > MANY
-            return many and isinstance(objective.predictor.run, DelayRun)
+            return many and adjoint_possible(objective.predictor.run)
         return self.gradient == "adjoint"
 
 

@@ -2,6 +2,7 @@
 
 from daedal.models.assembly import assemble
 from daedal.models.declarations import as_tuple, key_name
+from daedal.models.formulas import Formulas
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter, as_parameter
 from daedal.models.port import Port, new_port
@@ -9,6 +10,7 @@ from daedal.models.transfer_function import TransferFunction
 from daedal.models.values import evaluate, parameter_directions, parameter_followers, parameter_values
 
 __all__ = [
+    "Formulas",
     "Model",
     "Parameter",
     "Port",

@@ -6,6 +6,7 @@ as keys. A Model says nothing about how it is solved.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, final
 
 from daedal.data import FrozenMapping
@@ -13,6 +14,7 @@ from daedal.disturbances import Noise
 from daedal.errors import ModelError, counted, nearest, quoted
 from daedal.models.contradictions import check
 from daedal.models.declarations import as_tuple, key_name, normalize
+from daedal.models.formulas import Formulas, rounds
 from daedal.models.parameter import Parameter, as_parameter
 from daedal.models.port import Port, named_ports
 from daedal.symbolic import Equation, Expression, interned
@@ -96,6 +98,11 @@ class Model:
         roles = dict.fromkeys(self.unknown_names, "unknown") | dict.fromkeys(self.input_names, "input")
         roles |= dict.fromkeys(self.disturbance_names, "disturbance")
         return roles | dict.fromkeys(self.parameters, "parameter")
+
+    @cached_property
+    def formulas(self) -> tuple[Formulas, ...]:
+        """The parameters whose values are expressions of others, in the order of their evaluation."""
+        return rounds({name: parameter.value for name, parameter in self.parameters.items()})
 
     @property
     def unknown_names(self) -> tuple[str, ...]:

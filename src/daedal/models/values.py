@@ -1,7 +1,8 @@
 """Numbers for a model's parameters: overrides applied, values that are expressions of others resolved."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -9,8 +10,9 @@ import numpy as np
 
 from daedal.errors import ModelError, nearest, quoted
 from daedal.models.declarations import key_name
+from daedal.models.formulas import Formulas, check_given, rounds, vector_of
 from daedal.models.parameter import as_parameter
-from daedal.symbolic import Expression, interned, symbols_in
+from daedal.symbolic import Expression, symbols_in
 
 if TYPE_CHECKING:
     from daedal.models.model import Model
@@ -19,16 +21,46 @@ if TYPE_CHECKING:
 def parameter_values(model: "Model", values: Mapping[Any, float] | None = None) -> dict[str, float]:
     """The number of every parameter by name; `values` override those of the model, and bounds are kept."""
     given = _given(model, values)
-    open_values = {name: value for name, value in given.items() if isinstance(value, Expression)}
-    numbers = {name: value for name, value in given.items() if not isinstance(value, Expression)}
+    formulas = _formulas(given)
+    numbers: dict[str, float] = {n: value for n, value in given.items() if not isinstance(value, Expression)}
     for name, number in numbers.items():  # before the formulas, which would be blamed for a NaN they were given
         model.parameters[name].check(name, number)
-    formulas = _resolved(open_values, numbers)
-    numbers |= formulas
-    for name, number in formulas.items():
-        _check_finite(name, number, open_values[name], numbers)
+    if not formulas:
+        return numbers
+    resolved = _resolved(model, given, formulas)
+    numbers |= resolved
+    for name, number in resolved.items():
+        _check_finite(name, number, formulas[name], numbers)
         model.parameters[name].check(name, number)
-    return {name: numbers[name] for name in model.parameters}
+    return {name: numbers[name] for name in given}
+
+
+def _formulas(given: Mapping[str, float | Expression]) -> dict[str, Expression]:
+    return {name: value for name, value in given.items() if isinstance(value, Expression)}
+
+
+def _resolved(
+    model: "Model", given: Mapping[str, float | Expression], formulas: Mapping[str, Expression]
+) -> dict[str, float]:
+    """The formulas among given values as numbers, round by round."""
+    vector = np.array([0.0 if isinstance(value, Expression) else value for value in given.values()])
+    resolved: dict[str, float] = {}
+    for each in _rounds(model, given, formulas):
+        for (name, place), number in zip(each.places.items(), each.values(vector).tolist(), strict=True):
+            if name in formulas:
+                vector[place] = resolved[name] = number
+    return resolved
+
+
+def _rounds(
+    model: "Model", given: Mapping[str, float | Expression], formulas: Mapping[str, Expression]
+) -> tuple[Formulas, ...]:
+    """The formulas in the order of their evaluation; the model's own, compiled before, where there are no others.
+
+    Then some may be among them that `given` replaces by numbers.
+    """
+    own = all(formula is model.parameters[name].value for name, formula in formulas.items())
+    return model.formulas if own else rounds(given)
 
 
 def _check_finite(name: str, number: float, formula: Expression, numbers: Mapping[str, float]) -> None:
@@ -62,18 +94,17 @@ def parameter_followers(model: "Model", name: str) -> set[str]:
 def parameter_directions(model: "Model", names: Sequence[str], values: Mapping[Any, float] | None = None) -> np.ndarray:
     """d(all parameters)/d(named ones), as (parameter, name): one on itself, the chain rule through formulas."""
     numbers = parameter_values(model, values)
-    order = list(model.parameters)
-    formulas = {name: value for name, value in _given(model, values).items() if isinstance(value, Expression)}
+    order = list(numbers)
     rates = np.zeros((len(order), len(names)))
     for column, name in enumerate(names):
         rates[order.index(name), column] = 1.0
-    p = _vector(order)
-    left = {name: value for name, value in formulas.items() if name not in names}
-    while left:
-        ready = {n: v for n, v in left.items() if not any(leaf in left for leaf in symbols_in(v.sx))}
-        gradient = ca.Function("gradient", [p], [ca.jacobian(ca.vertcat(*(v.sx for v in ready.values())), p)])
-        rates[[order.index(n) for n in ready]] = gradient([numbers[n] for n in order]).full() @ rates
-        left = {n: v for n, v in left.items() if n not in ready}
+    given = _given(model, values)
+    if formulas := _formulas(given):
+        vector = np.array(list(numbers.values()))
+        for each in _rounds(model, given, formulas):
+            rows = [row for row, name in enumerate(each.places) if name in formulas and name not in names]
+            places = [*each.places.values()]
+            rates[[places[row] for row in rows]] = each.slopes(vector)[rows] @ rates
     return rates
 
 
@@ -86,7 +117,12 @@ def _given(model: "Model", values: Mapping[Any, Any] | None) -> dict[str, float 
         if name not in model.parameters:
             raise ModelError(f"Model '{model.name}' has no parameter '{name}'.", nearest(str(name), model.parameters))
     given = {name: parameter.value for name, parameter in model.parameters.items()}
-    return given | {name: as_parameter(value, name).value for name, value in overrides.items()}
+    return given | {name: _value(name, value) for name, value in overrides.items()}
+
+
+def _value(name: str, value: Any) -> float | Expression:
+    """The number or formula that a parameter is given."""
+    return float(value) if isinstance(value, Real) else as_parameter(value, name).value
 
 
 def evaluate(expressions: Mapping[str, Expression], numbers: Mapping[str, float]) -> dict[str, float]:
@@ -94,39 +130,7 @@ def evaluate(expressions: Mapping[str, Expression], numbers: Mapping[str, float]
     if not expressions:
         return {}
     names = list(numbers)
-    _check_given(expressions, numbers)
-    function = ca.Function("values", [_vector(names)], [ca.vertcat(*(e.sx for e in expressions.values()))])
+    check_given(expressions, numbers)
+    function = ca.Function("values", [vector_of(names)], [ca.vertcat(*(e.sx for e in expressions.values()))])
     result = function(ca.DM([numbers[name] for name in names])).full().ravel()
     return dict(zip(expressions, map(float, result), strict=True))
-
-
-def _check_given(expressions: Mapping[str, Expression], names: Collection[str]) -> None:
-    """Refuse an expression of something that has no number."""
-    for name, expression in expressions.items():
-        for leaf in symbols_in(expression.sx):
-            if leaf not in names:
-                raise ModelError(
-                    f"The value of '{name}', {expression}, needs a number for '{leaf}'.", nearest(leaf, names)
-                )
-
-
-def _vector(names: list[str]) -> ca.SX:
-    return ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)
-
-
-def _resolved(open_values: Mapping[str, Expression], numbers: Mapping[str, float]) -> dict[str, float]:
-    """Evaluate the rest in rounds: each round those whose symbols all have numbers."""
-    done: dict[str, float] = {}
-    left = dict(open_values)
-    leaves = {name: symbols_in(value.sx) for name, value in left.items()}
-    while left:
-        known = {**numbers, **done}
-        ready = {name: value for name, value in left.items() if all(leaf in known for leaf in leaves[name])}
-        if not ready:
-            _check_given(left, {*known, *left})
-            several = "The values of the parameters {} are defined by each other."
-            one = "The value of parameter {} is defined by itself."
-            raise ModelError((several if len(left) > 1 else one).format(quoted(left)), "Give one of them a number.")
-        done |= evaluate(ready, {leaf: known[leaf] for name in ready for leaf in leaves[name]})
-        left = {name: value for name, value in left.items() if name not in ready}
-    return done

@@ -16,16 +16,18 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
+from daedal.simulation.runge_kutta import RUNGE_KUTTA
 from daedal.systems import Reduction
 
-Method = Literal["rk4", "radau3", "radau5"]
+Method = Literal["rk4", "rk6", "radau3", "radau5"]
 
 NODES: dict[Method, np.ndarray] = {
-    "rk4": np.array([0.0, 0.5, 1.0]),
+    "rk4": np.array(RUNGE_KUTTA["rk4"].nodes),
+    "rk6": np.array(RUNGE_KUTTA["rk6"].nodes),
     "radau3": np.array([1 / 3, 1.0]),
     "radau5": np.array([(4 - sqrt(6)) / 10, (4 + sqrt(6)) / 10, 1.0]),
 }
-ORDER: dict[Method, int] = {"rk4": 4, "radau3": 3, "radau5": 5}
+ORDER: dict[Method, int] = {"rk4": 4, "rk6": 6, "radau3": 3, "radau5": 5}
 FACTORISATIONS = 2  # of the stage equations in a step: at the first guess, and once nearer to the solution
 NEWTON = 4  # simplified iterations with each
 

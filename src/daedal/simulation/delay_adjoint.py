@@ -29,20 +29,31 @@ import numpy as np
 from daedal.errors import SimulationError
 from daedal.kernels import MapKernel, RecallKernel, compile_map, compile_recall
 from daedal.simulation.delay_history import on_pieces
+from daedal.simulation.delay_interpolation import DEGREE, symbolic_weights
 from daedal.simulation.delay_lanes import DelayRun
 from daedal.simulation.delay_march import DelayMarch, course, kinks, lags, lane_mesh
-from daedal.simulation.delay_mesh import DEGREE, FROM_POWERS, LEVELS, MIDDLE, Mesh, segments, through_points
+from daedal.simulation.delay_mesh import LEVELS, Mesh, segments, through_points
 from daedal.simulation.delay_program import DelayProgram, delay_program
 from daedal.simulation.delay_tables import readings
 from daedal.simulation.discretization import Point
 from daedal.simulation.lineup import Values
 from daedal.simulation.program import Directions
 from daedal.simulation.projection import Projection
+from daedal.simulation.runge_kutta import RUNGE_KUTTA, weighted
 from daedal.systems import Reduction, System, initial_sensitivities
 
-NODES = np.array([0.0, 0.5, 1.0])
-SIMPSON = np.array([1.0, 4.0, 1.0]) / 6.0
+METHOD = RUNGE_KUTTA["rk6"]
+NODES = np.array(METHOD.nodes)
+BACK = DEGREE["rk6"]
+QUADRATURE = np.array(  # what the method makes of an integral
+    [sum(b for stage, b in enumerate(METHOD.step) if METHOD.node(stage) == node) for node in METHOD.nodes]
+)
 CLOSE = 1e-11  # of the span: times this close are the same
+
+
+def adjoint_possible(run: Any) -> bool:
+    """Whether a system has delays, and is not stiff: costates go back with an explicit method."""
+    return isinstance(run, DelayRun) and run.plan.program.shape.method in RUNGE_KUTTA
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +72,11 @@ class Adjoint:
     """A prepared run, ready to be differentiated backward at any values."""
 
     def __init__(self, run: DelayRun) -> None:
+        if not adjoint_possible(run):
+            raise SimulationError(
+                f"The backward gradient of model '{run.lineup.system.model.name}' is not available: it is stiff.",
+                "Use gradient='forward'.",
+            )
         self.run, self.lineup, self.system = run, run.lineup, run.lineup.system
         self.program = self._recording()
 
@@ -86,7 +102,7 @@ class Adjoint:
                 f"The simulation failed at time {float(self.run.times[int(np.argmin(good[:, 0]))]):g}.",
                 "Choose other values.",
             )
-        moving = lane_mesh(self.lineup, lags(self.system, whole), self.run.plan.step)
+        moving = lane_mesh(self.lineup, lags(self.system, whole), self.run.plan.step, self.program.degree)
         return Backward(self.system, march, whole, self.run.times, out[:, :, 0].T, moving.rates)
 
 
@@ -142,7 +158,7 @@ class Backward:
             if not level.size or (number >= LEVELS and not lasting):
                 break
             known = _apart(known, level, end - start)  # a sample keeps its place beside what rounding tells from it
-        return segments((start + end - known)[:0:-1], end, float(self.course.mesh.lengths.max()))
+        return segments((start + end - known)[:0:-1], end, float(self.course.mesh.lengths.max()), BACK)
 
     def _inside(self, times: np.ndarray) -> np.ndarray:
         """Middles of the steps of the solution that begin at, or go on at, these times."""
@@ -155,8 +171,8 @@ class Backward:
         """Recorded numbers, or how fast they change, at times (step, node)."""
         mesh = self.course.mesh
         segment = mesh.segment(middles)[:, None]
-        first, weights, slopes = through_points(mesh, times, segment, mesh.counts[segment])
-        points = self.march.record[..., 0][first[..., None] + np.arange(DEGREE + 1)][..., rows]
+        first, weights, slopes = through_points(mesh, times, segment)
+        points = self.march.record[..., 0][first[..., None] + np.arange(mesh.degree + 1)][..., rows]
         return np.einsum("snk,snk...->sn...", slopes if slope else weights, points)
 
     def _driving(self, times: np.ndarray, middles: np.ndarray) -> np.ndarray:
@@ -351,17 +367,16 @@ class _Costate:
         return after + sum(kick[(times >= time) & (times < time + close)].sum(axis=0) for times, kick in self.kicks)
 
     def integral(self) -> np.ndarray:
-        """∫ λᵀ f_θ + Σ_j ν_j (∂q_j/∂θ − q_j' ∂τ_j/∂θ) dt, by Simpson's rule on every step."""
+        """∫ λᵀ f_θ + Σ_j ν_j (∂q_j/∂θ − q_j' ∂τ_j/∂θ) dt."""
         steps = np.flatnonzero(self.rows.number > 0)
-        segment = self.rows.segment[steps]
-        first, weights, _ = through_points(self.mesh, self.rows.middle[steps], segment, self.mesh.counts[segment])
-        record = self.record[..., 0]
-        half = np.einsum("sk,skn->sn", weights, record[first[:, None] + np.arange(DEGREE + 1)])
-        costate = np.stack([record[steps - 1], half, record[steps]], axis=1)  # step, node, λ and ν
+        segment = self.rows.segment[steps][:, None]
+        first, weights, _ = through_points(self.mesh, self.sum - self.times[steps], segment)
+        points = self.record[..., 0][first[..., None] + np.arange(BACK + 1)]
+        costate = np.einsum("tak,takn->tan", weights, points)  # step, node, λ and ν
         inner = self.slopes[: self.size].by_theta[steps]
         moved = self.backward.moved(self.times[steps], self.middles[steps])
         density = np.concatenate([inner, moved], axis=2)
-        return np.einsum("t,tan,tand,a->d", self.rows.length[steps], costate, density, SIMPSON, optimize=True)
+        return np.einsum("t,tan,tand,a->d", self.rows.length[steps], costate, density, QUADRATURE, optimize=True)
 
 
 def _costate_kernel(reduction: Reduction, n: int, delayed: int, computed: tuple[int, ...]) -> RecallKernel:
@@ -379,21 +394,19 @@ def _costate_kernel(reduction: Reduction, n: int, delayed: int, computed: tuple[
         found, position = ca.SX.sym("found", NODES.size), ca.SX.sym("position", NODES.size)
         table += [found, position]
         for node in range(NODES.size):
-            points = ca.SX.sym("points", DEGREE + 1)
-            recalled += [(i * NODES.size + node, k, n + computed[i]) for k in range(DEGREE + 1)]
+            points = ca.SX.sym("points", BACK + 1)
+            recalled += [(i * NODES.size + node, k, n + computed[i]) for k in range(BACK + 1)]
             past.append(points)
-            powers = ca.vertcat(*((position[node] - MIDDLE) ** k for k in range(DEGREE + 1)))
-            ahead[node][i] = found[node] * ca.dot(ca.mtimes(FROM_POWERS.T, powers), points)
+            ahead[node][i] = found[node] * ca.dot(symbolic_weights(position[node], BACK), points)
 
     def rate(node: int, value: ca.SX) -> ca.SX:
         return ca.mtimes(rows[node], ca.vertcat(value, ahead[node]))
 
-    begun = lam + kick
-    k1 = rate(0, begun)
-    k2 = rate(1, begun + 0.5 * h * k1)
-    k3 = rate(1, begun + 0.5 * h * k2)
-    k4 = rate(2, begun + h * k3)
-    ended = begun + h / 6 * (k1 + 2 * (k2 + k3) + k4)
+    begun, rates = lam + kick, []
+    for number, weights in enumerate(METHOD.stages):
+        node = METHOD.nodes.index(METHOD.node(number))
+        rates.append(rate(node, begun + h * weighted(weights, rates)))
+    ended = begun + h * weighted(METHOD.step, rates)
     arguments = [lam, none, ca.vertcat(*table), none, ca.vertcat(none, *past)]
     step = ca.Function("step", arguments, [ended])
     observe = ca.Function("observe", arguments, [ca.vertcat(lam, ca.mtimes(by_w, ca.vertcat(lam, ahead[-1])))])

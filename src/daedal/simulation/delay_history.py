@@ -5,7 +5,8 @@ history, and a delay of a delay the same further back. All are functions of time
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import casadi as ca
@@ -13,11 +14,13 @@ import numpy as np
 
 from daedal.data import Signal
 from daedal.errors import SimulationError, quoted
+from daedal.kernels import MapKernel, compile_map
 from daedal.symbolic import Delayed, Expression, expand, interned, jet, operator, symbols_in
+from daedal.symbolic.evaluation import BufferedFunction
 from daedal.systems import System, places
 from daedal.systems.reduction import DelayedValue
 
-MAPS = 64  # numbers of times for which a law is kept ready
+SYSTEMS = 64  # for which all this is kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,35 +29,34 @@ class Past:
 
     name: str
     input: tuple[str, int] | None
-    law: ca.Function | None  # (time, parameters) → value, rate, gradient with respect to the parameters
+    law: ca.Function | None  # (time, parameters) → value, rate, gradient with respect to the parameters, in a column
     constant: bool = False  # whether the law does not depend on time
-    _maps: dict[int, ca.Function] = field(default_factory=dict)  # the same for so many times at once
 
     def at(self, times: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Value (time,), rate (time,) and gradient (parameter, time) of a history."""
-        assert self.law is not None
+        """Value, rate (times) and gradient (parameter, times) of a history."""
         if self.constant:
-            value, _, gradient = (part.full() for part in self.law(0.0, parameters))
-            all_alike = np.broadcast_to(gradient.reshape(-1, *[1] * times.ndim), (parameters.size, *times.shape))
-            return np.full(times.shape, value), np.zeros(times.shape), all_alike
-        flat = times.ravel()
-        if flat.size not in self._maps:
-            if len(self._maps) >= MAPS:
-                self._maps.clear()
-            self._maps[flat.size] = self.law.map(flat.size)
-        found = self._maps[flat.size](flat[None], np.repeat(parameters[:, None], flat.size, axis=1))
-        value, rate, gradient = (part.full() for part in found)
-        shape = times.shape
-        return value.reshape(shape), rate.reshape(shape), gradient.reshape(parameters.size, *shape)
+            column = self._once.matrix(0.0, parameters)
+            found = np.broadcast_to(column, (column.size, times.size))
+        else:
+            (found,) = self._many(times.reshape(1, -1), np.repeat(parameters[:, None], times.size, axis=1))
+        rows = found.reshape(-1, *times.shape)
+        return rows[0], rows[1], rows[2:]
+
+    @cached_property
+    def _once(self) -> BufferedFunction:
+        assert self.law is not None
+        return BufferedFunction(self.law)
+
+    @cached_property
+    def _many(self) -> MapKernel:
+        assert self.law is not None
+        return compile_map(self.law)
 
 
+@lru_cache(maxsize=SYSTEMS)  # a System is known by its identity, and never changes
 def pasts(system: System) -> dict[str, Past]:
     """What each delayed value of a system is before the start."""
-    compiled = system.reduction.compiled
-    key = f"pasts {[(name, str(value)) for name, value in system.model.history.items()]}"
-    if key not in compiled:
-        compiled[key] = {name: _past(system, name, each) for name, each in system.reduction.delays.items()}
-    return compiled[key]
+    return {name: _past(system, name, each) for name, each in system.reduction.delays.items()}
 
 
 def _past(system: System, name: str, each: DelayedValue) -> Past:
@@ -82,8 +84,8 @@ def _past(system: System, name: str, each: DelayedValue) -> Past:
 def _law(system: System, value: ca.SX) -> ca.Function:
     """Value, rate and gradient of an expression of time and parameters."""
     time, p = interned("time").sx, system.reduction.arguments[3]
-    outputs = [value, ca.jacobian(value, time), ca.jacobian(value, p).T]
-    return ca.Function("history", [time, p], [ca.densify(each) for each in outputs])
+    column = ca.vertcat(value, ca.jacobian(value, time), ca.jacobian(value, p).T)
+    return ca.Function("history", [time, p], [ca.densify(column)])
 
 
 def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
@@ -118,16 +120,12 @@ def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
     return ca.substitute(expanded, ca.vertcat(*old), ca.vertcat(*new)) if old else expanded
 
 
-def delay_amounts(system: System) -> ca.Function:
-    """Lengths of all delays and their gradient, as functions of the parameters."""
-    reduction = system.reduction
-    if "amounts of delays" not in reduction.compiled:
-        names = reduction.parameters
-        p = ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)
-        column = ca.vertcat(*(each.amount.sx for each in reduction.delays.values()))
-        outputs = [ca.densify(column), ca.densify(ca.jacobian(column, p))]
-        reduction.compiled["amounts of delays"] = ca.Function("amounts", [p], outputs)
-    return reduction.compiled["amounts of delays"]
+@lru_cache(maxsize=SYSTEMS)
+def delay_amounts(system: System) -> BufferedFunction:
+    """Parameters → lengths of all delays, and beside them their gradients."""
+    p = system.reduction.arguments[3]
+    column = ca.vertcat(*(each.amount.sx for each in system.reduction.delays.values()))
+    return BufferedFunction(ca.Function("amounts", [p], [ca.horzcat(column, ca.jacobian(column, p))]))
 
 
 def on_pieces(signal: Signal, order: int, times: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -186,11 +184,19 @@ def exogenous_at_start(
     """Values of all exogenous symbols at the start: known inputs as they are, delayed values from the history."""
     if not system.reduction.delays:
         return known
-    parameters = system.parameter_vector(given)
-    amounts = delay_amounts(system)(parameters)[0].full().ravel()
+    places, law = _delayed_at_start(system)
     result = known.copy()
-    for amount, (name, past) in zip(amounts, pasts(system).items(), strict=True):
-        if past.input is None and name in system.reduction.exogenous:
-            value, _, _ = past.at(np.array([start - amount]), parameters)
-            result[system.reduction.exogenous.index(name)] = value[0]
+    result[places] = law.matrix(start, system.parameter_vector(given)).ravel()
     return result
+
+
+@lru_cache(maxsize=SYSTEMS)
+def _delayed_at_start(system: System) -> tuple[list[int], BufferedFunction]:
+    """Where delayed values with a history stand among the exogenous symbols; (start, parameters) → those values."""
+    exogenous, delays = system.reduction.exogenous, system.reduction.delays
+    start, p = interned("time").sx, system.reduction.arguments[3]
+    laws = {name: past.law for name, past in pasts(system).items() if past.law is not None and name in exogenous}
+    values = [law(start - delays[name].amount.sx, p)[0] for name, law in laws.items()]
+    column = ca.vertcat(*values) if values else ca.SX(0, 1)
+    law = ca.Function("delayed_at_start", [start, p], [column])
+    return [exogenous.index(name) for name in laws], BufferedFunction(law)

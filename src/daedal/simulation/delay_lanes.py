@@ -116,7 +116,8 @@ def prepare_delayed(
     now = lags(system, first)
     operands = tuple(name for name, past in zip(now.names, now.pasts, strict=True) if past.input is None)
     curves = grid_row(system).curves if lineup.disturbances else ()
-    shape = Shape(method or "rk4", 0, lineup.directions, wanted, lineup.grid, curves)
+    usual = "rk4" if lineup.disturbances else "rk6"  # paths have kinks, which a higher order gains nothing from
+    shape = Shape(method or usual, 0, lineup.directions, wanted, lineup.grid, curves)
     begin = first.start
     point = Point(
         forcing.start, begin.states, begin.tops, system.parameter_vector(first.given), forcing.at(forcing.start)
@@ -126,7 +127,7 @@ def prepare_delayed(
     program = delay_program(system, shape, point, longest, operands)
     error = _step_error(lineup, times, program, first, longest)
     if step is None:
-        present = float(lane_mesh(lineup, now, longest).lengths.max())
+        present = float(lane_mesh(lineup, now, longest, program.degree).lengths.max())
         while 0.5 * longest > present:  # between close break points steps are shorter than asked for
             longest *= 0.5
         begun = longest
@@ -136,7 +137,7 @@ def prepare_delayed(
             other = _shortened(lineup, times, stiff, first, begun, np.inf, tolerance)
             if other[1] < error:
                 program, (longest, error) = stiff, other
-    lengths = lane_mesh(lineup, now, longest).steps()[3]
+    lengths = lane_mesh(lineup, now, longest, program.degree).steps()[3]
     return DelayRun(lineup, times, DelayPlan(program, longest, DelaySteps(lengths), error), values, warnings)
 
 

@@ -2,8 +2,8 @@
 
 What a step looks back at was computed before, because steps are never longer than the shortest delay: `Course` lists
 for every step where it finds that, and one call of the compiled kernel does them all. Every point of the mesh is
-recorded with its derivatives Λ in the free directions θ, and read off again by quintics that never reach across a break
-point.
+recorded with its derivatives Λ in the free directions θ, and read off again by polynomials that never reach across
+a break point.
 
 References: Q. Lin, R. Loxton, C. Xu, K. L. Teo, Parameter estimation for nonlinear time-delay systems with noisy output
 measurements, Automatica 60 (2015) 48–56; A. Bellen, M. Zennaro, Numerical Methods for Delay Differential Equations,
@@ -16,7 +16,7 @@ import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.simulation.delay_history import delay_amounts, pasts
-from daedal.simulation.delay_mesh import DEGREE, Mesh, mesh, through_points
+from daedal.simulation.delay_mesh import Mesh, mesh, through_points
 from daedal.simulation.delay_program import DelayProgram
 from daedal.simulation.delay_tables import Lags, Tables, tables
 from daedal.simulation.lane_paths import LanePaths
@@ -24,21 +24,22 @@ from daedal.simulation.lineup import Lineup, Values
 from daedal.simulation.marching import CASADI, ESCAPED
 from daedal.simulation.program import ACCEPTED
 from daedal.symbolic import symbols_in
-from daedal.systems import System, initial_sensitivities, initial_values
+from daedal.systems import System
 
 
 def lags(system: System, values: Values) -> Lags:
     """Lengths of all delays at a set of values; negative ones are refused."""
     names = tuple(system.reduction.delays)
-    amounts, gradient = (each.full() for each in delay_amounts(system)(system.parameter_vector(values.given)))
-    for name, amount in zip(names, amounts.ravel(), strict=True):
+    found = delay_amounts(system).matrix(values.column[: values.rates.shape[0]])
+    amounts, gradient = found[:, 0], found[:, 1:]
+    for name, amount in zip(names, amounts, strict=True):
         if not amount > 0.0:
             raise SimulationError(
                 f"The delay in '{name}' of model '{system.model.name}' is {amount:g}, but must be positive.",
                 "Bound it from below; without any delay, write the undelayed value in the equations.",
             )
-    found = pasts(system)
-    return Lags(names, amounts.ravel(), gradient @ values.rates, tuple(found[name] for name in names))
+    kinds = pasts(system)
+    return Lags(names, amounts, gradient @ values.rates, tuple(kinds[name] for name in names))
 
 
 def kinks(system: System) -> tuple[bool, int]:
@@ -77,7 +78,7 @@ class Course:
 def course(lineup: Lineup, program: DelayProgram, values: Values, step: float, refinement: int = 1) -> Course:
     """With steps of this length at most, each divided into `refinement`."""
     now = lags(lineup.system, values)
-    made = lane_mesh(lineup, now, step, refinement)
+    made = lane_mesh(lineup, now, step, program.degree, refinement)
     return Course(lineup, program, values, now, made, tables(program, made, now, lineup.forcing, values, lineup.grid))
 
 
@@ -105,42 +106,27 @@ class DelayMarch:
 
     def _start(self, first_row: np.ndarray | None) -> np.ndarray:
         """(X, T), sensitivities and a zero, (value, lane): consistent at the start, delayed values from the history."""
-        lineup, layout = self.course.lineup, self.course.program.layout
-        lanes = 1 if first_row is None else self.count
-        exogenous = lineup.exogenous(first_row, lanes)
-        for value, (_, symbol) in enumerate(layout.delayed):
-            for way in range(1 + layout.directions):
-                exogenous[way, symbol] = self.course.tables.shared[0, layout.given(value) + way * layout.nodes]
-        columns = []
+        layout, first = self.course.program.layout, self.course.tables.shared[0]
+        ways = layout.nodes * np.arange(1 + layout.directions)
+        delayed = [(symbol, first[layout.given(value) + ways]) for value, (_, symbol) in enumerate(layout.delayed)]
         with CASADI:
-            for lane in range(lanes):
-                at = exogenous[:, :, lane]
-                begin = self.course.values.start
-                if first_row is not None:
-                    begin = initial_values(lineup.system, lineup.forcing.start, self.course.values.given, at[0])
-                z = np.r_[begin.states, begin.tops]
-                if layout.directions:
-                    given = (self.course.values.given, at[0], self.course.values.rates, at[1:].T)
-                    moved = initial_sensitivities(lineup.system, begin, lineup.forcing.start, *given)
-                    z = np.r_[z, moved.T.ravel()]
-                columns.append(np.r_[z, 0.0])
-        return np.stack(columns, axis=1)
+            return self.course.lineup.states(self.course.values, first_row, self.count, delayed)
 
     def samples(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Wanted variables and their sensitivities (sample, output, lane), and where they are good (sample, lane)."""
         mesh, program = self.course.mesh, self.course.program
         segment = mesh.segment(times)
-        first, weights, _ = through_points(mesh, times, segment, mesh.counts[segment])
+        first, weights, _ = through_points(mesh, times, segment)
         ways, wanted = np.arange(1 + program.layout.directions), np.arange(len(program.shape.wanted))
         rows = (ways[:, None] * program.recorded + wanted).ravel()
-        points = self.record[first[:, None] + np.arange(DEGREE + 1), :, : self.count]  # sample, point, row, lane
+        points = self.record[first[:, None] + np.arange(mesh.degree + 1), :, : self.count]  # sample, point, row, lane
         out = np.einsum("sk,skrl->srl", weights, points[:, :, rows])
         residual = np.max(points[:, :, -1], axis=1)
         good = (residual <= ACCEPTED) & np.all(np.abs(out) < ESCAPED, axis=1)
         return out, good
 
 
-def lane_mesh(lineup: Lineup, now: Lags, step: float, refinement: int = 1) -> Mesh:
+def lane_mesh(lineup: Lineup, now: Lags, step: float, degree: int, refinement: int = 1) -> Mesh:
     """Break points of the inputs, of the disturbances and of the delays."""
     start, end = lineup.forcing.start, lineup.forcing.end
     fixed: list[np.ndarray] = [track[0].times for track in lineup.forcing.tracks if track is not None]
@@ -150,9 +136,9 @@ def lane_mesh(lineup: Lineup, now: Lags, step: float, refinement: int = 1) -> Me
     sources = tuple(none if each.input is None else signals[each.input[0]].times for each in now.pasts)
     known = np.unique(np.concatenate(fixed)) if fixed else none
     # A polynomial must find all its points within the shortest delay.
-    longest = min(step, now.reach / (DEGREE + 1))
+    longest = min(step, now.reach / (degree + 1))
     lasting, deepest = kinks(lineup.system)
-    return mesh(start, end, known, now.amounts, now.rates, sources, lasting, longest, refinement, rough=deepest)
+    return mesh(start, end, known, now.amounts, now.rates, sources, lasting, longest, degree, refinement, rough=deepest)
 
 
 def _padded(array: np.ndarray, lanes: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Break points of a system with delays, and steps between them.
 
 A kink of the solution at b comes back at b + τ for every delay τ, one derivative smoother each time; after a few times
-it no longer matters to a method of order five. Where a delayed value contains what is solved for at each instant
+it no longer matters to a method of order six. Where a delayed value contains what is solved for at each instant
 (algebraic unknowns, or the highest derivative: neutral systems), kinks do not become smoother and return for good.
 Break points move with the delays: db/dθ = Σ ∂τ/∂θ over the delays on the way.
 """
@@ -14,13 +14,11 @@ from typing import final
 import numpy as np
 
 from daedal.errors import SimulationError, counted
+from daedal.simulation.delay_interpolation import first_point, weights
 
 LEVELS = 6  # times that a kink comes back before it is smooth enough
 MOST = 200_000  # steps
 SAME = 1e-12  # of the span: break points this close are one
-DEGREE = 5  # of the polynomials that values are read off by; so many steps lie between break points at least
-MIDDLE = 0.5 * DEGREE  # of the points 0, 1, …, DEGREE: powers are counted from there, which keeps digits
-FROM_POWERS = np.linalg.inv(np.vander(np.arange(DEGREE + 1.0) - MIDDLE, increasing=True))
 
 
 @final
@@ -37,6 +35,8 @@ class Mesh:
         How many steps each segment has, and how long they are.
     offsets
         The place of each segment's first point among all points (every segment has its own two ends).
+    degree
+        Of the polynomials that values are read off by: every segment has at least so many steps.
     """
 
     breaks: np.ndarray
@@ -44,6 +44,7 @@ class Mesh:
     counts: np.ndarray
     lengths: np.ndarray
     offsets: np.ndarray
+    degree: int
 
     @property
     def points(self) -> int:
@@ -96,6 +97,7 @@ def mesh(
     sources: tuple[np.ndarray, ...],
     lasting: bool,
     step: float,
+    degree: int,
     refinement: int = 1,
     rough: int = 1,
 ) -> Mesh:
@@ -122,7 +124,7 @@ def mesh(
         if not times.size:
             break
         size += times.size
-        if size * DEGREE > MOST:
+        if size * degree > MOST:
             raise SimulationError(
                 f"The delays make {counted(size, 'break point')} and more between {start:g} and {end:g}.",
                 "Give longer delays, or simulate a shorter time.",
@@ -132,7 +134,7 @@ def mesh(
             break
     level = np.repeat(np.arange(len(found)), [each[0].size for each in found])
     times, rates = (np.concatenate(part) for part in zip(*found, strict=True))
-    return _steps(times, rates, level, end, step, refinement)
+    return _steps(times, rates, level, end, step, degree, refinement)
 
 
 def _distinct(delays: np.ndarray, rates: np.ndarray, sources: tuple[np.ndarray, ...]) -> np.ndarray:
@@ -159,7 +161,7 @@ def _with_sources(
 
 
 def _steps(
-    times: np.ndarray, rates: np.ndarray, level: np.ndarray, end: float, step: float, refinement: int = 1
+    times: np.ndarray, rates: np.ndarray, level: np.ndarray, end: float, step: float, degree: int, refinement: int = 1
 ) -> Mesh:
     """Segments between these times, the first of which is the start; those that only rounding tells apart are one."""
     order = np.lexsort((level, times))
@@ -174,35 +176,24 @@ def _steps(
     if end - breaks[-1] <= same and breaks.size > 1:
         breaks, kept = breaks[:-1], kept[:-1]
     spans = np.diff(breaks, append=end)
-    counts = np.maximum(np.ceil(spans / step - 1e-9).astype(np.int64), DEGREE) * refinement
+    counts = np.maximum(np.ceil(spans / step - 1e-9).astype(np.int64), degree) * refinement
     if counts.sum() > MOST:
         raise SimulationError(
             f"The simulation would take {counted(int(counts.sum()), 'step')}.", "Give Lanes a larger step or tolerance."
         )
     offsets = np.cumsum(counts + 1) - counts - 1
     edges, last = np.append(breaks, end), np.zeros((1, rates.shape[1]))
-    return Mesh(edges, np.concatenate([kept, last]), counts, spans / counts, offsets)
+    return Mesh(edges, np.concatenate([kept, last]), counts, spans / counts, offsets, degree)
 
 
-def segments(begins: np.ndarray, end: float, step: float) -> Mesh:
+def segments(begins: np.ndarray, end: float, step: float, degree: int) -> Mesh:
     """A mesh of given break points that do not move."""
-    return _steps(begins, np.zeros((begins.size, 0)), np.zeros(begins.size), end, step)
+    return _steps(begins, np.zeros((begins.size, 0)), np.zeros(begins.size), end, step, degree)
 
 
-def through_points(
-    mesh: Mesh, times: np.ndarray, segment: np.ndarray, done: np.ndarray, least: np.ndarray | int = 0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """First point (…,) and weights (…, 6) of values and of rates at times inside given segments: a quintic.
-
-    `done` says how many steps of the segment are there to go through, `least` from which point on.
-    """
+def through_points(mesh: Mesh, times: np.ndarray, segment: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """First point (…,) and weights (…, degree + 1) of values and of rates at times inside given segments."""
     position = (times - mesh.breaks[segment]) / mesh.lengths[segment]
-    base = np.clip(np.floor(position).astype(np.int64) - 2, least, done - DEGREE)
-    local = position - base - MIDDLE
-    powers = np.ones((*local.shape, DEGREE + 1))
-    slopes = np.zeros_like(powers)
-    for k in range(1, DEGREE + 1):
-        powers[..., k] = powers[..., k - 1] * local
-        slopes[..., k] = k * powers[..., k - 1]
-    first = mesh.offsets[segment] + base
-    return first, powers @ FROM_POWERS, slopes @ FROM_POWERS / mesh.lengths[segment][..., None]
+    base = np.clip(first_point(position, mesh.degree), 0, mesh.counts[segment] - mesh.degree)
+    values, slopes = weights(position - base, mesh.degree)
+    return mesh.offsets[segment] + base, values, slopes / mesh.lengths[segment][..., None]

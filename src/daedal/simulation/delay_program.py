@@ -1,9 +1,9 @@
-"""The compiled step of a system with delays: it reads delayed values from its own record, by quintics.
+"""The compiled step of a system with delays: it reads delayed values from its own record, by polynomials.
 
 Beside what every step reads (`daedal.simulation.program`), all lanes share for each step
 
     for each direction, how fast the break point at its beginning moves
-    for each delay and node, whether the delayed time is one that was computed, and where it lies between six points
+    for each delay and node, whether the delayed time is one that was computed, and where it lies among recorded points
     for each delayed value and node, what it is where it was not: from the history, or an input that is known
     where break points move, both once more as they are before the break point
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.kernels import compile_recall
-from daedal.simulation.delay_mesh import DEGREE, FROM_POWERS, MIDDLE
+from daedal.simulation.delay_interpolation import DEGREE, symbolic_weights
 from daedal.simulation.discretization import Discretization, Point
 from daedal.simulation.lane_paths import GridRow, grid_row
 from daedal.simulation.program import Shape, StepBuilder
@@ -107,6 +107,11 @@ class DelayProgram:
         """Values recorded at each point, without their derivatives."""
         return len(self.shape.wanted) + len(self.operands) + (self.size if self.states else 0)
 
+    @property
+    def degree(self) -> int:
+        """Of the polynomials that delayed values are read off by."""
+        return DEGREE[self.shape.method]
+
     def row(self, name: str) -> int:
         """Where a point of the record holds the operand of a delayed value."""
         return len(self.shape.wanted) + self.operands.index(name)
@@ -144,6 +149,7 @@ class _DelayBuilder(StepBuilder):
         discretization = Discretization(r, shape.method, point, step)
         super().__init__(discretization, shape, known, noisy, grid_row(system) if noisy else GridRow((), ()))
         self.delays, self.operands, self.states = r.delays, operands, states
+        self.degree = DEGREE[shape.method]
         together: dict[str, list[str]] = {}
         for name, _ in delayed:
             if name in operands:
@@ -172,8 +178,7 @@ class _DelayBuilder(StepBuilder):
         names, group = self.layout.lags[lag], lag * self.layout.slots + slot
         first = self.layout.reading(lag, slot)
         computed, position, density = (self.table[first + k] for k in range(3))
-        powers = ca.vertcat(*((position - MIDDLE) ** k for k in range(DEGREE + 1)))
-        weights = ca.mtimes(FROM_POWERS.T, powers)
+        weights = symbolic_weights(position, self.degree)
         slopes = ca.mtimes(ca.jacobian(weights, position), density)  # left out of the code where nothing needs them
         ways = 1 + self.count * (slot < self.layout.nodes)
         every = len(self.shape.wanted) + len(self.operands) + (self.discretization.size if self.states else 0)
@@ -189,9 +194,9 @@ class _DelayBuilder(StepBuilder):
         return found
 
     def _points(self, group: int, row: int) -> ca.SX:
-        """One recorded number at the six points around a delayed time."""
-        self.recalled += [(group, k, row) for k in range(DEGREE + 1)]
-        self.past.append(ca.SX.sym(f"past{len(self.past)}", DEGREE + 1))
+        """One recorded number at the points around a delayed time."""
+        self.recalled += [(group, k, row) for k in range(self.degree + 1)]
+        self.past.append(ca.SX.sym(f"past{len(self.past)}", self.degree + 1))
         return self.past[-1]
 
     def _turned(self, name: str) -> ca.SX:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.simulation.delay_history import Past, on_pieces
-from daedal.simulation.delay_mesh import DEGREE, Mesh, Rows
+from daedal.simulation.delay_interpolation import first_point
+from daedal.simulation.delay_mesh import Mesh, Rows
 from daedal.simulation.delay_program import DelayProgram, Layout
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lineup import Values
@@ -85,7 +86,7 @@ class Readings:
     early
         Steps that look before the start (step,).
     first, position
-        The first of six points, and where among them the delayed time lies (step, node).
+        The first of the points around, and where among them the delayed time lies (step, node).
     density
         Points per unit of time (step,).
     """
@@ -104,7 +105,7 @@ def readings(mesh: Mesh, times: np.ndarray, amount: float, start: float) -> Read
     done = np.where(segment == rows.segment, rows.number - 1, mesh.counts[segment])
     density = 1.0 / mesh.lengths[segment]
     position = (times - (amount + mesh.breaks[segment])[:, None]) * density[:, None]
-    base = np.clip(np.floor(position).astype(np.int64) - 2, 0, (done - DEGREE)[:, None])
+    base = np.clip(first_point(position, mesh.degree), 0, (done - mesh.degree)[:, None])
     early, first = when < start, mesh.offsets[segment][:, None] + base
     position -= base
     first[early], position[early] = 0, 0.0
@@ -115,15 +116,18 @@ def _look_back(
     shared: np.ndarray, back: np.ndarray, layout: Layout, lag: int, found: Readings, opening: np.ndarray
 ) -> None:
     """Enter where the steps find what is delayed by one amount."""
-    late = (~found.early).astype(float)
-    for slot in range(layout.slots):
-        column, source = layout.reading(lag, slot), slot if slot < layout.nodes else 0
-        three = shared[:, column : column + 3]
-        three[:, 0], three[:, 1], three[:, 2] = late, found.position[:, source], found.density
-        back[:, lag * layout.slots + slot] = found.first[:, source]
-        if slot == layout.nodes:  # where a segment opens: the end of the step before
-            three[opening, 0], three[opening, 1] = late[opening - 1], found.position[opening - 1, -1]
-            back[opening, lag * layout.slots + slot] = found.first[opening - 1, -1]
+    late, nodes = (~found.early).astype(float), layout.nodes
+    first, last = layout.reading(lag, 0), layout.reading(lag, nodes)
+    shared[:, first:last:3], shared[:, first + 2 : last : 3] = late[:, None], found.density[:, None]
+    shared[:, first + 1 : last : 3] = found.position
+    group = lag * layout.slots
+    back[:, group : group + nodes] = found.first
+    if layout.directions:  # before a segment opens: the end of the step before
+        before = shared[:, last : last + 3]
+        before[:] = shared[:, first : first + 3]
+        before[opening] = shared[opening - 1, last - 3 : last]
+        back[:, group + nodes] = back[:, group]
+        back[opening, group + nodes] = back[opening - 1, group + nodes - 1]
 
 
 def _given(
@@ -147,6 +151,8 @@ def _given(
     parameters = values.column[: values.rates.shape[0]]
     at = np.minimum(times[early] - amount, forcing.start)
     value, slope, gradient = past.at(at, parameters)
+    if not turned.size:
+        return value, np.zeros((0, *value.shape))
     return value, np.tensordot(values.rates.T, gradient, 1) - slope * turned[:, None, None]
 
 

@@ -3,16 +3,15 @@
 With X' = S(X, T), top(X, T, t, w) = 0 and constraints G(X, t, w) = 0 (`daedal.systems.reduction`), a step of length h
 maps the state (X, T) of a lane onto the next, and its derivatives in free directions with it. Two families:
 
-*RK4 with projection*, for systems that are not stiff: T is found at every stage from top (one linear solve, or three
-Newton iterations where top is not linear in T).
+*Runge–Kutta with projection* (`daedal.simulation.runge_kutta`), for systems that are not stiff: T is found at every
+stage from top (one linear solve, or three Newton iterations where top is not linear in T).
 
 *Radau IIA* (2 or 3 stages, order 3 or 5), for stiff systems: `daedal.simulation.collocation`.
 
 After a step X moves onto the constraints, X −= Bᵀ μ with (A Bᵀ) μ = G. Derivatives follow the discrete step: those of
 solutions of linear and nonlinear equations by the implicit function theorem, with the factors already at hand.
 
-References: E. Hairer, S. P. Nørsett, G. Wanner, Solving ODEs I (1993), II.1; E. Hairer, G. Wanner, Solving ODEs II
-(1996), VII.2 (projection).
+Reference: E. Hairer, G. Wanner, Solving ODEs II (1996), VII.2 (projection).
 """
 
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ import numpy as np
 
 from daedal.linear.elimination import SymbolicFactors, factorize
 from daedal.simulation.collocation import FACTORISATIONS, NEWTON, NODES, Method, collocated, stage_weights
+from daedal.simulation.runge_kutta import RUNGE_KUTTA, weighted
 from daedal.simulation.tangents import Moving, SystemFunctions
 from daedal.systems import Reduction
 
@@ -71,7 +71,7 @@ class Discretization:
         which the constraints must satisfy (forcing that was projected on a polynomial ends elsewhere).
         """
         self._increments, self._scale = [], ca.mmax(ca.fabs(start.x)) / (h + 1e-300) if start.x.shape[0] else ca.SX(0)
-        advance = self._runge_kutta if self.method == "rk4" else self._radau
+        advance = self._runge_kutta if self.method in RUNGE_KUTTA else self._radau
         moved = advance(start, h, forcing, changes)
         largest = ca.SX(0)
         for increment in self._increments:
@@ -97,16 +97,17 @@ class Discretization:
         return self.functions.value("derivative", self._solved_tops(v, extra=2))
 
     def _runge_kutta(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
-        rates, slopes = [], []
+        tableau, rates, slopes = RUNGE_KUTTA[self.method], [], []
         stage = v
-        for fraction, node in ((0.0, 0), (0.5, 1), (0.5, 1), (1.0, 2)):
+        for number, weights in enumerate(tableau.stages):
             if rates:
-                stage = stage.at(x=v.x + fraction * h * rates[-1], dx=v.dx + fraction * h * slopes[-1])
-            stage = self._solved_tops(stage.at(t=v.t + fraction * h, w=forcing[node], dw=changes[node]))
+                stage = stage.at(x=v.x + h * weighted(weights, rates), dx=v.dx + h * weighted(weights, slopes))
+            at = tableau.node(number)
+            node = tableau.nodes.index(at)
+            stage = self._solved_tops(stage.at(t=v.t + at * h, w=forcing[node], dw=changes[node]))
             rates.append(self.functions.value("derivative", stage))
             slopes.append(self.functions.tangent("derivative", stage))
-        weighted = [k[0] + 2 * (k[1] + k[2]) + k[3] for k in (rates, slopes)]
-        return stage.at(x=v.x + h / 6 * weighted[0], dx=v.dx + h / 6 * weighted[1])
+        return stage.at(x=v.x + h * weighted(tableau.step, rates), dx=v.dx + h * weighted(tableau.step, slopes))
 
     def _solved_tops(self, v: Moving, extra: int = 0) -> Moving:
         """T from top(X, T) = 0: one solve where it is linear, warm-started Newton iterations where it is not."""

@@ -46,21 +46,23 @@ class Lanes:
     Parameters
     ----------
     method
-        "rk4" with projection, "radau3" or "radau5" (Radau IIA) for stiff systems; "auto" chooses.
+        "rk4" or, where everything is smooth, "rk6" with projection; "radau3" or "radau5" (Radau IIA) for stiff systems;
+        "auto" chooses.
     step
         Seconds; chosen by step halving when left out.
     tolerance
         What halving the steps may change, relative to the largest value of each variable.
     """
 
-    method: Literal["auto", "rk4", "radau3", "radau5"] = "auto"
+    method: Literal["auto", "rk4", "rk6", "radau3", "radau5"] = "auto"
     step: float | None = None
     tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
         if self.method not in ("auto", *NODES):
             raise SimulationError(
-                f"The method of Lanes must be 'auto', 'rk4', 'radau3' or 'radau5', got {self.method!r}.", "Choose one."
+                f"The method of Lanes must be 'auto', 'rk4', 'rk6', 'radau3' or 'radau5', got {self.method!r}.",
+                "Choose one.",
             )
         if self.step is not None and not (isinstance(self.step, Real) and 0 < float(self.step) < np.inf):
             raise SimulationError(

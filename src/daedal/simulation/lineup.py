@@ -16,6 +16,8 @@ from daedal.simulation.lane_paths import LanePaths, Sources, sources
 from daedal.simulation.program import Directions
 from daedal.systems import InitialValues, System, initial_sensitivities, initial_values, places
 
+Delayed = Sequence[tuple[int, np.ndarray]]  # symbols of delayed values, with value and derivatives at the start
+
 
 @dataclass(frozen=True, eq=False)
 class Values:
@@ -92,7 +94,7 @@ class Lineup:
         """The disturbances of a block of lanes, from the beginning."""
         return None if values.sources is None else LanePaths(values.sources, self.seed, self.purpose, lanes)
 
-    def exogenous(self, first_row: np.ndarray | None, lanes: int) -> np.ndarray:
+    def exogenous(self, first_row: np.ndarray | None, lanes: int, delayed: Delayed = ()) -> np.ndarray:
         """Exogenous values at the start as (way, symbol, lane): the value, then its derivative in each direction."""
         ways = 1 + len(self.free)
         table = np.zeros((ways, len(self.system.reduction.exogenous), lanes))
@@ -101,14 +103,16 @@ class Lineup:
             moving = self.directions.ways
             values = first_row.reshape(moving, -1, lanes)[:, : len(self.disturbances)]
             table[:moving, list(self.disturbances)] = values
+        for symbol, each in delayed:
+            table[:, symbol] = each[:, None]
         return table
 
-    def states(self, values: Values, first_row: np.ndarray | None, lanes: int) -> np.ndarray:
+    def states(self, values: Values, first_row: np.ndarray | None, lanes: int, delayed: Delayed = ()) -> np.ndarray:
         """Initial (X, T), sensitivities and a zero, as (value, lane); by lane where disturbances enter constraints."""
         if not self._constrained:
-            column = self._column(values, values.start, self.exogenous(None, 1)[:, :, 0])
+            column = self._column(values, values.start, self.exogenous(None, 1, delayed)[:, :, 0])
             return np.repeat(column[:, None], lanes, axis=1)
-        table = self.exogenous(first_row, lanes)
+        table = self.exogenous(first_row, lanes, delayed)
         columns = []
         for lane in range(lanes):
             at = table[:, :, lane]

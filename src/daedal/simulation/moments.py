@@ -53,13 +53,30 @@ def moments(
             return parts.merged(failures)
         failures += new
         if len(failures) == (realizations - len(without)) * len(run.values):
-            first = min(failures, key=lambda failure: failure.time)
-            many = realizations > 1
-            which = f"All {realizations} realizations" if many else "The simulation"
-            raise SimulationError(
-                f"{which} failed, {'the first ' if many else ''}at time {first.time:g}: {first.reason}.",
-                "Choose a smaller step with Lanes(step=...), or look at one with simulate(..., solver=IDA()).",
-            )
+            raise _all_failed(failures, realizations)
+
+
+def alone(run: AnyRun) -> np.ndarray:
+    """The rows of the only lane there is where disturbances are zero, (values, row, time)."""
+    rows = np.empty((len(run.values), run.plan.program.outputs - 1, run.times.size))
+
+    def consume(value: int, _: range, samples: np.ndarray, out: np.ndarray) -> None:
+        rows[value][:, samples] = out[:, :, 0].T
+
+    failures = run.run(1, consume)
+    if failures:
+        raise _all_failed(failures, 1)
+    return rows
+
+
+def _all_failed(failures: list[Failure], realizations: int) -> SimulationError:
+    first = min(failures, key=lambda failure: failure.time)
+    many = realizations > 1
+    which = f"All {realizations} realizations" if many else "The simulation"
+    return SimulationError(
+        f"{which} failed, {'the first ' if many else ''}at time {first.time:g}: {first.reason}.",
+        "Choose a smaller step with Lanes(step=...), or look at one with simulate(..., solver=IDA()).",
+    )
 
 
 def projections(run: AnyRun, realizations: int, weights: np.ndarray) -> np.ndarray:

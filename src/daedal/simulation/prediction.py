@@ -12,7 +12,7 @@ import numpy as np
 
 from daedal.errors import SimulationError, counted
 from daedal.simulation.lanes import AnyRun, Lanes, prepare
-from daedal.simulation.moments import moments, projections
+from daedal.simulation.moments import alone, moments, projections
 from daedal.simulation.pilot import MEANINGLESS
 from daedal.simulation.request import Request
 
@@ -56,8 +56,12 @@ class Predictor:
     def __call__(self, values: Mapping[str, float]) -> Prediction:
         """The prediction at these values; raises a DaedalError where they cannot be simulated."""
         run = self._at(values)
-        count = self.realizations or 1
-        found = moments(run, count, group=_group_size(count), without=self.left_out)
+        outputs = len(run.plan.program.shape.wanted)
+        shape = (1 + len(self.free), outputs, run.times.size)
+        if self.realizations is None:
+            rows = alone(run)[0].reshape(shape)
+            return Prediction(rows[0], rows[1:], np.zeros(shape[1:]), np.zeros((0, *shape)), np.zeros(0))
+        found = moments(run, self.realizations, group=_group_size(self.realizations), without=self.left_out)
         if found.failures:
             first = min(found.failures, key=lambda failure: failure.time)
             raise SimulationError(
@@ -65,12 +69,9 @@ class Predictor:
                 f"{first.time:g}: {first.reason}.",
                 "Choose other values, or a smaller step with Lanes(step=...).",
             )
-        outputs = len(run.plan.program.shape.wanted)
-        rows = found.mean[0].reshape(1 + len(self.free), outputs, run.times.size)
+        rows = found.mean[0].reshape(shape)
         counts = found.group_counts[:, 0]
-        groups = found.group_means[:, 0].reshape(-1, *rows.shape)
-        if self.realizations is None:
-            counts, groups = counts[:0], groups[:0]
+        groups = found.group_means[:, 0].reshape(-1, *shape)
         return Prediction(rows[0], rows[1:], found.variance[0], groups[counts > 0], counts[counts > 0])
 
     def step_error(self, values: Mapping[str, float]) -> float:

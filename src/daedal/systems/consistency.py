@@ -15,6 +15,16 @@ FLOOR = 1e-12  # below this a residual is zero whatever it is a sum of
 
 
 @dataclass(frozen=True, eq=False)
+class Linearization:
+    """F near a point z."""
+
+    z: np.ndarray
+    residual: np.ndarray  # F(z)
+    slopes: np.ndarray  # ∂F/∂z
+    jacobian: np.ndarray  # the same, with zeros for infinite slopes in directions that are held
+
+
+@dataclass(frozen=True, eq=False)
 class Consistency:
     """F(z) = 0 at fixed time, parameters and inputs, with some z held."""
 
@@ -30,16 +40,27 @@ class Consistency:
         count = len(self.system.states)
         return [self.time, z[:count], z[count:], self.parameters, self.exogenous]
 
+    def at(self, z: np.ndarray) -> Linearization:
+        """F and its slopes at a point, which must not change afterwards."""
+        table = self.system.matrix("consistency_linearized", *self.arguments(z))
+        residual, slopes = table[:, 0], table[:, 1:]
+        return Linearization(z, residual, slopes, self._without_infinite(slopes))
+
+    def _without_infinite(self, slopes: np.ndarray) -> np.ndarray:
+        """An infinite slope in a held direction (a square root at zero) does no harm."""
+        if np.isfinite(slopes).all():
+            return slopes
+        harmless = ~np.isfinite(slopes)
+        harmless[:, self.free] = False
+        return np.where(harmless, 0.0, slopes)
+
     def residual(self, z: np.ndarray) -> np.ndarray:
         """F(z)."""
-        return self.system.function("consistency")(*self.arguments(z)).full().ravel()
+        return self.at(z).residual
 
     def jacobian(self, z: np.ndarray) -> np.ndarray:
-        """∂F/∂z; an infinite slope in a held direction (a square root at zero) does no harm."""
-        matrix = self.system.function("consistency_jacobian")(*self.arguments(z)).full()
-        held = np.array(sorted(self.held), dtype=int)
-        matrix[:, held] = np.where(np.isfinite(matrix[:, held]), matrix[:, held], 0.0)
-        return matrix
+        """∂F/∂z."""
+        return self.at(z).jacobian
 
     def jacobian_nearby(self, z: np.ndarray) -> np.ndarray:
         """∂F/∂z a little aside, where a rank that is low only by accident (a rod that happens to be level) is full."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from daedal.data import short
 from daedal.errors import InitialValueError, counted, quoted
-from daedal.systems.consistency import Consistency
+from daedal.systems.consistency import Consistency, Linearization
 from daedal.systems.regularity import SHARE, echelon, participants, rank_of
-from daedal.systems.system import dead_point
+from daedal.systems.system import singularity
 
 RELATIVE = 1e-6  # how far held values that imply each other may differ, in their own units
 ROUNDING = 1e-12  # of all terms of a residual: what round-off leaves of it
@@ -122,9 +122,9 @@ def _columns_of(problem: Consistency, row: int) -> list[int]:
     return [j for i, j in zip(*occurs.get_triplet(), strict=True) if i == row]
 
 
-def refuse_undefined(problem: Consistency, z: np.ndarray) -> None:
+def refuse_undefined(problem: Consistency, at: Linearization) -> None:
     """A residual that is not finite at the guess (a division by zero) has no direction to go."""
-    bad = np.flatnonzero(~np.isfinite(problem.residual(z)) | ~np.isfinite(problem.jacobian(z)).all(axis=1))
+    bad = np.flatnonzero(~(np.isfinite(at.residual) & np.isfinite(at.jacobian).all(axis=1)))
     if bad.size:
         columns = _columns_of(problem, int(bad[0]))
         held = {problem.names[j]: problem.held[j] for j in columns if j in problem.held}
@@ -139,9 +139,10 @@ def refuse_undefined(problem: Consistency, z: np.ndarray) -> None:
         )
 
 
-def refuse_dead_point(problem: Consistency, z: np.ndarray) -> None:
+def refuse_dead_point(problem: Consistency, at: Linearization) -> None:
     """A start from which the equations do not say how to go on."""
-    cause = dead_point(problem.system, problem.arguments(z))
+    reduction = problem.system.reduction
+    cause = singularity(problem.system, at.slopes[len(reduction.constraints) :, len(reduction.states) :])
     if cause:
         raise InitialValueError(
             f"Model '{problem.system.model.name}' is singular at its initial values: {cause}.",

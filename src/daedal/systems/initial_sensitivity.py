@@ -5,15 +5,13 @@
 where dz_held follows from the expressions given in `initial`, and in `guess` for freedom that was left open.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
-from daedal.models import parameter_values
-from daedal.symbolic import Expression, interned
-from daedal.systems.initialization import InitialValues, places
+from daedal.systems.declared import Declared
+from daedal.systems.initialization import InitialValues
 from daedal.systems.system import System
 
 
@@ -28,53 +26,40 @@ def initial_sensitivities(
 ) -> np.ndarray:
     """dz for each column of `directions` (parameters × directions) and `exogenous_directions`, as (z, directions)."""
     parameters = system.parameter_vector(values)
-    arguments = [time, start.states, start.tops, parameters, exogenous]
-    by_z = system.function("consistency_jacobian")(*arguments).full()
-    rest = _other_jacobians(system)
-    by_p, by_w = (block.full() for block in rest(*arguments))
-    result = np.zeros((by_z.shape[1], directions.shape[1]))
-    held = _held_rates(system, start, values, directions)
+    gradient = system.matrix("consistency_gradient", time, start.states, start.tops, parameters, exogenous)
+    size = start.states.size + start.tops.size
+    last = size + parameters.size
+    by_z, by_p, by_w = gradient[:, :size], gradient[:, size:last], gradient[:, last:]
+    result = np.zeros((size, directions.shape[1]))
+    held = _held_rates(system, start, parameters, directions)
     for place, rates in held.items():
         result[place] = rates
     fixed = np.array(sorted(held), dtype=int)
-    free = np.setdiff1d(np.arange(by_z.shape[1]), fixed)
+    free = np.array([j for j in range(size) if j not in held], dtype=int)
     right = -(by_p @ directions + by_w @ exogenous_directions + by_z[:, fixed] @ result[fixed])
     result[free] = np.linalg.lstsq(by_z[:, free], right, rcond=1e-12)[0] if free.size else result[free]
     return result
 
 
-def _other_jacobians(system: System) -> ca.Function:
-    compiled = system.reduction.compiled
-    if "consistency by parameters" not in compiled:
-        _, _, _, p, w = system.reduction.arguments
-        equations = ca.vertcat(system.reduction.G, system.reduction.top)
-        blocks = [ca.jacobian(equations, p), ca.jacobian(equations, w)]
-        compiled["consistency by parameters"] = ca.Function("by_parameters", system.reduction.arguments, blocks)
-    return compiled["consistency by parameters"]
-
-
 def _held_rates(
-    system: System, start: InitialValues, values: Mapping[Any, float] | None, directions: np.ndarray
+    system: System, start: InitialValues, parameters: np.ndarray, directions: np.ndarray
 ) -> dict[int, np.ndarray]:
     """Derivatives of what is held: by `initial`, and by `guess` where freedom was open."""
-    model = system.model
-    where = places(system, {**model.guess, **model.initial})
     names = (*system.states, *system.tops)
     opened = {names.index(name) for name in start.open}
     rates: dict[int, np.ndarray] = {place: np.zeros(directions.shape[1]) for place in opened}
-    for name, (place, sign) in where.items():
-        if name in model.initial:
-            rates[place] = sign * _rate(system, model.initial[name], values, directions)
-        elif place in opened:
-            rates[place] = sign * _rate(system, model.guess[name], values, directions)
-    return rates
+    held, guessed = system.held, system.guessed
+    rates |= _declared_rates(guessed, opened, parameters, directions)
+    return rates | _declared_rates(held, {place for place, _ in held.places.values()}, parameters, directions)
 
 
-def _rate(system: System, value: Expression, values: Mapping[Any, float] | None, directions: np.ndarray) -> np.ndarray:
-    names = system.reduction.parameters
-    if value.sx.is_constant():
-        return np.zeros(directions.shape[1])
-    p = ca.vertcat(*(interned(name).sx for name in names))
-    numbers = parameter_values(system.model, values)
-    gradient = ca.Function("gradient", [p], [ca.jacobian(value.sx, p)])([numbers[name] for name in names])
-    return (gradient.full() @ directions).ravel()
+def _declared_rates(
+    declared: Declared, places: Collection[int], parameters: np.ndarray, directions: np.ndarray
+) -> dict[int, np.ndarray]:
+    """Derivatives of declared values, for some of their places."""
+    wanted = {name: at for name, at in declared.places.items() if at[0] in places}
+    if not wanted:
+        return {}
+    order = list(declared.formulas.expressions)
+    slopes = declared.formulas.slopes(parameters)[[order.index(name) for name in wanted]] @ directions
+    return {place: sign * row for (place, sign), row in zip(wanted.values(), slopes, strict=True)}

@@ -29,6 +29,7 @@ from daedal.symbolic import (
     differentiate,
     expand,
     interned,
+    jet,
     operator,
     symbols_in,
 )
@@ -118,6 +119,26 @@ class Reduction:
                 values.append(entry)
         shape = (len(self.constraints), len(self.states))
         return ca.SX.triplet(rows, columns, ca.vertcat(*values), *shape) if rows else ca.SX(*shape)
+
+    @cached_property
+    def levels(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """Rows f_i^(c_i − k) of (G, top) and columns v_j^(d_j − k) of (X, T) for k = max c … 0."""
+        c, d = self.offsets.equations, self.offsets.unknowns
+        rows = np.array([*(c[i] - k for i, k in self.constraints), *np.zeros(c.size)])
+        columns = np.array([d[j] - k for j, k in (*self.states, *self.tops)])
+        down = range(int(c.max(initial=0)), -1, -1)
+        return tuple((np.flatnonzero(rows == level), np.flatnonzero(columns == level)) for level in down)
+
+    @cached_property
+    def _positions(self) -> dict[tuple[str, int], int]:
+        return {(self.equations.unknowns[j], k): place for place, (j, k) in enumerate((*self.states, *self.tops))}
+
+    def place(self, name: str) -> tuple[int, int] | None:
+        """Position in z = (X, T) and sign of an unknown or derivative; None where the model does not determine it."""
+        base, order = jet(name)
+        alias = self.aliases[base]
+        position = self._positions.get((alias.root, alias.order + order))
+        return None if position is None else (position, alias.sign)
 
     def jet_name(self, v: Jet) -> str:
         """The symbol of a derivative of an unknown."""

@@ -7,6 +7,7 @@ import numpy as np
 
 SINGULAR = 1e-11  # relative to the largest singular value of the scaled matrix
 REGULAR = 1e-9  # a reciprocal condition number above this needs no closer look
+PLAIN = 1e-3  # the same without scaling, which it then cannot spoil: entries of rows and columns differ too little
 SHARE = 1e-6  # of the largest in a null vector: what takes part in it
 SPARSE = 1e-9  # of the largest in a combined null vector: what is smaller is round-off
 NEGLIGIBLE = 1e-14  # of the largest entry in its row and in its column: what is left of terms that cancel
@@ -57,28 +58,30 @@ def balanced(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def rank_of(matrix: np.ndarray) -> Rank:
     """Rank and null spaces; a cheap condition estimate decides the regular case."""
     square = matrix.shape[0] == matrix.shape[1]
-    count = min(matrix.shape)
-    regular = Rank(count, np.zeros((matrix.shape[0], 0)), np.zeros((matrix.shape[1], 0)), np.ones(matrix.shape[0]))
-    if square and _reciprocal_condition(equilibrated(matrix)) > REGULAR:
-        return regular
+    if square and (_reciprocal_condition(matrix) > PLAIN or _reciprocal_condition(equilibrated(matrix)) > REGULAR):
+        return _regular(matrix.shape[0])
     scaled, rows = balanced(matrix)
     if square and _reciprocal_condition(scaled) > REGULAR:
-        return regular
+        return _regular(matrix.shape[0])
     u, s, vt = np.linalg.svd(scaled)
     rank = int(np.sum(s > SINGULAR * max(s.max(initial=0.0), 1e-300)))
     return Rank(rank, u[:, rank:], vt[rank:].T, rows)
 
 
+def _regular(count: int) -> Rank:
+    return Rank(count, np.zeros((count, 0)), np.zeros((count, 0)), np.ones(count))
+
+
 def _reciprocal_condition(matrix: np.ndarray) -> float:
-    from scipy.linalg import get_lapack_funcs
+    from scipy.linalg import lapack
 
     if matrix.size == 0:
         return 1.0
-    factor, condition = get_lapack_funcs(("getrf", "gecon"), (matrix,))
-    factors, _, info = factor(matrix)
+    routines: Any = lapack
+    factors, _, info = routines.dgetrf(matrix)
     if info != 0:
         return 0.0
-    return float(condition(factors, np.linalg.norm(matrix, 1))[0])
+    return float(routines.dgecon(factors, np.abs(matrix).sum(axis=0).max())[0])
 
 
 def participants(vector: np.ndarray, names: tuple[str, ...]) -> list[str]:

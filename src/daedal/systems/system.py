@@ -6,6 +6,7 @@ Parameters stay symbols in it; a Model with other values shares all that was der
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import Lock
 from typing import Any, final
 
@@ -26,6 +27,8 @@ from daedal.analysis import (
 from daedal.errors import ModelError, StructureError, counted, quoted
 from daedal.models import Model, evaluate, parameter_values
 from daedal.symbolic import expand, interned, jet, symbols_in
+from daedal.symbolic.evaluation import BufferedFunction
+from daedal.systems.declared import Declared
 from daedal.systems.reduction import Reduction, prolong
 from daedal.systems.regularity import participants, rank_of
 from daedal.systems.repair import combine, find_defect
@@ -75,6 +78,16 @@ class System:
         """Names of T: what is solved for at each instant."""
         return self.reduction.top_names
 
+    @cached_property
+    def held(self) -> Declared:
+        """What the model holds at the start."""
+        return Declared.of(self.reduction, self.model.initial)
+
+    @cached_property
+    def guessed(self) -> Declared:
+        """What the model guesses of the start."""
+        return Declared.of(self.reduction, self.model.guess)
+
     @property
     def linear(self) -> bool:
         """Whether the equations are linear in unknowns, inputs and disturbances (with constant coefficients)."""
@@ -91,6 +104,14 @@ class System:
         if name not in compiled:
             compiled[name] = ca.Function(name, self.reduction.arguments, [SYSTEM_FUNCTIONS[name](self.reduction)])
         return compiled[name]
+
+    def matrix(self, name: str, *arguments: Any) -> np.ndarray:
+        """The value of that function, without the cost of CasADi's conversions."""
+        compiled = self.reduction.compiled
+        key = f"{name} in fixed memory"
+        if key not in compiled:
+            compiled[key] = BufferedFunction(self.function(name))
+        return compiled[key].matrix(*arguments)
 
     def parameter_vector(self, values: Mapping[Any, float] | None = None) -> np.ndarray:
         """The parameters in the order of the functions' fourth argument; `values` override the model's."""
@@ -115,6 +136,10 @@ SYSTEM_FUNCTIONS = {
     "derivative": lambda r: r.shift,
     "consistency": lambda r: ca.vertcat(r.G, r.top),
     "consistency_jacobian": lambda r: ca.jacobian(ca.vertcat(r.G, r.top), ca.vertcat(r.X, r.T)),
+    "consistency_linearized": lambda r: ca.horzcat(
+        SYSTEM_FUNCTIONS["consistency"](r), SYSTEM_FUNCTIONS["consistency_jacobian"](r)
+    ),
+    "consistency_gradient": lambda r: ca.jacobian(ca.vertcat(r.G, r.top), ca.vertcat(*r.arguments[1:])),
     "observed": lambda r: ca.vertcat(*r.observed.values()),
 }
 
@@ -272,7 +297,11 @@ def _check_values(system: System) -> None:
 
 def dead_point(system: System, point: list[np.ndarray]) -> str:
     """What is singular at this point, in the user's names; empty when the system is regular there."""
-    jacobian = system.function("top_jacobian")(*point).full()
+    return singularity(system, system.function("top_jacobian")(*point).full())
+
+
+def singularity(system: System, jacobian: np.ndarray) -> str:
+    """The same for a value of ∂top/∂T."""
     if not np.isfinite(jacobian).all():
         return ""
     rank = rank_of(jacobian)

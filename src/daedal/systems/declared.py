@@ -1,0 +1,22 @@
+"""What a model declares about its start, `initial` or `guess`: where it stands in z = (X, T), and its values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from daedal.models import Formulas
+from daedal.symbolic import Expression
+from daedal.systems.reduction import Reduction
+
+
+@dataclass(frozen=True, eq=False)
+class Declared:
+    """Values of some unknowns and derivatives of them, as formulas of the parameters in the order of the reduction."""
+
+    formulas: Formulas
+    places: Mapping[str, tuple[int, int]]  # position in z and sign; without what the model does not determine
+
+    @staticmethod
+    def of(reduction: Reduction, expressions: Mapping[str, Expression]) -> "Declared":
+        """What these expressions declare."""
+        found = {name: place for name in expressions if (place := reduction.place(name))}
+        return Declared(Formulas(expressions, reduction.parameters), found)

@@ -1,9 +1,10 @@
 """The figures of delays: one simulation against jitcdde and a method of steps in scipy, and how the cost grows.
 
-    python benchmarks/delays.py [time] [growth] [profile]
+    python benchmarks/delays.py [time] [gradient] [growth] [profile]
 
 time       the reactor of `contract/reactor.py` at its nominal point, 20 samples: after compiling, with and without the
            sensitivities of its three parameters; jitcdde and scipy with tolerances of 1e-9
+gradient   one gradient forward and backward, against the number of parameters
 growth     number of steps and seconds against 1/tau, and against the number of samples of a held, delayed input
 profile    where the time of one prediction goes
 
@@ -25,6 +26,7 @@ import daedal as dd
 from daedal import delay, der
 from daedal.linear.threads import one_thread
 from daedal.papers.reactor_experiment import NOMINAL, TIMES, reactor
+from daedal.simulation.delay_adjoint import Adjoint
 from daedal.simulation.prediction import Predictor, predictor
 from daedal.simulation.request import request
 
@@ -110,6 +112,37 @@ def by_jitcdde() -> Callable[[], np.ndarray] | None:
     return solve
 
 
+def ring(count: int) -> dd.Model:
+    """Each state follows the one before it, late; 2 · count + 1 parameters."""
+    tau = dd.symbol("tau")
+    states, slow, gains = (dd.symbols(" ".join(f"{name}{i}" for i in range(count))) for name in "xab")
+    rates = [
+        -a * x + b * delay(before, tau)
+        for x, a, b, before in zip(states, slow, gains, [states[-1], *states[:-1]], strict=True)
+    ]
+    return dd.Model(
+        name="ring",
+        equations={f"rate{i}": der(x) == rate for i, (x, rate) in enumerate(zip(states, rates, strict=True))},
+        unknowns=list(states),
+        outputs={"y": states[-1]},
+        parameters={tau: 0.7, **dict.fromkeys(slow, 1.0), **dict.fromkeys(gains, 0.8)},
+        history={x: 1.0 / (1 + i) for i, x in enumerate(states)},
+    )
+
+
+def gradients() -> None:
+    print(f"\n{'a ring, 20 samples: ms of one gradient':<46}{'forward':>9}{'backward':>10}")
+    for count in (2, 5, 10, 20, 30):
+        model = ring(count)
+        values = {name: parameter.value for name, parameter in model.parameters.items()}
+        asked = request("benchmark", model, TIMES, None, 0.0)
+        run = predictor(asked, ("y",), tuple(values), values, dd.Lanes(tolerance=1e-9), None, 0, "benchmark")
+        back, pull = Adjoint(run.run), np.ones((1, TIMES.size))
+        forward = fastest(lambda run=run, values=values: run(values), 5)
+        backward = fastest(lambda back=back, values=values, pull=pull: back.samples(values).gradient(pull), 5)
+        print(f"{len(values)} parameters, {count} states".ljust(46) + f"{forward:>9.1f}{backward:>10.1f}")
+
+
 def growth() -> None:
     x, u, tau = dd.symbols("x u tau")
     own = dd.Model(
@@ -148,10 +181,10 @@ def profile() -> None:
     pstats.Stats(watched).sort_stats("cumulative").print_stats(25)
 
 
-PARTS = {"time": timing, "growth": growth, "profile": profile}
+PARTS = {"time": timing, "gradient": gradients, "growth": growth, "profile": profile}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help="time, growth, profile; all when left out")
+    parser.add_argument("parts", nargs="*", help="time, gradient, growth, profile; all when left out")
     for part in parser.parse_args().parts or PARTS:
         PARTS[part]()

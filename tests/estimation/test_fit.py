@@ -661,3 +661,36 @@ def test_segments_are_not_ignored():
     plain = dd.fit(decay(), DATA, free=["k"], criterion=dd.OutputError(segments=3))
     assert plain["k"].value == pytest.approx(dd.fit(decay(), DATA, free=["k"])["k"].value, abs=1e-3)
     assert plain.criterion == dd.OutputError(segments=3)
+
+
+def test_whitened_output_error_is_generalized_least_squares(tmp_path):
+    """x' = b, y = x + c with noise n_k = 0.8 n_(k−1) + e_k: against the weighted regression with that noise."""
+    times, rng = np.arange(400) * 0.1, np.random.default_rng(5)
+    phi, innovation = 0.8, 0.05
+    noise = np.zeros(times.size)
+    noise[0] = rng.normal() * innovation / np.sqrt(1 - phi**2)
+    for k in range(1, times.size):
+        noise[k] = phi * noise[k - 1] + innovation * rng.normal()
+    y = 0.3 * times + 1.0 + noise
+    data = dd.Dataset(times, outputs={"y": y}, t0=0.0)
+    found = dd.fit(line(), data, free=["b", "c"], criterion=dd.OutputError(whiten=1))
+    X = np.column_stack([times, np.ones(times.size)])
+    lags = np.abs(np.subtract.outer(np.arange(times.size), np.arange(times.size)))
+    weights = np.linalg.inv(innovation**2 / (1 - phi**2) * phi**lags)
+    information = X.T @ weights @ X
+    expected, errors = np.linalg.solve(information, X.T @ weights @ y), np.sqrt(np.diag(np.linalg.inv(information)))
+    for name, value, error in zip("bc", expected, errors, strict=True):
+        assert abs(found[name].value - value) < 0.1 * error  # the filter is estimated
+        assert 0.75 * error < found[name].std_error < 1.3 * error
+    assert "OutputError(whiten=1)" in str(found)
+    found.save(tmp_path / "white.nc")
+    again = dd.load(tmp_path / "white.nc")
+    assert again.std_errors == found.std_errors
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [({"whiten": -1}, "order of the filter"), ({"whiten": 2, "segments": 5}, "pieces")]
+)
+def test_wrong_whitening(options, words):
+    with pytest.raises(dd.DaedalError, match=words):
+        dd.OutputError(**options)

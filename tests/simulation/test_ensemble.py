@@ -7,8 +7,7 @@ import pytest
 
 import daedal as dd
 from daedal import der
-from daedal.simulation import lane_paths
-from daedal.simulation import lanes as lanes_module
+from daedal.simulation import blocks, lane_paths
 
 x, v, u, w, w2, k, c, a, b = dd.symbols("x v u w w2 k c a b")
 TIMES = np.arange(21) * 0.2
@@ -59,7 +58,7 @@ def test_a_large_offset_does_not_spoil_the_variance():
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_threads_do_not_matter(threads, monkeypatch):
     many = dd.ensemble(duffing(), TIMES, realizations=300, rng=4, sensitivities=["k"], solver=STEP)
-    monkeypatch.setattr(lanes_module, "cpu_count", lambda: threads)
+    monkeypatch.setattr(blocks, "cpu_count", lambda: threads)
     again = dd.ensemble(duffing(), TIMES, realizations=300, rng=4, sensitivities=["k"], solver=STEP)
     np.testing.assert_array_equal(many.mean["o"], again.mean["o"])
     np.testing.assert_array_equal(many.variance["o"], again.variance["o"])

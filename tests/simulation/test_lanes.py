@@ -14,6 +14,7 @@ import catalogue
 import daedal as dd
 from daedal import der
 from daedal.models import parameter_values
+from daedal.simulation import blocks
 from daedal.simulation import lanes as lanes_module
 from daedal.simulation.lane_paths import LanePaths, sources
 
@@ -211,7 +212,7 @@ def test_a_path_is_the_same_for_any_number_of_realizations():
 @pytest.mark.parametrize("threads", [1, 2, 7, None])
 def test_a_path_is_the_same_for_any_number_of_threads(threads, monkeypatch):
     many = small(200)
-    monkeypatch.setattr(lanes_module, "cpu_count", lambda: threads)
+    monkeypatch.setattr(blocks, "cpu_count", lambda: threads)
     np.testing.assert_array_equal(small(200)["x"], many["x"])
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,15 @@ def checked_transient(transient: Any) -> float:
             f"The transient must be a time from zero on, got {transient!r}.", "Write for example transient=50.0."
         )
     return float(transient)
+
+
+def checked_whiten(whiten: Any) -> bool | int:
+    """True, False, or the order of the filter."""
+    if not isinstance(whiten, Integral) or whiten < 0:
+        raise EstimationError(
+            f"whiten must be True, False or the order of the filter, got {whiten!r}.", "Write whiten=True."
+        )
+    return whiten if isinstance(whiten, bool) else int(whiten)
 
 
 def _experiment(system: System, data: Dataset, number: int, transient: float) -> Experiment:

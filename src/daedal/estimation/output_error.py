@@ -12,7 +12,7 @@ from typing import final
 
 from daedal.errors import EstimationError
 from daedal.estimation.criterion import Objective, Problem
-from daedal.estimation.experiments import checked_transient
+from daedal.estimation.experiments import checked_transient, checked_whiten
 from daedal.estimation.mean_objective import mean_objective
 from daedal.estimation.shooting import shooting_objective
 from daedal.estimation.visibility import check_visible
@@ -30,15 +30,19 @@ class OutputError:
     segments
         Into how many pieces each experiment is cut, whose starts are estimated along with the parameters and tied
         together in the end (multiple shooting): for models that amplify small errors.
+    whiten
+        Filter data and simulation by an autoregression that the residual follows: for coloured measurement noise.
+        An integer is its order; True leaves the order to the data.
 
     Examples
     --------
     >>> OutputError(transient=50.0)
-    OutputError(transient=50.0, segments=1)
+    OutputError(transient=50.0, segments=1, whiten=False)
     """
 
     transient: float = 0.0
     segments: int = 1
+    whiten: bool | int = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transient", checked_transient(self.transient))
@@ -46,12 +50,16 @@ class OutputError:
             raise EstimationError(
                 f"The segments must be a whole number from 1 on, got {self.segments!r}.", "Write segments=10."
             )
-
         object.__setattr__(self, "segments", int(self.segments))
+        object.__setattr__(self, "whiten", checked_whiten(self.whiten))
+        if self.segments > 1 and self.whiten:
+            raise EstimationError(
+                "The residual of pieces with starts of their own cannot be whitened.", "Leave out segments or whiten."
+            )
 
     def objective(self, problem: Problem) -> Objective:
         """Line up data and simulations."""
         check_visible(problem, (), accuracies=True, criterion="OutputError")
         if self.segments > 1:
             return shooting_objective(problem, self.transient, self.segments)
-        return mean_objective(problem, self.transient, None, debias=False, whiten=False, notes=())
+        return mean_objective(problem, self.transient, None, debias=False, whiten=self.whiten, notes=())

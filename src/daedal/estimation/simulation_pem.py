@@ -20,7 +20,7 @@ from typing import final
 from daedal.analysis.linear_form import is_linear
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.criterion import Objective, Problem
-from daedal.estimation.experiments import checked_transient
+from daedal.estimation.experiments import checked_transient, checked_whiten
 from daedal.estimation.mean_objective import mean_objective
 from daedal.estimation.visibility import check_visible, mean_movers
 
@@ -65,13 +65,8 @@ class SimulationPEM:
             )
         if not isinstance(self.debias, bool):
             raise EstimationError(f"debias must be True or False, got {self.debias!r}.", "Write debias=True.")
-        if not isinstance(self.whiten, Integral) or self.whiten < 0:
-            raise EstimationError(
-                f"whiten must be True, False or the order of the filter, got {self.whiten!r}.", "Write whiten=True."
-            )
-
         object.__setattr__(self, "realizations", int(self.realizations))
-        object.__setattr__(self, "whiten", self.whiten if isinstance(self.whiten, bool) else int(self.whiten))
+        object.__setattr__(self, "whiten", checked_whiten(self.whiten))
 
     def objective(self, problem: Problem) -> Objective:
         """Line up data and ensembles; what the mean cannot show is said here."""

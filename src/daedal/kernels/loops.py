@@ -50,37 +50,47 @@ def scan_text(step: Tape, observe: Tape | None, width: int, fused: bool) -> str:
     return module(width, functions(called, width, fused), [_SCAN_HEADING, *over_lanes(steps, "leave", width)])
 
 
-def recall_text(step: Tape, observe: Tape, recalled: Sequence[tuple[int, int, int]], width: int, fused: bool) -> str:
-    """`daedal_recall(state, parameters, shared, each, begin, back, out, steps, stride, first, stop)`.
+Sums = Sequence[tuple[int, Sequence[int]]]
 
-    Every step writes its own row of `out` and reads earlier ones: `recalled` lists (column of `back`, rows further on,
-    observed number).
+
+def recall_text(step: Tape, observe: Tape, weigh: Tape, sums: Sums, points: int, width: int, fused: bool) -> str:
+    """`daedal_recall(state, parameters, shared, each, begin, back, out, scratch, steps, stride, first, stop)`.
+
+    Every step writes its own row of `out` and reads earlier ones: `sums` lists columns of `back` and observed numbers,
+    of each of which the sum over consecutive rows is taken, weighted by what `weigh` gives for that entry of the list.
+    A loop over the numbers keeps the code short.
     """
-    n_x, n_p, n_s, n_w, _ = step.input_sizes
+    n_x, n_p, n_s, n_w, n_r = step.input_sizes
     (n_y,) = observe.output_sizes
-    columns = 1 + max((column for column, _, _ in recalled), default=-1)
+    columns = 1 + max((column for column, _ in sums), default=-1)
     e = Emitter(width, fused, contract=True)
     initial = [load(e, "%state", str(row)) for row in range(n_x)]
     parameters = [load(e, "%parameters", str(row)) for row in range(n_p)]
     before = e.take()
     shared = [broadcast(e, "%shared", n_s, row) for row in range(n_s)]
-    each = _each(e, n_w)
+    (weights,), called = lower(e, weigh, [shared])
     firsts = [_integer(e, "%back", row_at(e, "%step", columns, column)) for column in range(columns)]
-    begins = [e.new(f"mul nsw i64 {first}, {n_y}") for first in firsts]
-    past = [load(e, "%out", e.new(f"add nsw i64 {begins[g]}, {further * n_y + row}")) for g, further, row in recalled]
-    inputs = [[f"%x{k}" for k in range(n_x)], parameters, shared, each, past]
-    (new,), called = lower(e, step, inputs)
-    (seen,), more = lower(e, observe, [new, *inputs[1:]])
+    tables, offset = [], 0
+    for number, (column, rows) in enumerate(sums):
+        own = weights[number * points : (number + 1) * points]
+        tables.append(_constants(f"rows{number}", rows))
+        _sums(e, number, e.new(f"mul nsw i64 {firsts[column]}, {n_y}"), own, len(rows), n_y, offset)
+        offset += len(rows)
+    past = [_scratch(e, str(place)) for place in range(n_r)]
+    inputs = [[f"%x{k}" for k in range(n_x)], parameters, shared, _each(e, n_w), past]
+    (new,), more = lower(e, step, inputs)
+    (seen,), most = lower(e, observe, [new, *inputs[1:]])
     for row, value in enumerate(seen):
         store(e, "%out", row_at(e, "%step", n_y, row), value)
     body = e.take()
     for row, value in enumerate(new):
         store(e, "%state", str(row), value)
-    phis = [f"  %x{k} = phi {e.doubles} [ {initial[k]}, %group ], [ {new[k]}, %advance ]" for k in range(n_x)]
+    last = f"summed{len(sums) - 1}" if sums else "advance"
+    phis = [f"  %x{k} = phi {e.doubles} [ {initial[k]}, %group ], [ {new[k]}, %{last} ]" for k in range(n_x)]
     loop = [
         "  br label %advance",
         "advance:",
-        "  %step = phi i64 [ 0, %group ], [ %step_next, %advance ]",
+        f"  %step = phi i64 [ 0, %group ], [ %step_next, %{last} ]",
         *phis,
         *body,
         "  %step_next = add nsw i64 %step, 1",
@@ -88,14 +98,50 @@ def recall_text(step: Tape, observe: Tape, recalled: Sequence[tuple[int, int, in
         "  br i1 %again, label %advance, label %leave",
         "leave:",
     ]
-    lines = [_RECALL_HEADING, *over_lanes([*before, *loop, *e.take()], "leave", width)]
-    return module(width, functions(called + more, width, fused), lines)
+    lines = [*tables, _RECALL_HEADING, *over_lanes([*before, *loop, *e.take()], "leave", width)]
+    return module(width, functions(called + more + most, width, fused), lines)
+
+
+def _constants(name: str, numbers: Sequence[int]) -> str:
+    listed = ", ".join(f"i64 {number}" for number in numbers)
+    return f"@{name} = private unnamed_addr constant [{len(numbers)} x i64] [{listed}]"
+
+
+def _sums(e: Emitter, number: int, begin: str, weights: Sequence[str], count: int, rows: int, offset: int) -> None:
+    """A loop over the listed numbers, from the present block to a new one: Σ_k weights[k] · out[begin + k], kept."""
+    source = f"%summed{number - 1}" if number else "%advance"
+    head, end = f"sum{number}", f"summed{number}"
+    e.lines += [f"  br label %{head}", f"{head}:"]
+    e.lines += [f"  %place{number} = phi i64 [ 0, {source} ], [ %further{number}, %{head} ]"]
+    row = _integer(e, f"@rows{number}", f"%place{number}")
+    base = e.new(f"add nsw i64 {begin}, {row}")
+    total = None
+    for k, weight in enumerate(weights):
+        value = load(e, "%out", e.new(f"add nsw i64 {base}, {k * rows}"))
+        product = e.new(f"fmul contract {e.doubles} {weight}, {value}")
+        total = product if total is None else e.new(f"fadd contract {e.doubles} {total}, {product}")
+    target = _scratch_address(e, e.new(f"add nsw i64 %place{number}, {offset}"))
+    e.lines += [
+        f"  store {e.doubles} {total}, ptr {target}, align 8",
+        f"  %further{number} = add nsw i64 %place{number}, 1",
+        f"  %more{number} = icmp slt i64 %further{number}, {count}",
+        f"  br i1 %more{number}, label %{head}, label %{end}",
+        f"{end}:",
+    ]
+
+
+def _scratch_address(e: Emitter, place: str) -> str:
+    return e.new(f"getelementptr inbounds {e.doubles}, ptr %scratch, i64 {place}")
+
+
+def _scratch(e: Emitter, place: str) -> str:
+    return e.new(f"load {e.doubles}, ptr {_scratch_address(e, place)}, align 8")
 
 
 _RECALL_HEADING = (
     "define void @daedal_recall(ptr noalias %state, ptr noalias %parameters, ptr noalias %shared, ptr noalias %each, "
-    "ptr noalias %begin, ptr noalias %back, ptr noalias %out, i64 %steps, i64 %stride, i64 %first, i64 %stop) "
-    "nounwind {"
+    "ptr noalias %begin, ptr noalias %back, ptr noalias %out, ptr noalias %scratch, "
+    "i64 %steps, i64 %stride, i64 %first, i64 %stop) nounwind {"
 )
 
 

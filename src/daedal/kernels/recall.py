@@ -2,7 +2,8 @@
 
     for each group of W lanes:  x ← state
         for i = 0 … steps−1:    w ← n_w rows of lane, from row begin[i] on
-                                r ← out[back[i, g] + k, j] for each (g, k, j) of `recalled`
+                                for each (g, numbers) of `sums`, with its weights v of weigh(shared[i]):
+                                    r ← Σ_k v_k · out[back[i, g] + k, j] for each j of numbers
                                 x ← step(x, parameters, shared[i], w, r)
                                 out[i] ← observe(x, parameters, shared[i], w, r)
         state ← x
@@ -10,7 +11,6 @@
 Lanes come last and fill whole vectors: the caller pads them. Otherwise as in `daedal.kernels.scan`.
 """
 
-from collections.abc import Sequence
 from typing import final
 
 import casadi as ca
@@ -19,26 +19,26 @@ import numpy as np
 from daedal.errors import ExpressionError, SimulationError
 from daedal.kernels import compiler, loops
 from daedal.kernels.arguments import Array, checked, checked_back, checked_begin, disjoint
+from daedal.kernels.loops import Sums
 from daedal.kernels.scan import INTEGER, POINTER
 from daedal.kernels.tape import Tape, read_tape
 from daedal.kernels.target import host
 
 ARGUMENTS = ("state", "parameters", "shared", "lane", "recalled")
-Recalled = Sequence[tuple[int, int, int]]
 
 
 @final
 class RecallKernel:
     """Advances lanes over steps; see `run`."""
 
-    def __init__(self, step: Tape, observe: Tape, recalled: Recalled) -> None:
+    def __init__(self, step: Tape, observe: Tape, weigh: Tape, sums: Sums, points: int) -> None:
         self.width = host().register
         self.sizes = step.input_sizes
         self.observed = observe.output_sizes[0]
-        self.columns = 1 + max((column for column, _, _ in recalled), default=-1)
-        self._reach = max((further for _, further, _ in recalled), default=0)
-        code = compiler.load(loops.recall_text(step, observe, recalled, self.width, host().fused))
-        self._code, self._call = code, code.function("daedal_recall", [POINTER] * 7 + [INTEGER] * 4)
+        self.columns = 1 + max((column for column, _ in sums), default=-1)
+        self._points = points
+        code = compiler.load(loops.recall_text(step, observe, weigh, sums, points, self.width, host().fused))
+        self._code, self._call = code, code.function("daedal_recall", [POINTER] * 8 + [INTEGER] * 4)
 
     def padded(self, lanes: int) -> int:
         """The number of lanes that arrays for so many must have."""
@@ -54,7 +54,7 @@ class RecallKernel:
         rows of `lane` each step reads n_w, back (steps, columns) int64 from which rows of `out`. A step reads rows that
         it has not reached yet only if `back` says so: their content on entry must then be finite.
         """
-        n_x, n_p, n_s, n_w, _ = self.sizes
+        n_x, n_p, n_s, n_w, n_r = self.sizes
         lanes, steps = np.shape(state)[-1], np.shape(out)[0]
         if lanes % self.width:
             raise SimulationError(f"Lanes must be a multiple of {self.width}, got {lanes}.", "Repeat the last one.")
@@ -65,26 +65,31 @@ class RecallKernel:
             checked(shared, (steps, n_s), "shared"),
             checked(lane, (points, values, lanes), "lane"),
             checked_begin(begin, steps, points * values - n_w),
-            checked_back(back, (steps, self.columns), steps - 1 - self._reach),
+            checked_back(back, (steps, self.columns), steps - self._points),
             checked(out, (steps, self.observed, lanes), "out", written=True),
         ]
         disjoint(state, out, *arrays[1:4])
         if steps:
-            self._call(*(array.ctypes.data for array in arrays), steps, lanes, 0, lanes)
+            scratch = np.empty((n_r, self.width))
+            self._call(*(array.ctypes.data for array in (*arrays, scratch)), steps, lanes, 0, lanes)
 
 
-def compile_recall(step: ca.Function, observe: ca.Function, recalled: Recalled) -> RecallKernel:
+def compile_recall(
+    step: ca.Function, observe: ca.Function, weigh: ca.Function, sums: Sums, points: int
+) -> RecallKernel:
     """A kernel that iterates `step` in every lane, records `observe` after each and reads that record.
 
-    Both take column vectors (state, parameters, shared, lane, recalled), any of them empty; `recalled` lists for each
-    entry of the last one (g, k, j): the number j that was observed at the step back[·, g] + k.
+    Both take column vectors (state, parameters, shared, lane, recalled), any of them empty. What is recalled are sums
+    over `points` consecutive steps, from the step on that a column of `back` names: `sums` lists (column, numbers) and
+    `weigh`, a function of the shared values, gives the weights of each entry one after the other.
 
     Examples
     --------
-    >>> x, none, past = ca.SX.sym("x"), ca.SX(0, 1), ca.SX.sym("past", 2)
+    >>> x, none, past = ca.SX.sym("x"), ca.SX(0, 1), ca.SX.sym("past")
     >>> given = [x, none, none, none, past]
-    >>> sums = ca.Function("sums", given, [past[0] + past[1]])
-    >>> kernel = compile_recall(sums, ca.Function("observe", given, [x]), [(0, 0, 0), (0, 1, 0)])
+    >>> step, observe = ca.Function("step", given, [past]), ca.Function("observe", given, [x])
+    >>> weigh = ca.Function("weigh", [none], [ca.DM([1, 1])])
+    >>> kernel = compile_recall(step, observe, weigh, [(0, [0])], points=2)
     >>> width, steps = kernel.width, 7
     >>> back = np.arange(-2, steps - 2)[:, None].clip(0)
     >>> out, nothing, begin = np.ones((steps, 1, width)), np.zeros((1, 0, width)), np.zeros(steps, dtype=np.int64)
@@ -92,7 +97,7 @@ def compile_recall(step: ca.Function, observe: ca.Function, recalled: Recalled) 
     >>> out[:, 0, 0]
     array([ 2.,  3.,  5.,  8., 13., 21., 34.])
     """
-    tape, seen = read_tape(step), read_tape(observe)
+    tape, seen, weights = read_tape(step), read_tape(observe), read_tape(weigh)
     for each in (tape, seen):
         if len(each.input_sizes) != len(ARGUMENTS) or len(each.outputs) != 1:
             raise ExpressionError(
@@ -104,9 +109,15 @@ def compile_recall(step: ca.Function, observe: ca.Function, recalled: Recalled) 
             f"Functions '{tape.name}' and '{seen.name}' must take the same arguments and the first return a state.",
             "Return every state, in the order of the argument.",
         )
-    if len(recalled) != tape.input_sizes[4]:
+    listed = sum(len(numbers) for _, numbers in sums)
+    if listed != tape.input_sizes[4]:
         raise ExpressionError(
-            f"Function '{tape.name}' recalls {tape.input_sizes[4]} numbers, but {len(recalled)} are listed.",
-            "List one (column, further, number) for each.",
+            f"Function '{tape.name}' recalls {tape.input_sizes[4]} numbers, but {listed} are listed.",
+            "List (column, numbers) for all of them, in order.",
         )
-    return RecallKernel(tape, seen, recalled)
+    if weights.input_sizes != tape.input_sizes[2:3] or weights.output_sizes != (points * len(sums),):
+        raise ExpressionError(
+            f"Function '{weights.name}' must give {points * len(sums)} weights from the shared values.",
+            "Return one for each point of each sum.",
+        )
+    return RecallKernel(tape, seen, weights, sums, points)

@@ -15,6 +15,7 @@ from daedal.order.record import Record
 from daedal.order.response import Response, Shape, monic, response
 
 EVALUATIONS = 60
+A_LITTLE = 6  # evaluations that show which starts are worth more
 TOLERANCE = 1e-10  # relative, of the squares
 ROUGHLY = 1e-3  # of BIC, while candidates are compared
 NO_DELAY = 1e-4  # of a sample interval
@@ -75,9 +76,16 @@ def polish(
     found = _minimized(shape, start, record, None, free_delays, evaluations, roughly)
     if found is None or not noise:
         return found
-    for _ in range(ROUNDS):
+    return _whitened(found, noise, free_delays, evaluations, roughly)
+
+
+def _whitened(
+    found: Polished, noise: int | bool, free_delays: bool, evaluations: int, roughly: bool, rounds: int = ROUNDS
+) -> Polished:
+    """Noise model and coefficients in turns, until they settle."""
+    for _ in range(rounds):
         model = _noise_model(found.residual, None if noise is True else int(noise))
-        better = _minimized(shape, found.theta, found.record, model, free_delays, evaluations, roughly)
+        better = _minimized(found.shape, found.theta, found.record, model, free_delays, evaluations, roughly)
         if better is None:
             return found
         moved = np.max(np.abs(better.theta - found.theta) / np.maximum(np.abs(found.theta), 1e-300))
@@ -235,14 +243,31 @@ def best_of(
     free_delays: bool = False,
 ) -> Polished | None:
     """The best result from several starts: a few steps from each, then the nearest to the samples to the end."""
-    tried = [
-        found for start in _different(shape, starts, record) if (found := _polished_a_little(shape, start, record))
-    ]
+    different = _different(shape, starts, record)
+    tried = [found for start in different if (found := _polished_a_little(shape, start, record))]
     # What comes nearest with white noise need not do so with coloured noise: then more are taken to the end.
     ranked = _apart(sorted(tried, key=lambda each: each.squares))[: 5 if noise else 2]
     ends = [polish(shape, each.theta, each.record, noise, free_delays, roughly=True) for each in ranked]
+    if noise:
+        ends += _whitened_at_once(shape, different, record, noise, free_delays)
     finished = [end for end in ends if end is not None]
     return min(finished, key=lambda each: each.information, default=None)
+
+
+def _whitened_at_once(
+    shape: Shape, starts: Sequence[np.ndarray], record: Record, noise: int | bool, free_delays: bool
+) -> list[Polished]:
+    """The best results from noise models of the starts themselves.
+
+    Strong slow noise draws the minimum for white noise so far away that no noise model made there leads back.
+    """
+    begun = [
+        _whitened(found, noise, False, A_LITTLE, True, A_LITTLE // 2)
+        for start in starts
+        if (found := _minimized(shape, start, record, None, False, 1, True))
+    ]
+    ranked = sorted(begun, key=lambda each: each.information)[:2]
+    return [_whitened(each, noise, free_delays, EVALUATIONS, True) for each in ranked]
 
 
 def _apart(ranked: Sequence[Polished]) -> list[Polished]:
@@ -251,7 +276,7 @@ def _apart(ranked: Sequence[Polished]) -> list[Polished]:
 
 
 def _polished_a_little(shape: Shape, start: np.ndarray, record: Record) -> Polished | None:
-    return polish(shape, start, record, evaluations=6, roughly=True)
+    return polish(shape, start, record, evaluations=A_LITTLE, roughly=True)
 
 
 def _different(shape: Shape, starts: Sequence[np.ndarray], record: Record) -> list[np.ndarray]:

@@ -1,7 +1,9 @@
 """`select_order`: how many derivatives a system has, and its coefficients, straight from data.
 
 Every pair of orders (n, m) gets its best coefficients by output error. Schwarz's criterion n log(S/n) + p log n weighs
-what more coefficients gain against what they cost; among candidates it cannot tell apart, the smallest is taken.
+what more coefficients gain against what they cost; among candidates it cannot tell apart, the smallest is taken, and of
+those with as many coefficients the one with the lowest derivative of an input. A fast pole and a fast zero to the right
+look alike: that the pole is taken is a preference, not a finding.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,10 +15,9 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.errors import EstimationError, counted, quoted
-from daedal.estimation import Fit, OutputError, fit
 from daedal.estimation.criterion import describe
 from daedal.linear.threads import one_thread
-from daedal.models import TransferFunction
+from daedal.order.ordinary_fit import ordinary_fit
 from daedal.order.polishing import Polished, polish, polish_on
 from daedal.order.record import Record, record
 from daedal.order.refined_iv import RefinedIV
@@ -104,7 +105,7 @@ def select_order(
         chosen=candidate,
         reason=_reason(candidate, candidates),
         notes=(*said, *_notes(candidate, made)),
-        made_fit=partial(_fit, polished, made),
+        made_fit=partial(ordinary_fit, polished, made),
     )
 
 
@@ -246,13 +247,13 @@ def _held_out(polished: Polished) -> float:
 def _chosen(
     found: list[tuple[Candidate, Polished | None]],
 ) -> tuple[Candidate, Polished] | None:
-    """The smallest candidate among those that BIC cannot tell from the best."""
+    """The smallest candidate among those that BIC cannot tell from the best; of these the one with fewest zeros."""
     usable = [(each, polished) for each, polished in found if polished is not None]
     if not usable:
         return None
     lowest = min(each.bic for each, _ in usable)
     tied = [pair for pair in usable if pair[0].bic <= lowest + TIED]
-    return min(tied, key=lambda pair: (len(pair[0].coefficients), pair[0].bic))
+    return min(tied, key=lambda pair: (len(pair[0].coefficients), pair[0].input_order, pair[0].bic))
 
 
 def _reason(chosen: Candidate, candidates: list[Candidate]) -> str:
@@ -263,7 +264,9 @@ def _reason(chosen: Candidate, candidates: list[Candidate]) -> str:
     lower = min((each for each in others), key=lambda each: each.bic)
     ahead = lower.bic - chosen.bic
     if ahead < 0.0:
-        return f"{said}: the smallest of those that BIC cannot tell from the best ({-ahead:.1f} above it)"
+        same = len(lower.coefficients) == len(chosen.coefficients)
+        least = "the lowest derivative of an input" if same else "the smallest"
+        return f"{said}: {least} of those that BIC cannot tell from the best ({-ahead:.1f} above it)"
     return f"{said}: the lowest BIC, {ahead:.1f} below the next (order {lower.order}, input order {lower.input_order})"
 
 
@@ -305,37 +308,3 @@ def _unseen(chosen: Candidate, name: str) -> bool:
     """Whether no coefficient of an input differs from zero by two standard errors."""
     own = [key for key in chosen.coefficients if key.startswith("b") and key.endswith(f"_{name}")]
     return all(not abs(chosen.coefficients[key]) > 2.0 * chosen.std_errors[key] for key in own)
-
-
-def _fit(polished: Polished, made: Record) -> Fit:
-    """The chosen coefficients through the ordinary `fit`, the inputs delayed where a delay was found."""
-    shape, tf = polished.shape, polished.shape.transfer_function(polished.theta, polished.record)
-    model = _without_delay(tf).to_model("free" if shape.start else "zero", name=f"order {shape.order}")
-    if shape.start:
-        starts = [name for name in model.parameters if name.startswith("x") and "_start" in name]
-        model = model.with_parameters(dict(zip(starts, _start_values(polished), strict=True)))
-    inputs = dict(zip(made.inputs, polished.record.signals, strict=True))
-    samples = made.data.outputs[made.output]
-    data = Dataset(made.times, inputs=inputs, outputs={made.output: samples.values}, t0=made.t0, name=made.data.name)
-    return fit(model, data, free=list(model.parameters), criterion=OutputError())
-
-
-def _without_delay(tf: TransferFunction) -> TransferFunction:
-    return TransferFunction(dict(tf.numerator), tf.denominator, 0.0, output=tf.output)
-
-
-def _start_values(polished: Polished) -> list[float]:
-    """x(0), x'(0), … whose response b(d/dt) x is that of c(s)/a(s): b(s) x̂(s) = c(s) modulo a(s)."""
-    a, b, c = polished.shape.split(polished.theta)
-    n = polished.shape.order
-    rising = np.append(a, 1.0)
-    # An initial state x of a(d/dt) x = 0 has the transform Σ_k x⁽ᵏ⁾(0) q_k(s)/a(s), q_k(s) = Σ_{j > k} a_j s^{j−k−1}.
-    matrix = np.zeros((n, n))
-    for k in range(n):
-        q = rising[k + 1 :]
-        product = np.convolve(b[0], q)
-        _, rest = np.polydiv(product[::-1], rising[::-1])
-        column = rest[::-1]
-        matrix[: column.size, k] = column[:n]
-    start = np.linalg.lstsq(matrix, c, rcond=None)[0]
-    return [float(value) for value in start]

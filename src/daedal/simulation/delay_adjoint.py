@@ -388,29 +388,29 @@ def _costate_kernel(reduction: Reduction, n: int, delayed: int, computed: tuple[
     h, kick = ca.SX.sym("h"), ca.SX.sym("kick", n)
     rows = [ca.SX.sym("by_X", n, n + count) for _ in NODES]  # a row of numpy is a column here
     by_w = ca.SX.sym("by_w", delayed, n + count)
-    table, recalled, past = [h, kick, *(ca.vec(each) for each in rows), ca.vec(by_w)], [], []
-    ahead = [ca.SX(count, 1) for _ in NODES]
-    for i in range(count):
-        found, position = ca.SX.sym("found", NODES.size), ca.SX.sym("position", NODES.size)
+    ahead = [ca.SX.sym("ahead", count) for _ in NODES]
+    table, sums, weights = [h, kick, *(ca.vec(each) for each in rows), ca.vec(by_w)], [], []
+    looks = [(ca.SX.sym("found", NODES.size), ca.SX.sym("position", NODES.size)) for _ in range(count)]
+    for found, position in looks:
         table += [found, position]
-        for node in range(NODES.size):
-            points = ca.SX.sym("points", BACK + 1)
-            recalled += [(i * NODES.size + node, k, n + computed[i]) for k in range(BACK + 1)]
-            past.append(points)
-            ahead[node][i] = found[node] * ca.dot(symbolic_weights(position[node], BACK), points)
+    for node in range(NODES.size):
+        for i, (found, position) in enumerate(looks):
+            weights.append(found[node] * symbolic_weights(position[node], BACK))
+            sums.append((i * NODES.size + node, [n + computed[i]]))
 
     def rate(node: int, value: ca.SX) -> ca.SX:
         return ca.mtimes(rows[node], ca.vertcat(value, ahead[node]))
 
     begun, rates = lam + kick, []
-    for number, weights in enumerate(METHOD.stages):
+    for number, before in enumerate(METHOD.stages):
         node = METHOD.nodes.index(METHOD.node(number))
-        rates.append(rate(node, begun + h * weighted(weights, rates)))
+        rates.append(rate(node, begun + h * weighted(before, rates)))
     ended = begun + h * weighted(METHOD.step, rates)
-    arguments = [lam, none, ca.vertcat(*table), none, ca.vertcat(none, *past)]
+    arguments = [lam, none, ca.vertcat(*table), none, ca.vertcat(*ahead)]
+    weigh = ca.Function("weigh", [ca.vertcat(*table)], [ca.vertcat(none, *weights)])
     step = ca.Function("step", arguments, [ended])
     observe = ca.Function("observe", arguments, [ca.vertcat(lam, ca.mtimes(by_w, ca.vertcat(lam, ahead[-1])))])
-    reduction.compiled[key] = compile_recall(step, observe, recalled)
+    reduction.compiled[key] = compile_recall(step, observe, weigh, sums, BACK + 1)
     return reduction.compiled[key]
 
 

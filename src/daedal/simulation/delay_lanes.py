@@ -24,6 +24,7 @@ from daedal.simulation.program import Shape
 # number of steps changes.
 FIRST_STEPS = 41.3
 HALVINGS = 12
+SMALL = 48  # states and their sensitivities: code of seven stages is compiled within half a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +117,7 @@ def prepare_delayed(
     now = lags(system, first)
     operands = tuple(name for name, past in zip(now.names, now.pasts, strict=True) if past.input is None)
     curves = grid_row(system).curves if lineup.disturbances else ()
-    usual = "rk4" if lineup.disturbances else "rk6"  # paths have kinks, which a higher order gains nothing from
-    shape = Shape(method or usual, 0, lineup.directions, wanted, lineup.grid, curves)
+    shape = Shape(method or _usual(lineup), 0, lineup.directions, wanted, lineup.grid, curves)
     begin = first.start
     point = Point(
         forcing.start, begin.states, begin.tops, system.parameter_vector(first.given), forcing.at(forcing.start)
@@ -139,6 +139,12 @@ def prepare_delayed(
                 program, (longest, error) = stiff, other
     lengths = lane_mesh(lineup, now, longest, program.degree).steps()[3]
     return DelayRun(lineup, times, DelayPlan(program, longest, DelaySteps(lengths), error), values, warnings)
+
+
+def _usual(lineup: Lineup) -> Method:
+    """Of high order where everything is smooth, as long as the code of its many stages stays short."""
+    size = len(lineup.system.states) * (1 + lineup.directions.count)
+    return "rk4" if lineup.disturbances or size > SMALL else "rk6"
 
 
 def _shortened(

@@ -159,13 +159,15 @@ class _DelayBuilder(StepBuilder):
         self.table = ca.vertcat(self.shared, ca.SX.sym("delays", self.layout.columns - self.layout.first))
         shown = [*(r.observed[name] for name in shape.wanted), *(r.delays[name].operand for name in operands)]
         self.wanted = ca.vertcat(*shown, r.X, r.T) if states else ca.vertcat(*shown)
-        self.recalled: list[tuple[int, int, int]] = []
+        self.sums: list[tuple[int, list[int]]] = []
+        self.weights: list[ca.SX] = []
         self.past: list[ca.SX] = []
         self.late = [self._late(lag, slot) for lag in range(len(lags)) for slot in range(self.layout.slots)]
 
     def made(self) -> DelayProgram:
         r = self.discretization.reduction
-        kernel = compile_recall(self.step(), self.observe(self.wanted), self.recalled)
+        weigh = ca.Function("weigh", [self.table], [ca.vertcat(ca.SX(0, 1), *self.weights)])
+        kernel = compile_recall(self.step(), self.observe(self.wanted), weigh, self.sums, self.degree + 1)
         jumping = ca.vertcat(r.T, r.arguments[-1])
         continuous = not (jumping.shape[0] and ca.depends_on(self.wanted, jumping))
         size = self.discretization.size
@@ -179,25 +181,24 @@ class _DelayBuilder(StepBuilder):
         first = self.layout.reading(lag, slot)
         computed, position, density = (self.table[first + k] for k in range(3))
         weights = symbolic_weights(position, self.degree)
-        slopes = ca.mtimes(ca.jacobian(weights, position), density)  # left out of the code where nothing needs them
+        rows = [len(self.shape.wanted) + self.operands.index(name) for name in names]
         ways = 1 + self.count * (slot < self.layout.nodes)
         every = len(self.shape.wanted) + len(self.operands) + (self.discretization.size if self.states else 0)
-        found = {}
-        for name in names:
-            row = len(self.shape.wanted) + self.operands.index(name)
-            points = [self._points(group, row + way * every) for way in range(ways)]
-            rows = [ca.dot(weights, each) for each in points]
-            if ways > 1:
+        values = self._recall(group, computed * weights, [row + way * every for row in rows for way in range(ways)])
+        found = {name: list(values[k * ways : (k + 1) * ways]) for k, name in enumerate(names)}
+        if ways > 1:
+            slopes = self._recall(group, computed * density * ca.jacobian(weights, position), rows)
+            for name, slope in zip(names, slopes, strict=True):
                 turned = self._turned(name)
-                rows[1:] = [each - ca.dot(slopes, points[0]) * turned[k] for k, each in enumerate(rows[1:])]
-            found[name] = [computed * each for each in rows]
+                found[name][1:] = [each - slope * turned[k] for k, each in enumerate(found[name][1:])]
         return found
 
-    def _points(self, group: int, row: int) -> ca.SX:
-        """One recorded number at the points around a delayed time."""
-        self.recalled += [(group, k, row) for k in range(self.degree + 1)]
-        self.past.append(ca.SX.sym(f"past{len(self.past)}", self.degree + 1))
-        return self.past[-1]
+    def _recall(self, group: int, weights: ca.SX, rows: list[int]) -> list[ca.SX]:
+        """Weighted sums of recorded numbers over the points around a delayed time."""
+        self.weights.append(weights)
+        self.sums.append((group, rows))
+        self.past.append(ca.SX.sym(f"past{len(self.past)}", len(rows)))
+        return ca.vertsplit(self.past[-1])
 
     def _turned(self, name: str) -> ca.SX:
         """∂τ/∂θ in all directions."""

@@ -24,7 +24,7 @@ from daedal.symbolic import Expression
 from daedal.systems import InitialValues, System, initial_values
 from daedal.systems.zero_delays import without_zero_delays
 
-DELAYED = 1e-9  # tolerance of the steps of a single trajectory with delays
+DELAYED = 1e-10  # tolerance of the steps of a single trajectory with delays
 PURPOSE = "simulate"
 SINGLE = 60  # unknowns up to which compiling a single trajectory pays
 

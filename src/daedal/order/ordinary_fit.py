@@ -1,0 +1,79 @@
+"""The chosen coefficients as an ordinary `Fit`: the same minimum by the general simulation, with its standard errors.
+
+Estimated delays are free parameters there too: held fixed they would make the other intervals too narrow. A noise model
+becomes a filter of the same order, made anew from the residual.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from daedal.data import Dataset
+from daedal.estimation import Fit, OutputError, fit
+from daedal.models import Model, Parameter, TransferFunction
+from daedal.order.polishing import Polished
+from daedal.order.record import Record
+from daedal.symbolic import delay, symbol
+
+UNEQUAL = 1e-6  # relative differences of sample intervals that a filter does not suit
+SHORTEST = 0.01  # of a delay and of a sample interval: a free delay stays positive
+
+
+def ordinary_fit(polished: Polished, made: Record) -> Fit:
+    """Fit the model of a result to its record, from its own numbers on."""
+    shape, tf = polished.shape, polished.shape.transfer_function(polished.theta, polished.record)
+    model = _without_delay(tf).to_model("free" if shape.start else "zero", name=f"order {shape.order}")
+    if shape.start:
+        starts = [name for name in model.parameters if name.startswith("x") and "_start" in name]
+        model = model.with_parameters(dict(zip(starts, _start_values(polished), strict=True)))
+    signals = polished.record.signals
+    if polished.free_delays:
+        model, signals = _with_free_delays(model, polished.record), made.signals
+    inputs = dict(zip(made.inputs, signals, strict=True))
+    samples = made.data.outputs[made.output]
+    data = Dataset(made.times, inputs=inputs, outputs={made.output: samples.values}, t0=made.t0, name=made.data.name)
+    return fit(model, data, free=list(model.parameters), criterion=_criterion(polished))
+
+
+def _criterion(polished: Polished) -> OutputError:
+    """Whitened where there is a noise model, and equal intervals that its filter needs."""
+    intervals = np.diff(polished.record.times)
+    if polished.noise is None or np.ptp(intervals) > UNEQUAL * np.max(intervals):
+        return OutputError()
+    return OutputError(whiten=polished.noise.order or False)
+
+
+def _with_free_delays(model: Model, late: Record) -> Model:
+    """The model with a parameter for every delay but those of zero, where they were bounded."""
+    equations, parameters = dict(model.equations), {}
+    for name, value in zip(late.inputs, late.delays, strict=True):
+        if value > 0.0:
+            text = "delay" if len(late.inputs) == 1 else f"delay_{name}"
+            while text in (*late.inputs, late.output):
+                text += "_"
+            # Without an upper bound no other starts are tried: the search has done that.
+            parameters[symbol(text)] = Parameter(value, lower=SHORTEST * min(value, late.interval))
+            key = f"response to {name}"
+            equations[key] = equations[key].lhs == delay(symbol(name), symbol(text))
+    return replace(model.with_parameters(parameters), equations=equations)
+
+
+def _without_delay(tf: TransferFunction) -> TransferFunction:
+    return TransferFunction(dict(tf.numerator), tf.denominator, 0.0, output=tf.output)
+
+
+def _start_values(polished: Polished) -> list[float]:
+    """x(0), x'(0), … whose response b(d/dt) x is that of c(s)/a(s): b(s) x̂(s) = c(s) modulo a(s)."""
+    a, b, c = polished.shape.split(polished.theta)
+    n = polished.shape.order
+    rising = np.append(a, 1.0)
+    # An initial state x of a(d/dt) x = 0 has the transform Σ_k x⁽ᵏ⁾(0) q_k(s)/a(s), q_k(s) = Σ_{j > k} a_j s^{j−k−1}.
+    matrix = np.zeros((n, n))
+    for k in range(n):
+        q = rising[k + 1 :]
+        product = np.convolve(b[0], q)
+        _, rest = np.polydiv(product[::-1], rising[::-1])
+        column = rest[::-1]
+        matrix[: column.size, k] = column[:n]
+    start = np.linalg.lstsq(matrix, c, rcond=None)[0]
+    return [float(value) for value in start]

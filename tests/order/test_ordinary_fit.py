@@ -1,0 +1,69 @@
+"""The chosen candidate of a search as an ordinary Fit."""
+
+import numpy as np
+import pytest
+from recorded import RINGING, driven, switching
+from scipy.signal import lfilter
+
+import daedal as dd
+
+TIMES = np.arange(600) * 0.1
+
+
+def recorded(tf, noise, kind="zoh"):
+    return driven(tf, TIMES, {"u": dd.Signal(TIMES, switching(600, 12, seed=1), kind)}, noise)
+
+
+def white(deviation=0.02):
+    return deviation * np.random.default_rng(0).standard_normal(600)
+
+
+def assert_same(found):
+    for name, value in found.chosen.coefficients.items():
+        estimate = found.fit[name]
+        assert abs(estimate.value - value) < 0.1 * found.chosen.std_errors[name]
+        assert np.isclose(estimate.std_error, found.chosen.std_errors[name], rtol=0.3)
+
+
+@pytest.mark.parametrize("kind", ["zoh", "foh"])
+def test_an_estimated_delay_is_free(kind):
+    data = recorded(dd.TransferFunction([2.0], [1.0, 1.4, 2.0], 0.53), white(), kind)
+    found = dd.select_order(data, orders=[2], input_orders=[0], method=dd.RefinedIV("estimated", largest_delay=1.0))
+    assert_same(found)
+    estimate = found.fit["delay"]
+    assert np.isclose(estimate.value, found.transfer_function.delay["u"], rtol=1e-3)
+    assert np.isclose(estimate.std_error, found.chosen.delay_errors["u"], rtol=0.3)
+
+
+def test_a_given_delay_is_not():
+    data = recorded(dd.TransferFunction([2.0], [1.0, 1.4, 2.0], 0.5), white())
+    found = dd.select_order(data, orders=[2], input_orders=[0], method=dd.RefinedIV(0.5))
+    assert_same(found)
+    assert "delay" not in found.fit.model.parameters
+
+
+def test_delays_of_two_inputs():
+    rng = np.random.default_rng(3)
+    inputs = {name: dd.Signal(TIMES, np.repeat(rng.choice([-1.0, 1.0], 100), 6), "zoh") for name in ("u", "delay_u")}
+    tf = dd.TransferFunction({"u": [2.0], "delay_u": [1.0]}, [1.0, 1.4, 2.0], {"u": 0.53, "delay_u": 0.2})
+    method = dd.RefinedIV("estimated", largest_delay=1.0)
+    found = dd.select_order(driven(tf, TIMES, inputs, white()), orders=[2], input_orders=[0], method=method)
+    assert_same(found)
+    for name, truth in (("delay_u_", 0.53), ("delay_delay_u", 0.2)):
+        assert abs(found.fit[name].value - truth) < 4.0 * found.fit[name].std_error < 0.04
+
+
+def test_coloured_noise_is_whitened():
+    data = recorded(RINGING, lfilter([1.0], [1.0, -0.9], white(0.05)))
+    found = dd.select_order(data, orders=[2], input_orders=[0], method=dd.RefinedIV(noise=True))
+    assert_same(found)
+    assert "OutputError(whiten=" in str(found.fit)
+
+
+def test_irregular_samples_are_not_whitened():
+    times = np.sort(np.random.default_rng(4).uniform(0.0, 60.0, 600))
+    drive = dd.Signal(np.append(TIMES, 60.0), np.append(switching(600, 12, seed=1), 0.0), "zoh")
+    clean = dd.simulate(RINGING, times, inputs={"u": drive}, t0=0.0)["y"]
+    data = dd.Dataset(times, inputs={"u": drive}, outputs={"y": clean + white()}, t0=0.0)
+    found = dd.select_order(data, orders=[2], input_orders=[0], method=dd.RefinedIV(noise=1))
+    assert "by OutputError()" in str(found.fit)

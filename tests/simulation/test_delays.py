@@ -13,6 +13,7 @@ from delay_cases import BOTH, CASES, ECHO, FEEDBACK, GRID, a, b, c, held, reacto
 import daedal as dd
 from daedal import delay, der
 from daedal.errors import DaedalError, SimulationError
+from daedal.simulation import delay_lanes
 from daedal.simulation.lanes import Lanes
 from daedal.simulation.prediction import predictor
 from daedal.simulation.request import request
@@ -253,6 +254,13 @@ def test_disturbed_lanes_do_not_depend_on_their_number():
     np.testing.assert_array_equal(many[:3], few)
     calm = dd.simulate(model, GRID[:4], variables=["x"])["x"]
     assert many.mean(axis=0)[-1] > calm[-1] + 3.0 * many[:, -1].std() / np.sqrt(70)  # w² pushes one way
+
+
+def test_records_that_do_not_fit_are_made_one_after_the_other(monkeypatch):
+    model = CASES["disturbed"].model
+    whole = dd.simulate(model, GRID[:4], realizations=70, rng=1, variables=["x"])["x"]
+    monkeypatch.setattr(delay_lanes, "MEMORY", 1.0)
+    np.testing.assert_array_equal(dd.simulate(model, GRID[:4], realizations=70, rng=1, variables=["x"])["x"], whole)
 
 
 def test_cost_is_linear_in_one_over_the_delay():

@@ -24,6 +24,7 @@ from daedal.simulation.program import Shape
 # number of steps changes.
 FIRST_STEPS = 41.3
 HALVINGS = 12
+MEMORY = 2e8  # bytes of one record
 SMALL = 48  # states and their sensitivities: code of seven stages is compiled within half a second
 
 
@@ -77,7 +78,7 @@ class DelayRun:
         for number, made in enumerate(courses):
             if stop.is_set():
                 raise InterruptedError
-            out, good = DelayMarch(made, lanes).samples(self.times)
+            out, good = _samples(made, lanes, self.times)
             for lane in np.flatnonzero(~good.all(axis=0)).tolist():
                 row = int(np.argmin(good[:, lane]))
                 finite = np.all(np.abs(out[row, :, lane]) < ESCAPED)
@@ -85,6 +86,15 @@ class DelayRun:
                 failures.append(Failure(lanes[lane], float(self.times[row]), reason, number))
             consume(number, lanes, samples, out)
         return failures
+
+
+def _samples(made: Course, lanes: range, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What `DelayMarch.samples` gives, with as many lanes at a time as their records fit into memory."""
+    width, each = made.program.kernel.width, 8 * made.mesh.points * made.program.kernel.observed
+    size = max(int(MEMORY / each) // width, 1) * width
+    parts = [DelayMarch(made, lanes[first : first + size]).samples(times) for first in range(0, len(lanes), size)]
+    out, good = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
+    return out, good
 
 
 def _step_error(lineup: Lineup, times: np.ndarray, program: DelayProgram, values: Values, step: float) -> float:

@@ -1,7 +1,7 @@
 """Delays among the free parameters: what the data say about them, against closed forms and brute force.
 
-Two delays in a row, x' = −k x + u(t − one − two), show only their sum; a delay of what rests shows nothing; a profile of
-a delay meets the cost at values that are held there.
+Two delays in a row, x' = −k x + u(t − one − two), show only their sum; a delay of what rests shows nothing; the ends of
+a profile are where the cost with the delay held there says.
 """
 
 import numpy as np

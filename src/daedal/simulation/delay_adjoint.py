@@ -127,7 +127,9 @@ class Backward:
         self.delayed = self.course.program.layout.delayed
         self.lags = lags(system, values)  # with the rates of the delays
         self.which = [self.lags.names.index(name) for name, _ in self.delayed]
-        self.computed = [j for j, (name, _) in enumerate(self.delayed) if name in self.course.program.operands]
+        place = {name: j for j, (name, _) in enumerate(self.delayed)}
+        self.together = tuple(tuple(place[name] for name in names) for names in self.course.program.layout.lags)
+        self.computed = [j for group in self.together for j in group]
 
     def gradient(self, pull: np.ndarray) -> np.ndarray:
         """dH/dθ (direction,) for ∂H/∂y (output, sample)."""
@@ -224,8 +226,8 @@ class Backward:
         r, program = self.system.reduction, self.course.program
         key = f"adjoint {what} {program.shape.wanted if what == 'outputs' else program.operands}"
         if key not in r.compiled:
-            names = [r.delays[name].operand for name, _ in self.delayed if name in program.operands]
-            shown = [r.observed[name] for name in program.shape.wanted] if what == "outputs" else [r.shift, *names]
+            operands = [r.delays[self.delayed[j][0]].operand for j in self.computed]
+            shown = [r.observed[name] for name in program.shape.wanted] if what == "outputs" else [r.shift, *operands]
             _, X, T, p, w = r.arguments
             late = ca.vertcat(*(w[place] for _, place in self.delayed))
             blocks = [ca.jacobian(each, by) for each in (r.top, ca.vertcat(*shown)) for by in (X, T, late, p)]
@@ -320,13 +322,13 @@ class _Costate:
     def __init__(self, backward: Backward, mesh: Mesh, kicks: list[tuple[np.ndarray, np.ndarray]]) -> None:
         self.backward, self.mesh, self.kicks = backward, mesh, kicks
         self.rows = mesh.rows
-        self.size, self.delayed, self.computed = backward.states, len(backward.delayed), len(backward.computed)
+        self.size, self.delayed = backward.states, len(backward.delayed)
         sigma = self.rows.begin[:, None] + self.rows.length[:, None] * NODES
         self.sum = float(mesh.breaks[0] + mesh.breaks[-1])
         self.times, self.middles = self.sum - sigma, self.sum - self.rows.middle
         self.slopes = backward._slopes(self.times, self.middles, "inner")
         self.pushed = self._pushed()
-        kernel = _costate_kernel(backward.system.reduction, self.size, self.delayed, tuple(backward.computed))
+        kernel = _costate_kernel(backward.system.reduction, self.size, self.delayed, backward.together)
         self.record = np.zeros((mesh.points, self.size + self.delayed, kernel.width))
         shared, back = self._tables(sigma, kernel)
         state, nothing = np.zeros((self.size, kernel.width)), np.zeros((1, 0, kernel.width))
@@ -342,16 +344,15 @@ class _Costate:
         return result
 
     def _tables(self, sigma: np.ndarray, kernel: RecallKernel) -> tuple[np.ndarray, np.ndarray]:
-        count, n = self.rows.segment.size, self.size
+        count = self.rows.segment.size
         kick = np.where((self.rows.number == 0)[:, None], self.pushed[self.rows.segment], 0.0)
         by_X, by_w = self.slopes.by_X.reshape(count, -1), self.slopes.by_w[:, -1].reshape(count, -1)
         columns, back = [self.rows.length[:, None], kick, by_X, by_w], np.zeros((count, kernel.columns), dtype=np.int64)
-        for place, j in enumerate(self.backward.computed):
-            amount = float(self.backward.lags.amounts[self.backward.which[j]])
+        for lag, group in enumerate(self.backward.together):
+            amount = float(self.backward.lags.amounts[self.backward.which[group[0]]])
             found = readings(self.mesh, sigma, amount, float(self.mesh.breaks[0]))
             columns += [np.repeat(~found.early[:, None], NODES.size, axis=1).astype(float), found.position]
-            back[:, place * NODES.size : (place + 1) * NODES.size] = found.first
-        assert by_X.shape[1] == NODES.size * (n + self.computed) * n
+            back[:, lag * NODES.size : (lag + 1) * NODES.size] = found.first
         return np.ascontiguousarray(np.concatenate(columns, axis=1)), back
 
     @property
@@ -379,24 +380,24 @@ class _Costate:
         return np.einsum("t,tan,tand,a->d", self.rows.length[steps], costate, density, QUADRATURE, optimize=True)
 
 
-def _costate_kernel(reduction: Reduction, n: int, delayed: int, computed: tuple[int, ...]) -> RecallKernel:
+def _costate_kernel(reduction: Reduction, n: int, delayed: int, together: tuple[tuple[int, ...], ...]) -> RecallKernel:
     """A Runge–Kutta step of λ backward, and ν at its end; the columns of the shared table are those of `_tables`."""
-    key = f"costate {n} {delayed} {computed}"
+    key = f"costate {n} {delayed} {together}"
     if key in reduction.compiled:
         return reduction.compiled[key]
-    lam, none, count = ca.SX.sym("costate", n), ca.SX(0, 1), len(computed)
+    lam, none, count = ca.SX.sym("costate", n), ca.SX(0, 1), sum(len(group) for group in together)
     h, kick = ca.SX.sym("h"), ca.SX.sym("kick", n)
     rows = [ca.SX.sym("by_X", n, n + count) for _ in NODES]  # a row of numpy is a column here
     by_w = ca.SX.sym("by_w", delayed, n + count)
     ahead = [ca.SX.sym("ahead", count) for _ in NODES]
     table, sums, weights = [h, kick, *(ca.vec(each) for each in rows), ca.vec(by_w)], [], []
-    looks = [(ca.SX.sym("found", NODES.size), ca.SX.sym("position", NODES.size)) for _ in range(count)]
+    looks = [(ca.SX.sym("found", NODES.size), ca.SX.sym("position", NODES.size)) for _ in together]
     for found, position in looks:
         table += [found, position]
     for node in range(NODES.size):
-        for i, (found, position) in enumerate(looks):
+        for lag, (found, position) in enumerate(looks):
             weights.append(found[node] * symbolic_weights(position[node], BACK))
-            sums.append((i * NODES.size + node, [n + computed[i]]))
+            sums.append((lag * NODES.size + node, [n + j for j in together[lag]]))
 
     def rate(node: int, value: ca.SX) -> ca.SX:
         return ca.mtimes(rows[node], ca.vertcat(value, ahead[node]))

@@ -106,6 +106,9 @@ def test_lanes_fill_whole_vectors():
         (ca.Function("step", [x, p, s, w, r], [x[0]]), OBSERVE, WEIGH, SUMS, "state"),
         (STEP, ca.Function("observe", [x, p, s, w, NONE], [x]), WEIGH, SUMS, "same arguments"),
         (STEP, OBSERVE, WEIGH, SUMS[:2], "3 numbers, but 2"),
+        (STEP, OBSERVE, WEIGH, [(0, [0]), (1, [2]), (0, [0])], "between 0 and 1"),
+        (STEP, OBSERVE, WEIGH, [(0, [0, 1, 0]), (1, [])], "columns from 0 on"),
+        (STEP, OBSERVE, WEIGH, [(-1, [0, 1, 0])], "columns from 0 on"),
         (STEP, OBSERVE, ca.Function("weigh", [s], [s]), SUMS, "9 weights"),
     ],
 )

@@ -81,6 +81,13 @@ def driven(kind: str) -> Case:
     return Case(model, {"a": 0.8, "b": 0.9, "tau": 0.31}, inputs=held(kind))
 
 
+def twins(second: float) -> Case:
+    """Two held inputs that change at the same times, each with its own delay."""
+    model = single(-a * x + delay(u, tau) - 0.5 * delay(f, b), inputs=[u, f], history={}, initial={x: 0.2})
+    inputs = {"u": dd.Signal(GRID, PUSH, "zoh"), "f": dd.Signal(GRID, PUSH[::-1].copy(), "zoh")}
+    return Case(model, {"a": 0.8, "b": second, "tau": 0.31}, inputs=inputs)
+
+
 FEEDBACK = single(-a * delay(x, tau))
 STARTS = single(-a * delay(x, tau), history={x: b + c * dd.time}, initial={x: 1.5 * b})
 WAVE = single(-a * x + b * delay(x, tau), history={x: c * np.cos(a * dd.time) + b})
@@ -146,6 +153,11 @@ CASES = {
     "index 3": Case(PENDULUM, {"a": 0.3, "b": 0.5, "tau": 0.63}),
     "held input": driven("zoh"),
     "linear input": driven("foh"),
+    "two inputs with the same delay": twins(0.31),
+    "two inputs whose delays differ by a sample": twins(0.81),
+    "two delays that are equal, after a jump": Case(
+        single(-a * delay(x, tau) + 0.4 * delay(x, b), initial={x: 1.7}), {"a": 0.8, "b": 0.63, "tau": 0.63}
+    ),
     "smooth input": driven("spline"),
     "disturbed": Case(PUSHED, {"a": 0.8, "tau": 0.63, "sigma": 0.7}, OFF[:5], realizations=20, tolerance=1e-8),
     "long delay": Case(WAVE, {"a": 0.8, "b": 0.3, "c": 1.1, "tau": 7.3}),

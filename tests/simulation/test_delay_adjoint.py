@@ -103,11 +103,11 @@ CASES = {
 }  # fmt: skip
 
 
-def agree(made, times, inputs, values) -> None:
+def agree(made, times, inputs, values, method="auto") -> None:
     """The backward gradient of a random combination of the samples is that of the forward sensitivities."""
     outputs = tuple(made.outputs) or tuple(made.unknown_names)
     asked = request("test", made, times, inputs, 0.0)
-    forward = predictor(asked, outputs, list(values), values, dd.Lanes(tolerance=1e-10), None, 0, "test")
+    forward = predictor(asked, outputs, list(values), values, dd.Lanes(method, tolerance=1e-10), None, 0, "test")
     found = forward(values)
     pull = np.random.default_rng(0).standard_normal(found.mean.shape)
     backward = Adjoint(forward._at(values)).samples(values)
@@ -128,3 +128,9 @@ def test_they_agree_on_every_kind_of_system(name):
     """Neutral, algebraic, with constraints, with delays of delays, with inputs."""
     case = delay_cases.CASES[name]
     agree(case.model, np.array([0.37, 0.91, 1.77, 2.63, 3.11]), case.inputs, case.values)
+
+
+@pytest.mark.parametrize("short", [0.05, 0.4])
+def test_they_agree_by_another_method(short):
+    made, _ = CASES["samples on multiples of the delay"]
+    agree(made, SAMPLES, None, {"tau": short, "k": 1.0}, method="rk4")

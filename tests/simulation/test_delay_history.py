@@ -9,7 +9,7 @@ from delay_cases import NESTED, STARTS, a, b, c, reactor, single, tau, u, x
 import daedal as dd
 from daedal import delay, der
 from daedal.errors import SimulationError
-from daedal.simulation.delay_history import exogenous_at_start, on_pieces, pasts, started
+from daedal.simulation.delay_history import on_pieces, pasts, started
 from daedal.systems import build
 
 
@@ -78,11 +78,24 @@ def test_the_start_is_where_the_history_ends_unless_initial_says_otherwise():
     assert str(started(build(STARTS), 0.0).model.initial["x"]) == str(STARTS.initial["x"])
 
 
-def test_delayed_values_at_the_start_come_from_the_history():
-    system = build(STARTS)
-    places = system.reduction.exogenous
-    found = exogenous_at_start(system, {"tau": 2.0}, np.zeros(len(places)), 0.0)
-    assert found[places.index("delay(x, tau)")] == pytest.approx(0.3 - 2.0 * 1.1)
+@pytest.mark.parametrize("times", [[0.0], [0.0, 0.4]])
+def test_delayed_values_at_the_start_come_from_the_history_and_the_input(times):
+    """A state that is tied to delayed values, also where nothing but the start is asked for."""
+    z, v = dd.symbols("z v")
+    model = dd.Model(
+        name="tied",
+        equations={"tie": z == delay(u, tau) + delay(x, b), "speed": v == der(z), "rate": der(x) == -x},
+        unknowns=[x, z, v],
+        inputs=[u],
+        parameters={tau: 0.5, b: 2.0},
+        initial={x: 7.0},
+        history={x: 0.3 + 1.1 * dd.time},
+    )
+    signal = dd.Signal(np.array([-1.0, 0.0, 1.0]), np.array([2.0, 4.0, 5.0]), "foh")
+    found = dd.simulate(model, times, inputs={"u": signal}, t0=0.0)
+    assert found["z"][0] == pytest.approx(3.0 + 0.3 - 2.0 * 1.1)
+    assert found["v"][0] == pytest.approx(2.0 + 1.1)
+    assert found["x"][0] == pytest.approx(7.0)
 
 
 def test_a_formula_of_an_input_is_not_delayed():
@@ -100,5 +113,3 @@ def test_an_input_is_delayed_once():
 def test_a_model_without_delays_is_left_alone():
     system = build(single(-a * x, initial={x: 1.0}, history={}))
     assert started(system, 0.0) is system
-    known = np.zeros(0)
-    assert exogenous_at_start(system, None, known, 0.0) is known

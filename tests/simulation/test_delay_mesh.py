@@ -4,27 +4,27 @@ import numpy as np
 import pytest
 
 from daedal.errors import SimulationError
-from daedal.simulation.delay_mesh import LEVELS, mesh, through_points
+from daedal.simulation.delay_mesh import LEVELS, Returns, mesh, through_points
 from daedal.simulation.delay_tables import readings
 
 NONE = np.zeros(0)
 DEGREE = 5
 
 
-def made(delays, end=10.0, *, fixed=NONE, sources=None, lasting=False, step=0.1, rates=None, **more):
+def made(delays, end=10.0, *, fixed=NONE, sources=None, lasting=False, rough=1, step=0.1, **more):
     delays = np.asarray(delays, dtype=float)
-    rates = np.eye(delays.size) if rates is None else rates
-    return mesh(0.0, end, fixed, delays, rates, sources or (NONE,) * delays.size, lasting, step, DEGREE, **more)
+    returns = Returns(delays, np.eye(delays.size), sources or (None,) * delays.size, lasting, rough)
+    return mesh(0.0, end, fixed, returns, step, DEGREE, **more)
 
 
 def test_a_kink_comes_back_until_it_is_smooth():
     found = made([1.0])
     np.testing.assert_allclose(found.breaks, [*range(LEVELS + 1), 10.0])
-    np.testing.assert_allclose(found.rates[:-1, 0], [0, 1, *[0] * (LEVELS - 1)])  # from then on nothing jumps
-    np.testing.assert_allclose(made([1.0], rough=2).rates[:4, 0], [0, 1, 2, 0])
+    np.testing.assert_allclose(found.rates[:-1, 0, 0], [0, 1, *[0] * (LEVELS - 1)])  # from then on nothing jumps
+    np.testing.assert_allclose(made([1.0], rough=2).rates[:4, 0, 0], [0, 1, 2, 0])
     lasting = made([1.0], lasting=True)
     np.testing.assert_allclose(lasting.breaks, np.arange(11.0))
-    np.testing.assert_allclose(lasting.rates[:-1, 0], np.arange(10))
+    np.testing.assert_allclose(lasting.rates[:-1, 0, 0], np.arange(10))
 
 
 def test_two_delays_make_all_sums():
@@ -32,29 +32,44 @@ def test_two_delays_make_all_sums():
     sums = {round(i * 1.0 + j * 0.3, 9): (i, j) for i in range(3) for j in range(LEVELS + 1) if i + j <= LEVELS}
     inside = {time: moves for time, moves in sums.items() if time < 2.0}
     np.testing.assert_allclose(found.breaks[:-1], sorted(inside))
-    np.testing.assert_allclose(found.rates[:-1], [inside[time] for time in sorted(inside)])
+    for group in (0, 1):  # each moves those break points whose way ends with it
+        ways = [inside[time] if inside[time][group] else (0, 0) for time in sorted(inside)]
+        np.testing.assert_allclose(found.rates[:-1, group], ways)
 
 
 def test_coinciding_break_points_are_one():
     found = made([0.1, 0.2, 0.3], 1.0)
     assert np.diff(found.breaks).min() > 0.05
+    np.testing.assert_allclose(found.rates[2], [[0, 0, 0], [0, 1, 0], [0, 0, 0]])  # only the second comes back at 0.2
+    assert made([0.5, 0.25], 8.0, lasting=True).counts.size == 32  # the ways to them are millions
+
+
+def test_coinciding_break_points_move_with_each_delay():
+    found = made([0.5, 0.5], 1.0)
+    np.testing.assert_allclose(found.breaks, [0.0, 0.5, 1.0])
+    np.testing.assert_allclose(found.rates[1], np.eye(2))
+    held = (np.arange(4.0), np.arange(4.0))
+    found = made([0.25, 1.25], 3.0, sources=held)
+    np.testing.assert_allclose(found.breaks, [0.0, 0.25, 1.25, 2.25, 3.0])
+    np.testing.assert_allclose(found.rates[2], np.eye(2))
 
 
 def test_delayed_samples_of_an_input_move_with_the_delay_and_do_not_come_back():
     found = made([0.25], 3.0, fixed=np.arange(4.0), sources=(np.arange(4.0),))
     np.testing.assert_allclose(found.breaks, [0.0, 0.25, 1.0, 1.25, 2.0, 2.25, 3.0])
-    np.testing.assert_allclose(found.rates[:-1, 0], [0, 1, 0, 1, 0, 1])
+    np.testing.assert_allclose(found.rates[:-1, 0, 0], [0, 1, 0, 1, 0, 1])
 
 
 def test_steps_fill_each_segment():
     found = made([0.7], 2.0, step=0.09, refinement=2)
-    segment, number, begin, length = found.steps()
-    assert found.points == segment.size + found.counts.size
+    rows = found.rows
+    assert found.points == rows.segment.size == found.counts.sum() + found.counts.size
     assert found.counts.min() >= 2 * DEGREE
-    assert length.max() <= 0.09 / 2 + 1e-12
-    np.testing.assert_allclose(begin[1:], (begin + length)[:-1], rtol=1e-12)
-    np.testing.assert_allclose(found.breaks[segment], begin - number * length, atol=1e-12)
-    np.testing.assert_allclose((begin + length)[-1], 2.0)
+    assert rows.length.max() <= 0.09 / 2 + 1e-12
+    np.testing.assert_array_equal(rows.length == 0.0, rows.number == 0)  # what opens a segment
+    np.testing.assert_allclose(rows.begin[1:], (rows.begin + rows.length)[:-1], rtol=1e-12)
+    np.testing.assert_allclose((rows.begin + rows.length)[-1], 2.0)
+    assert np.all((found.breaks[rows.segment] < rows.middle) & (rows.middle < found.breaks[rows.segment + 1]))
 
 
 def test_a_quintic_is_read_off_exactly_with_its_slope_and_never_across_a_break():
@@ -79,17 +94,16 @@ def test_steps_look_back_only_at_what_is_computed(amount):
     read = readings(found, nodes, amount, 0.0)
     late = ~read.early
     np.testing.assert_array_equal(late, rows.middle >= amount)
-    last = read.first + DEGREE
-    assert np.all(last[late] < np.arange(found.points)[late, None])
-    np.testing.assert_array_equal(rows.segment[read.first], rows.segment[last])  # never across a break
-    begin = found.breaks[rows.segment[read.first]]
-    number = rows.number[read.first] + read.position
-    at = begin + number / read.density[:, None]
-    np.testing.assert_allclose(at[late], nodes[late] - amount, atol=1e-12)
+    assert np.all(read.first[read.early] == found.points)  # rows of zeros
+    first, last = read.first[late], read.first[late] + DEGREE
+    assert np.all(last < np.arange(found.points)[late, None])
+    np.testing.assert_array_equal(rows.segment[first], rows.segment[last])  # never across a break
+    at = found.breaks[rows.segment[first]] + (rows.number[first] + read.position[late]) / read.density[late, None]
+    np.testing.assert_allclose(at, nodes[late] - amount, atol=1e-12)
 
 
 def test_endless_break_points_are_refused():
     with pytest.raises(SimulationError, match="break points"):
-        made([1e-5], 1000.0, lasting=True)
+        made([1e-5], 100.0, lasting=True)
     with pytest.raises(SimulationError, match="steps"):
         made([1.0], step=1e-6)

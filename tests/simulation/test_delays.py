@@ -263,6 +263,45 @@ def test_records_that_do_not_fit_are_made_one_after_the_other(monkeypatch):
     np.testing.assert_array_equal(dd.simulate(model, GRID[:4], realizations=70, rng=1, variables=["x"])["x"], whole)
 
 
+@pytest.mark.parametrize(("one", "two"), [(123456.1, 123456.4), (1.0, 1.0 + 1e-8)])
+def test_delays_that_are_written_alike_are_two(one, two):
+    """x' = x(t − one) − x(t − two) with the history t: x = (two − one) t."""
+    model = single(delay(x, one) - delay(x, two), history={x: dd.time}, parameters={})
+    found = dd.simulate(model, [0.5], variables=["x"], t0=0.0)["x"]
+    assert found[0] == pytest.approx(0.5 * (two - one), rel=1e-6)
+
+
+@pytest.mark.parametrize("delayed", [1 / x, np.sqrt(x)])
+def test_what_is_not_looked_at_yet_may_be_infinite(delayed):
+    """At x = 0 the value, or its slope, is infinite; the history holds all the time."""
+    model = single(1.0 - b * x + delay(delayed, 10.0), initial={x: 0.0}, history={x: 1.0}, parameters={b: 0.3})
+    found, slopes = predicted(model, np.array([0.5, 2.0]), {"b": 0.3})
+    times = np.array([0.5, 2.0])
+    np.testing.assert_allclose(found[0], 2.0 / 0.3 * (1.0 - np.exp(-0.3 * times)), rtol=1e-8)
+    assert np.all(np.isfinite(slopes))
+
+
+def test_the_method_follows_the_size():
+    """Seven stages with many sensitivities would take long to compile."""
+    states = dd.symbols(" ".join(f"s{i}" for i in range(5)))
+    rates = dd.symbols(" ".join(f"r{i}" for i in range(10)))
+    model = dd.Model(
+        name="many",
+        equations={f"e{i}": der(s) == -rates[i] * s - rates[5 + i] * delay(s, 0.5) for i, s in enumerate(states)},
+        unknowns=list(states),
+        outputs={"o": states[0]},
+        parameters=dict.fromkeys(rates, 0.4),
+        history=dict.fromkeys(states, 1.0),
+    )
+    asked = request("test", model, np.array([1.0]), None, 0.0)
+    values = dict.fromkeys((str(r) for r in rates), 0.4)
+    chosen = [
+        predictor(asked, ("o",), free, values, dd.Lanes(), None, 0, "test").run.plan.program.shape.method
+        for free in (("r0",), tuple(values))
+    ]
+    assert chosen == ["rk6", "rk4"]
+
+
 def test_cost_is_linear_in_one_over_the_delay():
     """Best of three; the machine is shared, so the band is wide, but a square would be 16."""
     taken = {}

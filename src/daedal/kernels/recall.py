@@ -51,11 +51,11 @@ class RecallKernel:
 
         Arrays are float64 and C-contiguous: state (n_x, lanes), parameters (n_p, lanes), shared (steps, n_s), lane
         (points, values, lanes), out (steps, n_y, lanes); begin (steps,) int64 says from which of the points · values
-        rows of `lane` each step reads n_w, back (steps, columns) int64 from which rows of `out`. A step reads rows that
-        it has not reached yet only if `back` says so: their content on entry must then be finite.
+        rows of `lane` each step reads n_w, back (steps, columns) int64 from which rows of `out`. `out` may have more
+        rows than there are steps, to be read only.
         """
         n_x, n_p, n_s, n_w, n_r = self.sizes
-        lanes, steps = np.shape(state)[-1], np.shape(out)[0]
+        lanes, steps, rows = np.shape(state)[-1], np.shape(begin)[0], np.shape(out)[0]
         if lanes % self.width:
             raise SimulationError(f"Lanes must be a multiple of {self.width}, got {lanes}.", "Repeat the last one.")
         points, values = np.shape(lane)[:2]
@@ -65,8 +65,8 @@ class RecallKernel:
             checked(shared, (steps, n_s), "shared"),
             checked(lane, (points, values, lanes), "lane"),
             checked_begin(begin, steps, points * values - n_w),
-            checked_back(back, (steps, self.columns), steps - self._points),
-            checked(out, (steps, self.observed, lanes), "out", written=True),
+            checked_back(back, (steps, self.columns), rows - self._points),
+            checked(out, (max(rows, steps), self.observed, lanes), "out", written=True),
         ]
         disjoint(state, out, *arrays[1:4])
         if steps:
@@ -108,6 +108,17 @@ def compile_recall(
         raise ExpressionError(
             f"Functions '{tape.name}' and '{seen.name}' must take the same arguments and the first return a state.",
             "Return every state, in the order of the argument.",
+        )
+    observed = seen.output_sizes[0]
+    if points < 1 or any(column < 0 or not numbers for column, numbers in sums):
+        raise ExpressionError(
+            f"Sums must have points, columns from 0 on and numbers, got {points} points and {list(sums)}.",
+            "List (column, numbers) of what is observed.",
+        )
+    if any(not 0 <= number < observed for _, numbers in sums for number in numbers):
+        raise ExpressionError(
+            f"Numbers that are recalled must lie between 0 and {observed - 1}, got {list(sums)}.",
+            f"Recall what '{seen.name}' gives.",
         )
     listed = sum(len(numbers) for _, numbers in sums)
     if listed != tape.input_sizes[4]:

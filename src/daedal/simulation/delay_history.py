@@ -6,8 +6,7 @@ history, and a delay of a delay the same further back. All are functions of time
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -19,8 +18,6 @@ from daedal.symbolic import Delayed, Expression, expand, interned, jet, operator
 from daedal.symbolic.evaluation import BufferedFunction
 from daedal.systems import System, places
 from daedal.systems.reduction import DelayedValue
-
-SYSTEMS = 64  # for which all this is kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +50,13 @@ class Past:
         return compile_map(self.law)
 
 
-@lru_cache(maxsize=SYSTEMS)  # a System is known by its identity, and never changes
-def pasts(system: System) -> dict[str, Past]:
+def pasts(system: System) -> Mapping[str, Past]:
     """What each delayed value of a system is before the start."""
-    return {name: _past(system, name, each) for name, each in system.reduction.delays.items()}
+    compiled = system.reduction.compiled
+    key = f"pasts {[(name, str(value)) for name, value in system.model.history.items()]}"
+    if key not in compiled:
+        compiled[key] = {name: _past(system, name, each) for name, each in system.reduction.delays.items()}
+    return compiled[key]
 
 
 def _past(system: System, name: str, each: DelayedValue) -> Past:
@@ -120,14 +120,6 @@ def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
     return ca.substitute(expanded, ca.vertcat(*old), ca.vertcat(*new)) if old else expanded
 
 
-@lru_cache(maxsize=SYSTEMS)
-def delay_amounts(system: System) -> BufferedFunction:
-    """Parameters → lengths of all delays, and beside them their gradients."""
-    p = system.reduction.arguments[3]
-    column = ca.vertcat(*(each.amount.sx for each in system.reduction.delays.values()))
-    return BufferedFunction(ca.Function("amounts", [p], [ca.horzcat(column, ca.jacobian(column, p))]))
-
-
 def on_pieces(signal: Signal, order: int, times: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A derivative of a signal and its rate at times (step, node), on the piece that each step's middle lies in.
 
@@ -176,27 +168,3 @@ def started(system: System, start: float) -> System:
     }
     hints = {name: value for name, value in ends.items() if name not in held}
     return replace(system, model=model.with_guess(hints).with_initial(held))
-
-
-def exogenous_at_start(
-    system: System, given: Mapping[Any, float] | None, known: np.ndarray, start: float
-) -> np.ndarray:
-    """Values of all exogenous symbols at the start: known inputs as they are, delayed values from the history."""
-    if not system.reduction.delays:
-        return known
-    places, law = _delayed_at_start(system)
-    result = known.copy()
-    result[places] = law.matrix(start, system.parameter_vector(given)).ravel()
-    return result
-
-
-@lru_cache(maxsize=SYSTEMS)
-def _delayed_at_start(system: System) -> tuple[list[int], BufferedFunction]:
-    """Where delayed values with a history stand among the exogenous symbols; (start, parameters) → those values."""
-    exogenous, delays = system.reduction.exogenous, system.reduction.delays
-    start, p = interned("time").sx, system.reduction.arguments[3]
-    laws = {name: past.law for name, past in pasts(system).items() if past.law is not None and name in exogenous}
-    values = [law(start - delays[name].amount.sx, p)[0] for name, law in laws.items()]
-    column = ca.vertcat(*values) if values else ca.SX(0, 1)
-    law = ca.Function("delayed_at_start", [start, p], [column])
-    return [exogenous.index(name) for name in laws], BufferedFunction(law)

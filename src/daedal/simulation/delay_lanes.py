@@ -4,6 +4,7 @@ The method of steps is in `daedal.simulation.delay_march`, its compiled step in 
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Event
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from daedal.errors import SimulationError
 from daedal.simulation.blocks import Consume, in_blocks
 from daedal.simulation.collocation import Method
-from daedal.simulation.delay_march import Course, DelayMarch, course, lags, lane_mesh
+from daedal.simulation.delay_march import Course, DelayMarch, course, lane_mesh
 from daedal.simulation.delay_program import DelayProgram, delay_program
 from daedal.simulation.discretization import Point
 from daedal.simulation.lane_failure import Failure
@@ -68,23 +69,25 @@ class DelayRun:
 
     def run(self, realizations: int, consume: Consume) -> list[Failure]:
         """As `LaneRun.run`: `consume(value, lanes, samples, out)` gets (sample, output, lane)."""
-        courses = [course(self.lineup, self.plan.program, values, self.plan.step) for values in self.values]
         title = f"simulating '{self.lineup.system.model.name}': block"
-        return in_blocks(realizations, lambda lanes, stop: self._block(courses, lanes, consume, stop), title)
-
-    def _block(self, courses: list[Course], lanes: range, consume: Consume, stop: Event) -> list[Failure]:
         failures: list[Failure] = []
-        samples = np.arange(self.times.size)
-        for number, made in enumerate(courses):
-            if stop.is_set():
-                raise InterruptedError
-            out, good = _samples(made, lanes, self.times)
-            for lane in np.flatnonzero(~good.all(axis=0)).tolist():
-                row = int(np.argmin(good[:, lane]))
-                finite = np.all(np.abs(out[row, :, lane]) < ESCAPED)
-                reason = "its equations could not be solved" if finite else "a value was not finite"
-                failures.append(Failure(lanes[lane], float(self.times[row]), reason, number))
-            consume(number, lanes, samples, out)
+        for number, values in enumerate(self.values):
+            made = course(self.lineup, self.plan.program, values, self.plan.step)
+            work = partial(self._block, number, made, consume)
+            failures += in_blocks(realizations, work, title)
+        return failures
+
+    def _block(self, number: int, made: Course, consume: Consume, lanes: range, stop: Event) -> list[Failure]:
+        if stop.is_set():
+            raise InterruptedError
+        failures: list[Failure] = []
+        out, good = _samples(made, lanes, self.times)
+        for lane in np.flatnonzero(~good.all(axis=0)).tolist():
+            row = int(np.argmin(good[:, lane]))
+            finite = np.all(np.abs(out[row, :, lane]) < ESCAPED)
+            reason = "its equations could not be solved" if finite else "a value was not finite"
+            failures.append(Failure(lanes[lane], float(self.times[row]), reason, number))
+        consume(number, lanes, np.arange(self.times.size), out)
         return failures
 
 
@@ -123,9 +126,8 @@ def prepare_delayed(
 ) -> DelayRun:
     """Choose the steps at the first set of values, and compile."""
     system, forcing = lineup.system, lineup.forcing
-    first = values[0]
-    now = lags(system, first)
-    operands = tuple(name for name, past in zip(now.names, now.pasts, strict=True) if past.input is None)
+    first, now = values[0], values[0].lags
+    assert now is not None
     curves = grid_row(system).curves if lineup.disturbances else ()
     shape = Shape(method or _usual(lineup), 0, lineup.directions, wanted, lineup.grid, curves)
     begin = first.start
@@ -133,8 +135,8 @@ def prepare_delayed(
         forcing.start, begin.states, begin.tops, system.parameter_vector(first.given), forcing.at(forcing.start)
     )
     span = forcing.end - forcing.start
-    longest = step or span / FIRST_STEPS
-    program = delay_program(system, shape, point, longest, operands)
+    longest = step or (span or 1.0) / FIRST_STEPS
+    program = delay_program(system, shape, point, longest, now.groups)
     error = _step_error(lineup, times, program, first, longest)
     if step is None:
         present = float(lane_mesh(lineup, now, longest, program.degree).lengths.max())
@@ -143,11 +145,12 @@ def prepare_delayed(
         begun = longest
         longest, error = _shortened(lineup, times, program, first, longest, error, tolerance)
         if not error <= 100.0 * tolerance and method is None:
-            stiff = delay_program(system, replace(shape, method="radau5"), point, longest, operands)
+            stiff = delay_program(system, replace(shape, method="radau5"), point, longest, now.groups)
             other = _shortened(lineup, times, stiff, first, begun, np.inf, tolerance)
             if other[1] < error:
                 program, (longest, error) = stiff, other
-    lengths = lane_mesh(lineup, now, longest, program.degree).steps()[3]
+    made = lane_mesh(lineup, now, longest, program.degree)
+    lengths = np.repeat(made.lengths, made.counts)
     return DelayRun(lineup, times, DelayPlan(program, longest, DelaySteps(lengths), error), values, warnings)
 
 

@@ -14,53 +14,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.errors import SimulationError
-from daedal.simulation.delay_history import delay_amounts, pasts
-from daedal.simulation.delay_mesh import Mesh, mesh, through_points
+from daedal.simulation.delay_lags import Group, Lags, kinks
+from daedal.simulation.delay_mesh import Mesh, Returns, mesh, through_points
 from daedal.simulation.delay_program import DelayProgram
-from daedal.simulation.delay_tables import Lags, Tables, tables
+from daedal.simulation.delay_tables import Tables, tables
+from daedal.simulation.forcing import Forcing
 from daedal.simulation.lane_paths import LanePaths
 from daedal.simulation.lineup import Lineup, Values
 from daedal.simulation.marching import CASADI, ESCAPED
 from daedal.simulation.program import ACCEPTED
-from daedal.symbolic import symbols_in
-from daedal.systems import System
 
-
-def lags(system: System, values: Values) -> Lags:
-    """Lengths of all delays at a set of values; negative ones are refused."""
-    names = tuple(system.reduction.delays)
-    found = delay_amounts(system).matrix(values.column[: values.rates.shape[0]])
-    amounts, gradient = found[:, 0], found[:, 1:]
-    for name, amount in zip(names, amounts, strict=True):
-        if not amount > 0.0:
-            raise SimulationError(
-                f"The delay in '{name}' of model '{system.model.name}' is {amount:g}, but must be positive.",
-                "Bound it from below; without any delay, write the undelayed value in the equations.",
-            )
-    kinds = pasts(system)
-    return Lags(names, amounts, gradient @ values.rates, tuple(kinds[name] for name in names))
-
-
-def kinks(system: System) -> tuple[bool, int]:
-    """Whether kinks never become smooth, and how often they come back before the right side no longer jumps.
-
-    They stay where a delayed value contains what is solved for at each instant; a delay of a delay brings one back once
-    more.
-    """
-    known = system.reduction.compiled
-    if "kinks" not in known:
-        delays = system.reduction.delays
-        tops = {system.reduction.jet_name(each) for each in system.reduction.tops}
-        lasting = any(set(symbols_in(each.operand)) & tops for each in delays.values())
-        known["kinks"] = lasting, max(_nesting(system, name) for name in delays)
-    return known["kinks"]
-
-
-def _nesting(system: System, name: str) -> int:
-    """How many delays a delayed value passes: 2 for a delay of a delay."""
-    delays = system.reduction.delays
-    return 1 + max((_nesting(system, each) for each in symbols_in(delays[name].operand) if each in delays), default=0)
+INSTANT = 1e-6  # of the shortest delay: how long it is simulated where only the start is asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +34,16 @@ class Course:
     lineup: Lineup
     program: DelayProgram
     values: Values
-    lags: Lags
     mesh: Mesh
     tables: Tables
 
 
 def course(lineup: Lineup, program: DelayProgram, values: Values, step: float, refinement: int = 1) -> Course:
     """With steps of this length at most, each divided into `refinement`."""
-    now = lags(lineup.system, values)
-    made = lane_mesh(lineup, now, step, program.degree, refinement)
-    return Course(lineup, program, values, now, made, tables(program, made, now, lineup.forcing, values, lineup.grid))
+    assert values.lags is not None
+    made = lane_mesh(lineup, values.lags, step, program.degree, refinement)
+    listed = tables(program, made, values.lags, lineup.forcing, values, lineup.grid)
+    return Course(lineup, program, values, made, listed)
 
 
 class DelayMarch:
@@ -87,8 +51,8 @@ class DelayMarch:
 
     def __init__(self, made: Course, lanes: range) -> None:
         self.course, self.count = made, len(lanes)
-        kernel = made.program.kernel
-        self.record = np.zeros((made.mesh.points, kernel.observed, kernel.padded(len(lanes))))
+        kernel, rows = made.program.kernel, made.mesh.points + made.mesh.degree + 1  # the last ones stay zero
+        self.record = np.zeros((rows, kernel.observed, kernel.padded(len(lanes))))
         self._advance(made.lineup.paths(made.values, lanes))
 
     def _advance(self, paths: LanePaths | None) -> None:
@@ -128,17 +92,27 @@ class DelayMarch:
 
 def lane_mesh(lineup: Lineup, now: Lags, step: float, degree: int, refinement: int = 1) -> Mesh:
     """Break points of the inputs, of the disturbances and of the delays."""
-    start, end = lineup.forcing.start, lineup.forcing.end
-    fixed: list[np.ndarray] = [track[0].times for track in lineup.forcing.tracks if track is not None]
+    forcing = lineup.forcing
+    start, end = forcing.start, forcing.end
+    if end == start:  # a look at the start alone
+        end = start + max(INSTANT * float(now.amounts.min()), 4.0 * np.spacing(abs(start)))
+    fixed: list[np.ndarray] = [track[0].times for track in forcing.tracks if track is not None]
     if lineup.disturbances:
         fixed.append(start + lineup.grid * np.arange(int((end - start) / lineup.grid) + 2))
-    signals, none = lineup.forcing.signals, np.zeros(0)
-    sources = tuple(none if each.input is None else signals[each.input[0]].times for each in now.pasts)
-    known = np.unique(np.concatenate(fixed)) if fixed else none
+    returns = Returns(
+        now.amounts, now.rates, tuple(_sources(group, now, forcing) for group in now.groups), *kinks(lineup.system)
+    )
     # A polynomial must find all its points within the shortest delay.
     longest = min(step, now.reach / (degree + 1))
-    lasting, deepest = kinks(lineup.system)
-    return mesh(start, end, known, now.amounts, now.rates, sources, lasting, longest, degree, refinement, rough=deepest)
+    return mesh(start, end, np.concatenate([np.zeros(0), *fixed]), returns, longest, degree, refinement)
+
+
+def _sources(group: Group, now: Lags, forcing: Forcing) -> np.ndarray | None:
+    """Times at which delayed inputs are not smooth; None for what is computed, where kinks come back."""
+    if not group.of_input:
+        return None
+    inputs = [now.pasts[name].input for name in group.names]
+    return np.unique(np.concatenate([forcing.signals[each[0]].times for each in inputs if each is not None]))
 
 
 def _padded(array: np.ndarray, lanes: int) -> np.ndarray:

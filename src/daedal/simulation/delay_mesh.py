@@ -6,7 +6,7 @@ it no longer matters to a method of order six. Where a delayed value contains wh
 Break points move with the delays: db/dθ = Σ ∂τ/∂θ over the delays on the way.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 from typing import final
@@ -17,7 +17,7 @@ from daedal.errors import SimulationError, counted
 from daedal.simulation.delay_interpolation import first_point, weights
 
 LEVELS = 6  # times that a kink comes back before it is smooth enough
-MOST = 200_000  # steps
+MOST = 400_000  # steps
 SAME = 1e-12  # of the span: break points this close are one
 
 
@@ -29,8 +29,9 @@ class Mesh:
     Attributes
     ----------
     breaks, rates
-        Break points (segment + 1,), the end included, and how they move (segment + 1, direction) where it matters:
-        where the right side may jump. A kink that comes back for the second time is only one of the solution's slope.
+        Break points (segment + 1,), the end included, and how fast each group of delayed values moves its jump there
+        (segment + 1, group, direction), where the right side may jump. A kink that comes back for the second time is
+        only one of the solution's slope.
     counts, lengths
         How many steps each segment has, and how long they are.
     offsets
@@ -54,14 +55,6 @@ class Mesh:
     def segment(self, times: np.ndarray) -> np.ndarray:
         """The segment that each time lies in."""
         return np.clip(np.searchsorted(self.breaks, times, side="right") - 1, 0, self.counts.size - 1)
-
-    def steps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of every step: its segment, its number in it, its start and its length."""
-        segment = np.repeat(np.arange(self.counts.size), self.counts)
-        first = np.concatenate([[0], np.cumsum(self.counts)[:-1]])
-        number = np.arange(segment.size) - first[segment]
-        length = self.lengths[segment]
-        return segment, number, self.breaks[segment] + number * length, length
 
     @cached_property
     def rows(self) -> "Rows":
@@ -88,93 +81,141 @@ class Rows:
     middle: np.ndarray
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Returns:
+    """How kinks come back through the delays.
+
+    Attributes
+    ----------
+    amounts, rates
+        Lengths (group,) of the delays and how they move (group, direction).
+    sources
+        For each group the times at which delayed inputs are not smooth; None where what is computed is delayed.
+    lasting
+        Whether kinks never become smooth.
+    rough
+        How often a kink comes back before it no longer makes the right side jump.
+    """
+
+    amounts: np.ndarray
+    rates: np.ndarray
+    sources: tuple[np.ndarray | None, ...]
+    lasting: bool
+    rough: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Breaks:
+    """Times at which something is not smooth, how they move, and through which group of delays they came (−1: none)."""
+
+    times: np.ndarray
+    rates: np.ndarray
+    group: np.ndarray
+
+    def chosen(self, which: np.ndarray) -> "_Breaks":
+        return _Breaks(self.times[which], self.rates[which], self.group[which])
+
+    def later(self, returns: Returns) -> "_Breaks":
+        """When they come back."""
+        ways = np.array([g for g, source in enumerate(returns.sources) if source is None], dtype=np.int64)
+        times = (self.times[:, None] + returns.amounts[ways]).ravel()
+        rates = (self.rates[:, None] + returns.rates[ways]).reshape(times.size, self.rates.shape[1])
+        return _Breaks(times, rates, np.tile(ways, self.times.size))
+
+    def distinct(self, same: float) -> "_Breaks":
+        """Those of one group that more than rounding tells apart, the first of each."""
+        return self.chosen(self.firsts(same)) if self.times.size > 1 else self
+
+    def firsts(self, same: float) -> np.ndarray:
+        """The places of these."""
+        order = np.lexsort((np.arange(self.times.size), self.times, self.group))
+        ranked = self.chosen(order)
+        apart = np.diff(ranked.times) > same + 4.0 * np.spacing(np.abs(ranked.times[1:]))
+        block = np.cumsum(np.append(True, apart | (np.diff(ranked.group) > 0))) - 1
+        firsts = np.full(block[-1] + 1, self.times.size)
+        np.minimum.at(firsts, block, order)
+        return np.sort(firsts)
+
+
+def _joined(parts: list[_Breaks]) -> _Breaks:
+    times, rates, group = (
+        np.concatenate(each) for each in zip(*((p.times, p.rates, p.group) for p in parts), strict=True)
+    )
+    return _Breaks(times, rates, group)
+
+
 def mesh(
-    start: float,
-    end: float,
-    fixed: np.ndarray,
-    delays: np.ndarray,
-    delay_rates: np.ndarray,
-    sources: tuple[np.ndarray, ...],
-    lasting: bool,
-    step: float,
-    degree: int,
-    refinement: int = 1,
-    rough: int = 1,
+    start: float, end: float, fixed: np.ndarray, returns: Returns, step: float, degree: int, refinement: int = 1
 ) -> Mesh:
     """Break points and steps from start to end.
 
-    `fixed` are times at which a known input is not smooth; `delays` (delay,) with `delay_rates` (delay, direction);
-    `sources` are for each delay the times at which what it delays is not smooth besides (inputs). `lasting` says that
-    kinks never become smooth. Every step that `step` leads to is divided into `refinement`, also those that are short
-    only because they lie between close break points. After coming back `rough` times a kink no longer makes the right
-    side jump.
+    `fixed` are times at which a known input is not smooth. Every step that `step` leads to is divided into
+    `refinement`, also those that are short only because they lie between close break points.
     """
-    limit = end - SAME * (end - start)
-    ways = _distinct(delays, delay_rates, sources)
+    same = SAME * (end - start)
     times = np.append(start, fixed[(start < fixed) & (fixed < end)])
-    rates = np.zeros((times.size, delay_rates.shape[1]))
-    found, size = [(times, rates)], times.size
-    for level in count(1):
-        times = (times[:, None] + ways[:, 0]).ravel()
-        rates = (rates[:, None] + ways[:, 1:]).reshape(times.size, rates.shape[1])
-        if level == 1:
-            times, rates = _with_sources(times, rates, delays, delay_rates, sources, start)
-        before = times < limit
-        times, rates = times[before], rates[before]
-        if not times.size:
+    level = _Breaks(times, np.zeros((times.size, returns.rates.shape[1])), np.full(times.size, -1))
+    found, size, enough = [level], times.size, 2 * times.size + 1000
+    for number in count(1):
+        level = level.later(returns)
+        if number == 1:
+            level = _joined([level, *_of_inputs(returns, start)])
+        level = level.chosen(level.times < end - same).distinct(same)
+        if not returns.lasting and number > returns.rough:
+            level = replace(level, rates=np.zeros_like(level.rates))
+        found.append(level)
+        size += level.times.size
+        if size > enough:  # many ways may lead to the same time: those known already go no further
+            level, found = _only_new(found, same)
+            size = found[0].times.size
+            enough = 2 * size + 1000
+            _refuse_endless(size, degree, start, end)
+        if not level.times.size or (number == LEVELS and not returns.lasting):
             break
-        size += times.size
-        if size * degree > MOST:
-            raise SimulationError(
-                f"The delays make {counted(size, 'break point')} and more between {start:g} and {end:g}.",
-                "Give longer delays, or simulate a shorter time.",
-            )
-        found.append((times, rates if lasting or level <= rough else np.zeros_like(rates)))
-        if level == LEVELS and not lasting:
-            break
-    level = np.repeat(np.arange(len(found)), [each[0].size for each in found])
-    times, rates = (np.concatenate(part) for part in zip(*found, strict=True))
-    return _steps(times, rates, level, end, step, degree, refinement)
+    known = _joined(found).distinct(same)
+    _refuse_endless(known.times.size, degree, start, end)
+    return _steps(known, len(returns.amounts), end, step, degree, refinement)
 
 
-def _distinct(delays: np.ndarray, rates: np.ndarray, sources: tuple[np.ndarray, ...]) -> np.ndarray:
-    """The delays of what is computed with their rates, (delay, 1 + direction); several values may share one."""
-    computed = [(a, *rate) for a, rate, mine in zip(delays, rates.tolist(), sources, strict=True) if not mine.size]
-    return np.array(list(dict.fromkeys(computed))).reshape(-1, 1 + rates.shape[1])
+def _only_new(found: list[_Breaks], same: float) -> tuple[_Breaks, list[_Breaks]]:
+    """What is new in the last part, and all that is distinct."""
+    whole = _joined(found)
+    kept = whole.firsts(same)
+    return whole.chosen(kept[kept >= whole.times.size - found[-1].times.size]), [whole.chosen(kept)]
 
 
-def _with_sources(
-    times: np.ndarray,
-    rates: np.ndarray,
-    delays: np.ndarray,
-    delay_rates: np.ndarray,
-    sources: tuple[np.ndarray, ...],
-    start: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Break points with those of delayed inputs, which come back by their own samples."""
-    for delay, rate, mine in zip(delays, delay_rates, sources, strict=True):
-        later = mine[mine + delay > start] + delay
-        if later.size:
-            times = np.concatenate([times, later])
-            rates = np.concatenate([rates, np.tile(rate, (later.size, 1))])
-    return times, rates
+def _refuse_endless(size: int, degree: int, start: float, end: float) -> None:
+    if size * degree > MOST:
+        raise SimulationError(
+            f"The delays make {counted(size, 'break point')} and more between {start:g} and {end:g}.",
+            "Give longer delays, or simulate a shorter time.",
+        )
 
 
-def _steps(
-    times: np.ndarray, rates: np.ndarray, level: np.ndarray, end: float, step: float, degree: int, refinement: int = 1
-) -> Mesh:
-    """Segments between these times, the first of which is the start; those that only rounding tells apart are one."""
-    order = np.lexsort((level, times))
-    times, rates = times[order], rates[order]
-    same = SAME * (end - times[0])
-    new = np.append(True, np.diff(times) > same + 4.0 * np.spacing(np.abs(times[1:])))
-    group = np.cumsum(new) - 1
-    breaks, kept = times[new], np.zeros((group[-1] + 1, rates.shape[1]))
-    moving = np.flatnonzero(rates.any(axis=1) & (group > 0))  # the start stays where it is
-    which, first = np.unique(group[moving], return_index=True)
-    kept[which] = rates[moving[first]]
+def _of_inputs(returns: Returns, start: float) -> list[_Breaks]:
+    """Where delayed inputs are not smooth: they come back by their own samples."""
+    found = []
+    for group, (amount, rate, source) in enumerate(zip(returns.amounts, returns.rates, returns.sources, strict=True)):
+        if source is not None:
+            times = source[source + amount > start] + amount
+            found.append(_Breaks(times, np.tile(rate, (times.size, 1)), np.full(times.size, group)))
+    return found
+
+
+def _steps(known: _Breaks, groups: int, end: float, step: float, degree: int, refinement: int = 1) -> Mesh:
+    """Segments between the break points, the first of which is the start."""
+    order = np.argsort(known.times, kind="stable")
+    known = known.chosen(order)
+    start = known.times[0]
+    same = SAME * (end - start)
+    new = np.append(True, np.diff(known.times) > same + 4.0 * np.spacing(np.abs(known.times[1:])))
+    segment = np.cumsum(new) - 1
+    breaks, rates = known.times[new], np.zeros((segment[-1] + 2, groups, known.rates.shape[1]))
+    moving = (segment > 0) & (known.group >= 0)  # the start stays where it is
+    rates[segment[moving], known.group[moving]] = known.rates[moving]
     if end - breaks[-1] <= same and breaks.size > 1:
-        breaks, kept = breaks[:-1], kept[:-1]
+        breaks, rates = breaks[:-1], np.concatenate([rates[:-2], np.zeros_like(rates[:1])])
     spans = np.diff(breaks, append=end)
     counts = np.maximum(np.ceil(spans / step - 1e-9).astype(np.int64), degree) * refinement
     if counts.sum() > MOST:
@@ -182,13 +223,12 @@ def _steps(
             f"The simulation would take {counted(int(counts.sum()), 'step')}.", "Give Lanes a larger step or tolerance."
         )
     offsets = np.cumsum(counts + 1) - counts - 1
-    edges, last = np.append(breaks, end), np.zeros((1, rates.shape[1]))
-    return Mesh(edges, np.concatenate([kept, last]), counts, spans / counts, offsets, degree)
+    return Mesh(np.append(breaks, end), rates, counts, spans / counts, offsets, degree)
 
 
 def segments(begins: np.ndarray, end: float, step: float, degree: int) -> Mesh:
     """A mesh of given break points that do not move."""
-    return _steps(begins, np.zeros((begins.size, 0)), np.zeros(begins.size), end, step, degree)
+    return _steps(_Breaks(begins, np.zeros((begins.size, 0)), np.full(begins.size, -1)), 0, end, step, degree)
 
 
 def through_points(mesh: Mesh, times: np.ndarray, segment: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,7 +2,7 @@
 
 Beside what every step reads (`daedal.simulation.program`), all lanes share for each step
 
-    for each direction, how fast the break point at its beginning moves
+    for each group of delays and direction, how fast its jump at the beginning of the step moves
     for each delay and node, whether the delayed time is one that was computed, and where it lies among recorded points
     for each delayed value and node, what it is where it was not: from the history, or an input that is known
     where break points move, both once more as they are before the break point
@@ -26,6 +26,7 @@ import numpy as np
 from daedal.errors import SimulationError
 from daedal.kernels import compile_recall
 from daedal.simulation.delay_interpolation import DEGREE, symbolic_weights
+from daedal.simulation.delay_lags import Group
 from daedal.simulation.discretization import Discretization, Point
 from daedal.simulation.lane_paths import GridRow, grid_row
 from daedal.simulation.program import Shape, StepBuilder
@@ -42,18 +43,21 @@ class Layout:
 
     Attributes
     ----------
-    lags
-        Delayed values that are computed, those with the same delay together.
     delayed
         All delayed values that the equations contain, by their places among the exogenous symbols.
+    jumps
+        For each group of delays, which of these jump together.
+    lags
+        Delayed values that are computed, those with the same delay together.
     nodes, directions
         How many there are.
     first
         The first column that belongs to the delays.
     """
 
-    lags: tuple[tuple[str, ...], ...]
     delayed: tuple[tuple[str, int], ...]
+    jumps: tuple[tuple[int, ...], ...]
+    lags: tuple[tuple[str, ...], ...]
     nodes: int
     directions: int
     first: int
@@ -65,8 +69,8 @@ class Layout:
 
     @property
     def moving(self) -> slice:
-        """How fast the break point moves in each direction."""
-        return slice(self.first, self.first + self.directions)
+        """How fast the jump of each group moves in each direction."""
+        return slice(self.first, self.first + self.directions * len(self.jumps))
 
     def reading(self, lag: int, slot: int) -> int:
         """The first of three columns: whether the time was computed, its position, points per unit of time."""
@@ -93,7 +97,6 @@ class DelayProgram:
     known: tuple[int, ...]  # exogenous symbols that are the same for all lanes, delayed ones excepted
     operands: tuple[str, ...]  # delayed values whose operands are recorded, after the wanted variables
     states: bool  # whether X and T are recorded too
-    continuous: bool  # whether all that is recorded follows from X, which never jumps
     layout: Layout
     nodes: np.ndarray
 
@@ -118,14 +121,14 @@ class DelayProgram:
 
 
 def delay_program(
-    system: System, shape: Shape, point: Point, step: float, operands: tuple[str, ...], states: bool = False
+    system: System, shape: Shape, point: Point, step: float, groups: tuple[Group, ...], states: bool = False
 ) -> DelayProgram:
     """Compile, or find again, the program of this shape."""
     known = system.reduction.compiled
-    key = f"delays {shape} {operands} {states}"
+    key = f"delays {shape} {groups} {states}"
     if key not in known:
         try:
-            known[key] = _DelayBuilder(system, shape, point, step, operands, states).made()
+            known[key] = _DelayBuilder(system, shape, point, step, groups, states).made()
         except np.linalg.LinAlgError:
             raise SimulationError(
                 f"Model '{system.model.name}' is singular at its initial values.", "Start from another position."
@@ -139,9 +142,10 @@ class _DelayBuilder(StepBuilder):
     """A step whose exogenous values are partly its own past."""
 
     def __init__(
-        self, system: System, shape: Shape, point: Point, step: float, operands: tuple[str, ...], states: bool
+        self, system: System, shape: Shape, point: Point, step: float, groups: tuple[Group, ...], states: bool
     ) -> None:
         r = system.reduction
+        operands = tuple(name for group in groups if not group.of_input for name in group.names)
         disturbances = set(system.model.disturbance_names) if shape.noisy else set()
         delayed = tuple((name, i) for i, name in enumerate(r.exogenous) if name in r.delays)
         noisy = tuple(i for i, name in enumerate(r.exogenous) if jet(name)[0] in disturbances)
@@ -150,12 +154,11 @@ class _DelayBuilder(StepBuilder):
         super().__init__(discretization, shape, known, noisy, grid_row(system) if noisy else GridRow((), ()))
         self.delays, self.operands, self.states = r.delays, operands, states
         self.degree = DEGREE[shape.method]
-        together: dict[str, list[str]] = {}
-        for name, _ in delayed:
-            if name in operands:
-                together.setdefault(str(r.delays[name].amount.sx), []).append(name)
-        lags = tuple(tuple(names) for names in together.values())
-        self.layout = Layout(lags, delayed, self.nodes.size, self.count, self.shared.shape[0])
+        place = {name: value for value, (name, _) in enumerate(delayed)}
+        jumps = tuple(tuple(place[name] for name in group.names if name in place) for group in groups)
+        inside = [tuple(name for name in group.names if name in place) for group in groups if not group.of_input]
+        lags = tuple(names for names in inside if names)
+        self.layout = Layout(delayed, jumps, lags, self.nodes.size, self.count, self.shared.shape[0])
         self.table = ca.vertcat(self.shared, ca.SX.sym("delays", self.layout.columns - self.layout.first))
         shown = [*(r.observed[name] for name in shape.wanted), *(r.delays[name].operand for name in operands)]
         self.wanted = ca.vertcat(*shown, r.X, r.T) if states else ca.vertcat(*shown)
@@ -165,15 +168,10 @@ class _DelayBuilder(StepBuilder):
         self.late = [self._late(lag, slot) for lag in range(len(lags)) for slot in range(self.layout.slots)]
 
     def made(self) -> DelayProgram:
-        r = self.discretization.reduction
         weigh = ca.Function("weigh", [self.table], [ca.vertcat(ca.SX(0, 1), *self.weights)])
         kernel = compile_recall(self.step(), self.observe(self.wanted), weigh, self.sums, self.degree + 1)
-        jumping = ca.vertcat(r.T, r.arguments[-1])
-        continuous = not (jumping.shape[0] and ca.depends_on(self.wanted, jumping))
         size = self.discretization.size
-        return DelayProgram(
-            self.shape, kernel, size, self.known, self.operands, self.states, continuous, self.layout, self.nodes
-        )
+        return DelayProgram(self.shape, kernel, size, self.known, self.operands, self.states, self.layout, self.nodes)
 
     def _late(self, lag: int, slot: int) -> dict[str, list[ca.SX]]:
         """Delayed values at one slot and, at nodes, their derivatives in all directions, where they were computed."""
@@ -234,11 +232,21 @@ class _DelayBuilder(StepBuilder):
         """Sensitivities after the jump at a break point that moves; only delayed values jump there."""
         if not self.count:
             return start
-        before = ca.SX(start.w)
+        w = ca.SX(start.w)
         for value, (_, symbol) in enumerate(self.layout.delayed):
-            before[symbol] = self._delayed(value, 0, self.layout.nodes)
-        change = self.discretization.slope(start.at(w=before)) - self.discretization.slope(start)
-        return start.at(dx=start.dx + ca.mtimes(change, self.table[self.layout.moving].T))
+            w[symbol] = self._delayed(value, 0, self.layout.nodes)
+        before, dx = self.discretization.slope(start.at(w=w)), start.dx
+        for group, values in enumerate(self.layout.jumps):  # one after the other: each moves at its own rate
+            if not values:
+                continue
+            for value in values:
+                symbol = self.layout.delayed[value][1]
+                w[symbol] = start.w[symbol]
+            after = self.discretization.slope(start.at(w=ca.SX(w)))
+            first = self.layout.moving.start + group * self.count
+            dx = dx + ca.mtimes(before - after, self.table[first : first + self.count].T)
+            before = after
+        return start.at(dx=dx)
 
     def _function(self, name: str, result: ca.SX) -> ca.Function:
         state = ca.vertcat(ca.vec(self.state), self.worst)

@@ -8,27 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.simulation.delay_history import Past, on_pieces
+from daedal.simulation.delay_history import on_pieces
 from daedal.simulation.delay_interpolation import first_point
+from daedal.simulation.delay_lags import Lags
 from daedal.simulation.delay_mesh import Mesh, Rows
 from daedal.simulation.delay_program import DelayProgram, Layout
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lineup import Values
-
-
-@dataclass(frozen=True, eq=False)
-class Lags:
-    """The delays of a system at one set of values: lengths (delay,), their rates (delay, direction), and kinds."""
-
-    names: tuple[str, ...]
-    amounts: np.ndarray
-    rates: np.ndarray
-    pasts: tuple[Past, ...]
-
-    @property
-    def reach(self) -> float:
-        """The shortest delay of something that is computed."""
-        return min((a for a, past in zip(self.amounts, self.pasts, strict=True) if past.input is None), default=np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +38,15 @@ def tables(program: DelayProgram, mesh: Mesh, lags: Lags, forcing: Forcing, valu
         cell = np.floor((rows.middle - forcing.start) / grid).astype(np.int64)
         shared[:, layout.first - layout.nodes : layout.first] = (times - forcing.start) / grid - cell[:, None]
     opening = np.flatnonzero(rows.number == 0)
-    shared[opening[1:], layout.moving] = mesh.rates[1:-1]
+    shared[opening[1:], layout.moving] = mesh.rates[1:-1].reshape(opening.size - 1, mesh.rates[0].size)
     back = np.zeros((rows.segment.size, program.kernel.columns), dtype=np.int64)
     early: dict[str, np.ndarray] = {}
     for lag, names in enumerate(layout.lags):
-        found = readings(mesh, times, float(lags.amounts[lags.names.index(names[0])]), forcing.start)
+        found = readings(mesh, times, float(lags.amounts[lags.place(names[0])]), forcing.start)
         _look_back(shared, back, layout, lag, found, opening[1:])
         early |= dict.fromkeys(names, found.early)
     for value, (name, _) in enumerate(layout.delayed):
-        which = lags.names.index(name)
-        known = _given(times, rows.middle, which, lags, forcing, values, early.get(name))
+        known = _given(times, rows.middle, name, lags, forcing, values, early.get(name))
         _fill(shared, layout, value, *known, early.get(name), opening[1:])
     return Tables(shared, cell, back)
 
@@ -108,7 +93,7 @@ def readings(mesh: Mesh, times: np.ndarray, amount: float, start: float) -> Read
     base = np.clip(first_point(position, mesh.degree), 0, (done - mesh.degree)[:, None])
     early, first = when < start, mesh.offsets[segment][:, None] + base
     position -= base
-    first[early], position[early] = 0, 0.0
+    first[early], position[early] = mesh.points, 0.0  # rows of zeros stand after all points
     return Readings(early, first, position, density)
 
 
@@ -133,7 +118,7 @@ def _look_back(
 def _given(
     times: np.ndarray,
     middle: np.ndarray,
-    which: int,
+    name: str,
     lags: Lags,
     forcing: Forcing,
     values: Values,
@@ -143,7 +128,8 @@ def _given(
 
     `early` are the steps at which the history holds; None for an input, which is known always.
     """
-    amount, past, turned = lags.amounts[which], lags.pasts[which], lags.rates[which]
+    group, past = lags.place(name), lags.pasts[name]
+    amount, turned = lags.amounts[group], lags.rates[group]
     if early is None:
         assert past.input is not None
         value, slope = on_pieces(forcing.signals[past.input[0]], past.input[1], times - amount, middle - amount)

@@ -10,7 +10,8 @@ import numpy as np
 
 from daedal.disturbances import parameter_names
 from daedal.models import parameter_directions, parameter_values
-from daedal.simulation.delay_history import exogenous_at_start
+from daedal.simulation.delay_history import Past, on_pieces, pasts
+from daedal.simulation.delay_lags import Lags, lags
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lane_paths import LanePaths, Sources, sources
 from daedal.simulation.program import Directions
@@ -28,6 +29,7 @@ class Values:
     column: np.ndarray  # what the program reads as parameters
     start: InitialValues  # with disturbances at zero
     sources: Sources | None
+    lags: Lags | None = None  # where there are delays
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +87,29 @@ class Lineup:
         parameters = np.array([numbers[name] for name in self.system.reduction.parameters])
         column = np.concatenate([parameters, self.directions.read(rates)])
         begin = self.forcing.start
+        known, delays = self.forcing.at(begin), None
+        if self.system.reduction.delays:
+            delays = lags(self.system, self._pasts, parameters, rates)
+            self._look_back(known, delays, parameters)
         # With numbers for all parameters no formula is evaluated again.
-        known = exogenous_at_start(self.system, numbers, self.forcing.at(begin), begin)
         start = initial_values(self.system, begin, numbers, known)
-        return Values(given, rates, column, start, made)
+        return Values(given, rates, column, start, made, delays)
+
+    @cached_property
+    def _pasts(self) -> Mapping[str, Past]:
+        return pasts(self.system)
+
+    def _look_back(self, known: np.ndarray, delays: Lags, parameters: np.ndarray) -> None:
+        """Enter the delayed values at the start: from the history, or of an input that is known earlier."""
+        for place, name in enumerate(self.system.reduction.exogenous):
+            if name not in delays.pasts:
+                continue
+            past, when = delays.pasts[name], np.array([[self.forcing.start - delays.amounts[delays.place(name)]]])
+            if past.input is None:
+                value = past.at(when, parameters)[0]
+            else:
+                value, _ = on_pieces(self.forcing.signals[past.input[0]], past.input[1], when, when[0])
+            known[place] = value[0, 0]
 
     def paths(self, values: Values, lanes: range) -> LanePaths | None:
         """The disturbances of a block of lanes, from the beginning."""

@@ -79,7 +79,7 @@ def fit_of(series, kept=slice(half, None), level=False):
 
 def interval(one, two, block=50, draws=2000):
     """95 % of the difference in fit, over second halves made of blocks longer than the errors remember."""
-    begins = np.random.default_rng(0).integers(half, len(outlet) - block, (draws, half // block))
+    begins = np.random.default_rng(0).integers(half, len(outlet) - block + 1, (draws, half // block))
     kept = (begins[:, :, None] + np.arange(block)).reshape(draws, -1)
     return np.percentile([fit_of(one, each) - fit_of(two, each) for each in kept], [2.5, 97.5])
 

@@ -2,7 +2,10 @@
 
     value = ½ Σ (y(t_k) − ŷ(t_k; θ))² / σ²
 
-The baseline everybody uses. It is the maximum of the likelihood when nothing but white measurement noise disturbs the
+With `whiten` residual and slopes are filtered by an autoregression of the residual first, as in
+`daedal.estimation.simulation_pem`.
+
+The baseline everybody uses. It is the maximum of the likelihood when nothing but measurement noise disturbs the
 outputs; with process disturbances it is biased wherever they move the mean, however much data there is (seed 001).
 """
 

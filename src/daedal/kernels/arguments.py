@@ -34,30 +34,17 @@ def checked_emit(emit: Array, rows: int) -> Array:
     return emit
 
 
-def checked_begin(begin: Array, steps: int, last: int) -> Array:
-    """`begin`, contiguous int64, where the rows of each step begin."""
-    if not isinstance(begin, np.ndarray) or begin.dtype != np.int64 or not begin.flags.c_contiguous:
-        raise SimulationError(f"Array 'begin' must be contiguous int64, got {_kind(begin)}.", "Convert it.")
-    if begin.shape != (steps,):
-        raise SimulationError(f"Array 'begin' must have the shape {(steps,)}, got {begin.shape}.", "Give one per step.")
-    if begin.size and (begin.min() < 0 or begin.max() > last):
+def checked_rows(array: Array, shape: tuple[int, ...], last: int, name: str, remedy: str) -> Array:
+    """A contiguous int64 array of the given shape that names rows from 0 to `last`."""
+    if not isinstance(array, np.ndarray) or array.dtype != np.int64 or not array.flags.c_contiguous:
+        raise SimulationError(f"Array '{name}' must be contiguous int64, got {_kind(array)}.", "Convert it.")
+    if array.shape != shape:
+        raise SimulationError(f"Array '{name}' must have the shape {shape}, got {array.shape}.", "Give one per step.")
+    if array.size and (array.min() < 0 or array.max() > last):
         raise SimulationError(
-            f"Array 'begin' must lie between 0 and {last}, got {begin.min()} to {begin.max()}.", "Make 'lane' longer."
+            f"Array '{name}' must lie between 0 and {last}, got {array.min()} to {array.max()}.", remedy
         )
-    return begin
-
-
-def checked_back(back: Array, shape: tuple[int, int], last: int) -> Array:
-    """`back`, contiguous int64, from which recorded rows each step reads."""
-    if not isinstance(back, np.ndarray) or back.dtype != np.int64 or not back.flags.c_contiguous:
-        raise SimulationError(f"Array 'back' must be contiguous int64, got {_kind(back)}.", "Convert it.")
-    if back.shape != shape:
-        raise SimulationError(f"Array 'back' must have the shape {shape}, got {back.shape}.", "Give one per step.")
-    if back.size and (back.min() < 0 or back.max() > last):
-        raise SimulationError(
-            f"Array 'back' must lie between 0 and {last}, got {back.min()} to {back.max()}.", "Correct the rows."
-        )
-    return back
+    return array
 
 
 def checked_block(first: int, count: int | None, lanes: int) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 from daedal.errors import ExpressionError, SimulationError
 from daedal.kernels import compiler, loops
-from daedal.kernels.arguments import Array, checked, checked_back, checked_begin, disjoint
+from daedal.kernels.arguments import Array, checked, checked_rows, disjoint
 from daedal.kernels.loops import Sums
 from daedal.kernels.scan import INTEGER, POINTER
 from daedal.kernels.tape import Tape, read_tape
@@ -64,8 +64,8 @@ class RecallKernel:
             checked(parameters, (n_p, lanes), "parameters"),
             checked(shared, (steps, n_s), "shared"),
             checked(lane, (points, values, lanes), "lane"),
-            checked_begin(begin, steps, points * values - n_w),
-            checked_back(back, (steps, self.columns), rows - self._points),
+            checked_rows(begin, (steps,), points * values - n_w, "begin", "Make 'lane' longer."),
+            checked_rows(back, (steps, self.columns), rows - self._points, "back", "Correct the rows."),
             checked(out, (max(rows, steps), self.observed, lanes), "out", written=True),
         ]
         disjoint(state, out, *arrays[1:4])

@@ -19,7 +19,7 @@ import numpy as np
 
 from daedal.errors import ExpressionError
 from daedal.kernels import compiler, loops
-from daedal.kernels.arguments import Array, checked, checked_begin, checked_block, checked_emit, disjoint
+from daedal.kernels.arguments import Array, checked, checked_block, checked_emit, checked_rows, disjoint
 from daedal.kernels.tape import Tape, read_tape
 from daedal.kernels.target import host
 
@@ -116,7 +116,7 @@ class ScanKernel:
             checked(parameters, (n_p, lanes), "parameters"),
             checked(shared, (steps, n_s), "shared"),
             checked(lane, shape, "lane"),
-            checked_begin(rows, steps, shape[0] * shape[1] - n_w),
+            checked_rows(rows, (steps,), shape[0] * shape[1] - n_w, "begin", "Make 'lane' longer."),
             checked_emit(emit, np.shape(out)[0]),
             checked(out, (np.shape(out)[0], self.observed, lanes), "out", written=True),
         ]

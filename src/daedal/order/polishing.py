@@ -16,6 +16,7 @@ from daedal.order.response import Response, Shape, monic, response
 
 EVALUATIONS = 60
 A_LITTLE = 6  # evaluations that show which starts are worth more
+FEW_ROUNDS = 3  # of noise model and coefficients, for the same
 TOLERANCE = 1e-10  # relative, of the squares
 ROUGHLY = 1e-3  # of BIC, while candidates are compared
 NO_DELAY = 1e-4  # of a sample interval
@@ -262,7 +263,7 @@ def _whitened_at_once(
     Strong slow noise draws the minimum for white noise so far away that no noise model made there leads back.
     """
     begun = [
-        _whitened(found, noise, False, A_LITTLE, True, A_LITTLE // 2)
+        _whitened(found, noise, False, A_LITTLE, True, FEW_ROUNDS)
         for start in starts
         if (found := _minimized(shape, start, record, None, False, 1, True))
     ]

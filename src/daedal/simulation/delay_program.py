@@ -17,6 +17,7 @@ the step by (f⁻ − f⁺) ∂b/∂θ. A step of length zero at the beginning o
 record.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,8 +96,8 @@ class DelayProgram:
     kernel: Any
     size: int  # of (X, T)
     known: tuple[int, ...]  # exogenous symbols that are the same for all lanes, delayed ones excepted
-    operands: tuple[str, ...]  # delayed values whose operands are recorded, after the wanted variables
-    states: bool  # whether X and T are recorded too
+    rows: Mapping[str, int]  # where a point of the record holds the operands of delayed values
+    recorded: int  # values at each point, without their derivatives: wanted ones, operands, X and T if asked for
     layout: Layout
     nodes: np.ndarray
 
@@ -106,18 +107,9 @@ class DelayProgram:
         return len(self.shape.wanted) * (1 + self.shape.directions.count) + 1
 
     @property
-    def recorded(self) -> int:
-        """Values recorded at each point, without their derivatives."""
-        return len(self.shape.wanted) + len(self.operands) + (self.size if self.states else 0)
-
-    @property
     def degree(self) -> int:
         """Of the polynomials that delayed values are read off by."""
         return DEGREE[self.shape.method]
-
-    def row(self, name: str) -> int:
-        """Where a point of the record holds the operand of a delayed value."""
-        return len(self.shape.wanted) + self.operands.index(name)
 
 
 def delay_program(
@@ -152,7 +144,7 @@ class _DelayBuilder(StepBuilder):
         known = tuple(i for i, name in enumerate(r.exogenous) if i not in noisy and name not in r.delays)
         discretization = Discretization(r, shape.method, point, step)
         super().__init__(discretization, shape, known, noisy, grid_row(system) if noisy else GridRow((), ()))
-        self.delays, self.operands, self.states = r.delays, operands, states
+        self.delays = r.delays
         self.degree = DEGREE[shape.method]
         place = {name: value for value, (name, _) in enumerate(delayed)}
         jumps = tuple(tuple(place[name] for name in group.names if name in place) for group in groups)
@@ -162,6 +154,7 @@ class _DelayBuilder(StepBuilder):
         self.table = ca.vertcat(self.shared, ca.SX.sym("delays", self.layout.columns - self.layout.first))
         shown = [*(r.observed[name] for name in shape.wanted), *(r.delays[name].operand for name in operands)]
         self.wanted = ca.vertcat(*shown, r.X, r.T) if states else ca.vertcat(*shown)
+        self.rows, self.every = {name: len(shape.wanted) + k for k, name in enumerate(operands)}, self.wanted.shape[0]
         self.sums: list[tuple[int, list[int]]] = []
         self.weights: list[ca.SX] = []
         self.past: list[ca.SX] = []
@@ -171,7 +164,7 @@ class _DelayBuilder(StepBuilder):
         weigh = ca.Function("weigh", [self.table], [ca.vertcat(ca.SX(0, 1), *self.weights)])
         kernel = compile_recall(self.step(), self.observe(self.wanted), weigh, self.sums, self.degree + 1)
         size = self.discretization.size
-        return DelayProgram(self.shape, kernel, size, self.known, self.operands, self.states, self.layout, self.nodes)
+        return DelayProgram(self.shape, kernel, size, self.known, self.rows, self.every, self.layout, self.nodes)
 
     def _late(self, lag: int, slot: int) -> dict[str, list[ca.SX]]:
         """Delayed values at one slot and, at nodes, their derivatives in all directions, where they were computed."""
@@ -179,10 +172,11 @@ class _DelayBuilder(StepBuilder):
         first = self.layout.reading(lag, slot)
         computed, position, density = (self.table[first + k] for k in range(3))
         weights = symbolic_weights(position, self.degree)
-        rows = [len(self.shape.wanted) + self.operands.index(name) for name in names]
+        rows = [self.rows[name] for name in names]
         ways = 1 + self.count * (slot < self.layout.nodes)
-        every = len(self.shape.wanted) + len(self.operands) + (self.discretization.size if self.states else 0)
-        values = self._recall(group, computed * weights, [row + way * every for row in rows for way in range(ways)])
+        values = self._recall(
+            group, computed * weights, [row + way * self.every for row in rows for way in range(ways)]
+        )
         found = {name: list(values[k * ways : (k + 1) * ways]) for k, name in enumerate(names)}
         if ways > 1:
             slopes = self._recall(group, computed * density * ca.jacobian(weights, position), rows)

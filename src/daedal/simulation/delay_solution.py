@@ -85,7 +85,7 @@ class Solution:
             if early.any():
                 values[early, :, place] = past.at(np.minimum(back[early], self.forcing.start), self.parameters)[0]
             if not early.all():
-                values[~early, :, place] = self.recorded(self.course.program.row(name), back[~early], when[~early])
+                values[~early, :, place] = self.recorded(self.course.program.rows[name], back[~early], when[~early])
         return values
 
     def slopes(self, times: np.ndarray, middles: np.ndarray, what: str) -> Slopes:
@@ -111,7 +111,7 @@ class Solution:
     def _kernel(self, what: str) -> MapKernel:
         """∂/∂X, ∂/∂T, ∂/∂w, ∂/∂p of top, then of what is asked for, at many points at once."""
         r, program = self.system.reduction, self.course.program
-        key = f"adjoint {what} {program.shape.wanted if what == 'outputs' else program.operands}"
+        key = f"adjoint {what} {program.shape.wanted if what == 'outputs' else tuple(program.rows)}"
         if key not in r.compiled:
             operands = [r.delays[self.delayed[j][0]].operand for j in self.computed]
             shown = [r.observed[name] for name in program.shape.wanted] if what == "outputs" else [r.shift, *operands]
@@ -146,7 +146,7 @@ class Solution:
     def _moved_late(self, j: int, back: np.ndarray, when: np.ndarray, turned: np.ndarray) -> np.ndarray:
         """The same where the delayed quantity was computed."""
         name = self.delayed[j][0]
-        moved = -self.recorded(self.course.program.row(name), back, when, slope=True)[..., None] * turned
+        moved = -self.recorded(self.course.program.rows[name], back, when, slope=True)[..., None] * turned
         r = self.system.reduction
         if not ca.depends_on(r.delays[name].operand, ca.vertcat(r.T, r.arguments[3])):
             return moved

@@ -46,8 +46,8 @@ class Lanes:
     Parameters
     ----------
     method
-        "rk4" or, where everything is smooth, "rk6" with projection; "radau3" or "radau5" (Radau IIA) for stiff systems;
-        "auto" chooses.
+        "rk4" or, of order six, "rk6", both with projection; "radau3" or "radau5" (Radau IIA) for stiff systems; "auto"
+        chooses, "rk6" only for smooth systems with delays.
     step
         Seconds; chosen by step halving when left out.
     tolerance

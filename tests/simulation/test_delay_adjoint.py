@@ -134,3 +134,31 @@ def test_they_agree_on_every_kind_of_system(name):
 def test_they_agree_by_another_method(short):
     made, _ = CASES["samples on multiples of the delay"]
     agree(made, SAMPLES, None, {"tau": short, "k": 1.0}, method="rk4")
+
+
+def test_costates_that_are_faster_than_the_solution():
+    """After every sample the costate of y falls like exp(−1000 s), while the solution has long been slow."""
+    made = model(
+        {"slow": der(x) == -a * x2 + 0.4 * delay(x2, late), "fast": der(x2) == -k * (x2 - np.cos(x) * delay(x, tau))},
+        [x, x2], {tau: 0.7, late: 0.43, k: 1000.0, a: 0.5}, outputs={"y": x2}, history={x: 1.0, x2: 0.5},
+    )  # fmt: skip
+    values = {"tau": 0.7, "late": 0.43, "a": 0.5}
+    asked = request("test", made, SAMPLES[:4], None, 0.0)
+    forward = predictor(asked, ("y",), list(values), values, dd.Lanes(tolerance=1e-7), None, 0, "test")
+    found = forward(values)
+    pull = np.random.default_rng(0).standard_normal(found.mean.shape)
+    adjoint = Adjoint(forward._at(values))
+    expected = np.einsum("ot,dot->d", pull, found.slopes)
+    np.testing.assert_allclose(
+        adjoint.samples(values).gradient(pull), expected, rtol=0, atol=1e-5 * abs(expected).max()
+    )
+    assert adjoint.refinement > 1
+
+
+def test_stiff_systems_are_refused():
+    made, _ = CASES["samples on multiples of the delay"]
+    values = {"tau": 0.5, "k": 1.0}
+    asked = request("test", made, SAMPLES, None, 0.0)
+    run = predictor(asked, ("y",), list(values), values, dd.Lanes("radau5", step=0.05), None, 0, "test").run
+    with pytest.raises(dd.DaedalError, match="'radau5', which is for stiff systems"):
+        Adjoint(run)

@@ -38,6 +38,9 @@ from daedal.simulation.projection import Projection
 from daedal.simulation.runge_kutta import RUNGE_KUTTA
 from daedal.systems import Reduction, initial_sensitivities
 
+ENOUGH = 1e-9  # relative change of a gradient by halved steps that is let pass
+HALVINGS = 5
+
 
 def adjoint_possible(run: Any) -> bool:
     """Whether a system has delays, and is not stiff: costates go back with an explicit method."""
@@ -50,12 +53,14 @@ class Adjoint:
     def __init__(self, run: DelayRun) -> None:
         if not adjoint_possible(run):
             raise SimulationError(
-                f"The backward gradient of model '{run.lineup.system.model.name}' is not available: it is stiff.",
+                f"The backward gradient of model '{run.lineup.system.model.name}' is not available with the method "
+                f"'{run.plan.program.shape.method}', which is for stiff systems.",
                 "Use gradient='forward'.",
             )
         self.run, self.lineup, self.system = run, run.lineup, run.lineup.system
         self.still = replace(self.lineup, free=(), directions=Directions.of(self.system, ()))
         self.program = self._recording()
+        self.refinement = self._refinement()
 
     def _recording(self) -> DelayProgram:
         """The program without sensitivities, that records X and T."""
@@ -66,8 +71,24 @@ class Adjoint:
         point = Point(forcing.start, first.start.states, first.start.tops, parameters, forcing.at(forcing.start))
         return delay_program(self.system, shape, point, self.run.plan.step, first.lags.groups, states=True)
 
+    def _refinement(self) -> int:
+        """Into how many parts steps must be divided on the way back: costates are fast after every sample."""
+        values = dict(self.run.values[0].given or {})
+        pull = np.resize([1.0, -0.5, 0.7], (len(self.program.shape.wanted), self.run.times.size))
+        enough = max(10.0 * self.run.plan.error, ENOUGH)
+        found = self._samples(values, 1).gradient(pull)
+        for halvings in range(HALVINGS):
+            finer = self._samples(values, 2 ** (halvings + 1)).gradient(pull)
+            if np.max(np.abs(finer - found), initial=0.0) <= enough * np.max(np.abs(finer), initial=0.0):
+                return 2**halvings
+            found = finer
+        return 2**HALVINGS
+
     def samples(self, values: Mapping[str, float]) -> "Backward":
         """Run forward at these values; (output, sample) are in the result, its gradient for the asking."""
+        return self._samples(values, self.refinement)
+
+    def _samples(self, values: Mapping[str, float], refinement: int) -> "Backward":
         whole, (alone,) = self.lineup.all_values([values])[0], self.still.all_values([values])
         march = DelayMarch(course(self.still, self.program, alone, self.run.plan.step), range(1))
         out, good = march.samples(self.run.times)
@@ -78,20 +99,23 @@ class Adjoint:
             )
         assert whole.lags is not None
         moving = lane_mesh(self.lineup, whole.lags, self.run.plan.step, self.program.degree)
-        return Backward(Solution(self.system, march, whole), self.run.times, out[:, :, 0].T, moving.rates)
+        solution = Solution(self.system, march, whole)
+        return Backward(solution, self.run.times, out[:, :, 0].T, moving.rates, refinement)
 
 
 @dataclass(frozen=True, eq=False)
 class Backward:
     """A forward solution with its samples (output, sample), and what follows from it going back.
 
-    `break_rates` says how the jumps at the break points of the solution move, (segment + 1, group, direction).
+    `break_rates` says how the jumps at the break points of the solution move, (segment + 1, group, direction), and
+    `refinement` into how many parts its steps are divided on the way back.
     """
 
     solution: Solution
     times: np.ndarray
     outputs: np.ndarray
     break_rates: np.ndarray
+    refinement: int
 
     def gradient(self, pull: np.ndarray) -> np.ndarray:
         """dH/dθ (direction,) for ∂H/∂y (output, sample)."""
@@ -121,7 +145,7 @@ class Backward:
                 break
             known = _apart(known, level, end - start)  # a sample keeps its place beside what rounding tells from it
         step = min(float(mesh.lengths.max()), lags.reach / (COSTATE_DEGREE + 1))
-        return segments((start + end - known)[:0:-1], end, step, COSTATE_DEGREE)
+        return segments((start + end - known)[:0:-1], end, step, COSTATE_DEGREE, self.refinement)
 
     def _impulses(self, times: np.ndarray, weights: np.ndarray, kicks: Kicks) -> np.ndarray:
         """What impulses of ν, (time, j), add to the gradient; the kicks of λ that they become are appended."""

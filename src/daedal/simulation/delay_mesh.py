@@ -226,9 +226,10 @@ def _steps(known: _Breaks, groups: int, end: float, step: float, degree: int, re
     return Mesh(np.append(breaks, end), rates, counts, spans / counts, offsets, degree)
 
 
-def segments(begins: np.ndarray, end: float, step: float, degree: int) -> Mesh:
+def segments(begins: np.ndarray, end: float, step: float, degree: int, refinement: int = 1) -> Mesh:
     """A mesh of given break points that do not move."""
-    return _steps(_Breaks(begins, np.zeros((begins.size, 0)), np.full(begins.size, -1)), 0, end, step, degree)
+    still = _Breaks(begins, np.zeros((begins.size, 0)), np.full(begins.size, -1))
+    return _steps(still, 0, end, step, degree, refinement)
 
 
 def through_points(mesh: Mesh, times: np.ndarray, segment: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,6 +1,7 @@
 """Simulation with delays: closed forms, published problems, slopes against differences, what is refused."""
 
 import json
+import warnings
 from dataclasses import replace
 from math import factorial
 from pathlib import Path
@@ -8,7 +9,7 @@ from time import process_time
 
 import numpy as np
 import pytest
-from delay_cases import BOTH, CASES, ECHO, FEEDBACK, GRID, a, b, c, held, reactor, single, tau, u, v, w, x, y, z
+from delay_cases import BOTH, CASES, ECHO, FEEDBACK, GRID, OFF, a, b, c, held, reactor, single, tau, u, v, w, x, y, z
 
 import daedal as dd
 from daedal import delay, der
@@ -279,6 +280,62 @@ def test_what_is_not_looked_at_yet_may_be_infinite(delayed):
     times = np.array([0.5, 2.0])
     np.testing.assert_allclose(found[0], 2.0 / 0.3 * (1.0 - np.exp(-0.3 * times)), rtol=1e-8)
     assert np.all(np.isfinite(slopes))
+
+
+def test_a_history_gives_the_slope_of_what_is_typed_twice_differentiated():
+    """x'' = −x(t − 1) with the history sin t: x'(0) = 1, x = sin(t − 1) + sin 1 + t (1 − cos 1) up to t = 1."""
+    equations = {"force": der(der(x)) == -delay(x, tau)}
+    model = single(0.0, equations=equations, history={x: np.sin(dd.time)}, parameters={tau: 1.0})
+    found = dd.simulate(model, [0.6], variables=["x"], t0=0.0)["x"]
+    assert found[0] == pytest.approx(np.sin(-0.4) + np.sin(1.0) + 0.6 * (1.0 - np.cos(1.0)), rel=1e-9)
+
+
+def test_delays_of_zero_start_where_the_history_ends():
+    times = np.array([0.5, 1.0])
+    found = dd.simulate(FEEDBACK, times, values={"tau": 0.0}, variables=["x"], t0=0.0)["x"]
+    np.testing.assert_allclose(found, np.exp(-0.8 * times), rtol=1e-6)
+
+
+def test_a_jump_in_a_constraint_is_refused():
+    model = dd.Model(
+        name="tied",
+        equations={"z": der(z) == -a * z, "x": der(x) == v - 0.1 * x, "y": der(y) == -y + z,
+                   "tie": x + 0.1 * x**3 == delay(z, tau) + y},
+        unknowns=[x, y, z, v], outputs={"o": x}, parameters={a: 0.8, tau: 0.5}, history={z: 1.0},
+        initial={z: 0.6, y: 0.3},
+    )  # fmt: skip
+    with pytest.raises(SimulationError, match=r"ends at 1 in its history and starts at 0\.6"):
+        dd.simulate(model, [1.0], t0=0.0)
+    assert dd.simulate(replace(model, initial={y: 0.3}), [1.0], t0=0.0).status.ok
+
+
+@pytest.mark.parametrize("lag", [1e-20, 1e-300])
+def test_a_delay_that_takes_too_many_steps_is_refused(lag):
+    with pytest.raises(SimulationError, match="steps, because a delay"):
+        dd.simulate(FEEDBACK, [1.0], values={"tau": lag}, t0=0.0)
+
+
+def test_a_delay_beyond_all_times():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = dd.simulate(FEEDBACK, [1.0], values={"tau": 1e300}, variables=["x"], t0=0.0)["x"]
+    assert found[0] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("lanes", [1, 65])
+def test_a_lane_is_the_same_whatever_its_neighbours(lanes):
+    model = CASES["disturbed"].model
+    many, few = (dd.simulate(model, OFF[:4], realizations=n, rng=1, variables=["x"])["x"] for n in (70, lanes))
+    np.testing.assert_array_equal(np.atleast_2d(few), many[:lanes])
+
+
+def test_many_samples_of_an_input():
+    """Break points of a delay and of samples that are multiples of each other, or not."""
+    times = 0.1 * np.arange(1, 3001)
+    signal = dd.Signal(times, np.sin(times), "foh")
+    model = single(-a * x + b * delay(x, tau) + u, inputs=[u])
+    for lag in (0.5, 0.537):
+        assert dd.simulate(model, times[::500], inputs={"u": signal}, values={"tau": lag}).status.ok
 
 
 def test_the_method_follows_the_size():

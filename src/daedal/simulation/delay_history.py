@@ -7,6 +7,7 @@ history, and a delay of a delay the same further back. All are functions of time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 
 import casadi as ca
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from daedal.data import Signal
 from daedal.errors import SimulationError, quoted
 from daedal.kernels import MapKernel, compile_map
-from daedal.symbolic import Delayed, Expression, expand, interned, jet, operator, symbols_in
+from daedal.symbolic import Delayed, Expression, derivative_name, expand, interned, jet, operator, symbols_in
 from daedal.symbolic.evaluation import BufferedFunction
 from daedal.systems import System, places
 from daedal.systems.reduction import DelayedValue
@@ -150,15 +151,7 @@ def started(system: System, start: float) -> System:
 
     Unknowns that the equations determine at each instant, or that constraints tie, are only hinted at.
     """
-    model = system.model
-    if not system.reduction.delays or not model.history:
-        return system
-    time = interned("time").sx
-    ends = {
-        name: Expression(ca.substitute(value.sx, time, ca.SX(start)))
-        for name, value in model.history.items()
-        if name not in model.initial
-    }
+    ends = _ends(system, start)
     if not ends:
         return system
     where = places(system, ends)
@@ -167,4 +160,24 @@ def started(system: System, start: float) -> System:
         name: value for name, value in ends.items() if free and where.get(name, (np.inf, 1))[0] < len(system.states)
     }
     hints = {name: value for name, value in ends.items() if name not in held}
-    return replace(system, model=model.with_guess(hints).with_initial(held))
+    return replace(system, model=system.model.with_guess(hints).with_initial(held))
+
+
+def _ends(system: System, start: float) -> dict[str, Expression]:
+    """Where histories end, with the derivatives that are states, but for what `initial` says."""
+    model, time = system.model, interned("time").sx
+    laws = {name: value.sx for name, value in model.history.items()}
+    found = {name: sx for name, sx in laws.items() if name not in model.initial}
+    states = {system.reduction.jet_name(each) for each in system.reduction.states}
+    for name, law in laws.items():
+        sx = law
+        for order in count(1):
+            own = derivative_name(name, order)
+            if own not in states:
+                break
+            sx = ca.densify(ca.jacobian(sx, time))
+            # Under another name it may have a history of its own.
+            known = {place for place, _ in places(system, [*model.initial, *found]).values()}
+            if places(system, [own])[own][0] not in known:
+                found[own] = sx
+    return {name: Expression(ca.substitute(sx, time, ca.SX(start))) for name, sx in found.items()}

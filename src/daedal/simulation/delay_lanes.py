@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 
+import casadi as ca
 import numpy as np
 
 from daedal.errors import SimulationError
@@ -25,6 +26,7 @@ from daedal.simulation.program import Shape
 # number of steps changes.
 FIRST_STEPS = 41.3
 HALVINGS = 12
+JUMP = 1e-7  # relative, that is taken for rounding
 MEMORY = 2e8  # bytes of one record
 SMALL = 48  # states and their sensitivities: code of seven stages is compiled within half a second
 
@@ -137,6 +139,7 @@ def prepare_delayed(
     span = forcing.end - forcing.start
     longest = step or (span or 1.0) / FIRST_STEPS
     program = delay_program(system, shape, point, longest, now.groups)
+    _refuse_jumps(lineup, program, first, longest)
     error = _step_error(lineup, times, program, first, longest)
     if step is None:
         present = float(lane_mesh(lineup, now, longest, program.degree).lengths.max())
@@ -152,6 +155,30 @@ def prepare_delayed(
     made = lane_mesh(lineup, now, longest, program.degree)
     lengths = np.repeat(made.lengths, made.counts)
     return DelayRun(lineup, times, DelayPlan(program, longest, DelaySteps(lengths), error), values, warnings)
+
+
+def _refuse_jumps(lineup: Lineup, program: DelayProgram, values: Values, step: float) -> None:
+    """A constraint with a delayed value that jumps would make variables jump that no equation lets jump."""
+    r, now = lineup.system.reduction, values.lags
+    assert now is not None
+    tied = [
+        name
+        for name, place in program.layout.delayed
+        if name in program.rows and ca.depends_on(r.G, r.arguments[-1][place])
+    ]
+    if not tied:
+        return
+    march = DelayMarch(course(lineup, program, values, step), range(1))
+    parameters = values.column[: values.rates.shape[0]]
+    for name in tied:
+        before = float(now.pasts[name].at(np.array([lineup.forcing.start]), parameters)[0][0])
+        after = float(march.record[0, program.rows[name], 0])
+        if not abs(after - before) <= JUMP * max(abs(before), abs(after), 1.0):
+            raise SimulationError(
+                f"What '{name}' of model '{lineup.system.model.name}' delays ends at {before:.4g} in its history and "
+                f"starts at {after:.4g}; that jump would come back in a constraint, which has no solution then.",
+                "Let it start where its history ends: leave it out of `initial`, or change the history.",
+            )
 
 
 def _usual(lineup: Lineup) -> Method:

@@ -17,7 +17,7 @@ from daedal.errors import SimulationError, counted
 from daedal.simulation.delay_interpolation import first_point, weights
 
 LEVELS = 6  # times that a kink comes back before it is smooth enough
-MOST = 400_000  # steps
+MOST = 1_000_000  # steps
 SAME = 1e-12  # of the span: break points this close are one
 
 
@@ -217,13 +217,19 @@ def _steps(known: _Breaks, groups: int, end: float, step: float, degree: int, re
     if end - breaks[-1] <= same and breaks.size > 1:
         breaks, rates = breaks[:-1], np.concatenate([rates[:-2], np.zeros_like(rates[:1])])
     spans = np.diff(breaks, append=end)
-    counts = np.maximum(np.ceil(spans / step - 1e-9).astype(np.int64), degree) * refinement
-    if counts.sum() > MOST:
+    steps = max(breaks.size * degree, (end - start) / step)
+    if steps > MOST:
         raise SimulationError(
-            f"The simulation would take {counted(int(counts.sum()), 'step')}.", "Give Lanes a larger step or tolerance."
+            f"The simulation would take {steps:.0f} steps, because {_cause(breaks.size * degree, steps)}.",
+            "Give longer delays, simulate a shorter time, or give Lanes a larger step or tolerance.",
         )
+    counts = np.maximum(np.ceil(spans / step - 1e-9).astype(np.int64), degree) * refinement
     offsets = np.cumsum(counts + 1) - counts - 1
     return Mesh(np.append(breaks, end), rates, counts, spans / counts, offsets, degree)
+
+
+def _cause(least: int, steps: float) -> str:
+    return "there are so many break points" if steps <= least else "a delay, or the tolerance, makes them so short"
 
 
 def segments(begins: np.ndarray, end: float, step: float, degree: int, refinement: int = 1) -> Mesh:

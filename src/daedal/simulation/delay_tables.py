@@ -88,10 +88,11 @@ def readings(mesh: Mesh, times: np.ndarray, amount: float, start: float) -> Read
     when = rows.middle - amount
     segment = mesh.segment(when)
     done = np.where(segment == rows.segment, rows.number - 1, mesh.counts[segment])
-    density = 1.0 / mesh.lengths[segment]
+    density, early = 1.0 / mesh.lengths[segment], when < start
     position = (times - (amount + mesh.breaks[segment])[:, None]) * density[:, None]
+    position[early] = 0.0
     base = np.clip(first_point(position, mesh.degree), 0, (done - mesh.degree)[:, None])
-    early, first = when < start, mesh.offsets[segment][:, None] + base
+    first = mesh.offsets[segment][:, None] + base
     position -= base
     first[early], position[early] = mesh.points, 0.0  # rows of zeros stand after all points
     return Readings(early, first, position, density)

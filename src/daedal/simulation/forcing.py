@@ -13,7 +13,7 @@ import numpy as np
 from daedal.data import Dataset, Signal, short
 from daedal.errors import SimulationError, nearest, quoted, with_article
 from daedal.models import Model, key_name
-from daedal.symbolic import Expression, jet, symbols_in
+from daedal.symbolic import Delayed, Expression, jet, operator, symbols_in
 from daedal.systems import System
 
 
@@ -222,5 +222,7 @@ def _need(system: System, base: str, order: int) -> str:
 
 
 def _highest(sx: ca.SX, base: str) -> float:
-    """The highest derivative of a symbol in an expression."""
-    return max((order for name, order in map(jet, symbols_in(sx)) if name == base), default=-inf)
+    """The highest derivative of a symbol in an expression, delayed or not."""
+    leaves = symbols_in(sx)
+    inside = [_highest(meaning.operand.sx, base) for each in leaves if isinstance(meaning := operator(each), Delayed)]
+    return max([-inf, *inside, *(order for name, order in map(jet, leaves) if name == base)])

@@ -14,7 +14,7 @@ import numpy as np
 from daedal.errors import SimulationError
 from daedal.simulation.blocks import BLOCK
 from daedal.simulation.lane_failure import Failure
-from daedal.simulation.lanes import AnyRun
+from daedal.simulation.lanes import AnyRun, LaneRun
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def moments(
             return parts.merged(failures)
         failures += new
         if len(failures) == (realizations - len(without)) * len(run.values):
-            raise _all_failed(failures, realizations)
+            raise _all_failed(run, failures, realizations)
 
 
 def alone(run: AnyRun) -> np.ndarray:
@@ -65,17 +65,18 @@ def alone(run: AnyRun) -> np.ndarray:
 
     failures = run.run(1, consume)
     if failures:
-        raise _all_failed(failures, 1)
+        raise _all_failed(run, failures, 1)
     return rows
 
 
-def _all_failed(failures: list[Failure], realizations: int) -> SimulationError:
+def _all_failed(run: AnyRun, failures: list[Failure], realizations: int) -> SimulationError:
     first = min(failures, key=lambda failure: failure.time)
     many = realizations > 1
     which = f"All {realizations} realizations" if many else "The simulation"
     return SimulationError(
         f"{which} failed, {'the first ' if many else ''}at time {first.time:g}: {first.reason}.",
-        "Choose a smaller step with Lanes(step=...), or look at one with simulate(..., solver=IDA()).",
+        "Choose a smaller step with Lanes(step=...)"
+        + (", or look at one with simulate(..., solver=IDA())." if isinstance(run, LaneRun) else " or other values."),
     )
 
 

@@ -13,7 +13,7 @@ from daedal.models import Model, TransferFunction, parameter_values
 from daedal.simulation.ida import IDA, Run
 from daedal.simulation.initial_notes import start_notes
 from daedal.simulation.lane_paths import check_smoothness, disturbance_grid, disturbance_places
-from daedal.simulation.lanes import AnyRun, Failure, Lanes, prepare
+from daedal.simulation.lanes import AnyRun, Failure, LaneRun, Lanes, prepare
 from daedal.simulation.measurement import with_measurement_noise
 from daedal.simulation.pilot import BRIEF, MEANINGLESS, PATIENT, Effort, sample_interval
 from daedal.simulation.realized import RealizedPath
@@ -217,7 +217,8 @@ def _status(run: AnyRun, failures: list[Failure], realizations: int) -> Status:
     return Status(
         False,
         f"{which} stopped, the first at time {first.time:g} (realization {first.lane}): {first.reason}.",
-        "Values are NaN from there on; a smaller step (Lanes(step=...)) or tolerance may help, IDA() names the cause.",
+        "Values are NaN from there on; a smaller step (Lanes(step=...)) or tolerance may help"
+        + (", IDA() names the cause." if isinstance(run, LaneRun) else "."),
     )
 
 

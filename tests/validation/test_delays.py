@@ -87,3 +87,10 @@ def test_standard_errors_of_a_delay_are_its_scatter():
         errors.append(found["one"].std_error)
     assert np.std(ends, ddof=1) == pytest.approx(np.mean(errors), rel=0.35)
     assert abs(np.mean(ends) - 0.62) < 4.0 * np.std(ends) / np.sqrt(40)
+
+
+def test_a_search_that_starts_beyond_the_data_says_so():
+    far = {"one": dd.Parameter(20.0, lower=0.05, upper=40.0), "k": dd.Parameter(1.0)}
+    found = dd.fit(late(one), recorded(DRIVE), free=far)
+    assert found["one"].value == pytest.approx(0.62, abs=0.03)
+    assert "at the start the delay in 'delay(u, one)' is 20, longer than the data, which cover 8" in str(found)

@@ -238,7 +238,9 @@ def _remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[str]:
     if poor:
         notes.append(f"no better than a constant: {', '.join(poor)}; check units, initial values, transient and starts")
     notes += _far_off(outcome)
-    notes += delays_beyond_data(outcome.objective.problem, outcome.evaluation.point)
+    problem = outcome.objective.problem
+    beyond = list(delays_beyond_data(problem, outcome.evaluation.point))
+    notes += beyond or [f"at the start {note}" for note in delays_beyond_data(problem, problem.coordinates.start)]
     notes += getattr(outcome.objective, "remarks", lambda _: ())(outcome.evaluation)
     lost = [name for name, one in estimates.items() if one.verdict == "not determined"]
     if lost:

@@ -82,8 +82,10 @@ def simulate(
         _check_plain(values, realizations, measurement_noise, variables, solver)
         return simulate_transfer_function(model, times, inputs, t0)
     _check_solver(solver)
-    if isinstance(model, Model):
-        model = without_zero_delays(model, checked_values(values))
+    typed = model.model if isinstance(model, System) else model
+    if isinstance(typed, Model):
+        simpler = without_zero_delays(typed, checked_values(values))
+        model = model if simpler is typed else simpler
     asked = request("simulate", model, times, inputs, t0)
     given = checked_values(values)
     wanted = _checked_variables(asked.system, variables)

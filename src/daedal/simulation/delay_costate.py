@@ -55,13 +55,13 @@ class Costate:
     def _table(self, sigma: np.ndarray) -> CostateTable:
         kick = np.where((self.rows.number == 0)[:, None], self.pushed[self.rows.segment], 0.0)
         shape, points = (self.rows.segment.size, NODES.size, len(self.solution.computed)), self.mesh.degree + 1
-        amounts, back = np.zeros((*shape, points)), np.zeros(shape, dtype=np.int64)
+        shares, back = np.zeros((*shape, points)), np.zeros(shape, dtype=np.int64)
         place = 0
         for group in self.solution.together:
             amount = float(self.solution.lags.amounts[self.solution.which[group[0]]])
             found = readings(self.mesh, sigma, amount, float(self.mesh.breaks[0]))
             own = slice(place, place + len(group))
-            amounts[:, :, own] = weights(found.position, self.mesh.degree)[0][:, :, None]
+            shares[:, :, own] = weights(found.position, self.mesh.degree)[0][:, :, None]
             back[:, :, own] = found.first[:, :, None]
             place += len(group)
         return CostateTable(
@@ -69,7 +69,7 @@ class Costate:
             kick=kick,
             M=np.ascontiguousarray(self.slopes.by_X),
             W=np.ascontiguousarray(self.slopes.by_w[:, -1]),
-            weights=amounts,
+            weights=shares,
             back=back,
             columns=self.size + np.array(self.solution.computed, dtype=np.int64),
         )

@@ -7,7 +7,7 @@ import daedal as dd
 from catalogue.drive import drive
 from daedal import der
 from daedal.filtering.evolution import stochastic_model
-from daedal.filtering.formulas import Formulas, Point
+from daedal.filtering.formulas import DualFormulas, Point
 
 x, v, z, u, w, w2, a, b, q = dd.symbols("x v z u w w2 a b q")
 
@@ -126,6 +126,6 @@ def test_singular_at_some_values_names_equations_and_variables():
 def test_formulas_follow_parameters_that_are_formulas():
     made = model(parameters={a: 0.7, b: 2.0 * a, q: b**2})
     point = Point(made, {"a": 0.5}, ("a",))
-    found = Formulas(made, [q, a * b, 7.0]).at(point)
+    found = DualFormulas(made, [q, a * b, 7.0]).at(point)
     assert found.value == pytest.approx([1.0, 0.5, 7.0])
     assert found.slopes == pytest.approx(np.array([[8.0 * 0.5, 4.0 * 0.5, 0.0]]))

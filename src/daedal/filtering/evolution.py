@@ -18,7 +18,7 @@ from daedal.analysis.linear_form import MATRICES, LinearForm, linear_form
 from daedal.analysis.polynomial_part import ZERO, polynomial_part
 from daedal.disturbances import Noise, WhiteNoise, parameter_names, realization_derivative, realize
 from daedal.errors import EstimationError, StructureError, quoted
-from daedal.filtering.formulas import Formulas, Point
+from daedal.filtering.formulas import DualFormulas, Point
 from daedal.linear import stationary_covariance, stationary_covariance_derivative
 from daedal.linear.dual import Dual, block_diagonal, constant, stacked
 from daedal.linear.standard_form import SingularPencilError, balance, motion, standard_form
@@ -169,9 +169,9 @@ class StochasticModel:
         return [key if isinstance(key, tuple) else (key,) for key in self.model.disturbances]
 
     @cached_property
-    def _intensities(self) -> dict[str | tuple[str, ...], Formulas]:
+    def _intensities(self) -> dict[str | tuple[str, ...], DualFormulas]:
         return {
-            key: Formulas(self.model, [noise.intensity])
+            key: DualFormulas(self.model, [noise.intensity])
             for key, noise in self.model.disturbances.items()
             if isinstance(noise, WhiteNoise)
         }

@@ -1,32 +1,27 @@
-"""Expressions of parameters as numbers, with their derivatives with respect to some parameters."""
+"""Expressions of parameters as dual numbers: values, with derivatives with respect to some parameters."""
 
 from collections.abc import Mapping, Sequence
 
-import casadi as ca
 import numpy as np
 
 from daedal.linear.dual import Dual
-from daedal.models import Model, parameter_directions, parameter_values
-from daedal.symbolic import Expression, interned
+from daedal.models import Formulas, Model, parameter_directions, parameter_values
+from daedal.symbolic import Expression, as_expression
 
 
-class Formulas:
+class DualFormulas:
     """A list of expressions of a model's parameters, compiled once."""
 
     def __init__(self, model: Model, expressions: Sequence[Expression | float]) -> None:
-        names = list(model.parameters)
-        p = ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)
-        listed = [each.sx if isinstance(each, Expression) else ca.SX(float(each)) for each in expressions]
-        column = ca.vertcat(*listed) if listed else ca.SX(0, 1)
-        self._values = ca.Function("values", [p], [ca.densify(column)])
-        self._slopes = ca.Function("slopes", [p], [ca.densify(ca.jacobian(column, p))])
+        named = {f"{place}": as_expression(each, "A formula") for place, each in enumerate(expressions)}
+        self._formulas = Formulas(named, tuple(model.parameters))
 
     def at(self, point: "Point") -> Dual:
         """Numbers (expression,) with slopes (direction, expression)."""
-        value = self._values(point.vector).full().ravel()
+        value = self._formulas.values(point.vector)
         if not len(point.names):
             return Dual(value, np.zeros((0, value.size)))
-        return Dual(value, (self._slopes(point.vector).full() @ point.rates).T)
+        return Dual(value, (self._formulas.slopes(point.vector) @ point.rates).T)
 
 
 class Point:

@@ -15,7 +15,7 @@ from daedal.data import Dataset, Signal
 from daedal.errors import EstimationError, counted, nearest, quoted
 from daedal.filtering.evolution import Evolution, StochasticModel
 from daedal.filtering.filter import Measured
-from daedal.filtering.formulas import Formulas, Point
+from daedal.filtering.formulas import DualFormulas, Point
 from daedal.filtering.timeline import Taken, Timeline, input_signals, timeline
 from daedal.linear.dual import Dual, constant
 from daedal.models import Model
@@ -71,10 +71,10 @@ class Readings:
         return self.owners[self.line.events.row[self.measuring]]
 
     @cached_property
-    def _formulas(self) -> Formulas:
+    def _formulas(self) -> DualFormulas:
         """Standard deviations that are one number, by output; those given sample by sample are added later."""
         noise = self.model.measurement_noise
-        return Formulas(self.model, [_one(noise.get(name)) for name in self.outputs])
+        return DualFormulas(self.model, [_one(noise.get(name)) for name in self.outputs])
 
     def variances(self, point: Point) -> Dual:
         """Of every event, (event,)."""

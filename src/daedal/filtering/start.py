@@ -17,7 +17,7 @@ import numpy as np
 
 from daedal.errors import InitialValueError
 from daedal.filtering.evolution import Evolution, StochasticModel
-from daedal.filtering.formulas import Formulas, Point
+from daedal.filtering.formulas import DualFormulas, Point
 from daedal.linear.dual import Dual, constant, stacked
 from daedal.models import Model
 
@@ -40,11 +40,11 @@ class StartPlan:
     """Which rows are held with which formulas, which are open, and which say what others do."""
 
     held: tuple[str, ...]
-    values: Formulas
+    values: DualFormulas
     deviations: tuple[float, ...]
     open: tuple[str, ...]
     spare: tuple[str, ...]
-    spare_values: Formulas
+    spare_values: DualFormulas
 
     def start(
         self, stochastic: StochasticModel, evolution: Evolution, point: Point, inputs: Sequence[np.ndarray]
@@ -129,11 +129,11 @@ def plan_start(
         )
     return StartPlan(
         held=tuple(kept),
-        values=Formulas(model, [held[name] for name in kept]),  # type: ignore[arg-type]
+        values=DualFormulas(model, [held[name] for name in kept]),  # type: ignore[arg-type]
         deviations=tuple(float(deviations.get(name, 0.0)) for name in kept),
         open=tuple(opened),
         spare=tuple(spare),
-        spare_values=Formulas(model, [held[name] for name in spare]),  # type: ignore[arg-type]
+        spare_values=DualFormulas(model, [held[name] for name in spare]),  # type: ignore[arg-type]
     )
 
 

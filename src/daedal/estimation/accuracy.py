@@ -9,15 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import casadi as ca
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.coordinates import Coordinates
 from daedal.estimation.experiments import Experiment, Series
-from daedal.models import Model, evaluate, parameter_directions, parameter_values
-from daedal.symbolic import Expression, interned, symbols_in
+from daedal.models import Formulas, Model, parameter_directions, parameter_values
+from daedal.symbolic import Expression, symbols_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +45,20 @@ class Accuracies:
         expression = self.model.measurement_noise.get(series.output)
         if not isinstance(expression, Expression) or not self._moves(expression):
             return np.zeros(len(own))
-        names = list(self.model.parameters)
-        p = ca.vertcat(*(interned(name).sx for name in names))
-        gradient = ca.Function("gradient", [p], [ca.jacobian(ca.log(expression.sx), p)])
-        numbers = parameter_values(self.model, values)
+        formulas, vector = self._formulas[series.output], self._vector(values)
         directions = parameter_directions(self.model, self.coordinates.parameters, values)
-        by_parameter = (gradient([numbers[name] for name in names]).full() @ directions).ravel()
+        by_parameter = (formulas.slopes(vector) @ directions).ravel() / formulas.values(vector)
         return np.where(own >= 0, by_parameter[own], 0.0)
+
+    @cached_property
+    def _formulas(self) -> dict[str, Formulas]:
+        """Accuracies that are expressions, ready for all values."""
+        names = tuple(self.model.parameters)
+        declared = self.model.measurement_noise.items()
+        return {key: Formulas({key: one}, names) for key, one in declared if isinstance(one, Expression)}
+
+    def _vector(self, values: Mapping[str, float]) -> np.ndarray:
+        return np.array(list(parameter_values(self.model, values).values()))
 
     @cached_property
     def free(self) -> bool:
@@ -71,7 +77,7 @@ class Accuracies:
         return bool(moving & set(symbols_in(expression.sx)))
 
     def _number(self, output: str, expression: Expression, values: Mapping[str, float]) -> float:
-        number = evaluate({output: expression}, parameter_values(self.model, values))[output]
+        number = float(self._formulas[output].values(self._vector(values))[0])
         if not 0.0 < number < np.inf:
             raise EstimationError(
                 f"The measurement noise of '{output}', {expression}, is {number:g} but must be positive.",

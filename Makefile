@@ -12,10 +12,10 @@ demo: $(READY)  ## the pendulum paper in small: estimates with an unmeasured win
 	$(BIN)/daedal reproduce pendulum --quick
 
 test: $(READY)  ## all tests, the slow ones too
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 quick: $(READY)  ## the tests to run while writing code
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m "not slow" -q
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal -m "not slow" -q
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -27,6 +27,7 @@ ORDER = [
     "report",
     "papers",
     "cli",
+    "__main__",
 ]
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 

@@ -694,3 +694,25 @@ def test_whitened_output_error_is_generalized_least_squares(tmp_path):
 def test_wrong_whitening(options, words):
     with pytest.raises(dd.DaedalError, match=words):
         dd.OutputError(**options)
+
+
+def test_pieces_have_no_past():
+    late = decay(equations={"rate": der(x) == -k * dd.delay(x, 0.5)}, history={x: 1.0}, initial={})
+    data = dd.Dataset(TIMES, outputs={"level": np.exp(-TIMES)}, t0=0.0)
+    with pytest.raises(dd.DaedalError, match="looks back at its own past"):
+        dd.fit(late, data, free=["k"], criterion=dd.OutputError(segments=3))
+
+
+def test_a_cost_with_steps_is_not_at_a_bound():
+    """y = u(t − d) of a held input: the cost does not change with d between samples."""
+    y, u, d = dd.symbols("y u d")
+    held = dd.Signal(np.arange(31.0), np.random.default_rng(3).choice([-1.0, 1.0], 31), "zoh")
+    model = dd.Model(
+        name="pure", equations={"late": y == dd.delay(u, d)}, unknowns=[y], inputs=[u], outputs={"y": y},
+        parameters={d: dd.Parameter(2.4, lower=0.2, upper=8.0)},
+    )  # fmt: skip
+    times = np.arange(5.0, 30.0, 0.35)
+    clean = dd.simulate(model.with_parameters({"d": 3.1}), times, inputs={"u": held}, t0=0.0)["y"]
+    data = dd.Dataset(times, inputs={"u": held}, outputs={"y": clean + 0.01 * np.sin(7 * times)}, t0=0.0)
+    found = dd.fit(model, data, free=["d"])
+    assert not found["d"].at_bound

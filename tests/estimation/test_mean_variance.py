@@ -247,3 +247,22 @@ def test_a_delay_beyond_the_data_is_noted():
     fit = dd.fit(model, dd.Dataset(times, outputs={"y": y}, t0=0.0), free=["tau"], criterion=dd.OutputError())
     assert fit["tau"].value == pytest.approx(5.0, abs=1e-5)
     assert "'delay(x, tau)' is 5, longer than the data, which cover 2" in str(fit)
+
+
+def test_errors_of_a_mean_are_those_of_so_many_experiments():
+    """x' = −k x from 1, 40 sets of 25 repetitions: the scatter of the estimates is what each fit says."""
+    x, k = dd.symbols("x k")
+    decay = dd.Model(
+        name="decay", equations={"rate": dd.der(x) == -k * x}, unknowns=[x], outputs={"x": x}, parameters={k: 1.0},
+        initial={x: 1.0},
+    )  # fmt: skip
+    times, found, errors = np.linspace(0.1, 2.0, 12), [], []
+    for seed in range(40):
+        many = np.exp(-times) + 0.1 * np.random.default_rng(seed).standard_normal((25, times.size))
+        data = dd.Dataset(times, outputs={"x": many.mean(axis=0)}, t0=0.0)
+        law = dd.MeasurementMoments.from_samples(many)
+        assert law.repetitions == 25
+        one = dd.fit(decay, data, free=["k"], criterion=dd.MeanVariance(gamma=1.0, measurements=law))
+        found.append(one["k"].value)
+        errors.append(one["k"].std_error)
+    assert np.std(found) == pytest.approx(np.mean(errors), rel=0.35)

@@ -153,6 +153,11 @@ CASES = {
     "index 3": Case(PENDULUM, {"a": 0.3, "b": 0.5, "tau": 0.63}),
     "held input": driven("zoh"),
     "linear input": driven("foh"),
+    "an input with a history": Case(
+        single(-a * x + b * delay(u, tau), inputs=[u], history={u: c + 0.5 * dd.time}, initial={x: 0.2}),
+        {"a": 0.8, "b": 0.9, "c": 1.1, "tau": 0.31},
+        inputs=held("zoh"),
+    ),
     "two inputs with the same delay": twins(0.31),
     "two inputs whose delays differ by a sample": twins(0.81),
     "two delays that are equal, after a jump": Case(

@@ -112,3 +112,19 @@ def test_an_input_is_delayed_once():
 def test_a_model_without_delays_is_left_alone():
     system = build(single(-a * x, initial={x: 1.0}, history={}))
     assert started(system, 0.0) is system
+
+
+def test_an_input_before_its_first_sample():
+    """Its first value, which is said, or what its history declares: a step of 1 at the start, 2 s late."""
+    times = np.array([0.0, 1.0, 2.0, 3.0])
+    step = dd.Signal([0.0, 2.0, 3.0], [1.0, 1.0, 2.0], "zoh")
+    model = single(-x + delay(u, 2.0), inputs=[u], history={}, initial={x: 0.0}, parameters={})
+    held = dd.simulate(model, times, inputs={"u": step}, variables=["x"])
+    np.testing.assert_allclose(held["x"], 1.0 - np.exp(-times), atol=1e-9)
+    assert "before its first sample 'u' is taken to be 1" in str(held)
+    quiet = dd.simulate(replace(model, history={u: 0.0}), times, inputs={"u": step}, variables=["x"])
+    np.testing.assert_allclose(quiet["x"], np.where(times > 2.0, 1.0 - np.exp(2.0 - times), 0.0), atol=1e-9)
+    assert "before its first sample" not in str(quiet)
+    tf = dd.TransferFunction([1.0], [1.0, 1.0], delay=2.0, output="y")
+    for one in (tf, tf.to_model()):
+        np.testing.assert_allclose(dd.simulate(one, times, inputs={"u": step})["y"], quiet["x"], atol=1e-9)

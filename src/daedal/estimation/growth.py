@@ -42,8 +42,14 @@ def refuse_growth(problem: Problem) -> None:
             raise EstimationError(
                 f"From {times.start:g} to {times.end:g} model '{system.model.name}' multiplies a small change of its "
                 f"start by e^{exponent:.0f}, so that one simulation through all data says nothing.",
-                f"Cut it into pieces: criterion=OutputError(segments={ceil(exponent / PER_SEGMENT)}).",
+                _remedy(system, exponent),
             )
+
+
+def _remedy(system: System, exponent: float) -> str:
+    if system.reduction.delays:  # pieces would have no past
+        return "Start nearer to the data: other start values, delays shorter than the data, or a shorter record."
+    return f"Cut it into pieces: criterion=OutputError(segments={ceil(exponent / PER_SEGMENT)})."
 
 
 def _suspicious(prediction: np.ndarray, measured: np.ndarray) -> bool:

@@ -25,6 +25,7 @@ from daedal.estimation.criterion import Evaluation, Part, Problem, failed, outpu
 from daedal.estimation.experiments import Experiment, Series, check_enough, experiments
 from daedal.estimation.weighing import Weighing
 from daedal.simulation import Lanes
+from daedal.simulation.delay_lanes import DelayRun
 from daedal.simulation.initial_notes import start_notes
 from daedal.simulation.prediction import Prediction, Predictor, predictor
 
@@ -345,5 +346,6 @@ def mean_objective(
     reference = coordinates.values(coordinates.start, 0)
     weighing = Weighing(accuracies)
     opened = start_notes(predictors[0].run.values[0].start)
-    said = (*notes, *opened)
+    first = predictors[0].run
+    said = (*notes, *opened, *(first.warnings if isinstance(first, DelayRun) else ()))
     return MeanObjective(problem, made, predictors, weighing, debias, whiten, said, reference=reference)

@@ -236,7 +236,7 @@ class MeanVarianceObjective:
         moments, gamma = self.criterion.measurements, self.criterion.gamma
         if gamma == 0.0:
             return np.full((len(slopes), len(slopes)), np.nan)
-        return 4.0 * gamma**2 * slopes @ moments.covariance @ slopes.T
+        return 4.0 * gamma**2 / moments.repetitions * slopes @ moments.covariance @ slopes.T
 
     def pull(self, y: np.ndarray) -> np.ndarray:
         """∂H/∂y."""

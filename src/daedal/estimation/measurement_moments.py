@@ -34,7 +34,8 @@ AGREES = 1e-8  # of a moment, relative to its size
 class MeasurementMoments:
     """m (sample,), Ξ (sample, sample), υ (sample,) and Var ŷᵀŷ (None where unknown).
 
-    Made by `mixture`, `independent` or `from_samples`.
+    Made by `mixture`, `independent` or `from_samples`. `repetitions` says of how many experiments the mean is taken:
+    standard errors of estimates are those of that mean, of one experiment by default.
 
     Examples
     --------
@@ -46,6 +47,7 @@ class MeasurementMoments:
     covariance: np.ndarray
     square_covariance: np.ndarray
     variance_of_squares: float | None = None
+    repetitions: int = 1
 
     def __post_init__(self) -> None:
         mean = _vector(self.mean, "mean")
@@ -142,7 +144,7 @@ class MeasurementMoments:
         covariance = apart.T @ apart / (count - 1)
         sums = np.sum(squares, axis=1)
         square = (sums - sums.mean()) @ apart / (count - 1)
-        return MeasurementMoments(mean, covariance, square, float(np.var(sums, ddof=1)))
+        return MeasurementMoments(mean, covariance, square, float(np.var(sums, ddof=1)), count)
 
     def error(self, y: np.ndarray) -> tuple[float, float]:
         """E and Var of Σ (y − ŷ)² for predictions y (sample,); Var without the constant Var ŷᵀŷ where it is unknown."""

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import final
 
-from daedal.errors import EstimationError
+from daedal.errors import EstimationError, quoted
 from daedal.estimation.criterion import Objective, Problem
 from daedal.estimation.experiments import checked_transient, checked_whiten
 from daedal.estimation.mean_objective import mean_objective
 from daedal.estimation.shooting import shooting_objective
 from daedal.estimation.visibility import check_visible
+from daedal.simulation.delay_history import pasts
 
 
 @final
@@ -64,5 +65,17 @@ class OutputError:
         """Line up data and simulations."""
         check_visible(problem, (), accuracies=True, criterion="OutputError")
         if self.segments > 1:
+            _refuse_pasts(problem)
             return shooting_objective(problem, self.transient, self.segments)
         return mean_objective(problem, self.transient, None, debias=False, whiten=self.whiten, notes=())
+
+
+def _refuse_pasts(problem: Problem) -> None:
+    """A piece with a start of its own does not know what the unknowns were before it."""
+    late = [name for name, past in pasts(problem.system).items() if past.input is None]
+    if late:
+        raise EstimationError(
+            f"Model '{problem.system.model.name}' looks back at its own past, {quoted(late)}, which pieces of the data "
+            "do not have.",
+            "Leave out segments; a shorter record or better start values help where the model amplifies errors.",
+        )

@@ -217,7 +217,9 @@ def _choices(fields: Mapping[str, Any]) -> dict[str, Any]:
     if "measurements" in chosen:
         moments = chosen["measurements"]
         arrays = {name: np.array(moments[name]) for name in ("mean", "covariance", "square_covariance")}
-        chosen["measurements"] = MeasurementMoments(**arrays, variance_of_squares=moments["variance_of_squares"])
+        chosen["measurements"] = MeasurementMoments(
+            **arrays, variance_of_squares=moments["variance_of_squares"], repetitions=moments.get("repetitions", 1)
+        )
     return chosen
 
 

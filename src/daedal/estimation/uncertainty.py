@@ -23,6 +23,7 @@ from daedal.estimation.criterion import Evaluation, Part, outputs_of
 RANK = 1e-12  # eigenvalue of the curvature, scaled to a unit diagonal, that counts as zero
 PARTICIPATES = 1e-3  # squared share of a parameter in a direction that is not determined
 NO_EFFECT = 1e-4  # of one unit of φ on a log-likelihood
+NEAR = 0.02  # of the distance of the bounds: what is farther inside is not at one
 BEYOND = 100.0  # distances from a bound that an estimate would go beyond it, to be called at it
 LARGEST_SHARE = 0.9  # of Monte-Carlo error in the curvature along a direction that still counts as known
 AKAIKE = 2.0  # for each coefficient of the autoregression: too short a memory makes errors too small
@@ -82,8 +83,10 @@ def at_bound(evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> n
     diagonal = np.diag(evaluation.curvature)
     wanted = -evaluation.gradient / np.where(diagonal > 0.0, diagonal, np.inf)  # a Newton step in each alone
     low, high = evaluation.point - lower, upper - evaluation.point
+    # Where the slope means nothing, such as for a cost with steps, Newton would go far from anywhere.
+    near = np.minimum(low, high) <= np.where(np.isfinite(upper - lower), NEAR * (upper - lower), np.inf)
     beyond = (low * BEYOND <= -wanted) & (wanted < 0.0) | (high * BEYOND <= wanted) & (wanted > 0.0)
-    return beyond & ~_flat(evaluation)
+    return beyond & near & ~_flat(evaluation)
 
 
 def _flat(evaluation: Evaluation) -> np.ndarray:

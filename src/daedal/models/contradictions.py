@@ -34,6 +34,8 @@ def _check_unknown(model: "Model", roles: Mapping[str, str], part: str, name: st
     """Only unknowns and their derivatives have values at the start."""
     base, order = jet(name)
     role = roles.get(base)
+    if part == "history" and role == "input" and not order:
+        return  # what a delayed input was before its first sample
     if role not in ("unknown", None):
         raise ModelError(
             f"The {part} value of '{name}' cannot be given: '{base}' is {with_article(role)}.", _INSTEAD[role]

@@ -49,7 +49,8 @@ class Model:
     guess
         The same, as hints; what `initial` leaves open is held here (0 where nothing is given).
     history
-        Unknown → value for t ≤ 0, for delays; may contain `time`.
+        Unknown → value up to the start, for delays; may contain parameters and `time`, which counts as in the data. An
+        input too: what it was before its first sample (its first value where nothing is said).
     ports
         Name → `Port`, where the model is connected to others (`assemble`); its variables are unknowns too.
 

@@ -127,7 +127,8 @@ class TransferFunction:
     def to_model(self, initial: Literal["zero", "free"] = "zero", name: str = "transfer function") -> "Model":
         """The same as a Model with parameters a0, a1, … and b0, b1, … (b0_u, … for several inputs), monic.
 
-        `initial` says whether it starts from rest, or from values that are parameters (x0, x1, …) too.
+        `initial` says whether it starts from rest, or from values that are parameters (x0, x1, …) too. Delays stay
+        numbers: to estimate one, use `select_order(...).fit`, or write `delay(u, tau)` in a model of your own.
         """
         from daedal.models.model import Model
 
@@ -177,6 +178,8 @@ class TransferFunction:
             outputs={tf.output: output},
             parameters=parameters,
             initial=starts,
+            # From rest means that nothing was on its way either.
+            history={symbol(key): 0.0 for key in tf.inputs if initial == "zero" and tf.delay[key] > 0.0},
         )
 
     def __eq__(self, other: object) -> bool:

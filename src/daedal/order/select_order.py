@@ -17,15 +17,18 @@ from daedal.data import Dataset
 from daedal.errors import EstimationError, counted, quoted
 from daedal.estimation.criterion import describe
 from daedal.linear.threads import one_thread
-from daedal.order.ordinary_fit import ordinary_fit
+from daedal.order.ordinary_fit import UNEQUAL, ordinary_fit
 from daedal.order.polishing import Polished, polish, polish_on
 from daedal.order.record import Record, record
 from daedal.order.refined_iv import RefinedIV
 from daedal.order.response import Shape, response
 from daedal.order.result import Candidate, OrderSearch, named
 from daedal.simulation.progress import Progress
+from daedal.validation.correlation import whiteness
 
 HELD_OUT = 0.3  # share of the samples, the last ones, that the held-out fit is computed on
+COLOURED = 1e-3  # probability below which what is left is called autocorrelated
+MOST_LAGS = 25  # looked at for that
 TIED = 2.0  # difference of BIC that says nothing
 SLOWLY = 0.2  # of the highest frequency that samples show: inputs below it may leave fast poles in the dark
 FAR = 3.0  # mean of the output in standard deviations that calls for detrending
@@ -104,7 +107,7 @@ def select_order(
         candidates=tuple(candidates),
         chosen=candidate,
         reason=_reason(candidate, candidates),
-        notes=(*said, *_notes(candidate, made)),
+        notes=(*said, *_notes(candidate, made), *_coloured(polished)),
         made_fit=partial(ordinary_fit, polished, made),
     )
 
@@ -292,6 +295,14 @@ def _notes(chosen: Candidate, made: Record) -> list[str]:
             f"the inputs excite up to about {made.excited:.2g} radians per unit of time, and the fastest pole is at "
             f"{fastest:.2g}: a still faster one would hardly be seen"
         )
+    late_inputs = [
+        n for n, d, s in zip(made.inputs, _delays(chosen), made.signals, strict=True) if d > 0.0 and s.values[0]
+    ]
+    if late_inputs:
+        notes.append(
+            f"before the record {quoted(late_inputs)} is taken to be what it is at its beginning; where it was zero, "
+            "begin its samples earlier"
+        )
     if chosen.delay_errors and chosen.transfer_function is not None:
         late = chosen.transfer_function.delay
         said = [f"{name} {late[name]:.4g} ± {error:.2g}" for name, error in chosen.delay_errors.items()]
@@ -302,6 +313,26 @@ def _notes(chosen: Candidate, made: Record) -> list[str]:
     if missing:
         notes.append(f"{counted(missing, 'sample')} of '{made.output}' missing")
     return notes
+
+
+def _coloured(polished: Polished) -> list[str]:
+    """A residual that remembers: then intervals for white noise are too narrow, and more poles may only describe it."""
+    intervals = np.diff(polished.record.times)
+    if polished.noise is not None or np.ptp(intervals) > UNEQUAL * np.max(intervals):
+        return []
+    lags = min(MOST_LAGS, polished.residual.size // 10)
+    if lags < 1 or not whiteness([polished.residual], lags).p_value < COLOURED:
+        return []
+    return [
+        "what is left is autocorrelated: intervals are too narrow, and poles may belong to the noise; compare with "
+        "RefinedIV(noise=True)"
+    ]
+
+
+def _delays(chosen: Candidate) -> list[float]:
+    """Of all inputs."""
+    tf = chosen.transfer_function
+    return [] if tf is None else [tf.delay[name] for name in tf.inputs]
 
 
 def _unseen(chosen: Candidate, name: str) -> bool:

@@ -73,13 +73,24 @@ def _past(system: System, name: str, each: DelayedValue) -> Past:
         )
     if inputs:
         if operand.is_symbolic():
-            return Past(name, leaves[0], None)
+            return _past_input(system, name, leaves[0])
         raise SimulationError(
             f"'{name}' of model '{model.name}' delays a formula of the input {quoted(inputs)}.",
             "Delay the input itself, and write the formula around it.",
         )
     value = _before(system, name, each.typed.sx)
     return Past(name, None, _law(system, value), not ca.depends_on(value, interned("time").sx))
+
+
+def _past_input(system: System, name: str, leaf: tuple[str, int]) -> Past:
+    """Of an input, or a derivative of one, with its history where one is declared."""
+    base, order = leaf
+    if base not in system.model.history:
+        return Past(name, leaf, None)
+    time, value = interned("time").sx, system.model.history[base].sx
+    for _ in range(order):
+        value = ca.densify(ca.jacobian(value, time))
+    return Past(name, leaf, _law(system, value), not ca.depends_on(value, time))
 
 
 def _law(system: System, value: ca.SX) -> ca.Function:
@@ -146,6 +157,19 @@ def on_pieces(signal: Signal, order: int, times: np.ndarray, middles: np.ndarray
     return value, rate
 
 
+def delayed_input(
+    past: Past, signal: Signal, times: np.ndarray, middles: np.ndarray, parameters: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """An input at times (step, node) that lie before it is used: value, rate, and gradient (parameter, step, node)."""
+    assert past.input is not None
+    value, rate = on_pieces(signal, past.input[1], times, middles)
+    gradient = np.zeros((parameters.size, *times.shape))
+    early = middles < signal.start
+    if past.law is not None and early.any():
+        value[early], rate[early], gradient[:, early] = past.at(times[early], parameters)
+    return value, rate, gradient
+
+
 def started(system: System, start: float) -> System:
     """The system with its unknowns at the start as their history ends, where `initial` says nothing else.
 
@@ -166,7 +190,7 @@ def started(system: System, start: float) -> System:
 def _ends(system: System, start: float) -> dict[str, Expression]:
     """Where histories end, with the derivatives that are states, but for what `initial` says."""
     model, time = system.model, interned("time").sx
-    laws = {name: value.sx for name, value in model.history.items()}
+    laws = {name: value.sx for name, value in model.history.items() if name in model.unknown_names}
     found = {name: sx for name, sx in laws.items() if name not in model.initial}
     states = {system.reduction.jet_name(each) for each in system.reduction.states}
     for name, law in laws.items():

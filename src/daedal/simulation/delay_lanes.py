@@ -13,6 +13,7 @@ import numpy as np
 from daedal.errors import SimulationError
 from daedal.simulation.blocks import Consume, in_blocks
 from daedal.simulation.collocation import Method
+from daedal.simulation.delay_lags import Lags
 from daedal.simulation.delay_march import Course, DelayMarch, course, lane_mesh
 from daedal.simulation.delay_program import DelayProgram, delay_program
 from daedal.simulation.discretization import Point
@@ -154,7 +155,24 @@ def prepare_delayed(
                 program, (longest, error) = stiff, other
     made = lane_mesh(lineup, now, longest, program.degree)
     lengths = np.repeat(made.lengths, made.counts)
-    return DelayRun(lineup, times, DelayPlan(program, longest, DelaySteps(lengths), error), values, warnings)
+    plan = DelayPlan(program, longest, DelaySteps(lengths), error)
+    return DelayRun(lineup, times, plan, values, (*warnings, *_inputs_before(lineup, now)))
+
+
+def _inputs_before(lineup: Lineup, now: Lags) -> list[str]:
+    """What is taken for inputs before they are known."""
+    notes = []
+    for group, amount in zip(now.groups, now.amounts, strict=True):
+        for name in group.names if group.of_input else ():
+            past, forcing = now.pasts[name], lineup.forcing
+            assert past.input is not None
+            base, signal = past.input[0], forcing.signals[past.input[0]]
+            if past.law is None and forcing.start - amount < signal.start and np.ptp(signal.values) > 0.0:
+                notes.append(
+                    f"before its first sample '{base}' is taken to be {signal.values[0]:.4g}, as it is there; "
+                    f"otherwise declare history={{{base}: ...}}, or begin its samples earlier"
+                )
+    return list(dict.fromkeys(notes))
 
 
 def _refuse_jumps(lineup: Lineup, program: DelayProgram, values: Values, step: float) -> None:

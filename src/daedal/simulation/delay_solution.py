@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.kernels import MapKernel, compile_map
-from daedal.simulation.delay_history import on_pieces
+from daedal.simulation.delay_history import delayed_input, on_pieces
 from daedal.simulation.delay_march import DelayMarch
 from daedal.simulation.delay_mesh import through_points
 from daedal.simulation.lineup import Values
@@ -79,7 +79,8 @@ class Solution:
             amount, past = self.lags.amounts[self.which[j]], self.lags.pasts[name]
             back, when = times - amount, middles - amount
             if past.input is not None:
-                values[..., place] = on_pieces(self.forcing.signals[past.input[0]], past.input[1], back, when)[0]
+                signal = self.forcing.signals[past.input[0]]
+                values[..., place] = delayed_input(past, signal, back, when, self.parameters)[0]
                 continue
             early = when < self.forcing.start
             if early.any():
@@ -132,8 +133,9 @@ class Solution:
             )
             back, when = times - amount, middles - amount
             if past.input is not None:
-                slope = on_pieces(self.forcing.signals[past.input[0]], past.input[1], back, when)[1]
-                result[:, :, j] = -slope[..., None] * turned
+                signal = self.forcing.signals[past.input[0]]
+                _, slope, gradient = delayed_input(past, signal, back, when, self.parameters)
+                result[:, :, j] = np.tensordot(gradient, self.values.rates, (0, 0)) - slope[..., None] * turned
                 continue
             early = when < self.forcing.start
             if early.any():

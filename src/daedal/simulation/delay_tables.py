@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.simulation.delay_history import on_pieces
+from daedal.simulation.delay_history import delayed_input, on_pieces
 from daedal.simulation.delay_interpolation import first_point
 from daedal.simulation.delay_lags import Lags
 from daedal.simulation.delay_mesh import Mesh, Rows
@@ -131,11 +131,12 @@ def _given(
     """
     group, past = lags.place(name), lags.pasts[name]
     amount, turned = lags.amounts[group], lags.rates[group]
+    parameters = values.column[: values.rates.shape[0]]
     if early is None:
         assert past.input is not None
-        value, slope = on_pieces(forcing.signals[past.input[0]], past.input[1], times - amount, middle - amount)
-        return value, -slope * turned[:, None, None]
-    parameters = values.column[: values.rates.shape[0]]
+        signal = forcing.signals[past.input[0]]
+        value, slope, gradient = delayed_input(past, signal, times - amount, middle - amount, parameters)
+        return value, np.tensordot(values.rates.T, gradient, 1) - slope * turned[:, None, None]
     at = np.minimum(times[early] - amount, forcing.start)
     value, slope, gradient = past.at(at, parameters)
     if not turned.size:

@@ -10,7 +10,7 @@ import numpy as np
 
 from daedal.disturbances import parameter_names
 from daedal.models import parameter_directions, parameter_values
-from daedal.simulation.delay_history import Past, on_pieces, pasts
+from daedal.simulation.delay_history import Past, delayed_input, pasts
 from daedal.simulation.delay_lags import Lags, lags
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lane_paths import LanePaths, Sources, sources
@@ -108,7 +108,7 @@ class Lineup:
             if past.input is None:
                 value = past.at(when, parameters)[0]
             else:
-                value, _ = on_pieces(self.forcing.signals[past.input[0]], past.input[1], when, when[0])
+                value, _, _ = delayed_input(past, self.forcing.signals[past.input[0]], when, when[0], parameters)
             known[place] = value[0, 0]
 
     def paths(self, values: Values, lanes: range) -> LanePaths | None:

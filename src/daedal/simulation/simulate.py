@@ -167,7 +167,9 @@ def _lanes(
     options = {"values": [values], "wanted": wanted, "free": (), "seed": 0, "purpose": PURPOSE}
     run = prepare(asked.system, asked.times, asked.forcing, solver, noisy=False, effort=effort, **options)
     kept, status = _kept(run, len(wanted), 1)
-    return _trajectory(asked, wanted, kept[0], run.text, status, values, run.values[0].start, _step_notes(run))
+    return _trajectory(
+        asked, wanted, kept[0], run.text, status, values, run.values[0].start, [*_step_notes(run), *run.warnings]
+    )
 
 
 def _ensemble(

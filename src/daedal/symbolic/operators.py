@@ -58,7 +58,8 @@ def der(expression: Any) -> Expression:
 def delay(expression: Any, amount: Any) -> Expression:
     """The value of an expression `amount` seconds ago; the amount is a number or an expression of parameters.
 
-    The amount is a number or an expression of parameters; what was before the start is the model's `history`.
+    What was before the start is the model's `history`; an input without one had its first value. A delay that is
+    estimated needs bounds: `Parameter(1.0, lower=0.1, upper=5.0)`.
 
     Examples
     --------

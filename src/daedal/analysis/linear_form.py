@@ -279,7 +279,7 @@ def refuse_nonlinear(
             if delayed:
                 raise NonlinearError(
                     f"{where} contains {delayed[0]}, and delays have no such form.",
-                    "Replace the delay by a chain of first-order lags.",
+                    "Estimate it with OutputError(whiten=True), or replace the delay by a chain of first-order lags.",
                 )
             if moving == ["time"]:
                 raise NonlinearError(

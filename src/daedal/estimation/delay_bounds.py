@@ -25,7 +25,8 @@ def check_delay_bounds(problem: Problem) -> None:
                 below = "no lower bound" if np.isinf(item.lower) else f"the lower bound {item.lower:g}"
                 raise EstimationError(
                     f"'{item.name}' is the delay in '{name}', which must be positive, but has {below}.",
-                    f"Write free={{'{item.parameter}': Parameter({item.start:g}, lower={_example(item.start):.2g})}}.",
+                    f"Give '{item.parameter}' bounds: Parameter({item.start:g}, lower={_example(item.start):.2g}, "
+                    f"upper={_largest(item):.4g}).",
                 )
         if str(amount) not in model.parameters or isinstance(model.parameters[str(amount)].value, Expression):
             _check_corners(problem, name, amount, moving)
@@ -73,3 +74,8 @@ def _length(model: Model, name: str, amount: Expression, given: Mapping[str, flo
 def _example(start: float) -> float:
     """A lower bound to suggest."""
     return 0.1 * start if start > 0.0 else 0.1
+
+
+def _largest(item: Coordinate) -> float:
+    """An upper bound to suggest."""
+    return item.upper if np.isfinite(item.upper) else 10.0 * max(item.start, 1.0)

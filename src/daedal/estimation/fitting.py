@@ -59,11 +59,12 @@ def fit(
     fixed
         Parameter → number in place of the model's; one mapping for all experiments, or a list with one for each.
     criterion
-        `Likelihood(...)`, `OutputError(...)` or `SimulationPEM(...)`; without it, one that suits the model is chosen
-        and the reason noted.
+        `Likelihood(...)`, `OutputError(...)`, `SimulationPEM(...)`, or `MeanVariance(...)` for measurements known by
+        their moments; without it, one that suits the model is chosen and the reason noted.
     starts
         Where to start: `LatinHypercube(count)`, `Grid(...)` or a list of mappings; by default from the model's values,
-        from several values of free delays, and from more points if the estimate ends at a bound.
+        from several values of free delays, and from more points if the estimate ends at a bound. To go on from
+        another fit: [dict(other.params)].
     rng
         Seed or Generator of the realizations; the seed used is in the result.
     solver

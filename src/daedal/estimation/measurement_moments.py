@@ -72,7 +72,16 @@ class MeasurementMoments:
     ) -> "MeasurementMoments":
         """Of samples that mix independent sources: ŷ = mixing (sample, source) s.
 
-        The fourth moments only add a constant to the variance of the error.
+        Parameters
+        ----------
+        mixing
+            Array (sample, source).
+        mean, variance
+            Of each source.
+        third_raw_moment
+            E s³ of each source, not central: μ³ + 3 μ σ² where the law is symmetric.
+        fourth_raw_moment
+            E s⁴, where it is known: it only adds a constant to the variance of the error.
         """
         M = _numbers(mixing, "mixing")
         if M.ndim != 2:
@@ -119,7 +128,7 @@ class MeasurementMoments:
     def independent(
         *, mean: Any, variance: Any, third_raw_moment: Any, fourth_raw_moment: Any = None
     ) -> "MeasurementMoments":
-        """Of independent samples."""
+        """Of independent samples, each with its moments as in `mixture`."""
         return MeasurementMoments.mixture(
             np.eye(np.size(mean)),
             mean=mean,
@@ -130,7 +139,7 @@ class MeasurementMoments:
 
     @staticmethod
     def from_samples(array: Any) -> "MeasurementMoments":
-        """From repeated experiments, an array (repetition, sample)."""
+        """From repeated experiments, an array (repetition, sample); the data are then the mean over the repetitions."""
         samples = _numbers(array, "array of repeated experiments")
         if samples.ndim != 2 or samples.shape[0] < 2:
             raise EstimationError(

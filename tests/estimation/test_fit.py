@@ -716,3 +716,9 @@ def test_a_cost_with_steps_is_not_at_a_bound():
     data = dd.Dataset(times, inputs={"u": held}, outputs={"y": clean + 0.01 * np.sin(7 * times)}, t0=0.0)
     found = dd.fit(model, data, free=["d"])
     assert not found["d"].at_bound
+
+
+def test_the_start_that_was_given_is_shown():
+    data = dd.Dataset(TIMES, outputs={"level": np.exp(-1.3 * TIMES)}, t0=0.0)
+    assert dd.fit(decay(), data, free=["k"])["k"].start == 2.0
+    assert dd.fit(decay(), data, free=["k"], starts=[{"k": 1.7}])["k"].start == pytest.approx(1.7)

@@ -94,7 +94,8 @@ def fit(
     outcome = search(objective, points, refuse_suspicious)
     if outcome is None:
         raise _no_start(objective, points)
-    return _result(outcome, made, notes)
+    listed = starts is not None and not isinstance(starts, (LatinHypercube, Grid))
+    return _result(outcome, made, notes, points[0] if listed else problem.coordinates.start)
 
 
 def _no_start(objective: Objective, points: Sequence[np.ndarray]) -> EstimationError:
@@ -106,7 +107,7 @@ def _no_start(objective: Objective, points: Sequence[np.ndarray]) -> EstimationE
     )
 
 
-def _result(outcome: Outcome, criterion: Any, notes: tuple[str, ...]) -> Fit:
+def _result(outcome: Outcome, criterion: Any, notes: tuple[str, ...], start: np.ndarray) -> Fit:
     objective, evaluation = outcome.objective, outcome.evaluation
     problem = objective.problem
     space = problem.coordinates
@@ -120,7 +121,7 @@ def _result(outcome: Outcome, criterion: Any, notes: tuple[str, ...]) -> Fit:
     rates = np.outer(space.rates(evaluation.point), space.rates(evaluation.point))
     with np.errstate(invalid="ignore"):  # of a parameter on a log scale that went to zero nothing is known
         covariances = errors.covariance * rates, errors.monte_carlo * rates
-    estimates = _estimates(objective, evaluation, errors)
+    estimates = _estimates(objective, evaluation, errors, start)
     found = information(objective, evaluation)
     shared = {item.parameter: estimates[item.name].value for item in space.items if item.experiment is None}
     return Fit(
@@ -171,9 +172,11 @@ def _minimum(space: Coordinates, found: Evaluation, count: int) -> LocalMinimum:
     return LocalMinimum(found.value, FrozenMapping(dict(zip(space.names, values, strict=True))), count)
 
 
-def _estimates(objective: Objective, evaluation: Evaluation, errors: Uncertainty) -> dict[str, Estimate]:
+def _estimates(
+    objective: Objective, evaluation: Evaluation, errors: Uncertainty, start: np.ndarray
+) -> dict[str, Estimate]:
     space = objective.problem.coordinates
-    theta, rates = space.natural(evaluation.point), space.rates(evaluation.point)
+    theta, rates, begun = space.natural(evaluation.point), space.rates(evaluation.point), space.natural(start)
     with np.errstate(invalid="ignore"):
         deviations = [np.sqrt(np.diag(each)) for each in (errors.covariance, errors.monte_carlo)]
         scaled = [each * rates for each in deviations]
@@ -187,7 +190,7 @@ def _estimates(objective: Objective, evaluation: Evaluation, errors: Uncertainty
             value=value,
             std_error=float(scaled[0][k]),
             monte_carlo_error=float(scaled[1][k]),
-            start=item.start,
+            start=float(begun[k]),
             lower=item.lower,
             upper=item.upper,
             scale=item.scale,

@@ -30,6 +30,8 @@ benchmark: $(READY)  ## speed and accuracy figures
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/estimation.py time joint
 	$(BIN)/python benchmarks/likelihood.py
+	$(BIN)/python benchmarks/delays.py time sweep growth
+	$(BIN)/python benchmarks/order.py time
 
 picture: $(READY)  ## redraw the picture of the README
 	$(BIN)/python docs/picture.py

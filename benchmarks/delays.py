@@ -1,9 +1,10 @@
 """The figures of delays: one simulation against jitcdde and a method of steps in scipy, and how the cost grows.
 
-    python benchmarks/delays.py [time] [gradient] [growth] [profile]
+    python benchmarks/delays.py [time] [sweep] [gradient] [growth] [profile]
 
 time       the reactor of `contract/reactor.py` at its nominal point, 20 samples: after compiling, with and without the
            sensitivities of its three parameters; jitcdde and scipy with tolerances of 1e-9
+sweep      the estimates of the reactor for 101 weights γ, with several starts in the delay
 gradient   one gradient forward and backward, against the number of parameters
 growth     number of steps and seconds against 1/tau, and against the number of samples of a held, delayed input
 profile    where the time of one prediction goes
@@ -25,6 +26,7 @@ import numpy as np
 import daedal as dd
 from daedal import delay, der
 from daedal.linear.threads import one_thread
+from daedal.papers.reactor_estimates import Size, sweep
 from daedal.papers.reactor_experiment import NOMINAL, TIMES, reactor
 from daedal.simulation.delay_adjoint import Adjoint
 from daedal.simulation.prediction import Predictor, predictor
@@ -112,6 +114,13 @@ def by_jitcdde() -> Callable[[], np.ndarray] | None:
     return solve
 
 
+def sweeping() -> None:
+    begin, cpu = perf_counter(), process_time()
+    made = sweep(Size(weights=101, realizations=0, data_sets=0))
+    print(f"\n101 weights in {perf_counter() - begin:.1f} s, {process_time() - cpu:.1f} s of processor time", end="; ")
+    print(f"gamma = 0.9: {', '.join(f'{value:.5f}' for value in made.estimates[made.at(0.9)])}")
+
+
 def ring(count: int) -> dd.Model:
     """Each state follows the one before it, late; 2 · count + 1 parameters."""
     tau = dd.symbol("tau")
@@ -181,10 +190,10 @@ def profile() -> None:
     pstats.Stats(watched).sort_stats("cumulative").print_stats(25)
 
 
-PARTS = {"time": timing, "gradient": gradients, "growth": growth, "profile": profile}
+PARTS = {"time": timing, "sweep": sweeping, "gradient": gradients, "growth": growth, "profile": profile}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help="time, gradient, growth, profile; all when left out")
+    parser.add_argument("parts", nargs="*", help="time, sweep, gradient, growth, profile; all when left out")
     for part in parser.parse_args().parts or PARTS:
         PARTS[part]()

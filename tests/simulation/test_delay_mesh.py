@@ -80,7 +80,7 @@ def test_a_quintic_is_read_off_exactly_with_its_slope_and_never_across_a_break()
     values = times**5 - times**2 + 100.0 * owner  # a jump at every break point
     asked = np.random.default_rng(0).uniform(0.0, 2.0, 200)
     segment = found.segment(asked)
-    first, weights, slopes = through_points(found, asked, segment)
+    (first, weights), (_, slopes) = (through_points(found, asked, segment, slope=slope) for slope in (False, True))
     points = values[first[:, None] + np.arange(DEGREE + 1)]
     np.testing.assert_allclose((weights * points).sum(axis=1), asked**5 - asked**2 + 100.0 * segment, rtol=1e-10)
     np.testing.assert_allclose((slopes * points).sum(axis=1), 5 * asked**4 - 2 * asked, atol=1e-6)

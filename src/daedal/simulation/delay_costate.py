@@ -61,7 +61,7 @@ class Costate:
             amount = float(self.solution.lags.amounts[self.solution.which[group[0]]])
             found = readings(self.mesh, sigma, amount, float(self.mesh.breaks[0]))
             own = slice(place, place + len(group))
-            shares[:, :, own] = weights(found.position, self.mesh.degree)[0][:, :, None]
+            shares[:, :, own] = weights(found.position, self.mesh.degree)[:, :, None]
             back[:, :, own] = found.first[:, :, None]
             place += len(group)
         return CostateTable(
@@ -90,7 +90,7 @@ class Costate:
         """∫ λᵀ f_θ + Σ_j ν_j (∂q_j/∂θ − q_j' ∂τ_j/∂θ) dt."""
         steps = np.flatnonzero(self.rows.number > 0)
         segment = self.rows.segment[steps][:, None]
-        first, shares, _ = through_points(self.mesh, self.sum - self.times[steps], segment)
+        first, shares = through_points(self.mesh, self.sum - self.times[steps], segment)
         points = self.record[first[..., None] + np.arange(COSTATE_DEGREE + 1)]
         costate = np.einsum("tak,takn->tan", shares, points)  # step, node, λ and ν
         inner = self.slopes[: self.size].by_theta[steps]

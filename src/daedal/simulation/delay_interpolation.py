@@ -24,14 +24,15 @@ def first_point(position: np.ndarray, degree: int) -> np.ndarray:
     return np.floor(position).astype(np.int64) - degree // 2
 
 
-def weights(position: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of the points that give the value at each position, and the slope, (…, degree + 1)."""
-    powers = np.ones((*position.shape, degree + 1))
-    slopes = np.zeros_like(powers)
+def weights(position: np.ndarray, degree: int, *, slope: bool = False) -> np.ndarray:
+    """Weights (…, degree + 1) of the points that give the value at each position, or the slope there."""
+    powers, middle = np.ones((*position.shape, degree + 1)), position - 0.5 * degree
     for k in range(1, degree + 1):
-        powers[..., k] = powers[..., k - 1] * (position - 0.5 * degree)
-        slopes[..., k] = k * powers[..., k - 1]
-    return powers @ _coefficients(degree), slopes @ _coefficients(degree)
+        powers[..., k] = powers[..., k - 1] * middle
+    if slope:
+        powers[..., 1:] = powers[..., :-1] * np.arange(1.0, degree + 1.0)
+        powers[..., 0] = 0.0
+    return powers @ _coefficients(degree)
 
 
 def symbolic_weights(position: ca.SX, degree: int) -> ca.SX:

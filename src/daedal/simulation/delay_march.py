@@ -80,7 +80,7 @@ class DelayMarch:
         """Wanted variables and their sensitivities (sample, output, lane), and where they are good (sample, lane)."""
         mesh, program = self.course.mesh, self.course.program
         segment = mesh.segment(times)
-        first, weights, _ = through_points(mesh, times, segment)
+        first, weights = through_points(mesh, times, segment)
         ways, wanted = np.arange(1 + program.layout.directions), np.arange(len(program.shape.wanted))
         rows = (ways[:, None] * program.recorded + wanted).ravel()
         points = self.record[first[:, None] + np.arange(mesh.degree + 1), :, : self.count]  # sample, point, row, lane

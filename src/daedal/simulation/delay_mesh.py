@@ -104,6 +104,11 @@ class Returns:
     lasting: bool
     rough: int
 
+    @cached_property
+    def ways(self) -> np.ndarray:
+        """Groups through which kinks come back."""
+        return np.array([group for group, source in enumerate(self.sources) if source is None], dtype=np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class _Breaks:
@@ -118,10 +123,10 @@ class _Breaks:
 
     def later(self, returns: Returns) -> "_Breaks":
         """When they come back."""
-        ways = np.array([g for g, source in enumerate(returns.sources) if source is None], dtype=np.int64)
+        ways = returns.ways
         times = (self.times[:, None] + returns.amounts[ways]).ravel()
         rates = (self.rates[:, None] + returns.rates[ways]).reshape(times.size, self.rates.shape[1])
-        return _Breaks(times, rates, np.tile(ways, self.times.size))
+        return _Breaks(times, rates, np.broadcast_to(ways, (self.times.size, ways.size)).ravel())
 
     def distinct(self, same: float) -> "_Breaks":
         """Those of one group that more than rounding tells apart, the first of each."""
@@ -238,9 +243,11 @@ def segments(begins: np.ndarray, end: float, step: float, degree: int, refinemen
     return _steps(still, 0, end, step, degree, refinement)
 
 
-def through_points(mesh: Mesh, times: np.ndarray, segment: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """First point (…,) and weights (…, degree + 1) of values and of rates at times inside given segments."""
+def through_points(
+    mesh: Mesh, times: np.ndarray, segment: np.ndarray, *, slope: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """First point (…,) and weights (…, degree + 1) of values, or of rates, at times inside given segments."""
     position = (times - mesh.breaks[segment]) / mesh.lengths[segment]
     base = np.clip(first_point(position, mesh.degree), 0, mesh.counts[segment] - mesh.degree)
-    values, slopes = weights(position - base, mesh.degree)
-    return mesh.offsets[segment] + base, values, slopes / mesh.lengths[segment][..., None]
+    found = weights(position - base, mesh.degree, slope=slope)
+    return mesh.offsets[segment] + base, found / mesh.lengths[segment][..., None] if slope else found

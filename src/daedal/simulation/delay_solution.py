@@ -64,9 +64,9 @@ class Solution:
         """Recorded numbers, or how fast they change, at times (step, node)."""
         mesh = self.course.mesh
         segment = mesh.segment(middles)[:, None]
-        first, weights, slopes = through_points(mesh, times, segment)
+        first, weights = through_points(mesh, times, segment, slope=slope)
         points = self.march.record[..., 0][first[..., None] + np.arange(mesh.degree + 1)][..., rows]
-        return np.einsum("snk,snk...->sn...", slopes if slope else weights, points)
+        return np.einsum("snk,snk...->sn...", weights, points)
 
     def driving(self, times: np.ndarray, middles: np.ndarray) -> np.ndarray:
         """All that drives the system at times (step, node), on the side of break points that the middles lie on."""

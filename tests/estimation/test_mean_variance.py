@@ -8,27 +8,13 @@ import daedal as dd
 from daedal import delay, der
 from daedal.errors import DaedalError
 from daedal.estimation.asked import Asked, prepared
+from daedal.papers.reactor_experiment import reactor
 
 TIMES = 0.5 * np.arange(1, 21)
-x, x1, x2, tau, z1, z2, a, b = dd.symbols("x x1 x2 tau z1 z2 a b")
+x, tau, a, b = dd.symbols("x tau a b")
 NOMINAL = {"tau": 2.0, "z1": -2.0, "z2": -2.5}
 FREE = ["tau", "z1", "z2"]
-RATE = (1 - x1) * np.exp(20 * x2 / (x2 + 20))
-REACTOR = dd.Model(
-    name="reactor",
-    equations={
-        "concentration": der(x1) == z1 * x1 + RATE + delay(x1, tau),
-        "temperature": der(x2) == z2 * x2 + RATE + delay(x2, tau),
-    },
-    unknowns=[x1, x2],
-    outputs={"y": 10 * x2},
-    parameters={
-        tau: dd.Parameter(1.5, lower=0.2, upper=4.5),
-        z1: dd.Parameter(-1.5, lower=-5.0, upper=0.0),
-        z2: dd.Parameter(-2.0, lower=-5.0, upper=0.0),
-    },
-    history={x1: 1.0, x2: 1.0},
-)
+REACTOR = reactor()
 # gamma → estimates, mean and variance of the error (found by another program)
 TABLE = {
     1.0: ((1.76561, -1.73471, -2.29216), 52.280, 410.13),

@@ -7,37 +7,17 @@ import numpy as np
 
 import daedal as dd
 from daedal import delay, der
+from daedal.papers.reactor_experiment import reactor
 from daedal.simulation.lanes import Lanes
 from daedal.simulation.prediction import Predictor, predictor
 from daedal.simulation.request import request
 
 x, y, z, v, f, u, w = dd.symbols("x y z v f u w")
 a, b, c, tau, sigma = dd.symbols("a b c tau sigma")
-x1, x2, z1, z2 = dd.symbols("x1 x2 z1 z2")
 
 OFF = np.array([0.13, 0.47, 0.91, 1.37, 1.83, 2.21, 2.77, 3.19])  # away from break points
 GRID = np.arange(9) * 0.5
 PUSH = np.array([0.0, 1.0, -0.5, 0.7, 0.2, -0.9, 0.4, 0.1, 0.6])
-
-
-def reactor() -> dd.Model:
-    """Of seed 002."""
-    rate = (1 - x1) * np.exp(20 * x2 / (x2 + 20))
-    return dd.Model(
-        name="reactor",
-        equations={
-            "concentration": der(x1) == z1 * x1 + rate + delay(x1, tau),
-            "temperature": der(x2) == z2 * x2 + rate + delay(x2, tau),
-        },
-        unknowns=[x1, x2],
-        outputs={"y": 10 * x2},
-        parameters={
-            tau: dd.Parameter(1.5, lower=0.2, upper=4.5),
-            z1: dd.Parameter(-1.5, lower=-5.0, upper=0.0),
-            z2: dd.Parameter(-2.0, lower=-5.0, upper=0.0),
-        },
-        history={x1: 1.0, x2: 1.0},
-    )
 
 
 def single(right, **changes) -> dd.Model:

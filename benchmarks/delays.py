@@ -26,11 +26,11 @@ import numpy as np
 import daedal as dd
 from daedal import delay, der
 from daedal.linear.threads import one_thread
-from daedal.papers.reactor_estimates import Size, sweep
-from daedal.papers.reactor_experiment import NOMINAL, TIMES, reactor
-from daedal.simulation.delay_adjoint import Adjoint
+from daedal.papers.reactor.estimates import Size, sweep
+from daedal.papers.reactor.experiment import NOMINAL, TIMES, reactor
+from daedal.simulation.delays.adjoint import Adjoint
 from daedal.simulation.prediction import Predictor, predictor
-from daedal.simulation.request import request
+from daedal.simulation.request import check_request
 
 
 @one_thread
@@ -45,7 +45,7 @@ def fastest(call: Callable[[], object], attempts: int = 20) -> float:
 
 
 def prepared(free: tuple[str, ...], tolerance: float) -> Predictor:
-    asked = request("benchmark", reactor(), TIMES, None, 0.0)
+    asked = check_request("benchmark", reactor(), TIMES, None, 0.0)
     return predictor(asked, ("y",), free, NOMINAL, dd.Lanes(tolerance=tolerance), None, 0, "benchmark")
 
 
@@ -144,7 +144,7 @@ def gradients() -> None:
     for count in (2, 5, 10, 20, 30):
         model = ring(count)
         values = {name: parameter.value for name, parameter in model.parameters.items()}
-        asked = request("benchmark", model, TIMES, None, 0.0)
+        asked = check_request("benchmark", model, TIMES, None, 0.0)
         run = predictor(asked, ("y",), tuple(values), values, dd.Lanes(tolerance=1e-9), None, 0, "benchmark")
         back, pull = Adjoint(run.run), np.ones((1, TIMES.size))
         forward = fastest(lambda run=run, values=values: run(values), 5)
@@ -173,7 +173,7 @@ def growth() -> None:
 
 
 def _line(name: str, model: dd.Model, times: np.ndarray, values: dict[str, float], inputs: dict | None) -> None:
-    asked = request("benchmark", model, times, inputs, 0.0)
+    asked = check_request("benchmark", model, times, inputs, 0.0)
     run = predictor(asked, ("x",), ("tau",), values, dd.Lanes(step=0.02), None, 0, "benchmark")
     taken, steps = fastest(lambda: run(values), 3), run.run.plan.steps.lengths.size
     print(f"{name:<46}{steps:>9}{taken:>10.1f}{1e3 * taken / steps:>12.1f}")

@@ -24,8 +24,8 @@ import numpy as np
 
 import daedal as dd
 from daedal import der
-from daedal.simulation.lanes import LaneRun, prepare
-from daedal.simulation.request import request
+from daedal.simulation.lanes.solver import LaneRun, prepare
+from daedal.simulation.request import check_request
 
 GRID, SAMPLE = 0.01, 0.1
 DRAG = 6.25
@@ -61,7 +61,7 @@ def push(horizon: float) -> dd.Signal:
 
 
 def prepared(model: dd.Model, times: np.ndarray, inputs: dict, solver: dd.Lanes, free: tuple[str, ...] = ()) -> LaneRun:
-    asked = request("benchmark", model, times, inputs, None)
+    asked = check_request("benchmark", model, times, inputs, None)
     options = {"values": [None], "wanted": ("angle",), "seed": 1, "purpose": "benchmark", "noisy": True}
     return prepare(asked.system, asked.times, asked.forcing, solver, free=free, **options)
 
@@ -78,7 +78,7 @@ class Stored:
 
 def lanes_cost(run: LaneRun, lanes: int, horizon: float) -> tuple[float, float, np.ndarray]:
     """Cost of marching and of the noise, and the angles (lane, sample)."""
-    from daedal.simulation.marching import march
+    from daedal.simulation.lanes.march import march_lanes
 
     values, block = run.values[0], range(lanes)
     start = process_time()
@@ -95,7 +95,7 @@ def lanes_cost(run: LaneRun, lanes: int, horizon: float) -> tuple[float, float, 
             found[:, samples] = out[:, 0].T
 
         start = process_time()
-        for _ in march(run.plan.program, run.plan.table, Stored(rows), state, parameters, received):
+        for _ in march_lanes(run.plan.program, run.plan.table, Stored(rows), state, parameters, received):
             pass
         best = min(best, process_time() - start)
     scale = 1e6 / (horizon * lanes)
@@ -229,7 +229,7 @@ def scaling(quick: bool) -> None:
     for lanes in (64, 512) if quick else (64, 512, 4096):
         row = f"  {lanes:>5} realizations:"
         for threads in (1, 2):
-            with mock.patch("daedal.simulation.lanes.cpu_count", return_value=threads):
+            with mock.patch("daedal.simulation.lanes.solver.cpu_count", return_value=threads):
                 start = perf_counter()
                 run.run(lanes, lambda *_: None)
                 spent = perf_counter() - start

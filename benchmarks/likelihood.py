@@ -21,12 +21,12 @@ import numpy as np
 
 import daedal as dd
 from daedal import der
-from daedal.estimation.asked import Asked, prepared
-from daedal.estimation.likelihood import LikelihoodObjective
+from daedal.estimation.arguments import Asked, prepared
+from daedal.estimation.criteria.likelihood import LikelihoodObjective
 from daedal.filtering.formulas import Point
 from daedal.linear import van_loan
-from daedal.linear.forced_response import forced_response
 from daedal.linear.threads import one_thread
+from daedal.lti.forced_response import compute_forced_response
 
 STEP = 0.1
 
@@ -110,7 +110,7 @@ def reference(made: LikelihoodObjective, data: dd.Dataset):
     evolution = made.linear[0].stochastic.at(Point(chain(), {}, ()))
     A, Q = van_loan(evolution.A.value, evolution.Q.value, STEP)
     n = len(A)
-    gain = forced_response(evolution.A, evolution.B, 0, np.array([STEP])).value[0, 0]
+    gain = compute_forced_response(evolution.A, evolution.B, 0, np.array([STEP])).value[0, 0]
     other = KalmanFilter(k_endog=1, k_states=n)
     other.bind(data["y"][:, None].copy())
     other["design"], other["transition"] = evolution.C.value[made.linear[0].rows], A

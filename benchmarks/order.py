@@ -23,9 +23,9 @@ from time import perf_counter
 import numpy as np
 
 import daedal as dd
-from daedal.order.polishing import polish
-from daedal.order.record import record
-from daedal.order.response import Shape, response
+from daedal.order.output_error import polish
+from daedal.order.record import make_record
+from daedal.order.response import Shape, compute_response
 
 RAO_GARNIER = dd.TransferFunction([-6400.0, 1600.0], [1.0, 5.0, 408.0, 416.0, 1600.0])
 SYSTEMS = {  # of the paper; the order of the input is known there
@@ -69,7 +69,7 @@ def from_the_truth(tf: dd.TransferFunction, data: dd.Dataset) -> np.ndarray:
     """Output error that begins at the true coefficients."""
     shape = Shape(tf.order, tf.input_order, 1, True)
     start = np.concatenate([coefficients(tf), np.zeros(tf.order)])
-    found = polish(shape, start, record("benchmark", data, None, None))
+    found = polish(shape, start, make_record("benchmark", data, None, None))
     return np.full(shape.coefficients, np.nan) if found is None else found.theta[: shape.coefficients]
 
 
@@ -77,7 +77,7 @@ def cramer_rao(tf: dd.TransferFunction, data: dd.Dataset, noise: float) -> np.nd
     """The least standard deviation that unbiased coefficients can have, from exact slopes; the start unknown too."""
     shape = Shape(tf.order, tf.input_order, 1, True)
     truth = np.concatenate([coefficients(tf), np.zeros(tf.order)])
-    slopes = response(shape, truth, record("benchmark", data, None, None)).slopes
+    slopes = compute_response(shape, truth, make_record("benchmark", data, None, None)).slopes
     scale = np.linalg.norm(slopes, axis=0)
     factor = np.linalg.qr(slopes / scale, mode="r")
     spread = np.linalg.norm(np.linalg.inv(factor), axis=1) * noise / scale

@@ -5,8 +5,8 @@ import pytest
 from daedal.cli import INTERRUPTED, main
 from daedal.errors import quoted
 from daedal.papers import PAPERS, pendulum
-from daedal.papers.pendulum_estimates import Size
-from daedal.papers.pendulum_experiment import PRINTED, PROGRAM
+from daedal.papers.pendulum.estimates import Size
+from daedal.papers.pendulum.experiment import PRINTED, PROGRAM
 
 TINY = Size(samples=(700,), data_sets=8, realizations=8)
 

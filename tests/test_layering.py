@@ -1,6 +1,10 @@
-"""Each package imports only from those before it in this order."""
+"""The house: each package imports only from those before it, each room of a package only from those before it.
+
+A package is entered through its `__init__`, whose stub lists what others may use; so is a sub-package.
+"""
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,6 +18,7 @@ ORDER = [
     "data",
     "disturbances",
     "models",
+    "lti",
     "library",
     "modelica",
     "analysis",
@@ -29,35 +34,85 @@ ORDER = [
     "cli",
     "__main__",
 ]
+ROOMS = {  # of the packages with a second floor: sub-packages, and the modules beside them, from the bottom up
+    "estimation": ["problem", "criteria", "search", ...],
+    "papers": ["result_files", ...],
+}
+LARGEST = 14  # modules in one folder
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+STUBS = sorted(SOURCE.rglob("__init__.pyi"))
 
 
-def package_of(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+def address(path: Path) -> tuple[str, ...]:
+    """("simulation", "lanes", "march") for a module, without the last name for an `__init__`."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
 
 
-def imported_packages(tree: ast.AST) -> set[str]:
-    found = set()
+def imported(tree: ast.AST) -> set[tuple[str, ...]]:
+    """Addresses of everything of daedal that a module imports."""
+    modules = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute, so that this test can read them"
-            modules = [node.module or ""]
+            module = node.module or ""
+            names = [f"{module}.{alias.name}" for alias in node.names]
+            modules |= {name if is_module(name) else module for name in names}
         elif isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-        else:
-            continue
-        found |= {module.split(".")[1] for module in modules if module.startswith("daedal.")}
-        assert "daedal" not in modules, "inside the package, import from the package that holds a thing"
-    return found
+            modules |= {alias.name for alias in node.names}
+    assert "daedal" not in modules, "inside the package, import from the package that holds a thing"
+    return {tuple(module.split(".")[1:]) for module in modules if module.startswith("daedal.")}
+
+
+def is_module(name: str) -> bool:
+    path = SOURCE.parent.joinpath(*name.split("."))
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+
+
+def is_package(parts: tuple[str, ...]) -> bool:
+    return (SOURCE.joinpath(*parts) / "__init__.py").exists()
+
+
+def height(package: str, room: str) -> int:
+    """The place of a room in its package; modules that are not named stand where the dots are."""
+    rooms = ROOMS[package]
+    return rooms.index(room) if room in rooms else rooms.index(...)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_go_in_one_direction(path):
-    package = package_of(path)
-    assert package in ORDER, f"{package} has no place in the order"
-    for other in imported_packages(ast.parse(path.read_text(encoding="utf-8"))):
-        assert ORDER.index(other) <= ORDER.index(package), f"{package} imports {other}"
+    here = address(path)
+    assert here[0] in ORDER, f"{here[0]} has no place in the order"
+    for other in imported(ast.parse(path.read_text(encoding="utf-8"))):
+        assert ORDER.index(other[0]) <= ORDER.index(here[0]), f"{here[0]} imports {other[0]}"
+        if other[0] == here[0] in ROOMS and len(here) > 1 and len(other) > 1:
+            assert height(here[0], other[1]) <= height(here[0], here[1]), f"{'.'.join(here)} imports {'.'.join(other)}"
 
 
-def test_packages_are_one_level_deep():
-    assert all(len(path.relative_to(SOURCE).parts) <= 2 for path in FILES)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_packages_are_entered_through_their_init(path):
+    here = address(path)
+    for other in imported(ast.parse(path.read_text(encoding="utf-8"))):
+        common = sum(1 for a, b in zip(here, other, strict=False) if a == b)  # modules of one folder know each other
+        inside = other[: common + 1]
+        assert other == inside or not is_package(inside) or here[0] in ("papers", "cli"), ".".join(other)
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_what_a_package_offers_is_there(stub):
+    """A name that is also a module beside it would be one or the other, depending on what was loaded first."""
+    package = import_module(".".join(("daedal", *address(stub))))
+    for name in package.__all__:
+        assert not (stub.parent / f"{name}.py").exists(), name
+        assert not (stub.parent / name).exists(), name
+        assert getattr(package, name) is not None
+
+
+def test_there_are_two_floors():
+    assert all(len(address(path)) <= 3 for path in FILES)
+
+
+def test_no_folder_is_a_drawer():
+    folders = [path for path in (SOURCE, *SOURCE.rglob("*")) if path.is_dir()]
+    sizes = {folder.name: sum(path.name != "__init__.py" for path in folder.glob("*.py")) for folder in folders}
+    assert not {name: size for name, size in sizes.items() if size > LARGEST}

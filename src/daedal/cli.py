@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from daedal.errors import DaedalError, ReportError, nearest, quoted
 from daedal.papers import PAPERS
-from daedal.papers.part import Part
+from daedal.papers.result_files import Part
 
 COMMANDS = ("reproduce",)
 INTERRUPTED = 130  # what shells expect of a program that was stopped by Ctrl-C

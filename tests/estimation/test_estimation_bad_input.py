@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from criterion_battery import first_order, push, square
 
 import daedal as dd
+from batteries.criterion import first_order, push, square
 from daedal import der
 
 x, u, w, k, b, a, s = dd.symbols("x u w k b a s")

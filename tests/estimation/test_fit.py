@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from criterion_battery import cases, first_order, push, square
 from scipy.stats import t as student
 
 import daedal as dd
+from batteries.criterion import cases, first_order, push, square
 from daedal import der
 from daedal.estimation import cost
-from daedal.estimation.mean_objective import MeanObjective
+from daedal.estimation.criteria.mean_objective import MeanObjective
 
 x, v, u, k, b, c, y0, omega, sigma = dd.symbols("x v u k b c y0 omega sigma")
 TIMES = np.linspace(0.0, 3.0, 31)

@@ -66,7 +66,7 @@ def test_mixed_rows_have_unit_covariance_and_an_owner():
 @pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
 def test_every_sample_has_its_residual(order):
     """Residuals, in units of their standard deviation, are there for all samples of all outputs and no others."""
-    from daedal.estimation.asked import Asked, prepared
+    from daedal.estimation.arguments import Asked, prepared
 
     matrix = np.array([[0.3, 0.1], [0.1, 0.5]])
     made = model(measurement_noise={order: matrix if order == ("one", "two") else matrix[::-1, ::-1], "three": s})

@@ -10,10 +10,10 @@ import pytest
 from pendulum_step import pendulum
 
 from daedal.kernels import cache, compile_map, compiler, loops
-from daedal.kernels.random import normals_text
+from daedal.kernels.math.functions import FUNCTIONS, definition
+from daedal.kernels.noise.normals import normals_text
 from daedal.kernels.tape import read_tape
 from daedal.kernels.target import Target, host
-from daedal.kernels.vector_math import FUNCTIONS, definition
 
 X = ca.SX.sym("x")
 ARM = Target("aarch64-unknown-linux-gnu", "neoverse-n1", "+neon", 2, True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from daedal.linear.standard_form import SingularPencilError, motion, standard_form
+from daedal.linear.standard_form import SingularPencilError, motion, reduce_to_standard_form
 
 
 def nilpotent(sizes) -> np.ndarray:
@@ -49,7 +49,7 @@ def test_transfer_function_is_that_of_the_descriptor(case, spread):
     eigenvalues, chains = CASES[case]
     for seed in range(3):
         E, F = pencil(seed, eigenvalues, chains, spread)
-        form = standard_form(E, F)
+        form = reduce_to_standard_form(E, F)
         assert form.evolving == len(eigenvalues)
         assert form.index == max(chains, default=0)
         generator = np.random.default_rng(seed + 100)
@@ -65,7 +65,7 @@ def test_transfer_function_is_that_of_the_descriptor(case, spread):
 def test_parts_are_decoupled(case):
     eigenvalues, chains = CASES[case]
     E, F = pencil(7, eigenvalues, chains, 1.0)
-    form = standard_form(E, F)
+    form = reduce_to_standard_form(E, F)
     n, k = form.evolving, len(form.N)
     for found, wanted in (
         (form.P @ E @ form.Q, block_diag(np.eye(n), form.N)),
@@ -87,7 +87,7 @@ def test_motion_is_the_derivative_of_what_can_be_seen(case):
     # Directions that keep the index: similarity transforms of the whole, and a change of the finite part.
     left, right = (0.3 * generator.normal(size=(size, size)) for _ in range(2))
     n = len(eigenvalues)
-    form = standard_form(E, F)
+    form = reduce_to_standard_form(E, F)
     inner = np.zeros((size, size))
     inner[:n, :n] = 0.1 * generator.normal(size=(n, n))
     outer = np.linalg.inv(form.P), np.linalg.inv(form.Q)
@@ -115,14 +115,14 @@ def test_units_of_equations_variables_and_time_do_not_matter(time):
     E, F = pencil(11, eigenvalues, chains)
     generator = np.random.default_rng(1)
     rows, columns = (2.0 ** generator.integers(-40, 40, len(E)) for _ in range(2))
-    form = standard_form(time * rows[:, None] * E * columns, rows[:, None] * F * columns)
+    form = reduce_to_standard_form(time * rows[:, None] * E * columns, rows[:, None] * F * columns)
     assert (form.evolving, form.index) == (2, 3)
     assert np.allclose(np.sort(np.linalg.eigvals(form.A).real * time), np.sort(eigenvalues), rtol=1e-8)
 
 
 @pytest.mark.parametrize("lag", [1e-3, 1e-9])
 def test_a_fast_mode_stays_a_state(lag):
-    form = standard_form(np.diag([1.0, lag]), np.array([[-1.0, 1.0], [0.0, -1.0]]))
+    form = reduce_to_standard_form(np.diag([1.0, lag]), np.array([[-1.0, 1.0], [0.0, -1.0]]))
     assert (form.evolving, form.index) == (2, 0)
     assert np.sort(np.linalg.eigvals(form.A).real) == pytest.approx([-1.0 / lag, -1.0], rel=1e-9)
 
@@ -132,7 +132,7 @@ def test_singular_pencils_name_the_part():
     E[0, 0] = 1.0
     F[2:, 2:] = [[1.0, 2.0], [2.0, 4.0]]
     with pytest.raises(SingularPencilError) as caught:
-        standard_form(E, F)
+        reduce_to_standard_form(E, F)
     rows, columns = caught.value.rows, caught.value.columns
     assert rows[:2].max() < 1e-12
     assert columns[:2].max() < 1e-12
@@ -144,9 +144,9 @@ def test_singular_for_every_frequency_although_not_at_zero_of_either():
     """λE − F with a dynamic dependency: two equations that are derivatives of each other."""
     E, F = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
     with pytest.raises(SingularPencilError):
-        standard_form(E, F)
+        reduce_to_standard_form(E, F)
 
 
 def test_an_empty_pencil_has_a_form():
-    form = standard_form(np.zeros((0, 0)), np.zeros((0, 0)))
+    form = reduce_to_standard_form(np.zeros((0, 0)), np.zeros((0, 0)))
     assert (form.evolving, form.index) == (0, 0)

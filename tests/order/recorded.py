@@ -3,7 +3,7 @@
 import numpy as np
 
 import daedal as dd
-from daedal.order.record import Record, record
+from daedal.order.record import Record, make_record
 
 RINGING = dd.TransferFunction([2.0], [1.0, 1.4, 2.0])
 
@@ -28,4 +28,4 @@ def ringing(count: int = 400, deviation: float = 0.05, seed: int = 0, step: floa
 
 
 def recorded(data: dd.Dataset) -> Record:
-    return record("test", data, None, None)
+    return make_record("test", data, None, None)

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from daedal.errors import EstimationError
-from daedal.order.basis_pursuit import basis_pursuit
+from daedal.order.basis_pursuit import pursue_basis
 
 
 def problem(seed):
@@ -22,7 +22,7 @@ def problem(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_solutions_meet_the_conditions_of_the_lasso(seed):
     A, b, error = problem(seed)
-    x = basis_pursuit(A, b, error)
+    x = pursue_basis(A, b, error)
     assert np.linalg.norm(A @ x - b) == pytest.approx(error, rel=1e-9)
     slopes = A.T @ (b - A @ x)
     level = np.abs(slopes).max()
@@ -33,7 +33,7 @@ def test_solutions_meet_the_conditions_of_the_lasso(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_no_smaller_sum_is_found_by_a_nonlinear_program(seed):
     A, b, error = problem(seed)
-    x = basis_pursuit(A, b, error)
+    x = pursue_basis(A, b, error)
     n = x.size
     constraint = {"type": "ineq", "fun": lambda z: error**2 - np.sum((A @ (z[:n] - z[n:]) - b) ** 2)}
     start = np.concatenate([np.maximum(x, 0.0), np.maximum(-x, 0.0)]) + 0.01
@@ -43,7 +43,7 @@ def test_no_smaller_sum_is_found_by_a_nonlinear_program(seed):
 
 def test_orthonormal_columns_are_soft_thresholded():
     b = np.array([3.0, -2.0, 0.5])
-    x = basis_pursuit(np.eye(3), b, error=np.sqrt(0.5**2 + 2 * 1.0**2))
+    x = pursue_basis(np.eye(3), b, error=np.sqrt(0.5**2 + 2 * 1.0**2))
     np.testing.assert_allclose(x, [2.0, -1.0, 0.0], atol=1e-12)
 
 
@@ -51,11 +51,11 @@ def test_the_smallest_error_gives_least_squares_and_a_large_one_zeros():
     A, b, _ = problem(2)
     best = np.linalg.lstsq(A, b, rcond=None)[0]
     least = np.linalg.norm(A @ best - b)
-    np.testing.assert_allclose(basis_pursuit(A, b, least * (1 + 1e-12)), best, atol=1e-4 * np.abs(best).max())
-    np.testing.assert_array_equal(basis_pursuit(A, b, 1.001 * np.linalg.norm(b)), 0.0)
+    np.testing.assert_allclose(pursue_basis(A, b, least * (1 + 1e-12)), best, atol=1e-4 * np.abs(best).max())
+    np.testing.assert_array_equal(pursue_basis(A, b, 1.001 * np.linalg.norm(b)), 0.0)
 
 
 def test_an_error_below_that_of_least_squares_is_refused():
     A, b, _ = problem(2)
     with pytest.raises(EstimationError, match="No numbers come nearer"):
-        basis_pursuit(A, b, 0.0)
+        pursue_basis(A, b, 0.0)

@@ -5,9 +5,9 @@ import pytest
 from recorded import RINGING, driven, recorded, ringing, switching
 
 import daedal as dd
-from daedal.order.polishing import polish
+from daedal.order.output_error import polish
 from daedal.order.refined_iv import refined, starts
-from daedal.order.response import Shape, monic, response
+from daedal.order.response import Shape, compute_response, monic
 
 RAO_GARNIER = dd.TransferFunction([-6400.0, 1600.0], [1.0, 5.0, 408.0, 416.0, 1600.0])
 
@@ -62,7 +62,7 @@ def test_a_smaller_model_is_a_start_of_a_larger_one(shape):
     small = polish(Shape(2, 0, 1, True), np.array([2.0, 1.4, 2.0, 0.0, 0.0]), data)
     larger = Shape(*shape, 1, True)
     (start,) = starts(larger, data, [small], cutoffs=0)
-    moved = response(larger, start, data).y - response(small.shape, small.theta, data).y
+    moved = compute_response(larger, start, data).y - compute_response(small.shape, small.theta, data).y
     assert np.abs(moved).max() < (0.2 if shape == (3, 0) else 1e-10)
 
 

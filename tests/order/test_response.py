@@ -6,7 +6,7 @@ from recorded import recorded, switching
 from scipy import signal
 
 import daedal as dd
-from daedal.order.response import Shape, brought_back, monic, response, usable
+from daedal.order.response import Shape, brought_back, compute_response, monic, usable
 
 COUNT = 120
 TIMES = np.arange(COUNT) * 0.1
@@ -33,7 +33,7 @@ def test_from_rest_it_is_that_of_scipy(kind, interpolate, order, input_order):
     shape = Shape(order, input_order, 1, False)
     theta = numbers(shape)
     a, b, _ = shape.split(theta)
-    found = response(shape, theta, made(kind)).y
+    found = compute_response(shape, theta, made(kind)).y
     expected = signal.lsim((b[0][::-1], monic(a)), VALUES["u"], TIMES, interp=interpolate)[1]
     assert np.allclose(found, expected, atol=1e-10 * np.abs(expected).max())
 
@@ -42,7 +42,7 @@ def test_a_free_start_is_the_free_response_of_its_equation():
     """c(s)/a(s) with y(0) = c₁, y'(0) = c₀ − a₁ c₁ for two poles."""
     shape = Shape(2, 0, 1, True)
     theta = np.array([2.0, 3.0, 0.0, 0.7, 1.3])
-    found = response(shape, theta, made("zoh")).y
+    found = compute_response(shape, theta, made("zoh")).y
     rate, level = 0.7 - 3.0 * 1.3, 1.3
     slow = 2.0 * level + rate
     assert np.allclose(found, slow * np.exp(-TIMES) + (level - slow) * np.exp(-2 * TIMES), atol=1e-12)
@@ -57,11 +57,11 @@ SHAPES = [Shape(1, 0, 1, True), Shape(2, 1, 2, True), Shape(3, 2, 1, False), Sha
 def test_slopes_are_derivatives(shape, kind, times):
     data = made(kind, ("u", "v")[: shape.inputs], times, t0=0.0)
     theta = numbers(shape, 1)
-    found = response(shape, theta, data)
+    found = compute_response(shape, theta, data)
     assert found.slopes.shape == (COUNT, shape.size)
     for k in range(shape.size):
         h = 1e-6 * max(abs(theta[k]), 0.1)
-        ahead, behind = (response(shape, theta + sign * h * np.eye(shape.size)[k], data).y for sign in (1, -1))
+        ahead, behind = (compute_response(shape, theta + sign * h * np.eye(shape.size)[k], data).y for sign in (1, -1))
         difference = (ahead - behind) / (2 * h)
         assert np.allclose(found.slopes[:, k], difference, atol=1e-7 * max(np.abs(difference).max(), 1e-3)), k
 
@@ -73,10 +73,10 @@ def test_rates_are_derivatives_with_respect_to_delays(shape, start):
     shape = Shape(*shape, 2, start)
     data, theta = made("foh", ("u", "v")), numbers(shape, 2)
     delays = np.array([0.23, 0.04])
-    found = response(shape, theta, data.delayed(delays), delays=True)
+    found = compute_response(shape, theta, data.delayed(delays), delays=True)
     for k in range(2):
         h = 1e-5 * np.eye(2)[k]
-        ahead, behind = (response(shape, theta, data.delayed(delays + sign * h)).y for sign in (1, -1))
+        ahead, behind = (compute_response(shape, theta, data.delayed(delays + sign * h)).y for sign in (1, -1))
         difference = (ahead - behind) / 2e-5
         assert np.allclose(found.rates[k], -difference, atol=1e-6 * np.abs(difference).max())
 
@@ -84,8 +84,8 @@ def test_rates_are_derivatives_with_respect_to_delays(shape, start):
 def test_rates_of_an_input_that_is_held():
     shape = Shape(2, 0, 1, True)
     data, theta = made("zoh"), numbers(shape, 2)
-    found = response(shape, theta, data.delayed([0.25]), delays=True)
-    ahead, behind = (response(shape, theta, data.delayed([0.25 + h])).y for h in (1e-5, -1e-5))
+    found = compute_response(shape, theta, data.delayed([0.25]), delays=True)
+    ahead, behind = (compute_response(shape, theta, data.delayed([0.25 + h])).y for h in (1e-5, -1e-5))
     assert np.allclose(found.rates[0], (behind - ahead) / 2e-5, atol=1e-6)
 
 
@@ -98,7 +98,7 @@ def test_what_cannot_be_shown_has_no_response():
     assert not usable(np.poly([-0.1 + 40j, -0.1 - 40j]).real[:0:-1], data)  # six turns in ten samples
     assert usable(np.poly([-60 + 40j, -60 - 40j]).real[:0:-1], data)  # gone before it turns
     assert not usable(np.array([np.nan]), data)
-    assert response(Shape(1, 0, 1, False), np.array([-1.0, 1.0]), data) is None
+    assert compute_response(Shape(1, 0, 1, False), np.array([-1.0, 1.0]), data) is None
 
 
 @pytest.mark.parametrize("poles", [[2.0], [-500.0], [0.3 + 50j, 0.3 - 50j], [1.0, -900.0, -2.0]])

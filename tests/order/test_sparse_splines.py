@@ -17,8 +17,8 @@ from daedal.order.penalized_splines import (
     thinned,
     varziri_weight,
 )
-from daedal.order.record import record
-from daedal.order.response import Shape, response
+from daedal.order.record import make_record
+from daedal.order.response import Shape, compute_response
 from daedal.order.sparse_splines import nearest_solution
 from daedal.order.splines import SplineBasis, spline_basis
 
@@ -41,7 +41,7 @@ def data_of(a, b, noise=0.0, intersample="spline", times=TIMES, seed=0):
 
 
 def made_of(*arguments, **options):
-    return record("test", data_of(*arguments, **options), None, None)
+    return make_record("test", data_of(*arguments, **options), None, None)
 
 
 # Splines
@@ -236,7 +236,7 @@ def test_the_squares_of_a_solution_are_those_of_its_response():
     found = nearest_solution([spline_equation(made, 5, 0, 45)], True, made, 3)
     assert found.begun is not None
     assert found.begun.shape == Shape(2, 0, 1, True)
-    again = response(found.begun.shape, found.begun.theta, made)
+    again = compute_response(found.begun.shape, found.begun.theta, made)
     assert found.squares == pytest.approx(np.sum((made.y - again.y) ** 2), rel=1e-9)
 
 
@@ -284,7 +284,9 @@ def test_held_inputs_missing_and_irregular_samples():
     drive = Signal(breaks, rng.choice([-1.0, 1.0], 61), "zoh")
     times = np.sort(rng.uniform(0.0, 60.0, 700))
     empty = Dataset(times, inputs={"u": drive}, outputs={"y": np.sin(times)}, t0=0.0)
-    x = response(Shape(2, 1, 1, False), np.array([1.0, 1.2, 1.0, 0.5]), record("test", empty, None, None)).y
+    x = compute_response(
+        Shape(2, 1, 1, False), np.array([1.0, 1.2, 1.0, 0.5]), make_record("test", empty, None, None)
+    ).y
     y = x + 0.05 * rng.standard_normal(700)
     y[100:130] = np.nan
     data = Dataset(times, inputs={"u": drive}, outputs={"y": y}, t0=0.0)

@@ -8,8 +8,8 @@ import pytest
 
 from daedal.analysis import descriptor
 from daedal.papers import descriptor as paper
-from daedal.papers.descriptor_drive import INTERVAL, LOAD, NOISE_TRUTH, SAMPLES, STATES, TRUTH, drive, simulated
-from daedal.papers.descriptor_estimates import (
+from daedal.papers.descriptor.drive import INTERVAL, LOAD, NOISE_TRUTH, SAMPLES, STATES, TRUTH, drive, simulated
+from daedal.papers.descriptor.estimates import (
     LIKELIHOOD,
     METHODS,
     NOISE_TOO,
@@ -19,9 +19,9 @@ from daedal.papers.descriptor_estimates import (
     estimate,
     true_value,
 )
-from daedal.papers.descriptor_examples import CHAIN, equation_10, examples
-from daedal.papers.descriptor_figures import ellipse, estimate_scatter, unmeasured_torques
-from daedal.papers.descriptor_states import (
+from daedal.papers.descriptor.examples import CHAIN, equation_10, examples
+from daedal.papers.descriptor.figures import ellipse, estimate_scatter, unmeasured_torques
+from daedal.papers.descriptor.states import (
     FILTERED,
     KINDS,
     SMOOTHED,
@@ -30,8 +30,8 @@ from daedal.papers.descriptor_states import (
     chi_square_band,
     state_errors,
 )
-from daedal.papers.descriptor_structure import drive_structure, standard_transfer
-from daedal.papers.descriptor_tables import (
+from daedal.papers.descriptor.structure import drive_structure, standard_transfer
+from daedal.papers.descriptor.tables import (
     estimates_csv,
     estimates_text,
     examples_text,
@@ -42,7 +42,7 @@ from daedal.papers.descriptor_tables import (
     transfer_csv,
     verdicts_file,
 )
-from daedal.papers.part import Part
+from daedal.papers.result_files import Part
 
 SIZE = Size(data_sets=12, noise_too=2)
 

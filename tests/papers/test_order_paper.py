@@ -8,7 +8,7 @@ import pytest
 from scipy.signal import lsim
 
 from daedal.papers import order as paper
-from daedal.papers.order_estimates import (
+from daedal.papers.order.estimates import (
     REFINED,
     SPLINES,
     Printed,
@@ -20,9 +20,9 @@ from daedal.papers.order_estimates import (
     searched,
     together,
 )
-from daedal.papers.order_figures import frequency_responses, step_response, step_responses, transfer_functions
-from daedal.papers.order_published import NOISELESS, NOISY, TABLE_8, TABLE_9, TABLE_10
-from daedal.papers.order_systems import (
+from daedal.papers.order.figures import frequency_responses, step_response, step_responses, transfer_functions
+from daedal.papers.order.published import NOISELESS, NOISY, TABLE_8, TABLE_9, TABLE_10
+from daedal.papers.order.systems import (
     FREQUENCIES,
     HERTZ,
     RADIAN,
@@ -34,7 +34,7 @@ from daedal.papers.order_systems import (
     paper_coefficients,
     thinned,
 )
-from daedal.papers.order_tables import (
+from daedal.papers.order.tables import (
     hidden,
     printed_csv,
     printed_text,
@@ -43,7 +43,7 @@ from daedal.papers.order_tables import (
     searches_csv,
     searches_text,
 )
-from daedal.papers.part import Part
+from daedal.papers.result_files import Part
 
 SIZE = Size(printed=3, too_many=1, refined=1, splines=1)
 FIRST, SECOND, THIRD, FOURTH, WITH_SLOPE = SYSTEMS

@@ -12,9 +12,7 @@ from scipy.signal import lfilter
 
 from daedal.errors import ReportError
 from daedal.papers import pendulum
-from daedal.papers.interpolated_cost import GridPredictor, InterpolatedCost, best_on_grid, gauss_newton
-from daedal.papers.part import Part, checked_directory, csv_text, write_files
-from daedal.papers.pendulum_estimates import (
+from daedal.papers.pendulum.estimates import (
     METHODS,
     OUTPUT_ERROR,
     PROPOSED,
@@ -23,11 +21,13 @@ from daedal.papers.pendulum_estimates import (
     Size,
     estimate,
 )
-from daedal.papers.pendulum_experiment import GRID, PRINTED, PROGRAM, SEED, SOLVER, TRUTH, push, sample_times
-from daedal.papers.pendulum_experiment import pendulum as pendulum_model
-from daedal.papers.pendulum_smoothness import costs, local_minima, roughness
-from daedal.papers.pendulum_tables import estimates_csv, estimates_text, smoothness_text, summary_csv
-from daedal.papers.whitened_cost import autoregressions, whitened_cost
+from daedal.papers.pendulum.experiment import GRID, PRINTED, PROGRAM, SEED, SOLVER, TRUTH, push, sample_times
+from daedal.papers.pendulum.experiment import pendulum as pendulum_model
+from daedal.papers.pendulum.interpolated_cost import GridPredictor, InterpolatedCost, best_on_grid, gauss_newton
+from daedal.papers.pendulum.smoothness import costs, local_minima, roughness
+from daedal.papers.pendulum.tables import estimates_csv, estimates_text, smoothness_text, summary_csv
+from daedal.papers.pendulum.whitened_cost import autoregressions, whitened_cost
+from daedal.papers.result_files import Part, checked_directory, csv_text, write_files
 from daedal.simulation import simulate
 
 ORDER = 6

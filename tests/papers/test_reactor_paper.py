@@ -8,9 +8,9 @@ import pytest
 
 from daedal.cli import main
 from daedal.papers import PAPERS, reactor
-from daedal.papers.reactor_estimates import Size, accuracy, designs, drawn, objective, sweep, weighed
-from daedal.papers.reactor_experiment import EPSILON, beta_moment, gamma_moment, moments, realizations, samples
-from daedal.papers.reactor_tables import TABLE_1, TABLE_2, accuracy_text, designs_text
+from daedal.papers.reactor.estimates import Size, accuracy, designs, drawn, objective, sweep, weighed
+from daedal.papers.reactor.experiment import EPSILON, beta_moment, gamma_moment, moments, realizations, samples
+from daedal.papers.reactor.tables import TABLE_1, TABLE_2, accuracy_text, designs_text
 
 TINY = Size(weights=11, realizations=20_000, data_sets=1)
 

@@ -7,7 +7,7 @@ import pytest
 
 import daedal as dd
 from daedal import der
-from daedal.simulation import blocks, lane_paths
+from daedal.simulation.lanes import blocks, noise
 
 x, v, u, w, w2, k, c, a, b = dd.symbols("x v u w w2 k c a b")
 TIMES = np.arange(21) * 0.2
@@ -30,7 +30,7 @@ def duffing(**changes):
 @pytest.fixture
 def same_paths(monkeypatch):
     """Let `simulate` draw the paths of `ensemble`."""
-    monkeypatch.setattr(sys.modules["daedal.simulation.simulate"], "PURPOSE", "ensemble")
+    monkeypatch.setattr(sys.modules["daedal.simulation.trajectories"], "PURPOSE", "ensemble")
 
 
 @pytest.mark.parametrize("realizations", [1, 2, 63, 64, 65, 200])
@@ -214,13 +214,13 @@ def test_realizations_are_kept_whole_on_request():
 
 def test_values_on_the_same_paths_draw_them_once(monkeypatch):
     drawn = []
-    original = lane_paths.innovations
+    original = noise.innovations
 
     def counted(*arguments):
         drawn.append(arguments)
         return original(*arguments)
 
-    monkeypatch.setattr(lane_paths, "innovations", counted)
+    monkeypatch.setattr(noise, "innovations", counted)
     dd.ensemble(duffing(), TIMES, realizations=64, rng=4, solver=STEP)
     alone = len(drawn)
     drawn.clear()

@@ -6,9 +6,9 @@ import pytest
 import daedal as dd
 from daedal import der
 from daedal.errors import DaedalError, SimulationError
-from daedal.simulation.lanes import Lanes
+from daedal.simulation.lanes.solver import Lanes
 from daedal.simulation.prediction import Predictor, predictor
-from daedal.simulation.request import request
+from daedal.simulation.request import check_request
 
 x, v, u, w, k, c, q, s, x0 = dd.symbols("x v u w k c q s x0")
 TIMES = np.arange(21) * 0.2
@@ -34,7 +34,7 @@ def duffing(**changes):
 def made(model=None, realizations=20, free=FREE, solver=None, values=None, seed=3) -> Predictor:
     model = duffing() if model is None else model
     inputs = {"u": INPUT} if model.inputs else None
-    asked = request("test", model, TIMES, inputs, None)
+    asked = check_request("test", model, TIMES, inputs, None)
     given = {name: VALUES[name] for name in free} if values is None else values
     return predictor(asked, tuple(model.outputs), free, given, solver or Lanes(), realizations, seed, "test")
 

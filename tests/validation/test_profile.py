@@ -158,7 +158,7 @@ def test_averages_over_realizations_keep_their_paths():
 
 
 def test_an_interrupt_keeps_what_is_complete(oxygen_fit, monkeypatch):
-    home = sys.modules["daedal.validation.profile"]  # the package has the verb under that name
+    home = sys.modules["daedal.validation.profiles"]  # the package has the verb under that name
     real, names = home.trace, []
 
     def trace(shared, place, direction, points):

@@ -92,7 +92,7 @@ class LinearForm:
         return ca.Function("slopes", [self._arguments], [ca.jacobian(self._vector, self._arguments)])
 
 
-def linear_form(
+def extract_linear_form(
     model: Model, verb: str, wanted: Mapping[str, Expression] | None = None, reduced: bool = False
 ) -> LinearForm:
     """The matrices of a model, with rows of H for its outputs and for what else is `wanted`.
@@ -134,7 +134,7 @@ def _remembered(_key: str, _outputs: tuple, reduced: bool, source: _Source) -> L
 def is_linear(model: Model) -> bool:
     """Whether the model has matrices at all."""
     try:
-        linear_form(model, "")
+        extract_linear_form(model, "")
     except ModelError:
         return False
     return True

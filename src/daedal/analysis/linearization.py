@@ -15,7 +15,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daedal.analysis.descriptor import checked_model
+from daedal.analysis.descriptor_matrices import checked_model
 from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import NonlinearError, is_linear, refuse_nonlinear
 from daedal.analysis.steady_state import steady_state

@@ -15,8 +15,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.linear.standard_form import StandardForm
-from daedal.linear.units import natural_units
+from daedal.linear import StandardForm, natural_units
 
 ZERO = 1e-9  # relative: rounding reaches 1e-13, a coefficient of a real model is rarely below 1e-5
 
@@ -37,7 +36,9 @@ class PolynomialPart:
         return held.max(axis=0, initial=-1)
 
 
-def polynomial_part(E: np.ndarray, F: np.ndarray, J: np.ndarray, H: np.ndarray, form: StandardForm) -> PolynomialPart:
+def find_polynomial_part(
+    E: np.ndarray, F: np.ndarray, J: np.ndarray, H: np.ndarray, form: StandardForm
+) -> PolynomialPart:
     """The polynomial part of H (sE − F)⁻¹ J.
 
     Examples

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from daedal.analysis.descriptor import checked_model, described
-from daedal.analysis.linear_form import linear_form
-from daedal.analysis.polynomial_part import ZERO, polynomial_part
+from daedal.analysis.descriptor_matrices import checked_model, described
+from daedal.analysis.linear_form import extract_linear_form
+from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
 from daedal.errors import ModelError, counted, nearest, quoted
-from daedal.models import Model, TransferFunction
+from daedal.lti import TransferFunction
+from daedal.models import Model
 
 CANCELS = 1e-6  # distance of a zero from a pole, relative to their size, that counts as the same
 NOTHING = 1e-10  # leading coefficient of a numerator, relative to the largest in natural units of time
@@ -38,11 +39,11 @@ def transfer_function(
     y = 1 / (s² + 2.8 s + 1) u
     """
     name = _output(checked_model("transfer_function", model), output)
-    form = described(model, linear_form(model, "transfer_function"), values)
+    form = described(model, extract_linear_form(model, "transfer_function"), values)
     standard = form.standard_form()
     n = standard.evolving
     row = form.outputs.index(name)
-    part = polynomial_part(form.E, form.F, form.G, form.H, standard)
+    part = find_polynomial_part(form.E, form.F, form.G, form.H, standard)
     if np.any(part.orders[row] > 0):
         wrong = form.inputs[int(np.argmax(part.orders[row] > 0))]
         raise ModelError(

@@ -16,11 +16,11 @@ from typing import Any, Literal, final
 import casadi as ca
 import numpy as np
 
-from daedal.analysis.descriptor import checked_model, described
+from daedal.analysis.descriptor_matrices import checked_model, described
 from daedal.analysis.differentiations import Differentiations, differentiations, operands
 from daedal.analysis.equations import Equations
-from daedal.analysis.linear_form import LinearForm, NonlinearError, linear_form, refuse_nonlinear
-from daedal.analysis.polynomial_part import ZERO, polynomial_part
+from daedal.analysis.linear_form import LinearForm, NonlinearError, extract_linear_form, refuse_nonlinear
+from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
 from daedal.analysis.structure import analyze
 from daedal.disturbances import Noise, WhiteNoise, derivatives_available
 from daedal.errors import ModelError, counted, nearest, quoted
@@ -205,7 +205,7 @@ def check_noise(model: Model, variables: Sequence[Any] | None = None) -> WellPos
     """
     wanted = _wanted(checked_model("check_noise", model), variables)
     try:
-        form = linear_form(model, "check_noise", wanted)
+        form = extract_linear_form(model, "check_noise", wanted)
     except ModelError:
         return _structural(model, wanted)
     return _exact(model, form)
@@ -217,7 +217,7 @@ def _exact(model: Model, form: LinearForm) -> WellPosedness:
     past = _delayed_sources(model, form)
     # What an output was a while ago must have had a finite variance too, whatever is added now.
     H = np.vstack([matrices.H, *(np.eye(len(matrices.E))[[source]] for _, source in past)])
-    part = polynomial_part(matrices.E, matrices.F, matrices.J, H, matrices.standard_form())
+    part = find_polynomial_part(matrices.E, matrices.F, matrices.J, H, matrices.standard_form())
     order = np.arange(len(part.sizes))[:, None, None] + np.zeros(part.sizes.shape)
     deciding = part.sizes[order >= excess]  # the derivatives that do not exist
     zero = deciding <= ZERO

@@ -4,10 +4,6 @@
 checked, numbers in sentences.
 """
 
-from daedal.data.arrays import FrozenMapping, frozen, increasing, short
-from daedal.data.dataset import Dataset
-from daedal.data.reading import read_csv
-from daedal.data.samples import Samples
-from daedal.data.signal import Signal
+import lazy_loader
 
-__all__ = ["Dataset", "FrozenMapping", "Samples", "Signal", "frozen", "increasing", "read_csv", "short"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

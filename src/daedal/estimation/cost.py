@@ -10,10 +10,10 @@ import numpy as np
 from daedal.data import Dataset
 from daedal.disturbances import seed_number
 from daedal.errors import DaedalError
-from daedal.estimation.asked import Asked, prepared
-from daedal.estimation.criterion import Criterion, Evaluation, Objective
-from daedal.estimation.starts import given_point
-from daedal.linear.threads import one_thread
+from daedal.estimation.arguments import Asked, prepared
+from daedal.estimation.criteria import Criterion, Evaluation, Objective
+from daedal.estimation.problem import given_point
+from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.simulation import Lanes
 from daedal.systems import System

@@ -9,22 +9,29 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping
 from daedal.disturbances import seed_number
 from daedal.errors import EstimationError, counted
-from daedal.estimation.asked import Asked, prepared
-from daedal.estimation.coordinates import Coordinates
-from daedal.estimation.criterion import Criterion, Evaluation, Objective
-from daedal.estimation.delay_bounds import delays_beyond_data
-from daedal.estimation.delay_starts import with_delay_starts
-from daedal.estimation.growth import refuse_suspicious
-from daedal.estimation.information import information
+from daedal.estimation.arguments import Asked, prepared
+from daedal.estimation.criteria import Criterion, Evaluation, Objective
+from daedal.estimation.problem import (
+    Coordinates,
+    Grid,
+    LatinHypercube,
+    delays_beyond_data,
+    start_points,
+    with_delay_starts,
+)
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
-from daedal.estimation.search import Outcome, search
-from daedal.estimation.starts import Grid, LatinHypercube, start_points
-from daedal.estimation.uncertainty import Uncertainty, uncertainty
-from daedal.estimation.verdicts import verdict
-from daedal.linear.threads import one_thread
+from daedal.estimation.search import (
+    Outcome,
+    Uncertainty,
+    assess_uncertainty,
+    compute_information,
+    refuse_suspicious,
+    search,
+    verdict,
+)
+from daedal.linear import one_thread
 from daedal.models import Model
-from daedal.simulation import Lanes
-from daedal.simulation.trajectory import Status
+from daedal.simulation import Lanes, Status
 from daedal.systems import System
 
 FAR_OFF = 3.0  # root mean square of residuals, in units of the declared accuracy, that is worth a word
@@ -117,12 +124,12 @@ def _result(outcome: Outcome, criterion: Any, notes: tuple[str, ...], start: np.
             scatter = objective.scatter(evaluation)
         except KeyboardInterrupt:
             interrupted = True
-    errors = uncertainty(evaluation, space.bounds, scatter)
+    errors = assess_uncertainty(evaluation, space.bounds, scatter)
     rates = np.outer(space.rates(evaluation.point), space.rates(evaluation.point))
     with np.errstate(invalid="ignore"):  # of a parameter on a log scale that went to zero nothing is known
         covariances = errors.covariance * rates, errors.monte_carlo * rates
     estimates = _estimates(objective, evaluation, errors, start)
-    found = information(objective, evaluation)
+    found = compute_information(objective, evaluation)
     shared = {item.parameter: estimates[item.name].value for item in space.items if item.experiment is None}
     return Fit(
         model=problem.system.model.with_parameters({**_fixed_alike(space), **shared}),

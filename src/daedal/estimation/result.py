@@ -10,12 +10,10 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, nearest
-from daedal.estimation.autoregression import Autoregression
-from daedal.estimation.coordinates import Coordinates
-from daedal.estimation.verdicts import Verdict
+from daedal.estimation.problem import Autoregression, Coordinates
+from daedal.estimation.search import Verdict
 from daedal.models import Model
-from daedal.simulation import Lanes
-from daedal.simulation.trajectory import Status
+from daedal.simulation import Lanes, Status
 
 
 @final

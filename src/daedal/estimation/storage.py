@@ -16,14 +16,9 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping, Samples, Signal
 from daedal.errors import EstimationError
-from daedal.estimation.autoregression import Autoregression
-from daedal.estimation.coordinates import Coordinate, Coordinates
-from daedal.estimation.likelihood import Likelihood
-from daedal.estimation.mean_variance import MeanVariance
-from daedal.estimation.measurement_moments import MeasurementMoments
-from daedal.estimation.output_error import OutputError
+from daedal.estimation.criteria import Likelihood, MeanVariance, MeasurementMoments, OutputError, SimulationPEM
+from daedal.estimation.problem import Autoregression, Coordinate, Coordinates
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
-from daedal.estimation.simulation_pem import SimulationPEM
 from daedal.models import Model
 from daedal.simulation import Lanes, Status
 

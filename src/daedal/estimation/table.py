@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daedal.errors import counted
-from daedal.estimation.criterion import describe
+from daedal.estimation.criteria import describe
 
 if TYPE_CHECKING:
     from daedal.estimation.result import Estimate, Fit

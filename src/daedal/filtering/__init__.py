@@ -1,5 +1,5 @@
 """Kalman filter and smoother for linear models."""
 
-from daedal.filtering.states import StateEstimate, estimate_states
+import lazy_loader
 
-__all__ = ["StateEstimate", "estimate_states"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -14,14 +14,22 @@ from typing import final
 
 import numpy as np
 
-from daedal.analysis.linear_form import MATRICES, LinearForm, linear_form
-from daedal.analysis.polynomial_part import ZERO, polynomial_part
+from daedal.analysis import MATRICES, ZERO, LinearForm, extract_linear_form, find_polynomial_part
 from daedal.disturbances import Noise, WhiteNoise, parameter_names, realization_derivative, realize
 from daedal.errors import EstimationError, StructureError, quoted
 from daedal.filtering.formulas import DualFormulas, Point
-from daedal.linear import stationary_covariance, stationary_covariance_derivative
-from daedal.linear.dual import Dual, block_diagonal, constant, stacked
-from daedal.linear.standard_form import SingularPencilError, balance, motion, standard_form
+from daedal.linear import (
+    Dual,
+    SingularPencilError,
+    balance,
+    block_diagonal,
+    constant,
+    motion,
+    reduce_to_standard_form,
+    stacked,
+    stationary_covariance,
+    stationary_covariance_derivative,
+)
 from daedal.models import Model
 from daedal.symbolic import Expression, symbols_in
 
@@ -80,7 +88,7 @@ class StochasticModel:
 
     def _standard(self, E: Dual, F: Dual, G: Dual, V: Dual, H: Dual, noise: "_Noise") -> Evolution:
         try:
-            form = standard_form(E.value, F.value)
+            form = reduce_to_standard_form(E.value, F.value)
         except SingularPencilError as error:
             raise self._singular(error, np.abs(E.value) + np.abs(F.value)) from None
         moves = [motion(form, dE, dF) for dE, dF in zip(E.slopes, F.slopes, strict=True)]
@@ -94,7 +102,7 @@ class StochasticModel:
         upper, lower, left, right = P[:n], P[n:], Q[:, :n], Q[:, n:]
         spread = upper @ V
         covariance = (spread @ noise.intensity @ spread.T).symmetric
-        sizes = polynomial_part(E.value, F.value, G.value, H.value, form).sizes
+        sizes = find_polynomial_part(E.value, F.value, G.value, H.value, form).sizes
         direct, chain = [], lower @ G
         for size in sizes:
             direct.append(_cleaned(-(H @ right @ chain), size <= ZERO))
@@ -179,7 +187,7 @@ class StochasticModel:
 
 def stochastic_model(model: Model, verb: str, wanted: Mapping[str, Expression]) -> StochasticModel:
     """The matrices of a linear model with rows for its outputs and for what is wanted by name."""
-    form = linear_form(model, verb, wanted, reduced=True)
+    form = extract_linear_form(model, verb, wanted, reduced=True)
     return StochasticModel(model, form, form.outputs)
 
 

@@ -25,8 +25,8 @@ from daedal.filtering.formulas import Point
 from daedal.filtering.open_values import OpenValues, open_values
 from daedal.filtering.readings import Readings, needed_orders, readings
 from daedal.filtering.start import Start, StartPlan, plan_start
-from daedal.kernels.kalman import EVERYTHING, MEANS, Events
-from daedal.linear.dual import Dual
+from daedal.kernels import EVERYTHING, MEANS, Events
+from daedal.linear import Dual
 from daedal.models import Model
 from daedal.symbolic import Delayed, Expression, interned, operator, symbols_in
 from daedal.systems import System

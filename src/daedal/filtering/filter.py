@@ -17,7 +17,7 @@ import numpy as np
 
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.timeline import Timeline
-from daedal.kernels.kalman import (
+from daedal.kernels import (
     EVERYTHING,
     NOTHING,
     Events,
@@ -31,10 +31,8 @@ from daedal.kernels.kalman import (
     room,
     run_filter,
 )
-from daedal.linear import van_loan_slopes
-from daedal.linear.dual import Dual, constant, stacked
-from daedal.linear.forced_response import forced_response
-from daedal.linear.many_steps import at_many_steps
+from daedal.linear import Dual, constant, stacked, van_loan_slopes
+from daedal.lti import at_many_steps, compute_forced_response
 
 SETTLED, SLOPES_SETTLED = 1e-13, 1e-10  # relative change of a gain that rounding explains, and of its derivatives
 FIRST_CYCLES = 16  # before the gain is looked at for the first time
@@ -330,7 +328,7 @@ def _forcing(evolution: Evolution, line: Timeline, part: slice, transition: np.n
     if moving.size and n and (evolution.B.value.any() or evolution.B.slopes.any()):
 
         def responses(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            made = forced_response(evolution.A, evolution.B, line.degree, lengths)
+            made = compute_forced_response(evolution.A, evolution.B, line.degree, lengths)
             return made.value, made.slopes
 
         gamma = Dual(*at_many_steps(responses, steps, _speed(evolution)))

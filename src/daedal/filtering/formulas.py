@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from daedal.linear.dual import Dual
+from daedal.linear import Dual
 from daedal.models import Formulas, Model, parameter_directions, parameter_values
 from daedal.symbolic import Expression, as_expression
 

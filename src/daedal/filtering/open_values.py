@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from daedal.linear.dual import Dual, stacked
+from daedal.linear import Dual, stacked
 
 REGULAR = 1e-6  # smallest eigenvalue of A, scaled to a unit diagonal, with which it counts as regular
 LEARNED = 2000  # samples after which the start is as good as known

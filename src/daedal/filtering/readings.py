@@ -17,7 +17,7 @@ from daedal.filtering.evolution import Evolution, StochasticModel
 from daedal.filtering.filter import Measured
 from daedal.filtering.formulas import DualFormulas, Point
 from daedal.filtering.timeline import Taken, Timeline, input_signals, timeline
-from daedal.linear.dual import Dual, constant
+from daedal.linear import Dual, constant
 from daedal.models import Model
 from daedal.symbolic import Expression
 

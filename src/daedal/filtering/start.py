@@ -18,7 +18,7 @@ import numpy as np
 from daedal.errors import InitialValueError
 from daedal.filtering.evolution import Evolution, StochasticModel
 from daedal.filtering.formulas import DualFormulas, Point
-from daedal.linear.dual import Dual, constant, stacked
+from daedal.linear import Dual, constant, stacked
 from daedal.models import Model
 
 INDEPENDENT = 1e-8  # of a row, once those before it are taken out, relative to its length

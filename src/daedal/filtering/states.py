@@ -31,10 +31,8 @@ from daedal.filtering.filter import Filtered, Measured, filtered
 from daedal.filtering.formulas import Point
 from daedal.filtering.readings import forced_rows, needed_orders
 from daedal.filtering.timeline import timeline
-from daedal.kernels.kalman import EVERYTHING, MEANS, Events, Innovations, pack, run_smoother
-from daedal.linear import van_loan
-from daedal.linear.dual import constant
-from daedal.linear.threads import one_thread
+from daedal.kernels import EVERYTHING, MEANS, Events, Innovations, pack, run_smoother
+from daedal.linear import constant, one_thread, van_loan
 from daedal.models import Model, key_name
 from daedal.symbolic import Expression, jet
 from daedal.systems import System, build

@@ -12,9 +12,9 @@ import numpy as np
 
 from daedal.data import Dataset, Signal, short
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.kernels.kalman import Events
+from daedal.kernels import Events
+from daedal.lti import ROUNDING, distinct, polynomials
 from daedal.models import Model
-from daedal.simulation.intervals import ROUNDING, distinct, polynomials
 
 
 @final

@@ -5,20 +5,6 @@ library's own vector mathematics (`vector_math`), and the text machine code kept
 `normals` are random numbers from a counter, made the same way.
 """
 
-from daedal.kernels.costate import CostateMethod, CostateTable, run_costate
-from daedal.kernels.random import normals
-from daedal.kernels.recall import RecallKernel, compile_recall
-from daedal.kernels.scan import MapKernel, ScanKernel, compile_map, compile_scan
+import lazy_loader
 
-__all__ = [
-    "CostateMethod",
-    "CostateTable",
-    "MapKernel",
-    "RecallKernel",
-    "ScanKernel",
-    "compile_map",
-    "compile_recall",
-    "compile_scan",
-    "normals",
-    "run_costate",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

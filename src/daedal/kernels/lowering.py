@@ -6,8 +6,8 @@ Vector functions are inlined, so that a sine does not spill the state, until a t
 
 from collections.abc import Callable, Sequence
 
-from daedal.kernels import rounding, vector_math
 from daedal.kernels.emitter import Emitter
+from daedal.kernels.math import FUNCTIONS, definition, result_type, sign
 from daedal.kernels.tape import Tape
 
 MOST_INLINED = 24
@@ -24,7 +24,7 @@ _DIRECT: dict[str, Callable[..., str]] = {
     "copysign": Emitter.copy_sign,
     "fmin": Emitter.minimum,
     "fmax": Emitter.maximum,
-    "sign": rounding.sign,
+    "sign": sign,
 }
 
 
@@ -48,7 +48,7 @@ def lower(emitter: Emitter, tape: Tape, inputs: Sequence[Sequence[str]]) -> tupl
                 pairs[arguments[0]] = _call(emitter, "sincos", arguments)
                 called.append("sincos")
             values.append(_extract(emitter, pairs[arguments[0]], operation == "cos"))
-        elif operation in vector_math.FUNCTIONS:
+        elif operation in FUNCTIONS:
             values.append(_call(emitter, operation, arguments))
             called.append(operation)
         else:
@@ -59,16 +59,16 @@ def lower(emitter: Emitter, tape: Tape, inputs: Sequence[Sequence[str]]) -> tupl
 def functions(called: Sequence[str], width: int, fused: bool) -> str:
     """The definitions of the vector functions that were called."""
     attributes = "alwaysinline nounwind" if len(called) <= MOST_INLINED else "noinline nounwind willreturn memory(none)"
-    return "\n".join(vector_math.definition(name, width, fused, attributes) for name in sorted(set(called)))
+    return "\n".join(definition(name, width, fused, attributes) for name in sorted(set(called)))
 
 
 def _call(emitter: Emitter, name: str, arguments: list[str]) -> str:
     text = ", ".join(f"{emitter.doubles} {argument}" for argument in arguments)
-    return emitter.new(f"call {vector_math.result_type(name, emitter.width)} @daedal.{name}({text})")
+    return emitter.new(f"call {result_type(name, emitter.width)} @daedal.{name}({text})")
 
 
 def _extract(emitter: Emitter, pair: str, index: int) -> str:
-    return emitter.new(f"extractvalue {vector_math.result_type('sincos', emitter.width)} {pair}, {int(index)}")
+    return emitter.new(f"extractvalue {result_type('sincos', emitter.width)} {pair}, {int(index)}")
 
 
 def _logical(e: Emitter, operation: str, arguments: list[str]) -> str:

@@ -68,7 +68,7 @@ class StandardMotion:
     Q: np.ndarray
 
 
-def standard_form(E: np.ndarray, F: np.ndarray) -> StandardForm:
+def reduce_to_standard_form(E: np.ndarray, F: np.ndarray) -> StandardForm:
     """Split a pencil; a singular one raises `SingularPencilError`.
 
     Examples

@@ -1,5 +1,5 @@
 """Models from Modelica files."""
 
-from daedal.modelica.reading import read_modelica
+import lazy_loader
 
-__all__ = ["read_modelica"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

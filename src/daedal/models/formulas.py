@@ -8,8 +8,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.errors import ModelError, nearest, quoted
-from daedal.symbolic import Expression, interned, symbols_in
-from daedal.symbolic.evaluation import BufferedFunction
+from daedal.symbolic import BufferedFunction, Expression, interned, symbols_in
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,5 @@
 """Order and coefficients of linear systems straight from data."""
 
-from daedal.order.refined_iv import RefinedIV
-from daedal.order.result import Candidate, OrderSearch
-from daedal.order.select_order import select_order
-from daedal.order.sparse_splines import SparseSplines
+import lazy_loader
 
-__all__ = ["Candidate", "OrderSearch", "RefinedIV", "SparseSplines", "select_order"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

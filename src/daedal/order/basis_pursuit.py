@@ -21,7 +21,7 @@ EVENTS = 1000  # changes of the support, of which there are about as many as num
 ROUNDING = 1e-12
 
 
-def basis_pursuit(A: np.ndarray, b: np.ndarray, error: float) -> np.ndarray:
+def pursue_basis(A: np.ndarray, b: np.ndarray, error: float) -> np.ndarray:
     """Numbers x with the smallest ‖x‖₁ among those with |A x − b| ≤ error; A has independent columns.
 
     Examples

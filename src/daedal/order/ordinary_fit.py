@@ -10,8 +10,9 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.estimation import Fit, OutputError, fit
-from daedal.models import Model, Parameter, TransferFunction
-from daedal.order.polishing import Polished
+from daedal.lti import TransferFunction
+from daedal.models import Model, Parameter
+from daedal.order.output_error import Polished
 from daedal.order.record import Record
 from daedal.symbolic import delay, symbol
 

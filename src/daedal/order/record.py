@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal.data import Dataset, Signal, short
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.simulation.filtered_signals import SignalFilter, signal_filter
+from daedal.lti import SignalFilter, signal_filter
 from daedal.symbolic import NAME
 
 POWER = 0.99  # share of the power of an input that lies where it excites
@@ -148,7 +148,7 @@ def delayed(signal: Signal, delay: float, start: float, end: float) -> Signal:
     return Signal(times[:kept], values[:kept], signal.intersample)
 
 
-def record(verb: str, data: Any, output: Any, inputs: Any) -> Record:
+def make_record(verb: str, data: Any, output: Any, inputs: Any) -> Record:
     """Check a Dataset and choose its output and inputs."""
     if not isinstance(data, Dataset):
         raise EstimationError(

@@ -24,10 +24,10 @@ import numpy as np
 
 from daedal.data import short
 from daedal.errors import EstimationError
-from daedal.order.polishing import Polished, best_of, squares_at
+from daedal.lti import FilteredSignals
+from daedal.order.output_error import Polished, best_of, squares_at
 from daedal.order.record import Record
 from daedal.order.response import EDGE, FASTEST, Shape, brought_back, monic, usable
-from daedal.simulation.filtered_signals import FilteredSignals
 
 CUTOFFS = 4
 ROUNDS = 7

@@ -14,7 +14,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.models import TransferFunction
+from daedal.lti import TransferFunction
 from daedal.order.record import Record
 
 GROWS = 5.0  # exponent over the record beyond which a response is not looked at
@@ -116,7 +116,7 @@ def brought_back(a: np.ndarray, record: Record) -> np.ndarray:
     return np.real(np.poly(np.where(inside, poles, back)))[:0:-1]
 
 
-def response(shape: Shape, theta: np.ndarray, record: Record, delays: bool = False) -> Response | None:
+def compute_response(shape: Shape, theta: np.ndarray, record: Record, delays: bool = False) -> Response | None:
     """The response of these coefficients; None where it would grow beyond bounds."""
     a, b, c = shape.split(theta)
     if not usable(a, record):

@@ -10,7 +10,7 @@ import numpy as np
 from daedal.data import FrozenMapping
 from daedal.errors import EstimationError
 from daedal.estimation import Fit
-from daedal.models import TransferFunction
+from daedal.lti import TransferFunction
 
 LOOSE = 0.5  # standard error relative to the size of a coefficient from which it is hardly in the data
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from daedal.errors import EstimationError, counted, quoted
 from daedal.order.greedy_sparsity import on_support
+from daedal.order.output_error import Polished, best_of, polish
 from daedal.order.penalized_splines import SplineEquation, is_fitted, sparse_equation, spline_equation
-from daedal.order.polishing import Polished, best_of, polish
 from daedal.order.record import Record
 from daedal.order.refined_iv import starts
-from daedal.order.response import Shape, monic, response, usable
+from daedal.order.response import Shape, compute_response, monic, usable
 
 PRINTED_KNOTS = (20, 30, 45, 65, 95, 140)
 START_KNOTS = (20, 45, 95)
@@ -182,7 +182,7 @@ def begin(shape: Shape, a: np.ndarray, b: np.ndarray, record: Record) -> Begun |
     """Rising coefficients a (n + 1,), b (input, m + 1) with the best state at the start; None if they are unbounded."""
     with np.errstate(all="ignore"):
         theta = np.concatenate([a[:-1] / a[-1], (b / a[-1]).ravel(), np.zeros(shape.size - shape.coefficients)])
-    made = response(shape, theta, record) if np.isfinite(theta).all() else None
+    made = compute_response(shape, theta, record) if np.isfinite(theta).all() else None
     if made is None:
         return None
     left = (record.y - made.y)[record.known]

@@ -1,5 +1,5 @@
 """Pictures of results."""
 
-from daedal.report.plotting import plot
+import lazy_loader
 
-__all__ = ["plot"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,9 +1,5 @@
 """Solutions of a System over time."""
 
-from daedal.simulation.ensemble import Ensemble, ensemble
-from daedal.simulation.ida import IDA
-from daedal.simulation.lanes import Failure, Lanes
-from daedal.simulation.simulate import simulate
-from daedal.simulation.trajectory import Status, Trajectory
+import lazy_loader
 
-__all__ = ["IDA", "Ensemble", "Failure", "Lanes", "Status", "Trajectory", "ensemble", "simulate"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

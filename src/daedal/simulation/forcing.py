@@ -118,7 +118,7 @@ def _evaluate(parts: list[Part], elapsed: float, result: np.ndarray) -> None:
         result[place] = value
 
 
-def forcing(
+def make_forcing(
     system: System, inputs: Mapping[Any, Any], start: float, end: float, data: Dataset | None = None
 ) -> Forcing:
     """Check the given inputs (some of them from data) against what the system needs, and line them up."""

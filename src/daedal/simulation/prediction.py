@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from daedal.errors import SimulationError, counted
-from daedal.simulation.lanes import AnyRun, Lanes, prepare
-from daedal.simulation.moments import alone, moments, projections
-from daedal.simulation.pilot import MEANINGLESS
+from daedal.simulation.lanes import AnyRun, Lanes, alone, collect_moments, prepare, projections
 from daedal.simulation.request import Request
+from daedal.simulation.steps import MEANINGLESS
 
 TOLERATED = 0.1  # share of the realizations that may fail at the start
 LARGEST_GROUP = 16  # lanes whose mean is kept
@@ -61,7 +60,7 @@ class Predictor:
         if self.realizations is None:
             rows = alone(run)[0].reshape(shape)
             return Prediction(rows[0], rows[1:], np.zeros(shape[1:]), np.zeros((0, *shape)), np.zeros(0))
-        found = moments(run, self.realizations, group=_group_size(self.realizations), without=self.left_out)
+        found = collect_moments(run, self.realizations, group=_group_size(self.realizations), without=self.left_out)
         if found.failures:
             first = min(found.failures, key=lambda failure: failure.time)
             raise SimulationError(

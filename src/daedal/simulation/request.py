@@ -10,8 +10,8 @@ import numpy as np
 from daedal.data import Dataset, increasing, short
 from daedal.errors import DataError, SimulationError
 from daedal.models import Model
-from daedal.simulation.delay_history import started
-from daedal.simulation.forcing import Forcing, forcing
+from daedal.simulation.delays import started
+from daedal.simulation.forcing import Forcing, make_forcing
 from daedal.systems import System, build
 
 MEMORY = 0.8  # share of the machine's memory that results may take
@@ -26,7 +26,7 @@ class Request:
     forcing: Forcing
 
 
-def request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Request:
+def check_request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Request:
     """Check the arguments that every simulating verb takes; a Dataset stands for its times, inputs and start."""
     if isinstance(model, Dataset) or isinstance(times, (Model, System)):
         raise SimulationError(
@@ -46,7 +46,7 @@ def request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Request:
         times = times.sample_times
     grid = _checked_times(times)
     start = _checked_start(t0, grid)
-    return Request(started(system, start), grid, forcing(system, given, start, float(grid[-1]), data))
+    return Request(started(system, start), grid, make_forcing(system, given, start, float(grid[-1]), data))
 
 
 def checked_values(values: Any) -> Mapping[Any, float] | None:

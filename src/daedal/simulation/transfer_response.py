@@ -7,8 +7,7 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping, Signal, increasing, short
 from daedal.errors import DataError, SimulationError, nearest, quoted
-from daedal.models import TransferFunction
-from daedal.simulation.filtered_signals import signal_filter
+from daedal.lti import TransferFunction, signal_filter
 from daedal.simulation.trajectory import Status, Trajectory
 
 

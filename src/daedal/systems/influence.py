@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from daedal.kernels.tape import Tape, read_tape
+from daedal.kernels import Tape, read_tape
 from daedal.models import Model
 from daedal.symbolic import jet
 from daedal.systems.initialization import places

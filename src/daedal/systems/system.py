@@ -26,8 +26,7 @@ from daedal.analysis import (
 )
 from daedal.errors import ModelError, StructureError, counted, quoted
 from daedal.models import Model, evaluate, parameter_values
-from daedal.symbolic import expand, interned, jet, symbols_in
-from daedal.symbolic.evaluation import BufferedFunction
+from daedal.symbolic import BufferedFunction, expand, interned, jet, symbols_in
 from daedal.systems.declared import Declared
 from daedal.systems.reduction import Reduction, prolong
 from daedal.systems.regularity import participants, rank_of

@@ -5,8 +5,7 @@ from typing import Any
 
 from daedal.data import Dataset
 from daedal.errors import EstimationError, nearest
-from daedal.estimation import Fit
-from daedal.estimation.experiments import datasets
+from daedal.estimation import Fit, datasets
 from daedal.models import Model
 from daedal.symbolic import Expression
 from daedal.systems import System

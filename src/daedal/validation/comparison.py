@@ -9,11 +9,8 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.estimation import Fit, Likelihood
-from daedal.estimation.again import again
-from daedal.estimation.coordinates import experiment_labels
-from daedal.estimation.criterion import describe
-from daedal.linear.threads import one_thread
+from daedal.estimation import Fit, Likelihood, again, describe, experiment_labels
+from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
 from daedal.validation.arguments import aligned, checked_data

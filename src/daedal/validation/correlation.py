@@ -24,7 +24,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.estimation.autoregression import Autoregression, contiguous, fit_autoregression
+from daedal.estimation import Autoregression, contiguous, fit_autoregression
 
 SIGNIFICANCE = 0.01  # p-value below which words say that a test failed
 NORMAL = 1.959963984540054

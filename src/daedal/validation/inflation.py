@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from daedal.estimation import Fit
-from daedal.estimation.uncertainty import sandwich
+from daedal.estimation import Fit, sandwich
 
 
 def variances(fit: Fit) -> np.ndarray:

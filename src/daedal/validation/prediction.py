@@ -6,16 +6,24 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.errors import EstimationError, SimulationError
-from daedal.estimation.accuracy import Accuracies, check_accuracies
-from daedal.estimation.again import Again, objective_again, weighing_again
-from daedal.estimation.coordinates import Coordinates
-from daedal.estimation.experiments import Experiment, Series, experiments
-from daedal.estimation.likelihood import Likelihood, LikelihoodObjective
-from daedal.estimation.mean_objective import AVERAGED, SINGLE
-from daedal.filtering.formulas import Point
+from daedal.estimation import (
+    AVERAGED,
+    SINGLE,
+    Accuracies,
+    Again,
+    Coordinates,
+    Experiment,
+    Likelihood,
+    LikelihoodObjective,
+    Series,
+    check_accuracies,
+    match_experiments,
+    objective_again,
+    weighing_again,
+)
+from daedal.filtering import Point
 from daedal.models import as_tuple
-from daedal.simulation import Lanes
-from daedal.simulation.prediction import Prediction, predictor
+from daedal.simulation import Lanes, Prediction, predictor
 from daedal.systems import System
 
 
@@ -41,7 +49,7 @@ class Predicted:
 def fit_predictions(found: Again) -> list[Predicted]:
     """Of all outputs that the data of a fit, or others, have."""
     criterion, problem = found.fit.criterion, found.problem
-    made = experiments(problem.system, problem.data, criterion.transient)
+    made = match_experiments(problem.system, problem.data, criterion.transient)
     check_accuracies(problem.system.model, made)
     if getattr(criterion, "segments", 1) > 1:
         return _through_objective(found, made)
@@ -60,7 +68,7 @@ def fit_predictions(found: Again) -> list[Predicted]:
 
 def model_predictions(system: System, data: tuple[Dataset, ...]) -> list[Predicted]:
     """Of a model with its own values, disturbances at zero."""
-    made = experiments(system, data, 0.0)
+    made = match_experiments(system, data, 0.0)
     check_accuracies(system.model, made)
     predicted = []
     for experiment in made:

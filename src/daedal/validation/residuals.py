@@ -8,11 +8,8 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.estimation import Fit, Likelihood
-from daedal.estimation.again import again
-from daedal.estimation.coordinates import experiment_labels
-from daedal.estimation.criterion import describe
-from daedal.linear.threads import one_thread
+from daedal.estimation import Fit, Likelihood, again, describe, experiment_labels
+from daedal.linear import one_thread
 from daedal.validation.arguments import aligned, checked_data, checked_fit
 from daedal.validation.correlation import CorrelationTest, independence, whiteness
 from daedal.validation.prediction import Predicted, fit_predictions

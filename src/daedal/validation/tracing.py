@@ -10,12 +10,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from daedal.errors import EstimationError
-from daedal.estimation import Fit
-from daedal.estimation.again import again, objective_again
-from daedal.estimation.coordinates import Coordinate
-from daedal.estimation.criterion import Evaluation, Objective
-from daedal.estimation.minimizers import least_squares, trust_region
-from daedal.simulation.progress import Progress
+from daedal.estimation import (
+    Coordinate,
+    Evaluation,
+    Fit,
+    Objective,
+    again,
+    least_squares,
+    objective_again,
+    trust_region,
+)
+from daedal.simulation import Progress
 from daedal.validation.inflation import variance_factors, variances
 
 MOST = 60  # values on one side

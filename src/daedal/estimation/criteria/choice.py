@@ -1,0 +1,39 @@
+"""The criterion that suits a model, and why, for those who name none."""
+
+from daedal.analysis import is_linear
+from daedal.errors import quoted
+from daedal.estimation.criteria.criterion import Criterion
+from daedal.estimation.criteria.likelihood import Likelihood
+from daedal.estimation.criteria.output_error import OutputError
+from daedal.estimation.criteria.simulation_pem import SimulationPEM
+from daedal.estimation.problem import Problem, mean_movers
+from daedal.models import as_tuple
+
+
+def chosen_criterion(problem: Problem) -> tuple[Criterion, str]:
+    """A criterion and the reason for it."""
+    if not problem.system.model.disturbances:
+        return OutputError(), "OutputError was chosen: the model declares no disturbances"
+    moving, _ = mean_movers(problem)
+    if not moving and is_linear(problem.system.model):
+        silent = without_accuracy(problem)
+        if not silent:
+            return Likelihood(), "Likelihood was chosen: the model is linear and says how its outputs are measured"
+        return OutputError(), (
+            f"OutputError was chosen: the model does not say how accurately {quoted(silent)} is measured; with "
+            "measurement_noise={...} (numbers, or parameters to estimate) Likelihood would use the scatter too"
+        )
+    if moving:
+        several = len(moving) > 1
+        return SimulationPEM(), (
+            f"SimulationPEM was chosen: disturbance{'s' * several} {quoted(moving)} can move the mean of an output; "
+            "ignoring what moves it does not average out"
+        )
+    return OutputError(), "OutputError was chosen: no disturbance of the model can move the mean of an output"
+
+
+def without_accuracy(problem: Problem) -> list[str]:
+    """Measured outputs whose measurement noise the model does not declare."""
+    declared = {name for key in problem.system.model.measurement_noise for name in as_tuple(key)}
+    measured = {name for one in problem.data for name in one.outputs}
+    return [name for name in problem.system.model.outputs if name in measured and name not in declared]

@@ -1,0 +1,358 @@
+"""The cost of predicting each output by its mean: residuals of all series, their sensitivities, and their sum.
+
+With W the weighing of `daedal.estimation.problem.weights`, y the samples and ȳ the prediction at φ,
+
+    z = W (y − ȳ(φ)),   value = ½ Σ z² + Σ log(σ(φ)/σ(φ₀)) − ½ Σ V,   curvature = Σ ψψᵀ + 2 Σ (∂ log σ)(∂ log σ)ᵀ,
+
+where ψ = W ∂ȳ/∂φ, the logarithms are there when an accuracy σ is estimated, and V, present when debiasing, is what
+averaging over M realizations instead of all adds to the expectation of z²: the variance of W ȳ, which means ȳ_g of G
+groups of n_g realizations tell without bias, whatever W is (it is limited where it exceeds half of Σ z²):
+
+    V = Σ_g n_g (W ȳ_g − W ȳ)² / ((G − 1) M).
+
+Without disturbances there is one trajectory and V = 0.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from daedal.errors import DaedalError, EstimationError, counted
+from daedal.estimation.criteria.criterion import Evaluation, Part, failed, outputs_of
+from daedal.estimation.problem import (
+    Accuracies,
+    Autoregression,
+    Experiment,
+    Problem,
+    Series,
+    Weighing,
+    check_accuracies,
+    check_enough,
+    contiguous,
+    first_scales,
+    fit_autoregression,
+    match_experiments,
+)
+from daedal.simulation import DelayRun, Lanes, Prediction, Predictor, predictor, start_notes
+
+AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizations are never as exact
+LARGE, LARGEST = 0.5, 0.75  # share of V in the sum of squares from which it is limited, and below which it stays
+RESCALED = 0.01  # relative change of the units of outputs that is worth another stage
+SMALLEST = 1e-6  # unit of an output's residuals, relative to its spread: data without noise are fitted exactly
+REPLANS = 3  # times that the steps of the simulation may be chosen anew
+
+
+@dataclass(frozen=True, eq=False)
+class MeanObjective:
+    """Half the sum of squared residuals of the mean, as a function of φ."""
+
+    problem: Problem
+    experiments: tuple[Experiment, ...]
+    predictors: tuple[Predictor, ...]
+    weighing: Weighing
+    debias: bool
+    whiten: bool | int
+    notes: tuple[str, ...] = ()
+    replans: int = 0
+    reference: Mapping[str, float] = field(default_factory=dict)  # φ₀ of the accuracies
+
+    @property
+    def sum_of_squares(self) -> bool:
+        """Whether nothing but squares is added up."""
+        return not self._corrected and not self.weighing.accuracies.free
+
+    @property
+    def _corrected(self) -> bool:
+        return self.debias and any(each.realizations is not None for each in self.predictors)
+
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        try:
+            found = [self._experiment(number, point) for number in range(len(self.experiments))]
+        except DaedalError as error:
+            return failed(point, error.sentence)
+        parts = tuple(part for each, _ in found for part in each)
+        excess = sum(each.value for _, each in found)
+        excess_gradient = np.sum([each.gradient for _, each in found], axis=0)
+        noise = np.sum([each.curvature for _, each in found], axis=0)
+        residuals, jacobian = _stacked(parts)
+        excess, excess_gradient = _limited(excess, excess_gradient, residuals, jacobian)
+        counts = [int(np.isfinite(part.residual).sum()) for part in parts]
+        squares = [float(np.nansum(part.residual**2)) for part in parts]
+        logarithms = sum(self._logarithm(part) for part in parts)
+        value = float(0.5 * residuals @ residuals + logarithms - 0.5 * excess)
+        gradient = jacobian.T @ residuals - 0.5 * excess_gradient
+        curvature = jacobian.T @ jacobian
+        for part, count, square in zip(parts, counts, squares, strict=True):
+            gradient += part.rates * (count - square)
+            curvature += 2.0 * count * np.outer(part.rates, part.rates)
+        if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
+            return failed(point, "The cost or its gradient is not finite there.")
+        if not self.sum_of_squares:
+            return Evaluation(point, value, gradient, curvature, parts=parts, noise=noise)
+        return Evaluation(point, value, gradient, curvature, residuals, jacobian, parts)
+
+    def _logarithm(self, part: Part) -> float:
+        """Σ log(σ/σ₀) over the scored samples, where σ is estimated."""
+        if not part.rates.any():
+            return 0.0
+        first = self.weighing.accuracies.deviation(part.series, self.reference)
+        logarithms = np.broadcast_to(np.log(part.deviation / first), part.residual.shape)
+        return float(logarithms[np.isfinite(part.residual)].sum())
+
+    def _experiment(self, number: int, point: np.ndarray) -> tuple[list[Part], "_Excess"]:
+        """The parts of one experiment, and what averaging over few realizations adds."""
+        coordinates = self.problem.coordinates
+        experiment, values = self.experiments[number], coordinates.values(point, number)
+        prediction = self.predictors[number](values)
+        own, rates = coordinates.selection(number), coordinates.rates(point)
+        size = len(own)
+
+        def moved(slopes: np.ndarray) -> np.ndarray:
+            """Slopes by parameter as slopes by coordinate, along the first axis."""
+            chosen = slopes[np.maximum(own, 0)] * rates.reshape(-1, *[1] * (slopes.ndim - 1))
+            return np.where((own >= 0).reshape(-1, *[1] * (slopes.ndim - 1)), chosen, 0.0)
+
+        rows = [self._rows(series, prediction, moved) for series in experiment.series]
+        weighed = self.weighing.apply(experiment, values, rows)
+        accuracies = self.weighing.accuracies
+        parts, excess = [], _Excess(0.0, np.zeros(size), np.zeros((size, size)))
+        for series, each in zip(experiment.series, weighed, strict=True):
+            by_coordinate = accuracies.rates(series, values, own) * rates
+            deviation = accuracies.deviation(series, values)
+            mean = prediction.mean[series.row, series.places]
+            parts.append(Part(series, each[0], each[1 : 1 + size], by_coordinate, deviation, mean))
+            if self._corrected and len(prediction.counts) > 1:
+                excess = excess.plus(_excess(each[1 + size :], prediction.counts, size), by_coordinate)
+        return parts, excess
+
+    def _rows(self, series: Series, prediction: Prediction, moved: Callable) -> np.ndarray:
+        """Residual, slopes, and (when debiasing) what the groups differ by, (row, time); NaN where not scored."""
+        places, scored = series.places, np.where(np.isfinite(series.values), 1.0, np.nan)
+        residual = series.values - prediction.mean[series.row, places]
+        slopes = moved(prediction.slopes[:, series.row, places])
+        rows = [residual[None], slopes]
+        if self._corrected and len(prediction.counts) > 1:
+            groups = prediction.groups[:, :, series.row, places]
+            center = np.concatenate([prediction.mean[None], prediction.slopes])[:, series.row, places]
+            apart = (groups - center) * np.sqrt(prediction.counts)[:, None, None]
+            rows += [apart[:, 0], *(moved(one) for one in apart[:, 1:])]
+        return np.concatenate(rows) * scored
+
+    @property
+    def scales(self) -> dict[str, float]:
+        """Output without declared accuracy → the unit of its residuals."""
+        return dict(self.weighing.accuracies.scales)
+
+    @property
+    def filters(self) -> dict[str, Autoregression]:
+        """Output → the autoregression of its residual that whitens it."""
+        return dict(self.weighing.filters)
+
+    def forgiving(self, point: np.ndarray) -> "MeanObjective":
+        """Without the realizations that fail at this point; raises where too many do."""
+        values = [self.problem.coordinates.values(point, n) for n in range(len(self.experiments))]
+        made = [each.without_failures(one) for each, one in zip(self.predictors, values, strict=True)]
+        count = sum(len(each.left_out) for each in made)
+        if not count:
+            return self
+        note = f"left out: {counted(count, 'realization')} that cannot be simulated at the start"
+        return replace(self, predictors=tuple(made), notes=(*self.notes, note))
+
+    def sharpened(self, evaluation: Evaluation) -> "MeanObjective":
+        """With the filters that the residuals at this point ask for, if whitening is wanted."""
+        return self._whitened(evaluation) or self
+
+    def refined(self, evaluation: Evaluation) -> "MeanObjective | None":
+        """Steps chosen at the minimum, units from its residuals, filters from their autocorrelation: one at a time."""
+        return self._replanned(evaluation) or self._rescaled(evaluation) or self._whitened(evaluation)
+
+    def _replanned(self, evaluation: Evaluation) -> "MeanObjective | None":
+        if self.replans >= REPLANS:
+            return None
+        made = self.planned(evaluation.point)
+        return None if made is self else replace(made, replans=self.replans + 1)
+
+    def planned(self, point: np.ndarray) -> "MeanObjective":
+        """With steps that suit this point; itself where the present ones do."""
+        values = [self.problem.coordinates.values(point, n) for n in range(len(self.experiments))]
+        try:
+            fresh = [each.replanned(one) for each, one in zip(self.predictors, values, strict=True)]
+        except DaedalError:
+            return self
+        if not any(fresh):
+            return self
+        return replace(self, predictors=tuple(new or old for new, old in zip(fresh, self.predictors, strict=True)))
+
+    def step_error(self, point: np.ndarray) -> float:
+        """What halving the steps would change at this point, relative to the largest values."""
+        values = [self.problem.coordinates.values(point, n) for n in range(len(self.experiments))]
+        return max(each.step_error(one) for each, one in zip(self.predictors, values, strict=True))
+
+    def _rescaled(self, evaluation: Evaluation) -> "MeanObjective | None":
+        """Only where several outputs compete does the unit of one matter."""
+        scales = self.weighing.accuracies.scales
+        if self.weighing.filters or not scales or len({part.series.output for part in evaluation.parts}) == 1:
+            return None
+        first = first_scales(self.problem.system.model, self.experiments)
+        new = {name: max(_root_mean_square(evaluation, name), SMALLEST * first[name]) for name in scales}
+        if all(abs(new[name] / scales[name] - 1.0) < RESCALED for name in scales):
+            return None
+        accuracies = replace(self.weighing.accuracies, scales=new)
+        return replace(self, weighing=replace(self.weighing, accuracies=accuracies))
+
+    def _whitened(self, evaluation: Evaluation) -> "MeanObjective | None":
+        if not self.whiten or self.weighing.filters:
+            return None
+        order = None if self.whiten is True else int(self.whiten)
+        filters = {name: _autoregression(evaluation, name, order) for name in outputs_of(evaluation.parts)}
+        return replace(self, weighing=replace(self.weighing, filters=filters))
+
+    def scatter(self, evaluation: Evaluation) -> np.ndarray:
+        """Covariance of the gradient over the realizations; each has its share, Σ ψ W y_m − Σ z W ∂y_m."""
+        size = evaluation.point.size
+        total = np.zeros((size, size))
+        for number, each in enumerate(self.predictors):
+            if each.realizations is not None:
+                weights = self._scatter_weights(evaluation, number)
+                values = self.problem.coordinates.values(evaluation.point, number)
+                shares = each.projected(values, weights)
+                if shares.shape[1] < 2:
+                    return np.full((size, size), np.nan)  # a single realization does not show its scatter
+                total += np.atleast_2d(np.cov(shares)) / shares.shape[1]
+        return total
+
+    def _scatter_weights(self, evaluation: Evaluation, number: int) -> np.ndarray:
+        """(coordinate, row of the simulation, time)."""
+        coordinates, experiment = self.problem.coordinates, self.experiments[number]
+        own, rates = coordinates.selection(number), coordinates.rates(evaluation.point)
+        parts = [part for part in evaluation.parts if part.series.experiment == number]
+        rows = [np.concatenate([part.residual[None], part.slopes]) for part in parts]
+        back = self.weighing.transpose(experiment, coordinates.values(evaluation.point, number), rows)
+        outputs = len(experiment.outputs)
+        shape = (len(own), (1 + len(coordinates.parameters)) * outputs, experiment.asked.times.size)
+        weights = np.zeros(shape)
+        for part, each in zip(parts, back, strict=True):
+            weights[:, part.series.row, part.series.places] = each[1:]
+            for k, parameter in enumerate(own):
+                if parameter >= 0:
+                    row = (1 + parameter) * outputs + part.series.row
+                    weights[k, row, part.series.places] -= each[0] * rates[k]
+        return weights
+
+
+def _stacked(parts: tuple[Part, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """All residuals, and their derivatives as predictions move."""
+    scored = [np.isfinite(part.residual) for part in parts]
+    residuals = np.concatenate([part.residual[known] for part, known in zip(parts, scored, strict=True)])
+    slopes = [-part.slopes[:, known].T for part, known in zip(parts, scored, strict=True)]
+    return residuals, np.concatenate(slopes)
+
+
+def _limited(
+    excess: float, gradient: np.ndarray, residuals: np.ndarray, jacobian: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Σ V as it is up to half of Σ z², beyond that less and less: few realizations that scatter wildly must not pay.
+
+    With r = ΣV/Σz², ΣV becomes s(r) Σz², where s(r) = r up to 0.5 and then bends smoothly towards 0.75.
+    """
+    total = float(residuals @ residuals)
+    if excess <= LARGE * total:
+        return excess, gradient
+    ratio, width = excess / total if total > 0.0 else np.inf, LARGEST - LARGE
+    bent = np.tanh((ratio - LARGE) / width)
+    share, slope = LARGE + width * bent, 1.0 - bent**2
+    moved = (share - ratio * slope if slope > 0.0 else share) * 2.0 * (jacobian.T @ residuals)
+    return share * total, moved + (slope * gradient if slope > 0.0 else 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Excess:
+    """Σ V, its gradient, and what the Monte-Carlo error of the slopes adds to Σ ψψᵀ."""
+
+    value: float
+    gradient: np.ndarray
+    curvature: np.ndarray
+
+    def plus(self, other: "_Excess", rates: np.ndarray) -> "_Excess":
+        """With that of another series, whose standard deviation moves by these rates."""
+        gradient = self.gradient + other.gradient - 2.0 * other.value * rates
+        return _Excess(self.value + other.value, gradient, self.curvature + other.curvature)
+
+
+def _excess(rows: np.ndarray, counts: np.ndarray, size: int) -> _Excess:
+    """Of one series; rows are √n_g times the groups' W(ȳ_g − ȳ), then their slopes."""
+    groups = len(counts)
+    factor = 1.0 / ((groups - 1) * counts.sum())
+    apart = np.nan_to_num(rows[:groups])
+    slopes = np.nan_to_num(rows[groups:]).reshape(groups, size, -1)
+    gradient = 2.0 * factor * np.einsum("gt,gct->c", apart, slopes)
+    return _Excess(factor * float(np.sum(apart**2)), gradient, factor * np.einsum("gct,gdt->cd", slopes, slopes))
+
+
+def _root_mean_square(evaluation: Evaluation, output: str) -> float:
+    """Of the residuals of one output, in its own units."""
+    squares = [(part.residual * part.deviation) ** 2 for part in evaluation.parts if part.series.output == output]
+    return float(np.sqrt(np.nanmean(np.concatenate(squares))))
+
+
+def _autoregression(evaluation: Evaluation, output: str, order: int | None) -> Autoregression:
+    """A model of the residual of one output in all experiments."""
+    parts = [part for part in evaluation.parts if part.series.output == output]
+    return fit_autoregression([part.residual[each] for part in parts for each in contiguous(part.residual)], order)
+
+
+def check_whitening(made: Sequence[Experiment], order: int | None) -> None:
+    """Refuse samples that a filter of equal steps does not suit."""
+    for output in dict.fromkeys(series.output for each in made for series in each.series):
+        listed = [series for each in made for series in each.series if series.output == output]
+        if not all(series.regular for series in listed):
+            raise EstimationError(
+                f"whiten needs regular samples, but those of '{output}' are not.",
+                "Use whiten=False, or data.resample(step) first.",
+            )
+        gaps = [float(series.times[1] - series.times[0]) for series in listed if series.times.size > 1]
+        if gaps and np.ptp(gaps) > 1e-6 * max(gaps):
+            raise EstimationError(
+                f"whiten needs the same sample interval of '{output}' in all experiments.",
+                "Use data.resample(step) first.",
+            )
+        longest = max(each.stop - each.start for series in listed for each in contiguous(series.values))
+        if order is not None and order >= longest:
+            raise EstimationError(
+                f"whiten={order} is too high for '{output}', whose longest stretch without gaps has {longest} samples.",
+                f"Give a lower order, whiten={max(longest // 10, 1)}, or whiten=True to have it chosen.",
+            )
+
+
+def mean_objective(
+    problem: Problem,
+    transient: float,
+    realizations: int | None,
+    *,
+    debias: bool,
+    whiten: bool | int,
+    notes: tuple[str, ...],
+) -> MeanObjective:
+    """Line up data, simulations and weights; the first point, at which steps are chosen, is the start."""
+    system, coordinates = problem.system, problem.coordinates
+    made = match_experiments(system, problem.data, transient)
+    check_enough(made, len(coordinates.items))
+    check_accuracies(system.model, made)
+    if whiten:
+        check_whitening(made, None if whiten is True else int(whiten))
+    solver = problem.solver or Lanes(tolerance=AVERAGED if realizations else SINGLE)
+    predictors = tuple(
+        predictor(
+            each.asked, each.outputs, coordinates.parameters, coordinates.values(coordinates.start, number), solver,
+            realizations, problem.seed, f"{problem.purpose}, experiment {number}",
+        )
+        for number, each in enumerate(made)
+    )  # fmt: skip
+    accuracies = Accuracies(system.model, coordinates, first_scales(system.model, made))
+    reference = coordinates.values(coordinates.start, 0)
+    weighing = Weighing(accuracies)
+    opened = start_notes(predictors[0].run.values[0].start)
+    first = predictors[0].run
+    said = (*notes, *opened, *(first.warnings if isinstance(first, DelayRun) else ()))
+    return MeanObjective(problem, made, predictors, weighing, debias, whiten, said, reference=reference)

@@ -1,0 +1,289 @@
+"""Multiple shooting: fits through models that amplify small errors.
+
+A single simulation of x' = μ²x … over T multiplies an error of its start by e^{μT}; no digit may be left of it. Each
+experiment is therefore cut into pieces with starts s of their own, tied together by the continuity c(φ, s) = 0 of the
+states from the end of one piece to the start of the next. For a weight ρ, which grows from stage to stage,
+
+    value(φ) = min_s ½ |z(φ, s)|² + ½ ρ² |c(φ, s)|²,
+
+by Gauss–Newton steps in s. With the Jacobians stacked, A = (z_φ; ρ c_φ) and B = (z_s; ρ c_s), the gradient is Aᵀ(z; ρc)
+(the envelope theorem) and the curvature is Aᵀ(I − BB⁺)A. The residuals then move φ by H⁻¹ Aᵀ(I − BB⁺) (z; ρc).
+
+Reference: H. G. Bock, Recent advances in parameter identification techniques for ODE, in: Numerical Treatment of
+Inverse Problems in Differential and Integral Equations, Birkhäuser (1983) 95–121.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from daedal.errors import DaedalError, EstimationError
+from daedal.estimation.criteria.criterion import Evaluation, Part, failed
+from daedal.estimation.problem import (
+    Accuracies,
+    Autoregression,
+    Experiment,
+    Problem,
+    Segments,
+    Weighing,
+    check_accuracies,
+    check_enough,
+    cut_segments,
+    first_scales,
+    match_experiments,
+)
+from daedal.simulation import Lanes
+
+WEIGHTS = (0.1, 10.0, 1e3, 1e5)  # ρ, stage by stage
+INNER = 50  # Gauss–Newton evaluations of the starts at one φ
+
+
+@dataclass(frozen=True, eq=False)
+class _Joint:
+    """Residuals with their derivatives by φ and by the starts s, continuity after the data."""
+
+    residuals: np.ndarray
+    by_point: np.ndarray
+    by_nodes: np.ndarray
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ShootingObjective:
+    """Output error with pieces, as a function of φ alone."""
+
+    problem: Problem
+    experiments: tuple[Experiment, ...]
+    cut: tuple[Segments, ...]
+    weighing: Weighing
+    nodes: tuple[np.ndarray, ...]  # (piece, state) of each experiment: where the search for the starts begins
+    sizes: tuple[np.ndarray, ...]  # of the states, for the continuity
+    stage: int = 0
+    notes: tuple[str, ...] = ()
+    filters: Mapping[str, Autoregression] = field(default_factory=dict)
+
+    @property
+    def sum_of_squares(self) -> bool:
+        """The minimum over the starts is none."""
+        return False
+
+    @property
+    def scales(self) -> dict[str, float]:
+        """Output without declared accuracy → the unit of its residuals."""
+        return dict(self.weighing.accuracies.scales)
+
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        try:
+            found, _ = self._tied(point)
+        except DaedalError as error:
+            return failed(point, error.sentence)
+        if found is None or not np.isfinite(found.residuals).all():
+            return failed(point, "No starts of the segments were found that could be simulated there.")
+        orthonormal, _ = np.linalg.qr(found.by_nodes)
+        kept = found.by_point - orthonormal @ (orthonormal.T @ found.by_point)
+        value = 0.5 * float(found.residuals @ found.residuals)
+        return Evaluation(
+            point, value, found.by_point.T @ found.residuals, kept.T @ kept, parts=_effective(found.parts, kept)
+        )
+
+    def _tied(self, point: np.ndarray) -> tuple[_Joint | None, tuple[np.ndarray, ...]]:
+        """The joint residuals at the starts that minimise them, and these starts."""
+        from scipy.optimize import least_squares
+
+        last: list[tuple[np.ndarray, _Joint]] = []
+
+        def joint(flat: np.ndarray) -> _Joint:
+            if not last or not np.array_equal(last[0][0], flat):
+                last[:] = [(flat.copy(), self._joint(point, flat))]
+            return last[0][1]
+
+        flat = np.concatenate([each.ravel() for each in self.nodes])
+        if not np.isfinite(joint(flat).residuals).all():
+            return None, self.nodes
+        found = least_squares(
+            lambda s: joint(s).residuals,
+            flat,
+            jac=lambda s: joint(s).by_nodes,  # pyright: ignore[reportArgumentType]
+            x_scale="jac",
+            max_nfev=INNER,
+            ftol=1e-14,
+            xtol=1e-12,
+            gtol=1e-12,
+        )
+        return joint(found.x), tuple(self._split(found.x))
+
+    def _split(self, flat: np.ndarray) -> list[np.ndarray]:
+        ends = np.cumsum([each.nodes for each in self.cut])
+        return [
+            part.reshape(-1, len(each.states)) for part, each in zip(np.split(flat, ends[:-1]), self.cut, strict=True)
+        ]
+
+    def _joint(self, point: np.ndarray, flat: np.ndarray) -> _Joint:
+        size, total = point.size, flat.size
+        residuals, by_point, by_nodes, parts = [], [], [], []
+        offset, weight = 0, WEIGHTS[self.stage]
+        ties: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        for number, nodes in enumerate(self._split(flat)):
+            mean, slopes, continuity = self._experiment(number, point, nodes)
+            own = slice(offset, offset + nodes.size)
+            for part, node_slopes in self._parts(number, point, mean, slopes):
+                known = np.isfinite(part.residual)
+                residuals.append(part.residual[known])
+                by_point.append(-part.slopes[:, known].T)
+                block = np.zeros((int(known.sum()), total))
+                block[:, own] = -node_slopes[:, known].T
+                by_nodes.append(block)
+                parts.append(part)
+            gap, gap_by_point, gap_by_nodes = continuity
+            block = np.zeros((gap.size, total))
+            block[:, own] = gap_by_nodes
+            scale = weight / np.tile(self.sizes[number], len(nodes))
+            ties.append((gap * scale, gap_by_point * scale[:, None], block * scale[:, None]))
+            offset += nodes.size
+        residuals += [tie[0] for tie in ties]
+        by_point += [tie[1] for tie in ties]
+        by_nodes += [tie[2] for tie in ties]
+        return _Joint(
+            np.concatenate(residuals),
+            np.concatenate(by_point).reshape(-1, size),
+            np.concatenate(by_nodes).reshape(-1, total),
+            tuple(parts),
+        )
+
+    def _experiment(
+        self, number: int, point: np.ndarray, nodes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Predictions (output, time), their slopes by φ then nodes, and the gaps with their slopes."""
+        coordinates, cut = self.problem.coordinates, self.cut[number]
+        own, rates = coordinates.selection(number), coordinates.rates(point)
+        values = coordinates.values(point, number)
+        size, free, count = point.size, len(coordinates.parameters), len(cut.states)
+        mean = np.zeros((cut.outputs, self.experiments[number].asked.times.size))
+        slopes = np.zeros((size + nodes.size, *mean.shape))
+        gaps = np.zeros(nodes.shape)
+        gap_slopes = np.zeros((size + nodes.size, *nodes.shape))
+        for k, piece in enumerate(cut.pieces):
+            names = piece.predictor.free[free:]
+            start = {} if piece.first else dict(zip(names, map(float, nodes[k - 1]), strict=True))
+            found = piece.predictor({**values, **start})
+            by_coordinate = (
+                np.where((own >= 0)[:, None, None], found.slopes[np.maximum(own, 0)], 0.0) * rates[:, None, None]
+            )
+            mine = slice(size + (k - 1) * count, size + k * count)
+            samples = slice(0, piece.places.size)
+            mean[:, piece.places] = found.mean[: cut.outputs, samples]
+            slopes[:size, :, piece.places] = by_coordinate[:, : cut.outputs, samples]
+            if not piece.first:
+                slopes[mine][:, :, piece.places] = found.slopes[free:, : cut.outputs, samples]
+                gaps[k - 1] -= nodes[k - 1]
+                gap_slopes[mine, k - 1] -= np.eye(count)
+            if k < len(gaps):
+                gaps[k] += found.mean[cut.outputs :, -1]
+                gap_slopes[:size, k] += by_coordinate[:, cut.outputs :, -1]
+                if not piece.first:
+                    gap_slopes[mine, k] += found.slopes[free:, cut.outputs :, -1]
+        flat = gap_slopes.reshape(size + nodes.size, -1).T
+        return mean, slopes, (gaps.ravel(), flat[:, :size], flat[:, size:])
+
+    def _parts(
+        self, number: int, point: np.ndarray, mean: np.ndarray, slopes: np.ndarray
+    ) -> Iterator[tuple[Part, np.ndarray]]:
+        """Each series weighed, with its slopes by φ in the part and those by nodes beside it."""
+        experiment = self.experiments[number]
+        values = self.problem.coordinates.values(point, number)
+        rows = []
+        for series in experiment.series:
+            scored = np.where(np.isfinite(series.values), 1.0, np.nan)
+            residual = series.values - mean[series.row, series.places]
+            rows.append(np.vstack([residual, slopes[:, series.row, series.places]]) * scored)
+        weighed = self.weighing.apply(experiment, values, rows)
+        size = point.size
+        for series, each in zip(experiment.series, weighed, strict=True):
+            deviation = self.weighing.accuracies.deviation(series, values)
+            predicted = mean[series.row, series.places]
+            yield Part(series, each[0], each[1 : 1 + size], np.zeros(size), deviation, predicted), each[1 + size :]
+
+    def refined(self, evaluation: Evaluation) -> "ShootingObjective | None":
+        """A larger weight of the continuity, beginning with the starts found here."""
+        if self.stage + 1 == len(WEIGHTS):
+            return None
+        _, nodes = self._tied(evaluation.point)
+        return replace(self, stage=self.stage + 1, nodes=nodes)
+
+    def planned(self, _: np.ndarray) -> "ShootingObjective":
+        """The steps stay."""
+        return self
+
+    def step_error(self, _: np.ndarray) -> float:
+        """Not known."""
+        return 0.0
+
+    def forgiving(self, _: np.ndarray) -> "ShootingObjective":
+        """Nothing is random here."""
+        return self
+
+    def sharpened(self, _: Evaluation) -> "ShootingObjective":
+        """The pieces tied as firmly as in the end."""
+        return replace(self, stage=len(WEIGHTS) - 1)
+
+    def scatter(self, evaluation: Evaluation) -> np.ndarray:
+        """Nothing is random here."""
+        return np.zeros((evaluation.point.size,) * 2)
+
+
+def _effective(parts: tuple[Part, ...], kept: np.ndarray) -> tuple[Part, ...]:
+    """The slopes by φ that are left when the starts follow."""
+    result, begin = [], 0
+    for part in parts:
+        known = np.isfinite(part.residual)
+        slopes = np.full(part.slopes.shape, np.nan)
+        slopes[:, known] = -kept[begin : begin + int(known.sum())].T
+        begin += int(known.sum())
+        result.append(replace(part, slopes=slopes))
+    return tuple(result)
+
+
+def shooting_objective(problem: Problem, transient: float, count: int) -> ShootingObjective:
+    """Cut all experiments; all starts begin where the model begins."""
+    system, space = problem.system, problem.coordinates
+    made = match_experiments(system, problem.data, transient)
+    check_enough(made, len(space.items))
+    check_accuracies(system.model, made)
+    solver = problem.solver or Lanes(tolerance=1e-8)
+    cut, nodes = [], []
+    for number, each in enumerate(made):
+        values = space.values(space.start, number)
+        pieces = cut_segments(problem, each, values, count, solver)
+        begin = np.array([_start_value(pieces, k) for k in range(len(pieces.states))])
+        cut.append(pieces)
+        nodes.append(np.tile(begin, (count - 1, 1)))
+    accuracies = Accuracies(system.model, space, first_scales(system.model, made))
+    if accuracies.free:
+        raise EstimationError(
+            "Segments cannot be combined with a free measurement accuracy.", "Fix the accuracy, or use one segment."
+        )
+    weighing = Weighing(accuracies)
+    ones = tuple(np.ones(len(each.states)) for each in cut)
+    untied = ShootingObjective(problem, made, tuple(cut), weighing, tuple(nodes), ones)
+    return replace(untied, sizes=_sizes(untied, np.maximum(np.abs(np.concatenate(nodes, axis=None)), 1.0)))
+
+
+def _sizes(untied: ShootingObjective, otherwise: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The change of each state that moves the residuals by about one, whatever its unit.
+
+    A state that no output shows is measured by its value at the start.
+    """
+    flat = np.concatenate([each.ravel() for each in untied.nodes])
+    found = untied._joint(untied.problem.coordinates.start, flat)
+    data = found.residuals.size - flat.size  # what follows are the gaps
+    effect = np.sqrt(np.nansum(found.by_nodes[:data] ** 2, axis=0))
+    usable = np.isfinite(effect) & (effect > 0.0)
+    sizes = untied._split(np.where(usable, 1.0 / np.where(usable, effect, 1.0), otherwise))
+    return tuple(np.exp(np.mean(np.log(each), axis=0)) for each in sizes)
+
+
+def _start_value(pieces: Segments, state: int) -> float:
+    run = pieces.pieces[0].predictor.run
+    names = run.lineup.system.states
+    return float(run.values[0].start.states[names.index(pieces.states[state])])

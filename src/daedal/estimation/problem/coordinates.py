@@ -1,0 +1,249 @@
+"""The free parameters of a fit: a vector for the optimiser, values by name for each experiment.
+
+The optimiser moves φ, which is θ itself or, on a log scale, log θ. A parameter is shared by all experiments or local:
+then each experiment has its own, called "Te0[night]" after the experiment.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from daedal.data import Dataset
+from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.models import Model, Parameter, as_parameter, key_name, parameter_values
+from daedal.symbolic import Expression
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One number to estimate: a parameter of the model, in all experiments (None) or in one of them."""
+
+    name: str
+    parameter: str
+    experiment: int | None
+    start: float
+    lower: float
+    upper: float
+    scale: str
+    unit: str
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether the optimiser moves the logarithm."""
+        return self.scale == "log"
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """All free numbers, and the values of what is fixed in each experiment."""
+
+    items: tuple[Coordinate, ...]
+    fixed: tuple[Mapping[str, float], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What tables call them."""
+        return tuple(item.name for item in self.items)
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The free parameters of the model, each once."""
+        return tuple(dict.fromkeys(item.parameter for item in self.items))
+
+    @cached_property
+    def _logarithmic(self) -> np.ndarray:
+        return np.array([item.logarithmic for item in self.items], dtype=bool)
+
+    def natural(self, point: np.ndarray) -> np.ndarray:
+        """θ of φ, kept inside the bounds, which exp(log(bound)) may miss by rounding."""
+        theta = np.where(self._logarithmic, np.exp(np.where(self._logarithmic, point, 0.0)), point)
+        return np.clip(theta, [item.lower for item in self.items], [item.upper for item in self.items])
+
+    def internal(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
+        """φ of θ."""
+        given = np.asarray(theta, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self._logarithmic, np.log(np.where(self._logarithmic, given, 1.0)), given)
+
+    def rates(self, point: np.ndarray) -> np.ndarray:
+        """dθ/dφ."""
+        return np.where(self._logarithmic, self.natural(point), 1.0)
+
+    @property
+    def start(self) -> np.ndarray:
+        """φ to start from."""
+        return self.internal([item.start for item in self.items])
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bounds of φ."""
+        lower = [max(item.lower, 0.0) if item.logarithmic else item.lower for item in self.items]
+        return self.internal(lower), self.internal([item.upper for item in self.items])
+
+    def values(self, point: np.ndarray, experiment: int) -> dict[str, float]:
+        """Parameter → number in one experiment: what is fixed there, and what is free."""
+        theta = self.natural(point)
+        mine = {
+            c.parameter: float(v) for c, v in zip(self.items, theta, strict=True) if c.experiment in (None, experiment)
+        }
+        return {**self.fixed[experiment], **mine}
+
+    def selection(self, experiment: int) -> np.ndarray:
+        """For each coordinate the position of its parameter, or −1 where it belongs to another experiment."""
+        return np.array(
+            [self.parameters.index(c.parameter) if c.experiment in (None, experiment) else -1 for c in self.items],
+            dtype=int,
+        )
+
+    def holding(self, names: Iterable[str], point: np.ndarray) -> "Coordinates":
+        """Without these coordinates, which keep the values they have at the point."""
+        held = set(names)
+        theta = self.natural(point)
+        fixed = [dict(one) for one in self.fixed]
+        for item, value in zip(self.items, theta, strict=True):
+            if item.name in held:
+                for number in range(len(fixed)) if item.experiment is None else (item.experiment,):
+                    fixed[number][item.parameter] = float(value)
+        rest = tuple(
+            replace(item, start=float(value))
+            for item, value in zip(self.items, theta, strict=True)
+            if item.name not in held
+        )
+        return Coordinates(rest, tuple(fixed))
+
+
+def freed(model: Model, free: Any, local: Any) -> Model:
+    """The model with the starts, bounds and scales that `free` and `local` give as mappings."""
+    given = {**_declared(model, free, "free"), **_declared(model, local, "local")}
+    changed = {name: _with_unit(model, name, one) for name, one in given.items() if one is not None}
+    return model.with_parameters(changed) if changed else model
+
+
+def _with_unit(model: Model, name: str, parameter: Parameter) -> Parameter:
+    """A new declaration that says nothing of the unit keeps the model's."""
+    return parameter if parameter.unit else replace(parameter, unit=model.parameters[name].unit)
+
+
+def make_coordinates(model: Model, data: Sequence[Dataset], free: Any, local: Any, fixed: Any) -> Coordinates:
+    """Check what is free, local and fixed against the (freed) model, and line it up."""
+    shared, own = _declared(model, free, "free"), _declared(model, local, "local")
+    held = _fixed(model, fixed, len(data))
+    if not shared and not own:
+        raise EstimationError("Nothing is free, so there is nothing to estimate.", f"Write free=[{_some(model)}].")
+    if twice := [name for name in shared if name in own]:
+        raise EstimationError(f"{quoted(twice)} cannot be both free and local.", "List it once.")
+    for option, names in (("free", shared), ("local", own)):
+        both = [name for name in names if any(name in one for one in held)]
+        if both:
+            raise EstimationError(
+                f"{quoted(both)} cannot be both {option} and fixed.", "Remove it from one of the two."
+            )
+    labels = experiment_labels(data)
+    items = [_coordinate(model, name, name, None, held[0]) for name in shared]
+    for number, label in enumerate(labels):
+        items += [_coordinate(model, f"{name}[{label}]", name, number, held[number]) for name in own]
+    return Coordinates(tuple(items), tuple(held))
+
+
+def experiment_labels(data: Sequence[Dataset]) -> list[str]:
+    """What each experiment is called: its name, or its number where names repeat."""
+    count = Counter(one.name for one in data)
+    return [one.name if count[one.name] == 1 else str(number) for number, one in enumerate(data, start=1)]
+
+
+def _declared(model: Model, given: Any, option: str) -> dict[str, Parameter | None]:
+    """Name → the Parameter given for it, or None to take the model's."""
+    if given is None:
+        return {}
+    if isinstance(given, (str, Expression)) or not isinstance(given, Iterable):
+        raise EstimationError(
+            f"{option} must be a list of parameters, or a mapping to Parameter, got {given!r}.",
+            f"Write {option}=[{_some(model)}].",
+        )
+    listed = list(given)
+    names = [key_name(key) for key in listed]
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+        raise EstimationError(f"{option} lists {quoted(repeated)} twice.", "List every parameter once.")
+    for name in names:
+        if name not in model.parameters:
+            raise _not_a_parameter(model, name, option)
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(names)
+    return {name: _given(model, name, given[key]) for name, key in zip(names, listed, strict=True)}
+
+
+def _given(model: Model, name: str, value: Any) -> Parameter:
+    """A Parameter as it is; a number is another start and keeps the bounds."""
+    made = as_parameter(value, name)
+    return made if isinstance(value, Parameter) else model.parameters[name].with_value(made.value)
+
+
+def _not_a_parameter(model: Model, name: str, option: str) -> EstimationError:
+    role = model.names.get(name, "output" if name in model.outputs else None)
+    if role is None:
+        return EstimationError(
+            f"Model '{model.name}' has no parameter '{name}' to make {option}.", nearest(str(name), model.parameters)
+        )
+    remedies = {
+        "unknown": f"To estimate where it starts, hold it at a parameter: initial={{{name}: {name}0}}.",
+        "disturbance": "Free the parameters in its declaration instead.",
+        "input": "Its values come from the data.",
+        "output": "Free the parameters in its expression or in its measurement noise.",
+    }
+    article = "a" if role == "disturbance" else "an"
+    return EstimationError(
+        f"'{name}' cannot be {option}: it is {article} {role} of model '{model.name}', not a parameter.", remedies[role]
+    )
+
+
+def _some(model: Model) -> str:
+    return ", ".join(repr(name) for name in list(model.parameters)[:2])
+
+
+def _fixed(model: Model, fixed: Any, experiments: int) -> list[dict[str, float]]:
+    """One mapping for each experiment."""
+    if fixed is None:
+        return [{} for _ in range(experiments)]
+    if isinstance(fixed, Mapping):
+        listed = [fixed] * experiments
+    elif isinstance(fixed, Sequence) and not isinstance(fixed, str) and all(isinstance(one, Mapping) for one in fixed):
+        listed = list(fixed)
+    else:
+        raise EstimationError(
+            f"fixed must be a mapping name → number, or a list of them, one per experiment, got {fixed!r}.",
+            f"Write fixed={{{next(iter(model.parameters), 'm')!r}: 0.3}}.",
+        )
+    if len(listed) != experiments:
+        raise EstimationError(
+            f"fixed has {counted(len(listed), 'mapping')} for {counted(experiments, 'experiment')}.",
+            "Give one for each experiment.",
+        )
+    result = []
+    for one in listed:
+        numbers = {key_name(key): value for key, value in one.items()}
+        for name in numbers:
+            if name not in model.parameters:
+                raise EstimationError(
+                    f"Model '{model.name}' has no parameter '{name}' to fix.", nearest(str(name), model.parameters)
+                )
+        resolved = parameter_values(model, numbers)
+        result.append({name: resolved[name] for name in numbers})
+    return result
+
+
+def _coordinate(model: Model, label: str, name: str, experiment: int | None, fixed: Mapping[str, float]) -> Coordinate:
+    parameter = model.parameters[name]
+    start = parameter_values(model, fixed)[name]  # refuses a start outside its bounds
+    lower = max(parameter.lower, 0.0) if parameter.scale == "log" else parameter.lower
+    return Coordinate(label, name, experiment, start, lower, parameter.upper, parameter.scale, parameter.unit)
+
+
+def finite_bounds(item: Coordinate) -> bool:
+    """Whether starts can be spread between the bounds."""
+    low = item.lower > (0.0 if item.logarithmic else -inf)
+    return low and item.upper < inf

@@ -1,0 +1,150 @@
+"""The data of a fit, checked against the model: which samples of which output count, in which experiment."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from daedal.data import Dataset, short
+from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.models import Model
+from daedal.simulation import Request, check_request
+from daedal.systems import System
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """The samples of one output in one experiment; NaN where one is missing or not scored."""
+
+    experiment: int
+    output: str
+    row: int  # of the output among those predicted
+    places: np.ndarray  # of its times among all sample times of the experiment
+    times: np.ndarray
+    values: np.ndarray
+
+    @property
+    def regular(self) -> bool:
+        """Whether all intervals are alike."""
+        gaps = np.diff(self.times)
+        rounding = 4.0 * np.finfo(float).eps * np.max(np.abs(self.times))  # seconds since 1970 have few digits left
+        return bool(gaps.size == 0 or np.all(np.abs(gaps - gaps.mean()) <= 1e-6 * gaps.mean() + rounding))
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """One data set with the simulation that it asks for."""
+
+    data: Dataset
+    asked: Request
+    outputs: tuple[str, ...]
+    series: tuple[Series, ...]
+
+
+def datasets(verb: str, model: Any, data: Any) -> tuple[Dataset, ...]:
+    """One or several data sets as a tuple; swapped arguments are told apart from wrong ones."""
+    if isinstance(model, Dataset) or isinstance(data, (Model, System)):
+        raise EstimationError(f"{verb} takes the model first and the data second.", "Exchange the two arguments.")
+    listed = (data,) if isinstance(data, Dataset) else data
+    if isinstance(listed, Sequence) and not isinstance(listed, str) and not listed:
+        raise EstimationError(f"The list of Datasets that {verb} takes is empty.", "Give at least one Dataset.")
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        raise EstimationError(
+            f"{verb} takes a Dataset, or a list of them, got {type(data).__name__}.",
+            "Make one with Dataset(times, inputs=..., outputs=...) or read_csv(...).",
+        )
+    for one in listed:
+        if not isinstance(one, Dataset):
+            raise EstimationError(
+                f"{verb} takes a list of Datasets, got one {type(one).__name__}.", "Give Datasets only."
+            )
+    return tuple(listed)
+
+
+def match_experiments(system: System, data: Sequence[Dataset], transient: float) -> tuple[Experiment, ...]:
+    """Line up each data set with the model; the transient is simulated and not scored."""
+    return tuple(_experiment(system, one, number, transient) for number, one in enumerate(data))
+
+
+def checked_transient(transient: Any) -> float:
+    """A number of seconds from zero on."""
+    if not isinstance(transient, Real) or isinstance(transient, bool) or not 0.0 <= float(transient) < np.inf:
+        raise EstimationError(
+            f"The transient must be a time from zero on, got {transient!r}.", "Write for example transient=50.0."
+        )
+    return float(transient)
+
+
+def checked_whiten(whiten: Any) -> bool | int:
+    """True, False, or the order of the filter."""
+    if not isinstance(whiten, Integral) or whiten < 0:
+        raise EstimationError(
+            f"whiten must be True, False or the order of the filter, got {whiten!r}.", "Write whiten=True."
+        )
+    return whiten if isinstance(whiten, bool) else int(whiten)
+
+
+def _experiment(system: System, data: Dataset, number: int, transient: float) -> Experiment:
+    model = system.model
+    outputs = tuple(name for name in model.outputs if name in data.outputs)
+    if not outputs:
+        measured = next(iter(data.outputs), "")
+        raise EstimationError(
+            f"The data '{data.name}' have no output of model '{model.name}'{_only(data)}.",
+            nearest(measured, model.outputs) if model.outputs else "Declare outputs={'name': expression} in the model.",
+        )
+    _check_inputs(model, data)
+    asked = check_request("fit", system, data, None, None)
+    first = float(asked.times[0])
+    if transient > 0.0 and transient >= asked.times[-1] - first:
+        raise EstimationError(
+            f"The transient of {short(transient)} is longer than the data '{data.name}', which last "
+            f"{short(float(asked.times[-1]) - first)}.",
+            "Give a shorter transient: it counts from the first sample, in the time unit of the data.",
+        )
+    series = tuple(_series(data, name, row, number, asked.times, first + transient) for row, name in enumerate(outputs))
+    series = tuple(one for one in series if np.isfinite(one.values).any())
+    if not series:
+        raise EstimationError(
+            f"All samples of the data '{data.name}' that could be scored are missing (NaN).",
+            "Check how the file was read, or give a shorter transient."
+            if transient
+            else "Check how the file was read.",
+        )
+    return Experiment(data, asked, outputs, series)
+
+
+def _check_inputs(model: Model, data: Dataset) -> None:
+    missing = [name for name in model.input_names if name not in data.inputs]
+    if missing:
+        held = f", only {quoted(data.inputs)}" if data.inputs else ""
+        raise EstimationError(
+            f"The data '{data.name}' lack the input{'s' * (len(missing) > 1)} {quoted(missing)} of model "
+            f"'{model.name}'{held}.",
+            f"Give them with the data: Dataset(times, inputs={{'{missing[0]}': ...}}, outputs=...).",
+        )
+
+
+def _only(data: Dataset) -> str:
+    return f", only {quoted(data.outputs)}" if data.outputs else ""
+
+
+def _series(data: Dataset, name: str, row: int, experiment: int, times: np.ndarray, begin: float) -> Series:
+    samples = data.outputs[name]
+    places = np.searchsorted(times, samples.times)
+    reach = 1e-6 * float(np.median(np.diff(samples.times))) if samples.times.size > 1 else 0.0  # rounding of the times
+    values = np.where(samples.times >= begin - reach, samples.values, np.nan)
+    return Series(experiment, name, row, places, samples.times, values)
+
+
+def check_enough(made: Sequence[Experiment], free: int) -> int:
+    """The number of scored samples, which must reach the number of free parameters."""
+    count = sum(int(np.isfinite(series.values).sum()) for one in made for series in one.series)
+    if count < free:
+        raise EstimationError(
+            f"The data have {counted(count, 'scored sample')} for {counted(free, 'free number')}.",
+            "Free fewer parameters, or give more data.",
+        )
+    return count

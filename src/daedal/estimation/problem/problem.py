@@ -1,0 +1,22 @@
+"""A question put to data: the model, its data, and what is free."""
+
+from dataclasses import dataclass
+from typing import final
+
+from daedal.data import Dataset
+from daedal.estimation.problem.coordinates import Coordinates
+from daedal.simulation import Lanes
+from daedal.systems import System
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A model, its data, and what is free: everything a criterion needs."""
+
+    system: System
+    data: tuple[Dataset, ...]
+    coordinates: Coordinates
+    seed: int
+    solver: Lanes | None
+    purpose: str = "fit"  # what the random numbers are for

@@ -1,0 +1,142 @@
+"""Where a fit starts from: given points, a Latin hypercube, or a grid between the bounds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, final
+
+import numpy as np
+
+from daedal.data import FrozenMapping
+from daedal.errors import EstimationError, nearest, quoted
+from daedal.estimation.problem.coordinates import Coordinate, Coordinates, finite_bounds
+from daedal.models import key_name
+
+
+@final
+@dataclass(frozen=True)
+class LatinHypercube:
+    """So many starts spread evenly between the bounds (evenly in the logarithm, on a log scale).
+
+    Examples
+    --------
+    >>> LatinHypercube(10)
+    LatinHypercube(count=10)
+    """
+
+    count: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.count, Integral) or isinstance(self.count, bool) or self.count < 1:
+            raise EstimationError(
+                f"A Latin hypercube must have a whole number of points from 1 on, got {self.count!r}.",
+                "Write LatinHypercube(10).",
+            )
+
+
+@final
+@dataclass(frozen=True)
+class Grid:
+    """All combinations of so many values of each parameter between its bounds; others keep their value.
+
+    Examples
+    --------
+    >>> Grid({"tau": 5, "k": 3})
+    Grid(points={'tau': 5, 'k': 3})
+    """
+
+    points: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.points, Mapping) or not self.points:
+            raise EstimationError(
+                f"A grid must be a mapping from parameter to a number of values, got {self.points!r}.",
+                "Write Grid({'tau': 5}).",
+            )
+        named = {key_name(key): count for key, count in self.points.items()}
+        for name, count in named.items():
+            if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
+                raise EstimationError(
+                    f"The grid must have a whole number of values of '{name}' from 1 on, got {count!r}.",
+                    "Write Grid({'tau': 5}).",
+                )
+        object.__setattr__(self, "points", FrozenMapping(named))
+
+
+def start_points(starts: Any, space: Coordinates, seed: int) -> list[np.ndarray]:
+    """All starts in φ; the values of the model come first, except where starts are given."""
+    if starts is None:
+        return [space.start]
+    if isinstance(starts, LatinHypercube):
+        _require_bounds(space.items)
+        return [space.start, *hypercube(space, starts.count, seed)]
+    if isinstance(starts, Grid):
+        return [space.start, *_grid(space, starts)]
+    if isinstance(starts, Sequence) and not isinstance(starts, str) and starts:
+        return [given_point(space, one, "a start") for one in starts]
+    given = starts.__name__ if isinstance(starts, type) else repr(starts)
+    raise EstimationError(
+        f"starts must be LatinHypercube(count), Grid(...) or a list of mappings, got {given}.",
+        "Write for example starts=[{'k': 5.0}, {'k': 9.0}].",
+    )
+
+
+def hypercube(space: Coordinates, count: int, seed: int) -> list[np.ndarray]:
+    """Points between the bounds; what has no bounds keeps its start."""
+    from scipy.stats import qmc
+
+    bounded = np.array([finite_bounds(item) for item in space.items])
+    lower, upper = space.bounds
+    drawn = qmc.LatinHypercube(len(space.items), rng=np.random.default_rng(seed)).random(count)
+    low, high = np.where(bounded, lower, 0.0), np.where(bounded, upper, 1.0)
+    return [np.where(bounded, low + row * (high - low), space.start) for row in drawn]
+
+
+def _require_bounds(items: Sequence[Coordinate]) -> None:
+    open_items = [item.name for item in items if not finite_bounds(item)]
+    if open_items:
+        raise EstimationError(
+            f"Starts are spread between bounds, but on one side there is none for {quoted(open_items)}.",
+            "Give bounds, free={'k': Parameter(8.0, lower=1.0, upper=20.0)}, or give the starts themselves.",
+        )
+
+
+def _grid(space: Coordinates, grid: Grid) -> list[np.ndarray]:
+    for name in grid.points:
+        if name not in space.names and name not in space.parameters:
+            raise EstimationError(f"The grid has '{name}', which is not free.", nearest(name, space.names))
+    wanted = [item for item in space.items if item.name in grid.points or item.parameter in grid.points]
+    _require_bounds(wanted)
+    lower, upper = space.bounds
+    axes = []
+    for place, item in enumerate(space.items):
+        count = grid.points.get(item.name) or grid.points.get(item.parameter)
+        if count is None:
+            axes.append(space.start[place : place + 1])
+        else:  # the middles of equal cells: a start on a bound would stay there
+            axes.append(lower[place] + (upper[place] - lower[place]) * (np.arange(count) + 0.5) / count)
+    return [np.array(point) for point in np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))]
+
+
+def given_point(space: Coordinates, one: Any, what: str) -> np.ndarray:
+    """φ of a mapping by parameter, or by coordinate where a parameter is local; what it leaves out keeps its start."""
+    if not isinstance(one, Mapping):
+        raise EstimationError(
+            f"What {what} gives must be a mapping from parameter to number, got {one!r}.",
+            f"Write {{'{space.names[0]}': {space.items[0].start:g}}}.",
+        )
+    named = {key_name(key): value for key, value in one.items()}
+    for name in named:
+        if name not in space.names and name not in space.parameters:
+            raise EstimationError(f"'{name}' is not free, so {what} cannot give it.", nearest(name, space.names))
+    theta = []
+    for item in space.items:
+        value = named.get(item.name, named.get(item.parameter, item.start))
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+        if not item.lower <= number <= item.upper or (item.logarithmic and number <= 0.0):
+            raise EstimationError(
+                f"'{item.name}' must be a number between {item.lower:g} and {item.upper:g}, got {value!r}.",
+                "Move it inside, or widen the bounds.",
+            )
+        theta.append(number)
+    return space.internal(theta)

@@ -1,0 +1,118 @@
+"""Which free parameters a criterion can see at all, told before any work is done.
+
+Where a disturbance cannot move the mean of an output, that mean is what the model gives without it. A parameter that is
+then nowhere in the equations, such as the gain c of x' = −a x + c w, cannot be seen by a criterion of the mean.
+"""
+
+from collections.abc import Collection, Iterable
+
+import casadi as ca
+
+from daedal.analysis import is_linear
+from daedal.disturbances import parameter_names
+from daedal.errors import EstimationError, quoted
+from daedal.estimation.problem.problem import Problem
+from daedal.models import Model, as_tuple, parameter_followers
+from daedal.symbolic import Delayed, Expression, interned, jet, operator, symbols_in
+from daedal.systems import moves_the_mean
+
+
+def mean_movers(problem: Problem) -> tuple[list[str], list[str]]:
+    """Disturbances that can move the mean of an output, and those that cannot."""
+    verdicts = moves_the_mean(problem.system)
+    named = {" ".join(as_tuple(key)): moves for key, moves in verdicts.items()}
+    return [name for name, moves in named.items() if moves], [name for name, moves in named.items() if not moves]
+
+
+def check_visible(problem: Problem, seen: Collection[str], accuracies: bool, criterion: str) -> None:
+    """Refuse free parameters that enter only through disturbances that are not `seen` (or accuracies, or nothing)."""
+    model = problem.system.model
+    unseen = [name for key in model.disturbances for name in as_tuple(key) if " ".join(as_tuple(key)) not in seen]
+    visible = _in_equations(model, unseen)
+    for key, noise in model.disturbances.items():
+        if " ".join(as_tuple(key)) in seen:
+            visible |= set(parameter_names(noise))
+    if accuracies:
+        visible |= _in_accuracies(model)
+    for name in problem.coordinates.parameters:
+        if not visible & {name, *parameter_followers(model, name)}:
+            raise _hidden(model, name, unseen, criterion)
+
+
+def _hidden(model: Model, name: str, unseen: Collection[str], criterion: str) -> EstimationError:
+    reached = {name, *parameter_followers(model, name)}
+    acting = [
+        " ".join(as_tuple(key))
+        for key, noise in model.disturbances.items()
+        if set(as_tuple(key)) & set(unseen) and reached & {*parameter_names(noise), *_beside(model, as_tuple(key))}
+    ]
+    if acting and criterion in ("OutputError", "MeanVariance"):
+        other = "Likelihood()" if is_linear(model) else "SimulationPEM(...)"
+        return EstimationError(
+            f"{criterion} ignores disturbances, and '{name}' acts through {quoted(acting)} alone.",
+            f"Fix '{name}', or use {other}, which does not ignore them.",
+        )
+    if acting:
+        return EstimationError(
+            f"{criterion} cannot see '{name}', which acts through the disturbance {quoted(acting)} alone, and that "
+            "cannot move the mean of an output.",
+            f"Fix '{name}', or use Likelihood() (linear models), which sees the scatter.",
+        )
+    if reached & _in_accuracies(model):
+        return EstimationError(
+            f"{criterion} cannot see '{name}' of the measurement noise: residuals also contain what disturbances do.",
+            f"Fix '{name}', or use Likelihood() (linear models), which tells the two apart.",
+        )
+    return EstimationError(
+        f"{criterion} cannot see '{name}': it is in no equation, output, initial value or disturbance of model "
+        f"'{model.name}'.",
+        "Remove it from what is free.",
+    )
+
+
+def _sides(model: Model) -> list[Expression]:
+    """Everything that determines the outputs."""
+    sides = [side for equation in model.equations.values() for side in (equation.lhs, equation.rhs)]
+    starts = (*model.initial.values(), *model.guess.values(), *model.history.values())
+    return [*sides, *model.outputs.values(), *starts]
+
+
+def _in_equations(model: Model, unseen: Collection[str]) -> set[str]:
+    """Parameters that are left when the unseen disturbances are zero."""
+    everything = ca.vertcat(*(side.sx for side in _sides(model)))
+    zero = [interned(name).sx for name in symbols_in(everything) if jet(name)[0] in unseen]
+    left = ca.substitute(everything, ca.vertcat(*zero), ca.DM.zeros(len(zero))) if zero else everything
+    return _with_delays(symbols_in(left))
+
+
+def _with_delays(names: Iterable[str]) -> set[str]:
+    """Names, and those inside of delayed values: what is delayed, and by how much."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        meaning = operator(name)
+        if isinstance(meaning, Delayed):
+            waiting += [*symbols_in(meaning.operand.sx), *symbols_in(meaning.amount.sx)]
+    return found
+
+
+def _beside(model: Model, disturbances: Collection[str]) -> set[str]:
+    """Symbols of the equations in which these disturbances are."""
+    found: set[str] = set()
+    for side in _sides(model):
+        names = symbols_in(side.sx)
+        if any(jet(name)[0] in disturbances for name in names):
+            found |= set(names)
+    return found
+
+
+def _in_accuracies(model: Model) -> set[str]:
+    return _names(value for value in model.measurement_noise.values() if isinstance(value, Expression))
+
+
+def _names(expressions: Iterable[Expression]) -> set[str]:
+    return {name for expression in expressions for name in symbols_in(expression.sx)}

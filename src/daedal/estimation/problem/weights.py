@@ -1,0 +1,67 @@
+"""The linear map W from raw residuals to those whose squares are summed, and its transpose.
+
+W divides by standard deviations, makes correlated outputs independent, and filters each series by an autoregression of
+its residual where that is asked for. It acts on rows (row, time) of each series of an experiment alike: residuals,
+sensitivities, means of groups of realizations.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from daedal.estimation.problem.accuracy import Accuracies, correlated, unmixed
+from daedal.estimation.problem.autoregression import Autoregression
+from daedal.estimation.problem.experiments import Experiment, Series
+
+SMALLEST = 1e-24  # variance of residuals, in squared units of their accuracy, that data without noise leave
+Rows = list[np.ndarray]  # one (row, time) for each series of an experiment
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """Accuracies of all series, and filters by output name (none: not whitened)."""
+
+    accuracies: Accuracies
+    filters: Mapping[str, Autoregression] = field(default_factory=dict)
+
+    def apply(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
+        """W rows; NaN where a sample is not scored."""
+        scaled = self._scaled(experiment, values, rows)
+        mixed = self._mixed(experiment, scaled, transposed=False)
+        return [
+            self._filter(series).whitened(each) / self._size(series) if series.output in self.filters else each
+            for series, each in zip(experiment.series, mixed, strict=True)
+        ]
+
+    def transpose(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
+        """Wᵀ rows; what is not scored counts as zero on both sides."""
+        back = [
+            self._filter(series).adjoint(each / self._size(series), np.isfinite(series.values))
+            if series.output in self.filters
+            else each
+            for series, each in zip(experiment.series, (np.nan_to_num(each) for each in rows), strict=True)
+        ]
+        mixed = self._mixed(experiment, back, transposed=True)
+        return [np.nan_to_num(each) for each in self._scaled(experiment, values, mixed)]
+
+    def _filter(self, series: Series) -> Autoregression:
+        return self.filters[series.output]
+
+    def _size(self, series: Series) -> float:
+        """The standard deviation of what the filter leaves: outputs count by that, once they are whitened."""
+        return float(np.sqrt(max(self._filter(series).variance, SMALLEST)))
+
+    def _scaled(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
+        pairs = zip(experiment.series, rows, strict=True)
+        return [each / self.accuracies.deviation(series, values) for series, each in pairs]
+
+    def _mixed(self, experiment: Experiment, rows: Rows, *, transposed: bool) -> Rows:
+        result = list(rows)
+        for group, covariance in correlated(self.accuracies.model, experiment):
+            places = [experiment.series.index(series) for series in group]
+            known = np.stack([np.isfinite(series.values) for series in group])
+            solved = unmixed(covariance, np.stack([result[place] for place in places]), known, transposed)
+            for place, each in zip(places, solved, strict=True):
+                result[place] = each
+        return result

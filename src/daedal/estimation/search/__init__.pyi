@@ -1,0 +1,17 @@
+from .growth import refuse_growth, refuse_suspicious
+from .information import compute_information
+from .stages import Outcome, search
+from .uncertainty import Uncertainty, assess_uncertainty
+from .verdicts import Verdict, verdict
+
+__all__ = [
+    "Outcome",
+    "Uncertainty",
+    "Verdict",
+    "assess_uncertainty",
+    "compute_information",
+    "refuse_growth",
+    "refuse_suspicious",
+    "search",
+    "verdict",
+]

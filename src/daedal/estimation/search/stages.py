@@ -1,0 +1,217 @@
+"""The search for the minimum: every start, then stage after stage from the best; an interrupt keeps what was found."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from daedal.errors import DaedalError
+from daedal.estimation.criteria import Evaluation, Objective
+from daedal.estimation.problem import finite_bounds, hypercube
+from daedal.estimation.search.minimizers import Minimum, least_squares, trust_region
+from daedal.estimation.search.uncertainty import at_bound
+from daedal.simulation import Progress
+
+Check = Callable[[Objective, Evaluation], None]
+
+STAGES = 12  # at most
+MORE_STARTS = 5  # when the best estimate lies at a bound
+CLOSE = 0.1  # distance in standard errors within which two points are the same minimum
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Where the search ended: the objective of the last stage, its best evaluation, and the minima on the way."""
+
+    objective: Objective
+    evaluation: Evaluation
+    minima: tuple[tuple[Evaluation, int], ...]
+    converged: bool
+    interrupted: bool
+    evaluations: int
+    more_starts: int
+    failures: int
+    notes: tuple[str, ...]
+
+
+@dataclass
+class _Search:
+    """What is known so far; kept up to date so that an interrupt loses nothing."""
+
+    objective: Objective
+    progress: Progress
+    best: Evaluation | None = None
+    minima: list[list] = field(default_factory=list)  # evaluation and count
+    converged: bool = False
+    evaluations: int = 0
+    failures: int = 0
+    more_starts: int = 0
+    last: tuple[Objective, Evaluation] | None = None
+    check: Check | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def evaluate(self, point: np.ndarray) -> Evaluation:
+        if self.last and self.last[0] is self.objective and np.array_equal(self.last[1].point, point):
+            found = self.last[1]
+        else:
+            found = self.objective(point)
+            self.last = (self.objective, found)
+            self.evaluations += 1
+            self.failures += not found.ok
+        if found.ok and (self.best is None or found.value < self.best.value):
+            self.best = found
+        self.progress.say(self._line(found))
+        return found
+
+    def _line(self, found: Evaluation) -> str:
+        space = self.objective.problem.coordinates
+        shown = [f"{n} = {v:.5g}" for n, v in zip(space.names[:4], space.natural(found.point), strict=False)]
+        return f"evaluation {self.evaluations}, cost {found.value:.6g} at {', '.join(shown)}"
+
+    def minimize(self, start: np.ndarray) -> Minimum:
+        bounds = self.objective.problem.coordinates.bounds
+        method = least_squares if self.objective.sum_of_squares else trust_region
+        return method(self.evaluate, start, bounds)
+
+    def add(self, found: Evaluation, count: int) -> None:
+        """Add a minimum to the list, or count it with the same one."""
+        for known in self.minima:
+            if _same(found, known[0]):
+                known[0] = min(found, known[0], key=lambda one: one.value)
+                known[1] += count
+                return
+        self.minima.append([found, count])
+
+    def run(self, starts: Sequence[np.ndarray]) -> None:
+        self.begin(np.asarray(starts[0], dtype=float))
+        first = self.objective
+        self.from_start(np.asarray(starts[0], dtype=float))  # for which the steps were chosen
+        self.from_starts(starts[1:])
+        if len(starts) == 1:
+            self.more_if_stuck()
+        if self.objective is not first:
+            self.settle(self.objective)
+        self.stages()
+        if len(starts) == 1 and not self.more_starts:
+            self.more_if_stuck()
+        if self.objective is not first:
+            self.compare_again()
+
+    def begin(self, start: np.ndarray) -> None:
+        """Leave out for good what fails at the first start, if anything does."""
+        first = self.evaluate(start)
+        if self.check:
+            self.check(self.objective, first)
+        if not first.ok:
+            with suppress(DaedalError):
+                self.objective = self.objective.forgiving(start)
+
+    def more_if_stuck(self) -> None:
+        """Try starts elsewhere when the best estimate lies at a bound."""
+        space = self.objective.problem.coordinates
+        stuck = self.best is not None and at_bound(self.best, space.bounds)
+        if np.any(stuck) and any(map(finite_bounds, space.items)):
+            more = hypercube(space, MORE_STARTS, self.objective.problem.seed)
+            self.more_starts = len(more)
+            self.from_starts(more)
+
+    def from_starts(self, starts: Sequence[np.ndarray]) -> None:
+        for start in starts:
+            self.objective = self.objective.planned(start)  # steps chosen elsewhere may be too long here
+            self.from_start(start)
+
+    def from_start(self, start: np.ndarray) -> None:
+        before, self.best = self.best, None  # of this start alone
+        try:
+            if self.evaluate(start).ok:
+                minimum = self.minimize(start)
+                self.add(minimum.evaluation, 1)
+                if before is None or minimum.evaluation.value <= before.value:
+                    self.converged = minimum.converged
+        finally:
+            mine = self.best
+            self.best = before if mine is None or (before is not None and before.value < mine.value) else mine
+
+    def stages(self) -> None:
+        for _ in range(STAGES):
+            if self.best is None:
+                return
+            try:
+                following = self.objective.refined(self.best)
+            except DaedalError as error:  # what was found until here is kept
+                self.notes.append(f"a refinement of the criterion was given up. {error.sentence}")
+                return
+            if following is None:
+                return
+            if not self.settle(following):
+                return
+
+    def settle(self, following: Objective) -> bool:
+        """Go on from the best point with another objective, whose values cannot be compared with those before."""
+        if self.best is None:
+            return False
+        reached = following(self.best.point)
+        self.evaluations += 1
+        if not reached.ok:
+            self.notes.append(f"a refinement of the criterion was given up. {reached.failure}")
+            return False
+        self.objective, self.best, self.last = following, reached, (following, reached)
+        self.converged = self.minimize(reached.point).converged
+        return True
+
+    def compare_again(self) -> None:
+        """Values of the other minima by the last stage, which alone can be compared with the best."""
+        ranked = sorted(self.minima, key=lambda pair: pair[0].value)
+        best, others = self.best, ranked[1:]
+        self.minima = []
+        if best is not None:
+            self.minima = [[best, ranked[0][1] if ranked else 1]]
+        for found, count in others:
+            again = self.evaluate(found.point)
+            if again.ok:
+                self.add(again, count)
+        if self.best is not best and self.best is not None:  # another minimum is the best after all
+            minimum = self.minimize(self.best.point)
+            self.converged = minimum.converged
+            self.add(minimum.evaluation, 1)
+
+
+def _same(one: Evaluation, other: Evaluation) -> bool:
+    """Whether two ends of a search are the same minimum, for all that the data can tell."""
+    count = sum(int(np.isfinite(part.residual).sum()) for part in other.parts)
+    # The variance of a residual, as far as the value tells; innovations of a likelihood have their variance.
+    unit = 2.0 * abs(other.value) / max(count, 1) if other.loglik is None else 1.0
+    apart = one.point - other.point
+    limit = CLOSE**2 * unit * apart.size + 1e-12
+    return float(apart @ other.curvature @ apart) <= limit and 2.0 * abs(one.value - other.value) <= limit
+
+
+def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | None = None) -> Outcome | None:
+    """Run all starts and stages; None when the model could not be simulated at any start.
+
+    `check` may refuse to go on, given the first evaluation.
+    """
+    interrupted = False
+    with Progress(f"fitting '{objective.problem.system.model.name}':") as progress:
+        running = _Search(objective, progress, check=check)
+        try:
+            running.run(starts)
+        except KeyboardInterrupt:
+            if running.best is None:
+                raise
+            interrupted = True
+    if running.best is None:
+        return None
+    ranked = sorted(((found, count) for found, count in running.minima), key=lambda pair: pair[0].value)
+    return Outcome(
+        objective=running.objective,
+        evaluation=running.best,
+        minima=tuple(ranked),
+        converged=running.converged,
+        interrupted=interrupted,
+        evaluations=running.evaluations,
+        more_starts=running.more_starts,
+        failures=running.failures,
+        notes=tuple(running.notes),
+    )

@@ -1,0 +1,196 @@
+"""How far an estimate may be off: the sandwich formula, with residuals that are correlated in time.
+
+At the minimum of Σ z², with ψ the slopes of the predictions and H = Σ ψψᵀ the curvature, the error of the estimate is
+H⁻¹ Σ ψ_k z_k to first order, so that
+
+    cov = H⁻¹ S H⁻¹,   S = Σ_k Σ_l ψ_k E[z_k z_l] ψ_lᵀ.
+
+E[z_k z_l] comes from an autoregression of the residuals of each output, of an order that they choose (none: the
+classical formula), and from the correlation of its innovations between outputs. The Monte-Carlo error has the same
+form with the covariance of the gradient over realizations for S: more realizations make it shrink, not more data.
+
+Reference: L. Ljung, System Identification, 2nd ed. (1999), chapter 9; H. White, Econometrica 50 (1982) 1–25.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from daedal.estimation.criteria import Evaluation, Part, outputs_of
+from daedal.estimation.problem import Autoregression, contiguous, fit_autoregression
+
+RANK = 1e-12  # eigenvalue of the curvature, scaled to a unit diagonal, that counts as zero
+PARTICIPATES = 1e-3  # squared share of a parameter in a direction that is not determined
+NO_EFFECT = 1e-4  # of one unit of φ on a log-likelihood
+NEAR = 0.02  # of the distance of the bounds: what is farther inside is not at one
+BEYOND = 100.0  # distances from a bound that an estimate would go beyond it, to be called at it
+LARGEST_SHARE = 0.9  # of Monte-Carlo error in the curvature along a direction that still counts as known
+AKAIKE = 2.0  # for each coefficient of the autoregression: too short a memory makes errors too small
+EVIDENCE = 10.0  # of autocorrelation, as a difference of BIC, before it is believed
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Covariances in φ, (coordinate, coordinate); infinite where the data say nothing, NaN for what is at a bound."""
+
+    covariance: np.ndarray
+    monte_carlo: np.ndarray
+    at_bound: np.ndarray
+
+
+def assess_uncertainty(
+    evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray], scatter: np.ndarray | None
+) -> Uncertainty:
+    """Covariances of the estimate that this evaluation belongs to; parameters at a bound count as known."""
+    stuck = at_bound(evaluation, bounds)
+    inside = np.flatnonzero(~stuck)
+    size = stuck.size
+    covariance, monte_carlo = np.full((size, size), np.nan), np.full((size, size), np.nan)
+    chosen = np.ix_(inside, inside)
+    H, S = information_matrix(evaluation)[chosen], score_covariance(evaluation)[chosen]
+    covariance[chosen] = sandwich(H, S)
+    if scatter is not None and not scatter.any():
+        monte_carlo = np.zeros((size, size))  # nothing is random, whatever the data say
+    elif scatter is not None:
+        monte_carlo[chosen] = sandwich(H, scatter[chosen])
+    return Uncertainty(covariance, monte_carlo, stuck)
+
+
+def information_matrix(evaluation: Evaluation) -> np.ndarray:
+    """The curvature without what the Monte-Carlo error of the slopes adds to it, which is no knowledge.
+
+    A direction in which little else is left counts as not determined.
+    """
+    H = evaluation.curvature
+    if evaluation.noise is None or not evaluation.noise.any():
+        return H
+    diagonal = np.diag(H)
+    scale = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
+    eigenvalues, vectors = np.linalg.eigh(H * np.outer(scale, scale))
+    usable = eigenvalues > RANK * len(eigenvalues)
+    roots = np.sqrt(np.where(usable, eigenvalues, 1.0))
+    whitened = (vectors / roots).T @ (evaluation.noise * np.outer(scale, scale)) @ (vectors / roots)
+    shares, turned = np.linalg.eigh(np.where(np.outer(usable, usable), whitened, 0.0))
+    left = np.where(shares < LARGEST_SHARE, 1.0 - shares, 0.0)
+    back = (vectors * np.where(usable, roots, 0.0)) @ turned
+    return (back * left) @ back.T / np.outer(scale, scale)
+
+
+def at_bound(evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Which coordinates lie at a bound and would go far beyond it, if they could."""
+    lower, upper = bounds
+    diagonal = np.diag(evaluation.curvature)
+    wanted = -evaluation.gradient / np.where(diagonal > 0.0, diagonal, np.inf)  # a Newton step in each alone
+    low, high = evaluation.point - lower, upper - evaluation.point
+    # Where the slope means nothing, such as for a cost with steps, Newton would go far from anywhere.
+    near = np.minimum(low, high) <= np.where(np.isfinite(upper - lower), NEAR * (upper - lower), np.inf)
+    beyond = (low * BEYOND <= -wanted) & (wanted < 0.0) | (high * BEYOND <= wanted) & (wanted > 0.0)
+    return beyond & near & ~_flat(evaluation)
+
+
+def _flat(evaluation: Evaluation) -> np.ndarray:
+    """Coordinates that a likelihood does not depend on where it ended: not at a bound, but not determined."""
+    if evaluation.loglik is None:
+        return np.zeros(evaluation.point.size, dtype=bool)
+    return np.maximum(np.abs(evaluation.gradient), np.diag(evaluation.curvature)) < NO_EFFECT
+
+
+def sandwich(curvature: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """H⁻¹ S H⁻¹; infinite variance for what takes part in a direction along which H vanishes."""
+    if not curvature.size:
+        return curvature
+    diagonal = np.diag(curvature)
+    scale = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
+    eigenvalues, vectors = np.linalg.eigh(curvature * np.outer(scale, scale))
+    kept = eigenvalues > RANK * len(eigenvalues)
+    inverse = (vectors[:, kept] / eigenvalues[kept]) @ vectors[:, kept].T * np.outer(scale, scale)
+    result = inverse @ scores @ inverse
+    lost = np.sum(vectors[:, ~kept] ** 2, axis=1) > PARTICIPATES
+    result[lost, :] = np.nan
+    result[:, lost] = np.nan
+    result[lost, lost] = np.inf
+    return result
+
+
+def score_covariance(evaluation: Evaluation) -> np.ndarray:
+    """S, from autoregressions of the residuals; what fitting p numbers took from n residuals is given back.
+
+    Of a likelihood it is the curvature.
+    """
+    size = evaluation.point.size
+    if evaluation.scores is not None:
+        return evaluation.scores
+    if evaluation.loglik is not None:
+        return evaluation.curvature
+    models = {output: _residual_model(evaluation, output) for output in outputs_of(evaluation.parts)}
+    total = np.zeros((size, size))
+    for number in {part.series.experiment for part in evaluation.parts}:
+        parts = [part for part in evaluation.parts if part.series.experiment == number]
+        filtered = [models[part.series.output].long_run(np.nan_to_num(part.slopes)) for part in parts]
+        for i, part in enumerate(parts):
+            total += filtered[i] @ filtered[i].T
+            for j in range(i):
+                total += _cross(evaluation.parts, models, (part, parts[j]), (filtered[i], filtered[j]))
+    count = sum(int(np.isfinite(part.residual).sum()) for part in evaluation.parts)
+    total *= count / (count - size) if count > size else np.nan  # nothing is left to tell errors by
+    for part in evaluation.parts:
+        if part.rates.any():
+            fourth = float(np.nansum((part.residual**2 - 1.0) ** 2))
+            total += fourth * np.outer(part.rates, part.rates)
+    return total
+
+
+def _residual_model(evaluation: Evaluation, output: str) -> Autoregression:
+    """The autoregression of the residuals of an output; what makes errors smaller needs strong evidence.
+
+    Few residuals look correlated by chance.
+    """
+    parts = [part for part in evaluation.parts if part.series.output == output]
+    stretches = [part.residual[stretch] for part in parts for stretch in contiguous(part.residual)]
+    white, chosen = fit_autoregression(stretches, 0), fit_autoregression(stretches, penalty=AKAIKE)
+    if chosen.order == 0 or not white.variance > 0.0:
+        return white
+    count = sum(stretch.size for stretch in stretches)
+    gained = count * np.log(white.variance / max(chosen.variance, 1e-300)) - chosen.order * np.log(count)
+    larger = _size(chosen, parts, evaluation) >= _size(white, parts, evaluation)
+    return chosen if larger or gained > EVIDENCE else white
+
+
+def _size(model: Autoregression, parts: Sequence[Part], evaluation: Evaluation) -> float:
+    """Variance of the scores under this model of the residuals, over all coordinates in units of their curvature."""
+    diagonal = np.diag(evaluation.curvature)
+    unit = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 0.0)[:, None]
+    return sum(float(np.sum(model.long_run(np.nan_to_num(part.slopes) * unit) ** 2)) for part in parts)
+
+
+def _cross(
+    parts: Sequence[Part],
+    models: dict[str, Autoregression],
+    pair: tuple[Part, Part],
+    filtered: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray:
+    """What two outputs that were sampled together add, their innovations being correlated."""
+    first, second = pair
+    if not np.array_equal(first.series.times, second.series.times):
+        return np.zeros((first.slopes.shape[0],) * 2)
+    correlation = _correlation(parts, models, first.series.output, second.series.output)
+    product = filtered[0] @ filtered[1].T
+    return correlation * (product + product.T)
+
+
+def _correlation(parts: Sequence[Part], models: dict[str, Autoregression], first: str, second: str) -> float:
+    """Of the innovations of two outputs, over the experiments that sample them together."""
+    pairs = []
+    for one in parts:
+        for other in parts:
+            wanted = (one.series.output, other.series.output) == (first, second)
+            together = one.series.experiment == other.series.experiment
+            if wanted and together and np.array_equal(one.series.times, other.series.times):
+                pairs.append([models[p.series.output].whitened(p.residual) for p in (one, other)])
+    if not pairs:
+        return 0.0
+    joined = np.concatenate([np.stack(pair) for pair in pairs], axis=1)
+    joined = joined[:, np.isfinite(joined).all(axis=0)]
+    norms = np.sqrt(np.sum(joined**2, axis=1))
+    return float(joined[0] @ joined[1] / (norms[0] * norms[1])) if joined.shape[1] and norms.all() else 0.0

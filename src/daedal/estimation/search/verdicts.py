@@ -1,0 +1,37 @@
+"""How far the data determine a parameter, in words."""
+
+from typing import Literal
+
+import numpy as np
+
+from daedal.estimation.problem import Coordinate, finite_bounds
+
+Verdict = Literal["determined", "loosely determined", "not determined", "at its bound"]
+
+LOOSE = 0.5  # standard error relative to the value
+ORDERS = 2.3  # standard error of a logarithm: a factor of ten
+LOST = 10.0  # standard error of a parameter without bounds, relative to its value
+
+
+def verdict(item: Coordinate, value: float, deviation: float, at_bound: bool) -> Verdict:
+    """The verdict on an estimate whose φ has this standard deviation.
+
+    Not determined: the data leave it more open than its bounds do (a standard error beyond that of a uniform
+    distribution between them), or open by orders of magnitude.
+    """
+    if at_bound:
+        return "at its bound"
+    # A linear parameter that starts at zero, such as an offset, has no size of its own to compare with.
+    size = 1.0 if item.logarithmic else max(abs(value), abs(item.start)) if item.start else np.inf
+    if not np.isfinite(deviation) or deviation > _all(item, size):
+        return "not determined"
+    return "loosely determined" if deviation > LOOSE * size else "determined"
+
+
+def _all(item: Coordinate, size: float) -> float:
+    """The standard deviation that means no knowledge."""
+    limit = ORDERS if item.logarithmic else LOST * size
+    if not finite_bounds(item):
+        return limit
+    lower, upper = np.log([item.lower, item.upper]) if item.logarithmic else (item.lower, item.upper)
+    return min(limit, float(upper - lower) / np.sqrt(12.0))

@@ -1,0 +1,5 @@
+"""Vector functions written once as LLVM text for any width."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

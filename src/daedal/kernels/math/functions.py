@@ -1,0 +1,67 @@
+"""The functions that a tape may call, with the range on which each is within 4 units in the last place.
+
+Outside its range a function gives NaN, never a wrong number. Each is written once as LLVM text for any vector width,
+with or without fused multiply-add, calls no scalar library, and treats ±0, ±∞ and NaN as C99 does.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from daedal.kernels.emitter import Emitter
+from daedal.kernels.math import arctangent, error_function, exponential, logarithmic, power, rounding, trigonometric
+
+
+class VectorFunction(NamedTuple):
+    """How to emit a function of `arity` vectors, and where its accuracy holds."""
+
+    arity: int
+    emit: Callable[..., str | tuple[str, str]]
+    range: str
+    results: int = 1
+
+
+FUNCTIONS: dict[str, VectorFunction] = {
+    "exp": VectorFunction(1, exponential.exponential, "all x, subnormal results too"),
+    "expm1": VectorFunction(1, exponential.exponential_minus_one, "all x"),
+    "sinh": VectorFunction(1, exponential.hyperbolic_sine, "all x"),
+    "cosh": VectorFunction(1, exponential.hyperbolic_cosine, "all x"),
+    "tanh": VectorFunction(1, exponential.hyperbolic_tangent, "all x"),
+    "log": VectorFunction(1, logarithmic.logarithm, "all x, subnormal too"),
+    "log1p": VectorFunction(1, logarithmic.logarithm_plus_one, "all x"),
+    "asinh": VectorFunction(1, logarithmic.inverse_hyperbolic_sine, "all x"),
+    "acosh": VectorFunction(1, logarithmic.inverse_hyperbolic_cosine, "all x"),
+    "atanh": VectorFunction(1, logarithmic.inverse_hyperbolic_tangent, "all x"),
+    "pow": VectorFunction(2, power.power, "all x, y; subnormal results to 4 times the smallest number"),
+    "sincos": VectorFunction(1, trigonometric.sine_and_cosine, "|x| ≤ 2^30", 2),
+    "tan": VectorFunction(1, trigonometric.tangent, "|x| ≤ 2^30"),
+    "atan": VectorFunction(1, arctangent.arctangent, "all x"),
+    "atan2": VectorFunction(2, arctangent.arctangent2, "all y, x"),
+    "asin": VectorFunction(1, arctangent.arcsine, "all x"),
+    "acos": VectorFunction(1, arctangent.arccosine, "all x"),
+    "erf": VectorFunction(1, error_function.error_function, "all x"),
+    "hypot": VectorFunction(2, rounding.hypotenuse, "all x, y"),
+    "fmod": VectorFunction(2, rounding.remainder, "exact for |x/y| < 2^52"),
+    "floor": VectorFunction(1, rounding.round_toward_minus, "exact"),
+    "ceil": VectorFunction(1, rounding.round_toward_plus, "exact"),
+}
+
+
+def definition(name: str, width: int, fused: bool, attributes: str) -> str:
+    """The text of the internal LLVM function `@daedal.<name>` on vectors of `width` doubles."""
+    function = FUNCTIONS[name]
+    emitter = Emitter(width, fused)
+    arguments = [f"%a{i}" for i in range(function.arity)]
+    values = function.emit(emitter, *arguments)
+    kind = result_type(name, width)
+    if isinstance(values, tuple):
+        first = emitter.new(f"insertvalue {kind} undef, {emitter.doubles} {values[0]}, 0")
+        values = emitter.new(f"insertvalue {kind} {first}, {emitter.doubles} {values[1]}, 1")
+    heading = ", ".join(f"{emitter.doubles} {argument}" for argument in arguments)
+    lines = [f"define internal {kind} @daedal.{name}({heading}) {attributes} {{", *emitter.lines]
+    return "\n".join([*lines, f"  ret {kind} {values}", "}"])
+
+
+def result_type(name: str, width: int) -> str:
+    """The LLVM type of what a function returns."""
+    vector = f"<{width} x double>"
+    return vector if FUNCTIONS[name].results == 1 else f"{{{vector}, {vector}}}"

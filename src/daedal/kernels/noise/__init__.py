@@ -1,0 +1,1 @@
+"""Random numbers from a counter: Philox, and normals made from it."""

@@ -1,0 +1,3 @@
+from .reading import read_modelica
+
+__all__ = ["read_modelica"]

@@ -1,0 +1,341 @@
+"""`select_order`: how many derivatives a system has, and its coefficients, straight from data.
+
+Every pair of orders (n, m) gets its best coefficients by output error. Schwarz's criterion n log(S/n) + p log n weighs
+what more coefficients gain against what they cost; among candidates it cannot tell apart, the smallest is taken, and of
+those with as many coefficients the one with the lowest derivative of an input. A fast pole and a fast zero to the right
+look alike: that the pole is taken is a preference, not a finding.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from numbers import Integral
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from daedal.data import Dataset
+from daedal.errors import EstimationError, counted, quoted
+from daedal.estimation import describe
+from daedal.linear import one_thread
+from daedal.order.ordinary_fit import UNEQUAL, ordinary_fit
+from daedal.order.output_error import Polished, polish, polish_on
+from daedal.order.record import Record, make_record
+from daedal.order.refined_iv import RefinedIV
+from daedal.order.response import Shape, compute_response
+from daedal.order.result import Candidate, OrderSearch, named
+from daedal.simulation import Progress
+from daedal.validation import whiteness
+
+HELD_OUT = 0.3  # share of the samples, the last ones, that the held-out fit is computed on
+COLOURED = 1e-3  # probability below which what is left is called autocorrelated
+MOST_LAGS = 25  # looked at for that
+TIED = 2.0  # difference of BIC that says nothing
+SLOWLY = 0.2  # of the highest frequency that samples show: inputs below it may leave fast poles in the dark
+FAR = 3.0  # mean of the output in standard deviations that calls for detrending
+
+
+class OrderMethod(Protocol):
+    """How the coefficients of one shape are found; results `known` for smaller ones may help.
+
+    A method may have `narrowed(shapes, record)` besides, which gives the shapes that it tries and what it has to say.
+    """
+
+    def estimate(self, shape: Shape, record: Record, known: Sequence[Polished] = ()) -> Polished | None: ...
+
+
+@one_thread
+def select_order(
+    data: Dataset,
+    *,
+    orders: Iterable[int] = range(1, 6),
+    input_orders: Iterable[int] | None = None,
+    method: OrderMethod | None = None,
+    output: str | None = None,
+    inputs: Sequence[str] | None = None,
+    initial: Literal["free", "zero"] = "free",
+) -> OrderSearch:
+    """Find the order and coefficients of a linear system between inputs and an output.
+
+    Parameters
+    ----------
+    data
+        A Dataset; samples may be missing (NaN) or irregular.
+    orders
+        Numbers of poles to try.
+    input_orders
+        Highest derivatives of the inputs to try; by default all below the order.
+    method
+        `RefinedIV(...)` (default) or `SparseSplines(...)`.
+    output, inputs
+        Which of the data to use; by default the only output, and all inputs.
+    initial
+        "free": the state at the start is estimated; "zero": it is at rest.
+
+    Examples
+    --------
+    >>> from daedal import Dataset
+    >>> times = np.arange(400) * 0.1
+    >>> u = np.sign(np.sin(0.7 * times))
+    >>> y = np.zeros(400)
+    >>> for k in range(399):  # y' = −2 y + u, with u held
+    ...     y[k + 1] = np.exp(-0.2) * y[k] + (1 - np.exp(-0.2)) / 2 * u[k]
+    >>> noisy = y + 0.01 * np.random.default_rng(0).standard_normal(400)
+    >>> found = select_order(Dataset(times, inputs={"u": u}, outputs={"y": noisy}, intersample="zoh"))
+    >>> found.order, found.input_order
+    (1, 0)
+    """
+    chosen_method = RefinedIV() if method is None else method
+    if not hasattr(chosen_method, "estimate") or isinstance(chosen_method, type):
+        raise EstimationError(
+            f"The method must be RefinedIV(...) or SparseSplines(...), got {chosen_method!r}.",
+            "Write method=RefinedIV().",
+        )
+    if initial not in ("free", "zero"):
+        raise EstimationError(f"initial must be 'free' or 'zero', got {initial!r}.", "Write initial='free'.")
+    made = make_record("select_order", data, output, inputs)
+    shapes, said = _narrowed(_shapes(orders, input_orders, made, initial == "free"), made, chosen_method)
+    found = _candidates(shapes, made, chosen_method)
+    best = _chosen(found)
+    if best is None:
+        raise EstimationError(
+            f"No candidate describes '{made.output}': {found[0][0].failure}", "Look at the data with plot(data)."
+        )
+    candidate, polished = _finished(*best, made)
+    candidates = [candidate if each is best[0] else each for each, _ in found]
+    return OrderSearch(
+        method=describe(chosen_method),
+        candidates=tuple(candidates),
+        chosen=candidate,
+        reason=_reason(candidate, candidates),
+        notes=(*said, *_notes(candidate, made), *_coloured(polished)),
+        made_fit=partial(ordinary_fit, polished, made),
+    )
+
+
+def _shapes(orders: Any, input_orders: Any, made: Record, start: bool) -> list[Shape]:
+    poles = _whole_numbers(orders, "orders", 1)
+    zeros = None if input_orders is None else _whole_numbers(input_orders, "input_orders", 0)
+    shapes = []
+    for n in poles:
+        tried = range(n) if zeros is None else [m for m in zeros if m <= n]
+        shapes += [Shape(n, m, len(made.inputs), start) for m in tried]
+    if zeros is not None and min(zeros) > max(poles):
+        raise EstimationError(
+            f"An input order of {min(zeros)} for {counted(max(poles), 'pole')} is improper.",
+            "Give input orders up to the order.",
+        )
+    if not shapes:
+        raise EstimationError("There is nothing to try.", "Give orders=range(1, 6).")
+    if made.count < 2 * min(shape.size for shape in shapes):
+        raise EstimationError(
+            f"'{made.output}' has {counted(made.count, 'sample')}, fewer than twice the numbers to estimate for the "
+            "smallest candidate.",
+            "Give more data.",
+        )
+    return shapes
+
+
+def _narrowed(shapes: list[Shape], made: Record, method: OrderMethod) -> tuple[list[Shape], list[str]]:
+    """The shapes that the samples suffice for and a method tries, and what is to be said about them."""
+    enough = [shape for shape in shapes if made.count >= 2 * shape.size]
+    said = []
+    if len(enough) < len(shapes):
+        left = counted(len(shapes) - len(enough), "candidate")
+        said.append(f"{left} left out: {counted(made.count, 'sample')} do not suffice for so many coefficients")
+    narrow = getattr(method, "narrowed", None)
+    if narrow is None:
+        return enough, said
+    tried, notes = narrow(enough, made)
+    return tried, [*said, *notes]
+
+
+def _whole_numbers(given: Any, what: str, least: int) -> list[int]:
+    if isinstance(given, (str, Integral)) or not np.iterable(given):
+        raise EstimationError(f"{what} must be a list of whole numbers, got {given!r}.", f"Write {what}=[1, 2, 3].")
+    listed = list(given)
+    for each in listed:
+        if not isinstance(each, Integral) or isinstance(each, bool) or each < least:
+            raise EstimationError(
+                f"{what} must be whole numbers from {least} on, got {each!r}.", f"Write {what}=[{least}, {least + 1}]."
+            )
+    if not listed:
+        raise EstimationError(f"The list of {what} is empty.", f"Write {what}=[{least}, {least + 1}].")
+    return sorted({int(each) for each in listed})
+
+
+def _candidates(shapes: list[Shape], made: Record, method: OrderMethod) -> list[tuple[Candidate, Polished | None]]:
+    """All candidates in rising order; each helps the one with a pole more."""
+    found: list[tuple[Candidate, Polished | None]] = []
+    known: dict[tuple[int, int], Polished] = {}
+    with Progress(f"order of '{made.output}':") as progress:
+        for shape in sorted(shapes, key=lambda each: (each.order, each.input_order)):
+            progress.say(f"{counted(shape.order, 'pole')}, input order {shape.input_order}")
+            near = [(shape.order - down, shape.input_order - left) for down in (0, 1) for left in (0, 1)]
+            polished = method.estimate(shape, made, [known[each] for each in near if each in known])
+            if polished is not None:
+                known[shape.order, shape.input_order] = polished
+            found.append((_candidate(shape, polished, made), polished))
+    return found
+
+
+def _finished(candidate: Candidate, polished: Polished, made: Record) -> tuple[Candidate, Polished]:
+    """The chosen candidate with the exact minimum, which candidates that are only compared do not need."""
+    if not polished.rough:
+        return candidate, polished
+    exact = polish_on(polished)
+    return _candidate(exact.shape, exact, made, candidate.held_out), exact
+
+
+def _candidate(shape: Shape, polished: Polished | None, made: Record, held_out: float | None = None) -> Candidate:
+    if polished is None:
+        empty = named([], np.zeros(0))
+        nan = float("nan")
+        failure = "no coefficients with a bounded response were found"
+        return Candidate(shape.order, shape.input_order, None, empty, empty, empty, np.inf, nan, nan, failure=failure)
+    names = polished.shape.names(made.inputs)[: polished.shape.coefficients]
+    size = len(names)
+    with np.errstate(invalid="ignore"):
+        errors = np.sqrt(np.diag(polished.covariance))
+    return Candidate(
+        order=polished.shape.order,
+        input_order=polished.shape.input_order,
+        transfer_function=polished.shape.transfer_function(polished.theta, polished.record),
+        coefficients=named(names, polished.theta[:size]),
+        std_errors=named(names, errors[:size]),
+        scales=named(names, _scales(polished)),
+        bic=polished.information,
+        fit_percent=_percent(made.y, polished.residual),
+        held_out=_held_out(polished) if held_out is None else held_out,
+        delay_errors=named(list(made.inputs) if polished.free_delays else [], errors[polished.shape.size :]),
+    )
+
+
+def _scales(polished: Polished) -> np.ndarray:
+    """What errors are small against: the coefficient, or one between its neighbours, so that it may well be zero.
+
+    Beyond the last power lies the slowest motion of the record: a smaller coefficient there is a pole or zero at zero.
+    """
+    a, b, _ = polished.shape.split(polished.theta)
+    slowest = 2.0 * np.pi / polished.record.span
+    sizes = []
+    for rising in (np.append(a, 1.0), *b):
+        size = np.abs(rising)
+        if size.size > 1:
+            size[0] = max(size[0], slowest * size[1])
+        size[1:-1] = np.maximum(size[1:-1], np.sqrt(size[:-2] * size[2:]))
+        sizes.append(size)
+    return np.concatenate([sizes[0][:-1], *sizes[1:]])
+
+
+def _percent(y: np.ndarray, residual: np.ndarray) -> float:
+    known = np.isfinite(y) & np.isfinite(residual)
+    spread = float(np.linalg.norm(y[known] - y[known].mean())) if known.any() else 0.0
+    return 100.0 * (1.0 - float(np.linalg.norm(residual[known])) / spread) if spread > 0.0 else float("nan")
+
+
+def _held_out(polished: Polished) -> float:
+    """The fit on the last samples of a model from those before, which starts from the coefficients of all."""
+    whole = polished.record
+    first = int((1.0 - HELD_OUT) * whole.times.size)
+    early = whole.until(first)
+    if early.count < 2 * polished.shape.size:
+        return float("nan")
+    found = polish(polished.shape, polished.theta, early, evaluations=15, roughly=True)
+    made = None if found is None else compute_response(found.shape, found.theta, found.record)
+    if made is None:
+        return float("nan")
+    return _percent(whole.y[first:], (whole.y - made.y)[first:])
+
+
+def _chosen(
+    found: list[tuple[Candidate, Polished | None]],
+) -> tuple[Candidate, Polished] | None:
+    """The smallest candidate among those that BIC cannot tell from the best; of these the one with fewest zeros."""
+    usable = [(each, polished) for each, polished in found if polished is not None]
+    if not usable:
+        return None
+    lowest = min(each.bic for each, _ in usable)
+    tied = [pair for pair in usable if pair[0].bic <= lowest + TIED]
+    return min(tied, key=lambda pair: (len(pair[0].coefficients), pair[0].input_order, pair[0].bic))
+
+
+def _reason(chosen: Candidate, candidates: list[Candidate]) -> str:
+    others = [each for each in candidates if each is not chosen and np.isfinite(each.bic)]
+    said = f"chosen: order {chosen.order}, input order {chosen.input_order}"
+    if not others:
+        return f"{said}, the only candidate"
+    lower = min((each for each in others), key=lambda each: each.bic)
+    ahead = lower.bic - chosen.bic
+    if ahead < 0.0:
+        same = len(lower.coefficients) == len(chosen.coefficients)
+        least = "the lowest derivative of an input" if same else "the smallest"
+        return f"{said}: {least} of those that BIC cannot tell from the best ({-ahead:.1f} above it)"
+    return f"{said}: the lowest BIC, {ahead:.1f} below the next (order {lower.order}, input order {lower.input_order})"
+
+
+def _notes(chosen: Candidate, made: Record) -> list[str]:
+    notes = []
+    without = [name for name in made.inputs if len(made.inputs) > 1 and _unseen(chosen, name)]
+    if without:
+        notes.append(f"no effect on '{made.output}' is seen of {quoted(without)}: leave out what does nothing")
+    endings = tuple(f"_{name}" for name in without)
+    loose = [name for name in chosen.not_in_the_data if not (endings and name.endswith(endings))]
+    if loose:
+        notes.append(
+            f"hardly in the data: {', '.join(loose)}; the inputs do not excite what would show them, so do not rely on "
+            "these numbers or on the order"
+        )
+    y = made.y[made.known]
+    if min(abs(float(y.mean())), abs(float(y[0]))) > FAR * float(y.std()):
+        notes.append(f"'{made.output}' lies far from zero, which costs a slow pole; data.detrend() takes the mean away")
+    poles = chosen.transfer_function.poles if chosen.transfer_function is not None else np.zeros(1)
+    fastest = float(np.max(np.abs(poles)))
+    if made.excited < min(fastest, SLOWLY * np.pi / made.interval):
+        notes.append(
+            f"the inputs excite up to about {made.excited:.2g} radians per unit of time, and the fastest pole is at "
+            f"{fastest:.2g}: a still faster one would hardly be seen"
+        )
+    late_inputs = [
+        n for n, d, s in zip(made.inputs, _delays(chosen), made.signals, strict=True) if d > 0.0 and s.values[0]
+    ]
+    if late_inputs:
+        notes.append(
+            f"before the record {quoted(late_inputs)} is taken to be what it is at its beginning; where it was zero, "
+            "begin its samples earlier"
+        )
+    if chosen.delay_errors and chosen.transfer_function is not None:
+        late = chosen.transfer_function.delay
+        said = [f"{name} {late[name]:.4g} ± {error:.2g}" for name, error in chosen.delay_errors.items()]
+        notes.append(f"estimated delay and its standard error: {', '.join(said)}")
+    if not chosen.stable:
+        notes.append("the chosen model is not stable")
+    missing = int((~made.known).sum())
+    if missing:
+        notes.append(f"{counted(missing, 'sample')} of '{made.output}' missing")
+    return notes
+
+
+def _coloured(polished: Polished) -> list[str]:
+    """A residual that remembers: then intervals for white noise are too narrow, and more poles may only describe it."""
+    intervals = np.diff(polished.record.times)
+    if polished.noise is not None or np.ptp(intervals) > UNEQUAL * np.max(intervals):
+        return []
+    lags = min(MOST_LAGS, polished.residual.size // 10)
+    if lags < 1 or not whiteness([polished.residual], lags).p_value < COLOURED:
+        return []
+    return [
+        "what is left is autocorrelated: intervals are too narrow, and poles may belong to the noise; compare with "
+        "RefinedIV(noise=True)"
+    ]
+
+
+def _delays(chosen: Candidate) -> list[float]:
+    """Of all inputs."""
+    tf = chosen.transfer_function
+    return [] if tf is None else [tf.delay[name] for name in tf.inputs]
+
+
+def _unseen(chosen: Candidate, name: str) -> bool:
+    """Whether no coefficient of an input differs from zero by two standard errors."""
+    own = [key for key in chosen.coefficients if key.startswith("b") and key.endswith(f"_{name}")]
+    return all(not abs(chosen.coefficients[key]) > 2.0 * chosen.std_errors[key] for key in own)

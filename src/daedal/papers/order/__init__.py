@@ -1,0 +1,118 @@
+"""Order and coefficients of linear systems: the numerical experiments of the paper, its Tables 1 to 10, Figures 1 to 3.
+
+The paper fits splines to the output that nearly solve a differential equation, and finds the few coefficients of that
+equation by a greedy search (`daedal.order.penalized_splines`). It is told how many coefficients there are, which is the
+order it is said to find. Here it is run as printed, with too many coefficients, and beside searches that are not told:
+`select_order` with refined instrumental variables and with spline starts.
+
+`reproduce(folder)` takes some 20 seconds; `reproduce(folder, full=True)` has 50 data sets and takes some minutes.
+
+Reference: S. K. Varanasi, P. Jampana, Parameter estimation and model order identification of LTI systems,
+IFAC-PapersOnLine 49-7 (2016) 1002–1007.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from daedal.papers.order.estimates import (
+    METHODS,
+    REFINED,
+    Searched,
+    Size,
+    as_printed,
+    pursued,
+    run,
+    searched,
+    together,
+)
+from daedal.papers.order.figures import frequency_responses, step_responses
+from daedal.papers.order.systems import READINGS, SYSTEMS
+from daedal.papers.order.tables import (
+    printed_csv,
+    printed_text,
+    pursuit_csv,
+    pursuit_text,
+    searches_csv,
+    searches_text,
+)
+from daedal.papers.result_files import Part, checked_directory, page, write_files
+
+FULL = Size(printed=50, too_many=5, refined=50, splines=10)
+QUICK = Size(printed=3, too_many=1, refined=1, splines=1)
+AT_ONCE = 5  # searches that one process makes before it reports
+
+
+def reproduce(directory: str | Path, *, full: bool = False, processes: int | None = None) -> Iterator[Part]:
+    """Work through the tables; each part is yielded when its files are complete.
+
+    Parameters
+    ----------
+    directory
+        Where the tables (CSV) and figures (HTML) go; made if it is not there.
+    full
+        50 data sets instead of few.
+    processes
+        How many share the work; by default one for each processor. A script that asks for more than one calls this
+        under ``if __name__ == "__main__":``.
+    """
+    folder = checked_directory(directory)
+    size = FULL if full else QUICK
+    yield Part(_introduction(full))
+    count = processes or os.cpu_count() or 1
+    if count == 1:
+        yield from _parts(folder, size, None)
+        return
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_ends_quietly)
+    try:
+        yield from _parts(folder, size, pool)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _ends_quietly() -> None:
+    """Ctrl-C reaches all processes: the one that started the others answers, the others just end."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _introduction(full: bool) -> str:
+    return "The order paper: how many derivatives does a system have, and what are their coefficients?\n" + (
+        "50 data sets: some minutes." if full else "Few data sets: some 20 seconds (--full: 50, some minutes)."
+    )
+
+
+def _parts(folder: Path, size: Size, pool: Executor | None) -> Iterator[Part]:
+    for system in SYSTEMS:
+        tasks = [(as_printed, (system, reading, n, size)) for n in system.columns for reading in READINGS]
+        found = run(tasks, pool)
+        name = system.name.replace(" ", "_").replace("'", "").lower()
+        yield Part(printed_text(system, found, size), write_files(folder, {f"{name}.csv": printed_csv(found)}))
+    searches = _searches(size, pool)
+    pursuits = run([(pursued, (SYSTEMS[3], reading)) for reading in READINGS], pool)
+    first = {
+        one.reading.name: one.found[0, ::-1] for one in searches if one.system == SYSTEMS[3] and one.method == REFINED
+    }
+    texts = {
+        "tables_8_to_10.csv": pursuit_csv(pursuits),
+        "figure1.html": page(step_responses(pursuits)),
+        "figure2.html": page(frequency_responses(pursuits)),
+        "figure3.html": page(frequency_responses(pursuits, first)),
+    }
+    yield Part(pursuit_text(pursuits), write_files(folder, texts))
+    yield Part(searches_text(searches, size), write_files(folder, {"searches.csv": searches_csv(searches)}))
+
+
+def _searches(size: Size, pool: Executor | None) -> list[Searched]:
+    """All searches, in portions that processes can share."""
+    counts = dict(zip(METHODS, (size.refined, size.splines), strict=True))
+    cases = [(system, reading, method) for system in SYSTEMS for reading in READINGS for method in METHODS]
+    portions = [
+        (case, range(first, min(first + AT_ONCE, counts[case[2]])))
+        for case in cases
+        for first in range(0, counts[case[2]], AT_ONCE)
+    ]
+    found = run([(searched, (*case, numbers)) for case, numbers in portions], pool)
+    return [together([one for one, (mine, _) in zip(found, portions, strict=True) if mine is case]) for case in cases]

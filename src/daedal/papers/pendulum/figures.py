@@ -1,0 +1,68 @@
+"""Pages of the pendulum paper: box plots as in its Figure 1, both costs as in its Figure 2."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daedal.papers.pendulum.estimates import METHODS, Estimates
+from daedal.papers.pendulum.experiment import GRID, TRUTH
+from daedal.papers.pendulum.smoothness import Smoothness
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+COLORS = dict(zip(METHODS, ("#d62728", "#ff9896", "#1f77b4", "#9ecae1", "#2ca02c"), strict=True))
+WIDTH = 0.16  # of a box; the numbers of samples are 1 apart
+
+
+def box_plots(estimates: Estimates) -> "go.Figure":
+    """A box per method and number of samples; the line is the median, the diamond the mean."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    counts = estimates.size.samples
+    for number, method in enumerate(METHODS):
+        places = np.arange(len(counts)) + (number - (len(METHODS) - 1) / 2) * WIDTH
+        found = [estimates.found[samples, method] for samples in counts]
+        figure.add_box(
+            x=np.repeat(places, estimates.size.data_sets),
+            y=np.concatenate(found),
+            name=method,
+            width=0.85 * WIDTH,
+            boxpoints="outliers",
+            marker={"color": COLORS[method], "size": 3},
+        )
+        figure.add_scatter(
+            x=places,
+            y=[each.mean() for each in found],
+            name=f"mean of {method}",
+            mode="markers",
+            showlegend=False,
+            marker={"symbol": "diamond", "size": 9, "color": COLORS[method], "line": {"color": "black", "width": 1}},
+        )
+    figure.add_hline(y=TRUTH, line_dash="dot", annotation_text=f"truth {TRUTH}", annotation_position="bottom left")
+    figure.update_xaxes(
+        title_text="number of samples N", tickvals=list(range(len(counts))), ticktext=[str(n) for n in counts]
+    )
+    figure.update_yaxes(title_text=estimates.reading.quantity)
+    return _titled(figure, f"Figure 1, {estimates.reading.title}", str(estimates.size))
+
+
+def cost_curves(smoothness: Smoothness) -> "go.Figure":
+    """The cost over the drag with fixed and with fresh innovations."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    figure.add_scatter(x=GRID, y=smoothness.fresh, name="fresh noise at each value", line={"color": "#d62728"})
+    figure.add_scatter(x=GRID, y=smoothness.fixed, name="fixed noise", line={"color": "#1f77b4"})
+    figure.add_vline(x=TRUTH, line_dash="dot", annotation_text=f"truth {TRUTH}")
+    figure.update_xaxes(title_text="drag k (kg/m)")
+    figure.update_yaxes(title_text="cost (rad²)", exponentformat="power")
+    return _titled(figure, "Figure 2, cost of one data set", "M = 20 realizations, 10 s")
+
+
+def _titled(figure: "go.Figure", title: str, subtitle: str) -> "go.Figure":
+    text = {"text": title, "subtitle": {"text": subtitle}}
+    return figure.update_layout(
+        title=text, template="plotly_white", height=560, legend={"orientation": "h", "y": -0.15}
+    )

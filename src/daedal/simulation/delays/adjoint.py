@@ -1,0 +1,229 @@
+"""Gradients of a function of the samples by one backward solution, however many parameters there are.
+
+Let g_k = ∂H/∂y(t_k). With X' = f(X, w, θ), w_j = q_j(t − τ_j), q = q(X, w, θ) and y = h(X, w, θ), what is solved for at
+each instant being eliminated, the costates λ of X and ν of w run backward from zero:
+
+    λ' = −f_Xᵀ λ − Σ_i q_{i,X}ᵀ ν_i(t + τ_i),      λ(t_k⁻) = λ(t_k⁺) + h_Xᵀ g_k,
+    ν_j = f_{w_j}ᵀ λ + Σ_i q_{i,w_j} ν_i(t + τ_i) + Σ_k δ(t − t_k) h_{w_j}ᵀ g_k,
+
+looking ahead where the system looks back, and
+
+    dH/dθ = λ(t₀)ᵀ ∂X(t₀)/∂θ + Σ_k g_kᵀ h_θ + ∫ λᵀ f_θ + Σ_j ν_j (∂q_j/∂θ − q_j' ∂τ_j/∂θ)(t − τ_j) dt
+            + Σ_b λ(b)ᵀ (f⁻ − f⁺) ∂b/∂θ
+
+(seed 002, theorems 3 and 4; the last sum where the right side jumps at a moving break point b). Before the start
+∂q_j/∂θ and q_j' are those of the history. An impulse of ν_i at t, which an output with a delayed value makes, is one of
+λ and of ν at t − τ_i. Costates have break points of their own: the samples, and delays before each.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daedal.errors import SimulationError
+from daedal.simulation.delays.costate import CLOSE, COSTATE_DEGREE, Costate, Kicks
+from daedal.simulation.delays.lags import kinks
+from daedal.simulation.delays.march import DelayMarch, course, lane_mesh
+from daedal.simulation.delays.mesh import LEVELS, Mesh, segments
+from daedal.simulation.delays.program import DelayProgram, delay_program
+from daedal.simulation.delays.run import DelayRun
+from daedal.simulation.delays.solution import Solution
+from daedal.simulation.ida import Projection
+from daedal.simulation.steps import RUNGE_KUTTA, Directions, Point
+from daedal.systems import Reduction, initial_sensitivities
+
+ENOUGH = 1e-9  # relative change of a gradient by halved steps that is let pass
+HALVINGS = 5
+
+
+def adjoint_possible(run: Any) -> bool:
+    """Whether a system has delays, and is not stiff: costates go back with an explicit method."""
+    return isinstance(run, DelayRun) and run.plan.program.shape.method in RUNGE_KUTTA
+
+
+class Adjoint:
+    """A prepared run, ready to be differentiated backward at any values."""
+
+    def __init__(self, run: DelayRun) -> None:
+        if not adjoint_possible(run):
+            raise SimulationError(
+                f"The backward gradient of model '{run.lineup.system.model.name}' is not available with the method "
+                f"'{run.plan.program.shape.method}', which is for stiff systems.",
+                "Use gradient='forward'.",
+            )
+        self.run, self.lineup, self.system = run, run.lineup, run.lineup.system
+        self.still = replace(self.lineup, free=(), directions=Directions.of(self.system, ()))
+        self.program = self._recording()
+        self.refinement = self._refinement()
+
+    def _recording(self) -> DelayProgram:
+        """The program without sensitivities, that records X and T."""
+        shape = replace(self.run.plan.program.shape, directions=self.still.directions)
+        first, forcing = self.run.values[0], self.lineup.forcing
+        assert first.lags is not None
+        parameters = self.system.parameter_vector(first.given)
+        point = Point(forcing.start, first.start.states, first.start.tops, parameters, forcing.at(forcing.start))
+        return delay_program(self.system, shape, point, self.run.plan.step, first.lags.groups, states=True)
+
+    def _refinement(self) -> int:
+        """Into how many parts steps must be divided on the way back: costates are fast after every sample."""
+        values = dict(self.run.values[0].given or {})
+        pull = np.resize([1.0, -0.5, 0.7], (len(self.program.shape.wanted), self.run.times.size))
+        enough = max(10.0 * self.run.plan.error, ENOUGH)
+        found = self._samples(values, 1).gradient(pull)
+        for halvings in range(HALVINGS):
+            finer = self._samples(values, 2 ** (halvings + 1)).gradient(pull)
+            if np.max(np.abs(finer - found), initial=0.0) <= enough * np.max(np.abs(finer), initial=0.0):
+                return 2**halvings
+            found = finer
+        return 2**HALVINGS
+
+    def samples(self, values: Mapping[str, float]) -> "Backward":
+        """Run forward at these values; (output, sample) are in the result, its gradient for the asking."""
+        return self._samples(values, self.refinement)
+
+    def _samples(self, values: Mapping[str, float], refinement: int) -> "Backward":
+        whole, (alone,) = self.lineup.all_values([values])[0], self.still.all_values([values])
+        march = DelayMarch(course(self.still, self.program, alone, self.run.plan.step), range(1))
+        out, good = march.samples(self.run.times)
+        if not good.all():
+            raise SimulationError(
+                f"The simulation failed at time {float(self.run.times[int(np.argmin(good[:, 0]))]):g}.",
+                "Choose other values.",
+            )
+        assert whole.lags is not None
+        moving = lane_mesh(self.lineup, whole.lags, self.run.plan.step, self.program.degree)
+        solution = Solution(self.system, march, whole)
+        return Backward(solution, self.run.times, out[:, :, 0].T, moving.rates, refinement)
+
+
+@dataclass(frozen=True, eq=False)
+class Backward:
+    """A forward solution with its samples (output, sample), and what follows from it going back.
+
+    `break_rates` says how the jumps at the break points of the solution move, (segment + 1, group, direction), and
+    `refinement` into how many parts its steps are divided on the way back.
+    """
+
+    solution: Solution
+    times: np.ndarray
+    outputs: np.ndarray
+    break_rates: np.ndarray
+    refinement: int
+
+    def gradient(self, pull: np.ndarray) -> np.ndarray:
+        """dH/dθ (direction,) for ∂H/∂y (output, sample)."""
+        samples = self.solution.slopes(self.times[:, None], self.solution.inside(self.times), "outputs")
+        g = pull.T[:, None, :, None]  # sample, node, output, one
+        kicks = [(self.times, np.sum(samples.by_X * g, axis=(1, 2)))]
+        total = np.sum(samples.by_theta * g, axis=(0, 1, 2))
+        total += self._impulses(self.times, np.sum(samples.by_w * g, axis=(1, 2)), kicks)
+        costate = Costate(self.solution, self._mirror(), kicks)
+        return total + costate.integral() + self._at_start(costate.first) + self._jumps(costate)
+
+    @property
+    def _directions(self) -> int:
+        return self.solution.values.rates.shape[1]
+
+    def _mirror(self) -> Mesh:
+        """Break points of the solution, the samples, and delays before them, as seen from the end."""
+        mesh, lags = self.solution.course.mesh, self.solution.lags
+        start, end = float(mesh.breaks[0]), float(mesh.breaks[-1])
+        known = _apart(np.array([start, end]), np.concatenate([self.times, mesh.breaks]), end - start)
+        level, lasting = known, kinks(self.solution.system)[0]
+        amounts = np.unique(lags.amounts)
+        for number in range(int((end - start) / amounts.min()) + 1):
+            earlier = (level[:, None] - amounts).ravel()
+            level = np.unique(earlier[earlier > start])
+            if not level.size or (number >= LEVELS and not lasting):
+                break
+            known = _apart(known, level, end - start)  # a sample keeps its place beside what rounding tells from it
+        step = min(float(mesh.lengths.max()), lags.reach / (COSTATE_DEGREE + 1))
+        return segments((start + end - known)[:0:-1], end, step, COSTATE_DEGREE, self.refinement)
+
+    def _impulses(self, times: np.ndarray, weights: np.ndarray, kicks: Kicks) -> np.ndarray:
+        """What impulses of ν, (time, j), add to the gradient; the kicks of λ that they become are appended."""
+        along, total = self.solution, np.zeros(self._directions)
+        while np.any(weights):
+            hit = np.any(weights, axis=1)
+            times, weights = times[hit], weights[hit]
+            middles = along.inside(times)
+            total += np.einsum("tj,tjd->d", weights, along.moved(times[:, None], middles)[:, 0])
+            later_times, later_weights = [np.zeros(0)], [np.zeros((0, weights.shape[1]))]
+            for place, j in enumerate(along.computed):
+                amount = along.lags.amounts[along.which[j]]
+                late = (weights[:, j] != 0) & (middles - amount >= along.forcing.start)
+                if not late.any():
+                    continue
+                back = times[late] - amount
+                at = along.slopes(back[:, None], middles[late] - amount, "inner")
+                own = weights[late, j, None]
+                kicks.append((back, own * at.by_X[:, 0, along.states + place]))
+                later_times.append(back)
+                later_weights.append(own * at.by_w[:, 0, along.states + place])
+            times, weights = np.concatenate(later_times), np.concatenate(later_weights)
+        return total
+
+    def _at_start(self, lam: np.ndarray) -> np.ndarray:
+        """λ(t₀)ᵀ ∂X(t₀)/∂θ."""
+        along, values = self.solution, self.solution.values
+        start = along.forcing.start
+        at, middle = np.array([[start]]), along.inside(np.array([start]))
+        moved = np.zeros((len(along.system.reduction.exogenous), self._directions))
+        moved[[place for _, place in along.delayed]] = along.moved(at, middle)[0, 0]
+        w = along.driving(at, middle)[0, 0]
+        rates = initial_sensitivities(along.system, values.start, start, values.given, w, values.rates, moved)
+        return lam @ rates[: along.states]
+
+    def _jumps(self, costate: Costate) -> np.ndarray:
+        """Σ_b λ(b)ᵀ (f⁻ − f⁺) ∂b/∂θ over the moving break points of the solution.
+
+        Only delayed values count, one group after the other: an input that jumps at the same time does not move.
+        """
+        along, total = self.solution, np.zeros(self._directions)
+        mesh = along.course.mesh
+        for segment in np.flatnonzero(self.break_rates[1:-1].any(axis=(1, 2))) + 1:
+            at = float(mesh.breaks[segment])
+            slopes = self._slopes_between(int(segment), at)
+            change = np.array([before - after for before, after in pairwise(slopes)])
+            total += (change @ costate.after(at)) @ self.break_rates[segment]
+        return total
+
+    def _slopes_between(self, segment: int, at: float) -> list[np.ndarray]:
+        """dX/dt before a break point, and after the jump of each group of delayed values."""
+        along = self.solution
+        mesh, program = along.course.mesh, along.course.program
+        halves = 0.5 * mesh.lengths[[segment - 1, segment]] * np.array([-1.0, 1.0])
+        before, after = along.driving(np.full((2, 1), at), at + halves)[:, 0]
+        w = after.copy()
+        places = [place for _, place in along.delayed]
+        w[places] = before[places]
+        every = program.recorded
+        z = along.march.record[mesh.offsets[segment], every - along.states - along.tops : every, 0]
+        solved, S_T = Projection(along.system, along.parameters), _by_tops(along.system.reduction)
+        found = [S_T @ solved(at, z[: along.states], z[along.states :], w)[1]]
+        for values in program.layout.jumps:
+            own = [places[value] for value in values]
+            w[own] = after[own]
+            found.append(S_T @ solved(at, z[: along.states], z[along.states :], w)[1])
+        return found
+
+
+def _by_tops(reduction: Reduction) -> np.ndarray:
+    """∂S/∂T; the rest of S does not jump."""
+    return ca.evalf(ca.jacobian(reduction.shift, reduction.T)).full()
+
+
+def _apart(known: np.ndarray, more: np.ndarray, span: float) -> np.ndarray:
+    """Known times and those of some more, in order; of those that only rounding tells apart a known one stays."""
+    inside = more[(more > known.min()) & (more < known.max())]
+    times, added = np.concatenate([known, inside]), np.repeat([0, 1], [known.size, inside.size])
+    order = np.argsort(times)
+    group = np.cumsum(np.append(False, np.diff(times[order]) > CLOSE * span))
+    chosen = np.lexsort((added[order], group))
+    _, first = np.unique(group[chosen], return_index=True)
+    return times[order][chosen[first]]

@@ -1,0 +1,215 @@
+"""Delayed values before the start: from the history of the unknowns, or from an input that is known earlier.
+
+A delayed unknown x(t − τ) with t − τ ≤ t₀ is `history` at that time, a delayed derivative the derivative of the
+history, and a delay of a delay the same further back. All are functions of time and parameters, with exact derivatives.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
+
+import casadi as ca
+import numpy as np
+
+from daedal.data import Signal
+from daedal.errors import SimulationError, quoted
+from daedal.kernels import MapKernel, compile_map
+from daedal.symbolic import (
+    BufferedFunction,
+    Delayed,
+    Expression,
+    derivative_name,
+    expand,
+    interned,
+    jet,
+    operator,
+    symbols_in,
+)
+from daedal.systems import DelayedValue, System, places
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """One delayed value: which input it is of and which derivative of it, or the law of its history."""
+
+    name: str
+    input: tuple[str, int] | None
+    law: ca.Function | None  # (time, parameters) → value, rate, gradient with respect to the parameters, in a column
+    constant: bool = False  # whether the law does not depend on time
+
+    def at(self, times: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Value, rate (times) and gradient (parameter, times) of a history."""
+        if self.constant:
+            column = self._once.matrix(0.0, parameters)
+            found = np.broadcast_to(column, (column.size, times.size))
+        else:
+            (found,) = self._many(times.reshape(1, -1), np.repeat(parameters[:, None], times.size, axis=1))
+        rows = found.reshape(-1, *times.shape)
+        return rows[0], rows[1], rows[2:]
+
+    @cached_property
+    def _once(self) -> BufferedFunction:
+        assert self.law is not None
+        return BufferedFunction(self.law)
+
+    @cached_property
+    def _many(self) -> MapKernel:
+        assert self.law is not None
+        return compile_map(self.law)
+
+
+def pasts(system: System) -> Mapping[str, Past]:
+    """What each delayed value of a system is before the start."""
+    compiled = system.reduction.compiled
+    key = f"pasts {[(name, str(value)) for name, value in system.model.history.items()]}"
+    if key not in compiled:
+        compiled[key] = {name: _past(system, name, each) for name, each in system.reduction.delays.items()}
+    return compiled[key]
+
+
+def _past(system: System, name: str, each: DelayedValue) -> Past:
+    model = system.model
+    operand = expand(each.typed.sx, system.reduction.equations.constants)
+    leaves = [jet(leaf) for leaf in symbols_in(operand)]
+    inputs = [base for base, _ in leaves if base in model.input_names]
+    noisy = [base for base, _ in leaves if base in model.disturbance_names]
+    if noisy:
+        raise SimulationError(
+            f"Model '{model.name}' delays the disturbance {quoted(noisy)} in '{name}', which cannot be simulated.",
+            "Let the disturbance drive a state of its own, and delay that.",
+        )
+    if inputs:
+        if operand.is_symbolic():
+            return _past_input(system, name, leaves[0])
+        raise SimulationError(
+            f"'{name}' of model '{model.name}' delays a formula of the input {quoted(inputs)}.",
+            "Delay the input itself, and write the formula around it.",
+        )
+    value = _before(system, name, each.typed.sx)
+    return Past(name, None, _law(system, value), not ca.depends_on(value, interned("time").sx))
+
+
+def _past_input(system: System, name: str, leaf: tuple[str, int]) -> Past:
+    """Of an input, or a derivative of one, with its history where one is declared."""
+    base, order = leaf
+    if base not in system.model.history:
+        return Past(name, leaf, None)
+    time, value = interned("time").sx, system.model.history[base].sx
+    for _ in range(order):
+        value = ca.densify(ca.jacobian(value, time))
+    return Past(name, leaf, _law(system, value), not ca.depends_on(value, time))
+
+
+def _law(system: System, value: ca.SX) -> ca.Function:
+    """Value, rate and gradient of an expression of time and parameters."""
+    time, p = interned("time").sx, system.reduction.arguments[3]
+    column = ca.vertcat(value, ca.jacobian(value, time), ca.jacobian(value, p).T)
+    return ca.Function("history", [time, p], [ca.densify(column)])
+
+
+def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
+    """An expression of unknowns as a function of time and parameters, where the history holds."""
+    model, time = system.model, interned("time").sx
+    expanded = expand(operand, system.reduction.equations.constants)
+    old, new = [], []
+    for leaf in symbols_in(expanded):
+        meaning = operator(leaf)
+        base, order = jet(leaf)
+        if isinstance(meaning, Delayed):
+            further = _before(system, leaf, meaning.operand.sx)
+            value = ca.substitute(further, time, time - meaning.amount.sx)
+        elif base in model.unknown_names:
+            if base not in model.history:
+                raise SimulationError(
+                    f"Model '{model.name}' contains '{name}', but does not say what '{base}' was before the start.",
+                    f"Declare history={{{base}: ...}}: a number, or an expression of dd.time and parameters.",
+                )
+            value = model.history[base].sx
+            for _ in range(order):
+                value = ca.densify(ca.jacobian(value, time))  # of a constant it would have no entry
+        elif base in (*model.input_names, *model.disturbance_names):
+            raise SimulationError(
+                f"'{name}' of model '{model.name}' delays '{base}', which comes from outside, more than once.",
+                f"Delay '{base}' once, by the sum of the delays.",
+            )
+        else:
+            continue
+        old.append(interned(leaf).sx)
+        new.append(value)
+    return ca.substitute(expanded, ca.vertcat(*old), ca.vertcat(*new)) if old else expanded
+
+
+def on_pieces(signal: Signal, order: int, times: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A derivative of a signal and its rate at times (step, node), on the piece that each step's middle lies in.
+
+    Before its first sample a signal is taken to be what it is there.
+    """
+    breaks, coefficients = signal.pieces()
+    piece = np.clip(np.searchsorted(breaks, middles, side="right") - 1, 0, breaks.size - 2)
+    elapsed = times - breaks[piece][:, None]
+    powers = range(len(coefficients) - 1, -1, -1)
+    results = []
+    for derivative in (order, order + 1):
+        total = np.zeros(times.shape)
+        for k in powers:
+            if k >= derivative:
+                factor = float(np.prod(np.arange(k - derivative + 1, k + 1))) if derivative else 1.0
+                total += factor * coefficients[k, piece][:, None] * elapsed ** (k - derivative)
+        results.append(total)
+    value, rate = results
+    early = middles < signal.start
+    if early.any():
+        value = np.where(early[:, None], float(signal.values[0]) if order == 0 else 0.0, value)
+        rate = np.where(early[:, None], 0.0, rate)
+    return value, rate
+
+
+def delayed_input(
+    past: Past, signal: Signal, times: np.ndarray, middles: np.ndarray, parameters: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """An input at times (step, node) that lie before it is used: value, rate, and gradient (parameter, step, node)."""
+    assert past.input is not None
+    value, rate = on_pieces(signal, past.input[1], times, middles)
+    gradient = np.zeros((parameters.size, *times.shape))
+    early = middles < signal.start
+    if past.law is not None and early.any():
+        value[early], rate[early], gradient[:, early] = past.at(times[early], parameters)
+    return value, rate, gradient
+
+
+def started(system: System, start: float) -> System:
+    """The system with its unknowns at the start as their history ends, where `initial` says nothing else.
+
+    Unknowns that the equations determine at each instant, or that constraints tie, are only hinted at.
+    """
+    ends = _ends(system, start)
+    if not ends:
+        return system
+    where = places(system, ends)
+    free = not system.reduction.constraints
+    held = {
+        name: value for name, value in ends.items() if free and where.get(name, (np.inf, 1))[0] < len(system.states)
+    }
+    hints = {name: value for name, value in ends.items() if name not in held}
+    return replace(system, model=system.model.with_guess(hints).with_initial(held))
+
+
+def _ends(system: System, start: float) -> dict[str, Expression]:
+    """Where histories end, with the derivatives that are states, but for what `initial` says."""
+    model, time = system.model, interned("time").sx
+    laws = {name: value.sx for name, value in model.history.items() if name in model.unknown_names}
+    found = {name: sx for name, sx in laws.items() if name not in model.initial}
+    states = {system.reduction.jet_name(each) for each in system.reduction.states}
+    for name, law in laws.items():
+        sx = law
+        for order in count(1):
+            own = derivative_name(name, order)
+            if own not in states:
+                break
+            sx = ca.densify(ca.jacobian(sx, time))
+            # Under another name it may have a history of its own.
+            known = {place for place, _ in places(system, [*model.initial, *found]).values()}
+            if places(system, [own])[own][0] not in known:
+                found[own] = sx
+    return {name: Expression(ca.substitute(sx, time, ca.SX(start))) for name, sx in found.items()}

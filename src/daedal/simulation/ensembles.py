@@ -1,0 +1,191 @@
+"""`ensemble`: mean and variance of a model's outputs over random disturbances, without keeping the trajectories.
+
+Many sets of parameter values may be simulated on the same paths, and sensitivities of the mean with respect to free
+parameters come with it (common random numbers make both smooth in the parameters).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, final
+
+import numpy as np
+
+from daedal.data import FrozenMapping, frozen
+from daedal.disturbances import seed_number
+from daedal.errors import SimulationError, nearest
+from daedal.models import key_name
+from daedal.simulation.lanes import BLOCK, AnyRun, Failure, Lanes, Moments, collect_moments, prepare
+from daedal.simulation.request import check_memory, check_request, checked_realizations, checked_values
+from daedal.simulation.steps import MEANINGLESS
+from daedal.symbolic import Expression
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Moments of the outputs over realizations; arrays are (time,), or (values, time) for several sets of values.
+
+    Attributes
+    ----------
+    mean, variance
+        Output → moment over the realizations that did not fail.
+    sensitivities
+        Parameter → output → derivative of the mean.
+    trajectories
+        Output → the realizations kept, (realization, time), or (values, realization, time).
+    error
+        Estimated error of the steps, relative to the largest value of each output.
+    failures
+        Realizations that were left out, with time and reason.
+    """
+
+    model: str
+    solver: str
+    times: np.ndarray
+    mean: Mapping[str, np.ndarray]
+    variance: Mapping[str, np.ndarray]
+    sensitivities: Mapping[str, Mapping[str, np.ndarray]]
+    trajectories: Mapping[str, np.ndarray]
+    realizations: int
+    error: float
+    failures: tuple[Failure, ...]
+    seed: int
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"ensemble of '{self.model}': {self.realizations} realizations of {self.times.size} samples, {self.solver}",
+            f"  estimated error of the steps: {self.error:.0e} of the largest values; seed {self.seed}",
+        ]
+        lines += [f"  {note}" for note in self.notes]
+        if self.failures:
+            first = min(self.failures, key=lambda failure: failure.time)
+            lines.append(
+                f"  {len(self.failures)} failed and were left out, the first at {first.time:g}: {first.reason}"
+            )
+        for name, mean in self.mean.items():
+            deviation = np.sqrt(np.mean(self.variance[name]))
+            lines.append(
+                f"  {name}: mean from {mean.min():.6g} to {mean.max():.6g}, standard deviation {deviation:.4g}"
+            )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def ensemble(
+    model: Any,
+    times: Any,
+    *,
+    realizations: int,
+    inputs: Mapping[Any, Any] | None = None,
+    values: Mapping[Any, float] | Sequence[Mapping[Any, float]] | None = None,
+    sensitivities: Sequence[Any] = (),
+    keep: int = 0,
+    rng: int | np.random.Generator | None = None,
+    solver: Lanes | None = None,
+    t0: float | None = None,
+) -> Ensemble:
+    """Mean and variance of the outputs over random disturbances.
+
+    Parameters
+    ----------
+    model, times, inputs, t0
+        As for `simulate`.
+    realizations
+        How many paths.
+    values
+        Parameter → number; or a list of such mappings, all simulated on the same paths.
+    sensitivities
+        Parameters with respect to which the mean is differentiated.
+    keep
+        How many realizations, the first ones, to keep whole.
+    rng
+        Seed or Generator; path m depends on nothing but the seed, this verb and m.
+    solver
+        `Lanes(...)`.
+    """
+    if not (solver is None or isinstance(solver, Lanes)):
+        raise SimulationError(
+            f"The solver of an ensemble must be Lanes, got {solver!r}.", "Write solver=Lanes(step=0.01)."
+        )
+    asked = check_request("ensemble", model, times, inputs, t0)
+    count = checked_realizations(realizations)
+    outputs = tuple(asked.system.model.outputs)
+    if not outputs:
+        raise SimulationError(
+            f"Model '{asked.system.model.name}' has no outputs.", "Declare outputs={'name': expression}."
+        )
+    if isinstance(sensitivities, (str, Expression)):
+        raise SimulationError(f"The sensitivities must be a list of parameters, got {sensitivities!r}.", "Write ['k'].")
+    several = isinstance(values, Sequence) and not isinstance(values, (str, Mapping))
+    sets = [checked_values(one) for one in values] if several and values is not None else [checked_values(values)]
+    if not sets:
+        raise SimulationError("The list of values of an ensemble is empty.", "Give at least one mapping.")
+    free = tuple(_checked_parameter(asked.system.model, name) for name in sensitivities)
+    seed = seed_number(np.random.default_rng() if rng is None else rng)
+    run = prepare(
+        asked.system,
+        asked.times,
+        asked.forcing,
+        solver or Lanes(),
+        values=sets,
+        wanted=outputs,
+        free=free,
+        seed=seed,
+        purpose="ensemble",
+        noisy=True,
+    )
+    if MEANINGLESS <= run.plan.error < np.inf:
+        raise SimulationError(
+            f"The steps are too long: dividing them changes the results by {run.plan.error:.1g} of the largest values.",
+            "Give Lanes a smaller step, or leave the step to it.",
+        )
+    blocks, rows = -(-count // BLOCK), 2 * run.plan.program.outputs
+    check_memory(blocks * len(sets) * rows * asked.times.size * 8, "Take fewer values at a time, or fewer samples.")
+    return _result(run, outputs, free, several, collect_moments(run, count, _checked_keep(keep, count)), count)
+
+
+def _checked_parameter(model: Any, name: Any) -> str:
+    key = key_name(name)
+    if key not in model.parameters:
+        raise SimulationError(f"Model '{model.name}' has no parameter '{key}'.", nearest(str(key), model.parameters))
+    return key
+
+
+def _checked_keep(keep: Any, realizations: int) -> int:
+    if not isinstance(keep, Integral) or isinstance(keep, bool) or not 0 <= int(keep) <= realizations:
+        raise SimulationError(
+            f"The realizations to keep must be a whole number from 0 to {realizations}, got {keep!r}.", "Write keep=10."
+        )
+    return int(keep)
+
+
+def _result(
+    run: AnyRun,
+    outputs: tuple[str, ...],
+    free: tuple[str, ...],
+    several: bool,
+    found: Moments,
+    realizations: int,
+) -> Ensemble:
+    def named(table: np.ndarray, first: int) -> FrozenMapping:
+        rows = {name: table[:, first + i] if several else table[0, first + i] for i, name in enumerate(outputs)}
+        return FrozenMapping({name: frozen(np.ascontiguousarray(row)) for name, row in rows.items()})
+
+    slopes = {name: named(found.mean, (k + 1) * len(outputs)) for k, name in enumerate(free)}
+    return Ensemble(
+        model=run.lineup.system.model.name,
+        solver=run.text,
+        times=run.times,
+        mean=named(found.mean, 0),
+        variance=named(found.variance, 0),
+        sensitivities=FrozenMapping(slopes),
+        trajectories=named(found.kept, 0),
+        realizations=realizations,
+        error=run.plan.error,
+        failures=found.failures,
+        seed=run.lineup.seed,
+        notes=run.warnings,
+    )

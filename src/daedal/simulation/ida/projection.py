@@ -1,0 +1,85 @@
+"""Bring a point back onto the constraints, and solve for what is determined at the instant.
+
+X moves along the rows of B until G(X, t) = 0: X ← X − Bᵀ (A Bᵀ)⁻¹ G; then T ← T − J⁻¹ top. Both are Newton iterations
+that begin at the solver's values and end at round-off, where steps no longer become shorter.
+"""
+
+import numpy as np
+
+from daedal.symbolic import BufferedFunction
+from daedal.systems import System
+
+ITERATIONS = 8
+DENSE = 80  # larger systems are solved sparse
+ROUNDING = 1e-15  # of a value: shorter steps change nothing
+
+
+class Projection:
+    """The functions of one system, ready to project many points."""
+
+    def __init__(self, system: System, parameters: np.ndarray) -> None:
+        self.parameters = parameters
+        names = ("constraints", "constraints_jacobian", "directions", "top", "top_jacobian")
+        self.G, self.A, self.B, self.top, self.J = (BufferedFunction(system.function(name)) for name in names)
+
+    def __call__(
+        self, time: float, x: np.ndarray, top: np.ndarray, exogenous: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """X on the constraints and T that belongs to it; the given values where the equations are singular."""
+        try:
+            projected = self._states(time, x, top, exogenous)
+            return projected, self._tops(time, projected, top, exogenous)
+        except (np.linalg.LinAlgError, RuntimeError):
+            return x, top
+
+    def _states(self, time: float, x: np.ndarray, top: np.ndarray, w: np.ndarray) -> np.ndarray:
+        if self.G.result.size == 0:
+            return x
+        previous = np.inf
+        for _ in range(ITERATIONS):
+            arguments = (time, x, top, self.parameters, w)
+            residual = self.G(*arguments)
+            A, B = _matrix(self.A, arguments), _matrix(self.B, arguments)
+            step = B.T @ _solved(A @ B.T, residual)
+            size = float(np.abs(step).max())
+            if not size < previous:
+                break
+            x, previous = x - step, size
+            if np.all(np.abs(step) <= ROUNDING * (np.abs(x) + 1e-3 * np.abs(x).max())):
+                break
+        return x
+
+    def _tops(self, time: float, x: np.ndarray, top: np.ndarray, w: np.ndarray) -> np.ndarray:
+        previous = np.inf
+        for _ in range(ITERATIONS):
+            arguments = (time, x, top, self.parameters, w)
+            step = solve(self.J, arguments, self.top(*arguments))
+            size = float(np.abs(step).max())
+            if not size < previous:
+                break
+            top, previous = top - step, size
+            if np.all(np.abs(step) <= ROUNDING * np.abs(top)):
+                break
+        return top
+
+
+def solve(function: BufferedFunction, arguments: tuple, right: np.ndarray) -> np.ndarray:
+    """Solve with the square matrix a function gives at these arguments."""
+    return _solved(_matrix(function, arguments), right)
+
+
+def _matrix(function: BufferedFunction, arguments: tuple):
+    if max(function.shape) <= DENSE:
+        return function.matrix(*arguments)
+    from scipy.sparse import csc_matrix
+
+    indices, pointers = function.sparsity.row(), function.sparsity.colind()
+    return csc_matrix((function(*arguments).copy(), indices, pointers), shape=function.shape)
+
+
+def _solved(matrix, right: np.ndarray) -> np.ndarray:
+    if isinstance(matrix, np.ndarray):
+        return np.linalg.solve(matrix, right)
+    from scipy.sparse.linalg import splu
+
+    return splu(matrix.tocsc()).solve(right)

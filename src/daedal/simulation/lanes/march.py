@@ -1,0 +1,180 @@
+"""Advance blocks of lanes through a schedule, chunk by chunk, so that memory stays constant however long the run is."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from threading import RLock
+from typing import Protocol
+
+import numpy as np
+
+from daedal.simulation.forcing import Forcing
+from daedal.simulation.steps import ACCEPTED, Point, Program, Schedule, node_values, reordered
+from daedal.systems import System
+
+CHUNK = 2048  # steps between two looks at the results, and at whether to stop
+CHUNK_WORK = 4e6  # operations per lane that they may take
+ON_GRID = 1e-4  # of a cell: a step that begins this close before a grid point begins on it
+ESCAPED = 1e100  # what is larger is on its way to infinity
+REORDERINGS = 4  # of the pivots, for one block of lanes
+
+
+class Paths(Protocol):
+    """Disturbances of a block of lanes on their grid, drawn in order."""
+
+    def rows(self, first: int, last: int) -> np.ndarray:
+        """Grid points first … last − 1 as (point, value, lane); each call goes on at or before the last row drawn."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What all lanes share: for each step its shared values, its first grid row, and the sample that follows it."""
+
+    shared: np.ndarray
+    grid_row: np.ndarray
+    emit: np.ndarray
+
+
+def table(program: Program, steps: Schedule, forcing: Forcing, grid: float, times: np.ndarray) -> Table:
+    """Tabulate a schedule for a program; `grid` is the spacing of the disturbances (0 without any)."""
+    inputs = list(program.inputs)
+    values = node_values(forcing, steps, program.nodes)[:, :, inputs].transpose(0, 2, 1)
+    values = values.reshape(steps.starts.size, program.nodes.size * len(inputs))
+    sampled = np.where(steps.emit >= 0, times[steps.emit], steps.ends)
+    ends = forcing.at_all(np.clip(sampled, forcing.start, forcing.end))[:, inputs]
+    columns = [steps.starts[:, None], steps.lengths[:, None], values, ends]
+    row = np.zeros(steps.starts.size, dtype=np.int64)
+    if program.disturbances:
+        row = np.floor((steps.starts - forcing.start) / grid + ON_GRID).astype(np.int64)
+        if program.shape.cells == 0:
+            nodes = steps.starts[:, None] + steps.lengths[:, None] * program.nodes
+            columns.append((nodes - forcing.start) / grid - row[:, None])
+    return Table(np.ascontiguousarray(np.concatenate(columns, axis=1)), row, steps.emit)
+
+
+CASADI = RLock()  # its expressions count references without care for threads; compiled code needs no lock
+
+
+class Reordering:
+    """Other pivots where a lane's equations are not solved, a few times in a run."""
+
+    def __init__(self, system: System, forcing: Forcing) -> None:
+        self._system, self._forcing = system, forcing
+        self._left = REORDERINGS
+        self._left_for_escaped = 1  # a value that escapes is seldom the pivots' fault
+
+    def __call__(
+        self,
+        program: Program,
+        time: float,
+        state: np.ndarray,
+        parameters: np.ndarray,
+        step: float,
+        *,
+        escaped: bool,
+    ) -> Program | None:
+        """The program with pivots chosen at this state of a lane; None when that does not help."""
+        left = self._left_for_escaped if escaped else self._left
+        if left == 0 or not np.isfinite(state).all():
+            return None
+        self._left -= not escaped
+        self._left_for_escaped -= escaped
+        states, values = len(self._system.states), len(self._system.reduction.parameters)
+        exogenous = self._forcing.at(min(time, self._forcing.end))
+        point = Point(time, state[:states], state[states : program.size], parameters[:values], exogenous)
+        with CASADI:
+            return reordered(self._system, program.shape, point, step)
+
+
+def march_lanes(
+    program: Program,
+    tables: Table,
+    paths: Paths | None,
+    state: np.ndarray,
+    parameters: np.ndarray,
+    consume: Callable[[np.ndarray, np.ndarray], None],
+    reorder: Reordering | None = None,
+) -> Iterator[None]:
+    """Advance `state` (value, lane) in place; `consume` gets sample numbers and (sample, output, lane) as they come.
+
+    Iterate to go on: it stops after every chunk, so that several marches can share the paths of a chunk.
+    Where a lane's equations are not solved, `reorder` may give a program with other pivots, chosen at the last good
+    state of that lane; the rest is then done with it.
+    """
+    size = max(min(CHUNK, int(CHUNK_WORK / program.instructions)), 16)
+    for first in range(0, tables.emit.size, size):
+        chunk = _Chunk(tables, first, min(first + size, tables.emit.size), paths, program, state.shape[1])
+        position = 0
+        while position < chunk.steps:
+            before = state.copy()
+            out = chunk.run(program, state, parameters, position)
+            bad = np.flatnonzero(~np.all(solved(out), axis=0))
+            if bad.size and reorder is not None:
+                after = state.copy()
+                lane = int(bad[0])
+                good = chunk.last_good(out, lane, position)
+                state[:] = before
+                head = chunk.run(program, state, parameters, position, good)
+                escaped = not np.all(np.abs(out[chunk.row(good, position), :, lane]) < ESCAPED)
+                at = (chunk.time(good), state[:, lane], parameters[:, lane], chunk.length)
+                other = reorder(program, *at, escaped=escaped)
+                if other is not None:
+                    consume(chunk.samples(position, good), head)
+                    program, position = other, good
+                    continue
+                state[:] = after
+            consume(chunk.samples(position), out)
+            break
+        yield
+
+
+def solved(out: np.ndarray) -> np.ndarray:
+    """Which samples of which lanes are finite and satisfy the equations, (sample, lane)."""
+    finite = np.all(np.abs(out) < ESCAPED, axis=1)
+    return finite & (np.nan_to_num(out[:, -1], nan=np.inf) <= ACCEPTED)
+
+
+class _Chunk:
+    """Some consecutive steps with what they read."""
+
+    def __init__(self, tables: Table, first: int, last: int, paths: Paths | None, program: Program, lanes: int) -> None:
+        self.steps = last - first
+        self._shared, self._emit = tables.shared[first:last], tables.emit[first:last]
+        low, high = int(tables.grid_row[first]), int(tables.grid_row[last - 1]) + program.grid_rows
+        self._lane = paths.rows(low, high) if paths is not None else np.zeros((1, 0, lanes))
+        self._begin = (tables.grid_row[first:last] - low) * self._lane.shape[1]
+
+    def run(
+        self, program: Program, state: np.ndarray, parameters: np.ndarray, start: int, stop: int | None = None
+    ) -> np.ndarray:
+        """Advance over the steps start … stop − 1; (sample, output, lane)."""
+        part = slice(start, stop)
+        emit = self._emit[part]
+        local = np.where(emit >= 0, np.cumsum(emit >= 0) - 1, -1)
+        out = np.empty((int(np.sum(emit >= 0)), program.outputs, state.shape[1]))
+        program.kernel.run(state, parameters, self._shared[part], self._lane, local, out, begin=self._begin[part])
+        return out
+
+    def samples(self, start: int, stop: int | None = None) -> np.ndarray:
+        """The samples that follow these steps."""
+        emit = self._emit[start:stop]
+        return emit[emit >= 0]
+
+    def row(self, step: int, start: int) -> int:
+        """The row of the first sample after a step, in what `run` gave from `start` on."""
+        return int(np.sum(self._emit[start:step] >= 0))
+
+    def last_good(self, out: np.ndarray, lane: int, start: int) -> int:
+        """The step after the last sample at which the lane was still good."""
+        row = int(np.argmin(solved(out)[:, lane])) - 1
+        emitting = np.flatnonzero(self._emit[start:] >= 0)
+        return start + int(emitting[row]) + 1 if row >= 0 else start
+
+    @property
+    def length(self) -> float:
+        """A typical length of its steps."""
+        return float(np.median(self._shared[:, 1]))
+
+    def time(self, step: int) -> float:
+        """When a step begins."""
+        return float(self._shared[min(step, self.steps - 1), 0])

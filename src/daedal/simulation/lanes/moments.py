@@ -1,0 +1,141 @@
+"""Moments over the lanes of a run, without keeping the trajectories.
+
+The mean ȳ_g and the sum of squares S_g of each group of lanes are taken as they come and merged in order (Chan, Golub
+and LeVeque's formula), so that one pair of them is held per group, and the result does not depend on threads.
+
+Reference: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample variance, Am. Stat. 37 (1983).
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from daedal.errors import SimulationError
+from daedal.simulation.lanes.blocks import BLOCK
+from daedal.simulation.lanes.failure import Failure
+from daedal.simulation.lanes.solver import AnyRun, LaneRun
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Arrays (values, row, time); the rows are the outputs, then their sensitivities direction by direction.
+
+    The variance has the outputs only. NaN for a set of values of which every lane failed.
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    group_means: np.ndarray  # (group, values, row, time)
+    group_counts: np.ndarray  # (group, values): lanes that did not fail
+    kept: np.ndarray  # (values, output, realization, time)
+    failures: tuple[Failure, ...]
+
+
+def collect_moments(
+    run: AnyRun, realizations: int, keep: int = 0, group: int = BLOCK, without: Collection[int] = ()
+) -> Moments:
+    """Simulate all lanes and take moments over groups of lanes (a divisor of BLOCK).
+
+    Lanes that fail are left out, and those `without` which it is wanted.
+    """
+    unwanted = {(value, lane) for value in range(len(run.values)) for lane in without}
+    failures: list[Failure] = []
+    while True:
+        left_out = unwanted | {(failure.value, failure.lane) for failure in failures}
+        parts = _Parts(run, realizations, left_out, keep, group)
+        found = run.run(realizations, parts)
+        new = [failure for failure in found if (failure.value, failure.lane) not in left_out]
+        if not new:
+            for failure in failures:
+                kept = parts.kept[failure.value][:, failure.lane : failure.lane + 1]
+                kept[:, :, run.times >= failure.time] = np.nan
+            return parts.merged(failures)
+        failures += new
+        if len(failures) == (realizations - len(without)) * len(run.values):
+            raise _all_failed(run, failures, realizations)
+
+
+def alone(run: AnyRun) -> np.ndarray:
+    """The rows of the only lane there is where disturbances are zero, (values, row, time)."""
+    rows = np.empty((len(run.values), run.plan.program.outputs - 1, run.times.size))
+
+    def consume(value: int, _: range, samples: np.ndarray, out: np.ndarray) -> None:
+        rows[value][:, samples] = out[:, :, 0].T
+
+    failures = run.run(1, consume)
+    if failures:
+        raise _all_failed(run, failures, 1)
+    return rows
+
+
+def _all_failed(run: AnyRun, failures: list[Failure], realizations: int) -> SimulationError:
+    first = min(failures, key=lambda failure: failure.time)
+    many = realizations > 1
+    which = f"All {realizations} realizations" if many else "The simulation"
+    return SimulationError(
+        f"{which} failed, {'the first ' if many else ''}at time {first.time:g}: {first.reason}.",
+        "Choose a smaller step with Lanes(step=...)"
+        + (", or look at one with simulate(..., solver=IDA())." if isinstance(run, LaneRun) else " or other values."),
+    )
+
+
+def projections(run: AnyRun, realizations: int, weights: np.ndarray) -> np.ndarray:
+    """Σ over rows and times of weights · out, as (functional, lane); weights are (functional, row, time)."""
+    result = np.zeros((weights.shape[0], realizations))
+
+    def consume(_: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
+        part = weights[:, :, samples].transpose(0, 2, 1).reshape(len(weights), -1)
+        result[:, lanes.start : lanes.stop] += part @ out.reshape(-1, len(lanes))
+
+    run.run(realizations, consume)
+    return result
+
+
+class _Parts:
+    """Mean and sum of squares of each group, filled from several threads, merged in order at the end."""
+
+    def __init__(self, run: AnyRun, realizations: int, left_out: set[tuple[int, int]], keep: int, group: int) -> None:
+        program = run.plan.program
+        groups, outputs = -(-realizations // group), len(program.shape.wanted)
+        shape = (groups, len(run.values), program.outputs - 1, run.times.size)
+        self._mean, self._squares = np.zeros(shape), np.zeros((*shape[:2], outputs, shape[3]))
+        self._counts = np.zeros(shape[:2])
+        self.kept = np.full((len(run.values), outputs, keep, run.times.size), np.nan)
+        self._left_out, self._group = left_out, group
+
+    def __call__(self, value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
+        kept = self.kept[value][:, lanes.start : lanes.stop]
+        kept[:, :, samples] = out[:, : kept.shape[0], : kept.shape[1]].transpose(1, 2, 0)
+        for first in range(0, len(lanes), self._group):
+            self._add(value, lanes[first : first + self._group], samples, out[:, :, first : first + self._group])
+
+    def _add(self, value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
+        group = lanes.start // self._group
+        good = np.array([(value, lane) not in self._left_out for lane in lanes])
+        good_out = out if good.all() else out[:, :, good]
+        self._counts[group, value] = good.sum()
+        if good_out.shape[2] == 0:
+            return
+        outputs = self._squares.shape[2]
+        with np.errstate(all="ignore"):  # a lane that is about to be found failed may hold anything
+            mean = good_out.mean(axis=2)
+            squares = ((good_out[:, :outputs] - mean[:, :outputs, None]) ** 2).sum(axis=2)
+        self._mean[group, value][:, samples] = mean.T
+        self._squares[group, value][:, samples] = squares.T
+
+    def merged(self, failures: list[Failure]) -> Moments:
+        mean, squares = np.zeros(self._mean.shape[1:]), np.zeros(self._squares.shape[1:])
+        total = np.zeros((mean.shape[0], 1, 1))
+        outputs = squares.shape[1]
+        for counts, group_mean, group_squares in zip(self._counts, self._mean, self._squares, strict=True):
+            count = counts[:, None, None]
+            joined = np.maximum(total + count, 1.0)
+            difference = np.where(count > 0, group_mean - mean, 0.0)
+            squares += np.where(count > 0, group_squares, 0.0) + difference[:, :outputs] ** 2 * (total * count / joined)
+            mean += difference * (count / joined)
+            total = total + count
+        dead = total == 0
+        variance = np.where(dead, np.nan, squares / np.maximum(total - 1.0, 1.0))
+        mean = np.where(dead, np.nan, mean)
+        return Moments(mean, variance, self._mean, self._counts, self.kept, tuple(failures))

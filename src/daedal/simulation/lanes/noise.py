@@ -1,0 +1,198 @@
+"""Disturbances of a block of lanes on the grid, with their derivatives along free directions, in constant memory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from daedal.disturbances import (
+    DiscreteNoise,
+    advance,
+    default_grid,
+    derivatives_available,
+    discretize,
+    initial_state,
+    innovations,
+    needed_smoothness,
+    output,
+    parameter_names,
+)
+from daedal.errors import ModelError, SimulationError
+from daedal.models import as_tuple
+from daedal.simulation.steps import Curve
+from daedal.symbolic import jet, symbols_in
+from daedal.systems import System
+
+
+def disturbance_places(system: System) -> tuple[int, ...]:
+    """Which exogenous symbols of a system are disturbances, or derivatives of them."""
+    names = set(system.model.disturbance_names)
+    return tuple(i for i, name in enumerate(system.reduction.exogenous) if jet(name)[0] in names)
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """What is kept of the disturbances at each grid point: those the system contains, then what their curves need."""
+
+    jets: tuple[tuple[str, int], ...]
+    curves: tuple[Curve, ...]  # for each disturbance that the system contains
+
+    @property
+    def wanted(self) -> int:
+        return len(self.curves)
+
+
+def grid_row(system: System) -> GridRow:
+    """The row of a system.
+
+    A disturbance that occurs with its derivative is a cubic from both, and its highest derivative the slope of that
+    cubic, so that one belongs to the other between grid points too; otherwise `between` decides.
+    """
+    wanted = [jet(system.reduction.exogenous[place]) for place in disturbance_places(system)]
+    highest: dict[str, int] = {}
+    for name, order in wanted:
+        highest[name] = max(order, highest.get(name, 0))
+    jets = list(wanted)
+    curves = []
+    for name, order in wanted:
+        if 0 < order == highest[name]:
+            kind, companion = "slope", order - 1
+        elif order < highest[name] or _between(system, name) == "hermite":
+            kind, companion = "cubic", order + 1
+        else:
+            curves.append(Curve("line", 0))
+            continue
+        if (name, companion) not in jets:
+            jets.append((name, companion))
+        curves.append(Curve(kind, jets.index((name, companion))))
+    return GridRow(tuple(jets), tuple(curves))
+
+
+def _between(system: System, name: str) -> str:
+    for key, noise in system.model.disturbances.items():
+        if name in as_tuple(key):
+            return getattr(noise, "between", "linear")
+    return "linear"
+
+
+def refuse_exact(system: System) -> None:
+    """Lanes step on polynomials between grid points."""
+    for key, noise in system.model.disturbances.items():
+        if getattr(noise, "between", "linear") == "exact":
+            raise SimulationError(
+                f"Disturbance '{key}' is exact between grid points, which Lanes cannot ask for.",
+                "Use the reference solver IDA(), or between='hermite' or 'linear' on a finer grid.",
+            )
+
+
+def disturbance_grid(system: System, numbers: Mapping[str, float], interval: float) -> tuple[float, list[str]]:
+    """The finest grid that any disturbance asks for, and what to tell the user about it."""
+    grids = [default_grid(noise, numbers, interval) for noise in system.model.disturbances.values()]
+    return min(grid.step for grid in grids), [grid.warning for grid in grids if grid.warning]
+
+
+def check_smoothness(system: System, numbers: Mapping[str, float]) -> None:
+    """Refuse a disturbance that lacks derivatives the reduced system, or a Hermite cubic, contains."""
+    row = grid_row(system)
+    needed: dict[str, int] = {}
+    for name, order in row.jets[: row.wanted]:
+        needed[name] = max(order, needed.get(name, 0))
+    blamed = {name: _equation_with(system, name) for name in needed}
+    needed_smoothness(system.model.disturbances, needed, blamed, numbers)
+    for key, noise in system.model.disturbances.items():
+        available = derivatives_available(noise, numbers)
+        for name, has in zip(as_tuple(key), available, strict=True):
+            if any(jet_name == name and order > has for jet_name, order in row.jets):
+                raise ModelError(
+                    f"Disturbance '{name}' has no slope for between='hermite'.", "Use between='linear', or add a pole."
+                )
+
+
+def _equation_with(system: System, name: str) -> str:
+    """An equation that contains the disturbance, differentiated if there is one."""
+    r = system.reduction
+    inside = [
+        i for i in range(len(r.equations.names)) if name in {jet(s)[0] for s in symbols_in(r.equations.residuals[i])}
+    ]
+    return r.equations.names[max(inside, key=lambda i: int(r.offsets.equations[i]), default=0)]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One discretised disturbance: which of its values go where in a grid row, and how they combine per direction."""
+
+    noise: DiscreteNoise
+    kept: np.ndarray  # rows of its values that the system contains
+    places: np.ndarray  # their places among the system's disturbances
+    chain: np.ndarray  # (direction, own parameter): dp/dθ of the parameters it depends on
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """All disturbances of a system at one set of parameter values; a grid row is (way, disturbance)."""
+
+    sources: tuple[Source, ...]
+    disturbances: int
+    ways: int
+
+
+def sources(system: System, numbers: Mapping[str, float], grid: float, rates: np.ndarray, ways: int) -> Sources:
+    """Discretise every disturbance on the grid; `rates` is dp/dθ as (parameter of the reduction, direction)."""
+    wanted = grid_row(system).jets
+    row_of = {name: i for i, name in enumerate(system.reduction.parameters)}
+    found = []
+    for key, noise in system.model.disturbances.items():
+        symbols = as_tuple(key)
+        orders = sorted({order for name, order in wanted if name in symbols})
+        if not orders:
+            continue
+        moving = [name for name in parameter_names(noise) if np.any(rates[row_of[name]])]
+        listed = [(name, order) for order in orders for name in symbols]
+        kept = np.array([i for i, value in enumerate(listed) if value in wanted])
+        places = np.array([wanted.index(listed[i]) for i in kept])
+        chain = rates[[row_of[name] for name in moving]].T
+        found.append(Source(discretize(noise, numbers, grid, orders, moving), kept, places, chain))
+    return Sources(tuple(found), len(wanted), ways)
+
+
+class LanePaths:
+    """Rows of grid values for the paths of one block; sequential, keeping only what the next rows overlap."""
+
+    def __init__(self, made: Sources, seed: int, purpose: str, paths: range) -> None:
+        self._made, self._seed, self._purpose, self._paths = made, seed, purpose, paths
+        self._first = 0
+        self._states = [initial_state(s.noise, self._normals(k, range(1))[0]) for k, s in enumerate(made.sources)]
+        first = [output(s.noise, x)[None] for s, x in zip(made.sources, self._states, strict=True)]
+        self._kept = self._combined(first, 1)
+
+    def rows(self, first: int, last: int) -> np.ndarray:
+        """Grid points first … last − 1 as (point, value, lane)."""
+        have = self._first + self._kept.shape[0]
+        if last > have:
+            kept = self._kept[max(first - self._first, 0) :]
+            self._first = have - kept.shape[0]
+            self._kept = np.concatenate([kept, self._drawn(range(have, last))])
+        return self._kept[first - self._first : last - self._first]
+
+    def _normals(self, number: int, steps: range) -> np.ndarray:
+        components = self._made.sources[number].noise.states
+        return innovations(self._seed, self._purpose, number, self._paths, steps, components)
+
+    def _drawn(self, points: range) -> np.ndarray:
+        """Grid point k is reached by innovation k."""
+        values = []
+        for number, source in enumerate(self._made.sources):
+            drawn, self._states[number] = advance(source.noise, self._states[number], self._normals(number, points))
+            values.append(drawn)
+        return self._combined(values, len(points))
+
+    def _combined(self, values: list[np.ndarray], points: int) -> np.ndarray:
+        """Put the values of all disturbances into rows, with the chain rule from their parameters to the directions."""
+        made = self._made
+        rows = np.zeros((points, made.ways, made.disturbances, len(self._paths)))
+        for source, drawn in zip(made.sources, values, strict=True):
+            parts = drawn.reshape(points, 1 + source.chain.shape[1], -1, len(self._paths))[:, :, source.kept]
+            rows[:, 0, source.places] = parts[:, 0]
+            if source.chain.size:
+                rows[:, 1:, source.places] = np.einsum("wd,pdkl->pwkl", source.chain, parts[:, 1:])
+        return rows.reshape(points, -1, len(self._paths))

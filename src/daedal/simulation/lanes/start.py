@@ -1,0 +1,162 @@
+"""Where the lanes start: parameters, initial values and their sensitivities, for one or many sets of values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daedal.disturbances import parameter_names
+from daedal.models import parameter_directions, parameter_values
+from daedal.simulation.delays import Lags, Past, delayed_input, find_lags, pasts
+from daedal.simulation.forcing import Forcing
+from daedal.simulation.lanes.noise import LanePaths, Sources, sources
+from daedal.simulation.steps import Directions
+from daedal.systems import InitialValues, System, initial_sensitivities, initial_values, places
+
+Delayed = Sequence[tuple[int, np.ndarray]]  # symbols of delayed values, with value and derivatives at the start
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """One set of parameter values with what follows from it."""
+
+    given: Mapping[Any, float] | None
+    rates: np.ndarray  # dp/dθ as (parameter, direction)
+    column: np.ndarray  # what the program reads as parameters
+    start: InitialValues  # with disturbances at zero
+    sources: Sources | None
+    lags: Lags | None = None  # where there are delays
+
+
+@dataclass(frozen=True, eq=False)
+class Lineup:
+    """What does not depend on the steps: the system, its known inputs, its disturbances, and the free directions."""
+
+    system: System
+    forcing: Forcing
+    grid: float  # of the disturbances; 0 when they are zero
+    disturbances: tuple[int, ...]  # places among the exogenous symbols
+    free: tuple[str, ...]
+    directions: Directions
+    seed: int
+    purpose: str
+
+    def all_values(self, given: Sequence[Mapping[Any, float] | None]) -> tuple[Values, ...]:
+        """Resolve sets of parameter values; sets in which the disturbances are alike share their discretisation."""
+        alike: dict[tuple[float, ...], Sources | None] = {}
+        resolved = []
+        for one in given:
+            numbers = parameter_values(self.system.model, one)
+            rates = self._rates(one)
+            key = (*(numbers[name] for name in self._noise_parameters), *rates[self._noise_rows].ravel())
+            if key not in alike:
+                made = (
+                    sources(self.system, numbers, self.grid, rates, self.directions.ways) if self.disturbances else None
+                )
+                alike[key] = made
+            resolved.append(self._values(one, numbers, rates, alike[key]))
+        return tuple(resolved)
+
+    @cached_property
+    def _noise_parameters(self) -> list[str]:
+        """Parameters that the disturbances depend on, in the order of the reduction."""
+        used = {name for noise in self.system.model.disturbances.values() for name in parameter_names(noise)}
+        return [name for name in self.system.reduction.parameters if name in used]
+
+    @cached_property
+    def _noise_rows(self) -> list[int]:
+        return [self.system.reduction.parameters.index(name) for name in self._noise_parameters]
+
+    def _rates(self, given: Mapping[Any, float] | None) -> np.ndarray:
+        """dp/dθ as (parameter of the reduction, direction)."""
+        return parameter_directions(self.system.model, self.free, given)[self._rows]
+
+    @cached_property
+    def _rows(self) -> list[int]:
+        """Where the parameters of the reduction stand among those of the model."""
+        order = list(self.system.model.parameters)
+        return [order.index(name) for name in self.system.reduction.parameters]
+
+    def _values(
+        self, given: Mapping[Any, float] | None, numbers: Mapping[str, float], rates: np.ndarray, made: Sources | None
+    ) -> Values:
+        parameters = np.array([numbers[name] for name in self.system.reduction.parameters])
+        column = np.concatenate([parameters, self.directions.read(rates)])
+        begin = self.forcing.start
+        known, delays = self.forcing.at(begin), None
+        if self.system.reduction.delays:
+            delays = find_lags(self.system, self._pasts, parameters, rates)
+            self._look_back(known, delays, parameters)
+        # With numbers for all parameters no formula is evaluated again.
+        start = initial_values(self.system, begin, numbers, known)
+        return Values(given, rates, column, start, made, delays)
+
+    @cached_property
+    def _pasts(self) -> Mapping[str, Past]:
+        return pasts(self.system)
+
+    def _look_back(self, known: np.ndarray, delays: Lags, parameters: np.ndarray) -> None:
+        """Enter the delayed values at the start: from the history, or of an input that is known earlier."""
+        for place, name in enumerate(self.system.reduction.exogenous):
+            if name not in delays.pasts:
+                continue
+            past, when = delays.pasts[name], np.array([[self.forcing.start - delays.amounts[delays.place(name)]]])
+            if past.input is None:
+                value = past.at(when, parameters)[0]
+            else:
+                value, _, _ = delayed_input(past, self.forcing.signals[past.input[0]], when, when[0], parameters)
+            known[place] = value[0, 0]
+
+    def paths(self, values: Values, lanes: range) -> LanePaths | None:
+        """The disturbances of a block of lanes, from the beginning."""
+        return None if values.sources is None else LanePaths(values.sources, self.seed, self.purpose, lanes)
+
+    def exogenous(self, first_row: np.ndarray | None, lanes: int, delayed: Delayed = ()) -> np.ndarray:
+        """Exogenous values at the start as (way, symbol, lane): the value, then its derivative in each direction."""
+        ways = 1 + len(self.free)
+        table = np.zeros((ways, len(self.system.reduction.exogenous), lanes))
+        table[0] = self.forcing.at(self.forcing.start)[:, None]
+        if first_row is not None and self.disturbances:
+            moving = self.directions.ways
+            values = first_row.reshape(moving, -1, lanes)[:, : len(self.disturbances)]
+            table[:moving, list(self.disturbances)] = values
+        for symbol, each in delayed:
+            table[:, symbol] = each[:, None]
+        return table
+
+    def states(self, values: Values, first_row: np.ndarray | None, lanes: int, delayed: Delayed = ()) -> np.ndarray:
+        """Initial (X, T), sensitivities and a zero, as (value, lane); by lane where disturbances enter constraints."""
+        if not self._constrained:
+            column = self._column(values, values.start, self.exogenous(None, 1, delayed)[:, :, 0])
+            return np.repeat(column[:, None], lanes, axis=1)
+        table = self.exogenous(first_row, lanes, delayed)
+        columns = []
+        for lane in range(lanes):
+            at = table[:, :, lane]
+            start = initial_values(self.system, self.forcing.start, values.given, at[0])
+            columns.append(self._column(values, start, at))
+        return np.stack(columns, axis=1)
+
+    @property
+    def _constrained(self) -> bool:
+        """Whether consistent values differ from lane to lane: a disturbance enters a constraint, or a T is held."""
+        if not self.disturbances:
+            return False
+        states = len(self.system.states)
+        if any(place >= states for place, _ in places(self.system, self.system.model.initial).values()):
+            return True
+        symbols = self.system.reduction.arguments[-1]
+        constraints = self.system.reduction.G
+        return bool(constraints.shape[0]) and ca.depends_on(
+            constraints, ca.vertcat(*(symbols[i] for i in self.disturbances))
+        )
+
+    def _column(self, values: Values, start: InitialValues, exogenous: np.ndarray) -> np.ndarray:
+        if not self.free:
+            return np.concatenate([start.states, start.tops, [0.0]])
+        time, at = self.forcing.start, exogenous[0]
+        rates = initial_sensitivities(self.system, start, time, values.given, at, values.rates, exogenous[1:].T)
+        return np.concatenate([start.states, start.tops, rates.T.ravel(), [0.0]])

@@ -1,0 +1,152 @@
+"""Pilot runs: a few lanes tell how much the results depend on the steps."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from daedal.simulation.forcing import Forcing
+from daedal.simulation.lanes import ESCAPED, Paths, Reordering, Table, march_lanes, solved, table
+from daedal.simulation.steps.discretization import Point
+from daedal.simulation.steps.program import Directions, Program, Shape, program
+from daedal.simulation.steps.radau import Method
+from daedal.simulation.steps.schedule import Curve, Schedule
+from daedal.systems import System
+
+PILOT_WORK = 1e9  # operations that a pilot run may take
+NEGLIGIBLE = 1e-9  # of one, or of the largest variable where all are smaller: a size that is round-off
+
+MEANINGLESS = 0.5  # relative error of the steps above which a simulation has failed
+
+Steps = tuple[Schedule, int]  # and the grid cells each step spans; 0 where steps lie inside one cell
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A program, its steps, and the estimated error of the results (largest, relative to each variable's size)."""
+
+    program: Program
+    steps: Schedule
+    table: Table
+    error: float
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How far the search for steps goes before it gives up."""
+
+    adaptive: int = 4000  # steps of one lane under error control
+    regular: float = 1e7  # regular steps in one run
+    strict: bool = False  # whether steps that miss the tolerance are given up, instead of stating their error
+
+
+PATIENT = Effort()
+BRIEF = Effort(adaptive=600, regular=4e6, strict=True)  # for a single trajectory, which another solver can do as well
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be simulated: everything a pilot run needs."""
+
+    system: System
+    times: np.ndarray
+    forcing: Forcing
+    grid: float  # of the disturbances; 0 without any
+    wanted: tuple[str, ...]
+    directions: Directions
+    curves: tuple[Curve, ...]  # of the disturbances between grid points
+    point: Point
+    state: np.ndarray  # (value, lane) of a few pilot lanes
+    parameters: np.ndarray
+    paths: Callable[[int], Paths | None]  # of so many lanes
+    effort: Effort = PATIENT
+
+    @property
+    def interval(self) -> float:
+        """The time between two samples; a typical one, where they are not regular."""
+        return sample_interval(self.forcing.start, self.times)
+
+
+def sample_interval(start: float, times: np.ndarray) -> float:
+    """The time between two samples: free of rounding where they are regular, typical where they are not."""
+    gaps = np.diff(np.unique(np.concatenate([[start], times])))
+    if gaps.size == 0:
+        return 1.0
+    mean = float(gaps.sum()) / gaps.size
+    return mean if np.all(np.abs(gaps - mean) <= 1e-6 * mean) else float(np.median(gaps))
+
+
+def prepared_for(task: Task, method: Method, steps: Steps) -> tuple[Program, Table]:
+    shape = Shape(method, steps[1], task.directions, task.wanted, task.grid, task.curves)
+    length = float(np.median(steps[0].lengths)) if steps[0].lengths.size else 1.0
+    made = program(task.system, shape, task.point, length)
+    return made, table(made, steps[0], task.forcing, task.grid, task.times)
+
+
+def pilot_results(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
+    """Wanted values of the pilot lanes, (sample, value, lane), sensitivities left out.
+
+    NaN where a lane has escaped; everything is NaN when equations were not solved, which shorter steps may cure.
+    """
+    made, tables = prepared
+    found: list[np.ndarray] = []
+    unsolved = False
+    state = task.state.copy()
+
+    def received(_: np.ndarray, out: np.ndarray) -> None:
+        nonlocal unsolved
+        good, finite = solved(out), np.all(np.abs(out[:, :-1]) < ESCAPED, axis=1)
+        unsolved = unsolved or bool(np.any(finite & ~good))
+        found.append(np.where(good[:, None], out[:, : len(task.wanted)], np.nan))
+
+    reorder = Reordering(task.system, task.forcing)
+    for _ in march_lanes(made, tables, task.paths(state.shape[1]), state, task.parameters, received, reorder):
+        pass
+    results = np.concatenate(found) if found else np.zeros((0, len(task.wanted), state.shape[1]))
+    return np.full(results.shape, np.nan) if unsolved else results
+
+
+def difference(coarse: np.ndarray, fine: np.ndarray) -> float:
+    """Largest difference relative to the size of each variable; infinite where something is not finite."""
+    if coarse.size == 0:
+        return 0.0
+    failing = [_first_failure(run) for run in (coarse, fine)]
+    end = len(fine)
+    if np.any((failing[0] < end) & (failing[1] == end)):
+        return float("inf")
+    lasting = failing[1] == end
+    if not failing[1].any():
+        return float("inf")
+    if lasting.any():  # lanes that end by themselves say nothing about the steps, as long as others last
+        coarse, fine = coarse[:, :, lasting], fine[:, :, lasting]
+    else:
+        before = max(int(min(failing[0].min(), failing[1].min())) - 1, 1)
+        coarse, fine = coarse[:before], fine[:before]
+    if not (np.isfinite(coarse).all() and np.isfinite(fine).all()):
+        return float("inf")
+    size = np.max(np.abs(fine), axis=(0, 2), keepdims=True)
+    counts = size > NEGLIGIBLE * min(size.max(initial=0.0), 1.0)  # round-off has no digits to compare
+    return float(np.max(np.where(counts, np.abs(coarse - fine) / np.where(counts, size, 1.0), 0.0)))
+
+
+def _first_failure(run: np.ndarray) -> np.ndarray:
+    """The first sample of each lane that is not finite; the number of samples where all are."""
+    finite = np.all(np.isfinite(run), axis=1)
+    return np.where(np.all(finite, axis=0), len(run), np.argmin(finite, axis=0))
+
+
+def shortened(task: Task, made: Program, steps: int) -> Task:
+    """The task with as many lanes, and if need be samples, as a pilot run can afford."""
+    work = max(steps * made.instructions, 1)
+    lanes = min(max(int(PILOT_WORK / work), 2), task.state.shape[1])
+    share = PILOT_WORK / (work * lanes)
+    times = task.times[: max(int(share * task.times.size), 2)] if share < 1 else task.times
+    if lanes == task.state.shape[1] and times.size == task.times.size:
+        return task
+    state, parameters = (np.ascontiguousarray(part[:, :lanes]) for part in (task.state, task.parameters))
+    return replace(task, times=times, state=state, parameters=parameters)
+
+
+def planned(task: Task, method: Method, steps: Steps) -> tuple[Program, Schedule, Table]:
+    made, tables = prepared_for(task, method, steps)
+    return made, steps[0], tables

@@ -1,0 +1,287 @@
+"""The compiled program of the lanes: step and observation of a system, with forcing and sensitivities, as one kernel.
+
+A lane carries state = (X, T), for each free direction θ its sensitivity (dX/dθ, dT/dθ), and the largest increment with
+which a Newton iteration was left so far; the sensitivities are the exact derivative of the discrete step, through its
+linear solves and its projection. Every step reads
+
+    parameters  p, and dp/dθ where it is neither zero nor one                one value per lane
+    shared      t, h, inputs at the nodes, inputs at the end                 one value for all lanes
+    lane        disturbances at the grid points of its cells, and for each
+                direction their derivatives                                  one value per lane
+
+A step spans `cells` whole cells of the disturbance grid (the path through them is moment-matched), or lies inside one
+cell (`cells` = 0), at positions that are then read from `shared`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daedal.disturbances import parameter_names
+from daedal.errors import SimulationError
+from daedal.kernels import compile_scan
+from daedal.models import parameter_followers
+from daedal.simulation.lanes import GridRow, grid_row
+from daedal.simulation.steps.discretization import Discretization, Point
+from daedal.simulation.steps.radau import NODES, Method
+from daedal.simulation.steps.schedule import Curve, cell_weights
+from daedal.simulation.steps.tangents import Moving
+from daedal.symbolic import jet
+from daedal.systems import System
+
+PROGRAMS = 32  # kept for one structure, the last ones made
+ACCEPTED = 1e-6  # relative residual of the equations at a sample above which a lane has failed
+UNFINISHED = 1e-3  # the same for what Newton iterations left to do in a step; the error of the steps judges the rest
+
+
+@dataclass(frozen=True)
+class Directions:
+    """The structure of dp/dθ: what is zero costs nothing, a free parameter itself moves by one, formulas are read."""
+
+    entries: tuple[tuple[tuple[int, bool], ...], ...]  # for each direction: parameters that move, and whether by one
+    moves_noise: bool  # whether the disturbances depend on a direction
+
+    @staticmethod
+    def of(system: System, free: Sequence[str]) -> "Directions":
+        """The structure for these free parameters, whatever the values."""
+        model = system.model
+        columns = []
+        moving: set[str] = set()
+        for name in free:
+            followers = parameter_followers(model, name)
+            moving |= {name, *followers}
+            listed = [(i, p == name) for i, p in enumerate(system.reduction.parameters) if p == name or p in followers]
+            columns.append(tuple(listed))
+        used = {name for noise in model.disturbances.values() for name in parameter_names(noise)}
+        return Directions(tuple(columns), bool(used & moving))
+
+    @property
+    def count(self) -> int:
+        return len(self.entries)
+
+    @property
+    def ways(self) -> int:
+        """Values of each disturbance in a grid row: itself, and its derivative in each direction if it has any."""
+        return 1 + self.count * self.moves_noise
+
+    def read(self, rates: np.ndarray) -> np.ndarray:
+        """The entries that a program reads with the parameters."""
+        return np.array([rates[i, k] for k, column in enumerate(self.entries) for i, one in column if not one])
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What distinguishes one program of a system from another."""
+
+    method: Method
+    cells: int
+    directions: Directions
+    wanted: tuple[str, ...]
+    grid: float  # of the disturbances; 0 where they are inputs that are zero
+    curves: tuple[Curve, ...]  # how each disturbance runs between grid points
+
+    @property
+    def noisy(self) -> bool:
+        """Whether disturbances come lane by lane."""
+        return self.grid > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A kernel and the layout of its arguments."""
+
+    shape: Shape
+    kernel: Any
+    first: ca.Function  # (state, parameters, t, exogenous) → the outputs before any step
+    instructions: int
+    size: int  # of (X, T)
+    inputs: tuple[int, ...]  # exogenous symbols that are inputs, by position
+    disturbances: tuple[int, ...]  # and those that are disturbances or their derivatives
+
+    @property
+    def nodes(self) -> np.ndarray:
+        return NODES[self.shape.method]
+
+    @property
+    def grid_rows(self) -> int:
+        """Grid points a step reads."""
+        return (self.shape.cells or 1) + 1
+
+    @property
+    def outputs(self) -> int:
+        """Rows written per sample: wanted values, their sensitivities, and last the residual."""
+        return len(self.shape.wanted) * (1 + self.shape.directions.count) + 1
+
+
+def program(system: System, shape: Shape, point: Point, step: float) -> Program:
+    """Compile, or find again, the program of this shape; `point` and `step` say where pivots are chosen."""
+    known = system.reduction.compiled
+    key = f"lanes {shape}"
+    if key not in known:
+        try:
+            known[key] = _compiled(system, shape, point, step)
+        except np.linalg.LinAlgError:
+            raise SimulationError(
+                f"Model '{system.model.name}' is singular at its initial values.", "Start from another position."
+            ) from None
+        programs = [name for name in known if name.startswith("lanes ")]
+        for oldest in programs[:-PROGRAMS]:
+            del known[oldest]
+    return known[key]
+
+
+def reordered(system: System, shape: Shape, point: Point, step: float) -> Program | None:
+    """The same program with pivots chosen at another point; None where that is singular."""
+    try:
+        return _compiled(system, shape, point, step)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _compiled(system: System, shape: Shape, point: Point, step: float) -> Program:
+    r = system.reduction
+    disturbances = set(system.model.disturbance_names) if shape.noisy else set()
+    noisy = tuple(i for i, name in enumerate(r.exogenous) if jet(name)[0] in disturbances)
+    known = tuple(i for i in range(len(r.exogenous)) if i not in noisy)
+    discretization = Discretization(r, shape.method, point, step)
+    builder = StepBuilder(discretization, shape, known, noisy, grid_row(system) if noisy else GridRow((), ()))
+    wanted = ca.vertcat(*(r.observed[name] for name in shape.wanted)) if shape.wanted else ca.SX(0, 1)
+    steps, observation = builder.step(), builder.observe(wanted)
+    kernel = compile_scan(steps, observation)
+    first = builder.observe_first(wanted)
+    return Program(shape, kernel, first, steps.n_instructions(), discretization.size, known, noisy)
+
+
+class StepBuilder:
+    """Kernel arguments as symbols, taken apart into what a Discretization asks for.
+
+    `daedal.simulation.delays.program` adds delayed values to it.
+    """
+
+    def __init__(
+        self,
+        discretization: Discretization,
+        shape: Shape,
+        known: tuple[int, ...],
+        noisy: tuple[int, ...],
+        row: GridRow,
+    ) -> None:
+        self.discretization, self.shape, self.known, self.noisy, self.row = discretization, shape, known, noisy, row
+        self.nodes = NODES[shape.method]
+        self.symbols = len(discretization.reduction.exogenous)
+        self.count = shape.directions.count
+        self.state = ca.SX.sym("state", discretization.size, 1 + self.count)
+        self.worst = ca.SX.sym("worst")  # increment of an unfinished Newton iteration so far
+        read = sum(not one for column in shape.directions.entries for _, one in column)
+        self.parameters = ca.SX.sym("p", len(discretization.reduction.parameters) + read)
+        inside = self.nodes.size if shape.cells == 0 and noisy else 0
+        self.shared = ca.SX.sym("shared", 2 + len(known) * (self.nodes.size + 1) + inside)
+        self.lane = ca.SX.sym("lane", len(row.jets) * shape.directions.ways * ((shape.cells or 1) + 1))
+
+    def step(self) -> ca.Function:
+        t, h = self.shared[0], self.shared[1]
+        ways = [self._forcing(way) for way in range(1 + self.count)]
+        forcing = [ways[0][:, node] for node in range(self.nodes.size)]
+        changes = [self._columns([way[:, node] for way in ways[1:]]) for node in range(self.nodes.size)]
+        ends = [self._end_forcing(way) for way in range(1 + self.count)]
+        start = self._begin(self._moving(t, forcing[0], changes[0]))
+        end, increment = self.discretization.step(start, h, forcing, changes, ends[0], self._columns(ends[1:]))
+        values, rates = ca.vertcat(end.x, end.top), ca.vertcat(end.dx, end.dtop)
+        return self._function("step", ca.vertcat(values, ca.vec(rates), ca.fmax(self.worst, increment)))
+
+    def observe(self, wanted: ca.SX) -> ca.Function:
+        forcing = ca.horzcat(*(self._end_forcing(way) for way in range(1 + self.count)))
+        return self._function("observe", self._observed(wanted, self.shared[0] + self.shared[1], forcing))
+
+    def observe_first(self, wanted: ca.SX) -> ca.Function:
+        """The same for values of the exogenous symbols given outright, one column per way."""
+        t = ca.SX.sym("t")
+        forcing = ca.SX.sym("w", self.symbols, 1 + self.count)
+        result = self._observed(wanted, t, forcing)
+        state = ca.vertcat(ca.vec(self.state), self.worst)
+        return ca.Function("first", [state, ca.vec(self.parameters), t, ca.vec(forcing)], [result])
+
+    def _observed(self, wanted: ca.SX, t: ca.SX, forcing: ca.SX) -> ca.SX:
+        at = self._moving(t, forcing[:, 0], self._columns([forcing[:, 1 + i] for i in range(self.count)]))
+        values, rates, residual = self.discretization.observe(at, wanted)
+        return ca.vertcat(values, ca.vec(rates), ca.fmax(residual, self.worst * (ACCEPTED / UNFINISHED)))
+
+    def _begin(self, start: Moving) -> Moving:
+        """Where a step sets out from; systems whose sensitivities jump change it."""
+        return start
+
+    def _moving(self, t: ca.SX, w: ca.SX, dw: ca.SX) -> Moving:
+        reduction = self.discretization.reduction
+        x, top = ca.vertsplit(self.state, [0, len(reduction.states), self.discretization.size])
+        (x, dx), (top, dtop) = (ca.horzsplit(part, [0, 1, 1 + self.count]) for part in (x, top))
+        count = len(reduction.parameters)
+        p, read = ca.vertsplit(self.parameters, [0, count, self.parameters.shape[0]])
+        rates = iter(ca.vertsplit(read)) if read.shape[0] else iter(())
+        dp = ca.SX(count, self.count)
+        for k, column in enumerate(self.shape.directions.entries):
+            for i, one in column:
+                dp[i, k] = 1 if one else next(rates)
+        return Moving(t, x, top, p, w, dx, dtop, dp, dw)
+
+    def _columns(self, columns: list[ca.SX]) -> ca.SX:
+        return ca.horzcat(*columns) if columns else ca.SX(self.symbols, 0)
+
+    def _function(self, name: str, result: ca.SX) -> ca.Function:
+        return ca.Function(
+            name, [ca.vertcat(ca.vec(self.state), self.worst), self.parameters, self.shared, self.lane], [result]
+        )
+
+    def _forcing(self, way: int) -> ca.SX:
+        """Exogenous values at the nodes (symbol, node); way 0 is the value, the others are derivatives."""
+        count = self.nodes.size
+        table = ca.SX.zeros(self.symbols, count)
+        for column, symbol in enumerate(self.known):
+            if way == 0:
+                first = 2 + column * count
+                table[symbol, :] = self.shared[first : first + count].T
+        for column, symbol in enumerate(self.noisy if way < self.shape.directions.ways else ()):
+            table[symbol, :] = ca.horzcat(*self._path_at_nodes(way, column))
+        return table
+
+    def _end_forcing(self, way: int) -> ca.SX:
+        """Exogenous values at the end of the step."""
+        values = ca.SX.zeros(self.symbols)
+        first = 2 + len(self.known) * self.nodes.size
+        for column, symbol in enumerate(self.known):
+            if way == 0:
+                values[symbol] = self.shared[first + column]
+        for column, symbol in enumerate(self.noisy if way < self.shape.directions.ways else ()):
+            whole = self.shape.cells > 0
+            values[symbol] = self._path(way, column)[-1] if whole else self._path_at_nodes(way, column)[-1]
+        return values
+
+    def _path_at_nodes(self, way: int, column: int) -> list[ca.SX]:
+        """One disturbance at the nodes of the step, from the values at the grid points."""
+        curve = self.row.curves[column]
+        own, companion = self._weights(curve)
+        values = self._path(way, column)
+        found: list[Any] = [sum(a * b for a, b in zip(node, values, strict=True)) for node in own]
+        if curve.kind == "line":
+            return found
+        others = [curve.scale(self.shape.grid) * value for value in self._path(way, curve.companion)]
+        return [
+            f + sum(a * b for a, b in zip(node, others, strict=True)) for f, node in zip(found, companion, strict=True)
+        ]
+
+    def _path(self, way: int, column: int) -> list[ca.SX]:
+        """One value of the grid row at the grid points of the step."""
+        per_point = len(self.row.jets) * self.shape.directions.ways
+        offset = way * len(self.row.jets) + column
+        return [self.lane[i * per_point + offset] for i in range((self.shape.cells or 1) + 1)]
+
+    def _weights(self, curve: Curve) -> tuple[Any, Any]:
+        """How node values follow from grid values: fixed for whole cells, by position inside one cell."""
+        if self.shape.cells:
+            own, companion = cell_weights(self.shape.cells, self.nodes, curve)
+            return own.tolist(), companion.tolist()
+        positions = ca.vertsplit(self.shared[self.shared.shape[0] - self.nodes.size :])
+        pairs = [curve.weights(position) for position in positions]
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]

@@ -1,0 +1,185 @@
+"""Choose method and steps of the lanes so that the error stays below a tolerance, measured by halving steps.
+
+Without disturbances a single lane steps adaptively (the difference between one step and two halves controls the next
+length); all lanes then follow the steps it took. With disturbances, or inputs of many samples, steps are regular: whole
+cells of the disturbance grid or fractions of one, from the sample interval downwards until halving changes a few lanes
+by less than the tolerance. Runge–Kutta is tried first; where it needs too many steps the system is stiff, and Radau IIA
+takes over.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from daedal.errors import SimulationError
+from daedal.simulation.lanes import ON_GRID
+from daedal.simulation.steps.adaptive import adaptive_search
+from daedal.simulation.steps.pilot import (
+    Plan,
+    Steps,
+    Task,
+    difference,
+    pilot_results,
+    planned,
+    prepared_for,
+    shortened,
+)
+from daedal.simulation.steps.radau import Method
+from daedal.simulation.steps.schedule import ALIGNED, Schedule, Stops, regular_steps, stops
+
+HALVINGS = 12  # of the sample interval
+FRACTIONS = 9  # halvings of a grid cell
+MOST_CELLS = 8  # of the grid in one step; more never resolve a disturbance that the grid does
+ROUGH = 1e-2  # relative error above which steps are too long to mean anything
+MANY_STOPS = 100  # samples and jumps beyond which regular steps are tried first
+MODERATE = 1e5  # steps that are few enough then
+DENSE_INPUT = 500  # pieces of an input beyond which steps are regular
+
+
+def plan(task: Task, method: Method | None, step: float | None, tolerance: float) -> Plan:
+    """The plan that the options ask for, or the cheapest that meets the tolerance."""
+    methods: tuple[Method, ...] = (method,) if method else ("rk4", "radau5")
+    if step is not None:
+        plans = [_with_error(task, candidate, _regular(task, step)) for candidate in methods[:1]]
+        if not plans[0].error < ROUGH:  # too long for this method; perhaps not for the other
+            plans += [_with_error(task, candidate, _regular(task, step)) for candidate in methods[1:]]
+        return min(plans, key=lambda found: found.error if np.isfinite(found.error) else np.inf)
+    regular = task.grid > 0 or any(track and track[0].times.size > DENSE_INPUT for track in task.forcing.tracks)
+    for search in (_regular_search,) if regular else _searches(task):
+        for candidate in methods:
+            with np.errstate(all="ignore"):  # a trial step that is too long may overflow; it is then rejected
+                found = search(task, candidate, tolerance)
+            if found is not None:
+                return found
+    raise SimulationError(
+        f"No step was found with which {' or '.join(methods)} simulates model '{task.system.model.name}' to "
+        f"{tolerance:g}.",
+        "Loosen the tolerance of Lanes, give its step, or use the reference solver IDA().",
+    )
+
+
+def _searches(task: Task) -> tuple[Callable[[Task, Method, float], Plan | None], ...]:
+    """Between many stops steps have little room to vary, and to find them one by one takes long."""
+    if task.times.size + len(task.forcing.jumps()) <= MANY_STOPS:
+        return adaptive_search, _regular_search
+    return _moderate_search, adaptive_search, _regular_search
+
+
+def _moderate_search(task: Task, method: Method, tolerance: float) -> Plan | None:
+    """Regular steps, if there need not be very many."""
+    few = replace(task, effort=replace(task.effort, regular=min(task.effort.regular, MODERATE), strict=True))
+    return _regular_search(few, method, tolerance)
+
+
+def _regular(task: Task, step: float) -> Steps:
+    """Steps of a given length and the grid cells each spans (0: inside one cell)."""
+    start = task.forcing.start
+    jumps = np.array(task.forcing.jumps())
+    near = ALIGNED * step
+    if task.grid == 0:
+        return _counted(task, stops(start, task.times, jumps, near), step), 0
+    cells = round(step / task.grid)
+    whole = cells >= 1 and abs(cells * task.grid - step) < 1e-9 * step
+    if whole and _multiples(np.concatenate([task.times, jumps]) - start, step):
+        return _counted(task, stops(start, task.times, jumps, near), step), cells
+    parts = round(task.grid / step)
+    if not whole and (parts < 1 or abs(step * parts - task.grid) > 1e-9 * task.grid):
+        raise SimulationError(
+            f"The step {step:g} neither divides the grid {task.grid:g} of the disturbances nor is a multiple of it.",
+            f"Choose for example {task.grid / max(parts, 1):g} or {task.grid * max(cells, 1):g}.",
+        )
+    count = (task.times[-1] - start) / task.grid + ALIGNED
+    _refuse_too_many(task, count, step)
+    points = start + task.grid * np.arange(1, int(count) + 1)
+    return _counted(task, stops(start, task.times, np.concatenate([jumps, points]), near), min(step, task.grid)), 0
+
+
+def _counted(task: Task, at: Stops, step: float) -> Schedule:
+    _refuse_too_many(task, float(np.sum(np.ceil(at.intervals / step))), step)
+    return regular_steps(at, step)
+
+
+def _refuse_too_many(task: Task, count: float, step: float) -> None:
+    if count > task.effort.regular:
+        raise SimulationError(
+            f"Model '{task.system.model.name}' would take {count:.2g} steps of {step:.2g} s.",
+            "Use longer steps or a coarser grid, or the reference solver IDA(), which chooses its steps freely.",
+        )
+
+
+def _multiples(times: np.ndarray, step: float) -> bool:
+    """Whether all times since the start are whole numbers of steps, up to the rounding of large times."""
+    counts = times / step
+    return bool(np.all(np.abs(counts - np.round(counts)) < ON_GRID))
+
+
+def step_error(task: Task, found: Plan) -> float:
+    """What dividing the steps of a plan changes in this task, which may have other values than it was made for."""
+    shape = found.program.shape
+    return _with_error(task, shape.method, (found.steps, shape.cells)).error
+
+
+def _with_error(task: Task, method: Method, steps: Steps) -> Plan:
+    """The plan with these steps, its error estimated on the pilot lanes."""
+    made, tables = prepared_for(task, method, steps)
+    with np.errstate(all="ignore"):
+        pilot = shortened(task, made, steps[0].lengths.size)
+        short = (steps[0].until(pilot.times.size - 1), steps[1])
+        coarse, fine = (
+            pilot_results(pilot, prepared_for(pilot, method, candidate)) for candidate in (short, _finer(short))
+        )
+    return Plan(made, steps[0], tables, difference(coarse, fine))
+
+
+def _finer(steps: Steps) -> Steps:
+    """Every step in two, or in as many as its grid cells can be divided into."""
+    cells = steps[1]
+    parts = next((n for n in range(2, cells + 1) if cells % n == 0), 2)
+    return steps[0].divided(parts), cells // parts
+
+
+def _regular_search(task: Task, method: Method, tolerance: float) -> Plan | None:
+    """From the sample interval downwards; each candidate is compared with the next that really has shorter steps."""
+    previous: tuple[Steps, np.ndarray] | None = None
+    best: tuple[float, Steps] | None = None
+    pilot = task
+    for step in _candidates(task):
+        try:
+            steps = _regular(task, step)
+            if previous is not None and steps[0].lengths.size == previous[0][0].lengths.size:
+                continue
+            made, tables = prepared_for(task, method, steps)
+            if steps[0].lengths.size == 0:
+                return Plan(made, steps[0], tables, 0.0)
+            pilot = shortened(pilot, made, steps[0].lengths.size)
+            short = (steps[0].until(pilot.times.size - 1), steps[1])
+            results = pilot_results(pilot, prepared_for(pilot, method, short))
+        except (np.linalg.LinAlgError, SimulationError):
+            break
+        if previous is not None:
+            error = difference(previous[1][: len(results), :, : results.shape[2]], results)
+            if error <= tolerance:
+                return Plan(*planned(task, method, previous[0]), error)
+            best = (error, steps) if best is None or error < best[0] else best
+        previous = (steps, results)
+    if best is None or task.effort.strict or best[0] > ROUGH:
+        return None
+    return Plan(*planned(task, method, best[1]), best[0])  # not to the tolerance, but with its error stated
+
+
+def _candidates(task: Task) -> list[float]:
+    """Steps to try, longest first: the sample interval in whole cells of the grid, then halves."""
+    if task.grid == 0:
+        return [task.interval / 2**k for k in range(HALVINGS)]
+    fixed = np.concatenate([task.times, task.forcing.jumps()]) - task.forcing.start
+    cells = max(round(task.interval / task.grid), 1)
+    longest = min(cells, MOST_CELLS)
+    divisors = [n for n in range(longest, 0, -1) if cells % n == 0 and _multiples(fixed, n * task.grid)]
+    if not divisors:
+        return [task.grid / 2**k for k in range(FRACTIONS)]
+    chosen = [divisors[0]]
+    for n in divisors[1:]:
+        if n <= chosen[-1] / 2 or n == 1:
+            chosen.append(n)
+    return [n * task.grid for n in chosen] + [task.grid / 2**k for k in range(1, FRACTIONS)]

@@ -1,0 +1,233 @@
+"""`identifiability`: which combinations of parameters the data determine, told in the names of the parameters.
+
+The curvature H of the criterion is taken in relative units: with D the sizes of the parameters (one for a logarithm,
+|value| otherwise, the width of the bounds or the start where the value is about zero), the singular values σ_i and
+directions v_i are those of the sensitivities of all weighed predictions,
+
+    D H D = Σ σ_i² v_i v_iᵀ.
+
+Moving all parameters by δ along v_i changes the criterion by ½ δ² σ_i²; the estimate is uncertain by √λ / σ_i along it,
+with λ the factor by which the sandwich exceeds H⁻¹ (median over the parameters). σ_i = 0: a change that no prediction
+shows. Parameters at a bound count as known.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from daedal.data import FrozenMapping, frozen
+from daedal.errors import EstimationError, nearest
+from daedal.estimation import LOOSE, LOST, Estimate, Fit, Verdict
+from daedal.validation.arguments import aligned, checked_fit
+from daedal.validation.inflation import variance_factors
+
+NOTHING = 1e-12  # σ², relative to the largest and times their number: rounding
+SHARE = 0.1  # of the largest component of a direction: smaller ones are left out of tables and sentences
+EXACT_SHARE = 0.01  # the same where a sentence says that nothing changes
+TINY = 1e-3  # of its range or start: a value this close to zero is no size
+TENTH = 0.1  # change of the parameter that leads a direction, in sentences
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """A combination of relative changes.
+
+    Attributes
+    ----------
+    singular_value
+        How much all weighed predictions together change for a change by one along it.
+    deviation
+        Standard deviation of the estimate along it; infinite where no prediction shows it.
+    weights
+        Name → component, relative to the size of the parameter; their squares sum to one.
+    sentence
+        The direction in words.
+    """
+
+    singular_value: float
+    deviation: float
+    weights: Mapping[str, float]
+    verdict: Verdict
+    sentence: str
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Identifiability:
+    """What the data of a fit determine.
+
+    Attributes
+    ----------
+    directions
+        From the best to the worst determined.
+    parameters
+        Name → one sentence.
+    verdicts
+        Name → determined, loosely determined, not determined, at its bound.
+    condition
+        Largest by smallest singular value; infinite when a direction does not show.
+    """
+
+    model: str
+    directions: tuple[Direction, ...]
+    parameters: Mapping[str, str]
+    verdicts: Mapping[str, Verdict]
+    condition: float
+
+    @property
+    def singular_values(self) -> np.ndarray:
+        """Of all directions, decreasing."""
+        return frozen(np.array([each.singular_value for each in self.directions]))
+
+    @property
+    def not_determined(self) -> tuple[str, ...]:
+        """Names of the parameters that the data say nothing about."""
+        return tuple(name for name, verdict in self.verdicts.items() if verdict == "not determined")
+
+    def __getitem__(self, name: Any) -> str:
+        key = str(name)
+        if key not in self.parameters:
+            raise EstimationError(f"The fit has no estimate '{key}'.", nearest(key, self.parameters))
+        return self.parameters[key]
+
+    def __str__(self) -> str:
+        rows = [["singular value", "uncertain by", "direction", ""]]
+        for each in self.directions:
+            remark = "" if each.verdict == "determined" else each.verdict.upper()
+            rows.append([f"{each.singular_value:.3g}", _percent(each.deviation), _composition(each.weights), remark])
+        return "\n".join(
+            [
+                f"identifiability of '{self.model}': condition number {self.condition:.3g}",
+                *(f"  {name}: {sentence}" for name, sentence in self.parameters.items()),
+                *aligned(rows),
+                *(f"  {each.sentence}" for each in self.directions if each.verdict != "determined"),
+            ]
+        )
+
+    __repr__ = __str__
+
+
+def _percent(deviation: float) -> str:
+    return f"{100.0 * deviation:.2g} %" if deviation < 10.0 else "∞" if np.isinf(deviation) else f"{deviation:.2g} ×"
+
+
+def _composition(weights: Mapping[str, float]) -> str:
+    """The larger components: 0.71 a − 0.70 b."""
+    largest = _leading(weights)
+    text = " ".join(f"{'−' if weights[name] < 0 else '+'} {abs(weights[name]):.2f} {name}" for name in largest)
+    return text.removeprefix("+ ")
+
+
+def _leading(weights: Mapping[str, float], share: float = SHARE) -> list[str]:
+    """Names whose component counts, the largest first."""
+    most = max(map(abs, weights.values()))
+    counting = [name for name in weights if abs(weights[name]) >= share * most]
+    return sorted(counting, key=lambda name: -abs(weights[name]))
+
+
+def identifiability(fit: Fit) -> Identifiability:
+    """Say of every parameter, and of their combinations, how far the data determine them.
+
+    Directions hold to first order, around the estimate; `profile` follows the criterion further.
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, der, fit, symbols
+    >>> x, a, b = symbols("x a b")
+    >>> decay = Model(
+    ...     name="decay", equations={"rate": der(x) == -a * b * x}, unknowns=[x], outputs={"x": x},
+    ...     parameters={a: 1.0, b: 2.0}, initial={x: 1.0},
+    ... )
+    >>> data = Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})
+    >>> print(identifiability(fit(decay, data, free=["a", "b"])).directions[-1].sentence)
+    a and b move together: raising a by 10 % and lowering b by 10 % changes no prediction
+    """
+    checked_fit("identifiability", fit)
+    known = [k for k, each in enumerate(fit.estimates.values()) if not each.at_bound]
+    return Identifiability(
+        model=fit.model.name,
+        directions=(directions := _directions(fit, known)),
+        parameters=FrozenMapping({name: _sentence(each) for name, each in fit.estimates.items()}),
+        verdicts=FrozenMapping({name: each.verdict for name, each in fit.estimates.items()}),
+        condition=_condition(directions),
+    )
+
+
+def _condition(directions: Sequence[Direction]) -> float:
+    if not directions:
+        return float("nan")
+    first, last = directions[0].singular_value, directions[-1].singular_value
+    return first / last if np.isfinite(directions[-1].deviation) else float("inf")
+
+
+def _directions(fit: Fit, known: list[int]) -> tuple[Direction, ...]:
+    estimates = [list(fit.estimates.values())[k] for k in known]
+    if not estimates:
+        return ()
+    sizes = np.array([_size(each)[0] for each in estimates])
+    factor = float(np.sqrt(np.median(variance_factors(fit)[known])))
+    scaled = fit.curvature[np.ix_(known, known)] * np.outer(sizes, sizes)
+    squares, vectors = np.linalg.eigh(scaled)
+    squares = np.maximum(squares, 0.0)
+    result = []
+    for square, vector in zip(squares[::-1], vectors.T[::-1], strict=True):
+        gone = square <= NOTHING * len(squares) * squares[-1]
+        deviation = float("inf") if gone else factor / float(np.sqrt(square))
+        most = float(np.max(np.abs(vector)))
+        # Of equal components the first one leads, whatever rounding says.
+        lead = vector[np.argmax(np.abs(vector) >= (1.0 - 1e-6) * most)]
+        weights = {each.name: float(part) for each, part in zip(estimates, vector * np.sign(lead), strict=True)}
+        worth: Verdict = (
+            "not determined" if deviation > LOST else "loosely determined" if deviation > LOOSE else "determined"
+        )
+        sentence = _direction_sentence(estimates, weights, deviation)
+        result.append(Direction(float(np.sqrt(square)), deviation, FrozenMapping(weights), worth, sentence))
+    return tuple(result)
+
+
+def _size(each: Estimate) -> tuple[float, str]:
+    """The size of one unit of φ in relative terms, and what a part of it is called."""
+    if each.scale == "log":
+        return 1.0, "%"
+    width = each.upper - each.lower
+    other, unit = (width, "% of its range") if np.isfinite(width) else (abs(each.start), "% of its start")
+    if abs(each.value) > TINY * other:
+        return abs(each.value), "%"
+    return (other, unit) if other > 0.0 else (1.0, "")
+
+
+def _direction_sentence(estimates: Sequence[Estimate], weights: Mapping[str, float], deviation: float) -> str:
+    """What moves together, and what that changes."""
+    hidden = np.isinf(deviation)
+    names = _leading(weights, EXACT_SHARE if hidden else SHARE)
+    by_name = {each.name: each for each in estimates}
+    lead = abs(weights[names[0]])
+    order = [each.name for each in estimates if each.name in names]
+    moves = [_move(by_name[name], TENTH * weights[name] / lead) for name in order]
+    subject = f"{_listed(order)} move together: " if len(order) > 1 else f"{order[0]} alone: "
+    length = TENTH / lead / deviation
+    effect = "changes no prediction" if hidden else f"is {length:.2g} standard errors"
+    return f"{subject}{_listed(moves)} {effect}"
+
+
+def _move(each: Estimate, part: float) -> str:
+    unit = _size(each)[1]
+    amount = f"{100.0 * abs(part):.2g} {unit}" if unit else f"{abs(part):.2g}"
+    return f"{'raising' if part > 0 else 'lowering'} {each.name} by {amount}"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
+def _sentence(each: Estimate) -> str:
+    value = f"{each.value:.4g}{' ' * bool(each.unit)}{each.unit}"
+    if each.verdict == "at its bound":
+        return f"at its bound, {value}: widen it if it is not a physical limit"
+    if each.verdict == "not determined":
+        return "not determined by these data: fix it, or measure more"
+    relative = f" ({100.0 * each.std_error / abs(each.value):.2g} %)" if each.value else ""
+    return f"{each.verdict}, {value} ± {each.std_error:.2g}{relative}"

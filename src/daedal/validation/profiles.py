@@ -1,0 +1,192 @@
+"""`profile`: intervals from how the criterion grows when one parameter is moved and all others follow.
+
+With v(c) the minimum of the criterion over the other parameters when φ_j = c, the interval at the level of the quantile
+q ends where
+
+    v(c) − v(φ̂_j) = ½ q² λ_j,   λ_j = cov_jj / (H⁻¹)_jj.
+
+λ_j is how much the variance of the estimate (sandwich and Monte-Carlo error) exceeds that of white residuals of unit
+size, so that for a quadratic criterion the interval is that of `Fit.conf_int`. For others it need not be symmetric, and
+an end that the criterion never reaches within the bounds is open.
+
+Reference: D. M. Bates, D. G. Watts, Nonlinear Regression Analysis and Its Applications, Wiley (1988), section 6.1.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, final
+
+import numpy as np
+
+from daedal.data import FrozenMapping, frozen
+from daedal.errors import EstimationError, nearest, quoted
+from daedal.estimation import Coordinate, Fit
+from daedal.linear import one_thread
+from daedal.simulation import Progress
+from daedal.validation.arguments import aligned, checked_fit, checked_names
+from daedal.validation.tracing import Ground, ground, trace
+
+BETTER = 1e-3  # decrease of the criterion, in units of λ, that counts as another minimum
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ProfileCurve:
+    """The criterion along one parameter, all others following.
+
+    Attributes
+    ----------
+    values
+        Of the parameter, increasing, (value,).
+    cost
+        The criterion there minus its minimum, (value,).
+    params
+        Name → value of every parameter along the way, (value,).
+    interval, open
+        Where the cost reaches the threshold; an end that is open is the bound, or infinite without one.
+    wald
+        The interval of `Fit.conf_int`, from the curvature alone.
+    """
+
+    name: str
+    estimate: float
+    values: np.ndarray
+    cost: np.ndarray
+    params: Mapping[str, np.ndarray]
+    threshold: float
+    interval: tuple[float, float]
+    open: tuple[bool, bool]
+    wald: tuple[float, float]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Profiles of parameters; `profile["k"]` is one, `profile.intervals["k"]` its interval."""
+
+    model: str
+    level: float
+    curves: Mapping[str, ProfileCurve]
+    complete: bool
+    notes: tuple[str, ...]
+
+    @property
+    def intervals(self) -> Mapping[str, tuple[float, float]]:
+        """Name → interval."""
+        return FrozenMapping({name: curve.interval for name, curve in self.curves.items()})
+
+    def __getitem__(self, name: Any) -> ProfileCurve:
+        key = str(name)
+        if key not in self.curves:
+            raise EstimationError(f"The profile has no parameter '{key}'.", nearest(key, self.curves))
+        return self.curves[key]
+
+    def __str__(self) -> str:
+        percent = f"{100 * self.level:g} %"
+        rows = [["", "estimate", f"{percent} from the profile", "from the curvature", ""]]
+        for name, curve in self.curves.items():
+            sides = [side for side, is_open in zip(("below", "above"), curve.open, strict=True) if is_open]
+            remark = f"OPEN {' AND '.join(sides)}" if sides else ""
+            rows.append([name, f"{curve.estimate:.6g}", _interval(curve.interval), _interval(curve.wald), remark])
+        return "\n".join([f"profiles of '{self.model}'", *aligned(rows), *(f"  {note}" for note in self.notes)])
+
+    __repr__ = __str__
+
+
+def _interval(ends: tuple[float, float]) -> str:
+    return " … ".join(f"{end:.5g}" for end in ends) if not np.isnan(ends).any() else "—"
+
+
+@one_thread
+def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95, points: int = 6) -> Profile:
+    """Confidence intervals that follow the criterion instead of its curvature at the estimate.
+
+    Parameters
+    ----------
+    fit
+        What `fit` returned.
+    names
+        Estimates to profile; all of them by default.
+    level
+        Probability that an interval covers the truth.
+    points
+        Values on each side from the estimate to the end of the interval, about.
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, der, fit, symbols
+    >>> x, k = symbols("x k")
+    >>> decay = Model(
+    ...     name="decay", equations={"rate": der(x) == -k * x}, unknowns=[x], outputs={"x": x}, parameters={k: 2.0},
+    ...     initial={x: 1.0},
+    ... )
+    >>> found = fit(decay, Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]}), free=["k"])
+    >>> low, high = profile(found).intervals["k"]
+    >>> round(low, 2), round(high, 2)
+    (0.96, 1.03)
+    """
+    checked_fit("profile", fit)
+    chosen = checked_names("profile", names, fit.estimates)
+    if not isinstance(level, Real) or not 0.0 < float(level) < 1.0:
+        raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write level=0.95.")
+    if not isinstance(points, Integral) or isinstance(points, bool) or points < 2:
+        raise EstimationError(f"The points must be a whole number from 2 on, got {points!r}.", "Write points=6.")
+    level, points = float(level), int(points)
+    curves: dict[str, ProfileCurve] = {}
+    complete = True
+    with Progress(f"profiling '{fit.model.name}':") as progress:
+        try:
+            shared = ground(fit, level, progress)
+            for name in chosen:
+                curves[name] = _curve(shared, name, points)
+        except KeyboardInterrupt:
+            if not curves:
+                raise
+            complete = False
+    return Profile(fit.model.name, level, FrozenMapping(curves), complete, tuple(_notes(fit, chosen, curves)))
+
+
+def _notes(fit: Fit, chosen: tuple[str, ...], curves: Mapping[str, ProfileCurve]) -> list[str]:
+    notes = []
+    missing = [name for name in chosen if name not in curves]
+    if missing:
+        notes.append(f"interrupted before {quoted(missing)}")
+    lower = [name for name, curve in curves.items() if curve.cost.min() < -BETTER * curve.threshold]
+    if lower:
+        best = min((curves[name] for name in lower), key=lambda curve: curve.cost.min())
+        place = int(np.argmin(best.cost))
+        start = ", ".join(f"'{key}': {column[place]:.6g}" for key, column in best.params.items())
+        notes.append(f"the profile of {quoted(lower)} goes below the minimum: fit again with starts=[{{{start}}}]")
+    if not fit.status.ok:
+        notes.append("the fit did not end at a minimum, so these are no intervals yet")
+    return notes
+
+
+def _curve(shared: Ground, name: str, points: int) -> ProfileCurve:
+    fit = shared.fit
+    space = fit.coordinates
+    place = space.names.index(name)
+    below, above = (trace(shared, place, direction, points) for direction in (-1.0, 1.0))
+    rows = [*below.found[::-1], shared.minimum, *above.found]
+    theta = np.array([space.natural(row.point) for row in rows])
+    item = space.items[place]
+    ends = [_natural(item, side.end, bound) for side, bound in ((below, item.lower), (above, item.upper))]
+    return ProfileCurve(
+        name=name,
+        estimate=fit.estimates[name].value,
+        values=frozen(theta[:, place].copy()),
+        cost=frozen(np.array([row.value for row in rows]) - shared.minimum.value),
+        params=FrozenMapping({key: frozen(theta[:, k].copy()) for k, key in enumerate(space.names)}),
+        threshold=0.5 * shared.quantile**2 * float(shared.factors[place]),
+        interval=(ends[0], ends[1]),
+        open=(below.end is None, above.end is None),
+        wald=fit.conf_int(shared.level)[name],
+    )
+
+
+def _natural(item: Coordinate, end: float | None, bound: float) -> float:
+    """An end of φ as the parameter itself; the bound where it is open."""
+    if end is None:
+        return bound
+    return float(np.exp(end)) if item.logarithmic else end

@@ -1,0 +1,162 @@
+"""Runs that stop early, interrupts, silence on the screen, and the options of the solver."""
+
+import os
+import re
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import catalogue
+import daedal as dd
+from daedal import der
+from daedal.errors import SimulationError
+from daedal.simulation.ida import solver as ida
+
+x, y, p, q, phi, w, s = dd.symbols("x y p q phi w s")
+
+
+def stopped(equations, unknowns, initial, guess=None):
+    model = dd.Model(name="m", equations=equations, unknowns=unknowns, initial=initial, guess=guess or {})
+    return dd.simulate(model, np.linspace(0, 2, 21), solver=dd.IDA())
+
+
+def test_finite_escape_gives_nan_afterwards_and_nothing_on_the_screen(capfd):
+    trajectory = stopped({"growth": der(x) == x**2}, [x], {x: 1.0})
+    reached = trajectory.times < 1 - 1e-6
+    np.testing.assert_allclose(trajectory["x"][reached], 1 / (1 - trajectory.times[reached]), rtol=1e-5)
+    assert np.isnan(trajectory["x"][~reached]).all()
+    assert not trajectory.status.ok
+    assert "stopped at time 0.9999" in trajectory.status.sentence
+    assert "'der(x)'" in trajectory.status.sentence
+    assert "growth" in trajectory.status.remedy
+    assert str(trajectory.status) in str(trajectory)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("equations", "unknowns", "initial", "guess", "message"),
+    [
+        ({"drain": der(x) == -np.sqrt(x)}, [x], {x: 0.25}, {}, "beyond which equation 'drain' is not defined"),
+        ({"fall": der(x) == -1, "log": y == np.log(x)}, [x, y], {x: 1.0}, {}, "equation 'log' is not defined"),
+        ({"pole": der(x) == 1 / (1 - dd.time)}, [x], {x: 1.0}, {}, r"time 1 .*the largest value there is 'der\(x\)'"),
+        ({"growth": der(x) == 1000 * x}, [x], {x: 1.0}, {}, r"time 0.70\d+ .*'der\(x\)'"),
+        (
+            {"turn": der(phi) == 1, "rod": (s - np.cos(phi)) ** 2 + np.sin(phi) ** 2 == 0.64},
+            [phi, s],
+            {phi: 0.0},
+            {s: 1.8},
+            r"time 0.92729\d+, where equation 'rod' no longer determines 's'. The model passes through a singular",
+        ),
+        (
+            {"speed": der(p) == 1, "rail": q**2 == 1 - p, "rate": y == der(q)},
+            [p, q, y],
+            {p: 0.0},
+            {q: 1.0},
+            r"time 0.99999\d+, where .*'rail'.* no longer determine",
+        ),
+    ],
+)
+def test_why_a_run_stopped(equations, unknowns, initial, guess, message, capfd):
+    trajectory = stopped(equations, unknowns, initial, guess)
+    assert not trajectory.status.ok
+    assert not np.isnan(trajectory[unknowns[0]][0])
+    assert np.isnan(trajectory[unknowns[0]][-1])
+    assert re.search(message, str(trajectory.status))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_sparse_system_that_stops(capfd):
+    xs = dd.symbols("x", 150)
+    equations = {f"drain {i}": der(xs[i]) == -(1 + i / 150) * np.sqrt(xs[i]) for i in range(150)}
+    trajectory = stopped(equations, list(xs), dict.fromkeys(xs, 1.0))
+    assert "equation 'drain 149' is not defined" in trajectory.status.sentence
+    assert capfd.readouterr() == ("", "")
+
+
+def test_many_steps_between_two_samples(monkeypatch):
+    """The limit of steps only asks whether time still advances."""
+    monkeypatch.setattr(ida, "STEPS", 3)
+    model = dd.Model(
+        name="spin", equations={"x": der(x) == -9 * y, "y": der(y) == 9 * x}, unknowns=[x, y], initial={x: 1.0, y: 0.0}
+    )
+    trajectory = dd.simulate(model, [0.0, 10.0], solver=dd.IDA(1e-10, 1e-12))
+    np.testing.assert_allclose(trajectory["x"][-1], np.cos(90), atol=1e-6)
+
+
+def test_an_interrupt_keeps_what_was_computed(monkeypatch):
+    class Interrupted(ida.Progress):
+        def __call__(self, reached):
+            if reached > 0.5:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(ida, "Progress", Interrupted)
+    model = dd.Model(name="decay", equations={"rate": der(x) == -x}, unknowns=[x], initial={x: 1.0})
+    trajectory = dd.simulate(model, np.linspace(0, 1, 11), solver=dd.IDA())
+    assert "interrupted at time 0.6" in trajectory.status.sentence
+    assert "kept" in trajectory.status.remedy
+    assert not trajectory.status.ok
+    np.testing.assert_allclose(trajectory["x"][:6], np.exp(-trajectory.times[:6]), atol=1e-6)
+    assert np.isnan(trajectory["x"][6:]).all()
+
+
+def test_control_c_in_the_middle_of_a_long_run(capfd):
+    """A real signal, which arrives while SUNDIALS calls back."""
+    model = catalogue.chain(5).model()
+    times = np.linspace(0, 10_000, 1_000_001)
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    began = time.monotonic()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for background jobs
+    try:
+        timer.start()
+        trajectory = dd.simulate(model, times, solver=dd.IDA())
+        timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - began < 20
+    assert "interrupted" in trajectory.status.sentence
+    reached = int(np.isfinite(trajectory["x[0]"]).sum())
+    assert 1 < reached < times.size
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_interrupt_before_the_first_sample_gives_nan(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ida._Integration, "run", interrupted)
+    trajectory = dd.simulate(
+        dd.Model(name="decay", equations={"rate": der(x) == -x}, unknowns=[x], initial={x: 1.0}),
+        [0.0, 1.0],
+        solver=dd.IDA(),
+    )
+    assert np.isnan(trajectory["x"]).all()
+    assert "nan" in str(trajectory)
+
+
+@pytest.mark.parametrize("bad", [0, -1e-8, 1.0, np.nan, "1e-8", None, 1j])
+def test_an_rtol_that_cannot_be_met(bad):
+    with pytest.raises(SimulationError, match="rtol of IDA must lie between 0 and 1, got"):
+        dd.IDA(rtol=bad)
+
+
+@pytest.mark.parametrize("bad", [0, -1e-8, np.inf, "1e-8"])
+def test_an_atol_that_cannot_be_met(bad):
+    with pytest.raises(SimulationError, match="atol of IDA must be a positive number, got"):
+        dd.IDA(atol=bad)
+
+
+def test_tolerances_are_plain_numbers():
+    assert dd.IDA(np.float64(1e-6), np.float32(0.5)) == dd.IDA(1e-6, 0.5)
+    assert repr(dd.IDA(np.float64(1e-6))) == "IDA(rtol=1e-06, atol=1e-10)"
+
+
+@pytest.mark.parametrize("rtol", [1e-5, 1e-7, 1e-9])
+def test_the_error_follows_the_tolerance(rtol):
+    problem = catalogue.pendulum()
+    trajectory = dd.simulate(problem.model(), [0.0, 1.0, 2.0], solver=dd.IDA(rtol, rtol / 100))
+    for position, t in ((1, 1.0), (2, 2.0)):
+        error = max(abs(trajectory[name][position] - number) for name, number in problem.references[t].items())
+        assert error < 3000 * rtol

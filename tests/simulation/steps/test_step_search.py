@@ -1,0 +1,219 @@
+"""Method and steps are chosen so that the stated error is honest, and the notes say which."""
+
+import numpy as np
+import pytest
+
+import catalogue
+import daedal as dd
+from daedal import der
+from daedal.simulation.steps.search import difference
+
+x, y, v, u, w, k = dd.symbols("x y v u w k")
+
+
+def oscillator(frequency=2.0, grid=0.05, **changes):
+    fields = {
+        "name": "oscillator",
+        "equations": {"speed": der(x) == v, "force": der(v) == -(frequency**2) * np.sin(x) - 0.1 * v + w},
+        "unknowns": [x, v],
+        "outputs": {"x": x, "v": v},
+        "disturbances": {w: dd.FilteredNoise([0.6], [1.0, 0.8, 16.0], grid=grid)},
+        "initial": {x: 1.0, v: 0.0},
+    }
+    return dd.Model(**fields | changes)
+
+
+def real_error(model, times, found, step, method="rk4", **options):
+    """Against a much finer run on the same paths, relative to the largest value of each output."""
+    fine = dd.ensemble(model, times, realizations=1, rng=1, solver=dd.Lanes(method=method, step=step), **options)
+    return max(np.abs(found.mean[n] - fine.mean[n]).max() / np.abs(fine.mean[n]).max() for n in found.mean)
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("frequency", [1.0, 5.0, 30.0])
+def test_the_chosen_step_meets_the_tolerance(frequency, tolerance):
+    model, times = oscillator(frequency), np.arange(41) * 0.1
+    found = dd.ensemble(model, times, realizations=1, rng=1, solver=dd.Lanes(tolerance=tolerance))
+    real = real_error(model, times, found, 0.05 / 128)
+    assert found.error <= tolerance
+    assert real <= 10 * max(found.error, 1e-12)
+    assert real <= 2 * tolerance
+
+
+@pytest.mark.parametrize("method", ["rk4", "radau3", "radau5"])
+@pytest.mark.parametrize("step", [0.1, 0.05, 0.025])
+def test_the_error_of_a_given_step_is_honest(method, step):
+    model, times = oscillator(3.0), np.arange(41) * 0.1
+    found = dd.ensemble(model, times, realizations=1, rng=1, solver=dd.Lanes(method=method, step=step))
+    real = real_error(model, times, found, 0.05 / 64)
+    assert found.error / 10 <= real <= 10 * found.error
+
+
+def test_the_error_is_honest_late_in_the_run_too():
+    """An oscillator that becomes faster: the first samples do not speak for the last."""
+    model = oscillator(equations={"speed": der(x) == v, "force": der(v) == -(1 + (dd.time / 4) ** 4) * x + 0.001 * w})
+    times = np.arange(401) * 0.1
+    found = dd.ensemble(model, times, realizations=1, rng=1)
+    assert real_error(model, times, found, 0.05 / 512, method="radau5") <= 10 * found.error
+
+
+def test_the_error_is_honest_where_jumps_lie_off_the_grid():
+    model = oscillator(
+        20.0,
+        equations={"speed": der(x) == v, "force": der(v) == -400 * np.sin(x) + 20 * u + w},
+        inputs=[u],
+        disturbances={w: dd.FilteredNoise([0.6], [1.0, 0.8, 16.0], grid=0.05)},
+    )
+    drive = {"u": dd.Signal([0.0, 0.333, 1.777, 2.0], [1.0, -1.0, 2.0, 2.0], "zoh")}
+    times = np.arange(21) * 0.1
+    found = dd.ensemble(model, times, realizations=1, rng=1, inputs=drive)
+    assert found.error > 0
+    assert real_error(model, times, found, 0.05 / 64, inputs=drive) <= 10 * found.error
+
+
+def test_the_error_is_honest_for_rough_disturbances():
+    """First-order noise has kinks in every cell; the steps see its projection."""
+    model = oscillator(3.0, disturbances={w: dd.FilteredNoise([1.0], [0.2, 1.0], grid=0.01)})
+    times = np.arange(41) * 0.1
+    found = dd.ensemble(model, times, realizations=1, rng=1)
+    assert real_error(model, times, found, 0.01 / 16) <= 10 * found.error
+
+
+def test_without_disturbances_steps_adapt():
+    problem = catalogue.robertson()
+    found = dd.simulate(problem.model(), [0.0, 40.0], solver=dd.Lanes())
+    assert "radau5" in found.solver
+    assert "…" in found.solver  # from short to long
+    assert any("estimated error of the steps" in note for note in found.notes)
+
+
+def test_a_calm_system_takes_runge_kutta_and_a_stiff_one_radau():
+    times = np.arange(21) * 0.5
+    assert "rk4" in dd.ensemble(oscillator(), times, realizations=2, rng=1).solver
+    stiff = oscillator(
+        equations={"speed": der(x) == v, "force": der(v) == -4 * x - 0.1 * v + w, "fast": der(y) == -1e5 * (y - x)},
+        unknowns=[x, v, y],
+        initial={x: 1.0, v: 0.0, y: 1.0},
+        outputs={"x": x, "y": y},
+    )
+    found = dd.ensemble(stiff, times, realizations=2, rng=1)
+    assert "radau5" in found.solver
+    assert found.error <= 1e-6
+
+
+def test_a_given_step_that_is_too_long_for_runge_kutta():
+    """x' = −1e4 (x − cos t) at steps of 0.05 needs Radau."""
+    model = dd.Model(
+        name="stiff", equations={"rate": der(x) == -1e4 * (x - np.cos(dd.time))}, unknowns=[x], initial={x: 1.0}
+    )
+    found = dd.simulate(model, np.linspace(0, 1, 11), solver=dd.Lanes(step=0.05))
+    np.testing.assert_allclose(found["x"], np.cos(found.times), atol=1e-3)
+
+
+def test_given_steps_are_taken():
+    times = np.arange(41) * 0.1
+    for step, count in ((0.1, 40), (0.05, 80), (0.025, 160), (0.0125, 320)):
+        found = dd.ensemble(oscillator(), times, realizations=1, rng=1, solver=dd.Lanes(step=step))
+        assert f"{count} steps of {step:.3g} s" in found.solver
+
+
+def test_rounding_of_the_samples_makes_no_tiny_steps():
+    """np.arange(n) · 0.1 and a grid that is chosen."""
+    model = oscillator(disturbances={w: dd.FilteredNoise([0.6], [1.0, 0.8, 16.0])})
+    for times in (np.arange(401) * 0.1, 1e5 + np.arange(401) * 0.1):
+        found = dd.ensemble(model, times, realizations=1, rng=1, solver=dd.Lanes(method="rk4"))
+        assert "…" not in found.solver, found.solver
+
+
+def test_a_fast_start_with_a_disturbance():
+    """x' = −50 (x⁵ − 1) + w from x = 3: very steep at first, calm afterwards."""
+    model = dd.Model(
+        name="steep",
+        equations={"rate": der(x) == -k * (x**5 - 1) + w},
+        unknowns=[x],
+        outputs={"o": x},
+        parameters={k: 50.0},
+        disturbances={w: dd.FilteredNoise([0.6], [1.0, 0.8, 16.0])},
+        initial={x: 3.0},
+    )
+    found = dd.ensemble(model, np.linspace(0, 1, 9), realizations=2, rng=1)
+    assert not found.failures
+    np.testing.assert_allclose(found.mean["o"][1:], 1.0, atol=0.01)
+
+
+def test_difference():
+    coarse = np.zeros((3, 2, 4))
+    fine = coarse.copy()
+    fine[:, 0], fine[:, 1] = 2.0, 1e-3
+    assert difference(fine, fine) == 0.0
+    assert difference(fine + 1e-4, fine) == pytest.approx(0.1)  # of the second variable, whose size is 1e-3
+    assert difference(fine[:0], fine[:0]) == 0.0
+
+
+def test_the_error_is_honest_for_samples_denser_than_the_steps():
+    """x'' = −1e4 x: whatever the grid of a disturbance of no consequence, a hundred samples per second are too few."""
+    model = oscillator(
+        equations={"speed": der(x) == v, "force": der(v) == -1e4 * x + w},
+        disturbances={w: dd.FilteredNoise([0.6], [1.0, 0.8, 16.0], grid=0.07)},
+    )
+    found = dd.ensemble(model, np.linspace(0, 1, 101), realizations=1, rng=1)
+    # The push of the disturbance moves x by less than its size over 1e4.
+    assert np.abs(found.mean["x"] - np.cos(100 * found.times)).max() < 1e-4
+    assert found.error > 0
+
+
+def test_an_output_with_a_second_derivative():
+    model = dd.Model(
+        name="lag",
+        equations={"lag": der(x) == -k * x + w},
+        unknowns=[x],
+        outputs={"slope": der(x), "bend": der(der(x))},
+        parameters={k: 1.0},
+        disturbances={w: dd.FilteredNoise([0.6], [1.0, 0.8, 16.0], grid=0.05)},
+        initial={x: 1.0},
+    )
+    found = dd.simulate(model, np.linspace(0, 1, 5), realizations=2, rng=1)
+    assert found.status.ok
+    assert np.isfinite(found["bend"]).all()
+
+
+def test_a_small_variable_beside_a_large_one_keeps_its_digits():
+    p, x, v = dd.symbols("p x v")  # a pressure in pascals beside a motion in centimetres
+    model = dd.Model(
+        name="units",
+        equations={"p": der(p) == -(p - 1e10), "x": der(x) == v, "v": der(v) == -1600 * x},
+        unknowns=[p, x, v],
+        initial={p: 2e10, x: 0.01, v: 0.0},
+    )
+    times = np.linspace(0.0, 2.0, 9)
+    np.testing.assert_allclose(dd.simulate(model, times)["x"], 0.01 * np.cos(40 * times), atol=1e-8)
+
+
+def test_two_samples_close_together_do_not_set_the_steps():
+    w, x = dd.symbols("w x")
+    model = dd.Model(
+        name="lag",
+        equations={"rate": der(x) == -x + w},
+        unknowns=[x],
+        disturbances={w: dd.FilteredNoise.resonant(std=1.0, frequency=2.0, damping=0.5)},
+        initial={x: 0.0},
+    )
+    run = dd.simulate(model, np.sort(np.r_[np.linspace(0, 2, 21), 1.000001]), realizations=2, rng=1)
+    assert run.status.ok
+    assert int(run.solver.split(",")[1].split()[0]) < 2000
+
+
+def test_lanes_start_where_a_held_derivative_puts_them():
+    w, x = dd.symbols("w x")
+    model = dd.Model(
+        name="rest",
+        equations={"rate": der(x) == -x + w},
+        unknowns=[x],
+        outputs={"w": w},
+        disturbances={w: dd.FilteredNoise.resonant(std=1.0, frequency=2.0, damping=0.5)},
+        initial={dd.der(x): 0.0},
+    )
+    run = dd.simulate(model, np.linspace(0, 1, 5), realizations=3, rng=1)
+    np.testing.assert_allclose(run["x"][:, 0], run["w"][:, 0], atol=1e-12)
+    reference = dd.simulate(model, np.linspace(0, 1, 5), realizations=3, rng=1, solver=dd.IDA(1e-9, 1e-11))
+    np.testing.assert_allclose(run["x"], reference["x"], atol=1e-5)

@@ -23,7 +23,7 @@ def compute_forced_response(A: Dual, B: Dual, degree: int, steps: np.ndarray) ->
     --------
     >>> from daedal.linear.dual import constant
     >>> integrator = constant(np.zeros((1, 1)), 0)
-    >>> forced_response(integrator, constant(np.ones((1, 1)), 0), 1, np.array([2.0])).value.ravel()
+    >>> compute_forced_response(integrator, constant(np.ones((1, 1)), 0), 1, np.array([2.0])).value.ravel()
     array([2., 2.])
     """
     n, m = B.value.shape

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daedal.data import Dataset, read_csv
@@ -50,6 +50,7 @@ def test_a_compressed_file_is_named_without_its_endings(tmp_path):
     assert read_csv(str(path), time="t", outputs=["y"]).name == "tank"
 
 
+@settings(deadline=None)  # the first table waits until pandas is imported
 @given(
     st.lists(st.integers(-(10**9), 10**9), min_size=2, max_size=30, unique=True).map(sorted),
     st.sampled_from([",", ";", "\t"]),

@@ -6,13 +6,16 @@ READY := $(VENV)/ready
 # Matrices here are small: threads that wait for each other cost more than the work.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test quick lint types benchmark picture clean
+.PHONY: demo test measured quick lint types benchmark picture clean
 
 demo: $(READY)  ## the pendulum paper in small: estimates with an unmeasured wind ignored, and not
 	$(BIN)/daedal reproduce pendulum --quick
 
 test: $(READY)  ## all tests, the slow ones too
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+
+measured: $(READY)  ## tests on measured files, which are not in the repository: make measured DATA=folder [CONTRACT=folder]
+	$(BIN)/python -m pytest measured --data='$(DATA)' --contract='$(CONTRACT)' --numprocesses auto --maxprocesses 4 --dist worksteal
 
 quick: $(READY)  ## the tests to run while writing code
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal -m "not slow" -q

@@ -6,7 +6,8 @@ second half to judge.
 
 Data: B. De Moor (ed.), DaISy: Database for the Identification of Systems, ESAT/STADIUS, KU Leuven, Belgium.
 
-Run as: python examples/hair_dryer.py path/to/daisy_hairdryer.csv
+Run as: python examples/hair_dryer.py [path/to/daisy_hairdryer.csv], with columns u and y; without it data are
+simulated.
 """
 
 import sys
@@ -15,10 +16,26 @@ import numpy as np
 
 import daedal as dd
 
-if len(sys.argv) != 2:
-    sys.exit("Give the data file: python examples/hair_dryer.py path/to/daisy_hairdryer.csv")
 
-whole = dd.read_csv(sys.argv[1], step=0.08, inputs={"heater": "u"}, outputs={"air": "y"}, intersample="zoh")
+def stand_in():
+    """A dryer with two poles, at rest at first, then switched at random; its thermometer is noisy."""
+    print("No file was given, so these data are simulated: two poles, and the air travels 0.157 s.")
+    times, rng = np.arange(1000) * 0.08, np.random.default_rng(2)
+    volts = np.repeat(np.append(0.0, rng.choice([-1.5, 1.5], 199)), 5)
+    inputs = {"heater": dd.Signal(times, volts, intersample="zoh")}
+    truth = dd.TransferFunction([27.0], [1.0, 11.3, 29.0], delay=0.157, input="heater", output="air")
+    air = dd.simulate(truth, times, inputs=inputs)["air"] + 0.09 * rng.standard_normal(times.size)
+    return dd.Dataset(times, inputs=inputs, outputs={"air": air})
+
+
+try:
+    whole = (
+        dd.read_csv(sys.argv[1], step=0.08, inputs={"heater": "u"}, outputs={"air": "y"}, intersample="zoh")
+        if len(sys.argv) > 1
+        else stand_in()
+    )
+except dd.DaedalError as refused:
+    sys.exit(str(refused))
 whole = whole.detrend()  # both signals from their means: a transfer function has no offset
 first, second = whole.split(0.5)
 

@@ -7,16 +7,16 @@ delay is a parameter like any other; the fit tries several starts for it, becaus
 
 Data: B. De Moor (ed.), DaISy: Database for the Identification of Systems, ESAT/STADIUS, KU Leuven, Belgium.
 
-Run as: python examples/hair_dryer_delay.py path/to/daisy_hairdryer.csv
+Run as: python examples/hair_dryer_delay.py [path/to/daisy_hairdryer.csv], with columns u and y; without it data are
+simulated.
 """
 
 import sys
 
+import numpy as np
+
 import daedal as dd
 from daedal import delay, der
-
-if len(sys.argv) != 2:
-    sys.exit("Give the data file: python examples/hair_dryer_delay.py path/to/daisy_hairdryer.csv")
 
 heater, sensor, u = dd.symbols("heater sensor u")
 gain, warming, following, travel, rest = dd.symbols("gain warming following travel rest")
@@ -44,7 +44,25 @@ dryer = dd.Model(
     initial={heater: heater_0, sensor: sensor_0},
 )
 
-data = dd.read_csv(sys.argv[1], step=0.08, inputs={"u": "u"}, outputs={"air": "y"}, intersample="zoh")
+
+def stand_in():
+    """The model above with a heater that is switched at random and a noisy thermometer."""
+    print("No file was given, so these data are simulated: the air travels 0.157 s.")
+    times, rng = np.arange(1000) * 0.08, np.random.default_rng(1)
+    inputs = {"u": dd.Signal(times, np.repeat(rng.choice([3.41, 6.41], 200), 5), intersample="zoh")}
+    truth = dryer.with_parameters({gain: 0.935, warming: 0.253, following: 0.136, travel: 0.157, rest: 4.9})
+    air = dd.simulate(truth, times, inputs=inputs)["air"] + 0.09 * rng.standard_normal(times.size)
+    return dd.Dataset(times, inputs=inputs, outputs={"air": air})
+
+
+try:
+    data = (
+        dd.read_csv(sys.argv[1], step=0.08, inputs={"u": "u"}, outputs={"air": "y"}, intersample="zoh")
+        if len(sys.argv) > 1
+        else stand_in()
+    )
+except dd.DaedalError as refused:
+    sys.exit(str(refused))
 fit = dd.fit(dryer, data, free=list(dryer.parameters), criterion=dd.OutputError())
 print(fit)
 low, high = fit.conf_int()["travel"]

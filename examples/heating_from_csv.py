@@ -1,6 +1,9 @@
-"""A model driven by a measured input from a CSV file (a halogen lamp heating a plate; DaISy, KU Leuven).
+"""A model driven by a measured input from a CSV file: a halogen lamp heats a plate.
 
-Run as: python examples/heating_from_csv.py path/to/daisy_heating_system.csv
+Data: B. De Moor (ed.), DaISy: Database for the Identification of Systems, ESAT/STADIUS, KU Leuven, Belgium.
+
+Run as: python examples/heating_from_csv.py [path/to/daisy_heating_system.csv], with columns t, u_voltage and
+y_temperature; without it data are simulated.
 """
 
 import sys
@@ -9,9 +12,6 @@ import numpy as np
 
 import daedal as dd
 from daedal import der
-
-if len(sys.argv) != 2:
-    sys.exit("Give the data file: python examples/heating_from_csv.py path/to/daisy_heating_system.csv")
 
 T, u = dd.symbols("T u")
 C, gain, loss, radiation, T_air = dd.symbols("C gain loss radiation T_air")
@@ -29,13 +29,23 @@ plate = dd.Model(
     initial={T: 129.3},
 )
 
-data = dd.read_csv(
-    sys.argv[1],
-    time="t",
-    inputs={"u": "u_voltage"},
-    outputs={"temperature": "y_temperature"},
-    intersample="zoh",
-)
+
+def stand_in():
+    """The model above, its lamp switched as in the laboratory, and a thermometer that errs by 1 °C."""
+    print("No file was given, so these data are simulated: the thermometer errs by 1 °C.")
+    times = np.arange(801) * 2.0
+    volts = np.repeat([9.0, 4.0, 8.0, 3.0, 7.0, 6.0], [200, 200, 100, 100, 100, 101])
+    inputs = {"u": dd.Signal(times, volts, intersample="zoh")}
+    errors = np.random.default_rng(1).standard_normal(times.size)
+    temperature = dd.simulate(plate, times, inputs=inputs)["temperature"] + errors
+    return dd.Dataset(times, inputs=inputs, outputs={"temperature": temperature})
+
+
+columns = {"inputs": {"u": "u_voltage"}, "outputs": {"temperature": "y_temperature"}}
+try:
+    data = dd.read_csv(sys.argv[1], time="t", **columns, intersample="zoh") if len(sys.argv) > 1 else stand_in()
+except dd.DaedalError as refused:
+    sys.exit(str(refused))
 print(data)
 
 run = dd.simulate(plate, data)  # times, start and input come with the data

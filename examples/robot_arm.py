@@ -6,7 +6,8 @@ compared is simulation, from rest at the first sample of all, not prediction fro
 
 Data: B. De Moor (ed.), DaISy: Database for the Identification of Systems, ESAT/STADIUS, KU Leuven, Belgium.
 
-Run as: python examples/robot_arm.py path/to/daisy_robot_arm.csv
+Run as: python examples/robot_arm.py [path/to/daisy_robot_arm.csv], with columns u_torque and y_acceleration; without it
+data are simulated.
 """
 
 import sys
@@ -16,10 +17,30 @@ from scipy.signal import lfilter
 
 import daedal as dd
 
-if len(sys.argv) != 2:
-    sys.exit("Give the data file: python examples/robot_arm.py path/to/daisy_robot_arm.csv")
 
-whole = dd.read_csv(sys.argv[1], step=1.0, inputs={"torque": "u_torque"}, outputs={"acceleration": "y_acceleration"})
+def stand_in():
+    """An arm with three modes, swept twice by a sine; the noise is 1 % of its acceleration."""
+    print("No file was given, so these data are simulated: modes at 1.67, 0.796 and 0.366 rad per sample.")
+    times = np.arange(1024.0)
+    modes = [
+        np.polynomial.Polynomial([w**2, 2 * z * w, 1.0]) for w, z in ((1.67, 0.023), (0.796, 0.0047), (0.366, 0.006))
+    ]
+    denominator = np.prod(modes).coef[::-1]
+    arm = dd.TransferFunction(
+        [-0.51, -0.004, -0.67, -0.003, -0.027], denominator, input="torque", output="acceleration"
+    )
+    swept = times % 512
+    inputs = {"torque": dd.Signal(times, np.sin(0.2 * swept + 1.1 * swept**2 / 512))}
+    clean = dd.simulate(arm, times, inputs=inputs)["acceleration"]
+    noise = 0.01 * clean.std() * np.random.default_rng(1).standard_normal(times.size)
+    return dd.Dataset(times, inputs=inputs, outputs={"acceleration": clean + noise})
+
+
+columns = {"inputs": {"torque": "u_torque"}, "outputs": {"acceleration": "y_acceleration"}}
+try:
+    whole = dd.read_csv(sys.argv[1], step=1.0, **columns) if len(sys.argv) > 1 else stand_in()
+except dd.DaedalError as refused:
+    sys.exit(str(refused))
 whole = whole.detrend()
 first, second = whole.split(0.5)
 measured, half = whole["acceleration"], len(first["acceleration"])

@@ -1,11 +1,6 @@
-"""The parts of the public API's reference scripts that the package supports, as they are written there."""
-
-import subprocess
-import sys
-from pathlib import Path
+"""The public API as the reference scripts use it: structure, two solvers, disturbed data, delays in text form."""
 
 import numpy as np
-import pytest
 
 import daedal as dd
 from daedal import der
@@ -107,54 +102,3 @@ def test_models_of_the_other_scripts_can_be_declared():
     )
     assert dd.analyze(reactor).degrees_of_freedom == 2
     assert dd.Model.from_text(reactor.to_text()) == reactor
-
-
-SCRIPTS = Path(__file__).parents[2] / "shared" / "contract"
-
-
-def script(name: str) -> str:
-    if not (SCRIPTS / name).exists():
-        pytest.skip(f"the reference script is not here ({name})")
-    return (SCRIPTS / name).read_text(encoding="utf-8")
-
-
-def run_script(text: str, folder: Path, *arguments: str) -> str:
-    (folder / "script.py").write_text(text, encoding="utf-8")
-    done = subprocess.run([sys.executable, "script.py", *arguments], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.slow
-def test_the_script_of_the_pendulum_runs_unchanged(tmp_path):
-    printed = run_script(script("pendulum.py"), tmp_path)
-    assert "index 3, 2 degrees of freedom" in printed
-    assert "fit of 'pendulum' by SimulationPEM(realizations=400, transient=50.0)" in printed
-
-
-def test_the_script_of_the_motor_runs_unchanged(tmp_path):
-    printed = run_script(script("motor.py"), tmp_path)
-    assert "index 2" in printed
-    assert "fit of 'drive' by Likelihood(): 1602 samples" in printed
-
-
-def test_the_script_of_the_house_runs_unchanged(tmp_path):
-    file = SCRIPTS.parent / "data" / "building_heat_blg1.csv"
-    if not file.exists():
-        pytest.skip(f"the measured data are not here ({file.name})")
-    printed = run_script(script("building.py"), tmp_path, str(file))
-    assert "fit of 'house' by Likelihood(): 2927 samples" in printed
-    assert "not determined by these data" in printed
-    assert "one step ahead" in printed
-    assert "p independent of Thm" in printed
-
-
-def test_the_script_of_the_order_runs_unchanged(tmp_path):
-    printed = run_script(script("order.py"), tmp_path)
-    assert "order search by RefinedIV()" in printed
-    assert "order search by SparseSplines()" in printed
-
-
-def test_the_script_of_the_reactor_runs_unchanged(tmp_path):
-    printed = run_script(script("reactor.py"), tmp_path)
-    assert printed.count("fit of 'reactor' by MeanVariance(gamma=0.9") == 2

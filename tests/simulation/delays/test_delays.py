@@ -1,10 +1,8 @@
 """Simulation with delays: closed forms, published problems, slopes against differences, what is refused."""
 
-import json
 import warnings
 from dataclasses import replace
 from math import factorial
-from pathlib import Path
 from time import process_time
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 from delay_cases import BOTH, CASES, ECHO, FEEDBACK, GRID, OFF, a, b, c, held, reactor, single, tau, u, v, w, x, y, z
 
 import daedal as dd
+from catalogue.delays import PROBLEMS
 from daedal import delay, der
 from daedal.errors import DaedalError, SimulationError
 from daedal.simulation.delays import run as delay_run
@@ -19,7 +18,6 @@ from daedal.simulation.lanes.solver import Lanes
 from daedal.simulation.prediction import predictor
 from daedal.simulation.request import check_request
 
-PROBLEMS = Path(__file__).parents[3] / "shared" / "problems" / "dde.json"
 TIGHT = Lanes(tolerance=1e-11)
 TIMES = 0.5 * np.arange(1, 21)
 NOMINAL = """
@@ -56,40 +54,11 @@ def test_the_reactor_at_its_nominal_point():
     np.testing.assert_allclose(dd.simulate(model, TIMES, t0=0.0)["y"], expected, rtol=1e-8)
 
 
-def published(name):
-    if not PROBLEMS.exists():
-        pytest.skip(f"the published problems are not here ({PROBLEMS.name})")
-    given = json.loads(PROBLEMS.read_text(encoding="utf-8"))["problems"][name]["reference"]
-    values = np.array([np.atleast_1d(np.asarray(each, dtype=float)) for each in given.values()])
-    return np.array([float(time) for time in given]), values
-
-
-Y = dd.symbols("y1 y2 y3")
-PUBLISHED = {
-    "const1": single(-delay(x, 1.0), history={x: 0.0}, initial={x: 1.0}),
-    "const2": single(-delay(x, 1 / 3) - delay(x, 1 / 5), history={x: 0.0}, initial={x: 1.0}),
-    "const1_long": single(x - delay(x, 0.2), history={x: 0.0}, initial={x: 1.0}),
-    "DDETST_A1_mackey_glass": single(0.2 * delay(x, 14.0) / (1 + delay(x, 14.0) ** 10) - 0.1 * x, history={x: 0.5}),
-    "hutchinson_logistic": single(1.8 * x * (1 - delay(x, 1.0)), history={x: 0.5}),
-    "wille_baker_ddex1": dd.Model(
-        name="wille baker",
-        equations={
-            "first": der(Y[0]) == delay(Y[0], 1.0),
-            "second": der(Y[1]) == delay(Y[0], 1.0) + delay(Y[1], 0.2),
-            "third": der(Y[2]) == Y[1],
-        },
-        unknowns=Y,
-        outputs={"first": Y[0], "second": Y[1], "third": Y[2]},
-        history=dict.fromkeys(Y, 1.0),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published_problems(name):
-    times, expected = published(name)
-    model = PUBLISHED[name]
-    found = dd.simulate(model, times, t0=0.0)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+def test_published_problems(problem):
+    model = problem.model()
+    found = dd.simulate(model, list(problem.reference), t0=0.0)
+    expected = np.array(list(problem.reference.values()))
     np.testing.assert_allclose(np.stack([found[o] for o in model.outputs], axis=1), expected, rtol=1e-7, atol=1e-7)
 
 

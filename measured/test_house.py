@@ -5,15 +5,11 @@ stochastic model identification of building heat dynamics, Energy and Buildings 
 all_final_fits.csv of its repository.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import daedal as dd
 from daedal import der
-
-FILE = Path(__file__).parents[3] / "shared" / "data" / "building_heat_blg1.csv"
 
 Ti, Te, Th, Ta, Ps, Thm, wi, we, wh = dd.symbols("Ti Te Th Ta Ps Thm wi we wh")
 Ci, Ce, Ch, Ria, Rie, Rea, Rih, Aw, Rh = dd.symbols("Ci Ce Ch Ria Rie Rea Rih Aw Rh")
@@ -59,11 +55,9 @@ def house(name: str) -> dd.Model:
 
 
 @pytest.fixture(scope="module")
-def data() -> dd.Dataset:
-    if not FILE.exists():
-        pytest.skip(f"the measured data are not here ({FILE.name})")
+def data(measured) -> dd.Dataset:
     return dd.read_csv(
-        FILE,
+        measured("building_heat_blg1.csv"),
         time="t_hours",
         inputs={"Ta": "Ta_ambient", "Ps": "Ps_solar", "Thm": "Thm_heating"},
         outputs={"indoor": "yTi_indoor"},
@@ -97,7 +91,6 @@ def test_the_published_estimates_leave_the_residual_that_the_issue_of_the_house_
     assert abs(np.sqrt(np.mean(residual**2)) - 0.337) < 0.001
 
 
-@pytest.mark.slow
 def test_each_part_of_the_house_raises_the_likelihood(fits):
     assert all(fit.status.ok for fit in fits.values())
     logarithms = [fits[name].loglik for name in ("Ti", "TiTe", "TiTeTh")]
@@ -106,7 +99,6 @@ def test_each_part_of_the_house_raises_the_likelihood(fits):
         assert min(fits, key=lambda name: getattr(fits[name], criterion)) == "TiTeTh"
 
 
-@pytest.mark.slow
 def test_the_best_house_is_at_least_as_good_as_published_and_says_what_is_open(fits, data):
     best = fits["TiTeTh"]
     published = dd.evaluate(house("TiTeTh"), data, free=[Ce], criterion=best.criterion)

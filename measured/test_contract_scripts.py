@@ -1,0 +1,34 @@
+"""The reference scripts of the public API run unchanged; they check by themselves what they find."""
+
+from running import run
+
+
+def test_the_script_of_the_pendulum_runs_unchanged(contract, tmp_path):
+    printed = run(contract("pendulum.py"), folder=tmp_path)
+    assert "index 3, 2 degrees of freedom" in printed
+    assert "fit of 'pendulum' by SimulationPEM(realizations=400, transient=50.0)" in printed
+
+
+def test_the_script_of_the_motor_runs_unchanged(contract, tmp_path):
+    printed = run(contract("motor.py"), folder=tmp_path)
+    assert "index 2" in printed
+    assert "fit of 'drive' by Likelihood(): 1602 samples" in printed
+
+
+def test_the_script_of_the_house_runs_unchanged(contract, measured, tmp_path):
+    printed = run(contract("building.py"), measured("building_heat_blg1.csv"), folder=tmp_path)
+    assert "fit of 'house' by Likelihood(): 2927 samples" in printed
+    assert "not determined by these data" in printed
+    assert "one step ahead" in printed
+    assert "p independent of Thm" in printed
+
+
+def test_the_script_of_the_order_runs_unchanged(contract, tmp_path):
+    printed = run(contract("order.py"), folder=tmp_path)
+    assert "order search by RefinedIV()" in printed
+    assert "order search by SparseSplines()" in printed
+
+
+def test_the_script_of_the_reactor_runs_unchanged(contract, tmp_path):
+    printed = run(contract("reactor.py"), folder=tmp_path)
+    assert printed.count("fit of 'reactor' by MeanVariance(gamma=0.9") == 2

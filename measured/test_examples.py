@@ -1,0 +1,66 @@
+"""The examples on the measured files that they are about; `tests/test_scripts.py` has them on simulated data."""
+
+import re
+
+from running import example, number, run
+
+
+def test_heating_runs_on_the_measured_data(measured, tmp_path):
+    printed = run(example("heating_from_csv.py"), measured("daisy_heating_system.csv"), folder=tmp_path)
+    assert number(r"hand-picked values: (\S+)", printed) < 12.0
+
+
+def test_semibatch_reaches_the_stated_objective_from_every_start(measured, tmp_path):
+    printed = run(example("semibatch.py"), measured("semibatch.json"), folder=tmp_path)
+    assert "1176 samples in 14 experiments" in printed
+    assert number(r"sum of squares: (\S+)", printed) <= 28.10
+    assert re.search(r"minima that the 5 starts ended in: 5 at 28\.0995\n", printed)
+    assert number(r"correlation of k1 and E1: (\S+)\)", printed) > 0.999
+
+
+def test_cascaded_tanks_predict_the_record_they_have_not_seen(measured, tmp_path):
+    printed = run(example("cascaded_tanks.py"), measured("cascaded_tanks.csv"), folder=tmp_path)
+    assert number(r"ignores the disturbances: (\S+) V", printed) < 0.38
+    assert number(r"mean over disturbances: (\S+) V", printed) < 0.39
+    assert number(r"two fits: (\S+) standard errors", printed) < 1.0
+
+
+def test_the_building_wants_all_three_temperatures_and_leaves_its_heater_open(measured, tmp_path):
+    printed = run(example("building.py"), measured("building_heat_blg1.csv"), "page.html", folder=tmp_path)
+    table = re.findall(r"^(Ti\w*) +(-\S+) +(\S+) +(\S+) +(\S+) +\S+$", printed, re.MULTILINE)
+    assert [row[0] for row in table] == ["Ti", "TiTe", "TiTeTh"]
+    logarithms, aic, bic, deviations = ([float(row[k]) for row in table] for k in range(1, 5))
+    assert logarithms == sorted(logarithms)
+    assert all(numbers == sorted(numbers, reverse=True) for numbers in (aic, bic, deviations))
+    assert abs(deviations[-1] - 0.337) < 0.002
+    assert "not determined by these data: Ch, Rih, noise_h" in printed
+    assert "depends on 'Thm', so the model misses part of what that does" in printed
+    assert number(r"one step ahead +(\S+) %", printed) > 85.0
+    assert "<html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_hair_dryer_finds_order_and_delay(measured, tmp_path):
+    printed = run(example("hair_dryer.py"), measured("daisy_hairdryer.csv"), folder=tmp_path)
+    assert number(r"fit of the second half: (\S+) %", printed) >= 85.0
+    low, high = map(float, re.search(r"95 % interval (\S+) … (\S+) s", printed).groups())
+    assert 0.1 < low < high < 0.3
+
+
+def test_the_delay_of_the_hair_dryer_has_an_interval(measured, tmp_path):
+    printed = run(example("hair_dryer_delay.py"), measured("daisy_hairdryer.csv"), folder=tmp_path)
+    assert number(r"fit of the whole record: (\S+) %", printed) >= 88.0
+    low, high = map(float, re.search(r"95 % interval (\S+) … (\S+) s", printed).groups())
+    assert 0.14 < low < high < 0.18
+
+
+def test_robot_arm_is_not_worse_than_discrete_time(measured, tmp_path):
+    printed = run(example("robot_arm.py"), measured("daisy_robot_arm.csv"), folder=tmp_path)
+    own, arx = re.search(r"6 poles: (\S+) %; the best of all ARX models with 6 poles: (\S+) %", printed).groups()
+    assert float(own) >= float(arx) > 90.0
+
+
+def test_exchanger_is_not_worse_than_discrete_time(measured, tmp_path):
+    printed = run(example("exchanger.py"), measured("daisy_exchanger.csv"), folder=tmp_path)
+    own = number(r"by maximum likelihood, 3 poles: (\S+) %", printed)
+    assert own >= number(r"the best of all ARX models with 3 poles: (\S+) %", printed) > 55.0
+    assert "NOT DETERMINED" not in printed

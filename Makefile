@@ -14,8 +14,8 @@ demo: $(READY)  ## the pendulum paper in small: estimates with an unmeasured win
 test: $(READY)  ## all tests, the slow ones too
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
-measured: $(READY)  ## tests on measured files, which are not in the repository: make measured DATA=folder [CONTRACT=folder]
-	$(BIN)/python -m pytest measured --data='$(DATA)' --contract='$(CONTRACT)' --numprocesses auto --maxprocesses 4 --dist worksteal
+measured: $(READY)  ## tests on measured files, which are not in the repository: make measured DATA=folder
+	$(BIN)/python -m pytest measured --data='$(DATA)' --problems='$(PROBLEMS)' --contract='$(CONTRACT)' --numprocesses auto --maxprocesses 4 --dist worksteal
 
 quick: $(READY)  ## the tests to run while writing code
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal -m "not slow" -q

@@ -10,14 +10,6 @@ def test_heating_runs_on_the_measured_data(measured, tmp_path):
     assert number(r"hand-picked values: (\S+)", printed) < 12.0
 
 
-def test_semibatch_reaches_the_stated_objective_from_every_start(measured, tmp_path):
-    printed = run(example("semibatch.py"), measured("semibatch.json"), folder=tmp_path)
-    assert "1176 samples in 14 experiments" in printed
-    assert number(r"sum of squares: (\S+)", printed) <= 28.10
-    assert re.search(r"minima that the 5 starts ended in: 5 at 28\.0995\n", printed)
-    assert number(r"correlation of k1 and E1: (\S+)\)", printed) > 0.999
-
-
 def test_cascaded_tanks_predict_the_record_they_have_not_seen(measured, tmp_path):
     printed = run(example("cascaded_tanks.py"), measured("cascaded_tanks.csv"), folder=tmp_path)
     assert number(r"ignores the disturbances: (\S+) V", printed) < 0.38

@@ -10,9 +10,8 @@ import numpy as np
 from daedal.data import Dataset, increasing, short
 from daedal.errors import DataError, SimulationError
 from daedal.models import Model
-from daedal.simulation.delays import started
 from daedal.simulation.forcing import Forcing, make_forcing
-from daedal.systems import System, build
+from daedal.systems import System, build, start_from_history
 
 MEMORY = 0.8  # share of the machine's memory that results may take
 
@@ -46,7 +45,7 @@ def check_request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Re
         times = times.sample_times
     grid = _checked_times(times)
     start = _checked_start(t0, grid)
-    return Request(started(system, start), grid, make_forcing(system, given, start, float(grid[-1]), data))
+    return Request(start_from_history(system, start), grid, make_forcing(system, given, start, float(grid[-1]), data))
 
 
 def checked_values(values: Any) -> Mapping[Any, float] | None:

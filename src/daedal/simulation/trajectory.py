@@ -8,24 +8,12 @@ import numpy as np
 
 from daedal.data import Dataset, Signal, short
 from daedal.errors import SimulationError, counted, nearest
+from daedal.simulation.solver import Status
 
 if TYPE_CHECKING:
     import xarray
 
 ROWS = 20  # variables shown when printed
-
-
-@final
-@dataclass(frozen=True)
-class Status:
-    """How a run ended: `ok`, a sentence, and what to do when it is not."""
-
-    ok: bool
-    sentence: str
-    remedy: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.sentence} {self.remedy}".strip()
 
 
 @final

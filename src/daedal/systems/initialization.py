@@ -37,6 +37,20 @@ class InitialValues:
     open: Mapping[str, float]
     redundant: tuple[str, ...]
 
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know: freedom that `initial` leaves open, and values that were held needlessly."""
+        notes = []
+        if self.open:
+            shown = [f"{name} = {value:g}" for name, value in self.open.items()]
+            more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+            notes.append(f"left open by initial, held at the guess: {', '.join(shown[:8])}{more}")
+        if self.redundant:
+            notes.append(
+                f"held at the start although the equations already imply one of them: {', '.join(self.redundant)}"
+            )
+        return notes
+
 
 def initial_values(
     system: System, time: float = 0.0, values: Mapping[Any, float] | None = None, exogenous: np.ndarray | None = None

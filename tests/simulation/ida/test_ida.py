@@ -13,6 +13,7 @@ import catalogue
 import daedal as dd
 from daedal import der
 from daedal.errors import SimulationError
+from daedal.simulation.ida import integration
 from daedal.simulation.ida import solver as ida
 
 x, y, p, q, phi, w, s = dd.symbols("x y p q phi w s")
@@ -126,7 +127,7 @@ def test_an_interrupt_before_the_first_sample_gives_nan(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ida._Integration, "run", interrupted)
+    monkeypatch.setattr(integration.Integration, "run", interrupted)
     trajectory = dd.simulate(
         dd.Model(name="decay", equations={"rate": der(x) == -x}, unknowns=[x], initial={x: 1.0}),
         [0.0, 1.0],

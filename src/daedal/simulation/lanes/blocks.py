@@ -5,14 +5,10 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from os import cpu_count
 from threading import Event
 
-import numpy as np
-
-from daedal.simulation.lanes.failure import Failure
-from daedal.simulation.progress import Progress
+from daedal.progress import Progress
+from daedal.simulation.lanes.run import Failure
 
 BLOCK = 64  # lanes that advance together
-
-Consume = Callable[[int, range, np.ndarray, np.ndarray], None]
 
 
 def in_blocks(realizations: int, work: Callable[[range, Event], list[Failure]], title: str) -> list[Failure]:

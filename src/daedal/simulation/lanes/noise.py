@@ -19,60 +19,9 @@ from daedal.disturbances import (
 )
 from daedal.errors import ModelError, SimulationError
 from daedal.models import as_tuple
-from daedal.simulation.steps import Curve
+from daedal.simulation.steps import grid_row
 from daedal.symbolic import jet, symbols_in
 from daedal.systems import System
-
-
-def disturbance_places(system: System) -> tuple[int, ...]:
-    """Which exogenous symbols of a system are disturbances, or derivatives of them."""
-    names = set(system.model.disturbance_names)
-    return tuple(i for i, name in enumerate(system.reduction.exogenous) if jet(name)[0] in names)
-
-
-@dataclass(frozen=True)
-class GridRow:
-    """What is kept of the disturbances at each grid point: those the system contains, then what their curves need."""
-
-    jets: tuple[tuple[str, int], ...]
-    curves: tuple[Curve, ...]  # for each disturbance that the system contains
-
-    @property
-    def wanted(self) -> int:
-        return len(self.curves)
-
-
-def grid_row(system: System) -> GridRow:
-    """The row of a system.
-
-    A disturbance that occurs with its derivative is a cubic from both, and its highest derivative the slope of that
-    cubic, so that one belongs to the other between grid points too; otherwise `between` decides.
-    """
-    wanted = [jet(system.reduction.exogenous[place]) for place in disturbance_places(system)]
-    highest: dict[str, int] = {}
-    for name, order in wanted:
-        highest[name] = max(order, highest.get(name, 0))
-    jets = list(wanted)
-    curves = []
-    for name, order in wanted:
-        if 0 < order == highest[name]:
-            kind, companion = "slope", order - 1
-        elif order < highest[name] or _between(system, name) == "hermite":
-            kind, companion = "cubic", order + 1
-        else:
-            curves.append(Curve("line", 0))
-            continue
-        if (name, companion) not in jets:
-            jets.append((name, companion))
-        curves.append(Curve(kind, jets.index((name, companion))))
-    return GridRow(tuple(jets), tuple(curves))
-
-
-def _between(system: System, name: str) -> str:
-    for key, noise in system.model.disturbances.items():
-        if name in as_tuple(key):
-            return getattr(noise, "between", "linear")
-    return "linear"
 
 
 def refuse_exact(system: System) -> None:

@@ -1,6 +1,6 @@
-"""Where the lanes start: parameters, initial values and their sensitivities, for one or many sets of values."""
+"""What lanes simulate, and where they start: parameters, initial values, sensitivities, for many sets of values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,10 +10,9 @@ import numpy as np
 
 from daedal.disturbances import parameter_names
 from daedal.models import parameter_directions, parameter_values
-from daedal.simulation.delays import Lags, Past, delayed_input, find_lags, pasts
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes.noise import LanePaths, Sources, sources
-from daedal.simulation.steps import Directions
+from daedal.simulation.steps import Directions, Point
 from daedal.systems import InitialValues, System, initial_sensitivities, initial_values, places
 
 Delayed = Sequence[tuple[int, np.ndarray]]  # symbols of delayed values, with value and derivatives at the start
@@ -28,11 +27,10 @@ class Values:
     column: np.ndarray  # what the program reads as parameters
     start: InitialValues  # with disturbances at zero
     sources: Sources | None
-    lags: Lags | None = None  # where there are delays
 
 
 @dataclass(frozen=True, eq=False)
-class Lineup:
+class Scenario:
     """What does not depend on the steps: the system, its known inputs, its disturbances, and the free directions."""
 
     system: System
@@ -43,6 +41,7 @@ class Lineup:
     directions: Directions
     seed: int
     purpose: str
+    delayed: Callable[[np.ndarray], Mapping[int, float]] | None = None  # parameters → delayed values at the start
 
     def all_values(self, given: Sequence[Mapping[Any, float] | None]) -> tuple[Values, ...]:
         """Resolve sets of parameter values; sets in which the disturbances are alike share their discretisation."""
@@ -86,29 +85,17 @@ class Lineup:
         parameters = np.array([numbers[name] for name in self.system.reduction.parameters])
         column = np.concatenate([parameters, self.directions.read(rates)])
         begin = self.forcing.start
-        known, delays = self.forcing.at(begin), None
-        if self.system.reduction.delays:
-            delays = find_lags(self.system, self._pasts, parameters, rates)
-            self._look_back(known, delays, parameters)
+        known = self.forcing.at(begin)
+        for place, value in self.delayed(parameters).items() if self.delayed else ():
+            known[place] = value
         # With numbers for all parameters no formula is evaluated again.
-        start = initial_values(self.system, begin, numbers, known)
-        return Values(given, rates, column, start, made, delays)
+        return Values(given, rates, column, initial_values(self.system, begin, numbers, known), made)
 
-    @cached_property
-    def _pasts(self) -> Mapping[str, Past]:
-        return pasts(self.system)
-
-    def _look_back(self, known: np.ndarray, delays: Lags, parameters: np.ndarray) -> None:
-        """Enter the delayed values at the start: from the history, or of an input that is known earlier."""
-        for place, name in enumerate(self.system.reduction.exogenous):
-            if name not in delays.pasts:
-                continue
-            past, when = delays.pasts[name], np.array([[self.forcing.start - delays.amounts[delays.place(name)]]])
-            if past.input is None:
-                value = past.at(when, parameters)[0]
-            else:
-                value, _, _ = delayed_input(past, self.forcing.signals[past.input[0]], when, when[0], parameters)
-            known[place] = value[0, 0]
+    def point(self, values: Values) -> Point:
+        """The start at these values, where pivots are chosen."""
+        start, parameters = values.start, self.system.parameter_vector(values.given)
+        time = self.forcing.start
+        return Point(time, start.states, start.tops, parameters, self.forcing.at(time))
 
     def paths(self, values: Values, lanes: range) -> LanePaths | None:
         """The disturbances of a block of lanes, from the beginning."""

@@ -6,11 +6,13 @@ from .forcing import make_forcing
 from .ida.solver import IDA
 from .lanes.moments import collect_moments
 from .lanes.run import Failure, Run
+from .measurement import with_measurement_noise
 from .prediction import Prediction, Predictor, predictor
 from .request import Request, check_request
 from .solver import Solver, Status
 from .trajectories import simulate
 from .trajectory import Trajectory
+from .transfer_response import simulate_transfer_function
 
 __all__ = [
     "IDA",
@@ -33,4 +35,6 @@ __all__ = [
     "predictor",
     "prepare",
     "simulate",
+    "simulate_transfer_function",
+    "with_measurement_noise",
 ]

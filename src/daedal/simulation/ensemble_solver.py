@@ -10,7 +10,7 @@ import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.models import parameter_values
-from daedal.simulation import delays
+from daedal.simulation import delays, lanes
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes import (
     MEANINGLESS,
@@ -19,10 +19,7 @@ from daedal.simulation.lanes import (
     Failure,
     Run,
     Scenario,
-    check_smoothness,
-    disturbance_grid,
     prepare_lanes,
-    refuse_exact,
     sample_interval,
 )
 from daedal.simulation.request import Request, check_memory
@@ -114,8 +111,8 @@ def _keep_values(run: Run, variables: int, realizations: int) -> tuple[np.ndarra
     """All values as (realization, variable, time); NaN from where a lane failed or an interrupt came."""
     kept = np.full((realizations, variables, run.times.size), np.nan)
 
-    def consume(_: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
-        kept[lanes.start : lanes.stop, :, samples] = out.transpose(2, 1, 0)
+    def consume(_: int, block: range, samples: np.ndarray, out: np.ndarray) -> None:
+        kept[block.start : block.stop, :, samples] = out.transpose(2, 1, 0)
 
     try:
         failures = run.run(realizations, consume)
@@ -165,12 +162,12 @@ def prepare(
     places = disturbance_places(system) if noisy else ()
     grid, warnings = 0.0, []
     if places:
-        refuse_exact(system)
+        lanes.refuse_exact(system)
         interval = sample_interval(forcing.start, times)
         for given in values:
             numbers = parameter_values(system.model, given)
-            check_smoothness(system, numbers)
-            step, coarse = disturbance_grid(system, numbers, interval)
+            lanes.check_smoothness(system, numbers)
+            step, coarse = lanes.disturbance_grid(system, numbers, interval)
             grid = min(grid, step) if grid else step
             warnings += [warning for warning in coarse if warning not in warnings]
     delayed = None

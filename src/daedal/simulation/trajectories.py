@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from daedal import disturbances, lti
+from daedal import disturbances, lti, simulation
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import SimulationError, nearest
 from daedal.models import Model, parameter_values
-from daedal.simulation import ida, measurement, transfer_response
 from daedal.simulation.ensemble_solver import Lanes, simulate_lanes
 from daedal.simulation.lanes import BRIEF
 from daedal.simulation.request import Request, check_request, checked_realizations, checked_values
@@ -75,7 +74,7 @@ def simulate(
     typed = model.model if isinstance(model, System) else model
     if not isinstance(typed, Model) and isinstance(model, lti.TransferFunction):
         _check_plain(values, realizations, measurement_noise, variables, solver)
-        return transfer_response.simulate_transfer_function(model, times, inputs, t0)
+        return simulation.simulate_transfer_function(model, times, inputs, t0)
     _check_solver(solver)
     if isinstance(typed, Model):
         simpler = without_zero_delays(typed, checked_values(values))
@@ -94,7 +93,7 @@ def simulate(
         outcome = (solver or Lanes()).simulate(asked, given, wanted, sampling)
     trajectory = _make_trajectory(asked, given, wanted, outcome, count, None if count is None else seed)
     if measurement_noise and seed is not None:
-        trajectory = measurement.with_measurement_noise(trajectory, asked.system.model, seed)
+        trajectory = simulation.with_measurement_noise(trajectory, asked.system.model, seed)
     return trajectory
 
 
@@ -139,7 +138,7 @@ def _simulate_single(asked: Request, values: Mapping[Any, float] | None, wanted:
             outcome = None
         if outcome is not None and outcome.status.ok:
             return outcome
-    return ida.IDA().simulate(asked, values, wanted, None)
+    return simulation.IDA().simulate(asked, values, wanted, None)
 
 
 def _make_trajectory(

@@ -79,7 +79,7 @@ def test_a_sparse_system_that_stops(capfd):
 
 def test_many_steps_between_two_samples(monkeypatch):
     """The limit of steps only asks whether time still advances."""
-    monkeypatch.setattr(ida, "STEPS", 3)
+    monkeypatch.setattr(integration, "STEPS", 3)
     model = dd.Model(
         name="spin", equations={"x": der(x) == -9 * y, "y": der(y) == 9 * x}, unknowns=[x, y], initial={x: 1.0, y: 0.0}
     )

@@ -19,7 +19,7 @@ from daedal.simulation.delays.mesh import Mesh, Returns, mesh, through_points
 from daedal.simulation.delays.program import DelayProgram
 from daedal.simulation.delays.tables import Tables, tables
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lanes import CASADI, ESCAPED, LanePaths, Scenario, Values
+from daedal.simulation.lanes import CASADI, ESCAPED, Paths, Scenario, Values
 from daedal.simulation.steps import ACCEPTED
 
 INSTANT = 1e-6  # of the shortest delay: how long it is simulated where only the start is asked for
@@ -55,7 +55,7 @@ class DelayMarch:
         self.record = np.zeros((rows, kernel.observed, kernel.padded(len(lanes))))
         self._advance(course.scenario.paths(course.values, lanes))
 
-    def _advance(self, paths: LanePaths | None) -> None:
+    def _advance(self, paths: Paths | None) -> None:
         """Fill the record."""
         lanes = self.record.shape[2]
         drawn = np.zeros((1, 0, self.count))

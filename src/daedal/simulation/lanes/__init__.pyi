@@ -5,7 +5,7 @@ from .moments import Moments, collect_moments, project_lanes, simulate_single_la
 from .noise import LanePaths, check_smoothness, disturbance_grid, refuse_exact, sources
 from .pilot import BRIEF, MEANINGLESS, PATIENT, Effort, Trial, choose, difference, sample_interval
 from .run import ESCAPED, Consume, Failure, Plan, Run, find_failures
-from .scenario import Scenario, Values
+from .scenario import Paths, Scenario, Values
 
 __all__ = [
     "BLOCK",
@@ -20,6 +20,7 @@ __all__ = [
     "LanePaths",
     "LaneRun",
     "Moments",
+    "Paths",
     "Plan",
     "Run",
     "Scenario",

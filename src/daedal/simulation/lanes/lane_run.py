@@ -13,10 +13,9 @@ import numpy as np
 
 from daedal.simulation.lanes.blocks import in_blocks
 from daedal.simulation.lanes.march import CASADI, Reordering, Table, march_lanes, solved
-from daedal.simulation.lanes.noise import LanePaths
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, prepare_steps
 from daedal.simulation.lanes.run import Consume, Failure, Plan, find_failures
-from daedal.simulation.lanes.scenario import Scenario, Values
+from daedal.simulation.lanes.scenario import Paths, Scenario, Values
 from daedal.simulation.lanes.search import choose_steps, step_error
 from daedal.simulation.steps import Method, Program, Schedule, grid_row
 
@@ -65,7 +64,7 @@ class LaneRun:
     def _block(self, lanes: range, consume: Consume, stop: Event) -> list[Failure]:
         """All sets of values side by side, chunk by chunk: sets that have the same disturbances share their paths."""
         failures: dict[tuple[int, int], Failure] = {}
-        shared: dict[int, LanePaths | None] = {}
+        shared: dict[int, Paths | None] = {}
         marches = []
         for number, values in enumerate(self.values):
 
@@ -87,7 +86,7 @@ class LaneRun:
         self,
         values: Values,
         lanes: range,
-        paths: LanePaths | None,
+        paths: Paths | None,
         received: Callable[[np.ndarray, np.ndarray], None],
     ) -> Iterator[None]:
         """One block with one set of values, from the first sample to the last."""

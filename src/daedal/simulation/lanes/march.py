@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import RLock
-from typing import Protocol
 
 import numpy as np
 
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes.run import ESCAPED
+from daedal.simulation.lanes.scenario import Paths
 from daedal.simulation.steps import ACCEPTED, Point, Program, Schedule, node_values, reorder_pivots
 from daedal.systems import System
 
@@ -16,14 +16,6 @@ CHUNK = 2048  # steps between two looks at the results, and at whether to stop
 CHUNK_WORK = 4e6  # operations per lane that they may take
 ON_GRID = 1e-4  # of a cell: a step that begins this close before a grid point begins on it
 REORDERINGS = 4  # of the pivots, for one block of lanes
-
-
-class Paths(Protocol):
-    """Disturbances of a block of lanes on their grid, drawn in order."""
-
-    def rows(self, first: int, last: int) -> np.ndarray:
-        """Grid points first … last − 1 as (point, value, lane); each call goes on at or before the last row drawn."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

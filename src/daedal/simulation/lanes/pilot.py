@@ -7,8 +7,9 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lanes.march import Paths, Reordering, Table, march_lanes, solved, tabulate
+from daedal.simulation.lanes.march import Reordering, Table, march_lanes, solved, tabulate
 from daedal.simulation.lanes.run import ESCAPED
+from daedal.simulation.lanes.scenario import Paths
 from daedal.simulation.steps import Curve, Directions, Method, Point, Program, Schedule, Shape, compile_program
 from daedal.systems import System
 

@@ -3,19 +3,30 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import casadi as ca
 import numpy as np
 
-from daedal.disturbances import parameter_names
+from daedal import disturbances, systems
 from daedal.models import parameter_directions, parameter_values
+from daedal.simulation import lanes
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lanes.noise import LanePaths, Sources, sources
 from daedal.simulation.steps import Directions, Point
-from daedal.systems import InitialValues, System, initial_sensitivities, initial_values, places
+from daedal.systems import InitialValues, System, initial_values, places
+
+if TYPE_CHECKING:
+    from daedal.simulation.lanes.noise import Sources
 
 Delayed = Sequence[tuple[int, np.ndarray]]  # symbols of delayed values, with value and derivatives at the start
+
+
+class Paths(Protocol):
+    """Disturbances of a block of lanes on their grid, drawn in order."""
+
+    def rows(self, first: int, last: int) -> np.ndarray:
+        """Grid points first … last − 1 as (point, value, lane); each call goes on at or before the last row drawn."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +37,7 @@ class Values:
     rates: np.ndarray  # dp/dθ as (parameter, direction)
     column: np.ndarray  # what the program reads as parameters
     start: InitialValues  # with disturbances at zero
-    sources: Sources | None
+    sources: "Sources | None"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +64,9 @@ class Scenario:
             key = (*(numbers[name] for name in self._noise_parameters), *rates[self._noise_rows].ravel())
             if key not in alike:
                 made = (
-                    sources(self.system, numbers, self.grid, rates, self.directions.ways) if self.disturbances else None
+                    lanes.sources(self.system, numbers, self.grid, rates, self.directions.ways)
+                    if self.disturbances
+                    else None
                 )
                 alike[key] = made
             resolved.append(self._values(one, numbers, rates, alike[key]))
@@ -62,7 +75,9 @@ class Scenario:
     @cached_property
     def _noise_parameters(self) -> list[str]:
         """Parameters that the disturbances depend on, in the order of the reduction."""
-        used = {name for noise in self.system.model.disturbances.values() for name in parameter_names(noise)}
+        used = {
+            name for noise in self.system.model.disturbances.values() for name in disturbances.parameter_names(noise)
+        }
         return [name for name in self.system.reduction.parameters if name in used]
 
     @cached_property
@@ -80,7 +95,7 @@ class Scenario:
         return [order.index(name) for name in self.system.reduction.parameters]
 
     def _values(
-        self, given: Mapping[Any, float] | None, numbers: Mapping[str, float], rates: np.ndarray, made: Sources | None
+        self, given: Mapping[Any, float] | None, numbers: Mapping[str, float], rates: np.ndarray, made: "Sources | None"
     ) -> Values:
         parameters = np.array([numbers[name] for name in self.system.reduction.parameters])
         column = np.concatenate([parameters, self.directions.read(rates)])
@@ -97,9 +112,9 @@ class Scenario:
         time = self.forcing.start
         return Point(time, start.states, start.tops, parameters, self.forcing.at(time))
 
-    def paths(self, values: Values, lanes: range) -> LanePaths | None:
+    def paths(self, values: Values, block: range) -> Paths | None:
         """The disturbances of a block of lanes, from the beginning."""
-        return None if values.sources is None else LanePaths(values.sources, self.seed, self.purpose, lanes)
+        return None if values.sources is None else lanes.LanePaths(values.sources, self.seed, self.purpose, block)
 
     def exogenous(self, first_row: np.ndarray | None, lanes: int, delayed: Delayed = ()) -> np.ndarray:
         """Exogenous values at the start as (way, symbol, lane): the value, then its derivative in each direction."""
@@ -145,5 +160,5 @@ class Scenario:
         if not self.free:
             return np.concatenate([start.states, start.tops, [0.0]])
         time, at = self.forcing.start, exogenous[0]
-        rates = initial_sensitivities(self.system, start, time, values.given, at, values.rates, exogenous[1:].T)
+        rates = systems.initial_sensitivities(self.system, start, time, values.given, at, values.rates, exogenous[1:].T)
         return np.concatenate([start.states, start.tops, rates.T.ravel(), [0.0]])

@@ -20,7 +20,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daedal.disturbances import parameter_names
+from daedal import disturbances
 from daedal.errors import SimulationError
 from daedal.kernels import compile_scan
 from daedal.models import parameter_followers
@@ -54,7 +54,7 @@ class Directions:
             moving |= {name, *followers}
             listed = [(i, p == name) for i, p in enumerate(system.reduction.parameters) if p == name or p in followers]
             columns.append(tuple(listed))
-        used = {name for noise in model.disturbances.values() for name in parameter_names(noise)}
+        used = {name for noise in model.disturbances.values() for name in disturbances.parameter_names(noise)}
         return Directions(tuple(columns), bool(used & moving))
 
     @property

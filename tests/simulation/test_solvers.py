@@ -24,16 +24,16 @@ def test_solvers_agree_on_the_same_paths():
 class Euler:
     """A solver of one's own: one explicit step between two times, for a model that is one state and no disturbance."""
 
-    def simulate(self, asked, values, wanted, sampling):
-        assert sampling is None
-        begin = asked.forcing.start
-        start = initial_values(asked.system, begin, values)
-        rate, parameters = asked.system.function("derivative"), asked.system.parameter_vector(values)
+    def simulate(self, job):
+        assert job.realizations is None
+        system, times = job.asked.system, job.asked.times
+        start = initial_values(system, times[0], job.values)
+        rate, parameters = system.function("derivative"), system.parameter_vector(job.values)
         states = [start.states[0]]
-        for time, length in zip(asked.times, np.diff(asked.times), strict=False):
+        for time, length in zip(times, np.diff(times), strict=False):
             slope = rate(time, states[-1], -parameters * states[-1], parameters, [])
             states.append(states[-1] + length * float(slope))
-        return Outcome(np.tile(states, (1, len(wanted), 1)), start, "Euler", REACHED)
+        return Outcome(np.tile(states, (1, len(job.wanted), 1)), start, "Euler", REACHED)
 
 
 def test_a_solver_of_ones_own():

@@ -19,11 +19,12 @@ from daedal.simulation.lanes import (
     Failure,
     Run,
     Scenario,
+    long_steps,
     prepare_lanes,
     sample_interval,
 )
-from daedal.simulation.request import Request, check_memory
-from daedal.simulation.solver import REACHED, Outcome, Sampling, Status
+from daedal.simulation.request import check_memory
+from daedal.simulation.solver import REACHED, Job, Outcome, Status
 from daedal.simulation.steps import NODES, Directions, disturbance_places
 from daedal.systems import System
 
@@ -63,44 +64,20 @@ class Lanes:
                 f"The tolerance of Lanes must lie between 0 and 1, got {self.tolerance!r}.", "Write 1e-7."
             )
 
-    def simulate(
-        self,
-        asked: Request,
-        values: Mapping[Any, float] | None,
-        wanted: tuple[str, ...],
-        sampling: Sampling | None,
-    ) -> Outcome:
+    def simulate(self, job: Job) -> Outcome:
         """All realizations side by side, as `Solver` says."""
-        return simulate_lanes(self, asked, values, wanted, sampling)
+        return simulate_lanes(self, job)
 
 
-def simulate_lanes(
-    solver: Lanes,
-    asked: Request,
-    values: Mapping[Any, float] | None,
-    wanted: tuple[str, ...],
-    sampling: Sampling | None,
-    effort: Effort = PATIENT,
-) -> Outcome:
+def simulate_lanes(solver: Lanes, job: Job, effort: Effort = PATIENT) -> Outcome:
     """Choose steps within this effort, and keep all values."""
-    drawn = sampling or Sampling(1, 0, "")
-    if sampling is not None:
-        remedy = "Keep fewer variables (variables=[...]), or take mean and variance only with ensemble(...)."
-        check_memory(2 * drawn.realizations * asked.times.size * len(wanted) * 8, remedy)
-    run = prepare(
-        asked.system,
-        asked.times,
-        asked.forcing,
-        solver,
-        values=[values],
-        wanted=wanted,
-        free=(),
-        seed=drawn.seed,
-        purpose=drawn.purpose,
-        noisy=sampling is not None,
-        effort=effort,
-    )
-    kept, status = _keep_values(run, len(wanted), drawn.realizations)
+    asked, count = job.asked, job.realizations or 1
+    remedy = "Keep fewer variables (variables=[...]), or take mean and variance only with ensemble(...)."
+    check_memory(2 * count * asked.times.size * len(job.wanted) * 8, remedy)
+    options = {"values": [job.values], "wanted": job.wanted, "free": (), "seed": job.seed, "purpose": job.purpose}
+    noisy = job.realizations is not None
+    run = prepare(asked.system, asked.times, asked.forcing, solver, noisy=noisy, effort=effort, **options)
+    kept, status = _keep_values(run, len(job.wanted), count)
     notes = run.warnings
     if run.plan.lengths.size:
         notes = (f"estimated error of the steps: {run.plan.error:.0e} of the largest values", *notes)
@@ -127,11 +104,7 @@ def _keep_values(run: Run, variables: int, realizations: int) -> tuple[np.ndarra
 
 def _status(run: Run, failures: list[Failure], realizations: int) -> Status:
     if not failures and not run.plan.error < MEANINGLESS:
-        return Status(
-            False,
-            f"The steps are too long: dividing them changes the results by {run.plan.error:.1g} of the largest values.",
-            "Give Lanes a smaller step, or leave the step to it.",
-        )
+        return Status(False, *long_steps(run.plan))
     if not failures:
         return REACHED
     first = min(failures, key=lambda failure: failure.time)

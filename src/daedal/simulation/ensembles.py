@@ -16,7 +16,7 @@ from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest
 from daedal.models import key_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
-from daedal.simulation.lanes import BLOCK, MEANINGLESS, Failure, Moments, Run, collect_moments
+from daedal.simulation.lanes import BLOCK, Failure, Moments, Run, collect_moments, refuse_long_steps
 from daedal.simulation.request import check_memory, check_request, checked_realizations, checked_values
 from daedal.symbolic import Expression
 
@@ -137,11 +137,7 @@ def ensemble(
         purpose="ensemble",
         noisy=True,
     )
-    if MEANINGLESS <= run.plan.error < np.inf:
-        raise SimulationError(
-            f"The steps are too long: dividing them changes the results by {run.plan.error:.1g} of the largest values.",
-            "Give Lanes a smaller step, or leave the step to it.",
-        )
+    refuse_long_steps(run.plan)
     blocks, rows = -(-count // BLOCK), 2 * (run.plan.shape.rows + 1)
     check_memory(blocks * len(sets) * rows * asked.times.size * 8, "Take fewer values at a time, or fewer samples.")
     return _result(run, outputs, free, several, collect_moments(run, count, _checked_keep(keep, count)), count)

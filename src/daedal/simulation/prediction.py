@@ -12,7 +12,7 @@ import numpy as np
 
 from daedal.errors import SimulationError, counted
 from daedal.simulation.ensemble_solver import Lanes, prepare
-from daedal.simulation.lanes import MEANINGLESS, Run, collect_moments, project_lanes, simulate_single_lane
+from daedal.simulation.lanes import Run, collect_moments, project_lanes, refuse_long_steps, simulate_single_lane
 from daedal.simulation.request import Request
 
 TOLERATED = 0.1  # share of the realizations that may fail at the start
@@ -133,9 +133,5 @@ def predictor(
     noisy = realizations is not None and bool(asked.system.model.disturbances)
     options = {"values": [values], "wanted": tuple(outputs), "free": tuple(free), "seed": seed, "purpose": purpose}
     run = prepare(asked.system, asked.times, asked.forcing, solver, noisy=noisy, **options)
-    if MEANINGLESS <= run.plan.error < np.inf:
-        raise SimulationError(
-            f"The steps are too long: dividing them changes the results by {run.plan.error:.1g} of the largest values.",
-            "Give Lanes a smaller step, or leave the step to it.",
-        )
+    refuse_long_steps(run.plan)
     return Predictor(asked, run, solver, realizations if noisy else None)

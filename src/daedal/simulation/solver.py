@@ -27,13 +27,19 @@ REACHED = Status(True, "The simulation reached its end.")
 
 
 @final
-@dataclass(frozen=True)
-class Sampling:
-    """Random disturbances: how many realizations, and the seed and purpose that their paths are drawn from."""
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What a solver is to do: which variables to keep of which request, at which parameter values.
 
-    realizations: int
-    seed: int
-    purpose: str
+    `realizations` is None where disturbances are zero; otherwise paths are drawn from seed and purpose.
+    """
+
+    asked: Request
+    values: Mapping[Any, float] | None
+    wanted: tuple[str, ...]
+    realizations: int | None = None
+    seed: int = 0
+    purpose: str = ""
 
 
 @final
@@ -69,17 +75,11 @@ class Solver(Protocol):
     `Lanes` and `IDA` are two; a test battery says what every one of them has to do.
     """
 
-    def simulate(
-        self,
-        asked: Request,
-        values: Mapping[Any, float] | None,
-        wanted: tuple[str, ...],
-        sampling: Sampling | None,
-    ) -> Outcome:
-        """The wanted variables at these parameter values, with disturbances at zero where there is no sampling.
+    def simulate(self, job: Job) -> Outcome:
+        """The wanted variables of one trajectory, or of all realizations.
 
-        The same sampling gives the same paths, and realization m the same path however many there are. A trajectory
-        that cannot go on is NaN from there on, with the reason in the status. A model that the solver cannot take is
-        refused with a SimulationError before work starts.
+        The same seed and purpose give the same paths, and realization m the same path however many there are. A
+        trajectory that cannot go on is NaN from there on, with the reason in the status. A model that the solver
+        cannot take is refused with a SimulationError before work starts.
         """
         ...

@@ -11,8 +11,8 @@ from daedal.errors import SimulationError, nearest
 from daedal.models import Model, parameter_values
 from daedal.simulation.ensemble_solver import Lanes, simulate_lanes
 from daedal.simulation.lanes import BRIEF
-from daedal.simulation.request import Request, check_request, checked_realizations, checked_values
-from daedal.simulation.solver import Outcome, Sampling, Solver
+from daedal.simulation.request import check_request, checked_realizations, checked_values
+from daedal.simulation.solver import Job, Outcome, Solver
 from daedal.simulation.trajectory import Trajectory
 from daedal.symbolic import Expression
 from daedal.systems import System, without_zero_delays
@@ -86,12 +86,10 @@ def simulate(
     seed = None
     if count is not None or measurement_noise or rng is not None:
         seed = disturbances.seed_number(np.random.default_rng() if rng is None else rng)
-    if count is None and solver is None:
-        outcome = _simulate_single(asked, given, wanted)
-    else:
-        sampling = None if count is None else Sampling(count, seed or 0, PURPOSE)
-        outcome = (solver or Lanes()).simulate(asked, given, wanted, sampling)
-    trajectory = _make_trajectory(asked, given, wanted, outcome, count, None if count is None else seed)
+    job = Job(asked, given, wanted, count, seed or 0, PURPOSE)
+    automatic = count is None and solver is None
+    outcome = _simulate_single(job) if automatic else (solver or Lanes()).simulate(job)
+    trajectory = _make_trajectory(job, outcome, None if count is None else seed)
     if measurement_noise and seed is not None:
         trajectory = simulation.with_measurement_noise(trajectory, asked.system.model, seed)
     return trajectory
@@ -127,35 +125,29 @@ def _checked_variables(system: System, variables: Any) -> tuple[str, ...]:
     return names
 
 
-def _simulate_single(asked: Request, values: Mapping[Any, float] | None, wanted: tuple[str, ...]) -> Outcome:
+def _simulate_single(job: Job) -> Outcome:
     """One trajectory with disturbances at zero: by Lanes where it suits, otherwise by IDA."""
-    if asked.system.reduction.delays:
-        return Lanes(tolerance=DELAYED).simulate(asked, values, wanted, None)
-    if len(asked.system.tops) <= SINGLE:
+    system = job.asked.system
+    if system.reduction.delays:
+        return Lanes(tolerance=DELAYED).simulate(job)
+    if len(system.tops) <= SINGLE:
         try:
-            outcome = simulate_lanes(Lanes(method="rk4", tolerance=1e-8), asked, values, wanted, None, BRIEF)
+            outcome = simulate_lanes(Lanes(method="rk4", tolerance=1e-8), job, BRIEF)
         except SimulationError:
             outcome = None
         if outcome is not None and outcome.status.ok:
             return outcome
-    return simulation.IDA().simulate(asked, values, wanted, None)
+    return simulation.IDA().simulate(job)
 
 
-def _make_trajectory(
-    asked: Request,
-    values: Mapping[Any, float] | None,
-    wanted: tuple[str, ...],
-    outcome: Outcome,
-    realizations: int | None,
-    seed: int | None,
-) -> Trajectory:
-    model = asked.system.model
-    kept = outcome.values[0] if realizations is None else outcome.values
+def _make_trajectory(job: Job, outcome: Outcome, seed: int | None) -> Trajectory:
+    asked, wanted, model = job.asked, job.wanted, job.asked.system.model
+    kept = outcome.values[0] if job.realizations is None else outcome.values
     columns = {name: kept[..., i, :] for i, name in enumerate(wanted)}
     columns |= {name: signal(asked.times) for name, signal in asked.forcing.signals.items() if name not in columns}
     zero = (
         [f"disturbances are zero: {', '.join(model.disturbance_names)}"]
-        if model.disturbances and not realizations
+        if model.disturbances and not job.realizations
         else []
     )
     return Trajectory(
@@ -166,10 +158,10 @@ def _make_trajectory(
         values=FrozenMapping({name: frozen(np.ascontiguousarray(column)) for name, column in columns.items()}),
         outputs=tuple(name for name in model.outputs if name in wanted),
         inputs=FrozenMapping(asked.forcing.signals),
-        parameters=FrozenMapping(parameter_values(model, values)),
+        parameters=FrozenMapping(parameter_values(model, job.values)),
         status=outcome.status,
         notes=(*asked.system.structure.repairs, *zero, *outcome.start.notes, *outcome.notes),
-        realizations=realizations,
+        realizations=job.realizations,
         seed=seed,
         partial=len(wanted) < len(asked.system.reduction.observed),
     )

@@ -1,9 +1,8 @@
 """`IDA`, the reference solver: SUNDIALS, one trajectory after the other."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from daedal.simulation.ida.integration import Integration
 from daedal.simulation.ida.path import ContinuousPath
 from daedal.simulation.ida.silence import silence_sundials
 from daedal.simulation.lanes import check_smoothness, disturbance_grid, sample_interval
-from daedal.simulation.request import Request
-from daedal.simulation.solver import REACHED, Outcome, Sampling, Status
+from daedal.simulation.solver import REACHED, Job, Outcome, Status
 from daedal.simulation.steps import disturbance_places
 from daedal.systems import InitialValues, System, initial_values
 
@@ -70,39 +68,31 @@ class IDA:
                 work.remedy = "What was computed until then is kept."
         return Reached(np.array(work.states), np.array(work.tops), work.stopped, work.remedy, interrupted)
 
-    def simulate(
-        self,
-        asked: Request,
-        values: Mapping[Any, float] | None,
-        wanted: tuple[str, ...],
-        sampling: Sampling | None,
-    ) -> Outcome:
+    def simulate(self, job: Job) -> Outcome:
         """Realizations one by one, on the paths that the lanes would see, as `Solver` says."""
-        _refuse_delays(asked.system)
-        if sampling is not None:
-            return self._sample(asked, values, wanted, sampling)
-        start, solution = self._solve_request(asked, values)
+        _refuse_delays(job.asked.system)
+        if job.realizations is not None:
+            return self._sample(job, job.realizations)
+        start, solution = self._solve_job(job)
         status = Status(False, solution.stopped, solution.remedy) if solution.stopped else REACHED
-        return Outcome(_observe(asked, values, wanted, solution)[None], start, repr(self), status)
+        return Outcome(_observe(job, solution)[None], start, repr(self), status)
 
-    def _sample(
-        self, asked: Request, values: Mapping[Any, float] | None, wanted: tuple[str, ...], sampling: Sampling
-    ) -> Outcome:
-        system, forcing, count = asked.system, asked.forcing, sampling.realizations
-        numbers = parameter_values(system.model, values)
+    def _sample(self, job: Job, count: int) -> Outcome:
+        system, forcing, times = job.asked.system, job.asked.forcing, job.asked.times
+        numbers = parameter_values(system.model, job.values)
         grid, warnings = 1.0, []
         if disturbance_places(system):
             check_smoothness(system, numbers)
-            grid, warnings = disturbance_grid(system, numbers, sample_interval(forcing.start, asked.times))
-        start = initial_values(system, forcing.start, values, forcing.at(forcing.start))
-        kept = np.full((count, len(wanted), asked.times.size), np.nan)
+            grid, warnings = disturbance_grid(system, numbers, sample_interval(forcing.start, times))
+        start = initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
+        kept = np.full((count, len(job.wanted), times.size), np.nan)
         stopped: dict[int, Reached] = {}
         for number in range(count):
             duration = forcing.end - forcing.start
-            path = ContinuousPath(system, numbers, grid, duration, sampling.seed, sampling.purpose, number)
-            disturbed = replace(asked, forcing=replace(forcing, path=path))
-            _, solution = self._solve_request(disturbed, values)
-            kept[number] = _observe(disturbed, values, wanted, solution)
+            path = ContinuousPath(system, numbers, grid, duration, job.seed, job.purpose, number)
+            disturbed = replace(job, asked=replace(job.asked, forcing=replace(forcing, path=path)))
+            _, solution = self._solve_job(disturbed)
+            kept[number] = _observe(disturbed, solution)
             if solution.stopped:
                 stopped[number] = solution
             if solution.interrupted:
@@ -114,10 +104,10 @@ class IDA:
             status = Status(False, which + solution.stopped, solution.remedy)
         return Outcome(kept, start, repr(self), status, tuple(warnings))
 
-    def _solve_request(self, asked: Request, values: Mapping[Any, float] | None) -> tuple[InitialValues, Reached]:
-        system, forcing = asked.system, asked.forcing
-        start = initial_values(system, forcing.start, values, forcing.at(forcing.start))
-        return start, self.solve(system, start, asked.times, forcing, system.parameter_vector(values))
+    def _solve_job(self, job: Job) -> tuple[InitialValues, Reached]:
+        system, forcing = job.asked.system, job.asked.forcing
+        start = initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
+        return start, self.solve(system, start, job.asked.times, forcing, system.parameter_vector(job.values))
 
 
 def _refuse_delays(system: System) -> None:
@@ -128,17 +118,15 @@ def _refuse_delays(system: System) -> None:
         )
 
 
-def _observe(
-    asked: Request, values: Mapping[Any, float] | None, wanted: tuple[str, ...], solution: Reached
-) -> np.ndarray:
+def _observe(job: Job, solution: Reached) -> np.ndarray:
     """The wanted variables at the samples reached, (variable, time)."""
-    system, reached = asked.system, len(solution.states)
-    observed = np.full((len(system.reduction.observed), asked.times.size), np.nan)
+    system, reached = job.asked.system, len(solution.states)
+    observed = np.full((len(system.reduction.observed), job.asked.times.size), np.nan)
     if reached:
-        parameters = np.repeat(system.parameter_vector(values)[:, None], reached, axis=1)
-        times = asked.times[:reached]
-        exogenous = asked.forcing.at_all(times).T
+        parameters = np.repeat(system.parameter_vector(job.values)[:, None], reached, axis=1)
+        times = job.asked.times[:reached]
+        exogenous = job.asked.forcing.at_all(times).T
         result = system.function("observed")(times[None], solution.states.T, solution.tops.T, parameters, exogenous)
         observed[:, :reached] = result.full()
     names = list(system.reduction.observed)
-    return observed[[names.index(name) for name in wanted]]
+    return observed[[names.index(name) for name in job.wanted]]

@@ -16,8 +16,6 @@ from daedal.systems import System
 PILOT_WORK = 1e9  # operations that a pilot run may take
 NEGLIGIBLE = 1e-9  # of one, or of the largest variable where all are smaller: a size that is round-off
 
-MEANINGLESS = 0.5  # relative error of the steps above which a simulation has failed
-
 Steps = tuple[Schedule, int]  # and the grid cells each step spans; 0 where steps lie inside one cell
 
 

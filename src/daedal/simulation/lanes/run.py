@@ -6,10 +6,12 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
+from daedal.errors import SimulationError
 from daedal.simulation.lanes.scenario import Scenario, Values
 from daedal.simulation.steps import Shape
 
 ESCAPED = 1e100  # what is larger is on its way to infinity
+MEANINGLESS = 0.5  # relative error of the steps above which a simulation has failed
 
 Consume = Callable[[int, range, np.ndarray, np.ndarray], None]  # number of the values, lanes, samples, rows
 
@@ -89,6 +91,20 @@ class Run(Protocol):
     def step_error(self, values: Values) -> float:
         """What halving the steps changes at these values, on a few lanes, relative to the largest values."""
         ...
+
+
+def refuse_long_steps(plan: Plan) -> None:
+    """Steps so long that the results mean nothing; where nothing was finite, failures say so themselves."""
+    if MEANINGLESS <= plan.error < np.inf:
+        raise SimulationError(*long_steps(plan))
+
+
+def long_steps(plan: Plan) -> tuple[str, str]:
+    """A sentence about steps that are too long, and the remedy."""
+    return (
+        f"The steps are too long: dividing them changes the results by {plan.error:.1g} of the largest values.",
+        "Give Lanes a smaller step, or leave the step to it.",
+    )
 
 
 def find_failures(value: int, lanes: range, times: np.ndarray, out: np.ndarray, good: np.ndarray) -> Iterator[Failure]:

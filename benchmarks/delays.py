@@ -56,7 +56,7 @@ def timing() -> None:
         for free in ((), tuple(NOMINAL)):
             run = prepared(free, tolerance)
             found = run(NOMINAL)
-            name = f"daedal, {run.run.plan.steps.lengths.size} steps" + (", 3 sensitivities" if free else "")
+            name = f"daedal, {run.run.plan.lengths.size} steps" + (", 3 sensitivities" if free else "")
             error = np.abs(found.mean[0] - exact).max()
             print(f"{name:<46}{fastest(lambda run=run: run(NOMINAL)):>9.2f}{error:>10.0e}")
     model = dd.build(reactor().with_parameters(NOMINAL))
@@ -175,7 +175,7 @@ def growth() -> None:
 def _line(name: str, model: dd.Model, times: np.ndarray, values: dict[str, float], inputs: dict | None) -> None:
     asked = check_request("benchmark", model, times, inputs, 0.0)
     run = predictor(asked, ("x",), ("tau",), values, dd.Lanes(step=0.02), None, 0, "benchmark")
-    taken, steps = fastest(lambda: run(values), 3), run.run.plan.steps.lengths.size
+    taken, steps = fastest(lambda: run(values), 3), run.run.plan.lengths.size
     print(f"{name:<46}{steps:>9}{taken:>10.1f}{1e3 * taken / steps:>12.1f}")
 
 

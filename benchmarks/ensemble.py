@@ -24,7 +24,8 @@ import numpy as np
 
 import daedal as dd
 from daedal import der
-from daedal.simulation.lanes.solver import LaneRun, prepare
+from daedal.simulation.ensemble_solver import prepare
+from daedal.simulation.lanes.lane_run import LaneRun
 from daedal.simulation.request import check_request
 
 GRID, SAMPLE = 0.01, 0.1
@@ -63,7 +64,9 @@ def push(horizon: float) -> dd.Signal:
 def prepared(model: dd.Model, times: np.ndarray, inputs: dict, solver: dd.Lanes, free: tuple[str, ...] = ()) -> LaneRun:
     asked = check_request("benchmark", model, times, inputs, None)
     options = {"values": [None], "wanted": ("angle",), "seed": 1, "purpose": "benchmark", "noisy": True}
-    return prepare(asked.system, asked.times, asked.forcing, solver, free=free, **options)
+    run = prepare(asked.system, asked.times, asked.forcing, solver, free=free, **options)
+    assert isinstance(run, LaneRun)  # with a program and a table to time by themselves
+    return run
 
 
 class Stored:
@@ -82,20 +85,20 @@ def lanes_cost(run: LaneRun, lanes: int, horizon: float) -> tuple[float, float, 
 
     values, block = run.values[0], range(lanes)
     start = process_time()
-    paths = run.lineup.paths(values, block)
+    paths = run.scenario.paths(values, block)
     rows = paths.rows(0, round(horizon / GRID) + 1)
     noise = process_time() - start
     best = np.inf
     for _ in range(3):
         found = np.zeros((lanes, run.times.size))
-        state = run.lineup.states(values, rows[0], lanes)
+        state = run.scenario.states(values, rows[0], lanes)
         parameters = np.repeat(values.column[:, None], lanes, axis=1)
 
         def received(samples: np.ndarray, out: np.ndarray, found: np.ndarray = found) -> None:
             found[:, samples] = out[:, 0].T
 
         start = process_time()
-        for _ in march_lanes(run.plan.program, run.plan.table, Stored(rows), state, parameters, received):
+        for _ in march_lanes(run.program, run.table, Stored(rows), state, parameters, received):
             pass
         best = min(best, process_time() - start)
     scale = 1e6 / (horizon * lanes)
@@ -103,7 +106,7 @@ def lanes_cost(run: LaneRun, lanes: int, horizon: float) -> tuple[float, float, 
 
 
 def forcing_rows(run: LaneRun, horizon: float) -> np.ndarray:
-    paths = run.lineup.paths(run.values[0], range(1))
+    paths = run.scenario.paths(run.values[0], range(1))
     return paths.rows(0, round(horizon / GRID) + 1)[:, 0, 0]
 
 
@@ -221,7 +224,7 @@ def scaling(quick: bool) -> None:
         run = prepared(disturbed_chain(count), np.arange(11) * 0.1, {}, dd.Lanes(method="rk4", step=GRID))
         ready = perf_counter() - start
         cost, _, _ = lanes_cost(run, 64, 1.0)
-        print(f"  n = {count:>2}: {run.plan.program.instructions:>6} operations, ready in {ready:.2f} s, {cost:.2f} µs")
+        print(f"  n = {count:>2}: {run.program.instructions:>6} operations, ready in {ready:.2f} s, {cost:.2f} µs")
     print("\npendulum, noise included, wall-clock µs per simulated second and trajectory")
     horizon = 20.0
     times, signal = np.arange(round(horizon / SAMPLE) + 1) * SAMPLE, push(horizon)
@@ -229,7 +232,7 @@ def scaling(quick: bool) -> None:
     for lanes in (64, 512) if quick else (64, 512, 4096):
         row = f"  {lanes:>5} realizations:"
         for threads in (1, 2):
-            with mock.patch("daedal.simulation.lanes.solver.cpu_count", return_value=threads):
+            with mock.patch("daedal.simulation.lanes.blocks.cpu_count", return_value=threads):
                 start = perf_counter()
                 run.run(lanes, lambda *_: None)
                 spent = perf_counter() - start
@@ -303,7 +306,7 @@ def main() -> None:
         ratios = ", ".join(f"{cost / other:.0f} × {label}" for label, other in costs.items())
         print(f"{name:<36} {cost:>9.0f} µs   error {np.max(np.abs(angles - exact[0, :few])):.1e}   {ratios}")
     if chosen.c:
-        rows = run.lineup.paths(run.values[0], range(64)).rows(0, round(short / GRID) + 1)
+        rows = run.scenario.paths(run.values[0], range(64)).rows(0, round(short / GRID) + 1)
         cost = c_cost(chosen.c.resolve(), signal, rows, short)
         if cost is not None:
             ratios = ", ".join(f"{cost / other:.0f} × {label}" for label, other in costs.items())

@@ -12,6 +12,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "daedal"
 ORDER = [
     "errors",
+    "progress",
     "symbolic",
     "kernels",
     "linear",
@@ -36,7 +37,9 @@ ORDER = [
 ]
 ROOMS = {  # of the packages with a second floor: sub-packages, and the modules beside them, from the bottom up
     "estimation": ["problem", "criteria", "search", ...],
+    "kernels": ["emitter", "math", ..., "noise"],
     "papers": ["result_files", ...],
+    "simulation": ["forcing", "request", "solver", "steps", "lanes", "ida", "delays", ...],
 }
 LARGEST = 14  # modules in one folder
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

@@ -31,6 +31,25 @@ def test_plotting_and_tables_are_loaded_on_first_use():
     assert python(code).strip() == "[]"
 
 
+PLAIN = """
+import sys
+import daedal as dd
+x, k = dd.symbols("x k")
+model = dd.Model(
+    name="decay", equations={"rate": dd.der(x) == -k * x}, unknowns=[x], parameters={k: 2.0}, initial={x: 1.0}
+)
+dd.simulate(model, [0.0, 1.0])
+print(*sorted(name for name in sys.modules if name.split(".")[0] == "daedal"))
+"""
+
+
+def test_a_plain_simulation_loads_what_it_needs():
+    loaded = python(PLAIN).split()
+    assert len(loaded) <= 70, loaded
+    assert not [name for name in loaded if name.startswith("daedal.simulation.delays.")]
+    assert not [name for name in loaded if name.startswith(("daedal.simulation.ida", "daedal.estimation"))]
+
+
 def test_public_names_are_all_there():
     import daedal
 

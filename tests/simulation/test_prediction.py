@@ -6,7 +6,7 @@ import pytest
 import daedal as dd
 from daedal import der
 from daedal.errors import DaedalError, SimulationError
-from daedal.simulation.lanes.solver import Lanes
+from daedal.simulation.ensemble_solver import Lanes
 from daedal.simulation.prediction import Predictor, predictor
 from daedal.simulation.request import check_request
 
@@ -189,7 +189,7 @@ def test_replanning_takes_finer_steps_where_they_are_needed():
     assert run.replanned(slow) is None
     fresh = run.replanned(fast)
     assert fresh is not None
-    assert fresh.run.plan.steps.lengths.size > 2 * run.run.plan.steps.lengths.size
+    assert fresh.run.plan.lengths.size > 2 * run.run.plan.lengths.size
     assert fresh.replanned(fast) is None
     exact = dd.simulate(oscillator().with_parameters(fast), TIMES, solver=dd.IDA(rtol=1e-11, atol=1e-13))
     errors = [np.max(np.abs(each(fast).mean[0] - exact["o"])) for each in (run, fresh)]
@@ -202,7 +202,7 @@ def test_replanning_keeps_random_numbers_and_what_was_left_out():
     assert run.left_out
     fresh = run.replanned(fast)
     assert fresh is not None
-    assert fresh.run.lineup.seed == run.run.lineup.seed
+    assert fresh.run.scenario.seed == run.run.scenario.seed
     assert fresh.left_out == run.left_out
     assert np.isfinite(fresh(fast).mean).all()
 

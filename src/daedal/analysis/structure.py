@@ -9,7 +9,6 @@ import numpy as np
 from daedal.analysis.aliases import Alias, eliminate_aliases, user_names
 from daedal.analysis.equations import Equations, Incidence, incidence
 from daedal.analysis.signature import Offsets, signature_offsets
-from daedal.analysis.singularity import repeated_error, singular_error
 from daedal.data import FrozenMapping
 from daedal.errors import counted, often
 from daedal.models import Model
@@ -104,6 +103,8 @@ def analyze(model: Model) -> Structure:
     inner = incidence(reduced)
     inner_offsets = signature_offsets(inner)
     if inner_offsets is None:
+        from daedal.analysis.singularity import repeated_error
+
         raise repeated_error(model.name, typed, reduced, inner)
     return structure_of(model.name, typed, offsets, choices(reduced, inner, inner_offsets, aliases))
 
@@ -113,6 +114,8 @@ def offsets_or_error(model: str, equations: Equations) -> Offsets:
     entries = incidence(equations)
     offsets = signature_offsets(entries)
     if offsets is None:
+        from daedal.analysis.singularity import singular_error
+
         raise singular_error(model, entries, equations.names, equations.unknowns)
     return offsets
 

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from daedal.data import conversion, preprocessing
 from daedal.data.acceptance import check_names, samples_from, signal_from, start_time, union
 from daedal.data.arrays import Array, FrozenMapping, about, increasing
-from daedal.data.conversion import Columns, column_names
-from daedal.data.description import describe, describe_samples
 from daedal.data.samples import Samples
 from daedal.data.signal import Intersample, Signal
 from daedal.errors import DataError, nearest
@@ -20,6 +17,8 @@ from daedal.errors import DataError, nearest
 if TYPE_CHECKING:
     import pandas
     import xarray
+
+    from daedal.data.conversion import Columns
 
 NONE: Mapping[str, Any] = FrozenMapping({})
 
@@ -106,6 +105,8 @@ class Dataset:
         Inputs stay whole, so that both parts know what drove the system before and after. The second part starts at
         its first sample.
         """
+        from daedal.data import preprocessing
+
         with about(f"data '{self.name}'"):
             cut = preprocessing.split_time(self.sample_times, fraction, at)
             parts = {name: preprocessing.halves(name, samples, cut) for name, samples in self.outputs.items()}
@@ -122,7 +123,9 @@ class Dataset:
 
         From the samples of the named outputs and inputs, or of all; missing samples are left out of the trend.
         """
-        chosen = column_names("signals", (*self.outputs, *self.inputs) if signals is None else signals)
+        from daedal.data import conversion, preprocessing
+
+        chosen = conversion.column_names("signals", (*self.outputs, *self.inputs) if signals is None else signals)
         for name in chosen:
             self[name]  # refuses an unknown name
         with about(f"data '{self.name}'"):
@@ -138,6 +141,8 @@ class Dataset:
         on the straight line between its neighbours, and is missing when one of them is. Inputs are functions of time
         and stay as they are.
         """
+        from daedal.data import preprocessing
+
         with about(f"data '{self.name}'"):
             grid = preprocessing.regular_grid(self.sample_times[0], self.sample_times[-1], step)
         outputs = {name: preprocessing.resampled(samples, grid, step) for name, samples in self.outputs.items()}
@@ -148,17 +153,21 @@ class Dataset:
 
         The index holds `times` and all output times; NaN where an output has no sample or an input is not known.
         """
+        from daedal.data import conversion
+
         return conversion.frame(*conversion.aligned(self.times, self.inputs, self.outputs))
 
     def to_xarray(self) -> "xarray.Dataset":
         """As `to_pandas`: one variable for each output and input, along the dimension "time"."""
+        from daedal.data import conversion
+
         return conversion.labelled(*conversion.aligned(self.times, self.inputs, self.outputs))
 
     @staticmethod
     def from_pandas(
         frame: "pandas.DataFrame",
-        outputs: Columns,
-        inputs: Columns = (),
+        outputs: "Columns",
+        inputs: "Columns" = (),
         *,
         time: Hashable | None = None,
         t0: float | None = None,
@@ -169,7 +178,9 @@ class Dataset:
 
         `outputs` and `inputs` are lists of columns, or mappings from name to column.
         """
-        measured, known = column_names("outputs", outputs), column_names("inputs", inputs)
+        from daedal.data import conversion
+
+        measured, known = conversion.column_names("outputs", outputs), conversion.column_names("inputs", inputs)
         with about(f"data '{name}'"):
             times = conversion.frame_times(frame, time)
             input_values = conversion.frame_columns(frame, known)
@@ -179,8 +190,8 @@ class Dataset:
     @staticmethod
     def from_xarray(
         dataset: "xarray.Dataset",
-        outputs: Columns,
-        inputs: Columns = (),
+        outputs: "Columns",
+        inputs: "Columns" = (),
         *,
         time: str = "time",
         t0: float | None = None,
@@ -188,7 +199,9 @@ class Dataset:
         intersample: Intersample = "foh",
     ) -> "Dataset":
         """A data set from variables of an xarray data set that depend on `time` alone; otherwise as `from_pandas`."""
-        measured, known = column_names("outputs", outputs), column_names("inputs", inputs)
+        from daedal.data import conversion
+
+        measured, known = conversion.column_names("outputs", outputs), conversion.column_names("inputs", inputs)
         with about(f"data '{name}'"):
             times = conversion.labelled_columns(dataset, time, {"time": time})["time"]
             input_values = conversion.labelled_columns(dataset, time, known)
@@ -208,6 +221,8 @@ class Dataset:
         return partial(Dataset, t0=self.t0, name=self.name), (self.times, self.inputs, self.outputs)
 
     def __str__(self) -> str:
+        from daedal.data.description import describe, describe_samples
+
         return (
             f"{describe(self.name, self.inputs, self.outputs)}\n{describe_samples(self.times, self.outputs, self.t0)}"
         )

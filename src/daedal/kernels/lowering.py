@@ -6,13 +6,14 @@ Vector functions are inlined, so that a sine does not spill the state, until a t
 
 from collections.abc import Callable, Sequence
 
+from daedal.kernels import math
 from daedal.kernels.emitter import Emitter
-from daedal.kernels.math import FUNCTIONS, definition, result_type, sign
 from daedal.kernels.tape import Tape
 
 MOST_INLINED = 24
 
 _COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
+_LOGICAL = {*_COMPARISONS, "and", "or", "not", "if_else_zero"}
 _DIRECT: dict[str, Callable[..., str]] = {
     "add": Emitter.add,
     "sub": Emitter.subtract,
@@ -24,7 +25,7 @@ _DIRECT: dict[str, Callable[..., str]] = {
     "copysign": Emitter.copy_sign,
     "fmin": Emitter.minimum,
     "fmax": Emitter.maximum,
-    "sign": sign,
+    "sign": lambda emitter, x: math.sign(emitter, x),
 }
 
 
@@ -48,27 +49,27 @@ def lower(emitter: Emitter, tape: Tape, inputs: Sequence[Sequence[str]]) -> tupl
                 pairs[arguments[0]] = _call(emitter, "sincos", arguments)
                 called.append("sincos")
             values.append(_extract(emitter, pairs[arguments[0]], operation == "cos"))
-        elif operation in FUNCTIONS:
+        elif operation in _LOGICAL:
+            values.append(_logical(emitter, operation, arguments))
+        else:
             values.append(_call(emitter, operation, arguments))
             called.append(operation)
-        else:
-            values.append(_logical(emitter, operation, arguments))
     return [[values[position] for position in positions] for positions in tape.outputs], called
 
 
 def functions(called: Sequence[str], width: int, fused: bool) -> str:
     """The definitions of the vector functions that were called."""
     attributes = "alwaysinline nounwind" if len(called) <= MOST_INLINED else "noinline nounwind willreturn memory(none)"
-    return "\n".join(definition(name, width, fused, attributes) for name in sorted(set(called)))
+    return "\n".join(math.definition(name, width, fused, attributes) for name in sorted(set(called)))
 
 
 def _call(emitter: Emitter, name: str, arguments: list[str]) -> str:
     text = ", ".join(f"{emitter.doubles} {argument}" for argument in arguments)
-    return emitter.new(f"call {result_type(name, emitter.width)} @daedal.{name}({text})")
+    return emitter.new(f"call {math.result_type(name, emitter.width)} @daedal.{name}({text})")
 
 
 def _extract(emitter: Emitter, pair: str, index: int) -> str:
-    return emitter.new(f"extractvalue {result_type('sincos', emitter.width)} {pair}, {int(index)}")
+    return emitter.new(f"extractvalue {math.result_type('sincos', emitter.width)} {pair}, {int(index)}")
 
 
 def _logical(e: Emitter, operation: str, arguments: list[str]) -> str:

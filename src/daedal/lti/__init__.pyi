@@ -1,6 +1,7 @@
 from .filtered_signals import FilteredSignals, SignalFilter, signal_filter
 from .forced_response import compute_forced_response
 from .intervals import ROUNDING, distinct, polynomials
+from .response import compute_response
 from .step_interpolation import at_many_steps
 from .transfer_function import TransferFunction
 
@@ -11,6 +12,7 @@ __all__ = [
     "TransferFunction",
     "at_many_steps",
     "compute_forced_response",
+    "compute_response",
     "distinct",
     "polynomials",
     "signal_filter",

@@ -3,7 +3,7 @@ from .declarations import as_tuple, key_name
 from .formulas import Formulas
 from .model import Model
 from .parameter import Parameter, as_parameter
-from .port import Port, new_port
+from .port import Port, name_ports, new_port
 from .values import evaluate, parameter_directions, parameter_followers, parameter_values
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "assemble",
     "evaluate",
     "key_name",
+    "name_ports",
     "new_port",
     "parameter_directions",
     "parameter_followers",

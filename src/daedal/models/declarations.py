@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from daedal.disturbances import Noise
+from daedal import disturbances, symbolic
 from daedal.errors import ModelError, counted, quoted
 from daedal.models.parameter import as_parameter
-from daedal.symbolic import NAME, RESERVED, Equation, Expression, as_expression, operator, read_expression
+from daedal.symbolic import NAME, RESERVED, Equation, Expression, as_expression, operator
 
 
 def normalize(raw: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _disturbance_name(key: Any) -> str | tuple[str, ...]:
 
 def _jet_name(key: Any) -> Any:
     """The name of an unknown or of its derivative; a text such as "der(x)" is read."""
-    return key_name(read_expression(key) if isinstance(key, str) and "(" in key else key)
+    return key_name(symbolic.read_expression(key) if isinstance(key, str) and "(" in key else key)
 
 
 def as_tuple(key: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -145,8 +145,8 @@ def _symbols(values: Any, field: str) -> tuple[Expression, ...]:
     return symbols
 
 
-def _noise(value: Any, name: str | tuple[str, ...]) -> Noise:
-    if not isinstance(value, Noise):
+def _noise(value: Any, name: str | tuple[str, ...]) -> "disturbances.Noise":
+    if not isinstance(value, disturbances.Noise):
         raise ModelError(
             f"Disturbance {quoted(as_tuple(name))} must be a noise declaration, got {value!r}.",
             "Use FilteredNoise or WhiteNoise.",

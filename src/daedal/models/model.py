@@ -7,17 +7,20 @@ as keys. A Model says nothing about how it is solved.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
+from daedal import models
 from daedal.data import FrozenMapping
-from daedal.disturbances import Noise
 from daedal.errors import ModelError, counted, nearest, quoted
 from daedal.models.contradictions import check
 from daedal.models.declarations import as_tuple, key_name, normalize
 from daedal.models.formulas import Formulas, rounds
 from daedal.models.parameter import Parameter, as_parameter
-from daedal.models.port import Port, named_ports
 from daedal.symbolic import Equation, Expression, interned
+
+if TYPE_CHECKING:
+    from daedal.disturbances import Noise
+    from daedal.models.port import Port
 
 
 @final
@@ -74,10 +77,11 @@ class Model:
     initial: Mapping[Any, Any] = field(default_factory=dict)
     guess: Mapping[Any, Any] = field(default_factory=dict)
     history: Mapping[Any, Any] = field(default_factory=dict)
-    ports: Mapping[str, Port] = field(default_factory=dict)
+    ports: "Mapping[str, Port]" = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        normal = normalize(named_ports({f: getattr(self, f) for f in self.__dataclass_fields__}))
+        given = {f: getattr(self, f) for f in self.__dataclass_fields__}
+        normal = normalize(models.name_ports(given) if self.ports else given)
         for key, value in normal.items():
             object.__setattr__(self, key, FrozenMapping(value) if isinstance(value, dict) else value)
         check(self)
@@ -134,7 +138,7 @@ class Model:
         _check_known(self.parameters, changes, "parameter")
         return replace(self, parameters=_merged(self.parameters, changes, changed))
 
-    def with_disturbances(self, changes: Mapping[Any, Noise | None]) -> "Model":
+    def with_disturbances(self, changes: Mapping[Any, "Noise | None"]) -> "Model":
         """Other disturbances; None removes one, and its symbol must then be an input or a parameter.
 
         A new disturbance is given by its symbol; a name must be known.
@@ -212,7 +216,7 @@ class Model:
         f: Any = None,
         variables: Sequence[Any] | None = None,
         inputs: Sequence[Any] | None = None,
-        disturbances: Mapping[Any, Noise] | Sequence[Noise] | None = None,
+        disturbances: "Mapping[Any, Noise] | Sequence[Noise] | None" = None,
         outputs: Sequence[str] | None = None,
         equations: Sequence[str] | None = None,
         parameters: Mapping[Any, Any] | None = None,

@@ -134,7 +134,7 @@ def new_port(domain: str, potential: str | tuple[str, ...], flow: str | tuple[st
     return Port(domain, made(potential), made(flow))
 
 
-def named_ports(raw: dict[str, Any]) -> dict[str, Any]:
+def name_ports(raw: dict[str, Any]) -> dict[str, Any]:
     """The fields of a Model with its ports' symbols named after them, and listed among the unknowns."""
     ports = raw["ports"]
     if not isinstance(ports, Mapping) or not ports:

@@ -23,7 +23,7 @@ from daedal.order.record import Record, make_record
 from daedal.order.refined_iv import RefinedIV
 from daedal.order.response import Shape, compute_response
 from daedal.order.result import Candidate, OrderSearch, named
-from daedal.simulation import Progress
+from daedal.progress import Progress
 from daedal.validation import whiteness
 
 HELD_OUT = 0.3  # share of the samples, the last ones, that the held-out fit is computed on

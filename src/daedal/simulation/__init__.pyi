@@ -1,30 +1,30 @@
 from .delays.adjoint import Adjoint
 from .delays.history import pasts
-from .delays.run import DelayRun
+from .ensemble_solver import Lanes, prepare
 from .ensembles import Ensemble, ensemble
 from .forcing import make_forcing
 from .ida.solver import IDA
-from .initial_notes import start_notes
-from .lanes.failure import Failure
 from .lanes.moments import collect_moments
-from .lanes.solver import Lanes, prepare
+from .lanes.run import Failure, Run
+from .measurement import with_measurement_noise
 from .prediction import Prediction, Predictor, predictor
-from .progress import Progress
 from .request import Request, check_request
+from .solver import Solver, Status
 from .trajectories import simulate
-from .trajectory import Status, Trajectory
+from .trajectory import Trajectory
+from .transfer_response import simulate_transfer_function
 
 __all__ = [
     "IDA",
     "Adjoint",
-    "DelayRun",
     "Ensemble",
     "Failure",
     "Lanes",
     "Prediction",
     "Predictor",
-    "Progress",
     "Request",
+    "Run",
+    "Solver",
     "Status",
     "Trajectory",
     "check_request",
@@ -35,5 +35,6 @@ __all__ = [
     "predictor",
     "prepare",
     "simulate",
-    "start_notes",
+    "simulate_transfer_function",
+    "with_measurement_noise",
 ]

@@ -15,9 +15,9 @@ from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest
 from daedal.models import key_name
-from daedal.simulation.lanes import BLOCK, AnyRun, Failure, Lanes, Moments, collect_moments, prepare
+from daedal.simulation.ensemble_solver import Lanes, prepare
+from daedal.simulation.lanes import BLOCK, Failure, Moments, Run, collect_moments, refuse_long_steps
 from daedal.simulation.request import check_memory, check_request, checked_realizations, checked_values
-from daedal.simulation.steps import MEANINGLESS
 from daedal.symbolic import Expression
 
 
@@ -137,12 +137,8 @@ def ensemble(
         purpose="ensemble",
         noisy=True,
     )
-    if MEANINGLESS <= run.plan.error < np.inf:
-        raise SimulationError(
-            f"The steps are too long: dividing them changes the results by {run.plan.error:.1g} of the largest values.",
-            "Give Lanes a smaller step, or leave the step to it.",
-        )
-    blocks, rows = -(-count // BLOCK), 2 * run.plan.program.outputs
+    refuse_long_steps(run.plan)
+    blocks, rows = -(-count // BLOCK), 2 * (run.plan.shape.rows + 1)
     check_memory(blocks * len(sets) * rows * asked.times.size * 8, "Take fewer values at a time, or fewer samples.")
     return _result(run, outputs, free, several, collect_moments(run, count, _checked_keep(keep, count)), count)
 
@@ -163,7 +159,7 @@ def _checked_keep(keep: Any, realizations: int) -> int:
 
 
 def _result(
-    run: AnyRun,
+    run: Run,
     outputs: tuple[str, ...],
     free: tuple[str, ...],
     several: bool,
@@ -176,7 +172,7 @@ def _result(
 
     slopes = {name: named(found.mean, (k + 1) * len(outputs)) for k, name in enumerate(free)}
     return Ensemble(
-        model=run.lineup.system.model.name,
+        model=run.scenario.system.model.name,
         solver=run.text,
         times=run.times,
         mean=named(found.mean, 0),
@@ -186,6 +182,6 @@ def _result(
         realizations=realizations,
         error=run.plan.error,
         failures=found.failures,
-        seed=run.lineup.seed,
+        seed=run.scenario.seed,
         notes=run.warnings,
     )

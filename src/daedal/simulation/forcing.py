@@ -5,16 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, perm
 from numbers import Real
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import casadi as ca
 import numpy as np
 
-from daedal.data import Dataset, Signal, short
+from daedal.data import Signal, short
 from daedal.errors import SimulationError, nearest, quoted, with_article
 from daedal.models import Model, key_name
 from daedal.symbolic import Delayed, Expression, jet, operator, symbols_in
 from daedal.systems import System
+
+if TYPE_CHECKING:
+    from daedal.data import Dataset
 
 
 class DisturbancePath(Protocol):
@@ -119,7 +122,7 @@ def _evaluate(parts: list[Part], elapsed: float, result: np.ndarray) -> None:
 
 
 def make_forcing(
-    system: System, inputs: Mapping[Any, Any], start: float, end: float, data: Dataset | None = None
+    system: System, inputs: Mapping[Any, Any], start: float, end: float, data: "Dataset | None" = None
 ) -> Forcing:
     """Check the given inputs (some of them from data) against what the system needs, and line them up."""
     model = system.model

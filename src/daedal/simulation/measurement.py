@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from daedal import disturbances, linear
 from daedal.data import FrozenMapping, frozen
-from daedal.disturbances import innovations
 from daedal.errors import SimulationError
-from daedal.linear import semidefinite_factor
 from daedal.models import Model, as_tuple, evaluate
 from daedal.simulation.trajectory import Trajectory
 from daedal.symbolic import Expression
@@ -37,12 +36,14 @@ def with_measurement_noise(trajectory: Trajectory, model: Model, seed: int) -> T
 def _drawn(trajectory: Trajectory, seed: int, number: int, components: int) -> np.ndarray:
     """Standard normals as (component, realization, time)."""
     paths = range(trajectory.realizations or 1)
-    return innovations(seed, PURPOSE, number, paths, range(trajectory.times.size), components).transpose(1, 2, 0)
+    return disturbances.innovations(seed, PURPOSE, number, paths, range(trajectory.times.size), components).transpose(
+        1, 2, 0
+    )
 
 
 def _scaled(trajectory: Trajectory, name: str, accuracy: object, drawn: np.ndarray, component: int) -> np.ndarray:
     if isinstance(accuracy, np.ndarray) and accuracy.ndim == 2:
-        return np.tensordot(semidefinite_factor(accuracy)[component], drawn, axes=1)
+        return np.tensordot(linear.semidefinite_factor(accuracy)[component], drawn, axes=1)
     if isinstance(accuracy, np.ndarray):
         if accuracy.size != trajectory.times.size:
             raise SimulationError(

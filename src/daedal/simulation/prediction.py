@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from daedal.errors import SimulationError, counted
-from daedal.simulation.lanes import AnyRun, Lanes, alone, collect_moments, prepare, projections
+from daedal.simulation.ensemble_solver import Lanes, prepare
+from daedal.simulation.lanes import Run, collect_moments, project_lanes, refuse_long_steps, simulate_single_lane
 from daedal.simulation.request import Request
-from daedal.simulation.steps import MEANINGLESS
 
 TOLERATED = 0.1  # share of the realizations that may fail at the start
 LARGEST_GROUP = 16  # lanes whose mean is kept
@@ -42,7 +42,7 @@ class Predictor:
     """A prepared simulation of one experiment; `realizations` is None where disturbances are zero."""
 
     asked: Request
-    run: AnyRun
+    run: Run
     solver: Lanes
     realizations: int | None
     left_out: frozenset[int] = frozenset()  # lanes that cannot be simulated even at the start
@@ -50,15 +50,15 @@ class Predictor:
     @property
     def free(self) -> tuple[str, ...]:
         """Parameters that the slopes belong to."""
-        return self.run.lineup.free
+        return self.run.scenario.free
 
     def __call__(self, values: Mapping[str, float]) -> Prediction:
         """The prediction at these values; raises a DaedalError where they cannot be simulated."""
         run = self._at(values)
-        outputs = len(run.plan.program.shape.wanted)
+        outputs = len(run.plan.shape.wanted)
         shape = (1 + len(self.free), outputs, run.times.size)
         if self.realizations is None:
-            rows = alone(run)[0].reshape(shape)
+            rows = simulate_single_lane(run)[0].reshape(shape)
             return Prediction(rows[0], rows[1:], np.zeros(shape[1:]), np.zeros((0, *shape)), np.zeros(0))
         found = collect_moments(run, self.realizations, group=_group_size(self.realizations), without=self.left_out)
         if found.failures:
@@ -75,7 +75,7 @@ class Predictor:
 
     def step_error(self, values: Mapping[str, float]) -> float:
         """What halving the steps changes at these values, on a few realizations, relative to the largest values."""
-        return self.run.step_error(self.run.lineup.all_values([values])[0])
+        return self.run.step_error(self.run.scenario.all_values([values])[0])
 
     def without_failures(self, values: Mapping[str, float]) -> "Predictor":
         """The predictor that leaves out, at all values, the realizations that fail at these."""
@@ -94,7 +94,7 @@ class Predictor:
 
     def projected(self, values: Mapping[str, float], weights: np.ndarray) -> np.ndarray:
         """Σ weights · (outputs, then slopes) of each realization that counts, as (functional, realization)."""
-        found = projections(self._at(values), self.realizations or 1, weights)
+        found = project_lanes(self._at(values), self.realizations or 1, weights)
         return np.delete(found, sorted(self.left_out), axis=1)
 
     def replanned(self, values: Mapping[str, float]) -> "Predictor | None":
@@ -102,13 +102,13 @@ class Predictor:
         error = self.step_error(values)
         if self.solver.step is not None or error <= SERVES * self.solver.tolerance:
             return None
-        lineup = self.run.lineup
-        wanted, count = self.run.plan.program.shape.wanted, self.realizations
-        fresh = predictor(self.asked, wanted, lineup.free, values, self.solver, count, lineup.seed, lineup.purpose)
+        scenario, wanted = self.run.scenario, self.run.plan.shape.wanted
+        sampling = (self.realizations, scenario.seed, scenario.purpose)
+        fresh = predictor(self.asked, wanted, scenario.free, values, self.solver, *sampling)
         return replace(fresh, left_out=self.left_out) if fresh.run.plan.error < error else None
 
-    def _at(self, values: Mapping[str, float]) -> AnyRun:
-        return replace(self.run, values=self.run.lineup.all_values([values]))
+    def _at(self, values: Mapping[str, float]) -> Run:
+        return self.run.at([values])
 
 
 def _group_size(realizations: int) -> int:
@@ -133,9 +133,5 @@ def predictor(
     noisy = realizations is not None and bool(asked.system.model.disturbances)
     options = {"values": [values], "wanted": tuple(outputs), "free": tuple(free), "seed": seed, "purpose": purpose}
     run = prepare(asked.system, asked.times, asked.forcing, solver, noisy=noisy, **options)
-    if MEANINGLESS <= run.plan.error < np.inf:
-        raise SimulationError(
-            f"The steps are too long: dividing them changes the results by {run.plan.error:.1g} of the largest values.",
-            "Give Lanes a smaller step, or leave the step to it.",
-        )
+    refuse_long_steps(run.plan)
     return Predictor(asked, run, solver, realizations if noisy else None)

@@ -1,16 +1,16 @@
 """What a simulation was asked for, checked: the system, the times, and the known inputs."""
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from daedal.data import Dataset, increasing, short
+from daedal import data, systems
+from daedal.data import increasing, short
 from daedal.errors import DataError, SimulationError
 from daedal.models import Model
-from daedal.simulation.delays import started
 from daedal.simulation.forcing import Forcing, make_forcing
 from daedal.systems import System, build
 
@@ -28,25 +28,27 @@ class Request:
 
 def check_request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Request:
     """Check the arguments that every simulating verb takes; a Dataset stands for its times, inputs and start."""
-    if isinstance(model, Dataset) or isinstance(times, (Model, System)):
+    known = isinstance(model, (Model, System))
+    if isinstance(times, (Model, System)) or (not known and isinstance(model, data.Dataset)):
         raise SimulationError(
             f"{verb} takes the model first and the times or data second.", "Exchange the two arguments."
         )
-    if not isinstance(model, (Model, System)):
+    if not known:
         raise SimulationError(
             f"{verb} takes a Model or a System, got {type(model).__name__}.", "Build one with Model(...)."
         )
     system = model if isinstance(model, System) else build(model)
-    given = inputs or {}
-    data = times if isinstance(times, Dataset) else None
-    if isinstance(times, Dataset):
+    given, experiment = inputs or {}, None
+    if not isinstance(times, (np.ndarray, Sequence)) and isinstance(times, data.Dataset):
+        experiment = times
         known = {name: signal for name, signal in times.inputs.items() if name in system.model.input_names}
         given = {**known, **given}
         t0 = times.t0 if t0 is None else t0
         times = times.sample_times
     grid = _checked_times(times)
     start = _checked_start(t0, grid)
-    return Request(started(system, start), grid, make_forcing(system, given, start, float(grid[-1]), data))
+    system = systems.start_from_history(system, start) if system.model.history else system
+    return Request(system, grid, make_forcing(system, given, start, float(grid[-1]), experiment))
 
 
 def checked_values(values: Any) -> Mapping[Any, float] | None:

@@ -6,26 +6,15 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from daedal.data import Dataset, Signal, short
+from daedal import data
+from daedal.data import Signal, short
 from daedal.errors import SimulationError, counted, nearest
+from daedal.simulation.solver import Status
 
 if TYPE_CHECKING:
     import xarray
 
 ROWS = 20  # variables shown when printed
-
-
-@final
-@dataclass(frozen=True)
-class Status:
-    """How a run ended: `ok`, a sentence, and what to do when it is not."""
-
-    ok: bool
-    sentence: str
-    remedy: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.sentence} {self.remedy}".strip()
 
 
 @final
@@ -78,7 +67,7 @@ class Trajectory:
     def __iter__(self) -> Iterator[str]:
         return iter(self.values)
 
-    def to_dataset(self, realization: int | None = None) -> Dataset:
+    def to_dataset(self, realization: int | None = None) -> "data.Dataset":
         """The outputs as if they had been measured, with the inputs that drove them; of one of several realizations."""
         if not self.outputs and self.partial:
             raise SimulationError(
@@ -92,7 +81,7 @@ class Trajectory:
         chosen = self._chosen(realization)
         measured = {name: self.values[name] for name in self.outputs}
         outputs = {name: values if values.ndim == 1 else values[chosen] for name, values in measured.items()}
-        return Dataset(self.times, inputs=self.inputs, outputs=outputs, t0=self.t0, name=self.model)
+        return data.Dataset(self.times, inputs=self.inputs, outputs=outputs, t0=self.t0, name=self.model)
 
     def _chosen(self, realization: int | None) -> int:
         count = self.realizations or 1

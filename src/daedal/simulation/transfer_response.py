@@ -1,4 +1,4 @@
-"""A transfer function driven by signals: exact for inputs that are held, straight or splines between samples."""
+"""The trajectory of a transfer function: its inputs checked, its response computed by `daedal.lti`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +7,9 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping, Signal, increasing, short
 from daedal.errors import DataError, SimulationError, nearest, quoted
-from daedal.lti import TransferFunction, signal_filter
-from daedal.simulation.trajectory import Status, Trajectory
+from daedal.lti import TransferFunction, compute_response
+from daedal.simulation.solver import Status
+from daedal.simulation.trajectory import Trajectory
 
 
 def simulate_transfer_function(
@@ -31,7 +32,7 @@ def simulate_transfer_function(
         )
     signals = _signals(tf, given, start, float(grid[-1]))
     monic = tf.monic
-    y = _response(monic, signals, start, grid)
+    y = compute_response(monic, signals, start, grid)
     values = {tf.output: y, **{name: signal(grid) for name, signal in signals.items()}}
     numbers = {f"a{k}": float(value) for k, value in enumerate(monic.denominator[:0:-1])}
     return Trajectory(
@@ -46,26 +47,6 @@ def simulate_transfer_function(
         status=Status(True, "Reached the end."),
         notes=(),
     )
-
-
-def _response(tf: TransferFunction, signals: Mapping[str, Signal], start: float, grid: np.ndarray) -> np.ndarray:
-    """Σ b(d/dt) ψ over the inputs; the highest derivative is what its equation leaves for it."""
-    delays = [tf.delay[name] for name in tf.inputs]
-    rising = np.asarray(tf.denominator)[::-1]
-    y = np.zeros(grid.size)
-    states_of = np.zeros((len(tf.inputs), grid.size, 0))  # a plain gain has none
-    if tf.order:
-        filters = signal_filter([signals[name] for name in tf.inputs], start, grid, delays)
-        states_of = filters(np.asarray(tf.denominator)).signals
-    for k, name in enumerate(tf.inputs):
-        b = tf.numerator[name][::-1]
-        states = states_of[k]
-        late = grid - delays[k]
-        there = late >= start
-        now = np.where(there, signals[name](np.maximum(late, start)), 0.0)
-        top = now - states @ rising[:-1]
-        y += np.column_stack([states, top])[:, : b.size] @ b
-    return y
 
 
 def _signals(tf: TransferFunction, given: Mapping[Any, Any], start: float, end: float) -> dict[str, Signal]:

@@ -1,3 +1,4 @@
+from .history import start_from_history
 from .influence import moves_the_mean
 from .initial_sensitivity import initial_sensitivities
 from .initialization import InitialValues, initial_values, places
@@ -17,5 +18,6 @@ __all__ = [
     "initial_values",
     "moves_the_mean",
     "places",
+    "start_from_history",
     "without_zero_delays",
 ]

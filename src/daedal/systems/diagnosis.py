@@ -11,18 +11,15 @@ from daedal.data import short
 from daedal.errors import InitialValueError, counted, quoted
 from daedal.systems.consistency import Consistency, Linearization
 from daedal.systems.regularity import SHARE, echelon, participants, rank_of
-from daedal.systems.system import singularity
 
 RELATIVE = 1e-6  # how far held values that imply each other may differ, in their own units
 ROUNDING = 1e-12  # of all terms of a residual: what round-off leaves of it
 
 
-def redundant(problem: Consistency, z: np.ndarray, opened: int) -> tuple[str, ...]:
-    """Held values that the equations already imply; `opened` values are held at their guesses besides."""
-    if len(problem.held) + opened <= problem.system.structure.degrees_of_freedom:
-        return ()
+def find_redundant(problem: Consistency, z: np.ndarray) -> tuple[str, ...]:
+    """Held values that the equations already imply, where more is held than there is freedom."""
     if _contradicted(problem, z):
-        raise diagnosis(problem, z)
+        raise diagnose(problem, z)
     return tuple(over_held(problem, z)[1])
 
 
@@ -65,7 +62,7 @@ def over_held(problem: Consistency, z: np.ndarray) -> tuple[list[str], list[str]
     return equations, participants(terms, tuple(problem.names[j] for j in columns))
 
 
-def diagnosis(problem: Consistency, z: np.ndarray) -> InitialValueError:
+def diagnose(problem: Consistency, z: np.ndarray) -> InitialValueError:
     """Too much held, an equation without slope at the guess, or one that is not met near it."""
     equations, held = over_held(problem, z)
     freedom = problem.system.structure.degrees_of_freedom
@@ -122,29 +119,17 @@ def _columns_of(problem: Consistency, row: int) -> list[int]:
     return [j for i, j in zip(*occurs.get_triplet(), strict=True) if i == row]
 
 
-def refuse_undefined(problem: Consistency, at: Linearization) -> None:
+def undefined(problem: Consistency, at: Linearization) -> InitialValueError:
     """A residual that is not finite at the guess (a division by zero) has no direction to go."""
     bad = np.flatnonzero(~(np.isfinite(at.residual) & np.isfinite(at.jacobian).all(axis=1)))
-    if bad.size:
-        columns = _columns_of(problem, int(bad[0]))
-        held = {problem.names[j]: problem.held[j] for j in columns if j in problem.held}
-        free = [problem.names[j] for j in columns if j not in problem.held]
-        values = ", ".join(f"{name} = {short(value)}" for name, value in held.items())
-        ways = [f"other values in initial for {quoted(held)}"] if held else []
-        ways += [f"guesses for {quoted(free)}"] if free else []
-        raise InitialValueError(
-            f"Equation '{problem.equation_names[bad[0]]}' of model '{problem.system.model.name}' is not finite at the "
-            f"guess{f' with {values} held' if held else ''}.",
-            f"Give {', or '.join(ways)}, at which it can be evaluated{' (the default guess is 0)' if free else ''}.",
-        )
-
-
-def refuse_dead_point(problem: Consistency, at: Linearization) -> None:
-    """A start from which the equations do not say how to go on."""
-    reduction = problem.system.reduction
-    cause = singularity(problem.system, at.slopes[len(reduction.constraints) :, len(reduction.states) :])
-    if cause:
-        raise InitialValueError(
-            f"Model '{problem.system.model.name}' is singular at its initial values: {cause}.",
-            "Start from another position.",
-        )
+    columns = _columns_of(problem, int(bad[0]))
+    held = {problem.names[j]: problem.held[j] for j in columns if j in problem.held}
+    free = [problem.names[j] for j in columns if j not in problem.held]
+    values = ", ".join(f"{name} = {short(value)}" for name, value in held.items())
+    ways = [f"other values in initial for {quoted(held)}"] if held else []
+    ways += [f"guesses for {quoted(free)}"] if free else []
+    return InitialValueError(
+        f"Equation '{problem.equation_names[bad[0]]}' of model '{problem.system.model.name}' is not finite at the "
+        f"guess{f' with {values} held' if held else ''}.",
+        f"Give {', or '.join(ways)}, at which it can be evaluated{' (the default guess is 0)' if free else ''}.",
+    )

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from daedal.systems.declared import Declared
 from daedal.systems.initialization import InitialValues
+from daedal.systems.reduction import Declared
 from daedal.systems.system import System
 
 

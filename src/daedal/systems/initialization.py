@@ -16,10 +16,9 @@ import numpy as np
 from daedal.data import FrozenMapping
 from daedal.errors import InitialValueError, nearest
 from daedal.systems.consistency import Consistency, Linearization
-from daedal.systems.declared import Declared
-from daedal.systems.diagnosis import diagnosis, redundant, refuse_dead_point, refuse_undefined
+from daedal.systems.reduction import Declared
 from daedal.systems.regularity import rank_of
-from daedal.systems.system import System
+from daedal.systems.system import System, singularity
 
 CONSISTENT = 1e-9  # scaled residual below which values count as consistent
 ITERATIONS = 60
@@ -37,6 +36,20 @@ class InitialValues:
     open: Mapping[str, float]
     redundant: tuple[str, ...]
 
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know: freedom that `initial` leaves open, and values that were held needlessly."""
+        notes = []
+        if self.open:
+            shown = [f"{name} = {value:g}" for name, value in self.open.items()]
+            more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+            notes.append(f"left open by initial, held at the guess: {', '.join(shown[:8])}{more}")
+        if self.redundant:
+            notes.append(
+                f"held at the start although the equations already imply one of them: {', '.join(self.redundant)}"
+            )
+        return notes
+
 
 def initial_values(
     system: System, time: float = 0.0, values: Mapping[Any, float] | None = None, exogenous: np.ndarray | None = None
@@ -52,15 +65,36 @@ def initial_values(
     for place, number in {**guesses, **held}.items():
         z[place] = number
     at = problem.at(z)
-    refuse_undefined(problem, at)
+    if not (np.isfinite(at.residual).all() and np.isfinite(at.jacobian).all()):
+        raise _diagnosis().undefined(problem, at)
     at, error = _solve(problem, _solve_levels(problem, at), EVERY, problem.free)
     if not error <= CONSISTENT:
-        raise diagnosis(problem, at.z)
+        raise _diagnosis().diagnose(problem, at.z)
     at, open_names = _close(problem, at, guesses)
-    refuse_dead_point(problem, at)
+    _refuse_dead_point(problem, at)
     z, count = at.z, len(system.states)
     opened = {names[j]: float(z[j]) for j in open_names}
-    return InitialValues(z[:count], z[count:], FrozenMapping(opened), redundant(problem, z, len(opened)))
+    over = len(problem.held) + len(opened) > system.structure.degrees_of_freedom
+    redundant = _diagnosis().find_redundant(problem, z) if over else ()
+    return InitialValues(z[:count], z[count:], FrozenMapping(opened), redundant)
+
+
+def _diagnosis():
+    """Loaded where there is something to say about a start."""
+    from daedal.systems import diagnosis
+
+    return diagnosis
+
+
+def _refuse_dead_point(problem: Consistency, at: Linearization) -> None:
+    """A start from which the equations do not say how to go on."""
+    reduction = problem.system.reduction
+    cause = singularity(problem.system, at.slopes[len(reduction.constraints) :, len(reduction.states) :])
+    if cause:
+        raise InitialValueError(
+            f"Model '{problem.system.model.name}' is singular at its initial values: {cause}.",
+            "Start from another position.",
+        )
 
 
 def places(system: System, names: Iterable[str]) -> dict[str, tuple[int, int]]:

@@ -22,6 +22,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.analysis import Alias, Equations, Offsets, substitute_aliases, user_names
+from daedal.models import Formulas
 from daedal.symbolic import (
     Delayed,
     Expression,
@@ -235,3 +236,17 @@ def differentiated(equations: Equations, times: np.ndarray) -> dict[Jet, ca.SX]:
         current = differentiate(current[keep], equations.constants)
         levels |= {(i, k): current[position] for position, i in enumerate(rows)}
     return levels
+
+
+@dataclass(frozen=True, eq=False)
+class Declared:
+    """What `initial` or `guess` says of unknowns and derivatives, as formulas of the reduction's parameters."""
+
+    formulas: Formulas
+    places: Mapping[str, tuple[int, int]]  # position in z and sign; without what the model does not determine
+
+    @staticmethod
+    def of(reduction: Reduction, expressions: Mapping[str, Expression]) -> "Declared":
+        """What these expressions declare."""
+        places = {name: place for name in expressions if (place := reduction.place(name))}
+        return Declared(Formulas(expressions, reduction.parameters), places)

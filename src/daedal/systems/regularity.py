@@ -1,9 +1,11 @@
-"""Rank of a Jacobian, judged after its rows and columns are scaled."""
+"""Rank of a Jacobian, judged after its rows and columns are scaled, and what depends on what where it is not full."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from daedal.systems.reduction import Reduction
 
 SINGULAR = 1e-11  # relative to the largest singular value of the scaled matrix
 REGULAR = 1e-9  # a reciprocal condition number above this needs no closer look
@@ -107,3 +109,27 @@ def independent_columns(matrix: np.ndarray) -> list[int]:
 
     factors: Any = qr(matrix, mode="r", pivoting=True)
     return [int(j) for j in factors[-1][: matrix.shape[0]]]
+
+
+@dataclass(frozen=True)
+class Defect:
+    """Rows of J that depend on each other at every point tried, and the columns that stay undetermined."""
+
+    rows: tuple[int, ...]
+    columns: tuple[str, ...]
+
+
+def find_defect(reduction: Reduction, points: list[list[np.ndarray]]) -> Defect | None:
+    """A smallest set of dependent rows of J, or None when J is regular somewhere."""
+    defect = None
+    for point in points:
+        rank = rank_of(reduction.top_jacobian(*point).full())
+        if rank.left.shape[1] == 0:
+            return None
+        if defect is None:
+            vectors = echelon(rank.left)
+            sparsest = vectors[:, np.argmin(np.count_nonzero(vectors, axis=0))]
+            rows = tuple(int(i) for i in np.flatnonzero(sparsest))
+            columns = participants(np.max(np.abs(rank.right), axis=1), reduction.top_names)
+            defect = Defect(rows, tuple(columns))
+    return defect

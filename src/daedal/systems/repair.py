@@ -1,4 +1,4 @@
-"""When cancellation fools the structure: find dependent equations numerically, combine them symbolically.
+"""When cancellation fools the structure: combine equations that depend on each other numerically.
 
 If J = ∂top/∂T is singular at every point tried, some u ≠ 0 has uᵀJ = 0. Let l be the row of smallest c among those with
 u_i ≠ 0, scaled to u_l = 1. Replacing
@@ -13,7 +13,7 @@ Reference: G. Tan, N. S. Nedialkov, J. D. Pryce, Conversion methods for improvin
 differential-algebraic equation systems, BIT 57 (2017) 845–865 (the linear combination method).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -23,34 +23,10 @@ from daedal.errors import StructureError, quoted
 from daedal.linear import factorize
 from daedal.symbolic import derivative_name, interned, jet, symbols_in
 from daedal.systems.reduction import Reduction, differentiated
-from daedal.systems.regularity import echelon, independent_columns, participants, rank_of
+from daedal.systems.regularity import Defect, independent_columns
 
 MATCHES = 1e-7  # relative agreement of an expression with and without the terms that should cancel
 NOTHING = 1e-12  # relative size of what is left when two equations say the same thing
-
-
-@dataclass(frozen=True)
-class Defect:
-    """Rows of J that depend on each other at every point tried, and the columns that stay undetermined."""
-
-    rows: tuple[int, ...]
-    columns: tuple[str, ...]
-
-
-def find_defect(reduction: Reduction, points: list[list[np.ndarray]]) -> Defect | None:
-    """A smallest set of dependent rows of J, or None when J is regular somewhere."""
-    defect = None
-    for point in points:
-        rank = rank_of(reduction.top_jacobian(*point).full())
-        if rank.left.shape[1] == 0:
-            return None
-        if defect is None:
-            vectors = echelon(rank.left)
-            sparsest = vectors[:, np.argmin(np.count_nonzero(vectors, axis=0))]
-            rows = tuple(int(i) for i in np.flatnonzero(sparsest))
-            columns = participants(np.max(np.abs(rank.right), axis=1), reduction.top_names)
-            defect = Defect(rows, tuple(columns))
-    return defect
 
 
 def combine(reduction: Reduction, defect: Defect, points: list[list[np.ndarray]], model: str) -> tuple[Equations, str]:

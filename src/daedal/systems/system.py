@@ -27,10 +27,8 @@ from daedal.analysis import (
 from daedal.errors import ModelError, StructureError, counted, quoted
 from daedal.models import Model, evaluate, parameter_values
 from daedal.symbolic import BufferedFunction, expand, interned, jet, symbols_in
-from daedal.systems.declared import Declared
-from daedal.systems.reduction import Reduction, prolong
-from daedal.systems.regularity import participants, rank_of
-from daedal.systems.repair import combine, find_defect
+from daedal.systems.reduction import Declared, Reduction, prolong
+from daedal.systems.regularity import find_defect, participants, rank_of
 
 HIGHEST_DELAYED = 6  # derivative of a delayed unknown beyond which a model is called advanced
 REMEMBERED = 64  # reductions kept, most recently used last
@@ -197,6 +195,8 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
         defect = find_defect(reduction, points) if points else None
         if defect is None:
             break
+        from daedal.systems.repair import combine  # seldom needed
+
         equations, sentence = combine(reduction, defect, points, model.name)
         repairs = (*repairs, sentence)
     if repairs:

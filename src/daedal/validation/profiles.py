@@ -23,7 +23,7 @@ from daedal.data import FrozenMapping, frozen
 from daedal.errors import EstimationError, nearest, quoted
 from daedal.estimation import Coordinate, Fit
 from daedal.linear import one_thread
-from daedal.simulation import Progress
+from daedal.progress import Progress
 from daedal.validation.arguments import aligned, checked_fit, checked_names
 from daedal.validation.tracing import Ground, ground, trace
 

@@ -20,7 +20,7 @@ from daedal.estimation import (
     objective_again,
     trust_region,
 )
-from daedal.simulation import Progress
+from daedal.progress import Progress
 from daedal.validation.inflation import variance_factors, variances
 
 MOST = 60  # values on one side

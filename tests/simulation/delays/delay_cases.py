@@ -8,7 +8,7 @@ import numpy as np
 import daedal as dd
 from daedal import delay, der
 from daedal.papers.reactor.experiment import reactor
-from daedal.simulation.lanes.solver import Lanes
+from daedal.simulation.ensemble_solver import Lanes
 from daedal.simulation.prediction import Predictor, predictor
 from daedal.simulation.request import check_request
 

@@ -9,8 +9,8 @@ from delay_cases import NESTED, STARTS, a, b, c, reactor, single, tau, u, x
 import daedal as dd
 from daedal import delay, der
 from daedal.errors import SimulationError
-from daedal.simulation.delays.history import on_pieces, pasts, started
-from daedal.systems import build
+from daedal.simulation.delays.history import on_pieces, pasts
+from daedal.systems import build, start_from_history
 
 
 def law(model, name):
@@ -71,11 +71,11 @@ def test_inputs_are_read_on_the_piece_of_the_middle(kind):
 
 
 def test_the_start_is_where_the_history_ends_unless_initial_says_otherwise():
-    held = started(build(reactor()), 0.0).model.initial
+    held = start_from_history(build(reactor()), 0.0).model.initial
     assert {name: float(value) for name, value in held.items()} == {"x1": 1.0, "x2": 1.0}
-    moving = started(build(single(-delay(x, tau), history={x: 1.0 + dd.time})), 3.0).model.initial
+    moving = start_from_history(build(single(-delay(x, tau), history={x: 1.0 + dd.time})), 3.0).model.initial
     assert float(moving["x"]) == 4.0
-    assert str(started(build(STARTS), 0.0).model.initial["x"]) == str(STARTS.initial["x"])
+    assert str(start_from_history(build(STARTS), 0.0).model.initial["x"]) == str(STARTS.initial["x"])
 
 
 @pytest.mark.parametrize("times", [[0.0], [0.0, 0.4]])
@@ -111,7 +111,7 @@ def test_an_input_is_delayed_once():
 
 def test_a_model_without_delays_is_left_alone():
     system = build(single(-a * x, initial={x: 1.0}, history={}))
-    assert started(system, 0.0) is system
+    assert start_from_history(system, 0.0) is system
 
 
 def test_an_input_before_its_first_sample():

@@ -14,7 +14,7 @@ from catalogue.delays import PROBLEMS
 from daedal import delay, der
 from daedal.errors import DaedalError, SimulationError
 from daedal.simulation.delays import run as delay_run
-from daedal.simulation.lanes.solver import Lanes
+from daedal.simulation.ensemble_solver import Lanes
 from daedal.simulation.prediction import predictor
 from daedal.simulation.request import check_request
 
@@ -322,7 +322,7 @@ def test_the_method_follows_the_size():
     asked = check_request("test", model, np.array([1.0]), None, 0.0)
     values = dict.fromkeys((str(r) for r in rates), 0.4)
     chosen = [
-        predictor(asked, ("o",), free, values, dd.Lanes(), None, 0, "test").run.plan.program.shape.method
+        predictor(asked, ("o",), free, values, dd.Lanes(), None, 0, "test").run.plan.shape.method
         for free in (("r0",), tuple(values))
     ]
     assert chosen == ["rk6", "rk4"]

@@ -13,6 +13,7 @@ import catalogue
 import daedal as dd
 from daedal import der
 from daedal.errors import SimulationError
+from daedal.simulation.ida import integration
 from daedal.simulation.ida import solver as ida
 
 x, y, p, q, phi, w, s = dd.symbols("x y p q phi w s")
@@ -78,7 +79,7 @@ def test_a_sparse_system_that_stops(capfd):
 
 def test_many_steps_between_two_samples(monkeypatch):
     """The limit of steps only asks whether time still advances."""
-    monkeypatch.setattr(ida, "STEPS", 3)
+    monkeypatch.setattr(integration, "STEPS", 3)
     model = dd.Model(
         name="spin", equations={"x": der(x) == -9 * y, "y": der(y) == 9 * x}, unknowns=[x, y], initial={x: 1.0, y: 0.0}
     )
@@ -126,7 +127,7 @@ def test_an_interrupt_before_the_first_sample_gives_nan(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ida._Integration, "run", interrupted)
+    monkeypatch.setattr(integration.Integration, "run", interrupted)
     trajectory = dd.simulate(
         dd.Model(name="decay", equations={"rate": der(x) == -x}, unknowns=[x], initial={x: 1.0}),
         [0.0, 1.0],

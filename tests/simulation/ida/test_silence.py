@@ -5,11 +5,11 @@ import threading
 
 import pytest
 
-from daedal.simulation.ida.silence import quiet
+from daedal.simulation.ida.silence import silence_sundials
 
 
 def test_only_the_messages_of_sundials_are_dropped(capsys):
-    with quiet():
+    with silence_sundials():
         print("before")
         print("\n[IDASolve, Error: -22] At t = 1, mxstep steps taken before reaching tout.\n")
         print()
@@ -21,7 +21,7 @@ def test_the_standard_output_comes_back():
     stream = sys.stdout
 
     def work():
-        with quiet(), quiet():
+        with silence_sundials(), silence_sundials():
             assert sys.stdout is not stream
             assert sys.stdout.encoding == stream.encoding
             raise ZeroDivisionError
@@ -36,12 +36,12 @@ def test_runs_in_threads_that_end_in_another_order():
     first, second = threading.Event(), threading.Event()
 
     def run():
-        with quiet():
+        with silence_sundials():
             first.set()
             second.wait()
 
     thread = threading.Thread(target=run)
-    with quiet():
+    with silence_sundials():
         thread.start()
         first.wait()
     second.set()
@@ -51,7 +51,7 @@ def test_runs_in_threads_that_end_in_another_order():
 
 def test_without_a_standard_output(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
-    with quiet():
+    with silence_sundials():
         print("\n[IDASolve, Error: -22] nothing\n")
         print("nothing")
     assert sys.stdout is None

@@ -14,8 +14,7 @@ import catalogue
 import daedal as dd
 from daedal import der
 from daedal.models import parameter_values
-from daedal.simulation.lanes import blocks
-from daedal.simulation.lanes import solver as lanes_module
+from daedal.simulation.lanes import blocks, lane_run
 from daedal.simulation.lanes.noise import LanePaths, sources
 
 x, y, v, u, w, w2, k, c, a, b = dd.symbols("x y v u w w2 k c a b")
@@ -428,22 +427,22 @@ def test_an_unfinished_newton_iteration_is_not_a_result():
 def test_an_interrupt_returns_what_was_computed():
     times = np.arange(50_001) * 0.1
     seen = []
-    original = lanes_module.LaneRun._note
+    original = lane_run.find_failures
 
-    def noted(self, failures, value, lanes, samples, out):
-        original(self, failures, value, lanes, samples, out)
+    def find_and_interrupt(value, lanes, times, out, good):
         seen.append(lanes.start)
         if len(seen) == 30:
             _thread.interrupt_main()
+        return original(value, lanes, times, out, good)
 
-    lanes_module.LaneRun._note = noted
+    lane_run.find_failures = find_and_interrupt
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for background jobs
     try:
         found = dd.simulate(
             duffing(), times, inputs={"u": 0.3}, realizations=640, rng=1, variables=["x"], solver=dd.Lanes(step=0.05)
         )
     finally:
-        lanes_module.LaneRun._note = original
+        lane_run.find_failures = original
         signal.signal(signal.SIGINT, before)
     assert not found.status.ok
     assert "interrupted" in found.status.sentence

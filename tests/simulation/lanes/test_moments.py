@@ -6,9 +6,10 @@ import pytest
 import daedal as dd
 from daedal import der
 from daedal.errors import SimulationError
+from daedal.simulation.ensemble_solver import Lanes, prepare
 from daedal.simulation.lanes.blocks import BLOCK
-from daedal.simulation.lanes.moments import collect_moments, projections
-from daedal.simulation.lanes.solver import LaneRun, Lanes, prepare
+from daedal.simulation.lanes.moments import collect_moments, project_lanes
+from daedal.simulation.lanes.run import Run
 from daedal.simulation.request import check_request
 
 x, v, w, k, c, q = dd.symbols("x v w k c q")
@@ -39,7 +40,7 @@ def fragile(limit):
     )
 
 
-def prepared(model, values=(None,), free=FREE, seed=4, noisy=True) -> LaneRun:
+def prepared(model, values=(None,), free=FREE, seed=4, noisy=True) -> Run:
     asked = check_request("test", model, TIMES, None, None)
     return prepare(
         asked.system, asked.times, asked.forcing, STEP, values=list(values), wanted=tuple(model.outputs), free=free,
@@ -49,7 +50,7 @@ def prepared(model, values=(None,), free=FREE, seed=4, noisy=True) -> LaneRun:
 
 def all_lanes(run, realizations):
     """Every lane whole, (values, row, lane, time), collected by a consumer of our own."""
-    rows = run.plan.program.outputs - 1
+    rows = run.plan.shape.rows
     found = np.full((len(run.values), rows, realizations, run.times.size), np.nan)
 
     def consume(value, lanes, samples, out):
@@ -127,7 +128,7 @@ def test_projections_are_weighted_sums(realizations):
     lanes, _ = all_lanes(run, realizations)
     weights = np.random.default_rng(2).normal(size=(3, lanes.shape[1], TIMES.size))
     expected = np.einsum("frt,rlt->fl", weights, lanes[0])
-    np.testing.assert_allclose(projections(run, realizations, weights), expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(project_lanes(run, realizations, weights), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_projections_of_one_functional_pick_samples():
@@ -135,4 +136,4 @@ def test_projections_of_one_functional_pick_samples():
     lanes, _ = all_lanes(run, 6)
     weights = np.zeros((1, lanes.shape[1], TIMES.size))
     weights[0, 3, 7] = 1.0
-    np.testing.assert_allclose(projections(run, 6, weights)[0], lanes[0, 3, :, 7], rtol=1e-14)
+    np.testing.assert_allclose(project_lanes(run, 6, weights)[0], lanes[0, 3, :, 7], rtol=1e-14)

@@ -9,8 +9,9 @@ from scipy.integrate import quad
 
 import daedal as dd
 from daedal.simulation.forcing import Forcing
+from daedal.simulation.steps.curves import Curve, cell_weights
 from daedal.simulation.steps.radau import NODES
-from daedal.simulation.steps.schedule import Curve, cell_weights, node_values, regular_steps, steps_between, stops
+from daedal.simulation.steps.schedule import node_values, regular_steps, steps_between, stops
 
 LINE = Curve("line", 0)
 

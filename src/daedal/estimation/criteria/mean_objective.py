@@ -34,7 +34,7 @@ from daedal.estimation.problem import (
     fit_autoregression,
     match_experiments,
 )
-from daedal.simulation import DelayRun, Lanes, Prediction, Predictor, predictor, start_notes
+from daedal.simulation import Lanes, Prediction, Predictor, predictor
 
 AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizations are never as exact
 LARGE, LARGEST = 0.5, 0.75  # share of V in the sum of squares from which it is limited, and below which it stays
@@ -352,7 +352,6 @@ def mean_objective(
     accuracies = Accuracies(system.model, coordinates, first_scales(system.model, made))
     reference = coordinates.values(coordinates.start, 0)
     weighing = Weighing(accuracies)
-    opened = start_notes(predictors[0].run.values[0].start)
     first = predictors[0].run
-    said = (*notes, *opened, *(first.warnings if isinstance(first, DelayRun) else ()))
+    said = (*notes, *first.values[0].start.notes, *first.warnings)
     return MeanObjective(problem, made, predictors, weighing, debias, whiten, said, reference=reference)

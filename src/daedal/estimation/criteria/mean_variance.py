@@ -33,7 +33,7 @@ from daedal.estimation.problem import (
     check_visible,
     match_experiments,
 )
-from daedal.simulation import Adjoint, DelayRun, Lanes, Predictor, predictor
+from daedal.simulation import Adjoint, Lanes, Predictor, predictor
 
 TOLERANCE = 1e-9  # of the steps
 
@@ -107,8 +107,7 @@ class MeanVariance:
 
 def _backward(objective: "MeanVarianceObjective") -> "MeanVarianceObjective":
     """With gradients by one backward solution; the curvature is then that of the start, until the last stage."""
-    run = objective.predictor.run
-    if not isinstance(run, DelayRun):
+    if not objective.problem.system.reduction.delays:
         raise EstimationError(
             f"Model '{objective.problem.system.model.name}' has no delays, which the backward gradient is made for.",
             "Use gradient='forward'.",
@@ -116,7 +115,7 @@ def _backward(objective: "MeanVarianceObjective") -> "MeanVarianceObjective":
     first = objective(objective.problem.coordinates.start)
     if not first.ok:
         return objective
-    return replace(objective, adjoint=Adjoint(run), curvature=first.curvature)
+    return replace(objective, adjoint=Adjoint(objective.predictor.run), curvature=first.curvature)
 
 
 def _order(experiment: Experiment, moments: MeasurementMoments) -> tuple[np.ndarray, np.ndarray]:

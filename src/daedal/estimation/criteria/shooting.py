@@ -285,5 +285,5 @@ def _sizes(untied: ShootingObjective, otherwise: np.ndarray) -> tuple[np.ndarray
 
 def _start_value(pieces: Segments, state: int) -> float:
     run = pieces.pieces[0].predictor.run
-    names = run.lineup.system.states
+    names = run.scenario.system.states
     return float(run.values[0].start.states[names.index(pieces.states[state])])

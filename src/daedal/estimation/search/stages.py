@@ -11,7 +11,7 @@ from daedal.estimation.criteria import Evaluation, Objective
 from daedal.estimation.problem import finite_bounds, hypercube
 from daedal.estimation.search.minimizers import Minimum, least_squares, trust_region
 from daedal.estimation.search.uncertainty import at_bound
-from daedal.simulation import Progress
+from daedal.progress import Progress
 
 Check = Callable[[Objective, Evaluation], None]
 

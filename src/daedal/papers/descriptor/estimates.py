@@ -16,7 +16,8 @@ import numpy as np
 
 from daedal.estimation import Fit, Likelihood, OutputError, fit
 from daedal.papers.descriptor.drive import FREE, INTERVAL, NOISE_FREE, NOISE_TRUTH, SEED, TRUTH, drive
-from daedal.simulation import Lanes, Progress, Trajectory
+from daedal.progress import Progress
+from daedal.simulation import Lanes, Trajectory
 
 LIKELIHOOD = "maximum likelihood"
 OUTPUT_ERROR = "output error"

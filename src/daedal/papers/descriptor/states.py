@@ -17,7 +17,8 @@ from daedal.filtering import estimate_states
 from daedal.models import Model
 from daedal.papers.descriptor.drive import STATES, drive
 from daedal.papers.descriptor.estimates import LEVEL, Found
-from daedal.simulation import Progress, Trajectory
+from daedal.progress import Progress
+from daedal.simulation import Trajectory
 
 FILTERED = "filtered"
 SMOOTHED = "smoothed"

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from daedal.papers.pendulum.interpolated_cost import GridPredictor, InterpolatedCost, cells
-from daedal.simulation import Progress
+from daedal.progress import Progress
 
 ORDER = 30
 TOGETHER = 50  # data sets whose filtered copies are held at a time

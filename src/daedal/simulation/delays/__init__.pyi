@@ -1,5 +1,5 @@
-from .history import Past, delayed_input, pasts, started
-from .lags import Lags, find_lags
-from .run import DelayRun, prepare_delayed
+from .history import pasts
+from .lags import look_back_from_start
+from .run import prepare_delayed
 
-__all__ = ["DelayRun", "Lags", "Past", "delayed_input", "find_lags", "pasts", "prepare_delayed", "started"]
+__all__ = ["look_back_from_start", "pasts", "prepare_delayed"]

@@ -11,7 +11,7 @@ looking ahead where the system looks back, and
     dH/dθ = λ(t₀)ᵀ ∂X(t₀)/∂θ + Σ_k g_kᵀ h_θ + ∫ λᵀ f_θ + Σ_j ν_j (∂q_j/∂θ − q_j' ∂τ_j/∂θ)(t − τ_j) dt
             + Σ_b λ(b)ᵀ (f⁻ − f⁺) ∂b/∂θ
 
-(seed 002, theorems 3 and 4; the last sum where the right side jumps at a moving break point b). Before the start
+(Lin et al. 2015, theorems 3 and 4; the last sum where the right side jumps at a moving break point b). Before the start
 ∂q_j/∂θ and q_j' are those of the history. An impulse of ν_i at t, which an output with a delayed value makes, is one of
 λ and of ν at t − τ_i. Costates have break points of their own: the samples, and delays before each.
 """
@@ -19,55 +19,52 @@ looking ahead where the system looks back, and
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.simulation.delays.costate import CLOSE, COSTATE_DEGREE, Costate, Kicks
-from daedal.simulation.delays.lags import kinks
-from daedal.simulation.delays.march import DelayMarch, course, lane_mesh
+from daedal.simulation.delays.history import pasts
+from daedal.simulation.delays.lags import delay_groups, kinks, lags_at
+from daedal.simulation.delays.march import DelayMarch, lane_mesh, make_course
 from daedal.simulation.delays.mesh import LEVELS, Mesh, segments
 from daedal.simulation.delays.program import DelayProgram, delay_program
-from daedal.simulation.delays.run import DelayRun
 from daedal.simulation.delays.solution import Solution
 from daedal.simulation.ida import Projection
-from daedal.simulation.steps import RUNGE_KUTTA, Directions, Point
+from daedal.simulation.lanes import Run
+from daedal.simulation.steps import RUNGE_KUTTA, Directions
 from daedal.systems import Reduction, initial_sensitivities
 
 ENOUGH = 1e-9  # relative change of a gradient by halved steps that is let pass
 HALVINGS = 5
 
 
-def adjoint_possible(run: Any) -> bool:
-    """Whether a system has delays, and is not stiff: costates go back with an explicit method."""
-    return isinstance(run, DelayRun) and run.plan.program.shape.method in RUNGE_KUTTA
-
-
 class Adjoint:
-    """A prepared run, ready to be differentiated backward at any values."""
+    """A prepared run of a system with delays, ready to be differentiated backward at any values.
 
-    def __init__(self, run: DelayRun) -> None:
-        if not adjoint_possible(run):
+    Costates go back with an explicit method: not for stiff systems.
+    """
+
+    def __init__(self, run: Run) -> None:
+        if run.plan.shape.method not in RUNGE_KUTTA:
             raise SimulationError(
-                f"The backward gradient of model '{run.lineup.system.model.name}' is not available with the method "
-                f"'{run.plan.program.shape.method}', which is for stiff systems.",
+                f"The backward gradient of model '{run.scenario.system.model.name}' is not available with the method "
+                f"'{run.plan.shape.method}', which is for stiff systems.",
                 "Use gradient='forward'.",
             )
-        self.run, self.lineup, self.system = run, run.lineup, run.lineup.system
-        self.still = replace(self.lineup, free=(), directions=Directions.of(self.system, ()))
+        self.run, self.scenario, self.system = run, run.scenario, run.scenario.system
+        self.still = replace(self.scenario, free=(), directions=Directions.of(self.system, ()))
+        self.pasts = pasts(self.system)
         self.program = self._recording()
         self.refinement = self._refinement()
 
     def _recording(self) -> DelayProgram:
         """The program without sensitivities, that records X and T."""
-        shape = replace(self.run.plan.program.shape, directions=self.still.directions)
-        first, forcing = self.run.values[0], self.lineup.forcing
-        assert first.lags is not None
-        parameters = self.system.parameter_vector(first.given)
-        point = Point(forcing.start, first.start.states, first.start.tops, parameters, forcing.at(forcing.start))
-        return delay_program(self.system, shape, point, self.run.plan.step, first.lags.groups, states=True)
+        shape = replace(self.run.plan.shape, directions=self.still.directions)
+        groups = delay_groups(self.system, self.pasts)
+        point = self.scenario.point(self.run.values[0])
+        return delay_program(self.system, shape, point, self.run.plan.step, groups, states=True)
 
     def _refinement(self) -> int:
         """Into how many parts steps must be divided on the way back: costates are fast after every sample."""
@@ -87,18 +84,19 @@ class Adjoint:
         return self._samples(values, self.refinement)
 
     def _samples(self, values: Mapping[str, float], refinement: int) -> "Backward":
-        whole, (alone,) = self.lineup.all_values([values])[0], self.still.all_values([values])
-        march = DelayMarch(course(self.still, self.program, alone, self.run.plan.step), range(1))
+        (moving,), (still,) = self.scenario.all_values([values]), self.still.all_values([values])
+        lags, step = lags_at(self.system, self.pasts, moving), self.run.plan.step
+        course = make_course(self.still, self.program, still, lags_at(self.system, self.pasts, still), step)
+        march = DelayMarch(course, range(1))
         out, good = march.samples(self.run.times)
         if not good.all():
             raise SimulationError(
                 f"The simulation failed at time {float(self.run.times[int(np.argmin(good[:, 0]))]):g}.",
                 "Choose other values.",
             )
-        assert whole.lags is not None
-        moving = lane_mesh(self.lineup, whole.lags, self.run.plan.step, self.program.degree)
-        solution = Solution(self.system, march, whole)
-        return Backward(solution, self.run.times, out[:, :, 0].T, moving.rates, refinement)
+        break_rates = lane_mesh(self.scenario, lags, step, self.program.degree).rates
+        solution = Solution(self.system, march, moving, lags)
+        return Backward(solution, self.run.times, out[:, :, 0].T, break_rates, refinement)
 
 
 @dataclass(frozen=True, eq=False)

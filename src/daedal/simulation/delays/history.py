@@ -5,9 +5,8 @@ history, and a delay of a delay the same further back. All are functions of time
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
 
 import casadi as ca
 import numpy as np
@@ -18,15 +17,13 @@ from daedal.kernels import MapKernel, compile_map
 from daedal.symbolic import (
     BufferedFunction,
     Delayed,
-    Expression,
-    derivative_name,
     expand,
     interned,
     jet,
     operator,
     symbols_in,
 )
-from daedal.systems import DelayedValue, System, places
+from daedal.systems import DelayedValue, System
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,40 +173,3 @@ def delayed_input(
     if past.law is not None and early.any():
         value[early], rate[early], gradient[:, early] = past.at(times[early], parameters)
     return value, rate, gradient
-
-
-def started(system: System, start: float) -> System:
-    """The system with its unknowns at the start as their history ends, where `initial` says nothing else.
-
-    Unknowns that the equations determine at each instant, or that constraints tie, are only hinted at.
-    """
-    ends = _ends(system, start)
-    if not ends:
-        return system
-    where = places(system, ends)
-    free = not system.reduction.constraints
-    held = {
-        name: value for name, value in ends.items() if free and where.get(name, (np.inf, 1))[0] < len(system.states)
-    }
-    hints = {name: value for name, value in ends.items() if name not in held}
-    return replace(system, model=system.model.with_guess(hints).with_initial(held))
-
-
-def _ends(system: System, start: float) -> dict[str, Expression]:
-    """Where histories end, with the derivatives that are states, but for what `initial` says."""
-    model, time = system.model, interned("time").sx
-    laws = {name: value.sx for name, value in model.history.items() if name in model.unknown_names}
-    found = {name: sx for name, sx in laws.items() if name not in model.initial}
-    states = {system.reduction.jet_name(each) for each in system.reduction.states}
-    for name, law in laws.items():
-        sx = law
-        for order in count(1):
-            own = derivative_name(name, order)
-            if own not in states:
-                break
-            sx = ca.densify(ca.jacobian(sx, time))
-            # Under another name it may have a history of its own.
-            known = {place for place, _ in places(system, [*model.initial, *found]).values()}
-            if places(system, [own])[own][0] not in known:
-                found[own] = sx
-    return {name: Expression(ca.substitute(sx, time, ca.SX(start))) for name, sx in found.items()}

@@ -8,7 +8,9 @@ import casadi as ca
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.simulation.delays.history import Past
+from daedal.simulation.delays.history import Past, delayed_input
+from daedal.simulation.forcing import Forcing
+from daedal.simulation.lanes import Values
 from daedal.symbolic import BufferedFunction, symbols_in
 from daedal.systems import Reduction, System
 
@@ -55,6 +57,29 @@ def find_lags(system: System, pasts: Mapping[str, Past], parameters: np.ndarray,
                 "Bound it from below; without any delay, write the undelayed value in the equations.",
             )
     return Lags(groups, found[:, 0], found[:, 1:] @ rates, pasts)
+
+
+def lags_at(system: System, pasts: Mapping[str, Past], values: Values) -> Lags:
+    """The delays at one set of values, with their rates in the free directions."""
+    return find_lags(system, pasts, values.column[: values.rates.shape[0]], values.rates)
+
+
+def look_back_from_start(
+    system: System, forcing: Forcing, pasts: Mapping[str, Past], parameters: np.ndarray
+) -> dict[int, float]:
+    """Delayed values at the start, by their places: from the history, or of an input that is known earlier."""
+    lags = find_lags(system, pasts, parameters, np.zeros((parameters.size, 0)))
+    known = {}
+    for place, name in enumerate(system.reduction.exogenous):
+        if name not in pasts:
+            continue
+        past, when = pasts[name], np.array([[forcing.start - lags.amounts[lags.place(name)]]])
+        if past.input is None:
+            value = past.at(when, parameters)[0]
+        else:
+            value, _, _ = delayed_input(past, forcing.signals[past.input[0]], when, when[0], parameters)
+        known[place] = float(value[0, 0])
+    return known
 
 
 def delay_groups(system: System, pasts: Mapping[str, Past]) -> tuple[Group, ...]:

@@ -19,7 +19,7 @@ from daedal.simulation.delays.mesh import Mesh, Returns, mesh, through_points
 from daedal.simulation.delays.program import DelayProgram
 from daedal.simulation.delays.tables import Tables, tables
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lanes import CASADI, ESCAPED, LanePaths, Lineup, Values
+from daedal.simulation.lanes import CASADI, ESCAPED, Paths, Scenario, Values
 from daedal.simulation.steps import ACCEPTED
 
 INSTANT = 1e-6  # of the shortest delay: how long it is simulated where only the start is asked for
@@ -29,31 +29,33 @@ INSTANT = 1e-6  # of the shortest delay: how long it is simulated where only the
 class Course:
     """What all lanes with one set of values have in common: break points and steps, and where these look back to."""
 
-    lineup: Lineup
+    scenario: Scenario
     program: DelayProgram
     values: Values
     mesh: Mesh
     tables: Tables
 
 
-def course(lineup: Lineup, program: DelayProgram, values: Values, step: float, refinement: int = 1) -> Course:
+def make_course(
+    scenario: Scenario, program: DelayProgram, values: Values, lags: Lags, step: float, refinement: int = 1
+) -> Course:
     """With steps of this length at most, each divided into `refinement`."""
-    assert values.lags is not None
-    made = lane_mesh(lineup, values.lags, step, program.degree, refinement)
-    listed = tables(program, made, values.lags, lineup.forcing, values, lineup.grid)
-    return Course(lineup, program, values, made, listed)
+    steps = lane_mesh(scenario, lags, step, program.degree, refinement)
+    return Course(
+        scenario, program, values, steps, tables(program, steps, lags, scenario.forcing, values, scenario.grid)
+    )
 
 
 class DelayMarch:
     """A block of lanes that has run; `record` is what was observed at each point of the mesh, (point, number, lane)."""
 
-    def __init__(self, made: Course, lanes: range) -> None:
-        self.course, self.count = made, len(lanes)
-        kernel, rows = made.program.kernel, made.mesh.points + made.mesh.degree + 1  # the last ones stay zero
+    def __init__(self, course: Course, lanes: range) -> None:
+        self.course, self.count = course, len(lanes)
+        kernel, rows = course.program.kernel, course.mesh.points + course.mesh.degree + 1  # the last ones stay zero
         self.record = np.zeros((rows, kernel.observed, kernel.padded(len(lanes))))
-        self._advance(made.lineup.paths(made.values, lanes))
+        self._advance(course.scenario.paths(course.values, lanes))
 
-    def _advance(self, paths: LanePaths | None) -> None:
+    def _advance(self, paths: Paths | None) -> None:
         """Fill the record."""
         lanes = self.record.shape[2]
         drawn = np.zeros((1, 0, self.count))
@@ -72,7 +74,7 @@ class DelayMarch:
         ways = layout.nodes * np.arange(1 + layout.directions)
         delayed = [(symbol, first[layout.given(value) + ways]) for value, (_, symbol) in enumerate(layout.delayed)]
         with CASADI:
-            return self.course.lineup.states(self.course.values, first_row, self.count, delayed)
+            return self.course.scenario.states(self.course.values, first_row, self.count, delayed)
 
     def samples(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Wanted variables and their sensitivities (sample, output, lane), and where they are good (sample, lane)."""
@@ -91,17 +93,17 @@ class DelayMarch:
         return out, good
 
 
-def lane_mesh(lineup: Lineup, now: Lags, step: float, degree: int, refinement: int = 1) -> Mesh:
+def lane_mesh(scenario: Scenario, now: Lags, step: float, degree: int, refinement: int = 1) -> Mesh:
     """Break points of the inputs, of the disturbances and of the delays."""
-    forcing = lineup.forcing
+    forcing = scenario.forcing
     start, end = forcing.start, forcing.end
     if end == start:  # a look at the start alone
         end = start + max(INSTANT * float(now.amounts.min()), 4.0 * np.spacing(abs(start)))
     fixed: list[np.ndarray] = [track[0].times for track in forcing.tracks if track is not None]
-    if lineup.disturbances:
-        fixed.append(start + lineup.grid * np.arange(int((end - start) / lineup.grid) + 2))
+    if scenario.disturbances:
+        fixed.append(start + scenario.grid * np.arange(int((end - start) / scenario.grid) + 2))
     returns = Returns(
-        now.amounts, now.rates, tuple(_sources(group, now, forcing) for group in now.groups), *kinks(lineup.system)
+        now.amounts, now.rates, tuple(_sources(group, now, forcing) for group in now.groups), *kinks(scenario.system)
     )
     # A polynomial must find all its points within the shortest delay.
     longest = min(step, now.reach / (degree + 1))

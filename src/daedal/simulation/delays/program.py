@@ -12,9 +12,9 @@ all delays have been observed. For a value delayed by τ(θ)
 
     d/dθ q(t − τ; θ) = Λ(t − τ) − q'(t − τ) ∂τ/∂θ,
 
-Λ being the recorded derivative (seed 002, theorems 1 and 2); where a break point b(θ) moves, sensitivities jump before
-the step by (f⁻ − f⁺) ∂b/∂θ. A step of length zero at the beginning of every segment makes that jump visible in the
-record.
+Λ being the recorded derivative (Lin et al. 2015, theorems 1 and 2); where a break point b(θ) moves, sensitivities jump
+before the step by (f⁻ − f⁺) ∂b/∂θ. A step of length zero at the beginning of every segment makes that jump visible in
+the record.
 """
 
 from collections.abc import Mapping
@@ -28,8 +28,7 @@ from daedal.errors import SimulationError
 from daedal.kernels import compile_recall
 from daedal.simulation.delays.interpolation import DEGREE, symbolic_weights
 from daedal.simulation.delays.lags import Group
-from daedal.simulation.lanes import GridRow, grid_row
-from daedal.simulation.steps import Discretization, Moving, Point, Shape, StepBuilder
+from daedal.simulation.steps import Discretization, GridRow, Moving, Point, Shape, StepBuilder, grid_row
 from daedal.symbolic import jet
 from daedal.systems import System
 
@@ -98,11 +97,6 @@ class DelayProgram:
     recorded: int  # values at each point, without their derivatives: wanted ones, operands, X and T if asked for
     layout: Layout
     nodes: np.ndarray
-
-    @property
-    def outputs(self) -> int:
-        """Rows of a sample as ensembles count them: wanted values, their sensitivities, and a residual."""
-        return len(self.shape.wanted) * (1 + self.shape.directions.count) + 1
 
     @property
     def degree(self) -> int:

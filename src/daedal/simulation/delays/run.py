@@ -1,118 +1,146 @@
-"""Simulation of systems with delays in many lanes: choice of the steps, and a run with the interface of the others.
+"""Runs of systems with delays: choice of the steps, and all lanes of a block by the method of steps.
 
 The method of steps is in `daedal.simulation.delays.march`, its compiled step in `daedal.simulation.delays.program`.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
+from typing import Any, final
 
 import casadi as ca
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.simulation.delays.lags import Lags
-from daedal.simulation.delays.march import Course, DelayMarch, course, lane_mesh
+from daedal.simulation.delays.history import Past, pasts
+from daedal.simulation.delays.lags import Lags, lags_at
+from daedal.simulation.delays.march import Course, DelayMarch, lane_mesh, make_course
 from daedal.simulation.delays.program import DelayProgram, delay_program
-from daedal.simulation.lanes import ESCAPED, Consume, Failure, Lineup, Values, grid_row, in_blocks
-from daedal.simulation.steps import Method, Point, Shape
+from daedal.simulation.lanes import (
+    Consume,
+    Failure,
+    Plan,
+    Scenario,
+    Trial,
+    Values,
+    choose,
+    difference,
+    find_failures,
+    in_blocks,
+)
+from daedal.simulation.steps import Method, Shape, grid_row
 
 # Over the whole time, to begin the search with; odd, so that a delay of a simple ratio does not stand just where its
 # number of steps changes.
 FIRST_STEPS = 41.3
 HALVINGS = 12
+FALLS = 0.9  # factor by which the error must fall for another halving
+STIFF = 100.0  # tolerances by which an explicit method misses where an implicit one is tried
 JUMP = 1e-7  # relative, that is taken for rounding
 MEMORY = 2e8  # bytes of one record
 SMALL = 48  # states and their sensitivities: code of seven stages is compiled within half a second
 
 
-@dataclass(frozen=True, eq=False)
-class DelaySteps:
-    """Lengths of the steps, as tables want them."""
-
-    lengths: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class DelayPlan:
-    """A program, the length that steps have at most, and the estimated error."""
-
-    program: DelayProgram
-    step: float
-    steps: DelaySteps
-    error: float
-
-
+@final
 @dataclass(frozen=True, eq=False)
 class DelayRun:
-    """A prepared run of many lanes, with the interface of `daedal.simulation.lanes.solver.LaneRun`."""
+    """A `Run` of many lanes that look back, with its compiled program and what delayed values are before the start."""
 
-    lineup: Lineup
+    scenario: Scenario
     times: np.ndarray
-    plan: DelayPlan
+    plan: Plan
     values: tuple[Values, ...]
     warnings: tuple[str, ...]
+    program: DelayProgram
+    pasts: Mapping[str, Past]
 
     @property
     def text(self) -> str:
         """Method and steps, for tables."""
-        lengths = self.plan.steps.lengths
+        lengths = self.plan.lengths
         span = f"{lengths.min():.2g} … {lengths.max():.2g}" if lengths.size else ""
-        return f"Lanes({self.plan.program.shape.method}, {lengths.size} steps of {span} s, with delays)"
+        return f"Lanes({self.plan.shape.method}, {lengths.size} steps of {span} s, with delays)"
+
+    def at(self, values: Sequence[Mapping[Any, float] | None]) -> "DelayRun":
+        """The same steps and program at other parameter values."""
+        return replace(self, values=self.scenario.all_values(values))
 
     def step_error(self, values: Values) -> float:
         """What halving the steps changes at these values, relative to the largest values."""
-        return _step_error(self.lineup, self.times, self.plan.program, values, self.plan.step)
+        lags = lags_at(self.scenario.system, self.pasts, values)
+        return _Pilot(self.scenario, self.times, self.program, values, lags).error(self.plan.step)
 
     def run(self, realizations: int, consume: Consume) -> list[Failure]:
-        """As `LaneRun.run`: `consume(value, lanes, samples, out)` gets (sample, output, lane)."""
-        title = f"simulating '{self.lineup.system.model.name}': block"
+        """Simulate all lanes for all values, as `Run` says; samples come all at once."""
+        title = f"simulating '{self.scenario.system.model.name}': block"
         failures: list[Failure] = []
         for number, values in enumerate(self.values):
-            made = course(self.lineup, self.plan.program, values, self.plan.step)
-            work = partial(self._block, number, made, consume)
-            failures += in_blocks(realizations, work, title)
+            lags = lags_at(self.scenario.system, self.pasts, values)
+            course = make_course(self.scenario, self.program, values, lags, self.plan.step)
+            failures += in_blocks(realizations, partial(self._block, number, course, consume), title)
         return failures
 
-    def _block(self, number: int, made: Course, consume: Consume, lanes: range, stop: Event) -> list[Failure]:
+    def _block(self, number: int, course: Course, consume: Consume, lanes: range, stop: Event) -> list[Failure]:
         if stop.is_set():
             raise InterruptedError
-        failures: list[Failure] = []
-        out, good = _samples(made, lanes, self.times)
-        for lane in np.flatnonzero(~good.all(axis=0)).tolist():
-            row = int(np.argmin(good[:, lane]))
-            finite = np.all(np.abs(out[row, :, lane]) < ESCAPED)
-            reason = "its equations could not be solved" if finite else "a value was not finite"
-            failures.append(Failure(lanes[lane], float(self.times[row]), reason, number))
+        out, good = _samples(course, lanes, self.times)
         consume(number, lanes, np.arange(self.times.size), out)
-        return failures
+        return list(find_failures(number, lanes, self.times, out, good))
 
 
-def _samples(made: Course, lanes: range, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _samples(course: Course, lanes: range, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What `DelayMarch.samples` gives, with as many lanes at a time as their records fit into memory."""
-    width, each = made.program.kernel.width, 8 * made.mesh.points * made.program.kernel.observed
-    size = max(int(MEMORY / each) // width, 1) * width
-    parts = [DelayMarch(made, lanes[first : first + size]).samples(times) for first in range(0, len(lanes), size)]
+    width, point = course.program.kernel.width, 8 * course.mesh.points * course.program.kernel.observed
+    size = max(int(MEMORY / point) // width, 1) * width
+    parts = [DelayMarch(course, lanes[first : first + size]).samples(times) for first in range(0, len(lanes), size)]
     out, good = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
     return out, good
 
 
-def _step_error(lineup: Lineup, times: np.ndarray, program: DelayProgram, values: Values, step: float) -> float:
-    """The largest change that halving the steps makes, relative to each variable's size, on one lane."""
-    rough, fine = (
-        DelayMarch(course(lineup, program, values, step, parts), range(1)).samples(times) for parts in (1, 2)
-    )
-    if not (rough[1].all() and fine[1].all()):
-        return np.inf
-    wanted = len(program.shape.wanted)
-    size = np.max(np.abs(fine[0][:, :wanted]), axis=(0, 2))
-    floor = 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
-    change = np.max(np.abs(rough[0] - fine[0])[:, :wanted], axis=(0, 2))
-    return float(np.max(change / np.maximum(size, floor), initial=0.0))
+@dataclass(frozen=True, eq=False)
+class _Pilot:
+    """One lane with one set of values, on which steps are tried."""
+
+    scenario: Scenario
+    times: np.ndarray
+    program: DelayProgram
+    values: Values
+    lags: Lags
+
+    def march(self, step: float, refinement: int = 1) -> DelayMarch:
+        course = make_course(self.scenario, self.program, self.values, self.lags, step, refinement)
+        return DelayMarch(course, range(1))
+
+    def error(self, step: float) -> float:
+        """What halving the steps changes."""
+        rough, fine = (self.march(step, refinement).samples(self.times) for refinement in (1, 2))
+        if not (rough[1].all() and fine[1].all()):
+            return np.inf
+        wanted = len(self.program.shape.wanted)
+        return difference(rough[0][:, :wanted], fine[0][:, :wanted])
+
+    def trials(self, step: float, error: float) -> Iterator[Trial[float]]:
+        """Steps with a known error, then halved as long as the error falls."""
+        yield Trial(step, 0.5 * step, error)
+        for _ in range(HALVINGS):
+            step *= 0.5
+            try:
+                less = self.error(step)
+            except SimulationError:
+                return
+            if np.isfinite(error) and not less < FALLS * error:
+                return
+            error = less
+            yield Trial(step, 0.5 * step, error)
+
+    def halve(self, step: float, error: float, tolerance: float) -> Trial[float]:
+        """The longest steps that meet the tolerance, or the best that halving leads to."""
+        return choose(self.trials(step, error), tolerance) or Trial(step, 0.5 * step, error)
 
 
 def prepare_delayed(
-    lineup: Lineup,
+    scenario: Scenario,
     times: np.ndarray,
     wanted: tuple[str, ...],
     values: tuple[Values, ...],
@@ -122,43 +150,39 @@ def prepare_delayed(
     warnings: tuple[str, ...],
 ) -> DelayRun:
     """Choose the steps at the first set of values, and compile."""
-    system, forcing = lineup.system, lineup.forcing
-    first, now = values[0], values[0].lags
-    assert now is not None
-    curves = grid_row(system).curves if lineup.disturbances else ()
-    shape = Shape(method or _usual(lineup), 0, lineup.directions, wanted, lineup.grid, curves)
-    begin = first.start
-    point = Point(
-        forcing.start, begin.states, begin.tops, system.parameter_vector(first.given), forcing.at(forcing.start)
-    )
-    span = forcing.end - forcing.start
-    longest = step or (span or 1.0) / FIRST_STEPS
-    program = delay_program(system, shape, point, longest, now.groups)
-    _refuse_jumps(lineup, program, first, longest)
-    error = _step_error(lineup, times, program, first, longest)
+    system, forcing, first = scenario.system, scenario.forcing, values[0]
+    before = pasts(system)
+    lags = lags_at(system, before, first)
+    curves = grid_row(system).curves if scenario.disturbances else ()
+    shape = Shape(method or _usual(scenario), 0, scenario.directions, wanted, scenario.grid, curves)
+    point = scenario.point(first)
+    longest = step or ((forcing.end - forcing.start) or 1.0) / FIRST_STEPS
+    pilot = _Pilot(scenario, times, delay_program(system, shape, point, longest, lags.groups), first, lags)
+    _refuse_jumps(pilot, longest)
+    chosen = Trial(longest, 0.5 * longest, pilot.error(longest))
     if step is None:
-        present = float(lane_mesh(lineup, now, longest, program.degree).lengths.max())
+        present = float(lane_mesh(scenario, lags, longest, pilot.program.degree).lengths.max())
         while 0.5 * longest > present:  # between close break points steps are shorter than asked for
             longest *= 0.5
-        begun = longest
-        longest, error = _shortened(lineup, times, program, first, longest, error, tolerance)
-        if not error <= 100.0 * tolerance and method is None:
-            stiff = delay_program(system, replace(shape, method="radau5"), point, longest, now.groups)
-            other = _shortened(lineup, times, stiff, first, begun, np.inf, tolerance)
-            if other[1] < error:
-                program, (longest, error) = stiff, other
-    made = lane_mesh(lineup, now, longest, program.degree)
-    lengths = np.repeat(made.lengths, made.counts)
-    plan = DelayPlan(program, longest, DelaySteps(lengths), error)
-    return DelayRun(lineup, times, plan, values, (*warnings, *_inputs_before(lineup, now)))
+        chosen = pilot.halve(longest, chosen.error, tolerance)
+        if not chosen.error <= STIFF * tolerance and method is None:
+            program = delay_program(system, replace(shape, method="radau5"), point, chosen.steps, lags.groups)
+            stiff = replace(pilot, program=program)
+            other = stiff.halve(longest, np.inf, tolerance)
+            if other.error < chosen.error:
+                pilot, chosen = stiff, other
+    mesh = lane_mesh(scenario, lags, chosen.steps, pilot.program.degree)
+    plan = Plan(pilot.program.shape, chosen.steps, np.repeat(mesh.lengths, mesh.counts), chosen.error)
+    notes = (*warnings, *_inputs_before(scenario, lags))
+    return DelayRun(scenario, times, plan, values, notes, pilot.program, before)
 
 
-def _inputs_before(lineup: Lineup, now: Lags) -> list[str]:
+def _inputs_before(scenario: Scenario, lags: Lags) -> list[str]:
     """What is taken for inputs before they are known."""
     notes = []
-    for group, amount in zip(now.groups, now.amounts, strict=True):
+    for group, amount in zip(lags.groups, lags.amounts, strict=True):
         for name in group.names if group.of_input else ():
-            past, forcing = now.pasts[name], lineup.forcing
+            past, forcing = lags.pasts[name], scenario.forcing
             assert past.input is not None
             base, signal = past.input[0], forcing.signals[past.input[0]]
             if past.law is None and forcing.start - amount < signal.start and np.ptp(signal.values) > 0.0:
@@ -169,10 +193,10 @@ def _inputs_before(lineup: Lineup, now: Lags) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def _refuse_jumps(lineup: Lineup, program: DelayProgram, values: Values, step: float) -> None:
+def _refuse_jumps(pilot: _Pilot, step: float) -> None:
     """A constraint with a delayed value that jumps would make variables jump that no equation lets jump."""
-    r, now = lineup.system.reduction, values.lags
-    assert now is not None
+    scenario, program, values = pilot.scenario, pilot.program, pilot.values
+    r = scenario.system.reduction
     tied = [
         name
         for name, place in program.layout.delayed
@@ -180,44 +204,20 @@ def _refuse_jumps(lineup: Lineup, program: DelayProgram, values: Values, step: f
     ]
     if not tied:
         return
-    march = DelayMarch(course(lineup, program, values, step), range(1))
+    march = pilot.march(step)
     parameters = values.column[: values.rates.shape[0]]
     for name in tied:
-        before = float(now.pasts[name].at(np.array([lineup.forcing.start]), parameters)[0][0])
+        before = float(pilot.lags.pasts[name].at(np.array([scenario.forcing.start]), parameters)[0][0])
         after = float(march.record[0, program.rows[name], 0])
         if not abs(after - before) <= JUMP * max(abs(before), abs(after), 1.0):
             raise SimulationError(
-                f"What '{name}' of model '{lineup.system.model.name}' delays ends at {before:.4g} in its history and "
+                f"What '{name}' of model '{scenario.system.model.name}' delays ends at {before:.4g} in its history and "
                 f"starts at {after:.4g}; that jump would come back in a constraint, which has no solution then.",
                 "Let it start where its history ends: leave it out of `initial`, or change the history.",
             )
 
 
-def _usual(lineup: Lineup) -> Method:
+def _usual(scenario: Scenario) -> Method:
     """Of high order where everything is smooth, as long as the code of its many stages stays short."""
-    size = len(lineup.system.states) * (1 + lineup.directions.count)
-    return "rk4" if lineup.disturbances or size > SMALL else "rk6"
-
-
-def _shortened(
-    lineup: Lineup,
-    times: np.ndarray,
-    program: DelayProgram,
-    values: Values,
-    step: float,
-    error: float,
-    tolerance: float,
-) -> tuple[float, float]:
-    """Halve the steps until their error meets the tolerance, or no longer falls."""
-    for _ in range(HALVINGS):
-        if error <= tolerance:
-            break
-        finer = 0.5 * step
-        try:
-            found = _step_error(lineup, times, program, values, finer)
-        except SimulationError:
-            break
-        if np.isfinite(error) and not found < 0.9 * error:
-            break
-        step, error = finer, found
-    return step, error
+    size = len(scenario.system.states) * (1 + scenario.directions.count)
+    return "rk4" if scenario.disturbances or size > SMALL else "rk6"

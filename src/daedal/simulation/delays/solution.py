@@ -8,6 +8,7 @@ import numpy as np
 
 from daedal.kernels import MapKernel, compile_map
 from daedal.simulation.delays.history import delayed_input, on_pieces
+from daedal.simulation.delays.lags import Lags
 from daedal.simulation.delays.march import DelayMarch
 from daedal.simulation.delays.mesh import through_points
 from daedal.simulation.lanes import Values
@@ -41,10 +42,9 @@ class Solution:
         Those that are computed, with the same delay together, and all one after the other.
     """
 
-    def __init__(self, system: System, march: DelayMarch, values: Values) -> None:
-        assert values.lags is not None
+    def __init__(self, system: System, march: DelayMarch, values: Values, lags: Lags) -> None:
         self.system, self.march, self.course, self.values = system, march, march.course, values
-        self.forcing, self.lags = self.course.lineup.forcing, values.lags  # with the rates of the delays
+        self.forcing, self.lags = self.course.scenario.forcing, lags  # with the rates of the delays
         self.states, self.tops = len(system.states), len(system.tops)
         self.parameters = system.parameter_vector(values.given)
         self.delayed = self.course.program.layout.delayed

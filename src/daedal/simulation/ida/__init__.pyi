@@ -1,5 +1,4 @@
-from .path import RealizedPath
 from .projection import Projection
-from .solver import IDA, Run
+from .solver import IDA
 
-__all__ = ["IDA", "Projection", "RealizedPath", "Run"]
+__all__ = ["IDA", "Projection"]

@@ -11,12 +11,13 @@ import numpy as np
 
 from daedal.disturbances import ExactPath, discretize
 from daedal.models import as_tuple
-from daedal.simulation.lanes import LanePaths, disturbance_places, grid_row, sources
+from daedal.simulation.lanes import LanePaths, sources
+from daedal.simulation.steps import disturbance_places, grid_row
 from daedal.symbolic import jet
 from daedal.systems import System
 
 
-class RealizedPath:
+class ContinuousPath:
     """Values of the disturbances of a system, in the order of their places among its exogenous symbols."""
 
     def __init__(

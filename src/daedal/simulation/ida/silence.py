@@ -39,7 +39,7 @@ _runs = _Runs()
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_sundials() -> Iterator[None]:
     """Drop what SUNDIALS prints; runs in several threads share one filter, and the last one takes it away."""
     with _runs.lock:
         if _runs.count == 0:

@@ -1,43 +1,28 @@
-"""The reference solver: SUNDIALS IDA on the reduced system, with analytic sparse Jacobian.
+"""`IDA`, the reference solver: SUNDIALS, one trajectory after the other."""
 
-The equations are those of `implicit` beside this file. The multipliers M and the highest derivatives T_j (d_j ≥ 1) are
-kept out of the error norm; true algebraic variables stay in it. The solver restarts at jumps of the inputs and nowhere
-else, and its clock with it; at every sample X is projected on the constraints.
-
-Reference: A. C. Hindmarsh et al., SUNDIALS, ACM TOMS 31 (2005) 363–396.
-"""
-
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, final
+from typing import final
 
-import casadi as ca
 import numpy as np
 
 from daedal.data import short
-from daedal.errors import SimulationError
+from daedal.errors import SimulationError, quoted
+from daedal.models import parameter_values
+from daedal.progress import Progress
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.ida import implicit
-from daedal.simulation.ida.projection import Projection, solve
-from daedal.simulation.ida.silence import quiet
-from daedal.simulation.ida.stop import Stop
-from daedal.simulation.progress import Progress
-from daedal.symbolic import BufferedFunction
-from daedal.systems import InitialValues, System
-
-DENSE = 250  # unknowns up to which a dense factorisation is faster
-UNWEIGHTED = 1e10  # absolute tolerance of what stays out of the error norm
-STEPS = 1000  # after which the solver reports how far it is
-TOO_MANY_STEPS = -1  # how it says so
-STALLED = 1e-13  # of the whole time: a run that advances less in PATIENCE × STEPS steps is given up
-PATIENCE = 10
+from daedal.simulation.ida.integration import Integration
+from daedal.simulation.ida.path import ContinuousPath
+from daedal.simulation.ida.silence import silence_sundials
+from daedal.simulation.lanes import check_smoothness, disturbance_grid, sample_interval
+from daedal.simulation.solver import REACHED, Job, Outcome, Status
+from daedal.simulation.steps import disturbance_places
+from daedal.systems import InitialValues, System, initial_values
 
 
 @dataclass(frozen=True)
-class Run:
-    """States and tops at the samples reached, and why the run ended early, if it did."""
+class Reached:
+    """States and tops at the samples reached, and why it ended early, if it did."""
 
     states: np.ndarray
     tops: np.ndarray
@@ -70,10 +55,10 @@ class IDA:
 
     def solve(
         self, system: System, start: InitialValues, times: np.ndarray, forcing: Forcing, parameters: np.ndarray
-    ) -> Run:
+    ) -> Reached:
         """Advance from forcing.start through all times; what was reached is returned whatever happens."""
-        with quiet(), Progress(f"simulating '{system.model.name}': time", forcing.end) as progress:
-            work = _Integration(self, system, forcing, parameters, progress)
+        with silence_sundials(), Progress(f"simulating '{system.model.name}': time", forcing.end) as progress:
+            work = Integration(self.rtol, self.atol, system, forcing, parameters, progress)
             interrupted = False
             try:
                 work.run(start, times)
@@ -81,150 +66,67 @@ class IDA:
                 interrupted = True
                 work.stopped = f"The simulation was interrupted at time {short(work.time)}."
                 work.remedy = "What was computed until then is kept."
-        return Run(np.array(work.states), np.array(work.tops), work.stopped, work.remedy, interrupted)
+        return Reached(np.array(work.states), np.array(work.tops), work.stopped, work.remedy, interrupted)
 
+    def simulate(self, job: Job) -> Outcome:
+        """Realizations one by one, on the paths that the lanes would see, as `Solver` says."""
+        _refuse_delays(job.asked.system)
+        if job.realizations is not None:
+            return self._sample(job, job.realizations)
+        start, solution = self._solve_job(job)
+        status = Status(False, solution.stopped, solution.remedy) if solution.stopped else REACHED
+        return Outcome(_observe(job, solution)[None], start, repr(self), status)
 
-class _Integration:
-    """One run: the mutable part of the solver."""
-
-    def __init__(
-        self, options: IDA, system: System, forcing: Forcing, parameters: np.ndarray, progress: Progress
-    ) -> None:
-        self.system, self.forcing, self.parameters, self.progress = system, forcing, parameters, progress
-        self.project = Projection(system, parameters)
-        self.residual = BufferedFunction(implicit.residual(system.reduction))
-        self.jacobian = BufferedFunction(implicit.jacobian(system.reduction))
-        self.states: list[np.ndarray] = []
-        self.tops: list[np.ndarray] = []
-        self.time, self.stopped, self.remedy = forcing.start, "", ""
-        self.origin, self.segment = forcing.start, forcing.between(forcing.start, forcing.end)
-        self.solver = self._solver(options)
-
-    def run(self, start: InitialValues, times: np.ndarray) -> None:
-        x, top = start.states, start.tops
-        first, position = self.forcing.start, 0
-        exogenous = self.forcing.at_all(times)
-        for last in [*self.forcing.jumps(), self.forcing.end]:
-            _, top = self.project(first, x, top, self.forcing.at(first))
-            while position < times.size and times[position] <= first:
-                self._record(times[position], x, top, exogenous[position])
-                position += 1
-            if last <= first:
+    def _sample(self, job: Job, count: int) -> Outcome:
+        system, forcing, times = job.asked.system, job.asked.forcing, job.asked.times
+        numbers = parameter_values(system.model, job.values)
+        grid, warnings = 1.0, []
+        if disturbance_places(system):
+            check_smoothness(system, numbers)
+            grid, warnings = disturbance_grid(system, numbers, sample_interval(forcing.start, times))
+        start = initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
+        kept = np.full((count, len(job.wanted), times.size), np.nan)
+        stopped: dict[int, Reached] = {}
+        for number in range(count):
+            duration = forcing.end - forcing.start
+            path = ContinuousPath(system, numbers, grid, duration, job.seed, job.purpose, number)
+            disturbed = replace(job, asked=replace(job.asked, forcing=replace(forcing, path=path)))
+            _, solution = self._solve_job(disturbed)
+            kept[number] = _observe(disturbed, solution)
+            if solution.stopped:
+                stopped[number] = solution
+            if solution.interrupted:
                 break
-            self._restart(first, last, x, top)
-            inside = times[position : position + int(np.searchsorted(times[position:], last, side="left"))]
-            for time in [*inside, last]:
-                x, top = self._advance(float(time), last, x, top)
-                if self.stopped:
-                    return
-                if time < last:
-                    self._record(time, x, top, exogenous[position])
-                    position += 1
-            first = last
-            x, top = self.project(last, x, top, self.forcing.at(last))
-        for sample in range(position, times.size):
-            self._record(times[sample], x, top, exogenous[sample])
+        status = REACHED
+        if stopped:
+            number, solution = next(iter(stopped.items()))
+            which = f"{len(stopped)} of {count} realizations stopped; realization {number}: "
+            status = Status(False, which + solution.stopped, solution.remedy)
+        return Outcome(kept, start, repr(self), status, tuple(warnings))
 
-    def _record(self, time: float, x: np.ndarray, top: np.ndarray, exogenous: np.ndarray) -> None:
-        x, top = self.project(time, x, top, exogenous)
-        self.states.append(x)
-        self.tops.append(top)
-
-    def _advance(self, time: float, last: float, x: np.ndarray, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        enough = STALLED * (self.forcing.end - self.forcing.start)
-        before, stalled = self.time, 0
-        while True:
-            result = self.solver.step(time - self.origin, method="normal", tstop=last - self.origin)
-            reached = time if result.success else self.origin + float(result.t)
-            stalled = 0 if reached - self.time > enough else stalled + 1
-            self.time = reached
-            self.progress(reached)
-            if result.success:
-                return result.y[: x.size], result.y[x.size : x.size + top.size]
-            if result.status != TOO_MANY_STEPS or stalled == PATIENCE:
-                self._fail(result, before, x, top)
-                return x, top
-
-    def _fail(self, result: Any, before: float, x: np.ndarray, top: np.ndarray) -> None:
-        size = x.size + top.size
-        last = [before, x, top, self.parameters, self.forcing.at(before)]
-        point = [self.time, result.y[: x.size], result.y[x.size : size], self.parameters, self.forcing.at(self.time)]
-        reason = "the steps became too short" if result.status == TOO_MANY_STEPS else result.message
-        stop = Stop(self.system, point, result.yp[:size], last, self.forcing.start, reason)
-        self.stopped, self.remedy = stop.explained()
-
-    def _restart(self, first: float, last: float, x: np.ndarray, top: np.ndarray) -> None:
-        self.origin, self.segment = first, self.forcing.between(first, last)
-        still = np.zeros(len(self.system.reduction.constraints))
-        self.solver.init_step(0.0, np.r_[x, top, still], np.r_[self._slopes(first, x, top), still])
-
-    def _slopes(self, first: float, x: np.ndarray, top: np.ndarray) -> np.ndarray:
-        """(X', T') at the start of a stretch; without T' the first steps fail where algebraic variables are zero."""
-        values, slopes = np.zeros((2, len(self.system.reduction.exogenous)))
-        self.segment.values(0.0, values)
-        self.segment.slopes(0.0, slopes)
-        arguments = (first, x, top, self.parameters, values)
-        rise = implicit.rise(self.system.reduction)(*arguments, slopes).full().ravel()
-        rates = self.system.function("derivative")(*arguments).full().ravel()
-        slope = solve(self.project.J, arguments, -rise)
-        return np.r_[rates, slope if np.isfinite(slope).all() else np.zeros(top.size)]
-
-    def _solver(self, options: IDA) -> Any:
-        from sksundae import ida
-
-        reduction = self.system.reduction
-        states, tops, rows = len(reduction.states), len(reduction.tops), len(reduction.constraints)
-        free = np.where(reduction.offsets.unknowns > 0, UNWEIGHTED, options.atol)
-        sparse = states + tops + rows > DENSE
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that the sparsity only serves the given Jacobian
-            return ida.IDA(
-                self._residual_callback(),
-                jacfn=self._jacobian_callback(sparse),
-                algebraic_idx=list(range(states, states + tops)),
-                rtol=options.rtol,
-                atol=np.r_[np.full(states, options.atol), free, np.full(rows, UNWEIGHTED)],
-                linsolver="sparse" if sparse else "dense",
-                sparsity=_pattern(self.jacobian.sparsity) if sparse else None,
-                max_num_steps=STEPS,
-            )
-
-    def _residual_callback(self) -> Callable:
-        run, result = self.residual.run, self.residual.result
-        clock, values, slopes, parameters, exogenous = self.residual.inputs
-        parameters[:] = self.parameters
-
-        def residual(t, y, yp, res):
-            clock[0] = self.origin + t
-            values[:] = y
-            slopes[:] = yp
-            self.segment.values(t, exogenous)
-            run()
-            res[:] = result
-
-        return residual
-
-    def _jacobian_callback(self, sparse: bool) -> Callable:
-        run, result, places = self.jacobian.run, self.jacobian.result, self.jacobian.places
-        clock, values, slopes, factor, parameters, exogenous = self.jacobian.inputs
-        parameters[:] = self.parameters
-
-        def jacobian(t, y, yp, res, cj, JJ):  # noqa: ARG001
-            clock[0] = self.origin + t
-            values[:] = y
-            slopes[:] = yp
-            factor[0] = cj
-            self.segment.values(t, exogenous)
-            run()
-            if sparse:
-                JJ[:] = result
-            else:
-                JJ.reshape(-1)[places] = result  # the rest of it stays zero
-
-        return jacobian
+    def _solve_job(self, job: Job) -> tuple[InitialValues, Reached]:
+        system, forcing = job.asked.system, job.asked.forcing
+        start = initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
+        return start, self.solve(system, start, job.asked.times, forcing, system.parameter_vector(job.values))
 
 
-def _pattern(sparsity: ca.Sparsity):
-    from scipy.sparse import csc_matrix
+def _refuse_delays(system: System) -> None:
+    if system.reduction.delays:
+        raise SimulationError(
+            f"IDA cannot look back, and model '{system.model.name}' contains {quoted(system.reduction.delays)}.",
+            "Use Lanes(tolerance=1e-10), or leave the solver out.",
+        )
 
-    return csc_matrix((np.ones(sparsity.nnz()), sparsity.row(), sparsity.colind()), shape=sparsity.shape)
+
+def _observe(job: Job, solution: Reached) -> np.ndarray:
+    """The wanted variables at the samples reached, (variable, time)."""
+    system, reached = job.asked.system, len(solution.states)
+    observed = np.full((len(system.reduction.observed), job.asked.times.size), np.nan)
+    if reached:
+        parameters = np.repeat(system.parameter_vector(job.values)[:, None], reached, axis=1)
+        times = job.asked.times[:reached]
+        exogenous = job.asked.forcing.at_all(times).T
+        result = system.function("observed")(times[None], solution.states.T, solution.tops.T, parameters, exogenous)
+        observed[:, :reached] = result.full()
+    names = list(system.reduction.observed)
+    return observed[[names.index(name) for name in job.wanted]]

@@ -1,40 +1,44 @@
-from .blocks import BLOCK, Consume, in_blocks
-from .failure import Failure
-from .march import CASADI, ESCAPED, ON_GRID, Paths, Reordering, Table, march_lanes, solved, table
-from .moments import Moments, alone, collect_moments, projections
-from .noise import GridRow, LanePaths, check_smoothness, disturbance_grid, disturbance_places, grid_row, sources
-from .solver import AnyRun, LaneRun, Lanes, prepare
-from .start import Lineup, Values
+from .blocks import BLOCK, in_blocks
+from .lane_run import LaneRun, prepare_lanes
+from .march import CASADI
+from .moments import Moments, collect_moments, project_lanes, simulate_single_lane
+from .noise import LanePaths, check_smoothness, disturbance_grid, refuse_exact, sources
+from .pilot import BRIEF, PATIENT, Effort, Trial, choose, difference, sample_interval
+from .run import ESCAPED, MEANINGLESS, Consume, Failure, Plan, Run, find_failures, long_steps, refuse_long_steps
+from .scenario import Paths, Scenario, Values
 
 __all__ = [
     "BLOCK",
+    "BRIEF",
     "CASADI",
     "ESCAPED",
-    "ON_GRID",
-    "AnyRun",
+    "MEANINGLESS",
+    "PATIENT",
     "Consume",
+    "Effort",
     "Failure",
-    "GridRow",
     "LanePaths",
     "LaneRun",
-    "Lanes",
-    "Lineup",
     "Moments",
     "Paths",
-    "Reordering",
-    "Table",
+    "Plan",
+    "Run",
+    "Scenario",
+    "Trial",
     "Values",
-    "alone",
     "check_smoothness",
+    "choose",
     "collect_moments",
+    "difference",
     "disturbance_grid",
-    "disturbance_places",
-    "grid_row",
+    "find_failures",
     "in_blocks",
-    "march_lanes",
-    "prepare",
-    "projections",
-    "solved",
+    "long_steps",
+    "prepare_lanes",
+    "project_lanes",
+    "refuse_exact",
+    "refuse_long_steps",
+    "sample_interval",
+    "simulate_single_lane",
     "sources",
-    "table",
 ]

@@ -5,14 +5,9 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from os import cpu_count
 from threading import Event
 
-import numpy as np
-
-from daedal.simulation.lanes.failure import Failure
-from daedal.simulation.progress import Progress
+from daedal.simulation.lanes.run import Failure
 
 BLOCK = 64  # lanes that advance together
-
-Consume = Callable[[int, range, np.ndarray, np.ndarray], None]
 
 
 def in_blocks(realizations: int, work: Callable[[range, Event], list[Failure]], title: str) -> list[Failure]:
@@ -35,6 +30,8 @@ def in_blocks(realizations: int, work: Callable[[range, Event], list[Failure]], 
 
 def _watch(jobs: list[Future], title: str) -> None:
     """Wait for all jobs, awake often enough to see an interrupt and to show progress; raise what a job raised."""
+    from daedal.progress import Progress
+
     with Progress(title, end=len(jobs)) as progress:
         waiting = set(jobs)
         while waiting:

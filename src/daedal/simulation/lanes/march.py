@@ -3,27 +3,19 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import RLock
-from typing import Protocol
 
 import numpy as np
 
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.steps import ACCEPTED, Point, Program, Schedule, node_values, reordered
+from daedal.simulation.lanes.run import ESCAPED
+from daedal.simulation.lanes.scenario import Paths
+from daedal.simulation.steps import ACCEPTED, Point, Program, Schedule, node_values, reorder_pivots
 from daedal.systems import System
 
 CHUNK = 2048  # steps between two looks at the results, and at whether to stop
 CHUNK_WORK = 4e6  # operations per lane that they may take
 ON_GRID = 1e-4  # of a cell: a step that begins this close before a grid point begins on it
-ESCAPED = 1e100  # what is larger is on its way to infinity
 REORDERINGS = 4  # of the pivots, for one block of lanes
-
-
-class Paths(Protocol):
-    """Disturbances of a block of lanes on their grid, drawn in order."""
-
-    def rows(self, first: int, last: int) -> np.ndarray:
-        """Grid points first … last − 1 as (point, value, lane); each call goes on at or before the last row drawn."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +27,7 @@ class Table:
     emit: np.ndarray
 
 
-def table(program: Program, steps: Schedule, forcing: Forcing, grid: float, times: np.ndarray) -> Table:
+def tabulate(program: Program, steps: Schedule, forcing: Forcing, grid: float, times: np.ndarray) -> Table:
     """Tabulate a schedule for a program; `grid` is the spacing of the disturbances (0 without any)."""
     inputs = list(program.inputs)
     values = node_values(forcing, steps, program.nodes)[:, :, inputs].transpose(0, 2, 1)
@@ -83,7 +75,7 @@ class Reordering:
         exogenous = self._forcing.at(min(time, self._forcing.end))
         point = Point(time, state[:states], state[states : program.size], parameters[:values], exogenous)
         with CASADI:
-            return reordered(self._system, program.shape, point, step)
+            return reorder_pivots(self._system, program.shape, point, step)
 
 
 def march_lanes(

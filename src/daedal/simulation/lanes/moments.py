@@ -13,8 +13,7 @@ import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.simulation.lanes.blocks import BLOCK
-from daedal.simulation.lanes.failure import Failure
-from daedal.simulation.lanes.solver import AnyRun, LaneRun
+from daedal.simulation.lanes.run import Failure, Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +32,7 @@ class Moments:
 
 
 def collect_moments(
-    run: AnyRun, realizations: int, keep: int = 0, group: int = BLOCK, without: Collection[int] = ()
+    run: Run, realizations: int, keep: int = 0, group: int = BLOCK, without: Collection[int] = ()
 ) -> Moments:
     """Simulate all lanes and take moments over groups of lanes (a divisor of BLOCK).
 
@@ -44,8 +43,8 @@ def collect_moments(
     while True:
         left_out = unwanted | {(failure.value, failure.lane) for failure in failures}
         parts = _Parts(run, realizations, left_out, keep, group)
-        found = run.run(realizations, parts)
-        new = [failure for failure in found if (failure.value, failure.lane) not in left_out]
+        failed = run.run(realizations, parts)
+        new = [failure for failure in failed if (failure.value, failure.lane) not in left_out]
         if not new:
             for failure in failures:
                 kept = parts.kept[failure.value][:, failure.lane : failure.lane + 1]
@@ -56,9 +55,9 @@ def collect_moments(
             raise _all_failed(run, failures, realizations)
 
 
-def alone(run: AnyRun) -> np.ndarray:
+def simulate_single_lane(run: Run) -> np.ndarray:
     """The rows of the only lane there is where disturbances are zero, (values, row, time)."""
-    rows = np.empty((len(run.values), run.plan.program.outputs - 1, run.times.size))
+    rows = np.empty((len(run.values), run.plan.shape.rows, run.times.size))
 
     def consume(value: int, _: range, samples: np.ndarray, out: np.ndarray) -> None:
         rows[value][:, samples] = out[:, :, 0].T
@@ -69,18 +68,18 @@ def alone(run: AnyRun) -> np.ndarray:
     return rows
 
 
-def _all_failed(run: AnyRun, failures: list[Failure], realizations: int) -> SimulationError:
+def _all_failed(run: Run, failures: list[Failure], realizations: int) -> SimulationError:
     first = min(failures, key=lambda failure: failure.time)
-    many = realizations > 1
+    many, delays = realizations > 1, run.scenario.system.reduction.delays  # which IDA does not take
     which = f"All {realizations} realizations" if many else "The simulation"
     return SimulationError(
         f"{which} failed, {'the first ' if many else ''}at time {first.time:g}: {first.reason}.",
         "Choose a smaller step with Lanes(step=...)"
-        + (", or look at one with simulate(..., solver=IDA())." if isinstance(run, LaneRun) else " or other values."),
+        + (" or other values." if delays else ", or look at one with simulate(..., solver=IDA())."),
     )
 
 
-def projections(run: AnyRun, realizations: int, weights: np.ndarray) -> np.ndarray:
+def project_lanes(run: Run, realizations: int, weights: np.ndarray) -> np.ndarray:
     """Σ over rows and times of weights · out, as (functional, lane); weights are (functional, row, time)."""
     result = np.zeros((weights.shape[0], realizations))
 
@@ -95,10 +94,9 @@ def projections(run: AnyRun, realizations: int, weights: np.ndarray) -> np.ndarr
 class _Parts:
     """Mean and sum of squares of each group, filled from several threads, merged in order at the end."""
 
-    def __init__(self, run: AnyRun, realizations: int, left_out: set[tuple[int, int]], keep: int, group: int) -> None:
-        program = run.plan.program
-        groups, outputs = -(-realizations // group), len(program.shape.wanted)
-        shape = (groups, len(run.values), program.outputs - 1, run.times.size)
+    def __init__(self, run: Run, realizations: int, left_out: set[tuple[int, int]], keep: int, group: int) -> None:
+        rows, outputs = run.plan.shape.rows, len(run.plan.shape.wanted)
+        shape = (-(-realizations // group), len(run.values), rows, run.times.size)
         self._mean, self._squares = np.zeros(shape), np.zeros((*shape[:2], outputs, shape[3]))
         self._counts = np.zeros(shape[:2])
         self.kept = np.full((len(run.values), outputs, keep, run.times.size), np.nan)

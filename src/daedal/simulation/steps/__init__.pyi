@@ -1,35 +1,45 @@
+from .curves import Curve, GridRow, disturbance_places, grid_row
 from .discretization import Discretization, Point
-from .pilot import BRIEF, MEANINGLESS, PATIENT, Effort, Plan, Task, sample_interval
-from .program import ACCEPTED, Directions, Program, Shape, StepBuilder, reordered
-from .radau import NODES, Method
-from .schedule import Curve, Schedule, node_values
-from .search import plan, step_error
+from .program import (
+    ACCEPTED,
+    UNFINISHED,
+    Directions,
+    Program,
+    Shape,
+    StepBuilder,
+    compile_program,
+    reorder_pivots,
+)
+from .radau import NODES, ORDER, Method
+from .schedule import ALIGNED, Schedule, Stops, node_values, regular_steps, steps_between, stops
 from .tableau import RUNGE_KUTTA
 from .tangents import Moving
 
 __all__ = [
     "ACCEPTED",
-    "BRIEF",
-    "MEANINGLESS",
+    "ALIGNED",
     "NODES",
-    "PATIENT",
+    "ORDER",
     "RUNGE_KUTTA",
+    "UNFINISHED",
     "Curve",
     "Directions",
     "Discretization",
-    "Effort",
+    "GridRow",
     "Method",
     "Moving",
-    "Plan",
     "Point",
     "Program",
     "Schedule",
     "Shape",
     "StepBuilder",
-    "Task",
+    "Stops",
+    "compile_program",
+    "disturbance_places",
+    "grid_row",
     "node_values",
-    "plan",
-    "reordered",
-    "sample_interval",
-    "step_error",
+    "regular_steps",
+    "reorder_pivots",
+    "steps_between",
+    "stops",
 ]

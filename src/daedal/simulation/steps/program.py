@@ -20,14 +20,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daedal.disturbances import parameter_names
+from daedal import disturbances
 from daedal.errors import SimulationError
 from daedal.kernels import compile_scan
 from daedal.models import parameter_followers
-from daedal.simulation.lanes import GridRow, grid_row
+from daedal.simulation.steps.curves import Curve, GridRow, cell_weights, grid_row
 from daedal.simulation.steps.discretization import Discretization, Point
 from daedal.simulation.steps.radau import NODES, Method
-from daedal.simulation.steps.schedule import Curve, cell_weights
 from daedal.simulation.steps.tangents import Moving
 from daedal.symbolic import jet
 from daedal.systems import System
@@ -55,7 +54,7 @@ class Directions:
             moving |= {name, *followers}
             listed = [(i, p == name) for i, p in enumerate(system.reduction.parameters) if p == name or p in followers]
             columns.append(tuple(listed))
-        used = {name for noise in model.disturbances.values() for name in parameter_names(noise)}
+        used = {name for noise in model.disturbances.values() for name in disturbances.parameter_names(noise)}
         return Directions(tuple(columns), bool(used & moving))
 
     @property
@@ -88,6 +87,11 @@ class Shape:
         """Whether disturbances come lane by lane."""
         return self.grid > 0
 
+    @property
+    def rows(self) -> int:
+        """Of a sample: wanted values, and their sensitivities direction by direction."""
+        return len(self.wanted) * (1 + self.directions.count)
+
 
 @dataclass(frozen=True, eq=False)
 class Program:
@@ -112,11 +116,11 @@ class Program:
 
     @property
     def outputs(self) -> int:
-        """Rows written per sample: wanted values, their sensitivities, and last the residual."""
-        return len(self.shape.wanted) * (1 + self.shape.directions.count) + 1
+        """Rows written per sample: those of its shape, and last the residual."""
+        return self.shape.rows + 1
 
 
-def program(system: System, shape: Shape, point: Point, step: float) -> Program:
+def compile_program(system: System, shape: Shape, point: Point, step: float) -> Program:
     """Compile, or find again, the program of this shape; `point` and `step` say where pivots are chosen."""
     known = system.reduction.compiled
     key = f"lanes {shape}"
@@ -133,7 +137,7 @@ def program(system: System, shape: Shape, point: Point, step: float) -> Program:
     return known[key]
 
 
-def reordered(system: System, shape: Shape, point: Point, step: float) -> Program | None:
+def reorder_pivots(system: System, shape: Shape, point: Point, step: float) -> Program | None:
     """The same program with pivots chosen at another point; None where that is singular."""
     try:
         return _compiled(system, shape, point, step)

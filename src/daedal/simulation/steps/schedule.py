@@ -6,7 +6,6 @@ step, on polynomials of degree two (moment matching: what a step can see of its 
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -160,51 +159,3 @@ def _moments(
         share = (2 * k + 1) * np.sum(weighted * legendre.legval(2 * position - 1, np.eye(DEGREE + 1)[k]), axis=1)
         np.add.at(moments[:, k], owner, share)
     return moments
-
-
-@dataclass(frozen=True)
-class Curve:
-    """How a disturbance runs between grid points.
-
-    "line" through its values; "cubic" from its values and slopes, which stand at `companion` in a grid row; or the
-    "slope" of the cubic through the values that stand at `companion`.
-    """
-
-    kind: Literal["line", "cubic", "slope"]
-    companion: int
-
-    def scale(self, grid: float) -> float:
-        """What the companion is multiplied by, for cells of this length."""
-        return {"line": 0.0, "cubic": grid, "slope": 1.0 / grid}[self.kind]
-
-    def weights(self, position: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        """Weights of its own values at both ends of a cell, and of its companion's, at a position from 0 to 1."""
-        rise = position * (1 - position)
-        if self.kind == "line":
-            return (1 - position, position), (0 * position, 0 * position)
-        if self.kind == "cubic":
-            blend = position**2 * (3 - 2 * position)
-            return (1 - blend, blend), (rise * (1 - position), -rise * position)
-        return (1 - position - 3 * rise, position - 3 * rise), (-6 * rise, 6 * rise)
-
-
-def cell_weights(cells: int, nodes: np.ndarray, curve: Curve) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (node, cells + 1) of its own grid values and of its companion's that give a curve at the nodes of a step.
-
-    Over one cell the curve is taken as it is; over several it is projected on polynomials of degree two.
-    """
-    if cells == 1:
-        own, companion = curve.weights(nodes)
-        return np.stack(own, axis=1), np.stack(companion, axis=1)
-    points, weights = legendre.leggauss(4)
-    result = np.zeros((2, nodes.size, cells + 1))
-    for k in range(DEGREE + 1):
-        shape = np.eye(DEGREE + 1)[k]
-        at_nodes = (2 * k + 1) * legendre.legval(2 * nodes - 1, shape)
-        for cell in range(cells):
-            within = (points + 1) / 2
-            share = weights / (2 * cells) * legendre.legval(2 * (cell + within) / cells - 1, shape)
-            for kind, pair in enumerate(curve.weights(within)):
-                for side in (0, 1):
-                    result[kind, :, cell + side] += at_nodes * np.sum(share * pair[side])
-    return result[0], result[1]

@@ -7,26 +7,26 @@ by less than the tolerance. Runge–Kutta is tried first; where it needs too man
 takes over.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.simulation.lanes import ON_GRID
-from daedal.simulation.steps.adaptive import adaptive_search
-from daedal.simulation.steps.pilot import (
-    Plan,
+from daedal.simulation.lanes.adaptive import search_adaptively
+from daedal.simulation.lanes.march import ON_GRID
+from daedal.simulation.lanes.pilot import (
+    Choice,
     Steps,
     Task,
+    Trial,
+    choose,
     difference,
-    pilot_results,
-    planned,
-    prepared_for,
-    shortened,
+    prepare_steps,
+    run_pilots,
+    shorten,
 )
-from daedal.simulation.steps.radau import Method
-from daedal.simulation.steps.schedule import ALIGNED, Schedule, Stops, regular_steps, stops
+from daedal.simulation.steps import ALIGNED, Method, Schedule, Stops, regular_steps, stops
 
 HALVINGS = 12  # of the sample interval
 FRACTIONS = 9  # halvings of a grid cell
@@ -37,21 +37,22 @@ MODERATE = 1e5  # steps that are few enough then
 DENSE_INPUT = 500  # pieces of an input beyond which steps are regular
 
 
-def plan(task: Task, method: Method | None, step: float | None, tolerance: float) -> Plan:
-    """The plan that the options ask for, or the cheapest that meets the tolerance."""
+def choose_steps(task: Task, method: Method | None, step: float | None, tolerance: float) -> Choice:
+    """The method and steps that the options ask for, or the cheapest that meet the tolerance."""
     methods: tuple[Method, ...] = (method,) if method else ("rk4", "radau5")
     if step is not None:
-        plans = [_with_error(task, candidate, _regular(task, step)) for candidate in methods[:1]]
-        if not plans[0].error < ROUGH:  # too long for this method; perhaps not for the other
-            plans += [_with_error(task, candidate, _regular(task, step)) for candidate in methods[1:]]
-        return min(plans, key=lambda found: found.error if np.isfinite(found.error) else np.inf)
+        steps = _regular(task, step)
+        choices = [Choice(methods[0], steps, step_error(task, methods[0], steps))]
+        if not choices[0].error < ROUGH:  # too long for this method; perhaps not for the other
+            choices += [Choice(other, steps, step_error(task, other, steps)) for other in methods[1:]]
+        return min(choices, key=lambda choice: choice.error)
     regular = task.grid > 0 or any(track and track[0].times.size > DENSE_INPUT for track in task.forcing.tracks)
-    for search in (_regular_search,) if regular else _searches(task):
+    for search in (_search_regular,) if regular else _searches(task):
         for candidate in methods:
             with np.errstate(all="ignore"):  # a trial step that is too long may overflow; it is then rejected
-                found = search(task, candidate, tolerance)
-            if found is not None:
-                return found
+                choice = search(task, candidate, tolerance)
+            if choice is not None:
+                return choice
     raise SimulationError(
         f"No step was found with which {' or '.join(methods)} simulates model '{task.system.model.name}' to "
         f"{tolerance:g}.",
@@ -59,17 +60,17 @@ def plan(task: Task, method: Method | None, step: float | None, tolerance: float
     )
 
 
-def _searches(task: Task) -> tuple[Callable[[Task, Method, float], Plan | None], ...]:
+def _searches(task: Task) -> tuple[Callable[[Task, Method, float], Choice | None], ...]:
     """Between many stops steps have little room to vary, and to find them one by one takes long."""
     if task.times.size + len(task.forcing.jumps()) <= MANY_STOPS:
-        return adaptive_search, _regular_search
-    return _moderate_search, adaptive_search, _regular_search
+        return search_adaptively, _search_regular
+    return _search_moderate, search_adaptively, _search_regular
 
 
-def _moderate_search(task: Task, method: Method, tolerance: float) -> Plan | None:
+def _search_moderate(task: Task, method: Method, tolerance: float) -> Choice | None:
     """Regular steps, if there need not be very many."""
     few = replace(task, effort=replace(task.effort, regular=min(task.effort.regular, MODERATE), strict=True))
-    return _regular_search(few, method, tolerance)
+    return _search_regular(few, method, tolerance)
 
 
 def _regular(task: Task, step: float) -> Steps:
@@ -114,22 +115,14 @@ def _multiples(times: np.ndarray, step: float) -> bool:
     return bool(np.all(np.abs(counts - np.round(counts)) < ON_GRID))
 
 
-def step_error(task: Task, found: Plan) -> float:
-    """What dividing the steps of a plan changes in this task, which may have other values than it was made for."""
-    shape = found.program.shape
-    return _with_error(task, shape.method, (found.steps, shape.cells)).error
-
-
-def _with_error(task: Task, method: Method, steps: Steps) -> Plan:
-    """The plan with these steps, its error estimated on the pilot lanes."""
-    made, tables = prepared_for(task, method, steps)
+def step_error(task: Task, method: Method, steps: Steps) -> float:
+    """What dividing these steps changes in the pilot lanes of a task."""
+    compiled, _ = prepare_steps(task, method, steps)
     with np.errstate(all="ignore"):
-        pilot = shortened(task, made, steps[0].lengths.size)
+        pilot = shorten(task, compiled, steps[0].lengths.size)
         short = (steps[0].until(pilot.times.size - 1), steps[1])
-        coarse, fine = (
-            pilot_results(pilot, prepared_for(pilot, method, candidate)) for candidate in (short, _finer(short))
-        )
-    return Plan(made, steps[0], tables, difference(coarse, fine))
+        coarse, fine = (run_pilots(pilot, prepare_steps(pilot, method, each)) for each in (short, _finer(short)))
+    return difference(coarse, fine)
 
 
 def _finer(steps: Steps) -> Steps:
@@ -139,33 +132,40 @@ def _finer(steps: Steps) -> Steps:
     return steps[0].divided(parts), cells // parts
 
 
-def _regular_search(task: Task, method: Method, tolerance: float) -> Plan | None:
-    """From the sample interval downwards; each candidate is compared with the next that really has shorter steps."""
+def _search_regular(task: Task, method: Method, tolerance: float) -> Choice | None:
+    """From the sample interval downwards."""
+    best = choose(_regular_trials(task, method), tolerance)
+    if best is None:
+        return None
+    if best.error <= tolerance:
+        return Choice(method, best.steps, best.error)
+    if task.effort.strict or best.error > ROUGH:
+        return None
+    return Choice(method, best.shorter, best.error)  # not to the tolerance, but with its error stated
+
+
+def _regular_trials(task: Task, method: Method) -> Iterator[Trial[Steps]]:
+    """Each candidate compared with the next that really has shorter steps."""
     previous: tuple[Steps, np.ndarray] | None = None
-    best: tuple[float, Steps] | None = None
     pilot = task
     for step in _candidates(task):
         try:
             steps = _regular(task, step)
             if previous is not None and steps[0].lengths.size == previous[0][0].lengths.size:
                 continue
-            made, tables = prepared_for(task, method, steps)
+            compiled, _ = prepare_steps(task, method, steps)
             if steps[0].lengths.size == 0:
-                return Plan(made, steps[0], tables, 0.0)
-            pilot = shortened(pilot, made, steps[0].lengths.size)
+                yield Trial(steps, steps, 0.0)
+                return
+            pilot = shorten(pilot, compiled, steps[0].lengths.size)
             short = (steps[0].until(pilot.times.size - 1), steps[1])
-            results = pilot_results(pilot, prepared_for(pilot, method, short))
+            results = run_pilots(pilot, prepare_steps(pilot, method, short))
         except (np.linalg.LinAlgError, SimulationError):
-            break
+            return
         if previous is not None:
-            error = difference(previous[1][: len(results), :, : results.shape[2]], results)
-            if error <= tolerance:
-                return Plan(*planned(task, method, previous[0]), error)
-            best = (error, steps) if best is None or error < best[0] else best
+            coarse = previous[1][: len(results), :, : results.shape[2]]
+            yield Trial(previous[0], steps, difference(coarse, results))
         previous = (steps, results)
-    if best is None or task.effort.strict or best[0] > ROUGH:
-        return None
-    return Plan(*planned(task, method, best[1]), best[0])  # not to the tolerance, but with its error stated
 
 
 def _candidates(task: Task) -> list[float]:

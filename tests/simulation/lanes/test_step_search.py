@@ -6,7 +6,7 @@ import pytest
 import catalogue
 import daedal as dd
 from daedal import der
-from daedal.simulation.steps.search import difference
+from daedal.simulation.lanes.pilot import difference
 
 x, y, v, u, w, k = dd.symbols("x y v u w k")
 

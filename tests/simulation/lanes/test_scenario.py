@@ -7,8 +7,8 @@ import pytest
 import catalogue
 import daedal as dd
 from daedal import der
-from daedal.simulation.lanes.solver import Lanes
-from daedal.simulation.lanes.start import Lineup
+from daedal.simulation.ensemble_solver import Lanes
+from daedal.simulation.lanes.scenario import Scenario
 from daedal.simulation.prediction import predictor
 from daedal.simulation.request import check_request
 from daedal.systems import build, initial_values
@@ -34,16 +34,16 @@ MODELS = {
 }
 
 
-def lineup(model: dd.Model, output: str, values: dict[str, float]) -> Lineup:
+def make_scenario(model: dd.Model, output: str, values: dict[str, float]) -> Scenario:
     asked = check_request("test", model.with_outputs({output: dd.symbol(output)}), np.linspace(0.0, 0.1, 3), None, 0.0)
     run = predictor(asked, (output,), tuple(values), None, Lanes(step=0.05), None, 0, "test")
-    return run.run.lineup
+    return run.run.scenario
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_other_values(name, monkeypatch):
     make, output, values = MODELS[name]
-    made = lineup(make(), output, values)
+    made = make_scenario(make(), output, values)
     fresh = initial_values(build(make().with_parameters(values)))
     made.states(made.all_values([None])[0], None, 1)
     monkeypatch.setattr(ca, "Function", None)

@@ -1,22 +1,32 @@
-"""Where the lanes start: parameters, initial values and their sensitivities, for one or many sets of values."""
+"""What lanes simulate, and where they start: parameters, initial values, sensitivities, for many sets of values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import casadi as ca
 import numpy as np
 
-from daedal.disturbances import parameter_names
+from daedal import disturbances, systems
 from daedal.models import parameter_directions, parameter_values
-from daedal.simulation.delays import Lags, Past, delayed_input, find_lags, pasts
+from daedal.simulation import lanes
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lanes.noise import LanePaths, Sources, sources
-from daedal.simulation.steps import Directions
-from daedal.systems import InitialValues, System, initial_sensitivities, initial_values, places
+from daedal.simulation.steps import Directions, Point
+from daedal.systems import InitialValues, System, initial_values, places
+
+if TYPE_CHECKING:
+    from daedal.simulation.lanes.noise import Sources
 
 Delayed = Sequence[tuple[int, np.ndarray]]  # symbols of delayed values, with value and derivatives at the start
+
+
+class Paths(Protocol):
+    """Disturbances of a block of lanes on their grid, drawn in order."""
+
+    def rows(self, first: int, last: int) -> np.ndarray:
+        """Grid points first … last − 1 as (point, value, lane); each call goes on at or before the last row drawn."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +37,11 @@ class Values:
     rates: np.ndarray  # dp/dθ as (parameter, direction)
     column: np.ndarray  # what the program reads as parameters
     start: InitialValues  # with disturbances at zero
-    sources: Sources | None
-    lags: Lags | None = None  # where there are delays
+    sources: "Sources | None"
 
 
 @dataclass(frozen=True, eq=False)
-class Lineup:
+class Scenario:
     """What does not depend on the steps: the system, its known inputs, its disturbances, and the free directions."""
 
     system: System
@@ -43,6 +52,7 @@ class Lineup:
     directions: Directions
     seed: int
     purpose: str
+    delayed: Callable[[np.ndarray], Mapping[int, float]] | None = None  # parameters → delayed values at the start
 
     def all_values(self, given: Sequence[Mapping[Any, float] | None]) -> tuple[Values, ...]:
         """Resolve sets of parameter values; sets in which the disturbances are alike share their discretisation."""
@@ -54,7 +64,9 @@ class Lineup:
             key = (*(numbers[name] for name in self._noise_parameters), *rates[self._noise_rows].ravel())
             if key not in alike:
                 made = (
-                    sources(self.system, numbers, self.grid, rates, self.directions.ways) if self.disturbances else None
+                    lanes.sources(self.system, numbers, self.grid, rates, self.directions.ways)
+                    if self.disturbances
+                    else None
                 )
                 alike[key] = made
             resolved.append(self._values(one, numbers, rates, alike[key]))
@@ -63,7 +75,9 @@ class Lineup:
     @cached_property
     def _noise_parameters(self) -> list[str]:
         """Parameters that the disturbances depend on, in the order of the reduction."""
-        used = {name for noise in self.system.model.disturbances.values() for name in parameter_names(noise)}
+        used = {
+            name for noise in self.system.model.disturbances.values() for name in disturbances.parameter_names(noise)
+        }
         return [name for name in self.system.reduction.parameters if name in used]
 
     @cached_property
@@ -81,38 +95,26 @@ class Lineup:
         return [order.index(name) for name in self.system.reduction.parameters]
 
     def _values(
-        self, given: Mapping[Any, float] | None, numbers: Mapping[str, float], rates: np.ndarray, made: Sources | None
+        self, given: Mapping[Any, float] | None, numbers: Mapping[str, float], rates: np.ndarray, made: "Sources | None"
     ) -> Values:
         parameters = np.array([numbers[name] for name in self.system.reduction.parameters])
         column = np.concatenate([parameters, self.directions.read(rates)])
         begin = self.forcing.start
-        known, delays = self.forcing.at(begin), None
-        if self.system.reduction.delays:
-            delays = find_lags(self.system, self._pasts, parameters, rates)
-            self._look_back(known, delays, parameters)
+        known = self.forcing.at(begin)
+        for place, value in self.delayed(parameters).items() if self.delayed else ():
+            known[place] = value
         # With numbers for all parameters no formula is evaluated again.
-        start = initial_values(self.system, begin, numbers, known)
-        return Values(given, rates, column, start, made, delays)
+        return Values(given, rates, column, initial_values(self.system, begin, numbers, known), made)
 
-    @cached_property
-    def _pasts(self) -> Mapping[str, Past]:
-        return pasts(self.system)
+    def point(self, values: Values) -> Point:
+        """The start at these values, where pivots are chosen."""
+        start, parameters = values.start, self.system.parameter_vector(values.given)
+        time = self.forcing.start
+        return Point(time, start.states, start.tops, parameters, self.forcing.at(time))
 
-    def _look_back(self, known: np.ndarray, delays: Lags, parameters: np.ndarray) -> None:
-        """Enter the delayed values at the start: from the history, or of an input that is known earlier."""
-        for place, name in enumerate(self.system.reduction.exogenous):
-            if name not in delays.pasts:
-                continue
-            past, when = delays.pasts[name], np.array([[self.forcing.start - delays.amounts[delays.place(name)]]])
-            if past.input is None:
-                value = past.at(when, parameters)[0]
-            else:
-                value, _, _ = delayed_input(past, self.forcing.signals[past.input[0]], when, when[0], parameters)
-            known[place] = value[0, 0]
-
-    def paths(self, values: Values, lanes: range) -> LanePaths | None:
+    def paths(self, values: Values, block: range) -> Paths | None:
         """The disturbances of a block of lanes, from the beginning."""
-        return None if values.sources is None else LanePaths(values.sources, self.seed, self.purpose, lanes)
+        return None if values.sources is None else lanes.LanePaths(values.sources, self.seed, self.purpose, block)
 
     def exogenous(self, first_row: np.ndarray | None, lanes: int, delayed: Delayed = ()) -> np.ndarray:
         """Exogenous values at the start as (way, symbol, lane): the value, then its derivative in each direction."""
@@ -158,5 +160,5 @@ class Lineup:
         if not self.free:
             return np.concatenate([start.states, start.tops, [0.0]])
         time, at = self.forcing.start, exogenous[0]
-        rates = initial_sensitivities(self.system, start, time, values.given, at, values.rates, exogenous[1:].T)
+        rates = systems.initial_sensitivities(self.system, start, time, values.given, at, values.rates, exogenous[1:].T)
         return np.concatenate([start.states, start.tops, rates.T.ravel(), [0.0]])

@@ -3,45 +3,48 @@
 One step is compared with two halves of it; the difference, relative to what is allowed, sets the next length.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from daedal.simulation.lanes import march_lanes
-from daedal.simulation.steps.pilot import Plan, Task, difference, pilot_results, planned, prepared_for
-from daedal.simulation.steps.program import UNFINISHED
-from daedal.simulation.steps.radau import ORDER, Method
-from daedal.simulation.steps.schedule import ALIGNED, Schedule, Stops, steps_between, stops
+from daedal.simulation.lanes.march import march_lanes
+from daedal.simulation.lanes.pilot import Choice, Steps, Task, Trial, choose, difference, prepare_steps, run_pilots
+from daedal.simulation.steps import ALIGNED, ORDER, UNFINISHED, Method, Schedule, Stops, steps_between, stops
 
+HALVINGS = 6
 ABSOLUTE = 1e-13  # error of a step that is always allowed
 
 
-def adaptive_search(task: Task, method: Method, tolerance: float) -> Plan | None:
+def search_adaptively(task: Task, method: Method, tolerance: float) -> Choice | None:
     """Steps that one lane takes under error control, then halved until the samples agree to the tolerance."""
     at = stops(task.forcing.start, task.times, np.array(task.forcing.jumps()), ALIGNED * task.interval)
     lengths = _adaptive_lengths(task, at, method, tolerance / 10)
     if lengths is None:
         return None
-    steps = steps_between(at, lengths)
-    coarse = pilot_results(task, prepared_for(task, method, (steps, 0)))
-    for _ in range(6):
-        finer = steps.divided(2)
-        fine = pilot_results(task, prepared_for(task, method, (finer, 0)))
-        error = difference(coarse, fine)
-        if error <= tolerance:
-            return Plan(*planned(task, method, (steps, 0)), error)
-        steps, coarse = finer, fine
-    return None
+    best = choose(_halvings(task, method, steps_between(at, lengths)), tolerance)
+    return Choice(method, best.steps, best.error) if best is not None and best.error <= tolerance else None
+
+
+def _halvings(task: Task, method: Method, schedule: Schedule) -> Iterator[Trial[Steps]]:
+    steps: Steps = (schedule, 0)
+    coarse = run_pilots(task, prepare_steps(task, method, steps))
+    for _ in range(HALVINGS):
+        halves: Steps = (steps[0].divided(2), 0)
+        fine = run_pilots(task, prepare_steps(task, method, halves))
+        yield Trial(steps, halves, difference(coarse, fine))
+        steps, coarse = halves, fine
 
 
 def _adaptive_lengths(task: Task, at: Stops, method: Method, tolerance: float) -> list[np.ndarray] | None:
     """Lengths of the steps of the first lane between each two stops; None when there would be too many."""
     lane = _AdaptiveLane(task, method, tolerance)
-    found = []
+    crossings = []
     for begin, interval in zip(at.begins, at.intervals, strict=True):
         lengths = lane.cross(float(begin), float(interval))
         if lengths is None:
             return None
-        found.append(lengths)
-    return found
+        crossings.append(lengths)
+    return crossings
 
 
 class _AdaptiveLane:
@@ -95,8 +98,8 @@ def _trial(
     steps = Schedule(
         time + length / parts * np.arange(parts), np.full(parts, length / parts), np.full(parts, -1, dtype=np.int64)
     )
-    made, tables = prepared_for(task, method, (steps, 0))
+    compiled, table = prepare_steps(task, method, (steps, 0))
     trial = state.copy()
-    for _ in march_lanes(made, tables, None, trial, parameters, lambda _, __: None):
+    for _ in march_lanes(compiled, table, None, trial, parameters, lambda _, __: None):
         pass
     return trial

@@ -1,34 +1,54 @@
 """Pilot runs: a few lanes tell how much the results depend on the steps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lanes import ESCAPED, Paths, Reordering, Table, march_lanes, solved, table
-from daedal.simulation.steps.discretization import Point
-from daedal.simulation.steps.program import Directions, Program, Shape, program
-from daedal.simulation.steps.radau import Method
-from daedal.simulation.steps.schedule import Curve, Schedule
+from daedal.simulation.lanes.march import Reordering, Table, march_lanes, solved, tabulate
+from daedal.simulation.lanes.run import ESCAPED
+from daedal.simulation.lanes.scenario import Paths
+from daedal.simulation.steps import Curve, Directions, Method, Point, Program, Schedule, Shape, compile_program
 from daedal.systems import System
 
 PILOT_WORK = 1e9  # operations that a pilot run may take
 NEGLIGIBLE = 1e-9  # of one, or of the largest variable where all are smaller: a size that is round-off
 
-MEANINGLESS = 0.5  # relative error of the steps above which a simulation has failed
-
 Steps = tuple[Schedule, int]  # and the grid cells each step spans; 0 where steps lie inside one cell
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """A program, its steps, and the estimated error of the results (largest, relative to each variable's size)."""
+Candidate = TypeVar("Candidate")
 
-    program: Program
-    steps: Schedule
-    table: Table
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The method and the steps of all lanes, and the estimated error of the results."""
+
+    method: Method
+    steps: Steps
     error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Trial(Generic[Candidate]):
+    """Steps, shorter ones, and how much the results differ (largest, relative to each variable's size)."""
+
+    steps: Candidate
+    shorter: Candidate
+    error: float
+
+
+def choose(trials: Iterable[Trial[Candidate]], tolerance: float) -> Trial[Candidate] | None:
+    """The first trial that meets the tolerance, otherwise the best; trials go on as long as they are asked for."""
+    best = None
+    for trial in trials:
+        if best is None or trial.error <= best.error:
+            best = trial
+        if trial.error <= tolerance:
+            break
+    return best
 
 
 @dataclass(frozen=True)
@@ -76,19 +96,20 @@ def sample_interval(start: float, times: np.ndarray) -> float:
     return mean if np.all(np.abs(gaps - mean) <= 1e-6 * mean) else float(np.median(gaps))
 
 
-def prepared_for(task: Task, method: Method, steps: Steps) -> tuple[Program, Table]:
+def prepare_steps(task: Task, method: Method, steps: Steps) -> tuple[Program, Table]:
+    """Compile the program of these steps, and tabulate what it reads."""
     shape = Shape(method, steps[1], task.directions, task.wanted, task.grid, task.curves)
     length = float(np.median(steps[0].lengths)) if steps[0].lengths.size else 1.0
-    made = program(task.system, shape, task.point, length)
-    return made, table(made, steps[0], task.forcing, task.grid, task.times)
+    compiled = compile_program(task.system, shape, task.point, length)
+    return compiled, tabulate(compiled, steps[0], task.forcing, task.grid, task.times)
 
 
-def pilot_results(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
+def run_pilots(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
     """Wanted values of the pilot lanes, (sample, value, lane), sensitivities left out.
 
     NaN where a lane has escaped; everything is NaN when equations were not solved, which shorter steps may cure.
     """
-    made, tables = prepared
+    compiled, table = prepared
     found: list[np.ndarray] = []
     unsolved = False
     state = task.state.copy()
@@ -100,7 +121,7 @@ def pilot_results(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
         found.append(np.where(good[:, None], out[:, : len(task.wanted)], np.nan))
 
     reorder = Reordering(task.system, task.forcing)
-    for _ in march_lanes(made, tables, task.paths(state.shape[1]), state, task.parameters, received, reorder):
+    for _ in march_lanes(compiled, table, task.paths(state.shape[1]), state, task.parameters, received, reorder):
         pass
     results = np.concatenate(found) if found else np.zeros((0, len(task.wanted), state.shape[1]))
     return np.full(results.shape, np.nan) if unsolved else results
@@ -135,9 +156,9 @@ def _first_failure(run: np.ndarray) -> np.ndarray:
     return np.where(np.all(finite, axis=0), len(run), np.argmin(finite, axis=0))
 
 
-def shortened(task: Task, made: Program, steps: int) -> Task:
+def shorten(task: Task, compiled: Program, steps: int) -> Task:
     """The task with as many lanes, and if need be samples, as a pilot run can afford."""
-    work = max(steps * made.instructions, 1)
+    work = max(steps * compiled.instructions, 1)
     lanes = min(max(int(PILOT_WORK / work), 2), task.state.shape[1])
     share = PILOT_WORK / (work * lanes)
     times = task.times[: max(int(share * task.times.size), 2)] if share < 1 else task.times
@@ -145,8 +166,3 @@ def shortened(task: Task, made: Program, steps: int) -> Task:
         return task
     state, parameters = (np.ascontiguousarray(part[:, :lanes]) for part in (task.state, task.parameters))
     return replace(task, times=times, state=state, parameters=parameters)
-
-
-def planned(task: Task, method: Method, steps: Steps) -> tuple[Program, Schedule, Table]:
-    made, tables = prepared_for(task, method, steps)
-    return made, steps[0], tables

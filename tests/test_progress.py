@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from daedal import der
-from daedal.simulation import progress
-from daedal.simulation.progress import CLEAR, Progress
+from daedal import der, progress
+from daedal.progress import CLEAR, Progress
 
 
 class Terminal(io.StringIO):

@@ -1,0 +1,155 @@
+"""`Lanes`, the ensemble solver: many trajectories advance together, one per SIMD lane, with delays or without."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from numbers import Real
+from typing import Any, Literal, final
+
+import numpy as np
+
+from daedal.errors import SimulationError
+from daedal.models import parameter_values
+from daedal.simulation import delays, lanes
+from daedal.simulation.forcing import Forcing
+from daedal.simulation.lanes import (
+    MEANINGLESS,
+    PATIENT,
+    Effort,
+    Failure,
+    Run,
+    Scenario,
+    long_steps,
+    prepare_lanes,
+    sample_interval,
+)
+from daedal.simulation.request import check_memory
+from daedal.simulation.solver import REACHED, Job, Outcome, Status
+from daedal.simulation.steps import NODES, Directions, disturbance_places
+from daedal.systems import System
+
+
+@final
+@dataclass(frozen=True)
+class Lanes:
+    """The ensemble solver: steps aligned with the disturbance grid, one trajectory per vector lane.
+
+    Parameters
+    ----------
+    method
+        "rk4" or, of order six, "rk6", both with projection; "radau3" or "radau5" (Radau IIA) for stiff systems; "auto"
+        chooses, "rk6" only for smooth systems with delays.
+    step
+        Seconds; chosen by step halving when left out.
+    tolerance
+        What halving the steps may change, relative to the largest value of each variable.
+    """
+
+    method: Literal["auto", "rk4", "rk6", "radau3", "radau5"] = "auto"
+    step: float | None = None
+    tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        if self.method not in ("auto", *NODES):
+            raise SimulationError(
+                f"The method of Lanes must be 'auto', 'rk4', 'rk6', 'radau3' or 'radau5', got {self.method!r}.",
+                "Choose one.",
+            )
+        if self.step is not None and not (isinstance(self.step, Real) and 0 < float(self.step) < np.inf):
+            raise SimulationError(
+                f"The step of Lanes must be positive, got {self.step!r}.", "Leave it out to have it chosen."
+            )
+        if not (isinstance(self.tolerance, Real) and 0 < float(self.tolerance) < 1):
+            raise SimulationError(
+                f"The tolerance of Lanes must lie between 0 and 1, got {self.tolerance!r}.", "Write 1e-7."
+            )
+
+    def simulate(self, job: Job) -> Outcome:
+        """All realizations side by side, as `Solver` says."""
+        return simulate_lanes(self, job)
+
+
+def simulate_lanes(solver: Lanes, job: Job, effort: Effort = PATIENT) -> Outcome:
+    """Choose steps within this effort, and keep all values."""
+    asked, count = job.asked, job.realizations or 1
+    remedy = "Keep fewer variables (variables=[...]), or take mean and variance only with ensemble(...)."
+    check_memory(2 * count * asked.times.size * len(job.wanted) * 8, remedy)
+    options = {"values": [job.values], "wanted": job.wanted, "free": (), "seed": job.seed, "purpose": job.purpose}
+    noisy = job.realizations is not None
+    run = prepare(asked.system, asked.times, asked.forcing, solver, noisy=noisy, effort=effort, **options)
+    kept, status = _keep_values(run, len(job.wanted), count)
+    notes = run.warnings
+    if run.plan.lengths.size:
+        notes = (f"estimated error of the steps: {run.plan.error:.0e} of the largest values", *notes)
+    return Outcome(kept, run.values[0].start, run.text, status, notes)
+
+
+def _keep_values(run: Run, variables: int, realizations: int) -> tuple[np.ndarray, Status]:
+    """All values as (realization, variable, time); NaN from where a lane failed or an interrupt came."""
+    kept = np.full((realizations, variables, run.times.size), np.nan)
+
+    def consume(_: int, block: range, samples: np.ndarray, out: np.ndarray) -> None:
+        kept[block.start : block.stop, :, samples] = out.transpose(2, 1, 0)
+
+    try:
+        failures = run.run(realizations, consume)
+    except KeyboardInterrupt:
+        return kept, Status(
+            False, "The simulation was interrupted.", "What was computed until then is kept, the rest is NaN."
+        )
+    for failure in failures:
+        kept[failure.lane, :, run.times >= failure.time] = np.nan
+    return kept, _status(run, failures, realizations)
+
+
+def _status(run: Run, failures: list[Failure], realizations: int) -> Status:
+    if not failures and not run.plan.error < MEANINGLESS:
+        return Status(False, *long_steps(run.plan))
+    if not failures:
+        return REACHED
+    first = min(failures, key=lambda failure: failure.time)
+    which = "The simulation" if realizations == 1 else f"{len(failures)} of {realizations} realizations"
+    return Status(
+        False,
+        f"{which} stopped, the first at time {first.time:g} (realization {first.lane}): {first.reason}.",
+        "Values are NaN from there on; a smaller step (Lanes(step=...)) or tolerance may help"
+        + ("." if run.scenario.system.reduction.delays else ", IDA() names the cause."),
+    )
+
+
+def prepare(
+    system: System,
+    times: np.ndarray,
+    forcing: Forcing,
+    solver: Lanes,
+    *,
+    values: Sequence[Mapping[Any, float] | None],
+    wanted: Sequence[str],
+    free: Sequence[str],
+    seed: int,
+    purpose: str,
+    noisy: bool,
+    effort: Effort = PATIENT,
+) -> Run:
+    """Choose method and steps, compile, and find initial values for each set of parameter values."""
+    places = disturbance_places(system) if noisy else ()
+    grid, warnings = 0.0, []
+    if places:
+        lanes.refuse_exact(system)
+        interval = sample_interval(forcing.start, times)
+        for given in values:
+            numbers = parameter_values(system.model, given)
+            lanes.check_smoothness(system, numbers)
+            step, coarse = lanes.disturbance_grid(system, numbers, interval)
+            grid = min(grid, step) if grid else step
+            warnings += [warning for warning in coarse if warning not in warnings]
+    delayed = None
+    if system.reduction.delays:
+        delayed = partial(delays.look_back_from_start, system, forcing, delays.pasts(system))
+    scenario = Scenario(system, forcing, grid, places, tuple(free), Directions.of(system, free), seed, purpose, delayed)
+    method = None if solver.method == "auto" else solver.method
+    options = (method, solver.step, solver.tolerance, tuple(warnings))
+    sets = scenario.all_values(values)
+    if system.reduction.delays:
+        return delays.prepare_delayed(scenario, times, tuple(wanted), sets, *options)
+    return prepare_lanes(scenario, times, tuple(wanted), sets, *options, effort)

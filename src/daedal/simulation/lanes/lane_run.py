@@ -1,0 +1,162 @@
+"""Runs of systems without delays: all lanes of a block march through one schedule.
+
+Lanes of one block share their steps, their known inputs and the compiled program; each has its own disturbance path and
+may have its own parameters. Blocks are independent and run in threads; results do not depend on how many.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import Any, final
+
+import numpy as np
+
+from daedal.simulation.lanes.blocks import in_blocks
+from daedal.simulation.lanes.march import CASADI, Reordering, Table, march_lanes, solved
+from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, prepare_steps
+from daedal.simulation.lanes.run import Consume, Failure, Plan, find_failures
+from daedal.simulation.lanes.scenario import Paths, Scenario, Values
+from daedal.simulation.lanes.search import choose_steps, step_error
+from daedal.simulation.steps import Method, Program, Schedule, grid_row
+
+PILOT = 8  # lanes on which steps are chosen
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LaneRun:
+    """A `Run` of many lanes, with its compiled program, its schedule, and the table of what each step reads."""
+
+    scenario: Scenario
+    times: np.ndarray
+    plan: Plan
+    values: tuple[Values, ...]
+    warnings: tuple[str, ...]
+    program: Program
+    schedule: Schedule
+    table: Table
+
+    @property
+    def text(self) -> str:
+        """Method and steps, for tables."""
+        lengths = self.plan.lengths
+        if not lengths.size:
+            return "Lanes"
+        regular = np.ptp(lengths) <= 1e-6 * lengths.max()
+        step = f"{lengths.max():.3g}" if regular else f"{lengths.min():.2g} … {lengths.max():.2g}"
+        return f"Lanes({self.plan.shape.method}, {lengths.size} steps of {step} s)"
+
+    def at(self, values: Sequence[Mapping[Any, float] | None]) -> "LaneRun":
+        """The same steps and program at other parameter values."""
+        return replace(self, values=self.scenario.all_values(values))
+
+    def step_error(self, values: Values) -> float:
+        """What halving the steps changes at these values, on a few lanes, relative to the largest values."""
+        shape = self.plan.shape
+        task = _make_task(self.scenario, self.times, shape.wanted, [values], PATIENT)
+        return step_error(task, shape.method, (self.schedule, shape.cells))
+
+    def run(self, realizations: int, consume: Consume) -> list[Failure]:
+        """Simulate all lanes for all values, as `Run` says."""
+        title = f"simulating '{self.scenario.system.model.name}': block"
+        return in_blocks(realizations, lambda lanes, stop: self._block(lanes, consume, stop), title)
+
+    def _block(self, lanes: range, consume: Consume, stop: Event) -> list[Failure]:
+        """All sets of values side by side, chunk by chunk: sets that have the same disturbances share their paths."""
+        failures: dict[tuple[int, int], Failure] = {}
+        shared: dict[int, Paths | None] = {}
+        marches = []
+        for number, values in enumerate(self.values):
+
+            def received(samples: np.ndarray, out: np.ndarray, number: int = number) -> None:
+                if stop.is_set():
+                    raise InterruptedError
+                for failure in find_failures(number, lanes, self.times[samples], out, solved(out)):
+                    failures.setdefault((number, failure.lane), failure)
+                consume(number, lanes, samples, out[:, :-1])
+
+            if id(values.sources) not in shared:
+                shared[id(values.sources)] = self.scenario.paths(values, lanes)
+            marches.append(self._lanes(values, lanes, shared[id(values.sources)], received))
+        for _ in zip(*marches, strict=True):
+            pass
+        return list(failures.values())
+
+    def _lanes(
+        self,
+        values: Values,
+        lanes: range,
+        paths: Paths | None,
+        received: Callable[[np.ndarray, np.ndarray], None],
+    ) -> Iterator[None]:
+        """One block with one set of values, from the first sample to the last."""
+        program, count = self.program, len(lanes)
+        first_row = None if paths is None else paths.rows(0, 1)[0]
+        parameters = np.repeat(values.column[:, None], count, axis=1)
+        start, out = self.scenario.forcing.start, None
+        with CASADI:
+            state = self.scenario.states(values, first_row, count)
+            if self.times[0] <= start:
+                exogenous = self.scenario.exogenous(first_row, count).reshape(-1, count)
+                out = program.first(state, parameters, np.full((1, count), start), exogenous).full()
+        if out is not None:
+            received(np.zeros(1, dtype=np.int64), out[None])
+        yield
+        reorder = Reordering(self.scenario.system, self.scenario.forcing)
+        yield from march_lanes(program, self.table, paths, state, parameters, received, reorder)
+
+
+class _PilotPaths:
+    """Paths of pilot lanes, each with its own set of values."""
+
+    def __init__(self, scenario: Scenario, pilots: Sequence[Values]) -> None:
+        lanes = (scenario.paths(values, range(lane, lane + 1)) for lane, values in enumerate(pilots))
+        self._lanes = [paths for paths in lanes if paths is not None]
+
+    def rows(self, first: int, last: int) -> np.ndarray:
+        return np.concatenate([paths.rows(first, last) for paths in self._lanes], axis=2)
+
+
+def prepare_lanes(
+    scenario: Scenario,
+    times: np.ndarray,
+    wanted: tuple[str, ...],
+    values: tuple[Values, ...],
+    method: Method | None,
+    step: float | None,
+    tolerance: float,
+    warnings: tuple[str, ...],
+    effort: Effort,
+) -> LaneRun:
+    """Choose method and steps on a few lanes spread over the sets of values, and compile."""
+    chosen = [values[i] for i in np.unique(np.linspace(0, len(values) - 1, PILOT).astype(int))]
+    task = _make_task(scenario, times, wanted, chosen, effort)
+    choice = choose_steps(task, method, step, tolerance)
+    program, table = prepare_steps(task, choice.method, choice.steps)
+    schedule = choice.steps[0]
+    plan = Plan(program.shape, float(schedule.lengths.max(initial=0.0)), schedule.lengths, choice.error)
+    return LaneRun(scenario, times, plan, values, warnings, program, schedule, table)
+
+
+def _make_task(
+    scenario: Scenario, times: np.ndarray, wanted: tuple[str, ...], chosen: Sequence[Values], effort: Effort
+) -> Task:
+    """What pilot lanes with these sets of values have to do."""
+    system, forcing, noisy = scenario.system, scenario.forcing, bool(scenario.disturbances)
+    lanes = range(max(PILOT if noisy else 1, len(chosen)))
+    pilots = [chosen[lane % len(chosen)] for lane in lanes]
+    first_row = _PilotPaths(scenario, pilots).rows(0, 1)[0] if noisy else None
+    return Task(
+        system=system,
+        times=times,
+        forcing=forcing,
+        grid=scenario.grid,
+        wanted=wanted,
+        directions=scenario.directions,
+        curves=grid_row(system).curves if noisy else (),
+        point=scenario.point(chosen[0]),
+        state=np.stack([scenario.states(one, first_row, len(lanes))[:, i] for i, one in enumerate(pilots)], axis=1),
+        parameters=np.stack([one.column for one in pilots], axis=1),
+        paths=lambda count: _PilotPaths(scenario, pilots[:count]) if noisy else None,
+        effort=effort,
+    )

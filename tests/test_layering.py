@@ -23,6 +23,7 @@ ORDER = [
     "modelica",
     "analysis",
     "systems",
+    "experiments",
     "simulation",
     "filtering",
     "estimation",

@@ -10,7 +10,7 @@ from .lanes.moments import collect_moments
 from .lanes.solver import Lanes, prepare
 from .prediction import Prediction, Predictor, predictor
 from .progress import Progress
-from .request import Request, check_request
+from .request import Request, check_request, make_request
 from .trajectories import simulate
 from .trajectory import Status, Trajectory
 
@@ -31,6 +31,7 @@ __all__ = [
     "collect_moments",
     "ensemble",
     "make_forcing",
+    "make_request",
     "pasts",
     "predictor",
     "prepare",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.disturbances import Noise
+from daedal.disturbances import Noise, is_noise
 from daedal.errors import ModelError, counted, quoted
 from daedal.models.parameter import as_parameter
 from daedal.symbolic import NAME, RESERVED, Equation, Expression, as_expression, operator, read_expression
@@ -146,7 +146,7 @@ def _symbols(values: Any, field: str) -> tuple[Expression, ...]:
 
 
 def _noise(value: Any, name: str | tuple[str, ...]) -> Noise:
-    if not isinstance(value, Noise):
+    if not is_noise(value):
         raise ModelError(
             f"Disturbance {quoted(as_tuple(name))} must be a noise declaration, got {value!r}.",
             "Use FilteredNoise or WhiteNoise.",

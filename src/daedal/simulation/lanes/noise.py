@@ -71,14 +71,14 @@ def grid_row(system: System) -> GridRow:
 def _between(system: System, name: str) -> str:
     for key, noise in system.model.disturbances.items():
         if name in as_tuple(key):
-            return getattr(noise, "between", "linear")
+            return noise.between
     return "linear"
 
 
 def refuse_exact(system: System) -> None:
     """Lanes step on polynomials between grid points."""
     for key, noise in system.model.disturbances.items():
-        if getattr(noise, "between", "linear") == "exact":
+        if noise.between == "exact":
             raise SimulationError(
                 f"Disturbance '{key}' is exact between grid points, which Lanes cannot ask for.",
                 "Use the reference solver IDA(), or between='hermite' or 'linear' on a finer grid.",

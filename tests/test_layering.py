@@ -24,6 +24,7 @@ ORDER = [
     "modelica",
     "analysis",
     "systems",
+    "experiments",
     "simulation",
     "filtering",
     "estimation",

@@ -5,9 +5,11 @@ import pytest
 
 import daedal as dd
 from daedal import der
+from daedal.experiments import match_experiments
 from daedal.filtering.evolution import stochastic_model
 from daedal.filtering.formulas import Point
-from daedal.filtering.readings import readings
+from daedal.filtering.readings import make_readings
+from daedal.systems import build
 
 x, u, w, a, s = dd.symbols("x u w a s")
 TIMES = np.arange(6) * 0.5
@@ -37,9 +39,10 @@ def data(**missing) -> dd.Dataset:
     return dd.Dataset(TIMES, inputs={"u": np.ones(6)}, outputs=outputs)
 
 
-def lined(made=None, given=None):
-    stochastic = stochastic_model(made or model(), "Likelihood", {})
-    return readings("Likelihood", stochastic, given or data())
+def lined(made=None, given=None, queries=()):
+    system = build(made or model())
+    (experiment,) = match_experiments(system, [given or data()])
+    return make_readings(stochastic_model(system.model, "Likelihood", {}), experiment, queries)
 
 
 def test_mixed_rows_have_unit_covariance_and_an_owner():
@@ -54,7 +57,7 @@ def test_mixed_rows_have_unit_covariance_and_an_owner():
         mixed = rows @ covariance @ rows.T
         deviation = np.sqrt(np.diag(mixed))
         assert np.allclose(mixed, np.diag(deviation**2), atol=1e-14), time
-        variance = found.variances(Point(found.model, None, ())).value[mine]
+        variance = found.variances(Point(model(), None, ())).value[mine]
         assert np.allclose(variance, deviation**2)
         owners = found.event_outputs[np.isin(found.measuring, mine)]
         assert sorted(owners) == there
@@ -111,7 +114,11 @@ CASES = {
         lambda: lined(given=dd.Dataset(TIMES, inputs={"u": TIMES}, outputs={"one": np.full(6, np.nan)})),
         ("NaN", "'data'"),
     ),
-    "an input missing": (lambda: lined(given=dd.Dataset(TIMES, outputs={"one": TIMES})), ("'u'", "Likelihood")),
+    "an input missing": (lambda: lined(given=dd.Dataset(TIMES, outputs={"one": TIMES})), ("'u'", "'data'", "'scale'")),
+    "inputs that end before a time that is asked for": (
+        lambda: lined(queries=[1.0, 9.0]),
+        ("'u' is known from 0 to 2.5", "needed from 0 to 9"),
+    ),
 }
 
 

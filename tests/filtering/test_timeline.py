@@ -79,11 +79,6 @@ def test_windows_that_overlap_are_refused():
         timeline([], 0.0, sampled([0.5, 0.7]), taken=[Taken((0,), 0.5)])
 
 
-def test_inputs_that_end_too_early_are_refused():
-    with pytest.raises(dd.DaedalError, match=r"known from 0 to 1.*needed from 0 to 2"):
-        timeline([dd.Signal([0.0, 1.0], [0.0, 1.0])], 0.0, sampled([2.0]))
-
-
 def test_derivatives_that_an_input_has_not_are_zero():
     line = timeline([dd.Signal([0.0, 1.0], [0.0, 3.0], "zoh"), dd.Signal([0.0, 1.0], [0.0, 3.0])], 0.0, sampled([0.5]))
     assert line.derivatives([dd.Signal([0.0, 1.0], [0.0, 3.0], "zoh"), dd.Signal([0.0, 1.0], [0.0, 3.0])],

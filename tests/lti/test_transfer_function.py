@@ -135,5 +135,5 @@ def test_unknown_inputs_are_named():
         tf.gain("v")
     with pytest.raises(dd.DaedalError, match="'zero' or 'free'"):
         tf.to_model("rest")
-    with pytest.raises(dd.DaedalError, match="needs a signal for 'u'"):
+    with pytest.raises(dd.DaedalError, match="transfer function needs the input 'u'"):
         dd.simulate(tf, TIMES)

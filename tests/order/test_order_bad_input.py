@@ -34,11 +34,11 @@ REFUSED = {
     "improper": (lambda: {"orders": [1, 2], "input_orders": [3]}, "An input order of 3 for 2 poles is improper"),
     "input too short": (
         lambda: {"data": data(u=dd.Signal(TIMES[:80], VALUES[:80], "zoh"))},
-        "The input 'u' is known from 0 to 7.9, but 'y' is sampled from 0 to 9.9",
+        "Input 'u' is known from 0 to 7.9, but is needed from 0 to 9.9",
     ),
     "input too late": (
         lambda: {"data": data(u=dd.Signal(TIMES[20:], VALUES[20:], "zoh"))},
-        "The input 'u' is known from 2 to 9.9",
+        "Input 'u' is known from 2 to 9.9, but is needed from 0 to 9.9",
     ),
     "input that varies elsewhere": (
         lambda: {"data": data(u=dd.Signal([0.0, 50.0, 60.0], [1.0, 2.0, 1.0], "zoh"))},

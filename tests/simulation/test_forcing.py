@@ -40,7 +40,7 @@ def lag(**more):
         ({"u": np.nan}, "Input 'u' must be finite, got nan"),
         (RAMP, "must be a mapping, got Signal.*Write inputs="),
         ([RAMP], "must be a mapping, got list"),
-        ({"u": dd.Signal([0.0, 0.5], [0.0, 1.0])}, "'u' is known from 0 to 0.5, but the simulation runs from 0 to 1"),
+        ({"u": dd.Signal([0.0, 0.5], [0.0, 1.0])}, "'u' is known from 0 to 0.5, but is needed from 0 to 1"),
         ({"u": dd.Signal([0.5, 1.0], [0.0, 1.0])}, "'u' is known from 0.5 to 1"),
     ],
 )
@@ -59,7 +59,7 @@ def test_a_missing_input_is_told_with_what_the_data_have(held, message):
 
 
 def test_a_message_about_times_shows_the_digits_that_differ():
-    with pytest.raises(SimulationError, match=r"to 1000000\.5, but the simulation runs from 0 to 1000001"):
+    with pytest.raises(SimulationError, match=r"to 1000000\.5, but is needed from 0 to 1000001"):
         dd.simulate(lag(), [0.0, 1_000_001.0], inputs={"u": dd.Signal([0.0, 1_000_000.5], [0.0, 1.0])})
 
 
@@ -68,7 +68,7 @@ def test_a_signal_that_is_short_by_rounding_will_do():
 
 
 def test_t0_before_the_input():
-    with pytest.raises(SimulationError, match="runs from -1 to 1"):
+    with pytest.raises(SimulationError, match="needed from -1 to 1"):
         dd.simulate(lag(), [0.0, 1.0], inputs={"u": RAMP}, t0=-1)
 
 

@@ -119,7 +119,7 @@ def test_the_reference_solver_measures_too():
 def test_what_cannot_be_measured():
     with pytest.raises(SimulationError, match=r"declares no measurement noise.*measurement_noise=\{"):
         dd.simulate(model({}), TIMES[:5], measurement_noise=True)
-    with pytest.raises(SimulationError, match="has 3 values for 5 times"):
+    with pytest.raises(SimulationError, match="has 3 values for 5 samples"):
         dd.simulate(model({"p": np.ones(3)}), TIMES[:5], measurement_noise=True)
-    with pytest.raises(DaedalError, match=r"noise of 'p' must be positive, got -0\.3"):
+    with pytest.raises(DaedalError, match=r"noise of 'p', -s, is -0\.3 but must be positive"):
         dd.simulate(model({"p": -s}), TIMES[:5], measurement_noise=True)

@@ -22,7 +22,7 @@ from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import LinearForm, NonlinearError, extract_linear_form, refuse_nonlinear
 from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
 from daedal.analysis.structure import analyze
-from daedal.disturbances import Noise, WhiteNoise, derivatives_available
+from daedal.disturbances import derivatives_available
 from daedal.errors import ModelError, counted, nearest, quoted
 from daedal.models import Model, as_tuple, key_name, parameter_values
 from daedal.symbolic import Expression, expand, interned, jet, read_expression, symbols_in
@@ -289,16 +289,12 @@ def _finding(model: Model, variable: str, disturbance: str, order: int, excess: 
 def _pole_excess(model: Model) -> np.ndarray:
     """Poles minus zeros of the noise of each disturbance symbol, (disturbance,)."""
     numbers = parameter_values(model)
-
-    def of(noise: Noise) -> tuple[int, ...]:
-        if isinstance(noise, WhiteNoise):
-            return (0,)
-        return tuple(count + 1 for count in derivatives_available(noise, numbers))
-
-    found = {
-        name: p for key, noise in model.disturbances.items() for name, p in zip(as_tuple(key), of(noise), strict=True)
+    derivatives = {
+        name: count
+        for key, noise in model.disturbances.items()
+        for name, count in zip(as_tuple(key), derivatives_available(noise, numbers), strict=True)
     }
-    return np.array([found[name] for name in model.disturbance_names], dtype=int)
+    return np.array([1 + derivatives[name] for name in model.disturbance_names], dtype=int)
 
 
 def _wanted(model: Model, variables: Any) -> dict[str, Expression]:

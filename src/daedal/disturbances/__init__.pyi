@@ -1,7 +1,7 @@
 from .exact import ExactPath
 from .grid import Grid, default_grid
 from .interpolation import hermite, linear
-from .noise import FilteredNoise, Noise, StateSpaceNoise, WhiteNoise
+from .noise import FilteredNoise, Noise, StateSpaceNoise, WhiteNoise, formulas, is_noise, rename_parameters
 from .paths import DiscreteNoise, NoiseMatrices, advance, discretize, initial_state, output
 from .sampling import sample_path
 from .smoothness import needed_smoothness
@@ -22,15 +22,18 @@ __all__ = [
     "default_grid",
     "derivatives_available",
     "discretize",
+    "formulas",
     "hermite",
     "initial_state",
     "innovations",
+    "is_noise",
     "linear",
     "needed_smoothness",
     "output",
     "parameter_names",
     "realization_derivative",
     "realize",
+    "rename_parameters",
     "sample_path",
     "seed_number",
 ]

@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.disturbances.noise import FilteredNoise, Noise, StateSpaceNoise
+from daedal.disturbances.noise import Noise
 from daedal.disturbances.state_space import realize
 from daedal.errors import ModelError
 
@@ -33,6 +33,7 @@ def default_grid(noise: Noise, numbers: Mapping[str, float] | None, sample_inter
 
     Examples
     --------
+    >>> from daedal.disturbances import FilteredNoise
     >>> default_grid(FilteredNoise(numerator=[1.0], denominator=[1.0, 0.8, 16.0]), None, 0.1)
     Grid(step=0.0125, warning=None)
     """
@@ -42,9 +43,8 @@ def default_grid(noise: Noise, numbers: Mapping[str, float] | None, sample_inter
             "Give the time between samples, or a grid with the noise.",
         )
     pole = realize(noise, numbers).fastest_pole
-    given = noise.grid if isinstance(noise, (FilteredNoise, StateSpaceNoise)) else None
-    if given is not None:
-        return Grid(given, _warning(given, pole))
+    if noise.grid is not None:
+        return Grid(noise.grid, _warning(noise.grid, pole))
     halvings = max(0, int(np.ceil(np.log2(sample_interval * pole / FINE))))
     return Grid(sample_interval / 2.0**halvings)
 

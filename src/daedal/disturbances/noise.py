@@ -4,24 +4,102 @@ Coefficients are numbers or expressions of parameters, so that a disturbance's g
 White noise has E v(t) v(s) = q δ(t − s); filtered noise is white noise of unit intensity through a linear filter.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 from numbers import Real
-from typing import Any, Literal, final
+from typing import Any, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
 
 from daedal.errors import ModelError
-from daedal.symbolic import Expression, as_expression
+from daedal.linear import controllable_form
+from daedal.symbolic import Expression, as_expression, renamed
 
 Coefficient = float | Expression
+Initial = Literal["stationary", "rest"]
+Between = Literal["linear", "hermite", "exact"]
 
 
-class Noise:
-    """What all declarations share: they are values, equal when they read the same."""
+@runtime_checkable
+class Noise(Protocol):
+    """What a disturbance can be declared as: an extension point.
+
+    A frozen value with equality and hash, which the constructor makes from `entries` alone. All else follows from these
+    members: the parameters that occur, matrices and their derivatives, laws, paths, other names, text.
+    """
+
+    @property
+    def channels(self) -> int:
+        """How many disturbance symbols it drives."""
+        ...
+
+    @property
+    def intensity(self) -> Coefficient | None:
+        """q where it is white noise itself, without values in time; None for what has a state space."""
+        ...
+
+    @property
+    def initial(self) -> Initial:
+        """Whether it starts with its stationary law, or at zero."""
+        ...
+
+    @property
+    def grid(self) -> float | None:
+        """Seconds between the points at which it is generated; None to have them chosen."""
+        ...
+
+    @property
+    def between(self) -> Between:
+        """What a solver sees between these points."""
+        ...
+
+    @property
+    def derivatives(self) -> tuple[int, ...] | None:
+        """How many derivatives each channel has, −1 for white noise; None where that depends on numbers."""
+        ...
+
+    def matrices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A, B, C of dx = A x dt + B dv, w = C x, v white of unit intensity; entries are numbers or expressions."""
+        ...
+
+    def entries(self) -> dict[str, Any]:
+        """What it is made of by the name of the argument: numbers, expressions, texts, or tuples of them."""
+        ...
+
+
+def is_noise(value: Any) -> bool:
+    """Whether a value can be declared for a disturbance; a class cannot, though it has the members of its values."""
+    return isinstance(value, Noise) and not isinstance(value, type)
+
+
+def formulas(noise: Noise) -> tuple[Expression, ...]:
+    """The coefficients that contain parameters, in the order of the declaration."""
+
+    def within(value: Any) -> tuple[Expression, ...]:
+        if isinstance(value, tuple):
+            return tuple(formula for entry in value for formula in within(entry))
+        return (value,) if isinstance(value, Expression) else ()
+
+    return within(tuple(noise.entries().values()))
+
+
+def rename_parameters(noise: Noise, names: Mapping[str, str]) -> Noise:
+    """The same noise with other names of parameters."""
+
+    def rename(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(rename, value))
+        return renamed(value, names) if isinstance(value, Expression) else value
+
+    return type(noise)(**{name: rename(value) for name, value in noise.entries().items()})
+
+
+class _Declaration:
+    """What all declarations here share: they are values, equal when they read the same."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Noise) and type(self) is type(other) and self._text == other._text
+        return isinstance(other, _Declaration) and type(self) is type(other) and self._text == other._text
 
     def __hash__(self) -> int:
         return hash(self._text)
@@ -30,19 +108,13 @@ class Noise:
     def _text(self) -> str:
         return repr(self)
 
-    def coefficients(self) -> tuple[Coefficient, ...]:
-        """All coefficients, for finding out which parameters occur."""
-        raise AssertionError("every declaration lists its coefficients")
-
-    @property
-    def channels(self) -> int:
-        """How many disturbance symbols it drives."""
-        return 1
+    def entries(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # pyright: ignore[reportArgumentType]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class WhiteNoise(Noise):
+class WhiteNoise(_Declaration):
     """White noise of intensity q, E v(t) v(s) = q δ(t − s); for linear models.
 
     Examples
@@ -61,13 +133,33 @@ class WhiteNoise(Noise):
                 "Give a variance per second.",
             )
 
-    def coefficients(self) -> tuple[Coefficient, ...]:
-        return (self.intensity,)
+    @property
+    def channels(self) -> int:
+        return 1
+
+    @property
+    def initial(self) -> Initial:
+        return "stationary"
+
+    @property
+    def grid(self) -> None:
+        return None
+
+    @property
+    def between(self) -> Between:
+        return "linear"
+
+    @property
+    def derivatives(self) -> tuple[int, ...]:
+        return (-1,)
+
+    def matrices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0))
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class FilteredNoise(Noise):
+class FilteredNoise(_Declaration):
     """White noise of unit intensity through numerator(s)/denominator(s), highest power first.
 
     Parameters
@@ -91,8 +183,8 @@ class FilteredNoise(Noise):
     numerator: tuple[Coefficient, ...]
     denominator: tuple[Coefficient, ...]
     grid: float | None = None
-    initial: Literal["stationary", "rest"] = "stationary"
-    between: Literal["linear", "hermite", "exact"] = "linear"
+    initial: Initial = "stationary"
+    between: Between = "linear"
 
     def __post_init__(self) -> None:
         for side in ("numerator", "denominator"):
@@ -115,7 +207,7 @@ class FilteredNoise(Noise):
         std: Coefficient,
         time_constant: Coefficient,
         grid: float | None = None,
-        initial: Literal["stationary", "rest"] = "stationary",
+        initial: Initial = "stationary",
     ) -> "FilteredNoise":
         """First-order noise std·√(2T) / (T s + 1), E w(t) w(s) = std² exp(−|t − s|/T).
 
@@ -135,7 +227,7 @@ class FilteredNoise(Noise):
         frequency: Coefficient,
         damping: Coefficient,
         grid: float | None = None,
-        initial: Literal["stationary", "rest"] = "stationary",
+        initial: Initial = "stationary",
     ) -> "FilteredNoise":
         """Second-order noise 2·std·√(ζω³) / (s² + 2ζω s + ω²), ω the natural frequency in rad/s, ζ the damping ratio.
 
@@ -155,13 +247,25 @@ class FilteredNoise(Noise):
         """Poles minus zeros: the noise has pole_excess − 1 derivatives."""
         return len(self.denominator) - len(self.numerator)
 
-    def coefficients(self) -> tuple[Coefficient, ...]:
-        return (*self.numerator, *self.denominator)
+    @property
+    def channels(self) -> int:
+        return 1
+
+    @property
+    def intensity(self) -> None:
+        return None
+
+    @property
+    def derivatives(self) -> tuple[int, ...]:
+        return (self.pole_excess - 1,)
+
+    def matrices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return controllable_form(self.numerator, self.denominator)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class StateSpaceNoise(Noise):
+class StateSpaceNoise(_Declaration):
     """Correlated disturbances w = C x, dx = A x dt + B dv, v white of unit intensity; one symbol per row of C.
 
     Examples
@@ -175,8 +279,8 @@ class StateSpaceNoise(Noise):
     B: tuple[tuple[Coefficient, ...], ...]
     C: tuple[tuple[Coefficient, ...], ...]
     grid: float | None = None
-    initial: Literal["stationary", "rest"] = "stationary"
-    between: Literal["linear", "hermite", "exact"] = "linear"
+    initial: Initial = "stationary"
+    between: Between = "linear"
 
     def __post_init__(self) -> None:
         for letter in "ABC":
@@ -195,8 +299,17 @@ class StateSpaceNoise(Noise):
     def channels(self) -> int:
         return len(self.C)
 
-    def coefficients(self) -> tuple[Coefficient, ...]:
-        return tuple(entry for matrix in (self.A, self.B, self.C) for row in matrix for entry in row)
+    @property
+    def intensity(self) -> None:
+        return None
+
+    @property
+    def derivatives(self) -> None:
+        return None
+
+    def matrices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        A, B, C = (np.array(matrix, dtype=object) for matrix in (self.A, self.B, self.C))
+        return A, B, C
 
 
 def _coefficient(value: Any, what: str) -> Coefficient:

@@ -16,7 +16,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.disturbances.noise import FilteredNoise, Noise, StateSpaceNoise
+from daedal.disturbances.noise import Noise
 from daedal.disturbances.recursion import NoiseMatrices, recursion
 from daedal.disturbances.state_space import NoiseStateSpace, derivatives_available, realization_derivative, realize
 from daedal.errors import ModelError
@@ -78,6 +78,7 @@ def discretize(
 
     Examples
     --------
+    >>> from daedal.disturbances import FilteredNoise
     >>> discrete = discretize(FilteredNoise.low_pass(std=2.0, time_constant=1.0), None, 0.1)
     >>> discrete.matrices.transition.round(6)
     array([[0.904837]])
@@ -88,12 +89,11 @@ def discretize(
     exists = _existing(noise, numbers, orders)
     transition, covariance = van_loan(space.A, space.intensity, step)
     stationary = stationary_covariance(space.A, space.intensity)
-    rest = isinstance(noise, (FilteredNoise, StateSpaceNoise)) and noise.initial == "rest"
     matrices = NoiseMatrices(
         transition,
         semidefinite_factor(covariance),
         np.where(exists[:, None], output_rows(space.A, space.C, orders), np.nan),
-        semidefinite_factor(stationary) * (not rest),
+        semidefinite_factor(stationary) * (noise.initial == "stationary"),
     )
     slopes = {
         name: _derivative(space, realization_derivative(noise, numbers or {}, name), step, orders, matrices, stationary)

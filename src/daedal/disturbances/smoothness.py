@@ -6,7 +6,7 @@ poles than zeros has p − 1 derivatives of finite variance (seed 001, section I
 
 from collections.abc import Mapping
 
-from daedal.disturbances.noise import Noise, WhiteNoise
+from daedal.disturbances.noise import Noise
 from daedal.disturbances.state_space import derivatives_available, white_noise_refused
 from daedal.errors import ModelError, counted, often
 
@@ -33,7 +33,7 @@ def needed_smoothness(
     result = {}
     for key, noise in disturbances.items():
         names = key if isinstance(key, tuple) else (key,)
-        if isinstance(noise, WhiteNoise):
+        if noise.intensity is not None:
             raise white_noise_refused(noise, f"Disturbance '{names[0]}'")
         available = derivatives_available(noise, numbers)
         for name, has in zip(names, available, strict=True):

@@ -13,9 +13,9 @@ from typing import final
 import casadi as ca
 import numpy as np
 
-from daedal.disturbances.noise import FilteredNoise, Noise, StateSpaceNoise
+from daedal.disturbances.noise import Noise, formulas
 from daedal.errors import ModelError, nearest, quoted
-from daedal.linear import controllable_form, smoothness
+from daedal.linear import smoothness
 from daedal.symbolic import as_expression, interned, number_text, symbols_in
 
 
@@ -51,8 +51,7 @@ class _Symbolic:
 
 def parameter_names(noise: Noise) -> tuple[str, ...]:
     """The parameters that the coefficients contain, in order of appearance."""
-    terms = [as_expression(value, "A coefficient").sx for value in noise.coefficients()]
-    return tuple(symbols_in(ca.vertcat(*terms)))
+    return tuple(dict.fromkeys(name for formula in formulas(noise) for name in symbols_in(formula.sx)))
 
 
 def realize(noise: Noise, numbers: Mapping[str, float] | None = None) -> NoiseStateSpace:
@@ -60,6 +59,7 @@ def realize(noise: Noise, numbers: Mapping[str, float] | None = None) -> NoiseSt
 
     Examples
     --------
+    >>> from daedal.disturbances import FilteredNoise
     >>> realize(FilteredNoise(numerator=[0.6], denominator=[1.0, 0.8, 16.0])).C
     array([[0.6, 0. ]])
     """
@@ -92,21 +92,17 @@ def realization_derivative(noise: Noise, numbers: Mapping[str, float], name: str
 
 def derivatives_available(noise: Noise, numbers: Mapping[str, float] | None = None) -> tuple[int, ...]:
     """How many derivatives each channel has: poles minus zeros minus one for a transfer function."""
-    if isinstance(noise, FilteredNoise):
-        return (noise.pole_excess - 1,)
+    if noise.derivatives is not None:
+        return noise.derivatives
     space = realize(noise, numbers)
     return smoothness(space.A, space.B, space.C)
 
 
 @lru_cache(maxsize=128)
 def _symbolic(noise: Noise) -> _Symbolic:
-    if isinstance(noise, FilteredNoise):
-        matrices = controllable_form(noise.numerator, noise.denominator)
-    elif isinstance(noise, StateSpaceNoise):
-        matrices = tuple(np.array(matrix, dtype=object) for matrix in (noise.A, noise.B, noise.C))
-    else:
+    if noise.intensity is not None:
         raise white_noise_refused(noise, "The noise")
-    names = parameter_names(noise)
+    matrices, names = noise.matrices(), parameter_names(noise)
     symbols = ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)
     entries = ca.vertcat(*(as_expression(entry, "An entry").sx for matrix in matrices for entry in matrix.ravel()))
     return _Symbolic(

@@ -8,10 +8,8 @@ from .criteria.measurement_moments import MeasurementMoments
 from .criteria.output_error import OutputError
 from .criteria.simulation_pem import SimulationPEM
 from .fitting import fit
-from .problem.accuracy import Accuracies, check_accuracies
 from .problem.autoregression import Autoregression, contiguous, fit_autoregression
 from .problem.coordinates import Coordinate, Coordinates, experiment_labels
-from .problem.experiments import Experiment, Series, datasets, match_experiments
 from .problem.starts import Grid, LatinHypercube
 from .refit import Again, again, objective_again, weighing_again
 from .result import Estimate, Fit
@@ -25,7 +23,6 @@ __all__ = [
     "LOOSE",
     "LOST",
     "SINGLE",
-    "Accuracies",
     "Again",
     "Asked",
     "Autoregression",
@@ -34,7 +31,6 @@ __all__ = [
     "Cost",
     "Estimate",
     "Evaluation",
-    "Experiment",
     "Fit",
     "Grid",
     "LatinHypercube",
@@ -45,13 +41,10 @@ __all__ = [
     "MeasurementMoments",
     "Objective",
     "OutputError",
-    "Series",
     "SimulationPEM",
     "Verdict",
     "again",
-    "check_accuracies",
     "contiguous",
-    "datasets",
     "describe",
     "evaluate",
     "experiment_labels",
@@ -59,7 +52,6 @@ __all__ = [
     "fit_autoregression",
     "least_squares",
     "load",
-    "match_experiments",
     "objective_again",
     "prepared",
     "sandwich",

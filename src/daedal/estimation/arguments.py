@@ -8,8 +8,9 @@ from typing import Any
 from daedal.data import Dataset
 from daedal.errors import EstimationError, SimulationError
 from daedal.estimation.criteria import Criterion, Objective, chosen_criterion
-from daedal.estimation.problem import Problem, check_delay_bounds, datasets, freed, make_coordinates
+from daedal.estimation.problem import Problem, check_delay_bounds, freed, make_coordinates
 from daedal.estimation.search import refuse_growth
+from daedal.experiments import datasets
 from daedal.models import Model
 from daedal.simulation import Lanes
 from daedal.symbolic import Expression

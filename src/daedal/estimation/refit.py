@@ -13,9 +13,10 @@ import numpy as np
 from daedal.data import Dataset
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.criteria import Likelihood, MeanObjective, Objective
-from daedal.estimation.problem import Accuracies, Coordinate, Coordinates, Problem, Weighing, experiment_labels
+from daedal.estimation.problem import Coordinate, Coordinates, Problem, Weighing, experiment_labels
 from daedal.estimation.result import Fit
 from daedal.estimation.search import search
+from daedal.experiments import Accuracies
 from daedal.systems import build
 
 
@@ -68,7 +69,7 @@ def objective_again(found: Again) -> Objective:
 
 def weighing_again(found: Again) -> Weighing:
     """How the fit weighs residuals in the end."""
-    accuracies = Accuracies(found.fit.model, found.problem.coordinates, found.fit.scales)
+    accuracies = Accuracies(found.fit.model, found.problem.coordinates.parameters, found.fit.scales)
     return Weighing(accuracies, found.fit.filters)
 
 

@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 
 from daedal.analysis import MATRICES, ZERO, LinearForm, extract_linear_form, find_polynomial_part
-from daedal.disturbances import Noise, WhiteNoise, parameter_names, realization_derivative, realize
+from daedal.disturbances import Noise, parameter_names, realization_derivative, realize
 from daedal.errors import EstimationError, StructureError, quoted
 from daedal.filtering.formulas import DualFormulas, Point
 from daedal.linear import (
@@ -161,7 +161,7 @@ class StochasticModel:
         """All disturbances as filters driven by white noise."""
         parts = [
             _white(self.model, names, noise, self._intensities[key].at(point))
-            if isinstance(noise, WhiteNoise)
+            if key in self._intensities
             else _shaped(noise, point)
             for (key, noise), names in zip(self.model.disturbances.items(), self._names, strict=True)
         ]
@@ -181,7 +181,7 @@ class StochasticModel:
         return {
             key: DualFormulas(self.model, [noise.intensity])
             for key, noise in self.model.disturbances.items()
-            if isinstance(noise, WhiteNoise)
+            if noise.intensity is not None
         }
 
 
@@ -203,7 +203,7 @@ class _Noise:
     intensity: Dual
 
 
-def _white(model: Model, names: Sequence[str], noise: WhiteNoise, intensity: Dual) -> _Noise:
+def _white(model: Model, names: Sequence[str], noise: Noise, intensity: Dual) -> _Noise:
     count, q = len(intensity.slopes), float(intensity.value[0])
     if not 0.0 <= q < np.inf:
         raise EstimationError(
@@ -239,7 +239,7 @@ def _shaped(noise: Noise, point: Point) -> _Noise:
     A, B, C = (Dual(getattr(space, name), slopes[name]) for name in "ABC")
     count, inputs = len(point.names), B.value.shape[1]
     start = constant(np.zeros(A.value.shape), count)
-    if getattr(noise, "initial", "stationary") == "stationary":
+    if noise.initial == "stationary":
         spread = (B @ B.T).symmetric
         P = stationary_covariance(A.value, spread.value)
         start = Dual(

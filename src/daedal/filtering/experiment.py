@@ -17,19 +17,18 @@ from typing import Any, Literal, final
 import casadi as ca
 import numpy as np
 
-from daedal.data import Dataset
 from daedal.errors import EstimationError, nearest
+from daedal.experiments import Experiment
 from daedal.filtering.evolution import Evolution, StochasticModel, stochastic_model
 from daedal.filtering.filter import Filtered, filtered
 from daedal.filtering.formulas import Point
 from daedal.filtering.open_values import OpenValues, open_values
-from daedal.filtering.readings import Readings, needed_orders, readings
+from daedal.filtering.readings import Readings, make_readings, needed_orders
 from daedal.filtering.start import Start, StartPlan, plan_start
 from daedal.kernels import EVERYTHING, MEANS, Events
 from daedal.linear import Dual
 from daedal.models import Model
 from daedal.symbolic import Delayed, Expression, interned, operator, symbols_in
-from daedal.systems import System
 
 InitialState = Literal["free", "diffuse", "guess"]
 ROUNDING = 1e-11  # of an effect on the samples, relative to the terms it is the sum of
@@ -181,18 +180,18 @@ def row_of(name: str) -> str:
 
 def linear_experiments(
     verb: str,
-    system: System,
-    data: Sequence[Dataset],
+    experiments: Sequence[Experiment],
     values: Sequence[Mapping[str, float]],
     initial: "InitialCondition",
     wanted: Collection[str] = (),
     queries: Sequence[float] = (),
     before: bool = False,
 ) -> tuple[LinearExperiment, ...]:
-    """Line up a linear model with each data set; `values` are those of the parameters in each.
+    """Line up a linear model with each of its experiments; `values` are those of the parameters in each.
 
     `wanted` names variables that need rows of their own, `queries` are times at which the state is wanted.
     """
+    system = experiments[0].system
     model = system.model
     held = initial.held(model)
     candidates = system.states
@@ -200,13 +199,13 @@ def linear_experiments(
     rows = {row_of(name): interned(name) for name in named} | _delay_starts(model)
     stochastic = stochastic_model(model, verb, rows)
     made = []
-    for one, numbers in zip(data, values, strict=True):
-        asked = readings(verb, stochastic, one, queries, before)
+    for experiment, numbers in zip(experiments, values, strict=True):
+        measured = make_readings(stochastic, experiment, queries, before)
         evolution = stochastic.at(Point(model, numbers, ()))
         plan = plan_start(stochastic, evolution, [row_of(name) for name in candidates], held, initial.deviations(model))
         if initial.open == "guess":
             plan = _at_guess(stochastic, evolution, plan, held, initial)
-        lined = LinearExperiment(stochastic, asked, plan)
+        lined = LinearExperiment(stochastic, measured, plan)
         lined.orders(evolution)  # refuses inputs that are too rough
         made.append(lined)
     return tuple(made)

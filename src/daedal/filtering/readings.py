@@ -11,15 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from daedal.data import Dataset, Signal
-from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.data import Signal
+from daedal.errors import EstimationError, counted, quoted
+from daedal.experiments import (
+    Accuracies,
+    Experiment,
+    check_count,
+    check_covered,
+    correlated,
+    declared_outputs,
+    factor_covariance,
+)
 from daedal.filtering.evolution import Evolution, StochasticModel
 from daedal.filtering.filter import Measured
-from daedal.filtering.formulas import DualFormulas, Point
-from daedal.filtering.timeline import Taken, Timeline, input_signals, timeline
+from daedal.filtering.formulas import Point
+from daedal.filtering.timeline import Taken, Timeline, timeline
 from daedal.linear import Dual, constant
 from daedal.models import Model
-from daedal.symbolic import Expression
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +50,7 @@ class Readings:
         Σ log det L over all sample times.
     """
 
-    model: Model
-    data: Dataset
+    accuracies: Accuracies
     outputs: tuple[str, ...]
     signals: tuple[Signal, ...]
     line: Timeline
@@ -70,27 +77,18 @@ class Readings:
         """Which output each measuring event belongs to."""
         return self.owners[self.line.events.row[self.measuring]]
 
-    @cached_property
-    def _formulas(self) -> DualFormulas:
-        """Standard deviations that are one number, by output; those given sample by sample are added later."""
-        noise = self.model.measurement_noise
-        return DualFormulas(self.model, [_one(noise.get(name)) for name in self.outputs])
-
     def variances(self, point: Point) -> Dual:
         """Of every event, (event,)."""
-        deviation = self._formulas.at(point)
         events, count = self.line.events.row.size, len(point.names)
         value, slopes = np.ones(events), np.zeros((count, events))
         for output, name in enumerate(self.outputs):
-            declared = self.model.measurement_noise.get(name)
             mine = self.measuring[self.event_outputs == output]
-            if isinstance(declared, np.ndarray):
-                value[mine] = declared[self.places[self.line.sample_of[mine], output]] ** 2
-            elif declared is not None:
-                sigma, rates = float(deviation.value[output]), deviation.slopes[:, output]
-                _check_deviation(name, declared, sigma)
-                value[mine] = sigma * sigma
-                slopes[:, mine] = (2.0 * sigma * rates)[:, None]
+            deviation = self.accuracies.at(name, point.vector)
+            rates = self.accuracies.slopes(name, point.vector) @ point.rates
+            if isinstance(deviation, np.ndarray):
+                deviation = deviation[self.places[self.line.sample_of[mine], output]]
+            value[mine] = deviation * deviation
+            slopes[:, mine] = 2.0 * deviation * rates[:, None]
         return Dual(value, slopes)
 
     def measured(self, evolution: Evolution, point: Point, rows: Sequence[int], orders: int) -> Measured:
@@ -152,55 +150,34 @@ def forced_rows(
     return total
 
 
-def _one(declared: Any) -> Expression | float:
-    """A standard deviation that holds for all samples; one where there is none of that kind."""
-    return declared if isinstance(declared, (Expression, float, int)) else 1.0
-
-
-def _check_deviation(output: str, declared: Any, sigma: float) -> None:
-    if not 0.0 < sigma < np.inf:
-        shown = f", {declared}," if isinstance(declared, Expression) else ""
-        raise EstimationError(
-            f"The measurement noise of '{output}'{shown} is {sigma:g} but must be positive.",
-            "Bound its parameters from below, or use scale='log'.",
-        )
-
-
-def readings(
-    verb: str, stochastic: StochasticModel, data: Dataset, queries: Sequence[float] = (), before: bool = False
+def make_readings(
+    stochastic: StochasticModel, experiment: Experiment, queries: Sequence[float] = (), before: bool = False
 ) -> Readings:
-    """Line up the data of one experiment with a model."""
-    model = stochastic.model
-    outputs = tuple(name for name in model.outputs if name in data.outputs)
-    if not outputs:
-        raise EstimationError(
-            f"The data '{data.name}' have no output of model '{model.name}'.",
-            nearest(next(iter(data.outputs), ""), model.outputs),
-        )
-    _check_declared(model, outputs, data)
-    signals = input_signals(verb, model, data)
+    """The series of one experiment as measurements of a linear model."""
+    model, drive, outputs = stochastic.model, experiment.drive, experiment.outputs
+    _check_declared(model, experiment)
+    check_covered(drive.signals, drive.start, max(queries, default=drive.start), EstimationError)
+    signals = tuple(drive.signals[name] for name in model.input_names)
     taken = _taken(stochastic, outputs)
-    start = float(data.t0)
-    times, values, places = _table(data, outputs)
-    unseen = _drop_early(times, values, outputs, taken, start)
-    if not np.isfinite(values).any():
-        raise EstimationError(
-            f"All samples of the data '{data.name}' that could be used are missing (NaN).",
-            "Check how the file was read.",
-        )
+    times, values, places = _table(experiment)
+    unseen = _drop_early(times, values, outputs, taken, drive.start)
     there = np.isfinite(values).any(axis=1)
+    if not there.any():
+        raise EstimationError(
+            f"All samples of the data '{experiment.data.name}' average over a time before t0.",
+            "Give the data an earlier start t0, with the inputs from there on.",
+        )
     times, values, places = times[there], values[there], places[there]
-    mixing, owners, sampled, determinants = _rows(model, outputs, times, values)
+    mixing, owners, sampled, determinants = _rows(experiment, times, values)
     by_row = [
         Taken(tuple(int(k) for k in np.flatnonzero(mixing[:, list(each.outputs)].any(axis=1))), each.amount)
         for each in taken
     ]
     return Readings(
-        model=model,
-        data=data,
+        accuracies=Accuracies(model),
         outputs=outputs,
         signals=signals,
-        line=timeline(signals, start, sampled, queries, by_row, before),
+        line=timeline(signals, drive.start, sampled, queries, by_row, before),
         values=values,
         places=places,
         mixing=mixing,
@@ -210,28 +187,18 @@ def readings(
     )
 
 
-def _check_declared(model: Model, outputs: Sequence[str], data: Dataset) -> None:
-    grouped = {name for key in model.measurement_noise if isinstance(key, tuple) for name in key}
-    silent = [name for name in outputs if name not in model.measurement_noise and name not in grouped]
+def _check_declared(model: Model, experiment: Experiment) -> None:
+    declared = declared_outputs(model)
+    silent = [name for name in experiment.outputs if name not in declared]
     if silent:
         raise EstimationError(
             f"Model '{model.name}' does not say how accurately {quoted(silent)} {'is' if len(silent) == 1 else 'are'} "
             "measured.",
             f"Declare measurement_noise={{'{silent[0]}': ...}}: a number, or a parameter to estimate.",
         )
-    for name in outputs:
-        declared = model.measurement_noise.get(name)
-        if isinstance(declared, np.ndarray) and declared.size != data.outputs[name].times.size:
-            raise EstimationError(
-                f"The measurement noise of '{name}' has {declared.size} values for "
-                f"{counted(data.outputs[name].times.size, 'sample')} in the data '{data.name}'.",
-                "Give one standard deviation per sample, or a single one.",
-            )
-        if isinstance(declared, np.ndarray) and not (declared > 0.0).all():
-            raise EstimationError(
-                f"The measurement noise of '{name}' must be positive, got {float(declared.min()):g}.",
-                "Give positive standard deviations.",
-            )
+    for series in experiment.series:
+        where = f" in the data '{experiment.data.name}'"
+        check_count(model, series.output, series.times.size, EstimationError, where)
 
 
 def _taken(stochastic: StochasticModel, outputs: Sequence[str]) -> list[Taken]:
@@ -248,15 +215,14 @@ def _contains(H: Any, row: int, column: int) -> bool:
     return bool(H.sparsity().has_nz(row, column))
 
 
-def _table(data: Dataset, outputs: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times at which anything is sampled, the samples (time, output), and their places in the data."""
-    times = np.unique(np.concatenate([data.outputs[name].times for name in outputs]))
-    values = np.full((times.size, len(outputs)), np.nan)
-    places = np.full((times.size, len(outputs)), -1, dtype=int)
-    for k, name in enumerate(outputs):
-        samples = data.outputs[name]
-        rows = np.searchsorted(times, samples.times)
-        values[rows, k], places[rows, k] = samples.values, np.arange(samples.times.size)
+def _table(experiment: Experiment) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The sample times, the samples (time, output), and their places among those of their output."""
+    times = experiment.drive.times
+    values = np.full((times.size, len(experiment.outputs)), np.nan)
+    places = np.full((times.size, len(experiment.outputs)), -1, dtype=int)
+    for series in experiment.series:
+        values[series.places, series.row] = series.values
+        places[series.places, series.row] = np.arange(series.times.size)
     return times, values, places
 
 
@@ -280,53 +246,29 @@ def _drop_early(
 
 
 def _rows(
-    model: Model, outputs: Sequence[str], times: np.ndarray, values: np.ndarray
+    experiment: Experiment, times: np.ndarray, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, dict[float, list[int]], float]:
     """Rows of measurements (row, output), their owners, which are measured at which time, and Σ log det L."""
-    table = list(np.eye(len(outputs)))
-    owners = list(range(len(outputs)))
+    count = values.shape[1]
+    groups = [
+        ([series.row for series in group], covariance)
+        for group, covariance in correlated(experiment.system.model, experiment)
+    ]
     known = np.isfinite(values)
-    groups: list[tuple[list[int], np.ndarray]] = []
-    for key, matrix in model.measurement_noise.items():
-        if isinstance(key, tuple):
-            members = [name for name in key if name in outputs]
-            order = [key.index(name) for name in members]
-            if members:
-                groups.append(([outputs.index(n) for n in members], np.asarray(matrix, float)[np.ix_(order, order)]))
-    grouped = {k for members, _ in groups for k in members}
-    patterns: dict[tuple[int, tuple[int, ...]], tuple[list[int], float]] = {}
-    sampled: dict[float, list[int]] = {}
-    determinants = 0.0
-    for time, there in zip(times.tolist(), known, strict=True):
-        rows = [k for k in np.flatnonzero(there).tolist() if k not in grouped]
-        for number, (members, covariance) in enumerate(groups):
-            present = tuple(k for k in members if there[k])
-            if not present:
-                continue
-            if (number, present) not in patterns:
-                patterns[number, present] = _mixed(table, members, present, covariance)
-                owners += present
-            made, determinant = patterns[number, present]
-            rows += made
-            determinants += determinant
-        sampled[time] = rows
-    return np.array(table), np.array(owners), sampled, determinants
-
-
-def _mixed(
-    table: list[np.ndarray], members: Sequence[int], present: Sequence[int], covariance: np.ndarray
-) -> tuple[list[int], float]:
-    """Add rows L⁻¹ for the members that are there; their numbers, and log det L."""
-    places = [list(members).index(k) for k in present]
-    factor = np.linalg.cholesky(covariance[np.ix_(places, places)])
-    inverse = np.linalg.inv(factor)
-    numbers = []
-    for weights in inverse:
-        row = np.zeros(len(table[0]))
-        row[list(present)] = weights
-        numbers.append(len(table))
-        table.append(row)
-    return numbers, float(np.sum(np.log(np.diag(factor))))
+    alone = known.copy()
+    alone[:, [row for members, _ in groups for row in members]] = False
+    sampled = [np.flatnonzero(there).tolist() for there in alone]
+    table, owners, determinants = np.eye(count), list(range(count)), 0.0
+    for members, covariance in groups:
+        for present, when, factor in factor_covariance(covariance, known[:, members].T):
+            outputs = [members[k] for k in present]
+            mixed = np.zeros((len(outputs), count))
+            mixed[:, outputs] = np.linalg.inv(factor)
+            for k in when:
+                sampled[k] += range(len(table), len(table) + len(outputs))
+            table, owners = np.concatenate([table, mixed]), owners + outputs
+            determinants += when.size * float(np.sum(np.log(np.diag(factor))))
+    return table, np.array(owners), dict(zip(times.tolist(), sampled, strict=True)), determinants
 
 
 def needed_orders(

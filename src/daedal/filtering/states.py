@@ -20,6 +20,7 @@ import numpy as np
 from daedal.analysis import check_noise
 from daedal.data import Dataset, FrozenMapping, frozen, increasing, short
 from daedal.errors import DataError, EstimationError, counted, nearest
+from daedal.experiments import match_experiments
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.experiment import (
     InitialCondition,
@@ -284,7 +285,7 @@ class _Run:
         numbers = {name: point.numbers[name] for name in system.model.parameters}
         extra = [name for name, row in wanted.items() if row != name]
         (self.experiment,) = linear_experiments(
-            "estimate_states", system, [data], [numbers], condition, extra, queries.tolist(), before
+            "estimate_states", match_experiments(system, [data]), [numbers], condition, extra, queries.tolist(), before
         )
         self.wanted = wanted
         self.evolution: Evolution = self.experiment.stochastic.at(point)

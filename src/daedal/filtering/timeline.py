@@ -10,11 +10,10 @@ from typing import final
 
 import numpy as np
 
-from daedal.data import Dataset, Signal, short
-from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.data import Signal, short
+from daedal.errors import EstimationError
 from daedal.kernels import Events
 from daedal.lti import ROUNDING, distinct, polynomials
-from daedal.models import Model
 
 
 @final
@@ -75,18 +74,6 @@ class Taken:
     amount: float
 
 
-def input_signals(verb: str, model: Model, data: Dataset) -> tuple[Signal, ...]:
-    """The inputs of a model in the data, in the model's order."""
-    missing = [name for name in model.input_names if name not in data.inputs]
-    if missing:
-        raise EstimationError(
-            f"The data '{data.name}' that {verb} takes lack the input{'s' * (len(missing) > 1)} {quoted(missing)} of "
-            f"model '{model.name}'.",
-            nearest(missing[0], data.inputs) if data.inputs else "Give them with the data: Dataset(times, inputs=...).",
-        )
-    return tuple(data.inputs[name] for name in model.input_names)
-
-
 def timeline(
     signals: Sequence[Signal],
     start: float,
@@ -95,7 +82,7 @@ def timeline(
     taken: Sequence[Taken] = (),
     before: bool = False,
 ) -> Timeline:
-    """Line up everything from the start on.
+    """Line up everything from the start on, a time that all signals cover.
 
     `sampled` says which rows are measured at which time, in rising order of time. Queries are events without a
     measurement, after the measurements of their time or `before` them.
@@ -103,7 +90,6 @@ def timeline(
     samples = np.array(list(sampled), dtype=float)
     wanted = np.array(sorted(set(queries)), dtype=float)
     end = max(float(samples[-1]) if samples.size else start, float(wanted[-1]) if wanted.size else start)
-    _check_covered(signals, start, end)
     pieces = [signal.times[(signal.times > start) & (signal.times < end)] for signal in signals]
     moments = [_moments(sampled, each, start) for each in taken]
     times = np.unique(np.concatenate([[start], samples, wanted, *pieces, *moments]))
@@ -204,14 +190,3 @@ def _moments(sampled: Mapping[float, Sequence[int]], taken: Taken, start: float)
             "Give a window that is not longer than the time between samples.",
         )
     return snapped
-
-
-def _check_covered(signals: Sequence[Signal], start: float, end: float) -> None:
-    for signal in signals:
-        reach = 1e-9 * (signal.end - signal.start)
-        if signal.start > start + reach or signal.end < end - reach:
-            raise EstimationError(
-                f"An input is known from {short(signal.start)} to {short(signal.end)}, but is needed from "
-                f"{short(start)} to {short(end)}.",
-                f"Give samples that cover that time; it has {counted(signal.times.size, 'sample')}.",
-            )

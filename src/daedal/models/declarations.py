@@ -146,7 +146,7 @@ def _symbols(values: Any, field: str) -> tuple[Expression, ...]:
 
 
 def _noise(value: Any, name: str | tuple[str, ...]) -> "disturbances.Noise":
-    if not isinstance(value, disturbances.Noise):
+    if not disturbances.is_noise(value):
         raise ModelError(
             f"Disturbance {quoted(as_tuple(name))} must be a noise declaration, got {value!r}.",
             "Use FilteredNoise or WhiteNoise.",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.disturbances import Noise
+from daedal.disturbances import Noise, is_noise
 from daedal.errors import ModelError, counted, nearest
 from daedal.models.declarations import as_tuple, key_name
 from daedal.models.model import Model
@@ -173,7 +173,7 @@ def _noise(given: Any) -> dict[str | tuple[str, ...], Noise]:
         return {}
     if isinstance(given, Mapping):
         return {key_name(key): noise for key, noise in given.items()}
-    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(x, Noise) for x in given):
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(map(is_noise, given)):
         raise ModelError(
             f"The disturbances must be noise declarations in the order of the columns of J, got {given!r}.",
             "Write {'w': WhiteNoise(intensity=1.0)}, or a list of declarations.",

@@ -1,10 +1,10 @@
 """The parts of an assembly, each with its name before all of its symbols, and what a path leads to."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
-from daedal.disturbances import Noise
+from daedal.disturbances import Noise, rename_parameters
 from daedal.errors import ModelError, nearest, quoted
 from daedal.models.declarations import as_tuple, key_name
 from daedal.models.model import Model
@@ -106,11 +106,7 @@ def _under(label: str, part: Model) -> dict[str, dict[Any, Any]]:
     def moved(value: Any) -> Any:
         if isinstance(value, Expression):
             return value if value.sx.is_constant() else renamed(value, names)
-        if isinstance(value, Parameter):
-            return value if isinstance(value.value, float) else value.with_value(moved(value.value))
-        if isinstance(value, Noise):
-            return replace(value, **{each.name: moved(getattr(value, each.name)) for each in fields(value)})  # pyright: ignore[reportArgumentType]
-        return type(value)(moved(each) for each in value) if isinstance(value, (list, tuple)) else value
+        return value if isinstance(value.value, float) else value.with_value(moved(value.value))
 
     def key(own: Any) -> Any:
         return tuple(f"{label}.{each}" for each in own) if isinstance(own, tuple) else f"{label}.{own}"
@@ -126,8 +122,9 @@ def _under(label: str, part: Model) -> dict[str, dict[Any, Any]]:
         "ports": {key(own): port.renamed(names) for own, port in part.ports.items()},
         **{
             field: {key(own): moved(value) for own, value in getattr(part, field).items()}
-            for field in ("outputs", "parameters", "disturbances")
+            for field in ("outputs", "parameters")
         },
+        "disturbances": {key(own): rename_parameters(noise, names) for own, noise in part.disturbances.items()},
         **{
             field: {start(own): moved(value) for own, value in getattr(part, field).items()}
             for field in ("initial", "guess", "history")

@@ -48,7 +48,8 @@ def write_model(model: Model) -> str:
         rows = getattr(model, table)
         if rows:
             lines += ["", f"[{table}]"]
-            lines += [f"{_value(json.dumps(k) if isinstance(k, tuple) else k)} = {_value(v)}" for k, v in rows.items()]
+            write = _noise_table if table == "disturbances" else _value
+            lines += [f"{_value(json.dumps(k) if isinstance(k, tuple) else k)} = {write(v)}" for k, v in rows.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -61,13 +62,14 @@ def _value(value: Any) -> str:
         return _table({"value": value.value, **value.details()}) if value.details() else _value(value.value)
     if isinstance(value, Port):
         return _table({name: getattr(value, name) for name in _fields(Port)})
-    if isinstance(value, Noise):
-        kind = type(value)
-        entries = {name: getattr(value, name) for name in _fields(kind)}
-        return _table({"kind": kind.__name__, **{name: e for name, e in entries.items() if e is not None}})
     if isinstance(value, (list, tuple, np.ndarray)):
         return f"[{', '.join(map(_value, value))}]"
     return repr(float(value)) if isinstance(value, (int, float)) else _quoted(str(value))
+
+
+def _noise_table(noise: Noise) -> str:
+    given = {name: entry for name, entry in noise.entries().items() if entry is not None}
+    return _table({"kind": type(noise).__name__, **given})
 
 
 def _quoted(text: str) -> str:

@@ -6,8 +6,9 @@ from typing import Any, final
 
 import numpy as np
 
-from daedal.data import Dataset, Signal, short
+from daedal.data import Dataset, Signal
 from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.experiments import check_covered
 from daedal.lti import SignalFilter, signal_filter
 from daedal.symbolic import NAME
 
@@ -174,12 +175,7 @@ def make_record(verb: str, data: Any, output: Any, inputs: Any) -> Record:
         signal = data.inputs[each]
         inside = signal.values[(signal.times >= made.t0) & (signal.times <= made.times[-1])]
         _check_varies(f"The input '{each}'", inside, "Excite the system, or leave this input out.")
-        if signal.start > made.t0 or signal.end < made.times[-1]:
-            raise EstimationError(
-                f"The input '{each}' is known from {short(signal.start)} to {short(signal.end)}, but '{name}' is "
-                f"sampled from {short(made.t0)} to {short(float(made.times[-1]))}.",
-                "Cut the data to the time that both cover.",
-            )
+        check_covered({each: signal}, made.t0, float(made.times[-1]), EstimationError)
     _check_different(made)
     return made
 

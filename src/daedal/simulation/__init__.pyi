@@ -8,7 +8,7 @@ from .lanes.moments import collect_moments
 from .lanes.run import Failure, Run
 from .measurement import with_measurement_noise
 from .prediction import Prediction, Predictor, predictor
-from .request import Request, check_request
+from .request import Request, check_request, make_request
 from .solver import Solver, Status
 from .trajectories import simulate
 from .trajectory import Trajectory
@@ -31,6 +31,7 @@ __all__ = [
     "collect_moments",
     "ensemble",
     "make_forcing",
+    "make_request",
     "pasts",
     "predictor",
     "prepare",

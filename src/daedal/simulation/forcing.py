@@ -4,20 +4,15 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, perm
-from numbers import Real
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
 
-from daedal.data import Signal, short
-from daedal.errors import SimulationError, nearest, quoted, with_article
-from daedal.models import Model, key_name
-from daedal.symbolic import Delayed, Expression, jet, operator, symbols_in
+from daedal.data import Signal
+from daedal.errors import SimulationError, quoted
+from daedal.symbolic import Delayed, jet, operator, symbols_in
 from daedal.systems import System
-
-if TYPE_CHECKING:
-    from daedal.data import Dataset
 
 
 class DisturbancePath(Protocol):
@@ -121,74 +116,9 @@ def _evaluate(parts: list[Part], elapsed: float, result: np.ndarray) -> None:
         result[place] = value
 
 
-def make_forcing(
-    system: System, inputs: Mapping[Any, Any], start: float, end: float, data: "Dataset | None" = None
-) -> Forcing:
-    """Check the given inputs (some of them from data) against what the system needs, and line them up."""
-    model = system.model
-    if not isinstance(inputs, Mapping):
-        raise SimulationError(
-            f"The inputs of a simulation must be a mapping, got {type(inputs).__name__}.",
-            "Write inputs={'u': Signal(times, values)}.",
-        )
-    given = {key_name(key): value for key, value in inputs.items()}
-    for name in given:
-        if name not in model.input_names:
-            raise _no_input(model, name)
-    missing = [name for name in model.input_names if name not in given]
-    if missing:
-        held = f"; the data have {quoted(data.inputs) or 'no inputs'}" if data else ""
-        raise SimulationError(
-            f"Model '{model.name}' needs the input{'s' * (len(missing) > 1)} {quoted(missing)}{held}.",
-            f"Give inputs={{'{missing[0]}': Signal(times, values)}}, or a number if it is constant"
-            f"{', or name the input of the data so' if data else ''}.",
-        )
-    signals = {name: _signal(name, value, start, end) for name, value in given.items()}
+def make_forcing(system: System, signals: Mapping[str, Signal], start: float, end: float) -> Forcing:
+    """Line up the inputs, which cover that time, with what the system contains of them."""
     return Forcing(signals, tuple(_track(system, signals, name) for name in system.reduction.exogenous), start, end)
-
-
-def _no_input(model: Model, name: str) -> SimulationError:
-    role = model.names.get(name)
-    if role is None:
-        return SimulationError(f"Model '{model.name}' has no input '{name}'.", nearest(name, model.input_names))
-    return SimulationError(
-        f"Model '{model.name}' has no input '{name}': '{name}' is {with_article(role)}.", _INSTEAD[role].format(name)
-    )
-
-
-_INSTEAD = {
-    "disturbance": "Leave it out: it is zero without realizations=, and drawn at random with it.",
-    "parameter": "Give its number with values={{'{}': ...}}.",
-    "unknown": "The equations determine it; give its start in the model's initial.",
-}
-
-
-def _signal(name: str, value: Any, start: float, end: float) -> Signal:
-    if isinstance(value, Signal):
-        reach = 1e-9 * (value.end - value.start)
-        if value.start - reach > start or value.end + reach < end:
-            raise SimulationError(
-                f"Input '{name}' is known from {short(value.start)} to {short(value.end)}, "
-                f"but the simulation runs from {short(start)} to {short(end)}.",
-                "Give a longer signal, or simulate the time it covers.",
-            )
-        return value
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise SimulationError(
-            f"Input '{name}' must be a Signal or a number, got {type(value).__name__}.", _signal_remedy(name, value)
-        )
-    if not np.isfinite(float(value)):
-        raise SimulationError(f"Input '{name}' must be finite, got {value}.", "Give a number or a Signal.")
-    last = end if end > start else start + 1.0 + abs(start)
-    return Signal(np.array([start, last]), np.full(2, float(value)))
-
-
-def _signal_remedy(name: str, value: Any) -> str:
-    if isinstance(value, Expression):
-        return f"Write the expression in the equations in place of '{name}'; the time is dd.time there."
-    if callable(value):
-        return "Sample the function: Signal(times, [function(t) for t in times], intersample='foh')."
-    return "Write Signal(times, values, intersample='zoh' or 'foh'), which says what happens between the samples."
 
 
 def _track(system: System, signals: Mapping[str, Signal], symbol: str) -> tuple[Signal, int] | None:

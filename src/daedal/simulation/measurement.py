@@ -7,9 +7,9 @@ import numpy as np
 from daedal import disturbances, linear
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import SimulationError
-from daedal.models import Model, as_tuple, evaluate
+from daedal.experiments import Accuracies, check_count
+from daedal.models import Model, as_tuple
 from daedal.simulation.trajectory import Trajectory
-from daedal.symbolic import Expression
 
 PURPOSE = "measurement noise"
 
@@ -21,41 +21,26 @@ def with_measurement_noise(trajectory: Trajectory, model: Model, seed: int) -> T
             f"Model '{model.name}' declares no measurement noise.",
             "Declare measurement_noise={'output': standard deviation}.",
         )
+    accuracies = Accuracies(model)
+    numbers = np.array([trajectory.parameters[name] for name in model.parameters])
     values = dict(trajectory.values)
-    for number, (key, accuracy) in enumerate(model.measurement_noise.items()):
+    for number, (key, declared) in enumerate(model.measurement_noise.items()):
         names = as_tuple(key)
         if not all(name in values for name in names):
             continue
-        drawn = _drawn(trajectory, seed, number, len(names))
-        for component, name in enumerate(names):
-            noise = _scaled(trajectory, name, accuracy, drawn, component)
-            values[name] = frozen(values[name] + (noise[0] if values[name].ndim == 1 else noise))
+        drawn = _draw(trajectory, seed, number, len(names))
+        if isinstance(key, tuple):
+            noise = np.tensordot(linear.semidefinite_factor(declared), drawn, axes=1)
+        else:
+            check_count(model, key, trajectory.times.size, SimulationError)
+            noise = accuracies.at(key, numbers) * drawn
+        for name, own in zip(names, noise, strict=True):
+            values[name] = frozen(values[name] + (own[0] if values[name].ndim == 1 else own))
     return replace(trajectory, values=FrozenMapping(values), seed=seed)
 
 
-def _drawn(trajectory: Trajectory, seed: int, number: int, components: int) -> np.ndarray:
+def _draw(trajectory: Trajectory, seed: int, number: int, components: int) -> np.ndarray:
     """Standard normals as (component, realization, time)."""
     paths = range(trajectory.realizations or 1)
-    return disturbances.innovations(seed, PURPOSE, number, paths, range(trajectory.times.size), components).transpose(
-        1, 2, 0
-    )
-
-
-def _scaled(trajectory: Trajectory, name: str, accuracy: object, drawn: np.ndarray, component: int) -> np.ndarray:
-    if isinstance(accuracy, np.ndarray) and accuracy.ndim == 2:
-        return np.tensordot(linear.semidefinite_factor(accuracy)[component], drawn, axes=1)
-    if isinstance(accuracy, np.ndarray):
-        if accuracy.size != trajectory.times.size:
-            raise SimulationError(
-                f"The measurement noise of '{name}' has {accuracy.size} values for {trajectory.times.size} times.",
-                "Give one standard deviation per sample, or a single one.",
-            )
-        return accuracy * drawn[0]
-    if isinstance(accuracy, Expression):
-        accuracy = evaluate({name: accuracy}, trajectory.parameters)[name]
-    deviation = float(accuracy)  # pyright: ignore[reportArgumentType]
-    if not deviation > 0:
-        raise SimulationError(
-            f"The measurement noise of '{name}' must be positive, got {deviation:g}.", "Check its parameters."
-        )
-    return deviation * drawn[0]
+    samples = range(trajectory.times.size)
+    return disturbances.innovations(seed, PURPOSE, number, paths, samples, components).transpose(1, 2, 0)

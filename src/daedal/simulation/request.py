@@ -1,15 +1,15 @@
 """What a simulation was asked for, checked: the system, the times, and the known inputs."""
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from daedal import data, systems
-from daedal.data import increasing, short
-from daedal.errors import DataError, SimulationError
+from daedal.errors import SimulationError
+from daedal.experiments import Drive, match_drive
 from daedal.models import Model
 from daedal.simulation.forcing import Forcing, make_forcing
 from daedal.systems import System, build
@@ -38,17 +38,13 @@ def check_request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Re
             f"{verb} takes a Model or a System, got {type(model).__name__}.", "Build one with Model(...)."
         )
     system = model if isinstance(model, System) else build(model)
-    given, experiment = inputs or {}, None
-    if not isinstance(times, (np.ndarray, Sequence)) and isinstance(times, data.Dataset):
-        experiment = times
-        known = {name: signal for name, signal in times.inputs.items() if name in system.model.input_names}
-        given = {**known, **given}
-        t0 = times.t0 if t0 is None else t0
-        times = times.sample_times
-    grid = _checked_times(times)
-    start = _checked_start(t0, grid)
-    system = systems.start_from_history(system, start) if system.model.history else system
-    return Request(system, grid, make_forcing(system, given, start, float(grid[-1]), experiment))
+    return make_request(system, match_drive(f"Model '{system.model.name}'", system.model.names, times, inputs, t0))
+
+
+def make_request(system: System, drive: Drive) -> Request:
+    """The simulation of a system under what drives it."""
+    system = systems.start_from_history(system, drive.start) if system.model.history else system
+    return Request(system, drive.times, make_forcing(system, drive.signals, drive.start, drive.end))
 
 
 def checked_values(values: Any) -> Mapping[Any, float] | None:
@@ -81,27 +77,3 @@ def check_memory(needed: float, remedy: str) -> None:
         raise SimulationError(
             f"The values of this simulation take {needed / 1e9:.1f} GB, more than this machine has.", remedy
         )
-
-
-def _checked_times(times: Any) -> np.ndarray:
-    if isinstance(times, str) or not issubclass(type(times), Sized):
-        raise SimulationError(
-            f"The times of a simulation must be a list of numbers or a Dataset, got {type(times).__name__}.",
-            "Write for example np.arange(101) * 0.1.",
-        )
-    try:
-        return increasing(times)
-    except DataError as error:
-        raise SimulationError(f"The simulation cannot run: its {error.sentence}", error.remedy) from None
-
-
-def _checked_start(t0: Any, grid: np.ndarray) -> float:
-    if t0 is None:
-        return float(grid[0])
-    if not (isinstance(t0, Real) and np.isfinite(float(t0))):
-        raise SimulationError(f"The start t0 must be a finite number, got {t0!r}.", "Write for example t0=0.0.")
-    if t0 > grid[0]:
-        raise SimulationError(
-            f"The start t0 = {short(float(t0))} lies after the first time {short(grid[0])}.", "Move it before."
-        )
-    return float(t0)

@@ -5,7 +5,8 @@ from typing import Any
 
 from daedal.data import Dataset
 from daedal.errors import EstimationError, nearest
-from daedal.estimation import Fit, datasets
+from daedal.estimation import Fit
+from daedal.experiments import datasets
 from daedal.models import Model
 from daedal.symbolic import Expression
 from daedal.systems import System

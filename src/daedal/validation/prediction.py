@@ -9,21 +9,16 @@ from daedal.errors import EstimationError, SimulationError
 from daedal.estimation import (
     AVERAGED,
     SINGLE,
-    Accuracies,
     Again,
     Coordinates,
-    Experiment,
     Likelihood,
     LikelihoodObjective,
-    Series,
-    check_accuracies,
-    match_experiments,
     objective_again,
     weighing_again,
 )
+from daedal.experiments import Accuracies, Experiment, Series, check_accuracies, match_experiments
 from daedal.filtering import Point
-from daedal.models import as_tuple
-from daedal.simulation import Lanes, Prediction, predictor
+from daedal.simulation import Lanes, Prediction, make_request, predictor
 from daedal.systems import System
 
 
@@ -68,14 +63,14 @@ def fit_predictions(found: Again) -> list[Predicted]:
 
 def model_predictions(system: System, data: tuple[Dataset, ...]) -> list[Predicted]:
     """Of a model with its own values, disturbances at zero."""
-    made = match_experiments(system, data, 0.0)
+    made = match_experiments(system, data)
     check_accuracies(system.model, made)
     predicted = []
     for experiment in made:
         prediction = _predict(experiment, {}, Lanes(tolerance=SINGLE), None, 0, "compare")
         for series in experiment.series:
             mean = prediction.mean[series.row, series.places]
-            noise = _noise(system, series, {})
+            noise = Accuracies(system.model).declared(series, {})
             predicted.append(Predicted(experiment, series, mean, np.zeros(mean.size), noise, series.values - mean))
     return predicted
 
@@ -83,7 +78,8 @@ def model_predictions(system: System, data: tuple[Dataset, ...]) -> list[Predict
 def _predict(
     experiment: Experiment, values: dict[str, float], solver: Lanes, realizations: int | None, seed: int, purpose: str
 ) -> Prediction:
-    made = predictor(experiment.asked, experiment.outputs, (), values, solver, realizations, seed, purpose)
+    request = make_request(experiment.system, experiment.drive)
+    made = predictor(request, experiment.outputs, (), values, solver, realizations, seed, purpose)
     try:
         return made(values)
     except SimulationError:
@@ -101,7 +97,7 @@ def _weighed(found: Again, experiment: Experiment, values: dict[str, float], pre
             series=series,
             mean=mean,
             spread=np.sqrt(prediction.variance[series.row, series.places]),
-            noise=_noise(system, series, values),
+            noise=Accuracies(system.model).declared(series, values),
             residual=residual[0],
         )
         for series, mean, residual in zip(experiment.series, means, residuals, strict=True)
@@ -120,7 +116,7 @@ def _through_objective(found: Again, made: tuple[Experiment, ...]) -> list[Predi
             series=part.series,
             mean=part.prediction,
             spread=np.zeros(part.prediction.size),
-            noise=_noise(found.problem.system, part.series, found.values(part.series.experiment)),
+            noise=Accuracies(found.problem.system.model).declared(part.series, found.values(part.series.experiment)),
             residual=part.residual,
         )
         for part in evaluation.parts
@@ -146,7 +142,7 @@ def _through_filter(found: Again, made: tuple[Experiment, ...]) -> list[Predicte
         columns = [np.full(part.residual.size, np.nan) for _ in range(4)]
         for column, source in zip(columns, (ahead.mean, ahead.std, simulated.mean, simulated.std), strict=True):
             column[readings.places[there, output]] = source[there, output]
-        noise = _noise(found.problem.system, part.series, values)
+        noise = Accuracies(found.problem.system.model).declared(part.series, values)
         predicted.append(
             Predicted(made[number], part.series, columns[0], columns[1], noise, part.residual, columns[2], columns[3])
         )
@@ -161,16 +157,3 @@ def _all_free(found: Again) -> Again:
     everything = Coordinates((*items, *space.items), space.fixed)
     point = np.concatenate([fit.point[shared], found.point])
     return replace(found, problem=replace(found.problem, coordinates=everything), point=point)
-
-
-def _noise(system: System, series: Series, values: dict[str, float]) -> np.ndarray:
-    """The declared standard deviation of each sample."""
-    shape = series.times.shape
-    for key, declared in system.model.measurement_noise.items():
-        if series.output in (names := as_tuple(key)):
-            if len(names) > 1:
-                place = names.index(series.output)
-                return np.full(shape, np.sqrt(np.asarray(declared)[place, place]))
-            accuracies = Accuracies(system.model, Coordinates((), ()), {})
-            return np.broadcast_to(accuracies.deviation(series, values), shape)
-    return np.full(shape, np.nan)

@@ -11,7 +11,8 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from daedal.estimation.problem import Autoregression, Experiment, Problem, Series
+from daedal.estimation.problem import Autoregression, Problem
+from daedal.experiments import Experiment, Series
 
 
 @final

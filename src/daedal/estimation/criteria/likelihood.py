@@ -23,15 +23,8 @@ import numpy as np
 from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria.criterion import Evaluation, Objective, Part, failed
-from daedal.estimation.problem import (
-    Accuracies,
-    Autoregression,
-    Experiment,
-    Problem,
-    check_enough,
-    check_visible,
-    match_experiments,
-)
+from daedal.estimation.problem import Autoregression, Problem, check_visible
+from daedal.experiments import Accuracies, Experiment, check_enough, match_experiments
 from daedal.filtering import (
     Evolution,
     InitialCondition,
@@ -117,16 +110,16 @@ def likelihood_objective(problem: Problem, condition: InitialCondition) -> "Like
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
     values = [space.values(space.start, number) for number in range(len(problem.data))]
-    made = linear_experiments("Likelihood", problem.system, problem.data, values, condition)
+    experiments = match_experiments(problem.system, problem.data)
+    linear = linear_experiments("Likelihood", experiments, values, condition)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")
-    lined = match_experiments(problem.system, problem.data, 0.0)
-    check_enough(lined, len(space.items))
+    check_enough(experiments, len(space.items))
     verdict = check_noise(model)
     if not verdict.well_posed:
         first = verdict.findings[0]
         raise EstimationError(f"The samples of model '{model.name}' have no likelihood: {first.sentence}", first.remedy)
-    return LikelihoodObjective(problem, lined, made, condition.open == "diffuse")
+    return LikelihoodObjective(problem, experiments, linear, condition.open == "diffuse")
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +144,7 @@ class LikelihoodObjective:
         if opened:
             how = "unknown, with a flat prior" if self.diffuse else "estimated too"
             notes.append(f"at the start {', '.join(opened)} {'is' if len(opened) == 1 else 'are'} open: {how}")
-            if not self.diffuse and Accuracies(self.problem.system.model, self.problem.coordinates, {}).free:
+            if not self.diffuse and Accuracies(self.problem.system.model, self.problem.coordinates.parameters).free:
                 notes.append(
                     "a free start can fit the first samples exactly and lets a free measurement noise vanish: "
                     "Likelihood(initial='diffuse') does not"

@@ -20,21 +20,17 @@ import numpy as np
 
 from daedal.errors import DaedalError, EstimationError, counted
 from daedal.estimation.criteria.criterion import Evaluation, Part, failed, outputs_of
-from daedal.estimation.problem import (
+from daedal.estimation.problem import Autoregression, Problem, Weighing, contiguous, fit_autoregression
+from daedal.experiments import (
     Accuracies,
-    Autoregression,
     Experiment,
-    Problem,
     Series,
-    Weighing,
     check_accuracies,
     check_enough,
-    contiguous,
     first_scales,
-    fit_autoregression,
     match_experiments,
 )
-from daedal.simulation import Lanes, Prediction, Predictor, predictor
+from daedal.simulation import Lanes, Prediction, Predictor, make_request, predictor
 
 AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizations are never as exact
 LARGE, LARGEST = 0.5, 0.75  # share of V in the sum of squares from which it is limited, and below which it stays
@@ -230,7 +226,7 @@ class MeanObjective:
         rows = [np.concatenate([part.residual[None], part.slopes]) for part in parts]
         back = self.weighing.transpose(experiment, coordinates.values(evaluation.point, number), rows)
         outputs = len(experiment.outputs)
-        shape = (len(own), (1 + len(coordinates.parameters)) * outputs, experiment.asked.times.size)
+        shape = (len(own), (1 + len(coordinates.parameters)) * outputs, experiment.drive.times.size)
         weights = np.zeros(shape)
         for part, each in zip(parts, back, strict=True):
             weights[:, part.series.row, part.series.places] = each[1:]
@@ -344,12 +340,13 @@ def mean_objective(
     solver = problem.solver or Lanes(tolerance=AVERAGED if realizations else SINGLE)
     predictors = tuple(
         predictor(
-            each.asked, each.outputs, coordinates.parameters, coordinates.values(coordinates.start, number), solver,
-            realizations, problem.seed, f"{problem.purpose}, experiment {number}",
+            make_request(each.system, each.drive), each.outputs, coordinates.parameters,
+            coordinates.values(coordinates.start, number), solver, realizations, problem.seed,
+            f"{problem.purpose}, experiment {number}",
         )
         for number, each in enumerate(made)
     )  # fmt: skip
-    accuracies = Accuracies(system.model, coordinates, first_scales(system.model, made))
+    accuracies = Accuracies(system.model, coordinates.parameters, first_scales(system.model, made))
     reference = coordinates.values(coordinates.start, 0)
     weighing = Weighing(accuracies)
     first = predictors[0].run

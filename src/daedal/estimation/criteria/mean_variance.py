@@ -25,15 +25,9 @@ import numpy as np
 from daedal.errors import DaedalError, EstimationError, counted
 from daedal.estimation.criteria.criterion import Evaluation, Objective, Part, failed
 from daedal.estimation.criteria.measurement_moments import AGREES, MeasurementMoments
-from daedal.estimation.problem import (
-    Autoregression,
-    Experiment,
-    Problem,
-    check_enough,
-    check_visible,
-    match_experiments,
-)
-from daedal.simulation import Adjoint, Lanes, Predictor, predictor
+from daedal.estimation.problem import Autoregression, Problem, check_visible
+from daedal.experiments import Experiment, check_enough, match_experiments
+from daedal.simulation import Adjoint, Lanes, Predictor, make_request, predictor
 
 TOLERANCE = 1e-9  # of the steps
 
@@ -92,15 +86,14 @@ class MeanVariance:
                 f"MeanVariance takes one experiment, got {counted(len(problem.data), 'Dataset')}.",
                 "Give the moments of all samples with one Dataset.",
             )
-        made = match_experiments(problem.system, problem.data, 0.0)
+        made = match_experiments(problem.system, problem.data)
         check_enough(made, len(problem.coordinates.items))
         order = _order(made[0], self.measurements)
         space = problem.coordinates
         solver = problem.solver or Lanes(tolerance=TOLERANCE)
         values = space.values(space.start, 0)
-        run = predictor(
-            made[0].asked, made[0].outputs, space.parameters, values, solver, None, problem.seed, problem.purpose
-        )
+        asked = make_request(made[0].system, made[0].drive)
+        run = predictor(asked, made[0].outputs, space.parameters, values, solver, None, problem.seed, problem.purpose)
         objective = MeanVarianceObjective(problem, made, run, self, order)
         return _backward(objective) if self.gradient == "adjoint" else objective
 

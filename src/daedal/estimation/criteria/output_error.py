@@ -17,7 +17,8 @@ from daedal.errors import EstimationError, quoted
 from daedal.estimation.criteria.criterion import Objective
 from daedal.estimation.criteria.mean_objective import mean_objective
 from daedal.estimation.criteria.shooting import shooting_objective
-from daedal.estimation.problem import Problem, check_visible, checked_transient, checked_whiten
+from daedal.estimation.problem import Problem, check_visible, checked_whiten
+from daedal.experiments import checked_transient
 from daedal.simulation import pasts
 
 

@@ -20,16 +20,12 @@ import numpy as np
 
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria.criterion import Evaluation, Part, failed
-from daedal.estimation.problem import (
+from daedal.estimation.problem import Autoregression, Problem, Segments, Weighing, cut_segments
+from daedal.experiments import (
     Accuracies,
-    Autoregression,
     Experiment,
-    Problem,
-    Segments,
-    Weighing,
     check_accuracies,
     check_enough,
-    cut_segments,
     first_scales,
     match_experiments,
 )
@@ -159,7 +155,7 @@ class ShootingObjective:
         own, rates = coordinates.selection(number), coordinates.rates(point)
         values = coordinates.values(point, number)
         size, free, count = point.size, len(coordinates.parameters), len(cut.states)
-        mean = np.zeros((cut.outputs, self.experiments[number].asked.times.size))
+        mean = np.zeros((cut.outputs, self.experiments[number].drive.times.size))
         slopes = np.zeros((size + nodes.size, *mean.shape))
         gaps = np.zeros(nodes.shape)
         gap_slopes = np.zeros((size + nodes.size, *nodes.shape))
@@ -258,7 +254,7 @@ def shooting_objective(problem: Problem, transient: float, count: int) -> Shooti
         begin = np.array([_start_value(pieces, k) for k in range(len(pieces.states))])
         cut.append(pieces)
         nodes.append(np.tile(begin, (count - 1, 1)))
-    accuracies = Accuracies(system.model, space, first_scales(system.model, made))
+    accuracies = Accuracies(system.model, space.parameters, first_scales(system.model, made))
     if accuracies.free:
         raise EstimationError(
             "Segments cannot be combined with a free measurement accuracy.", "Fix the accuracy, or use one segment."

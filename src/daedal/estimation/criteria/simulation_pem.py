@@ -21,7 +21,8 @@ from daedal.analysis import is_linear
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.criteria.criterion import Objective
 from daedal.estimation.criteria.mean_objective import mean_objective
-from daedal.estimation.problem import Problem, check_visible, checked_transient, checked_whiten, mean_movers
+from daedal.estimation.problem import Problem, check_visible, checked_whiten, mean_movers
+from daedal.experiments import checked_transient
 
 
 @final

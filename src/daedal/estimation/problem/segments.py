@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.estimation.problem.experiments import Experiment
 from daedal.estimation.problem.problem import Problem
+from daedal.experiments import Experiment
 from daedal.models import Model, Parameter
-from daedal.simulation import Lanes, Predictor, Request, make_forcing, predictor
+from daedal.simulation import Lanes, Predictor, Request, make_forcing, make_request, predictor
 from daedal.symbolic import read_expression, symbol
 from daedal.systems import System, build, initial_values
 
@@ -49,7 +49,7 @@ def cut_segments(
     problem: Problem, experiment: Experiment, values: Mapping[str, float], count: int, solver: Lanes
 ) -> Segments:
     """Cut an experiment into pieces of equal length in time."""
-    asked = experiment.asked
+    asked = make_request(experiment.system, experiment.drive)
     start, end = asked.forcing.start, asked.forcing.end
     states, held = free_states(problem.system, asked, values)
     whole = build(_reporting(problem.system.model, states))
@@ -69,7 +69,7 @@ def cut_segments(
             else np.append(inside, edges[number + 1])
         )
         request = Request(
-            system, times, make_forcing(system, dict(asked.forcing.signals), float(edges[number]), float(times[-1]))
+            system, times, make_forcing(system, asked.forcing.signals, float(edges[number]), float(times[-1]))
         )
         free = problem.coordinates.parameters if first else (*problem.coordinates.parameters, *node_names(states))
         given = dict(values) if first else {**values, **dict(zip(node_names(states), held.values(), strict=True))}

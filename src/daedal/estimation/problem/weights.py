@@ -7,12 +7,14 @@ sensitivities, means of groups of realizations.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
-from daedal.estimation.problem.accuracy import Accuracies, correlated, unmixed
+from daedal.errors import EstimationError
 from daedal.estimation.problem.autoregression import Autoregression
-from daedal.estimation.problem.experiments import Experiment, Series
+from daedal.experiments import Accuracies, Experiment, Series, correlated, separate_outputs
 
 SMALLEST = 1e-24  # variance of residuals, in squared units of their accuracy, that data without noise leave
 Rows = list[np.ndarray]  # one (row, time) for each series of an experiment
@@ -61,7 +63,16 @@ class Weighing:
         for group, covariance in correlated(self.accuracies.model, experiment):
             places = [experiment.series.index(series) for series in group]
             known = np.stack([np.isfinite(series.values) for series in group])
-            solved = unmixed(covariance, np.stack([result[place] for place in places]), known, transposed)
+            solved = separate_outputs(covariance, np.stack([result[place] for place in places]), known, transposed)
             for place, each in zip(places, solved, strict=True):
                 result[place] = each
         return result
+
+
+def checked_whiten(whiten: Any) -> bool | int:
+    """True, False, or the order of the filter."""
+    if not isinstance(whiten, Integral) or whiten < 0:
+        raise EstimationError(
+            f"whiten must be True, False or the order of the filter, got {whiten!r}.", "Write whiten=True."
+        )
+    return whiten if isinstance(whiten, bool) else int(whiten)

@@ -12,8 +12,9 @@ import numpy as np
 
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria import Evaluation, Objective
-from daedal.estimation.problem import STATE, Problem, free_states, match_experiments, node_names, piece_model
-from daedal.simulation import Lanes, Request, collect_moments, prepare
+from daedal.estimation.problem import STATE, Problem, free_states, node_names, piece_model
+from daedal.experiments import match_experiments
+from daedal.simulation import Lanes, Request, collect_moments, make_request, prepare
 from daedal.systems import System, build
 
 SUSPICIOUS = 1e4  # size of a prediction relative to that of the data
@@ -31,12 +32,12 @@ def refuse_suspicious(objective: Objective, first: Evaluation) -> None:
 def refuse_growth(problem: Problem) -> None:
     """Name the growth where it is harmful, and what to do."""
     system, space = problem.system, problem.coordinates
-    for number, experiment in enumerate(match_experiments(system, problem.data, 0.0)):
-        exponent = _exponent(system, experiment.asked, space.values(space.start, number))
+    for number, experiment in enumerate(match_experiments(system, problem.data)):
+        drive = experiment.drive
+        exponent = _exponent(system, make_request(system, drive), space.values(space.start, number))
         if exponent > HARMFUL:
-            times = experiment.asked.forcing
             raise EstimationError(
-                f"From {times.start:g} to {times.end:g} model '{system.model.name}' multiplies a small change of its "
+                f"From {drive.start:g} to {drive.end:g} model '{system.model.name}' multiplies a small change of its "
                 f"start by e^{exponent:.0f}, so that one simulation through all data says nothing.",
                 _remedy(system, exponent),
             )

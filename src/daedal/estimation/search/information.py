@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.estimation.criteria import Evaluation, Objective
-from daedal.estimation.problem import correlated
-from daedal.models import Model
+from daedal.experiments import declared_outputs, log_determinant
 
 
 @dataclass(frozen=True)
@@ -37,9 +36,10 @@ def compute_information(objective: Objective, evaluation: Evaluation) -> Informa
         return _criteria(evaluation.loglik, evaluation.point.size + evaluation.inner, count)
     if model.disturbances:
         return Information()
-    declared = {name for key in model.measurement_noise for name in ((key,) if isinstance(key, str) else key)}
+    declared = declared_outputs(model)
     outputs = dict.fromkeys(part.series.output for part in evaluation.parts)
-    total, count, numbers = -_log_determinants(objective, model), 0, evaluation.point.size
+    total = -sum(log_determinant(model, experiment) for experiment in objective.experiments)
+    count, numbers = 0, evaluation.point.size
     for output in outputs:
         parts = [part for part in evaluation.parts if part.series.output == output]
         residuals = np.concatenate([part.residual[np.isfinite(part.residual)] for part in parts])
@@ -64,16 +64,3 @@ def _criteria(loglik: float, numbers: int, count: int) -> Information:
 def _each(part) -> np.ndarray:
     """The deviation of each scored sample."""
     return np.broadcast_to(part.deviation, part.residual.shape)[np.isfinite(part.residual)]
-
-
-def _log_determinants(objective: Objective, model: Model) -> float:
-    """½ log det of the covariances of outputs that are measured together."""
-    total = 0.0
-    for experiment in objective.experiments:
-        for group, covariance in correlated(model, experiment):
-            known = np.stack([np.isfinite(series.values) for series in group])
-            patterns, counts = np.unique(known, axis=1, return_counts=True)
-            for pattern, times in zip(patterns.T, counts, strict=True):
-                if pattern.any():
-                    total += 0.5 * times * float(np.linalg.slogdet(covariance[np.ix_(pattern, pattern)])[1])
-    return total

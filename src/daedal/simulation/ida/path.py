@@ -70,7 +70,7 @@ def _exact_paths(
         orders = sorted({order for name, order in wanted if name in symbols})
         if not orders:
             continue
-        if getattr(noise, "between", "linear") == "exact":
+        if noise.between == "exact":
             listed = [(name, order) for order in orders for name in symbols]
             kept = [i for i, value in enumerate(listed) if value in wanted]
             exact = ExactPath(discretize(noise, numbers, grid, orders), seed, purpose, number, path)

@@ -16,7 +16,7 @@ from daedal.systems import System
 def refuse_exact(system: System) -> None:
     """Lanes step on polynomials between grid points."""
     for key, noise in system.model.disturbances.items():
-        if getattr(noise, "between", "linear") == "exact":
+        if noise.between == "exact":
             raise SimulationError(
                 f"Disturbance '{key}' is exact between grid points, which Lanes cannot ask for.",
                 "Use the reference solver IDA(), or between='hermite' or 'linear' on a finer grid.",

@@ -85,7 +85,7 @@ def grid_row(system: System) -> GridRow:
 def _between(system: System, name: str) -> str:
     for key, noise in system.model.disturbances.items():
         if name in as_tuple(key):
-            return getattr(noise, "between", "linear")
+            return noise.between
     return "linear"
 
 

@@ -1,16 +1,16 @@
-"""The data of a fit, checked against the model: which samples of which output count, in which experiment."""
+"""A data set matched with a model: what drove the system, and which samples of which output count."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from daedal.data import Dataset, short
 from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.experiments.drive import Drive, match_data
 from daedal.models import Model
-from daedal.simulation import Request, check_request
 from daedal.systems import System
 
 
@@ -35,10 +35,21 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """One data set with the simulation that it asks for."""
+    """One data set and the model it belongs to, lined up.
 
+    A simulation takes the system and its drive, a criterion the series to score, the filter the series as measurements.
+
+    Attributes
+    ----------
+    outputs
+        Outputs of the model that the data have, in the order of the model.
+    series
+        Their samples, of those that have any to score.
+    """
+
+    system: System
     data: Dataset
-    asked: Request
+    drive: Drive
     outputs: tuple[str, ...]
     series: tuple[Series, ...]
 
@@ -63,9 +74,9 @@ def datasets(verb: str, model: Any, data: Any) -> tuple[Dataset, ...]:
     return tuple(listed)
 
 
-def match_experiments(system: System, data: Sequence[Dataset], transient: float) -> tuple[Experiment, ...]:
+def match_experiments(system: System, data: Sequence[Dataset], transient: float = 0.0) -> tuple[Experiment, ...]:
     """Line up each data set with the model; the transient is simulated and not scored."""
-    return tuple(_experiment(system, one, number, transient) for number, one in enumerate(data))
+    return tuple(_match(system, one, number, transient) for number, one in enumerate(data))
 
 
 def checked_transient(transient: Any) -> float:
@@ -77,16 +88,7 @@ def checked_transient(transient: Any) -> float:
     return float(transient)
 
 
-def checked_whiten(whiten: Any) -> bool | int:
-    """True, False, or the order of the filter."""
-    if not isinstance(whiten, Integral) or whiten < 0:
-        raise EstimationError(
-            f"whiten must be True, False or the order of the filter, got {whiten!r}.", "Write whiten=True."
-        )
-    return whiten if isinstance(whiten, bool) else int(whiten)
-
-
-def _experiment(system: System, data: Dataset, number: int, transient: float) -> Experiment:
+def _match(system: System, data: Dataset, number: int, transient: float) -> Experiment:
     model = system.model
     outputs = tuple(name for name in model.outputs if name in data.outputs)
     if not outputs:
@@ -95,17 +97,16 @@ def _experiment(system: System, data: Dataset, number: int, transient: float) ->
             f"The data '{data.name}' have no output of model '{model.name}'{_only(data)}.",
             nearest(measured, model.outputs) if model.outputs else "Declare outputs={'name': expression} in the model.",
         )
-    _check_inputs(model, data)
-    asked = check_request("fit", system, data, None, None)
-    first = float(asked.times[0])
-    if transient > 0.0 and transient >= asked.times[-1] - first:
+    drive = match_data(model, data)
+    first = float(drive.times[0])
+    if transient > 0.0 and transient >= drive.end - first:
         raise EstimationError(
             f"The transient of {short(transient)} is longer than the data '{data.name}', which last "
-            f"{short(float(asked.times[-1]) - first)}.",
+            f"{short(drive.end - first)}.",
             "Give a shorter transient: it counts from the first sample, in the time unit of the data.",
         )
-    series = tuple(_series(data, name, row, number, asked.times, first + transient) for row, name in enumerate(outputs))
-    series = tuple(one for one in series if np.isfinite(one.values).any())
+    every = [_series(data, name, row, number, drive.times, first + transient) for row, name in enumerate(outputs)]
+    series = tuple(one for one in every if np.isfinite(one.values).any())
     if not series:
         raise EstimationError(
             f"All samples of the data '{data.name}' that could be scored are missing (NaN).",
@@ -113,18 +114,7 @@ def _experiment(system: System, data: Dataset, number: int, transient: float) ->
             if transient
             else "Check how the file was read.",
         )
-    return Experiment(data, asked, outputs, series)
-
-
-def _check_inputs(model: Model, data: Dataset) -> None:
-    missing = [name for name in model.input_names if name not in data.inputs]
-    if missing:
-        held = f", only {quoted(data.inputs)}" if data.inputs else ""
-        raise EstimationError(
-            f"The data '{data.name}' lack the input{'s' * (len(missing) > 1)} {quoted(missing)} of model "
-            f"'{model.name}'{held}.",
-            f"Give them with the data: Dataset(times, inputs={{'{missing[0]}': ...}}, outputs=...).",
-        )
+    return Experiment(system, data, drive, outputs, series)
 
 
 def _only(data: Dataset) -> str:
@@ -139,9 +129,9 @@ def _series(data: Dataset, name: str, row: int, experiment: int, times: np.ndarr
     return Series(experiment, name, row, places, samples.times, values)
 
 
-def check_enough(made: Sequence[Experiment], free: int) -> int:
+def check_enough(experiments: Sequence[Experiment], free: int) -> int:
     """The number of scored samples, which must reach the number of free parameters."""
-    count = sum(int(np.isfinite(series.values).sum()) for one in made for series in one.series)
+    count = sum(int(np.isfinite(series.values).sum()) for one in experiments for series in one.series)
     if count < free:
         raise EstimationError(
             f"The data have {counted(count, 'scored sample')} for {counted(free, 'free number')}.",

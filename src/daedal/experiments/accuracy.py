@@ -1,0 +1,195 @@
+"""How accurate a sample is: the standard deviation of its measurement, and how that moves with the parameters.
+
+Declared accuracies may be numbers, expressions of parameters (free ones too), one number per sample, or a covariance
+matrix for several outputs, which counts among those that are there at a time. An output without one is measured in
+units of its own: first of its spread in the data, in a later stage of the fit of its residuals, so that estimates do
+not depend on the units of the outputs.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from daedal.errors import DaedalError, EstimationError, ModelError, counted, quoted
+from daedal.experiments.experiment import Experiment, Series
+from daedal.models import Formulas, Model, as_tuple, parameter_directions, parameter_values
+from daedal.symbolic import Expression, symbols_in
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracies:
+    """Standard deviations of the samples of a model: as it declares them, or scales of outputs that declare none.
+
+    An output that is correlated with others has one here: it is made independent of them first, with unit variance.
+    """
+
+    model: Model
+    parameters: tuple[str, ...] = ()  # those that are estimated
+    scales: Mapping[str, float] = field(default_factory=dict)  # output without declaration → unit of its residuals
+
+    def at(self, output: str, vector: np.ndarray) -> float | np.ndarray:
+        """The standard deviation of the samples of an output at all parameters, one for all or one each."""
+        declared = self.model.measurement_noise.get(output, self.scales.get(output, 1.0))
+        if not isinstance(declared, Expression):
+            return declared
+        number = float(self._formulas[output].values(vector)[0])
+        if not 0.0 < number < np.inf:
+            raise ModelError(
+                f"The measurement noise of '{output}', {declared}, is {number:g} but must be positive.",
+                "Bound its parameters from below, or use scale='log'.",
+            )
+        return number
+
+    def slopes(self, output: str, vector: np.ndarray) -> np.ndarray:
+        """The derivatives of that with respect to all parameters, (parameter,)."""
+        return self._formulas[output].slopes(vector)[0] if output in self._formulas else np.zeros(vector.size)
+
+    def deviation(self, series: Series, values: Mapping[str, float]) -> float | np.ndarray:
+        """The standard deviation of the samples of a series, one for all or one each."""
+        return self.at(series.output, self._vector(values))
+
+    def rates(self, series: Series, values: Mapping[str, float], own: np.ndarray) -> np.ndarray:
+        """d log(deviation)/dθ for each coordinate; `own` tells their positions among the free parameters."""
+        if series.output not in self._moving:
+            return np.zeros(len(own))
+        vector = self._vector(values)
+        directions = parameter_directions(self.model, self.parameters, values)
+        by_parameter = self.slopes(series.output, vector) @ directions / self.at(series.output, vector)
+        return np.where(own >= 0, by_parameter[own], 0.0)
+
+    def declared(self, series: Series, values: Mapping[str, float]) -> np.ndarray:
+        """The declared standard deviation of each sample, whatever else is measured; NaN where there is none."""
+        for key, matrix in self.model.measurement_noise.items():
+            if isinstance(key, tuple) and series.output in key:
+                place = key.index(series.output)
+                return np.full(series.times.shape, np.sqrt(np.asarray(matrix)[place, place]))
+        known = series.output in self.model.measurement_noise
+        return np.broadcast_to(self.deviation(series, values) if known else np.nan, series.times.shape)
+
+    @property
+    def free(self) -> bool:
+        """Whether an accuracy is estimated."""
+        return bool(self._moving)
+
+    @cached_property
+    def _formulas(self) -> dict[str, Formulas]:
+        """Accuracies that are expressions, ready for all values."""
+        names = tuple(self.model.parameters)
+        declared = self.model.measurement_noise.items()
+        return {key: Formulas({key: one}, names) for key, one in declared if isinstance(one, Expression)}
+
+    @cached_property
+    def _moving(self) -> set[str]:
+        """Outputs whose accuracy contains a free parameter, or one that follows it."""
+        numbers = parameter_values(self.model)
+        rates = parameter_directions(self.model, self.parameters, {name: numbers[name] for name in self.parameters})
+        moving = {name for name, row in zip(self.model.parameters, rates, strict=True) if row.any()}
+        moving |= set(self.parameters)
+        return {
+            output for output, each in self._formulas.items() if moving & set(symbols_in(each.expressions[output].sx))
+        }
+
+    def _vector(self, values: Mapping[str, float]) -> np.ndarray:
+        return np.array(list(parameter_values(self.model, values).values()))
+
+
+def declared_outputs(model: Model) -> set[str]:
+    """Outputs whose accuracy the model declares."""
+    return {name for key in model.measurement_noise for name in as_tuple(key)}
+
+
+def first_scales(model: Model, experiments: Sequence[Experiment]) -> dict[str, float]:
+    """For each output without declared accuracy, the spread of its samples in all experiments."""
+    declared = declared_outputs(model)
+    pooled: dict[str, list[np.ndarray]] = {}
+    for experiment in experiments:
+        for series in experiment.series:
+            if series.output not in declared:
+                pooled.setdefault(series.output, []).append(series.values[np.isfinite(series.values)])
+    return {name: _spread(np.concatenate(parts)) for name, parts in pooled.items()}
+
+
+def _spread(values: np.ndarray) -> float:
+    spread = float(np.std(values)) if values.size else 0.0
+    size = float(np.max(np.abs(values), initial=0.0))
+    return spread if spread > 1e-12 * size else size or 1.0
+
+
+def check_accuracies(model: Model, experiments: Sequence[Experiment]) -> None:
+    """Refuse declarations that do not fit the data."""
+    for experiment in experiments:
+        where = f" in the data '{experiment.data.name}'"
+        for series in experiment.series:
+            check_count(model, series.output, series.times.size, EstimationError, where)
+        for group, _ in correlated(model, experiment):
+            times = [series.times for series in group]
+            if any(not np.array_equal(times[0], other) for other in times[1:]):
+                raise EstimationError(
+                    f"The outputs {quoted(s.output for s in group)} have correlated measurement noise, but{where} "
+                    "times of their own.",
+                    "Give them common times (NaN where one is missing), or declare separate accuracies.",
+                )
+
+
+def check_count(model: Model, output: str, count: int, refusal: type[DaedalError], where: str = "") -> None:
+    """Refuse accuracies that were declared sample by sample for another number of samples."""
+    declared = model.measurement_noise.get(output)
+    if isinstance(declared, np.ndarray) and declared.size != count:
+        raise refusal(
+            f"The measurement noise of '{output}' has {declared.size} values for {counted(count, 'sample')}{where}.",
+            "Give one standard deviation per sample, or a single one.",
+        )
+
+
+def correlated(model: Model, experiment: Experiment) -> list[tuple[list[Series], np.ndarray]]:
+    """The series of each declared covariance that this experiment has, with their part of the matrix."""
+    by_output = {series.output: series for series in experiment.series}
+    return [([by_output[name] for name in names], part) for names, part in _covariances(model, by_output)]
+
+
+def _covariances(model: Model, outputs: Collection[str]) -> list[tuple[list[str], np.ndarray]]:
+    groups = []
+    for key, matrix in model.measurement_noise.items():
+        names = [name for name in outputs if isinstance(key, tuple) and name in key]
+        if names:
+            order = [key.index(name) for name in names]
+            groups.append((names, np.asarray(matrix)[np.ix_(order, order)]))
+    return groups
+
+
+def factor_covariance(covariance: np.ndarray, known: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """For each set of outputs that are `known`, (output, time), together: which, when, and L with LLᵀ = covariance."""
+    patterns, which = np.unique(known, axis=1, return_inverse=True)
+    for number, pattern in enumerate(patterns.T):
+        if pattern.any():
+            factor = np.linalg.cholesky(covariance[np.ix_(pattern, pattern)])
+            yield np.flatnonzero(pattern), np.flatnonzero(which.ravel() == number), factor
+
+
+def separate_outputs(
+    covariance: np.ndarray, rows: np.ndarray, known: np.ndarray, transposed: bool = False
+) -> np.ndarray:
+    """Correlated rows as independent ones of unit variance: L⁻¹ (or its transpose) at each time.
+
+    `rows` is (output, row, time); L belongs to the outputs that are `known`, (output, time), at that time.
+    """
+    result = np.full(rows.shape, np.nan)
+    for outputs, times, factor in factor_covariance(covariance, known):
+        chosen = np.ix_(outputs, np.arange(rows.shape[1]), times)
+        right = rows[chosen].reshape(len(factor), -1)
+        solved = solve_triangular(factor, right, lower=True, trans=int(transposed))
+        result[chosen] = solved.reshape(rows[chosen].shape)
+    return result
+
+
+def log_determinant(model: Model, experiment: Experiment) -> float:
+    """Σ log det L over all sample times, for outputs whose measurement noise is correlated."""
+    total = 0.0
+    for group, covariance in correlated(model, experiment):
+        known = np.stack([np.isfinite(series.values) for series in group])
+        for _, times, factor in factor_covariance(covariance, known):
+            total += times.size * float(np.sum(np.log(np.diag(factor))))
+    return total

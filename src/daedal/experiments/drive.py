@@ -1,0 +1,160 @@
+"""What drives a system: times at which values are wanted, and the known inputs from the start to the last of them."""
+
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from daedal.data import Dataset, Signal, increasing, short
+from daedal.errors import DaedalError, DataError, EstimationError, SimulationError, nearest, quoted, with_article
+from daedal.models import Model, key_name
+from daedal.symbolic import Expression
+
+REACH = 1e-9  # of its length: by how much a signal may miss the ends of the time it is needed for, which is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """Times at which values are wanted, and the inputs by name, which cover the time from the start to the last."""
+
+    times: np.ndarray
+    start: float
+    signals: Mapping[str, Signal]
+
+    @property
+    def end(self) -> float:
+        """The last of the times."""
+        return float(self.times[-1])
+
+
+def match_drive(
+    owner: str, roles: Mapping[str, str], times: Any, inputs: Any, t0: Any, delays: Mapping[str, float] | None = None
+) -> Drive:
+    """Check times, inputs and start against what their owner needs; a Dataset stands for all three.
+
+    `roles` are those of all names of the owner; an input that acts later by its delay may end earlier by it.
+    """
+    needed = [name for name, role in roles.items() if role == "input"]
+    if not (inputs is None or isinstance(inputs, Mapping)):
+        raise SimulationError(
+            f"The inputs of a simulation must be a mapping, got {type(inputs).__name__}.",
+            "Write inputs={'u': Signal(times, values)}.",
+        )
+    given = {key_name(key): value for key, value in (inputs or {}).items()}
+    data = times if isinstance(times, Dataset) else None
+    if data is not None:
+        given = {name: signal for name, signal in data.inputs.items() if name in needed} | given
+        t0 = data.t0 if t0 is None else t0
+        times = data.sample_times
+    grid = _check_times(times)
+    start = _check_start(t0, grid)
+    for name in given:
+        if name not in needed:
+            raise _no_input(owner, roles, needed, name)
+    _check_given(owner, needed, given, data)
+    end = float(grid[-1])
+    signals = {name: _signal(name, value, start, end) for name, value in given.items()}
+    for name, signal in signals.items():
+        check_covered({name: signal}, start, max(start, end - (delays or {}).get(name, 0.0)), SimulationError)
+    return Drive(grid, start, signals)
+
+
+def match_data(model: Model, data: Dataset) -> Drive:
+    """What drove a model in data that hold all of its inputs."""
+    missing = [name for name in model.input_names if name not in data.inputs]
+    if missing:
+        held = f", only {quoted(data.inputs)}" if data.inputs else ""
+        raise EstimationError(
+            f"The data '{data.name}' lack the input{'s' * (len(missing) > 1)} {quoted(missing)} of model "
+            f"'{model.name}'{held}.",
+            f"Give them with the data: Dataset(times, inputs={{'{missing[0]}': ...}}, outputs=...).",
+        )
+    drive = Drive(data.sample_times, float(data.t0), {name: data.inputs[name] for name in model.input_names})
+    check_covered(drive.signals, drive.start, drive.end, EstimationError)
+    return drive
+
+
+def check_covered(signals: Mapping[str, Signal], start: float, end: float, refusal: type[DaedalError]) -> None:
+    """Refuse inputs that are not known from the start to the end."""
+    for name, signal in signals.items():
+        reach = REACH * (signal.end - signal.start)
+        if signal.start - reach > start or signal.end + reach < end:
+            raise refusal(
+                f"Input '{name}' is known from {short(signal.start)} to {short(signal.end)}, but is needed from "
+                f"{short(start)} to {short(end)}.",
+                "Give a longer signal, or cut the times to what it covers.",
+            )
+
+
+def _check_times(times: Any) -> np.ndarray:
+    if isinstance(times, str) or not issubclass(type(times), Sized):
+        raise SimulationError(
+            f"The times of a simulation must be a list of numbers or a Dataset, got {type(times).__name__}.",
+            "Write for example np.arange(101) * 0.1.",
+        )
+    try:
+        return increasing(times)
+    except DataError as error:
+        raise SimulationError(f"The simulation cannot run: its {error.sentence}", error.remedy) from None
+
+
+def _check_start(t0: Any, grid: np.ndarray) -> float:
+    if t0 is None:
+        return float(grid[0])
+    if not (isinstance(t0, Real) and np.isfinite(float(t0))):
+        raise SimulationError(f"The start t0 must be a finite number, got {t0!r}.", "Write for example t0=0.0.")
+    if t0 > grid[0]:
+        raise SimulationError(
+            f"The start t0 = {short(float(t0))} lies after the first time {short(grid[0])}.", "Move it before."
+        )
+    return float(t0)
+
+
+def _check_given(owner: str, needed: Sequence[str], given: Mapping[str, Any], data: Dataset | None) -> None:
+    missing = [name for name in needed if name not in given]
+    if missing:
+        held = f"; the data have {quoted(data.inputs) or 'no inputs'}" if data else ""
+        raise SimulationError(
+            f"{owner} needs the input{'s' * (len(missing) > 1)} {quoted(missing)}{held}.",
+            f"Give inputs={{'{missing[0]}': Signal(times, values)}}, or a number if it is constant"
+            f"{', or name the input of the data so' if data else ''}.",
+        )
+
+
+def _no_input(owner: str, roles: Mapping[str, str], needed: Sequence[str], name: str) -> SimulationError:
+    role = roles.get(name)
+    if role is None:
+        return SimulationError(f"{owner} has no input '{name}'.", nearest(name, needed))
+    return SimulationError(
+        f"{owner} has no input '{name}': '{name}' is {with_article(role)}.", _INSTEAD[role].format(name)
+    )
+
+
+_INSTEAD = {
+    "disturbance": "Leave it out: it is zero without realizations=, and drawn at random with it.",
+    "parameter": "Give its number with values={{'{}': ...}}.",
+    "unknown": "The equations determine it; give its start in the model's initial.",
+}
+
+
+def _signal(name: str, value: Any, start: float, end: float) -> Signal:
+    if isinstance(value, Signal):
+        return value
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise SimulationError(
+            f"Input '{name}' must be a Signal or a number, got {type(value).__name__}.", _signal_remedy(name, value)
+        )
+    if not np.isfinite(float(value)):
+        raise SimulationError(f"Input '{name}' must be finite, got {value}.", "Give a number or a Signal.")
+    last = end if end > start else start + 1.0 + abs(start)
+    return Signal(np.array([start, last]), np.full(2, float(value)))
+
+
+def _signal_remedy(name: str, value: Any) -> str:
+    if isinstance(value, Expression):
+        return f"Write the expression in the equations in place of '{name}'; the time is dd.time there."
+    if callable(value):
+        return "Sample the function: Signal(times, [function(t) for t in times], intersample='foh')."
+    return "Write Signal(times, values, intersample='zoh' or 'foh'), which says what happens between the samples."

@@ -19,7 +19,7 @@ REMARKS = {
 }
 
 
-def table(fit: "Fit") -> str:
+def make_table(fit: "Fit") -> str:
     """Values, errors, intervals, starts and bounds, one row a parameter; then what is to be known about the fit."""
     experiments = f" in {len(fit.data)} experiments" if len(fit.data) > 1 else ""
     lines = [
@@ -29,7 +29,7 @@ def table(fit: "Fit") -> str:
     ]
     percents = ", ".join(f"{name} {percent:.1f} %" for name, percent in fit.fit_percent.items())
     seed = f", seed {fit.seed}" if np.any(fit.monte_carlo_cov != 0.0) else ""
-    ahead = "one-step fit" if hasattr(fit.criterion, "condition") else "fit"
+    ahead = "fit" if fit.criterion.condition is None else "one-step fit"
     lines.append(f"  {ahead}: {percents}; criterion {fit.value:.6g}{seed}")
     if fit.loglik is not None:
         lines.append(f"  log likelihood {fit.loglik:.6g}, AIC {fit.aic:.6g}, BIC {fit.bic:.6g}")

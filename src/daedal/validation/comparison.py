@@ -9,12 +9,12 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.estimation import Fit, Likelihood, again, describe, experiment_labels
+from daedal.estimation import Fit, describe, experiment_labels, match_fit
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
 from daedal.validation.arguments import aligned, checked_data
-from daedal.validation.prediction import Predicted, fit_predictions, model_predictions
+from daedal.validation.prediction import Predicted, predict_fit, predict_model
 
 NORMAL = 1.959963984540054  # 97.5 % of a normal distribution lie below
 
@@ -179,46 +179,50 @@ def compare(
       x  98.1 %  0.005507
     """
     if not isinstance(fit, Fit):
-        return _of_model(fit, checked_data("compare", fit, data))
+        return _compare_model(fit, checked_data("compare", fit, data))
     sets = checked_data("compare", fit, data)
-    found = again(fit, sets, None if rng is None else seed_number(rng))
-    predicted = fit_predictions(found)
-    space = found.problem.coordinates
+    fitted = match_fit(fit, sets, None if rng is None else seed_number(rng))
+    predicted = predict_fit(fitted)
+    space = fitted.problem.coordinates
     local = {
         item.name: float(value)
-        for item, value in zip(space.items, space.natural(found.point), strict=True)
+        for item, value in zip(space.items, space.natural(fitted.point), strict=True)
         if item.experiment is not None
     }
-    realizations = getattr(fit.criterion, "realizations", None)
+    realizations = predicted[0].forecast.realizations
     return Comparison(
         model=fit.model.name,
         method=f" by {describe(fit.criterion)}",
-        series=_series(predicted, sets),
+        series=_list_compared(predicted, sets),
         local=FrozenMapping(local),
         realizations=realizations,
-        seed=None if realizations is None else found.problem.seed,
-        notes=(*found.notes, *_remarks(predicted if realizations else []), *_ignored(fit, realizations)),
+        seed=None if realizations is None else fitted.problem.seed,
+        notes=(*fitted.notes, *_note_missing(fit.model, predicted)),
     )
 
 
-def _ignored(fit: Fit, realizations: int | None) -> tuple[str, ...]:
+def _note_missing(model: Model, predicted: list[Predicted]) -> list[str]:
     """What the band does not contain."""
-    if realizations is not None or not fit.model.disturbances or isinstance(fit.criterion, Likelihood):
-        return ()
-    return ("disturbances are zero: the 95 % band holds measurement noise only",)
+    ignoring = [one for one in predicted if one.forecast.spread is None]
+    if ignoring:
+        return ["disturbances are zero: the 95 % band holds measurement noise only"] if model.disturbances else []
+    silent = dict.fromkeys(one.series.output for one in predicted if np.isnan(one.noise).any())
+    if not silent:
+        return []
+    return [f"no measurement noise is declared for {quoted(silent)}: the band holds the disturbances alone"]
 
 
-def _of_model(model: Any, sets: tuple[Dataset, ...]) -> Comparison:
+def _compare_model(model: Any, sets: tuple[Dataset, ...]) -> Comparison:
     if not isinstance(model, (Model, System)):
         raise EstimationError(
             f"compare takes a Fit or a Model first, got {type(model).__name__}.", "Give what fit(...) returns."
         )
     system = model if isinstance(model, System) else build(model)
-    predicted = model_predictions(system, sets)
+    predicted = predict_model(system, sets)
     return Comparison(
         model=system.model.name,
         method="",
-        series=_series(predicted, sets),
+        series=_list_compared(predicted, sets),
         local=FrozenMapping({}),
         realizations=None,
         seed=None,
@@ -226,38 +230,30 @@ def _of_model(model: Any, sets: tuple[Dataset, ...]) -> Comparison:
     )
 
 
-def _series(predicted: list[Predicted], sets: tuple[Dataset, ...]) -> tuple[Compared, ...]:
+def _list_compared(predicted: list[Predicted], sets: tuple[Dataset, ...]) -> tuple[Compared, ...]:
     labels = experiment_labels(sets)
-    return tuple(_compared(each, labels[each.series.experiment]) for each in predicted)
+    return tuple(_compare_series(one, labels[one.series.experiment]) for one in predicted)
 
 
-def _compared(each: Predicted, label: str) -> Compared:
-    if each.simulated is None or each.simulated_spread is None:
-        return _one(each, label, each.mean, each.spread)
-    ahead = _one(each, label, each.mean, each.spread)
-    return replace(_one(each, label, each.simulated, each.simulated_spread), ahead=ahead)
+def _compare_series(one: Predicted, label: str) -> Compared:
+    forecast = one.forecast
+    near = _make_compared(one, label, forecast.mean, forecast.spread)
+    if forecast.simulated is None:
+        return near
+    return replace(_make_compared(one, label, *forecast.simulated), ahead=near)
 
 
-def _one(each: Predicted, label: str, mean: np.ndarray, spread: np.ndarray) -> Compared:
-    series = each.series
-    deviation = np.hypot(spread, np.nan_to_num(each.noise))
+def _make_compared(one: Predicted, label: str, mean: np.ndarray, spread: np.ndarray | None) -> Compared:
+    deviation = np.hypot(0.0 if spread is None else spread, np.nan_to_num(one.noise))
     return Compared(
         experiment=label,
-        output=series.output,
-        times=series.times,
-        measured=each.experiment.data.outputs[series.output].values,
+        output=one.series.output,
+        times=one.series.times,
+        measured=one.data.outputs[one.series.output].values,
         predicted=frozen(mean.copy()),
         deviation=frozen(np.where(deviation > 0.0, deviation, np.nan)),
-        scored=np.isfinite(series.values),
+        scored=np.isfinite(one.series.values),
     )
-
-
-def _remarks(predicted: list[Predicted]) -> list[str]:
-    """What the band over realizations leaves out."""
-    silent = dict.fromkeys(each.series.output for each in predicted if np.isnan(each.noise).any())
-    if not silent:
-        return []
-    return [f"no measurement noise is declared for {quoted(silent)}: the band holds the disturbances alone"]
 
 
 def _pooled(series: Sequence[Compared]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from daedal.estimation import Fit, sandwich
+from daedal.estimation import Fit, compute_covariance
 
 
 def variances(fit: Fit) -> np.ndarray:
@@ -20,7 +20,7 @@ def variance_factors(fit: Fit) -> np.ndarray:
     inside = np.flatnonzero(~np.isnan(variance))
     alone = np.full(variance.size, np.nan)
     H = fit.curvature[np.ix_(inside, inside)]
-    alone[inside] = np.diag(sandwich(H, H))
+    alone[inside] = np.diag(compute_covariance(H))
     usable = np.isfinite(variance) & np.isfinite(alone) & (alone > 0.0) & (variance > 0.0)
     factors = np.divide(variance, alone, out=np.ones(variance.size), where=usable)
     freedom = max(fit.samples - variance.size, 1)

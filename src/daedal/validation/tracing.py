@@ -15,10 +15,9 @@ from daedal.estimation import (
     Evaluation,
     Fit,
     Objective,
-    again,
-    least_squares,
-    objective_again,
-    trust_region,
+    choose_minimizer,
+    match_fit,
+    restore_objective,
 )
 from daedal.simulation import Progress
 from daedal.validation.inflation import variance_factors, variances
@@ -60,9 +59,9 @@ class Trace:
 
 def ground(fit: Fit, level: float, progress: Progress) -> Ground:
     """Line up the fit with its data once more."""
-    found = again(fit)
-    objective = objective_again(found)
-    minimum = objective(found.point)
+    fitted = match_fit(fit)
+    objective = restore_objective(fitted)
+    minimum = objective(fitted.point)
     if not minimum.ok:
         raise EstimationError(f"The criterion cannot be evaluated at the estimate: {minimum.failure}", "Fit again.")
     return Ground(
@@ -174,10 +173,9 @@ def minimized(on: Ground, place: int, value: float, near: Evaluation) -> Evaluat
     lower, upper = (each[rest] for each in on.fit.coordinates.bounds)
     slope = np.linalg.pinv(near.curvature[np.ix_(rest, rest)], hermitian=True) @ near.curvature[rest, place]
     along = np.clip(base[rest] - slope * (value - near.point[place]), lower, upper)
-    method = least_squares if on.objective.sum_of_squares else trust_region
     for start in (along, base[rest]):
         first = function(start)
         if first.ok:
-            method(function, start, (lower, upper))
+            choose_minimizer(first)(function, start, (lower, upper))
             return best[0]
     return replace(first, point=base)

@@ -9,15 +9,18 @@ disturbances the residuals are correlated and none of this holds, unless the cri
 also counts what it estimated of the start.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 
-from daedal.estimation.criteria import Evaluation, Objective
-from daedal.estimation.problem import correlated
+from daedal.estimation.criteria import Evaluation, Objective, Part, count_samples, list_outputs
+from daedal.estimation.problem import Experiment, correlated
 from daedal.models import Model
 
 
+@final
 @dataclass(frozen=True)
 class Information:
     """All None where the criterion is not a likelihood."""
@@ -27,25 +30,33 @@ class Information:
     bic: float | None = None
 
 
-def compute_information(objective: Objective, evaluation: Evaluation) -> Information:
-    """Of a minimum of a likelihood, or of output error for a model without disturbances."""
-    model = objective.problem.system.model
-    if evaluation.scores is not None:
-        return Information()
+def compute_information(loglik: float, parameters: int, samples: int) -> Information:
+    """AIC and BIC of a log-likelihood with so many free numbers.
+
+    Examples
+    --------
+    >>> compute_information(-10.0, parameters=2, samples=100).aic
+    24.0
+    """
+    bic = parameters * float(np.log(samples)) - 2.0 * loglik
+    return Information(loglik, 2.0 * parameters - 2.0 * loglik, bic)
+
+
+def assess_information(objective: Objective, evaluation: Evaluation) -> Information:
+    """Of a minimum of a likelihood, or of squares where nothing but white measurement noise is in the residuals."""
+    model, white = objective.problem.system.model, objective.capabilities.white
     if evaluation.loglik is not None:
-        count = sum(int(np.isfinite(part.residual).sum()) for part in evaluation.parts)
-        return _criteria(evaluation.loglik, evaluation.point.size + evaluation.inner, count)
-    if model.disturbances:
+        parameters = evaluation.point.size + evaluation.inner
+        return compute_information(evaluation.loglik, parameters, count_samples(evaluation.parts))
+    if not white:
         return Information()
     declared = {name for key in model.measurement_noise for name in ((key,) if isinstance(key, str) else key)}
-    outputs = dict.fromkeys(part.series.output for part in evaluation.parts)
-    total, count, numbers = -_log_determinants(objective, model), 0, evaluation.point.size
-    for output in outputs:
+    total, numbers = -_add_log_determinants(model, white), evaluation.point.size
+    for output in list_outputs(evaluation.parts):
         parts = [part for part in evaluation.parts if part.series.output == output]
         residuals = np.concatenate([part.residual[np.isfinite(part.residual)] for part in parts])
-        count += residuals.size
         if output in declared:
-            logarithms = sum(float(np.sum(np.log(_each(part)))) for part in parts)
+            logarithms = sum(float(np.sum(np.log(_list_deviations(part)))) for part in parts)
             total -= 0.5 * float(residuals @ residuals) + logarithms
         else:
             square = float(np.mean(residuals**2)) * float(np.asarray(parts[0].deviation)) ** 2
@@ -53,23 +64,19 @@ def compute_information(objective: Objective, evaluation: Evaluation) -> Informa
                 return Information()  # exact data have no likelihood
             total -= 0.5 * residuals.size * (1.0 + np.log(square))
             numbers += 1
-    loglik = float(total - 0.5 * count * np.log(2.0 * np.pi))
-    return _criteria(loglik, numbers, count)
+    count = count_samples(evaluation.parts)
+    return compute_information(float(total - 0.5 * count * np.log(2.0 * np.pi)), numbers, count)
 
 
-def _criteria(loglik: float, numbers: int, count: int) -> Information:
-    return Information(loglik, 2.0 * numbers - 2.0 * loglik, numbers * float(np.log(count)) - 2.0 * loglik)
-
-
-def _each(part) -> np.ndarray:
+def _list_deviations(part: Part) -> np.ndarray:
     """The deviation of each scored sample."""
     return np.broadcast_to(part.deviation, part.residual.shape)[np.isfinite(part.residual)]
 
 
-def _log_determinants(objective: Objective, model: Model) -> float:
+def _add_log_determinants(model: Model, experiments: Sequence[Experiment]) -> float:
     """½ log det of the covariances of outputs that are measured together."""
     total = 0.0
-    for experiment in objective.experiments:
+    for experiment in experiments:
         for group, covariance in correlated(model, experiment):
             known = np.stack([np.isfinite(series.values) for series in group])
             patterns, counts = np.unique(known, axis=1, return_counts=True)

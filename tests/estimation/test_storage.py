@@ -152,11 +152,11 @@ def test_where_a_fit_cannot_be_saved(whitened, tmp_path):
         whitened.save(3)
 
 
-def test_a_criterion_of_ones_own_cannot_be_read_back(whitened, tmp_path):
+def test_what_only_has_the_name_of_a_criterion_cannot_be_read_back(whitened, tmp_path):
     class OutputError:
         pass
 
-    with pytest.raises(EstimationError, match="A fit by OutputError cannot be saved: only daedal's own"):
+    with pytest.raises(EstimationError, match="A fit by OutputError cannot be saved: the criterion could not be read"):
         replace(whitened, criterion=OutputError()).save(tmp_path / "fit.nc")
 
 

@@ -198,7 +198,7 @@ def _make_criterion(told: Mapping[str, Any]) -> Criterion:
     if kind is None:
         home, _, name = told["kind"].partition(":")
         kind = vars(sys.modules[home]).get(name) if home in sys.modules else None
-        if not (isinstance(kind, type) and is_dataclass(kind)):
+        if not (isinstance(kind, type) and is_dataclass(kind) and "objective" in dir(kind)):
             raise EstimationError(
                 f"The fit was made by the criterion '{name}' of the module '{home}', which is not there.",
                 "Define it here too, or in a module."

@@ -66,6 +66,8 @@ def save(fit: Fit, path: str | Path) -> None:
 def load(path: str | Path) -> Fit:
     """The fit that `fit.save(path)` wrote, complete: model, data, estimates, seed and all.
 
+    The module of a criterion of your own must be imported before.
+
     Examples
     --------
     >>> from pathlib import Path
@@ -194,18 +196,16 @@ def _describe_criterion(criterion: Any) -> dict[str, Any]:
 
 def _make_criterion(told: Mapping[str, Any]) -> Criterion:
     """Of a kind that is there already, from its fields."""
-    kind = CRITERIA.get(told["kind"])
-    if kind is None:
-        home, _, name = told["kind"].partition(":")
-        kind = vars(sys.modules[home]).get(name) if home in sys.modules else None
-        if not (isinstance(kind, type) and is_dataclass(kind) and "objective" in dir(kind)):
-            raise EstimationError(
-                f"The fit was made by the criterion '{name}' of the module '{home}', which is not there.",
-                "Define it here too, or in a module."
-                if home == "__main__"
-                else f"Write import {home} before load(...).",
-            )
-    return check_criterion(kind(**_read_fields(told["fields"])))
+    if told["kind"] in CRITERIA:
+        return CRITERIA[told["kind"]](**_read_fields(told["fields"]))
+    home, _, name = told["kind"].partition(":")
+    kind = vars(sys.modules[home]).get(name) if home in sys.modules else None
+    if not (isinstance(kind, type) and is_dataclass(kind) and "objective" in dir(kind)):
+        raise EstimationError(
+            f"The fit was made by the criterion '{name}' of the module '{home}', which is not there.",
+            "Define it here too." if home == "__main__" else f"Write import {home} before load(...).",
+        )
+    return check_criterion(kind(**told["fields"]))
 
 
 def _describe_data(data: Dataset) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, counted, nearest, quoted
 from daedal.estimation import Fit, describe, experiment_labels, match_fit
 from daedal.linear import one_thread
-from daedal.validation.arguments import aligned, checked_data, checked_fit
+from daedal.validation.arguments import aligned, check_data, check_fit
 from daedal.validation.correlation import CorrelationTest, independence, whiteness
 from daedal.validation.prediction import Predicted, predict_fit
 
@@ -83,8 +83,8 @@ class Residuals:
         inputs = list(dict.fromkeys(name for one in self.outputs.values() for name in one.inputs))
         rows = [["", "RMSE", "lags", "p white", *(f"p independent of {name}" for name in inputs)]]
         for name, one in self.outputs.items():
-            tests = [_p(one.inputs[each]) if each in one.inputs else "—" for each in inputs]
-            rows.append([name, f"{one.rmse:.4g}", str(one.whiteness.lags.size), _p(one.whiteness), *tests])
+            tests = [_format_p(one.inputs[key]) if key in one.inputs else "—" for key in inputs]
+            rows.append([name, f"{one.rmse:.4g}", str(one.whiteness.lags.size), _format_p(one.whiteness), *tests])
         return "\n".join(
             [
                 f"residuals of '{self.model}' by {self.method} on {quoted(self.experiments)}",
@@ -97,7 +97,7 @@ class Residuals:
     __repr__ = __str__
 
 
-def _p(test: CorrelationTest) -> str:
+def _format_p(test: CorrelationTest) -> str:
     return "—" if np.isnan(test.p_value) else "< 0.0001" if test.p_value < 1e-4 else f"{test.p_value:.2g}"
 
 
@@ -130,8 +130,8 @@ def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residual
     >>> resid(found)["x"].white
     True
     """
-    checked_fit("resid", fit, data)
-    sets = fit.data if data is None else checked_data("resid", fit, data)
+    check_fit("resid", fit, data)
+    sets = fit.data if data is None else check_data("resid", fit, data)
     fitted = match_fit(fit, None if data is None else sets)
     predicted = predict_fit(fitted)
     labels = experiment_labels(sets)

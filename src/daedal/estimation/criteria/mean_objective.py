@@ -83,7 +83,7 @@ class MeanObjective:
 
     @property
     def _corrected(self) -> bool:
-        return self.debias and any(each.realizations is not None for each in self.predictors)
+        return self.debias and any(simulation.realizations is not None for simulation in self.predictors)
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
@@ -224,7 +224,7 @@ class MeanObjective:
         if self.weighing.filters or not scales or len({part.series.output for part in evaluation.parts}) == 1:
             return None
         first = first_scales(self.problem.system.model, self.experiments)
-        new = {name: max(_root_mean_square(evaluation, name), SMALLEST * first[name]) for name in scales}
+        new = {name: max(_compute_rmse(evaluation, name), SMALLEST * first[name]) for name in scales}
         if all(abs(new[name] / scales[name] - 1.0) < RESCALED for name in scales):
             return None
         accuracies = replace(self.weighing.accuracies, scales=new)
@@ -317,7 +317,7 @@ def _compute_excess(rows: np.ndarray, counts: np.ndarray, size: int) -> _Excess:
     return _Excess(factor * float(np.sum(apart**2)), gradient, factor * np.einsum("gct,gdt->cd", slopes, slopes))
 
 
-def _root_mean_square(evaluation: Evaluation, output: str) -> float:
+def _compute_rmse(evaluation: Evaluation, output: str) -> float:
     """Of the residuals of one output, in its own units."""
     squares = [(part.residual * part.deviation) ** 2 for part in evaluation.parts if part.series.output == output]
     return float(np.sqrt(np.nanmean(np.concatenate(squares))))

@@ -229,7 +229,7 @@ def make_shooting_objective(problem: Problem, transient: float, count: int) -> S
     for number, experiment in enumerate(experiments):
         values = space.values(space.start, number)
         pieces = cut_segments(problem, experiment, values, count, solver)
-        begin = np.array([_start_value(pieces, k) for k in range(len(pieces.states))])
+        begin = np.array([_find_start(pieces, k) for k in range(len(pieces.states))])
         cut.append(pieces)
         nodes.append(np.tile(begin, (count - 1, 1)))
     accuracies = Accuracies(system.model, space, first_scales(system.model, experiments))
@@ -257,7 +257,7 @@ def _measure_states(untied: ShootingObjective, otherwise: np.ndarray) -> tuple[n
     return tuple(np.exp(np.mean(np.log(own), axis=0)) for own in sizes)
 
 
-def _start_value(pieces: Segments, state: int) -> float:
+def _find_start(pieces: Segments, state: int) -> float:
     run = pieces.pieces[0].predictor.run
     names = run.lineup.system.states
     return float(run.values[0].start.states[names.index(pieces.states[state])])

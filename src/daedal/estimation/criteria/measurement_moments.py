@@ -1,8 +1,8 @@
 """Moments of measured outputs, where the samples themselves are random with a law that is partly known.
 
-Of the vector ŷ of all samples (time by time, at each time output by output) are needed (equation (6) of the reference of `MeanVariance`)
+Of the vector ŷ of all samples (time by time, at each time output by output) are needed
 
-    m = E ŷ,   Ξ = Cov(ŷ, ŷ),   υ_k = Σ_l Cov(ŷ_l², ŷ_k),   Var ŷᵀŷ.
+    m = E ŷ,   Ξ = Cov(ŷ, ŷ),   υ_k = Σ_l Cov(ŷ_l², ŷ_k),   Var ŷᵀŷ   (equation (6) of the paper by Lin et al., `mean_variance`).
 
 For ŷ = M s, sources s_i independent with mean μ, variance σ² and third raw moment ρ, and c_i = ρ − 3μσ² − μ³ the third
 central moment,

@@ -21,7 +21,7 @@ import numpy as np
 
 import daedal as dd
 from daedal import der
-from daedal.estimation.arguments import Asked, prepared
+from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria.likelihood import LikelihoodObjective
 from daedal.filtering.formulas import Point
 from daedal.linear import van_loan
@@ -69,7 +69,7 @@ def samples(times: np.ndarray) -> dd.Dataset:
 
 
 def objective(model: dd.Model, data: dd.Dataset, free: list[str]) -> LikelihoodObjective:
-    made, _, _ = prepared("benchmark", Asked(model, data, free, (), None, dd.Likelihood(), None), 0)
+    made, _, _ = prepare_objective("benchmark", Arguments(model, data, free, (), None, dd.Likelihood(), None), 0)
     assert isinstance(made, LikelihoodObjective)
     return made
 

@@ -5,7 +5,7 @@ import pytest
 
 import daedal as dd
 from daedal import der
-from daedal.estimation.refit import again, objective_again
+from daedal.estimation.refit import match_fit, restore_objective
 
 TIMES = np.arange(400) * 0.1
 
@@ -42,7 +42,7 @@ CRITERIA = [
 @pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
 def test_the_objective_of_a_fit_is_the_one_it_was_found_with(data, criterion):
     fit = dd.fit(shaken(), data, free=["k"], fixed={"c": 0.2}, criterion=criterion, rng=2)
-    value = objective_again(again(fit))(fit.point).value
+    value = restore_objective(match_fit(fit))(fit.point).value
     assert value == pytest.approx(fit.value, rel=1e-5 if isinstance(criterion, dd.SimulationPEM) else 1e-6)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -152,11 +153,11 @@ def test_where_a_fit_cannot_be_saved(whitened, tmp_path):
         whitened.save(3)
 
 
-def test_a_criterion_of_ones_own_cannot_be_read_back(whitened, tmp_path):
+def test_what_only_has_the_name_of_a_criterion_cannot_be_read_back(whitened, tmp_path):
     class OutputError:
         pass
 
-    with pytest.raises(EstimationError, match="A fit by OutputError cannot be saved: only daedal's own"):
+    with pytest.raises(EstimationError, match="A fit by OutputError cannot be saved: the criterion could not be read"):
         replace(whitened, criterion=OutputError()).save(tmp_path / "fit.nc")
 
 
@@ -185,3 +186,14 @@ def test_newer_and_damaged_files(whitened, tmp_path):
     content.drop_vars("experiment_0_output_0_values").to_netcdf(other, engine="h5netcdf")
     with pytest.raises(EstimationError, match="is damaged: KeyError"):
         dd.load(other)
+
+
+def test_files_of_version_0_1_0_are_read():
+    """Written by that version: a likelihood with a start of its own."""
+    fit = dd.load(Path(__file__).parent / "fit_0_1_0.nc")
+    assert fit.criterion == dd.Likelihood(initial="guess", initial_std={"x": 0.1})
+    assert fit.params["k"] == 0.9655096676106556
+    assert "one-step fit: x 83.0 %" in str(fit)
+    assert dd.compare(fit, fit.data).fit_percent["x"] == pytest.approx(81.04662762641061, rel=1e-9)
+    states = dd.estimate_states(fit, fit.data[0])
+    np.testing.assert_allclose(states.mean["x"][:2], [0.98244466, 0.8955988], rtol=1e-7)

@@ -69,12 +69,12 @@ def test_mixed_rows_have_unit_covariance_and_an_owner():
 @pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
 def test_every_sample_has_its_residual(order):
     """Residuals, in units of their standard deviation, are there for all samples of all outputs and no others."""
-    from daedal.estimation.arguments import Asked, prepared
+    from daedal.estimation.arguments import Arguments, prepare_objective
 
     matrix = np.array([[0.3, 0.1], [0.1, 0.5]])
     made = model(measurement_noise={order: matrix if order == ("one", "two") else matrix[::-1, ::-1], "three": s})
     given = data(one=[2], two=[3, 4])
-    objective, _, _ = prepared("evaluate", Asked(made, given, ["a"], (), None, dd.Likelihood(), None), 0)
+    objective, _, _ = prepare_objective("evaluate", Arguments(made, given, ["a"], (), None, dd.Likelihood(), None), 0)
     parts = objective(objective.problem.coordinates.start).parts
     for part in parts:
         assert np.array_equal(np.isfinite(part.residual), np.isfinite(given[part.series.output]))

@@ -1,8 +1,16 @@
-from .arguments import Asked, prepared
+from .arguments import Arguments, prepare_objective
 from .cost import Cost, evaluate
-from .criteria.criterion import Evaluation, Objective, describe
-from .criteria.likelihood import Likelihood, LikelihoodObjective
-from .criteria.mean_objective import AVERAGED, SINGLE
+from .criteria.criterion import (
+    Capabilities,
+    Criterion,
+    Evaluation,
+    Forecast,
+    Objective,
+    Part,
+    describe,
+    fail_at,
+)
+from .criteria.likelihood import Likelihood
 from .criteria.mean_variance import MeanVariance, MeanVarianceObjective
 from .criteria.measurement_moments import MeasurementMoments
 from .criteria.output_error import OutputError
@@ -10,51 +18,62 @@ from .criteria.simulation_pem import SimulationPEM
 from .fitting import fit
 from .problem.autoregression import Autoregression, contiguous, fit_autoregression
 from .problem.coordinates import Coordinate, Coordinates, experiment_labels
+from .problem.problem import Problem
 from .problem.starts import Grid, LatinHypercube
-from .refit import Again, again, objective_again, weighing_again
+from .refit import FittedProblem, match_fit, predict_outputs, restore_objective
 from .result import Estimate, Fit
-from .search.minimizers import least_squares, trust_region
-from .search.uncertainty import sandwich
+from .search.information import Information, compute_information
+from .search.minimizers import LeastSquares, Minimizer, Minimum, TrustRegion, choose_minimizer, factor_quadratic
+from .search.uncertainty import compute_covariance
 from .search.verdicts import LOOSE, LOST, Verdict
 from .storage import load
 
 __all__ = [
-    "AVERAGED",
     "LOOSE",
     "LOST",
-    "SINGLE",
-    "Again",
-    "Asked",
+    "Arguments",
     "Autoregression",
+    "Capabilities",
     "Coordinate",
     "Coordinates",
     "Cost",
+    "Criterion",
     "Estimate",
     "Evaluation",
     "Fit",
+    "FittedProblem",
+    "Forecast",
     "Grid",
+    "Information",
     "LatinHypercube",
+    "LeastSquares",
     "Likelihood",
-    "LikelihoodObjective",
     "MeanVariance",
     "MeanVarianceObjective",
     "MeasurementMoments",
+    "Minimizer",
+    "Minimum",
     "Objective",
     "OutputError",
+    "Part",
+    "Problem",
     "SimulationPEM",
+    "TrustRegion",
     "Verdict",
-    "again",
+    "choose_minimizer",
+    "compute_covariance",
+    "compute_information",
     "contiguous",
     "describe",
     "evaluate",
     "experiment_labels",
+    "factor_quadratic",
+    "fail_at",
     "fit",
     "fit_autoregression",
-    "least_squares",
     "load",
-    "objective_again",
-    "prepared",
-    "sandwich",
-    "trust_region",
-    "weighing_again",
+    "match_fit",
+    "predict_outputs",
+    "prepare_objective",
+    "restore_objective",
 ]

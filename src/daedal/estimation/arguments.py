@@ -1,4 +1,4 @@
-"""What `fit` and `evaluate` are asked for, checked and lined up."""
+"""The arguments of `fit` and `evaluate`, checked and lined up."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -7,7 +7,7 @@ from typing import Any
 
 from daedal.data import Dataset
 from daedal.errors import EstimationError, SimulationError
-from daedal.estimation.criteria import Criterion, Objective, chosen_criterion
+from daedal.estimation.criteria import Criterion, Objective, check_criterion, choose_criterion
 from daedal.estimation.problem import Problem, check_delay_bounds, freed, make_coordinates
 from daedal.estimation.search import refuse_growth
 from daedal.experiments import datasets
@@ -18,7 +18,7 @@ from daedal.systems import System, build
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Arguments:
     """The arguments that `fit` and `evaluate` share, as they were given."""
 
     model: Any
@@ -39,55 +39,49 @@ class Asked:
             object.__setattr__(self, "data", tuple(self.data))
         object.__setattr__(self, "fixed", deepcopy(self.fixed) if isinstance(self.fixed, (dict, list)) else self.fixed)
 
-    def same(self, other: "Asked") -> bool:
+    def is_same(self, other: "Arguments") -> bool:
         """Whether both ask for the same; models and data are the same if they are the same objects."""
         mine, others = self._objects(), other._objects()
         choices = [repr((a.free, a.local, a.fixed, a.criterion, a.solver)) for a in (self, other)]
         alike = len(mine) == len(others) and all(a is b for a, b in zip(mine, others, strict=True))
+        alike = alike and type(self.criterion) is type(other.criterion)  # a class may have been written anew
         return alike and choices[0] == choices[1]
 
     def _objects(self) -> tuple[Any, ...]:
         return (self.model, *(self.data if isinstance(self.data, tuple) else (self.data,)))
 
 
-def prepared(verb: str, asked: Asked, seed: int) -> tuple[Objective, Criterion, tuple[str, ...]]:
+def prepare_objective(verb: str, arguments: Arguments, seed: int) -> tuple[Objective, Criterion, tuple[str, ...]]:
     """Check everything and line it up; also the criterion, and the reason if it was chosen here."""
-    sets = datasets(verb, asked.model, asked.data)
-    model = asked.model.model if isinstance(asked.model, System) else asked.model
+    sets = datasets(verb, arguments.model, arguments.data)
+    model = arguments.model.model if isinstance(arguments.model, System) else arguments.model
     if not isinstance(model, Model):
         raise EstimationError(
             f"{verb} takes a Model or a System, got {type(model).__name__}.", "Build one with Model(...)."
         )
-    if not (asked.solver is None or isinstance(asked.solver, Lanes)):
+    if not (arguments.solver is None or isinstance(arguments.solver, Lanes)):
         raise EstimationError(
-            f"The solver of a fit must be Lanes, got {asked.solver!r}.", "Write solver=Lanes(step=0.01)."
+            f"The solver of a fit must be Lanes, got {arguments.solver!r}.", "Write solver=Lanes(step=0.01)."
         )
-    declared = freed(model, asked.free, asked.local)
-    space = make_coordinates(declared, sets, asked.free, asked.local, asked.fixed)
-    problem = Problem(build(declared), sets, space, seed, asked.solver)
+    declared = freed(model, arguments.free, arguments.local)
+    space = make_coordinates(declared, sets, arguments.free, arguments.local, arguments.fixed)
+    problem = Problem(build(declared), sets, space, seed, arguments.solver)
     check_delay_bounds(problem)
-    criterion, reason = (asked.criterion, "") if asked.criterion is not None else chosen_criterion(problem)
-    if not hasattr(criterion, "objective") or isinstance(criterion, type):
-        raise EstimationError(
-            f"The criterion must be Likelihood(...), OutputError(...) or SimulationPEM(...), got {_named(criterion)}.",
-            f"Write criterion={_named(criterion)}()."
-            if isinstance(criterion, type)
-            else "Write criterion=OutputError().",
-        )
-    notes = (reason,) if reason else ()
+    notes = ()
+    if arguments.criterion is None:
+        criterion, reason = choose_criterion(problem)
+        notes = (reason,)
+    else:
+        criterion = check_criterion(arguments.criterion)
     try:
         objective = criterion.objective(problem)
     except SimulationError:
         refuse_growth(problem)  # a better reason, where it is one
         raise
-    return objective, criterion, (*notes, *_unused(declared, sets))
+    return objective, criterion, (*notes, *_list_unused(declared, sets))
 
 
-def _named(given: Any) -> str:
-    return given.__name__ if isinstance(given, type) else repr(given)
-
-
-def _unused(model: Model, sets: Sequence[Dataset]) -> tuple[str, ...]:
+def _list_unused(model: Model, sets: Sequence[Dataset]) -> tuple[str, ...]:
     """What is measured or modelled but not compared."""
     notes = []
     extra = {name for one in sets for name in one.outputs} - set(model.outputs)

@@ -1,7 +1,6 @@
 """`evaluate`: the criterion at given values, for an optimiser or sampler of one's own."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -9,10 +8,10 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.disturbances import seed_number
-from daedal.errors import DaedalError
-from daedal.estimation.arguments import Asked, prepared
+from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Objective
 from daedal.estimation.problem import given_point
+from daedal.estimation.search import choose_steps, forgive_failures
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.simulation import Lanes
@@ -60,47 +59,53 @@ def evaluate(
     differ in `values` alone are cheap; only where those steps would be too long are new ones chosen for that call.
     With `whiten`, the filter is made from the residual at the model's values.
     """
-    objective = _remembered(Asked(model, data, free, local, fixed, criterion, solver), seed_number(rng))
+    objective = _recall(Arguments(model, data, free, local, fixed, criterion, solver), seed_number(rng))
     point = given_point(objective.problem.coordinates, {} if values is None else values, "values")
-    return _natural(_checked_steps(objective, point), objective)
+    return _convert(_evaluate(objective, point), objective)
 
 
-_kept: list[tuple[Asked, int, Objective]] = []  # the last problems that were evaluated
+_kept: list[tuple[Arguments, int, Objective]] = []  # the last problems that were evaluated
 
 
-def _remembered(asked: Asked, seed: int) -> Objective:
+def _recall(arguments: Arguments, seed: int) -> Objective:
     """The objective of this problem, prepared once."""
     for known, known_seed, objective in _kept:
-        if known_seed == seed and known.same(asked):
+        if known_seed == seed and known.is_same(arguments):
             return objective
-    objective, _, _ = prepared("evaluate", asked, seed)
+    objective, _, _ = prepare_objective("evaluate", arguments, seed)
     start = objective.problem.coordinates.start
     first = objective(start)
     if not first.ok:
-        with suppress(DaedalError):
-            objective = objective.forgiving(start)
-            first = objective(start)
-    objective = objective.sharpened(first) if first.ok else objective
-    _kept.append((asked, seed, objective))
+        objective = forgive_failures(objective, start)
+        first = objective(start)
+    finish = objective.capabilities.finish
+    if first.ok and finish is not None:
+        objective = finish(first)
+    _kept.append((arguments, seed, objective))
     del _kept[:-REMEMBERED]
     return objective
 
 
-def _checked_steps(objective: Objective, point: np.ndarray) -> Evaluation:
+def _evaluate(objective: Objective, point: np.ndarray) -> Evaluation:
     """The criterion at a point that the steps of the simulation may not have been chosen for."""
-    found = objective(point)
-    if found.ok and not objective.step_error(point) <= LOOSE_STEPS:
-        finer = objective.planned(point)
-        return finer(point) if finer is not objective else found
-    return found
+    evaluation = objective(point)
+    step_error = objective.capabilities.step_error
+    if evaluation.ok and step_error is not None and not step_error(point) <= LOOSE_STEPS:
+        finer = choose_steps(objective, point)
+        return finer(point) if finer is not objective else evaluation
+    return evaluation
 
 
-def _natural(found: Evaluation, objective: Objective) -> Cost:
+def _convert(evaluation: Evaluation, objective: Objective) -> Cost:
     """From φ to the parameters themselves."""
     space = objective.problem.coordinates
-    by = 1.0 / space.rates(found.point)
-    jacobian = None if found.jacobian is None else found.jacobian * by
+    by = 1.0 / space.rates(evaluation.point)
     return Cost(
-        space.names, found.value, found.gradient * by, found.curvature * np.outer(by, by), found.residuals, jacobian,
-        found.failure,
-    )  # fmt: skip
+        names=space.names,
+        value=evaluation.value,
+        gradient=evaluation.gradient * by,
+        curvature=evaluation.curvature * np.outer(by, by),
+        residuals=evaluation.residuals,
+        jacobian=None if evaluation.jacobian is None else evaluation.jacobian * by,
+        failure=evaluation.failure,
+    )

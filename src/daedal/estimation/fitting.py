@@ -9,8 +9,8 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping
 from daedal.disturbances import seed_number
 from daedal.errors import EstimationError, counted
-from daedal.estimation.arguments import Asked, prepared
-from daedal.estimation.criteria import Criterion, Evaluation, Objective
+from daedal.estimation.arguments import Arguments, prepare_objective
+from daedal.estimation.criteria import Criterion, Evaluation, Objective, count_samples, list_outputs
 from daedal.estimation.problem import (
     Coordinates,
     Grid,
@@ -23,11 +23,11 @@ from daedal.estimation.result import Estimate, Fit, LocalMinimum
 from daedal.estimation.search import (
     Outcome,
     Uncertainty,
+    assess_information,
     assess_uncertainty,
-    compute_information,
+    judge_estimate,
     refuse_suspicious,
     search,
-    verdict,
 )
 from daedal.linear import one_thread
 from daedal.models import Model
@@ -90,22 +90,22 @@ def fit(
     1.0
     """
     seed = seed_number(np.random.default_rng() if rng is None else rng)
-    asked = Asked(model, data, free, local, fixed, criterion, solver)
-    objective, made, notes = prepared("fit", asked, seed)
+    arguments = Arguments(model, data, free, local, fixed, criterion, solver)
+    objective, chosen, notes = prepare_objective("fit", arguments, seed)
     problem = objective.problem
     points = start_points(starts, problem.coordinates, problem.seed)
     if starts is None:
         points = with_delay_starts(problem, points)
-    for note in (*notes, *objective.notes):
+    for note in (*notes, *objective.capabilities.notes):
         print(f"{problem.system.model.name}: {note}", file=sys.stderr)  # before the work, which may be long
     outcome = search(objective, points, refuse_suspicious)
     if outcome is None:
-        raise _no_start(objective, points)
+        raise _explain_failure(objective, points)
     listed = starts is not None and not isinstance(starts, (LatinHypercube, Grid))
-    return _result(outcome, made, notes, points[0] if listed else problem.coordinates.start)
+    return _make_fit(outcome, chosen, notes, points[0] if listed else problem.coordinates.start)
 
 
-def _no_start(objective: Objective, points: Sequence[np.ndarray]) -> EstimationError:
+def _explain_failure(objective: Objective, points: Sequence[np.ndarray]) -> EstimationError:
     reason = objective(points[0]).failure
     where = "any of the starts" if len(points) > 1 else "the start values"
     return EstimationError(
@@ -114,25 +114,20 @@ def _no_start(objective: Objective, points: Sequence[np.ndarray]) -> EstimationE
     )
 
 
-def _result(outcome: Outcome, criterion: Any, notes: tuple[str, ...], start: np.ndarray) -> Fit:
+def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], start: np.ndarray) -> Fit:
     objective, evaluation = outcome.objective, outcome.evaluation
     problem = objective.problem
     space = problem.coordinates
-    interrupted, scatter = outcome.interrupted, None
-    if not interrupted:
-        try:
-            scatter = objective.scatter(evaluation)
-        except KeyboardInterrupt:
-            interrupted = True
+    scatter, interrupted = _find_scatter(outcome)
     errors = assess_uncertainty(evaluation, space.bounds, scatter)
     rates = np.outer(space.rates(evaluation.point), space.rates(evaluation.point))
     with np.errstate(invalid="ignore"):  # of a parameter on a log scale that went to zero nothing is known
         covariances = errors.covariance * rates, errors.monte_carlo * rates
-    estimates = _estimates(objective, evaluation, errors, start)
-    found = compute_information(objective, evaluation)
+    estimates = _list_estimates(objective, evaluation, errors, start)
+    information, said = assess_information(objective, evaluation), objective.capabilities
     shared = {item.parameter: estimates[item.name].value for item in space.items if item.experiment is None}
     return Fit(
-        model=problem.system.model.with_parameters({**_fixed_alike(space), **shared}),
+        model=problem.system.model.with_parameters({**_find_fixed(space), **shared}),
         data=problem.data,
         criterion=criterion,
         estimates=FrozenMapping(estimates),
@@ -142,51 +137,64 @@ def _result(outcome: Outcome, criterion: Any, notes: tuple[str, ...], start: np.
         cov=covariances[0],
         monte_carlo_cov=covariances[1],
         value=evaluation.value,
-        samples=sum(int(np.isfinite(part.residual).sum()) for part in evaluation.parts),
-        fit_percent=FrozenMapping(fit_percent(evaluation)),
-        scales=FrozenMapping(objective.scales),
-        filters=FrozenMapping(objective.filters),
-        loglik=found.loglik,
-        aic=found.aic,
-        bic=found.bic,
-        minima=tuple(_minimum(space, one, count) for one, count in outcome.minima),
-        status=_status(outcome, interrupted),
-        notes=(*notes, *objective.notes, *_remarks(outcome, estimates)),
+        samples=count_samples(evaluation.parts),
+        fit_percent=FrozenMapping(compute_fit_percent(evaluation)),
+        scales=FrozenMapping(said.scales),
+        filters=FrozenMapping(said.filters),
+        loglik=information.loglik,
+        aic=information.aic,
+        bic=information.bic,
+        minima=tuple(_make_minimum(space, one, count) for one, count in outcome.minima),
+        status=_describe_end(outcome, interrupted),
+        notes=(*notes, *said.notes, *_list_remarks(outcome, estimates)),
         seed=problem.seed,
         evaluations=outcome.evaluations,
         solver=problem.solver,
     )
 
 
-def _fixed_alike(space: Coordinates) -> dict[str, float]:
+def _find_scatter(outcome: Outcome) -> tuple[np.ndarray | None, bool]:
+    """Of the gradient over random numbers, None when interrupted; and whether anything was."""
+    scatter = outcome.objective.capabilities.scatter
+    if outcome.interrupted:
+        return None, True
+    try:
+        size = outcome.evaluation.point.size
+        return np.zeros((size, size)) if scatter is None else scatter(outcome.evaluation), False
+    except KeyboardInterrupt:
+        return None, True
+
+
+def _find_fixed(space: Coordinates) -> dict[str, float]:
     """What was fixed at the same value in all experiments."""
     first, *others = space.fixed
     return {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
 
 
-def _far_off(outcome: Outcome) -> list[str]:
+def _note_far_off(outcome: Outcome) -> list[str]:
     """Residuals far beyond the accuracy that the model declares, where nothing else could explain them."""
-    model = outcome.objective.problem.system.model
-    if model.disturbances or outcome.objective.scales or outcome.evaluation.scores is not None:
+    model, evaluation = outcome.objective.problem.system.model, outcome.evaluation
+    undeclared = outcome.objective.capabilities.scales or not model.measurement_noise
+    if model.disturbances or undeclared or evaluation.scores is not None:
         return []
-    sizes = [part.residual[np.isfinite(part.residual)] for part in outcome.evaluation.parts]
+    sizes = [part.residual[np.isfinite(part.residual)] for part in evaluation.parts]
     ratio = float(np.sqrt(np.mean(np.concatenate(sizes) ** 2)))
     return [f"the residuals are {ratio:.2g} times the declared measurement noise"] if ratio > FAR_OFF else []
 
 
-def _minimum(space: Coordinates, found: Evaluation, count: int) -> LocalMinimum:
-    values = map(float, space.natural(found.point))
-    return LocalMinimum(found.value, FrozenMapping(dict(zip(space.names, values, strict=True))), count)
+def _make_minimum(space: Coordinates, minimum: Evaluation, count: int) -> LocalMinimum:
+    values = map(float, space.natural(minimum.point))
+    return LocalMinimum(minimum.value, FrozenMapping(dict(zip(space.names, values, strict=True))), count)
 
 
-def _estimates(
+def _list_estimates(
     objective: Objective, evaluation: Evaluation, errors: Uncertainty, start: np.ndarray
 ) -> dict[str, Estimate]:
     space = objective.problem.coordinates
     theta, rates, begun = space.natural(evaluation.point), space.rates(evaluation.point), space.natural(start)
     with np.errstate(invalid="ignore"):
-        deviations = [np.sqrt(np.diag(each)) for each in (errors.covariance, errors.monte_carlo)]
-        scaled = [each * rates for each in deviations]
+        deviations = [np.sqrt(np.diag(matrix)) for matrix in (errors.covariance, errors.monte_carlo)]
+        scaled = [deviation * rates for deviation in deviations]
     estimates = {}
     for k, item in enumerate(space.items):
         value = float(theta[k])
@@ -203,26 +211,26 @@ def _estimates(
             scale=item.scale,
             unit=item.unit,
             at_bound=stuck,
-            verdict=verdict(item, value, float(deviations[0][k]), stuck),
+            verdict=judge_estimate(item, value, float(deviations[0][k]), stuck),
         )
     return estimates
 
 
-def fit_percent(evaluation: Evaluation) -> dict[str, float]:
+def compute_fit_percent(evaluation: Evaluation) -> dict[str, float]:
     """Output → 100 (1 − |y − ŷ| / |y − mean y|) over the scored samples of all experiments."""
-    result = {}
-    for output in dict.fromkeys(part.series.output for part in evaluation.parts):
+    percents = {}
+    for output in list_outputs(evaluation.parts):
         parts = [part for part in evaluation.parts if part.series.output == output]
         scored = [np.isfinite(part.series.values) for part in parts]
         y = np.concatenate([part.series.values[known] for part, known in zip(parts, scored, strict=True)])
         predicted = np.concatenate([part.prediction[known] for part, known in zip(parts, scored, strict=True)])
         spread = float(np.linalg.norm(y - y.mean()))
         missed = float(np.linalg.norm(y - predicted))
-        result[output] = 100.0 * (1.0 - missed / spread) if spread > 0.0 else float("nan")
-    return result
+        percents[output] = 100.0 * (1.0 - missed / spread) if spread > 0.0 else float("nan")
+    return percents
 
 
-def _status(outcome: Outcome, interrupted: bool) -> Status:
+def _describe_end(outcome: Outcome, interrupted: bool) -> Status:
     count = counted(outcome.evaluations, "evaluation")
     if outcome.notes:
         return Status(
@@ -239,20 +247,21 @@ def _status(outcome: Outcome, interrupted: bool) -> Status:
     )
 
 
-def _remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[str]:
+def _list_remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[str]:
     notes = []
     stuck = [name for name, one in estimates.items() if one.at_bound]
     if stuck:
         tried = f"; {outcome.more_starts} more starts were tried" if outcome.more_starts else ""
         notes.append(f"at a bound: {', '.join(stuck)}; widen the bounds if they are not physical limits{tried}")
-    poor = [name for name, percent in fit_percent(outcome.evaluation).items() if percent <= 0.0]
+    poor = [name for name, percent in compute_fit_percent(outcome.evaluation).items() if percent <= 0.0]
     if poor:
         notes.append(f"no better than a constant: {', '.join(poor)}; check units, initial values, transient and starts")
-    notes += _far_off(outcome)
+    notes += _note_far_off(outcome)
     problem = outcome.objective.problem
     beyond = list(delays_beyond_data(problem, outcome.evaluation.point))
     notes += beyond or [f"at the start {note}" for note in delays_beyond_data(problem, problem.coordinates.start)]
-    notes += getattr(outcome.objective, "remarks", lambda _: ())(outcome.evaluation)
+    remarks = outcome.objective.capabilities.remarks
+    notes += () if remarks is None else remarks(outcome.evaluation)
     lost = [name for name, one in estimates.items() if one.verdict == "not determined"]
     if lost:
         notes.append(f"not determined by these data: {', '.join(lost)}; identifiability(fit) shows the directions")

@@ -1,8 +1,8 @@
-"""A finished fit once more: lined up with its own data, or with others.
+"""A finished fit met with data once more: its own, or others.
 
 On its own data values, weights and random numbers are as they were, and steps are chosen at the estimate. On others the
-shared estimates are held, local parameters are estimated again, and the random numbers are fresh; a likelihood also
-estimates where the data begin.
+shared estimates are held, local parameters are estimated again, and the random numbers are fresh; a criterion that
+filters also estimates where the data begin.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,83 +11,92 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, quoted
-from daedal.estimation.criteria import Likelihood, MeanObjective, Objective
-from daedal.estimation.problem import Coordinate, Coordinates, Problem, Weighing, experiment_labels
+from daedal.errors import EstimationError, SimulationError, quoted
+from daedal.estimation.criteria import Forecast, Objective
+from daedal.estimation.problem import Coordinate, Coordinates, Problem, experiment_labels
 from daedal.estimation.result import Fit
-from daedal.estimation.search import search
-from daedal.experiments import Accuracies
+from daedal.estimation.search import forgive_failures, search
 from daedal.systems import build
+
+BEGINS = "where these data begin is estimated from them; what the model holds at its start does not count here"
 
 
 @dataclass(frozen=True, eq=False)
-class Again:
+class FittedProblem:
     """A fit and data: the problem they make, and the point φ that the fit has for it."""
 
     fit: Fit
     problem: Problem
     point: np.ndarray
-    own: bool  # whether the data are those of the fit
     notes: tuple[str, ...] = ()
 
-    def values(self, experiment: int) -> dict[str, float]:
-        """Parameter → number in one experiment."""
-        return self.problem.coordinates.values(self.point, experiment)
+    @property
+    def own(self) -> bool:
+        """Whether the data are those of the fit."""
+        return not self.problem.elsewhere
 
 
-def again(fit: Fit, data: Sequence[Dataset] | None = None, seed: int | None = None) -> Again:
+def match_fit(fit: Fit, data: Sequence[Dataset] | None = None, seed: int | None = None) -> FittedProblem:
     """Line up a fit with data; without any, or with those it was made from, with its own."""
-    system = build(fit.model)
+    system, numbers = build(fit.model), fit.seed if seed is None else seed
     if data is None or tuple(data) == fit.data:
         space = fit.coordinates.holding((), fit.point)
-        problem = Problem(system, fit.data, space, fit.seed if seed is None else seed, fit.solver)
-        return Again(fit, problem, fit.point, own=True)
-    space = _on_others(fit, data)
-    numbers = fit.seed if seed is None else seed
-    problem = Problem(system, tuple(data), space, numbers, fit.solver, purpose="compare")
-    found = _with_local_estimates(fit, problem) if space.items else Again(fit, problem, np.zeros(0), own=False)
-    if isinstance(fit.criterion, Likelihood):
-        note = "where these data begin is estimated from them; what the model holds at its start does not count here"
-        return replace(found, notes=(*found.notes, note))
-    return found
+        return FittedProblem(fit, Problem(system, fit.data, space, numbers, fit.solver), fit.point)
+    space = _free_locals(fit, data)
+    problem = Problem(system, tuple(data), space, numbers, fit.solver, purpose="compare", elsewhere=True)
+    fitted = FittedProblem(fit, problem, space.start)
+    if space.items:
+        fitted = _estimate_locals(fitted)
+    return fitted if fit.criterion.condition is None else replace(fitted, notes=(*fitted.notes, BEGINS))
 
 
-def objective_again(found: Again) -> Objective:
+def restore_objective(fitted: FittedProblem) -> Objective:
     """The criterion in its last stage, with the weights and filters of the fit."""
-    criterion = found.fit.criterion
-    if isinstance(criterion, Likelihood) and not found.own:
-        return criterion.elsewhere(found.problem)
-    objective = criterion.objective(found.problem)
-    if isinstance(objective, MeanObjective):
-        weighed = replace(objective, weighing=weighing_again(found))
-        return weighed if weighed(found.point).ok else weighed.forgiving(found.point)
-    evaluation = objective(found.point)
-    while evaluation.ok and (following := objective.refined(evaluation)) is not None:
-        objective, evaluation = following, following(found.point)
+    objective = _restore(fitted)
+    return objective if objective(fitted.point).ok else forgive_failures(objective, fitted.point)
+
+
+def _restore(fitted: FittedProblem) -> Objective:
+    fit = fitted.fit
+    objective = fit.criterion.objective(fitted.problem)
+    restore = objective.capabilities.restore
+    if restore is not None:
+        return restore(fit.scales, fit.filters)
+    evaluation = objective(fitted.point)
+    while evaluation.ok and (following := objective.refine(evaluation)) is not None:
+        objective, evaluation = following, following(fitted.point)
     return objective
 
 
-def weighing_again(found: Again) -> Weighing:
-    """How the fit weighs residuals in the end."""
-    accuracies = Accuracies(found.fit.model, found.problem.coordinates.parameters, found.fit.scales)
-    return Weighing(accuracies, found.fit.filters)
+def predict_outputs(fitted: FittedProblem) -> tuple[Forecast, ...]:
+    """What the criterion of the fit predicts for every series of the data, all parameters held."""
+    space, nothing = fitted.problem.coordinates, np.zeros(0)
+    held = replace(fitted.problem, coordinates=space.holding(space.names, fitted.point))
+    objective = _restore(replace(fitted, problem=held, point=nothing))
+    if (predict := objective.capabilities.predict) is not None:
+        return predict(nothing)
+    evaluation = objective(nothing)
+    if not evaluation.ok:
+        raise SimulationError(
+            f"The fit cannot predict these data: {evaluation.failure}", "Look at the model there with simulate(...)."
+        )
+    return tuple(Forecast(part.series, part.prediction, part.residual) for part in evaluation.parts)
 
 
-def _with_local_estimates(fit: Fit, problem: Problem) -> Again:
-    start = Again(fit, problem, problem.coordinates.start, own=False)
-    objective = objective_again(start)
-    outcome = search(objective, [start.point])
+def _estimate_locals(fitted: FittedProblem) -> FittedProblem:
+    problem, objective = fitted.problem, _restore(fitted)
+    outcome = search(objective, [fitted.point])
     if outcome is None:
         raise EstimationError(
             f"The local parameters {quoted(problem.coordinates.parameters)} could not be estimated on these data: "
-            f"{objective(start.point).failure}",
+            f"{objective(fitted.point).failure}",
             "Look at the model there with simulate(...).",
         )
     note = f"estimated again on these data: {', '.join(problem.coordinates.names)}; the others are those of the fit"
-    return replace(start, point=outcome.evaluation.point, notes=(note,))
+    return replace(fitted, point=outcome.evaluation.point, notes=(note,))
 
 
-def _on_others(fit: Fit, data: Sequence[Dataset]) -> Coordinates:
+def _free_locals(fit: Fit, data: Sequence[Dataset]) -> Coordinates:
     """Local parameters free in each of the data, which start from the mean over the experiments of the fit."""
     labels = experiment_labels(data)
     own = fit.coordinates
@@ -97,16 +106,16 @@ def _on_others(fit: Fit, data: Sequence[Dataset]) -> Coordinates:
     for number, label in enumerate(labels):
         for parameter in dict.fromkeys(item.parameter for item in local):
             mine = [item for item in local if item.parameter == parameter]
-            start = _mean(mine[0], [theta[item.name] for item in mine])
+            start = _average(mine[0], [theta[item.name] for item in mine])
             items.append(replace(mine[0], name=f"{parameter}[{label}]", experiment=number, start=start))
-    return Coordinates(tuple(items), tuple(_fixed(fit, label) for label in labels))
+    return Coordinates(tuple(items), tuple(_find_fixed(fit, label) for label in labels))
 
 
-def _mean(item: Coordinate, values: Sequence[float]) -> float:
+def _average(item: Coordinate, values: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(values))) if item.logarithmic else np.mean(values))
 
 
-def _fixed(fit: Fit, label: str) -> Mapping[str, float]:
+def _find_fixed(fit: Fit, label: str) -> Mapping[str, float]:
     """What was fixed in the experiment of this name, or in all alike."""
     by_label = dict(zip(experiment_labels(fit.data), fit.coordinates.fixed, strict=True))
     if label in by_label:

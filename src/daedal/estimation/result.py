@@ -10,6 +10,7 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, nearest
+from daedal.estimation.criteria import Criterion
 from daedal.estimation.problem import Autoregression, Coordinates
 from daedal.estimation.search import Verdict
 from daedal.models import Model
@@ -77,7 +78,7 @@ class Fit:
 
     model: Model
     data: tuple[Dataset, ...]
-    criterion: Any
+    criterion: Criterion
     estimates: Mapping[str, Estimate]
     coordinates: Coordinates
     point: np.ndarray
@@ -165,9 +166,9 @@ class Fit:
 
     def summary(self) -> str:
         """One table: values, errors, intervals, starts, bounds, and how the search ended."""
-        from daedal.estimation.table import table
+        from daedal.estimation.table import make_table
 
-        return table(self)
+        return make_table(self)
 
     def __str__(self) -> str:
         return self.summary()

@@ -2,12 +2,14 @@
 
 Numbers with a name are variables, which other tools can read: estimates along the dimension "parameter", matrices along
 "parameter" and "other", samples along dimensions of their own. The model is its text form, the rest one JSON text
-("description"); nothing in a file is ever executed.
+("description"); nothing in a file is ever executed. A criterion is its name and its fields. One of your own is found
+again as "module:name" among the modules that are imported already, never imported because a file says so.
 """
 
 import json
+import sys
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -16,7 +18,15 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping, Samples, Signal
 from daedal.errors import EstimationError
-from daedal.estimation.criteria import Likelihood, MeanVariance, MeasurementMoments, OutputError, SimulationPEM
+from daedal.estimation.criteria import (
+    Criterion,
+    Likelihood,
+    MeanVariance,
+    MeasurementMoments,
+    OutputError,
+    SimulationPEM,
+    check_criterion,
+)
 from daedal.estimation.problem import Autoregression, Coordinate, Coordinates
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
 from daedal.models import Model
@@ -38,8 +48,8 @@ def save(fit: Fit, path: str | Path) -> None:
     """Write everything in a fit to a file; an existing one is replaced only when the new one is complete."""
     import xarray
 
-    goal = _checked_goal(path)
-    content = xarray.Dataset(_variables(fit), attrs={"format": FORMAT, "version": VERSION})
+    goal = _check_goal(path)
+    content = xarray.Dataset(_list_variables(fit), attrs={"format": FORMAT, "version": VERSION})
     part = goal.with_name(f".{goal.name}.{uuid4().hex}")
     try:
         content.to_netcdf(part, engine="h5netcdf")
@@ -55,6 +65,8 @@ def save(fit: Fit, path: str | Path) -> None:
 
 def load(path: str | Path) -> Fit:
     """The fit that `fit.save(path)` wrote, complete: model, data, estimates, seed and all.
+
+    The module of a criterion of your own must be imported before.
 
     Examples
     --------
@@ -74,16 +86,16 @@ def load(path: str | Path) -> Fit:
     """
     import xarray
 
-    file = _checked_path(path)
+    file = _check_path(path)
     if not file.is_file():
         raise EstimationError(f"There is no file '{file}' to load.", "Give the path that fit.save(path) wrote to.")
     try:
         with xarray.open_dataset(file, engine="h5netcdf", decode_times=False) as content:
             content.load()
     except (OSError, ValueError, KeyError):  # neither HDF5 nor netCDF
-        raise _foreign(file) from None
+        raise _explain_foreign(file) from None
     if content.attrs.get("format") != FORMAT:
-        raise _foreign(file)
+        raise _explain_foreign(file)
     if int(content.attrs["version"]) > VERSION:
         raise EstimationError(
             f"'{file}' was written by a newer daedal: its format is {int(content.attrs['version'])}, this one reads up "
@@ -91,23 +103,23 @@ def load(path: str | Path) -> Fit:
             "Update daedal.",
         )
     try:
-        return _fit(content)
+        return _make_fit(content)
     except (KeyError, TypeError, IndexError, json.JSONDecodeError) as error:
         raise EstimationError(f"'{file}' is damaged: {error!r}.", "Save the fit again.") from None
 
 
-def _foreign(file: Path) -> EstimationError:
+def _explain_foreign(file: Path) -> EstimationError:
     return EstimationError(f"'{file}' is not a fit that daedal saved.", "Give a file that fit.save(path) wrote.")
 
 
-def _checked_path(path: Any) -> Path:
+def _check_path(path: Any) -> Path:
     if not isinstance(path, (str, Path)):
         raise EstimationError(f"The path must be text or a Path, got {path!r}.", "Write 'house.nc'.")
     return Path(path)
 
 
-def _checked_goal(path: Any) -> Path:
-    goal = _checked_path(path)
+def _check_goal(path: Any) -> Path:
+    goal = _check_path(path)
     if not goal.parent.is_dir():
         raise EstimationError(f"There is no folder '{goal.parent}' to save the fit in.", "Make the folder first.")
     if goal.is_dir():
@@ -115,47 +127,41 @@ def _checked_goal(path: Any) -> Path:
     return goal
 
 
-def _variables(fit: Fit) -> Variables:
+def _list_variables(fit: Fit) -> Variables:
     one, two = ("parameter",), ("parameter", "other")
     estimates = list(fit.estimates.values())
     variables: Variables = {
         "model": ((), fit.model.to_text()),
-        "description": ((), json.dumps(_description(fit), default=lambda number: number.tolist())),
+        "description": ((), _write_json(_describe_fit(fit))),
         "parameter": (one, np.array(list(fit.estimates), dtype=object)),
         "point": (one, fit.point),
     }
     variables |= {name: (two, getattr(fit, name)) for name in MATRICES}
-    variables |= {name: (one, np.array([getattr(each, name) for each in estimates])) for name in COLUMNS}
+    variables |= {name: (one, np.array([getattr(one, name) for one in estimates])) for name in COLUMNS}
     for number, data in enumerate(fit.data):
-        for name, array in _arrays(data).items():
+        for name, array in _list_arrays(data).items():
             key = f"experiment_{number}_{name}"
             variables[key] = ((f"{key}_index",), array)
     return variables
 
 
-def _arrays(data: Dataset) -> dict[str, np.ndarray]:
+def _list_arrays(data: Dataset) -> dict[str, np.ndarray]:
     """Numbered, because names of signals may hold what names in a file may not."""
     arrays: dict[str, np.ndarray] = {"times": data.times}
     for kind, table in (("input", data.inputs), ("output", data.outputs)):
-        for number, each in enumerate(table.values()):
-            arrays |= {f"{kind}_{number}_times": each.times, f"{kind}_{number}_values": each.values}
+        for number, signal in enumerate(table.values()):
+            arrays |= {f"{kind}_{number}_times": signal.times, f"{kind}_{number}_values": signal.values}
     return arrays
 
 
-def _description(fit: Fit) -> dict[str, Any]:
-    kind = type(fit.criterion).__name__
-    if CRITERIA.get(kind) is not type(fit.criterion):
-        raise EstimationError(
-            f"A fit by {kind} cannot be saved: only daedal's own criteria can be read back.",
-            f"These are {', '.join(CRITERIA)}.",
-        )
+def _describe_fit(fit: Fit) -> dict[str, Any]:
     words = [field.name for field in fields(Estimate) if field.name not in COLUMNS]
     return {name: getattr(fit, name) for name in PLAIN} | {
-        "criterion": {"kind": kind, "fields": asdict(fit.criterion)},
-        "estimates": [{name: getattr(each, name) for name in words} for each in fit.estimates.values()],
+        "criterion": _describe_criterion(fit.criterion),
+        "estimates": [{name: getattr(one, name) for name in words} for one in fit.estimates.values()],
         "coordinates": [asdict(item) for item in fit.coordinates.items],
         "fixed": [dict(one) for one in fit.coordinates.fixed],
-        "data": [_data_description(each) for each in fit.data],
+        "data": [_describe_data(one) for one in fit.data],
         "fit_percent": dict(fit.fit_percent),
         "scales": dict(fit.scales),
         "filters": {name: [one.coefficients.tolist(), one.variance] for name, one in fit.filters.items()},
@@ -166,7 +172,43 @@ def _description(fit: Fit) -> dict[str, Any]:
     }
 
 
-def _data_description(data: Dataset) -> dict[str, Any]:
+def _write_json(content: Any) -> str:
+    return json.dumps(content, default=lambda number: number.tolist())
+
+
+def _describe_criterion(criterion: Any) -> dict[str, Any]:
+    """Kind and fields; refused where they would not lead back to the same criterion."""
+    kind = type(criterion)
+    if CRITERIA.get(kind.__name__) is kind:
+        return {"kind": kind.__name__, "fields": asdict(criterion)}
+    told = {"kind": f"{kind.__module__}:{kind.__qualname__}", "fields": asdict(criterion) if is_dataclass(kind) else {}}
+    try:
+        same = bool(_make_criterion(json.loads(_write_json(told))) == criterion)
+    except (EstimationError, TypeError, ValueError, AttributeError):
+        same = False
+    if not same:
+        raise EstimationError(
+            f"A fit by {kind.__name__} cannot be saved: the criterion could not be read back.",
+            "Make it a dataclass at the top level of a module, with numbers, texts, True, False or None as fields.",
+        )
+    return told
+
+
+def _make_criterion(told: Mapping[str, Any]) -> Criterion:
+    """Of a kind that is there already, from its fields."""
+    if told["kind"] in CRITERIA:
+        return CRITERIA[told["kind"]](**_read_fields(told["fields"]))
+    home, _, name = told["kind"].partition(":")
+    kind = vars(sys.modules[home]).get(name) if home in sys.modules else None
+    if not (isinstance(kind, type) and is_dataclass(kind) and "objective" in dir(kind)):
+        raise EstimationError(
+            f"The fit was made by the criterion '{name}' of the module '{home}', which is not there.",
+            "Define it here too." if home == "__main__" else f"Write import {home} before load(...).",
+        )
+    return check_criterion(kind(**told["fields"]))
+
+
+def _describe_data(data: Dataset) -> dict[str, Any]:
     return {
         "name": data.name,
         "t0": data.t0,
@@ -175,7 +217,7 @@ def _data_description(data: Dataset) -> dict[str, Any]:
     }
 
 
-def _fit(content: "xarray.Dataset") -> Fit:
+def _make_fit(content: "xarray.Dataset") -> Fit:
     told = json.loads(str(content["description"].item()))
     columns = {name: content[name].values.tolist() for name in COLUMNS}
     estimates = [
@@ -183,12 +225,11 @@ def _fit(content: "xarray.Dataset") -> Fit:
         for k, words in enumerate(told["estimates"])
     ]
     items = tuple(Coordinate(**item) for item in told["coordinates"])
-    criterion = told["criterion"]
     return Fit(
         model=Model.from_text(str(content["model"].item())),
-        data=tuple(_dataset(content, number, each) for number, each in enumerate(told["data"])),
-        criterion=CRITERIA[criterion["kind"]](**_choices(criterion["fields"])),
-        estimates=FrozenMapping({each.name: each for each in estimates}),
+        data=tuple(_make_dataset(content, number, one) for number, one in enumerate(told["data"])),
+        criterion=_make_criterion(told["criterion"]),
+        estimates=FrozenMapping({one.name: one for one in estimates}),
         coordinates=Coordinates(items, tuple(told["fixed"])),
         point=content["point"].values,
         **{name: content[name].values for name in MATRICES},
@@ -197,16 +238,16 @@ def _fit(content: "xarray.Dataset") -> Fit:
         fit_percent=FrozenMapping(told["fit_percent"]),
         scales=FrozenMapping(told["scales"]),
         filters=FrozenMapping(
-            {name: Autoregression(np.array(each[0]), each[1]) for name, each in told["filters"].items()}
+            {name: Autoregression(np.array(pair[0]), pair[1]) for name, pair in told["filters"].items()}
         ),
-        minima=tuple(_minimum(each) for each in told["minima"]),
+        minima=tuple(map(_make_minimum, told["minima"])),
         status=Status(**told["status"]),
         seed=int(told["seed"]),
         solver=None if told["solver"] is None else Lanes(**told["solver"]),
     )
 
 
-def _choices(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a criterion; moments of measurements are a noun of their own."""
     chosen = dict(fields)
     if "measurements" in chosen:
@@ -218,17 +259,17 @@ def _choices(fields: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def _minimum(told: Mapping[str, Any]) -> LocalMinimum:
+def _make_minimum(told: Mapping[str, Any]) -> LocalMinimum:
     return LocalMinimum(told["value"], FrozenMapping(told["params"]), told["count"])
 
 
-def _dataset(content: "xarray.Dataset", number: int, told: Mapping[str, Any]) -> Dataset:
+def _make_dataset(content: "xarray.Dataset", number: int, told: Mapping[str, Any]) -> Dataset:
     def array(name: str) -> np.ndarray:
         return content[f"experiment_{number}_{name}"].values
 
     inputs = {
-        each["name"]: Signal(array(f"input_{k}_times"), array(f"input_{k}_values"), each["intersample"])
-        for k, each in enumerate(told["inputs"])
+        one["name"]: Signal(array(f"input_{k}_times"), array(f"input_{k}_values"), one["intersample"])
+        for k, one in enumerate(told["inputs"])
     }
     outputs = {
         name: Samples(array(f"output_{k}_times"), array(f"output_{k}_values")) for k, name in enumerate(told["outputs"])

@@ -19,38 +19,39 @@ REMARKS = {
 }
 
 
-def table(fit: "Fit") -> str:
+def make_table(fit: "Fit") -> str:
     """Values, errors, intervals, starts and bounds, one row a parameter; then what is to be known about the fit."""
     experiments = f" in {len(fit.data)} experiments" if len(fit.data) > 1 else ""
     lines = [
         f"fit of '{fit.model.name}' by {describe(fit.criterion)}: {counted(fit.samples, 'sample')}{experiments}",
         f"  {fit.status}",
-        *_rows(fit),
+        *_list_rows(fit),
     ]
     percents = ", ".join(f"{name} {percent:.1f} %" for name, percent in fit.fit_percent.items())
     seed = f", seed {fit.seed}" if np.any(fit.monte_carlo_cov != 0.0) else ""
-    ahead = "one-step fit" if hasattr(fit.criterion, "condition") else "fit"
+    ahead = "fit" if fit.criterion.condition is None else "one-step fit"
     lines.append(f"  {ahead}: {percents}; criterion {fit.value:.6g}{seed}")
     if fit.loglik is not None:
         lines.append(f"  log likelihood {fit.loglik:.6g}, AIC {fit.aic:.6g}, BIC {fit.bic:.6g}")
     if len(fit.minima) > 1:
         lines.append(f"  {len(fit.minima)} minima were found:")
         lines += [
-            f"    {one.value:.6g} ({counted(one.count, 'start')}): {_params(one.params)}" for one in fit.minima[:5]
+            f"    {one.value:.6g} ({counted(one.count, 'start')}): {_describe_params(one.params)}"
+            for one in fit.minima[:5]
         ]
     lines += [f"  {note}" for note in fit.notes]
     return "\n".join(lines)
 
 
-def _params(params) -> str:
+def _describe_params(params) -> str:
     return ", ".join(f"{name} = {value:.5g}" for name, value in params.items())
 
 
-def _rows(fit: "Fit") -> list[str]:
+def _list_rows(fit: "Fit") -> list[str]:
     heads = ["", "value", "std error", "MC error", "95 % interval", "start", "bounds", ""]
     intervals = fit.conf_int()
     simulated = any(one.monte_carlo_error > 0.0 or np.isnan(one.monte_carlo_error) for one in fit.estimates.values())
-    rows = [heads, *(_row(one, intervals[one.name]) for one in fit.estimates.values())]
+    rows = [heads, *(_make_row(one, intervals[one.name]) for one in fit.estimates.values())]
     if not simulated:
         rows = [[*row[:3], *row[4:]] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -64,22 +65,22 @@ def _rows(fit: "Fit") -> list[str]:
     return [f"  {line}".rstrip() for line in aligned]
 
 
-def _row(one: "Estimate", interval: tuple[float, float]) -> list[str]:
+def _make_row(one: "Estimate", interval: tuple[float, float]) -> list[str]:
     unit = f" [{one.unit}]" if one.unit else ""
     finite = bool(np.all(np.isfinite(interval))) and (one.scale != "log" or interval[1] < WIDEST * one.value)
     return [
         f"{one.name}{unit}",
-        _number(one.value, one.std_error),
-        _short(one.std_error),
-        _short(one.monte_carlo_error),
-        " … ".join(_number(end, one.std_error) for end in interval) if finite else "—",
+        _format_number(one.value, one.std_error),
+        _format_error(one.std_error),
+        _format_error(one.monte_carlo_error),
+        " … ".join(_format_number(end, one.std_error) for end in interval) if finite else "—",
         f"{one.start:.6g}",
         f"{one.lower:.4g} … {one.upper:.4g}{' log' if one.scale == 'log' else ''}",
         REMARKS[one.verdict],
     ]
 
 
-def _number(value: float, error: float) -> str:
+def _format_number(value: float, error: float) -> str:
     """As many digits as the error leaves, two of them uncertain; at most ten."""
     if not (np.isfinite(error) and error > 0.0 and value != 0.0):
         return f"{value:.6g}"
@@ -87,5 +88,5 @@ def _number(value: float, error: float) -> str:
     return f"{value:.{min(max(digits, 3), 10)}g}"
 
 
-def _short(error: float) -> str:
+def _format_error(error: float) -> str:
     return "—" if np.isnan(error) else "∞" if np.isinf(error) else f"{error:.2g}"

@@ -177,7 +177,7 @@ def _subject(model: Any, data: Any) -> tuple[System, Mapping[str, float], Initia
     system = build(model.model)
     for number, own in enumerate(model.data):
         if own is data or own == data:
-            return system, model.values(number), getattr(model.criterion, "condition", InitialCondition())
+            return system, model.values(number), model.criterion.condition or InitialCondition()
     # Other data begin elsewhere: what the model holds at its start says nothing about them.
     return system, {}, InitialCondition(released=True)
 

@@ -12,7 +12,7 @@ from daedal.symbolic import Expression
 from daedal.systems import System
 
 
-def checked_fit(verb: str, given: Any, second: Any = None) -> Fit:
+def check_fit(verb: str, given: Any, second: Any = None) -> Fit:
     """A Fit; what else was given is named, and a fit that came second is noticed."""
     if isinstance(given, Fit):
         return given
@@ -28,14 +28,14 @@ def checked_fit(verb: str, given: Any, second: Any = None) -> Fit:
     raise EstimationError(f"{verb} takes a Fit, got {type(given).__name__}.", "Give what fit(...) returns.")
 
 
-def checked_data(verb: str, subject: Any, data: Any) -> tuple[Dataset, ...]:
+def check_data(verb: str, subject: Any, data: Any) -> tuple[Dataset, ...]:
     """One or several data sets; swapped arguments are told apart from wrong ones."""
     if isinstance(data, (Fit, Model, System)):
         raise EstimationError(f"{verb} takes the fit first and the data second.", "Exchange the two arguments.")
     return datasets(verb, subject, data)
 
 
-def checked_names(verb: str, names: Any, known: Iterable[str]) -> tuple[str, ...]:
+def check_names(verb: str, names: Any, known: Iterable[str]) -> tuple[str, ...]:
     """Names or symbols of estimates; all of them without a choice."""
     listed = tuple(known)
     if names is None:

@@ -9,12 +9,12 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.estimation import Fit, Likelihood, again, describe, experiment_labels
+from daedal.estimation import Fit, describe, experiment_labels, match_fit
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
-from daedal.validation.arguments import aligned, checked_data
-from daedal.validation.prediction import Predicted, fit_predictions, model_predictions
+from daedal.validation.arguments import aligned, check_data
+from daedal.validation.prediction import Predicted, predict_fit, predict_model
 
 NORMAL = 1.959963984540054  # 97.5 % of a normal distribution lie below
 
@@ -49,17 +49,17 @@ class Compared:
     @property
     def fit_percent(self) -> float:
         """100 (1 − |y − ŷ| / |y − mean y|) over the scored samples."""
-        return _percent([self])
+        return _compute_fit_percent([self])
 
     @property
     def rmse(self) -> float:
         """Root mean square of y − ŷ over the scored samples."""
-        return _rmse([self])
+        return _compute_rmse([self])
 
     @property
     def coverage(self) -> float:
         """Share of the scored samples that lie in the band of 95 %; NaN without one."""
-        return _coverage([self])
+        return _compute_coverage([self])
 
 
 @final
@@ -91,52 +91,53 @@ class Comparison:
     @property
     def outputs(self) -> tuple[str, ...]:
         """Names of the outputs that were compared."""
-        return tuple(dict.fromkeys(each.output for each in self.series))
+        return tuple(dict.fromkeys(one.output for one in self.series))
 
     @property
     def fit_percent(self) -> Mapping[str, float]:
         """Output → 100 (1 − |y − ŷ| / |y − mean y|)."""
-        return FrozenMapping({name: _percent(self._of(name)) for name in self.outputs})
+        return FrozenMapping({name: _compute_fit_percent(self._of(name)) for name in self.outputs})
 
     @property
     def rmse(self) -> Mapping[str, float]:
         """Output → root mean square of y − ŷ."""
-        return FrozenMapping({name: _rmse(self._of(name)) for name in self.outputs})
+        return FrozenMapping({name: _compute_rmse(self._of(name)) for name in self.outputs})
 
     @property
     def coverage(self) -> Mapping[str, float]:
         """Output → share of the samples in the band of 95 %."""
-        return FrozenMapping({name: _coverage(self._of(name)) for name in self.outputs})
+        return FrozenMapping({name: _compute_coverage(self._of(name)) for name in self.outputs})
 
     def _of(self, output: str) -> list[Compared]:
-        return [each for each in self.series if each.output == output]
+        return [one for one in self.series if one.output == output]
 
     def __getitem__(self, key: Any) -> Compared:
         output, experiment = (key[0], str(key[1])) if isinstance(key, tuple) and len(key) == 2 else (key, None)
-        found = self._of(str(output))
-        if not found:
+        series = self._of(str(output))
+        if not series:
             raise EstimationError(f"The comparison has no output '{output}'.", nearest(str(output), self.outputs))
-        labels = [each.experiment for each in found]
-        if experiment is None and len(found) > 1:
+        labels = [one.experiment for one in series]
+        if experiment is None and len(series) > 1:
             raise EstimationError(
-                f"'{output}' was measured in {len(found)} experiments.", f"Write comparison['{output}', '{labels[0]}']."
+                f"'{output}' was measured in {len(series)} experiments.",
+                f"Write comparison['{output}', '{labels[0]}'].",
             )
         if experiment is not None and experiment not in labels:
             raise EstimationError(f"There is no experiment '{experiment}'.", nearest(experiment, labels))
-        return found[labels.index(experiment) if experiment is not None else 0]
+        return series[labels.index(experiment) if experiment is not None else 0]
 
     def __str__(self) -> str:
-        labels = list(dict.fromkeys(each.experiment for each in self.series))
-        count = sum(int(each.scored.sum()) for each in self.series)
+        labels = list(dict.fromkeys(one.experiment for one in self.series))
+        count = sum(int(one.scored.sum()) for one in self.series)
         banded = any(np.isfinite(share) for share in self.coverage.values())
         rows = [["", "fit", "RMSE", "in the 95 % band"]]
         for name in self.outputs:
-            rows.append(_row(name, self._of(name)))
-            ahead = [each.ahead for each in self._of(name) if each.ahead is not None]
+            rows.append(_make_row(name, self._of(name)))
+            ahead = [one.ahead for one in self._of(name) if one.ahead is not None]
             if ahead:
-                rows.append(_row("  one step ahead", ahead))
+                rows.append(_make_row("  one step ahead", ahead))
             if len(labels) > 1:
-                rows += [_row(f"  {each.experiment}", [each]) for each in self._of(name)]
+                rows += [_make_row(f"  {one.experiment}", [one]) for one in self._of(name)]
         lines = [
             f"comparison of '{self.model}'{self.method} with {quoted(labels)}: {counted(count, 'sample')}",
             *aligned(rows if banded else [row[:3] for row in rows]),
@@ -179,46 +180,50 @@ def compare(
       x  98.1 %  0.005507
     """
     if not isinstance(fit, Fit):
-        return _of_model(fit, checked_data("compare", fit, data))
-    sets = checked_data("compare", fit, data)
-    found = again(fit, sets, None if rng is None else seed_number(rng))
-    predicted = fit_predictions(found)
-    space = found.problem.coordinates
+        return _compare_model(fit, check_data("compare", fit, data))
+    sets = check_data("compare", fit, data)
+    fitted = match_fit(fit, sets, None if rng is None else seed_number(rng))
+    predicted = predict_fit(fitted)
+    space = fitted.problem.coordinates
     local = {
         item.name: float(value)
-        for item, value in zip(space.items, space.natural(found.point), strict=True)
+        for item, value in zip(space.items, space.natural(fitted.point), strict=True)
         if item.experiment is not None
     }
-    realizations = getattr(fit.criterion, "realizations", None)
+    realizations = predicted[0].forecast.realizations
     return Comparison(
         model=fit.model.name,
         method=f" by {describe(fit.criterion)}",
-        series=_series(predicted, sets),
+        series=_list_compared(predicted, sets),
         local=FrozenMapping(local),
         realizations=realizations,
-        seed=None if realizations is None else found.problem.seed,
-        notes=(*found.notes, *_remarks(predicted if realizations else []), *_ignored(fit, realizations)),
+        seed=None if realizations is None else fitted.problem.seed,
+        notes=(*fitted.notes, *_note_missing(fit.model, predicted)),
     )
 
 
-def _ignored(fit: Fit, realizations: int | None) -> tuple[str, ...]:
+def _note_missing(model: Model, predicted: list[Predicted]) -> list[str]:
     """What the band does not contain."""
-    if realizations is not None or not fit.model.disturbances or isinstance(fit.criterion, Likelihood):
-        return ()
-    return ("disturbances are zero: the 95 % band holds measurement noise only",)
+    ignoring = [one for one in predicted if one.forecast.spread is None]
+    if ignoring:
+        return ["disturbances are zero: the 95 % band holds measurement noise only"] if model.disturbances else []
+    silent = dict.fromkeys(one.series.output for one in predicted if np.isnan(one.noise).any())
+    if not silent:
+        return []
+    return [f"no measurement noise is declared for {quoted(silent)}: the band holds the disturbances alone"]
 
 
-def _of_model(model: Any, sets: tuple[Dataset, ...]) -> Comparison:
+def _compare_model(model: Any, sets: tuple[Dataset, ...]) -> Comparison:
     if not isinstance(model, (Model, System)):
         raise EstimationError(
             f"compare takes a Fit or a Model first, got {type(model).__name__}.", "Give what fit(...) returns."
         )
     system = model if isinstance(model, System) else build(model)
-    predicted = model_predictions(system, sets)
+    predicted = predict_model(system, sets)
     return Comparison(
         model=system.model.name,
         method="",
-        series=_series(predicted, sets),
+        series=_list_compared(predicted, sets),
         local=FrozenMapping({}),
         realizations=None,
         seed=None,
@@ -226,70 +231,62 @@ def _of_model(model: Any, sets: tuple[Dataset, ...]) -> Comparison:
     )
 
 
-def _series(predicted: list[Predicted], sets: tuple[Dataset, ...]) -> tuple[Compared, ...]:
+def _list_compared(predicted: list[Predicted], sets: tuple[Dataset, ...]) -> tuple[Compared, ...]:
     labels = experiment_labels(sets)
-    return tuple(_compared(each, labels[each.series.experiment]) for each in predicted)
+    return tuple(_compare_series(one, labels[one.series.experiment]) for one in predicted)
 
 
-def _compared(each: Predicted, label: str) -> Compared:
-    if each.simulated is None or each.simulated_spread is None:
-        return _one(each, label, each.mean, each.spread)
-    ahead = _one(each, label, each.mean, each.spread)
-    return replace(_one(each, label, each.simulated, each.simulated_spread), ahead=ahead)
+def _compare_series(one: Predicted, label: str) -> Compared:
+    forecast = one.forecast
+    near = _make_compared(one, label, forecast.mean, forecast.spread)
+    if forecast.simulated is None:
+        return near
+    return replace(_make_compared(one, label, *forecast.simulated), ahead=near)
 
 
-def _one(each: Predicted, label: str, mean: np.ndarray, spread: np.ndarray) -> Compared:
-    series = each.series
-    deviation = np.hypot(spread, np.nan_to_num(each.noise))
+def _make_compared(one: Predicted, label: str, mean: np.ndarray, spread: np.ndarray | None) -> Compared:
+    deviation = np.hypot(0.0 if spread is None else spread, np.nan_to_num(one.noise))
     return Compared(
         experiment=label,
-        output=series.output,
-        times=series.times,
-        measured=each.experiment.data.outputs[series.output].values,
+        output=one.series.output,
+        times=one.series.times,
+        measured=one.data.outputs[one.series.output].values,
         predicted=frozen(mean.copy()),
         deviation=frozen(np.where(deviation > 0.0, deviation, np.nan)),
-        scored=np.isfinite(series.values),
+        scored=np.isfinite(one.series.values),
     )
 
 
-def _remarks(predicted: list[Predicted]) -> list[str]:
-    """What the band over realizations leaves out."""
-    silent = dict.fromkeys(each.series.output for each in predicted if np.isnan(each.noise).any())
-    if not silent:
-        return []
-    return [f"no measurement noise is declared for {quoted(silent)}: the band holds the disturbances alone"]
-
-
-def _pooled(series: Sequence[Compared]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _pool(series: Sequence[Compared]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Measured, predicted and deviation of all scored samples."""
     columns = [(one.measured[one.scored], one.predicted[one.scored], one.deviation[one.scored]) for one in series]
     y, predicted, deviation = (np.concatenate(parts) for parts in zip(*columns, strict=True))
     return y, predicted, deviation
 
 
-def _percent(series: Sequence[Compared]) -> float:
-    y, predicted, _ = _pooled(series)
+def _compute_fit_percent(series: Sequence[Compared]) -> float:
+    y, predicted, _ = _pool(series)
     spread = float(np.linalg.norm(y - y.mean())) if y.size else 0.0
     return 100.0 * (1.0 - float(np.linalg.norm(y - predicted)) / spread) if spread > 0.0 else float("nan")
 
 
-def _rmse(series: Sequence[Compared]) -> float:
-    y, predicted, _ = _pooled(series)
+def _compute_rmse(series: Sequence[Compared]) -> float:
+    y, predicted, _ = _pool(series)
     return float(np.sqrt(np.mean((y - predicted) ** 2))) if y.size else float("nan")
 
 
-def _coverage(series: Sequence[Compared]) -> float:
-    y, predicted, deviation = _pooled(series)
+def _compute_coverage(series: Sequence[Compared]) -> float:
+    y, predicted, deviation = _pool(series)
     known = np.isfinite(deviation)
     inside = np.abs(y - predicted)[known] <= NORMAL * deviation[known]
     return float(np.mean(inside)) if inside.size else float("nan")
 
 
-def _row(name: str, series: Sequence[Compared]) -> list[str]:
-    percent, share = _percent(series), _coverage(series)
+def _make_row(name: str, series: Sequence[Compared]) -> list[str]:
+    percent, share = _compute_fit_percent(series), _compute_coverage(series)
     return [
         name,
         f"{percent:.1f} %" if np.isfinite(percent) else "—",
-        f"{_rmse(series):.4g}",
+        f"{_compute_rmse(series):.4g}",
         f"{100.0 * share:.1f} %" if np.isfinite(share) else "—",
     ]

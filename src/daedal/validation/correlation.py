@@ -71,7 +71,7 @@ def whiteness(residuals: Sequence[np.ndarray], lags: int, fitted: int = 0) -> Co
     correlation = products / power if power > 0.0 else np.full(lags, np.nan)
     band = NORMAL * np.sqrt(pairs / (count * (count + 2.0)))
     statistic = float(count * (count + 2.0) * np.sum(correlation[usable] ** 2 / pairs[usable]))
-    return CorrelationTest(steps, correlation, band, statistic, *_tail(statistic, int(usable.sum()) - fitted))
+    return CorrelationTest(steps, correlation, band, statistic, *_find_tail(statistic, int(usable.sum()) - fitted))
 
 
 def independence(residuals: Sequence[np.ndarray], inputs: Sequence[np.ndarray], lags: int) -> CorrelationTest:
@@ -85,22 +85,22 @@ def independence(residuals: Sequence[np.ndarray], inputs: Sequence[np.ndarray], 
     steps = np.arange(lags + 1)
     centre = float(np.mean(np.concatenate(inputs)))
     used = [np.isfinite(e) & (np.arange(e.size) >= lags) for e in residuals]  # where the input is known at all lags
-    delayed = [_delayed(u - centre, lags) * known for u, known in zip(inputs, used, strict=True)]
+    delayed = [_delay(u - centre, lags) * known for u, known in zip(inputs, used, strict=True)]
     filled = [np.where(known, e, 0.0) for e, known in zip(residuals, used, strict=True)]
-    model = _unexplained(delayed, filled, used)
+    model = _model_rest(delayed, filled, used)
     r = np.sum([U @ e for U, e in zip(delayed, filled, strict=True)], axis=0)
     factors = [model.long_run(U) for U in delayed]
     P = np.sum([F @ F.T for F in factors], axis=0)
-    statistic, degrees = _quadratic(r, P)
+    statistic, degrees = _compute_quadratic(r, P)
     left = sum(int(known.sum()) for known in used) - degrees
     power = float(np.sqrt(sum(float(e @ e) for e in filled)))
     size = np.sqrt(np.sum([np.sum(U**2, axis=1) for U in delayed], axis=0)) * power
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation, band = r / size, NORMAL * np.sqrt(np.diag(P)) / size
-    return CorrelationTest(steps, correlation, band, statistic, *_tail(statistic, degrees, left))
+    return CorrelationTest(steps, correlation, band, statistic, *_find_tail(statistic, degrees, left))
 
 
-def _unexplained(
+def _model_rest(
     delayed: Sequence[np.ndarray], filled: Sequence[np.ndarray], used: Sequence[np.ndarray]
 ) -> Autoregression:
     """The autoregression of what a regression on the delayed inputs leaves, its loss of freedom given back."""
@@ -109,17 +109,17 @@ def _unexplained(
         return Autoregression(np.zeros(0), 0.0)
     gains, _, rank, _ = np.linalg.lstsq(U[:, known].T, e[known], rcond=np.sqrt(RANK))
     left = np.split(np.where(known, e - U.T @ gains, np.nan), np.cumsum([one.size for one in used])[:-1])
-    model = fit_autoregression([part[each] for part in left for each in contiguous(part)])
+    model = fit_autoregression([part[stretch] for part in left for stretch in contiguous(part)])
     count = int(known.sum())
     return Autoregression(model.coefficients, model.variance * count / max(count - int(rank), 1))
 
 
-def _delayed(u: np.ndarray, lags: int) -> np.ndarray:
+def _delay(u: np.ndarray, lags: int) -> np.ndarray:
     """u_{t−i} as (lag, time); zero before the first sample."""
     return np.stack([np.concatenate([np.zeros(min(i, u.size)), u[: max(u.size - i, 0)]]) for i in range(lags + 1)])
 
 
-def _quadratic(r: np.ndarray, P: np.ndarray) -> tuple[float, int]:
+def _compute_quadratic(r: np.ndarray, P: np.ndarray) -> tuple[float, int]:
     """rᵀ P⁺ r and the rank of P."""
     eigenvalues, vectors = np.linalg.eigh(P)
     kept = eigenvalues > RANK * max(float(eigenvalues[-1]), 0.0)
@@ -128,7 +128,7 @@ def _quadratic(r: np.ndarray, P: np.ndarray) -> tuple[float, int]:
     return float(np.sum((vectors[:, kept].T @ r) ** 2 / eigenvalues[kept])), int(kept.sum())
 
 
-def _tail(statistic: float, degrees: int, left: int | None = None) -> tuple[int, float]:
+def _find_tail(statistic: float, degrees: int, left: int | None = None) -> tuple[int, float]:
     """Degrees of freedom (at least one, where anything was tested), and the probability of more.
 
     `left` counts those of an estimated variance, which a known one does not have.

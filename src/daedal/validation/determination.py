@@ -20,8 +20,8 @@ import numpy as np
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import EstimationError, nearest
 from daedal.estimation import LOOSE, LOST, Estimate, Fit, Verdict
-from daedal.validation.arguments import aligned, checked_fit
-from daedal.validation.inflation import variance_factors
+from daedal.validation.arguments import aligned, check_fit
+from daedal.validation.inflation import compute_variance_factors
 
 NOTHING = 1e-12  # σ², relative to the largest and times their number: rounding
 SHARE = 0.1  # of the largest component of a direction: smaller ones are left out of tables and sentences
@@ -80,7 +80,7 @@ class Identifiability:
     @property
     def singular_values(self) -> np.ndarray:
         """Of all directions, decreasing."""
-        return frozen(np.array([each.singular_value for each in self.directions]))
+        return frozen(np.array([direction.singular_value for direction in self.directions]))
 
     @property
     def not_determined(self) -> tuple[str, ...]:
@@ -95,33 +95,40 @@ class Identifiability:
 
     def __str__(self) -> str:
         rows = [["singular value", "uncertain by", "direction", ""]]
-        for each in self.directions:
-            remark = "" if each.verdict == "determined" else each.verdict.upper()
-            rows.append([f"{each.singular_value:.3g}", _percent(each.deviation), _composition(each.weights), remark])
+        for direction in self.directions:
+            remark = "" if direction.verdict == "determined" else direction.verdict.upper()
+            rows.append(
+                [
+                    f"{direction.singular_value:.3g}",
+                    _format_percent(direction.deviation),
+                    _describe_weights(direction.weights),
+                    remark,
+                ]
+            )
         return "\n".join(
             [
                 f"identifiability of '{self.model}': condition number {self.condition:.3g}",
                 *(f"  {name}: {sentence}" for name, sentence in self.parameters.items()),
                 *aligned(rows),
-                *(f"  {each.sentence}" for each in self.directions if each.verdict != "determined"),
+                *(f"  {direction.sentence}" for direction in self.directions if direction.verdict != "determined"),
             ]
         )
 
     __repr__ = __str__
 
 
-def _percent(deviation: float) -> str:
+def _format_percent(deviation: float) -> str:
     return f"{100.0 * deviation:.2g} %" if deviation < 10.0 else "∞" if np.isinf(deviation) else f"{deviation:.2g} ×"
 
 
-def _composition(weights: Mapping[str, float]) -> str:
+def _describe_weights(weights: Mapping[str, float]) -> str:
     """The larger components: 0.71 a − 0.70 b."""
-    largest = _leading(weights)
+    largest = _find_leading(weights)
     text = " ".join(f"{'−' if weights[name] < 0 else '+'} {abs(weights[name]):.2f} {name}" for name in largest)
     return text.removeprefix("+ ")
 
 
-def _leading(weights: Mapping[str, float], share: float = SHARE) -> list[str]:
+def _find_leading(weights: Mapping[str, float], share: float = SHARE) -> list[str]:
     """Names whose component counts, the largest first."""
     most = max(map(abs, weights.values()))
     counting = [name for name in weights if abs(weights[name]) >= share * most]
@@ -145,30 +152,30 @@ def identifiability(fit: Fit) -> Identifiability:
     >>> print(identifiability(fit(decay, data, free=["a", "b"])).directions[-1].sentence)
     a and b move together: raising a by 10 % and lowering b by 10 % changes no prediction
     """
-    checked_fit("identifiability", fit)
-    known = [k for k, each in enumerate(fit.estimates.values()) if not each.at_bound]
+    check_fit("identifiability", fit)
+    known = [k for k, estimate in enumerate(fit.estimates.values()) if not estimate.at_bound]
     return Identifiability(
         model=fit.model.name,
-        directions=(directions := _directions(fit, known)),
-        parameters=FrozenMapping({name: _sentence(each) for name, each in fit.estimates.items()}),
-        verdicts=FrozenMapping({name: each.verdict for name, each in fit.estimates.items()}),
-        condition=_condition(directions),
+        directions=(directions := _find_directions(fit, known)),
+        parameters=FrozenMapping({name: _describe_estimate(estimate) for name, estimate in fit.estimates.items()}),
+        verdicts=FrozenMapping({name: estimate.verdict for name, estimate in fit.estimates.items()}),
+        condition=_compute_condition(directions),
     )
 
 
-def _condition(directions: Sequence[Direction]) -> float:
+def _compute_condition(directions: Sequence[Direction]) -> float:
     if not directions:
         return float("nan")
     first, last = directions[0].singular_value, directions[-1].singular_value
     return first / last if np.isfinite(directions[-1].deviation) else float("inf")
 
 
-def _directions(fit: Fit, known: list[int]) -> tuple[Direction, ...]:
+def _find_directions(fit: Fit, known: list[int]) -> tuple[Direction, ...]:
     estimates = [list(fit.estimates.values())[k] for k in known]
     if not estimates:
         return ()
-    sizes = np.array([_size(each)[0] for each in estimates])
-    factor = float(np.sqrt(np.median(variance_factors(fit)[known])))
+    sizes = np.array([_find_size(estimate)[0] for estimate in estimates])
+    factor = float(np.sqrt(np.median(compute_variance_factors(fit)[known])))
     scaled = fit.curvature[np.ix_(known, known)] * np.outer(sizes, sizes)
     squares, vectors = np.linalg.eigh(scaled)
     squares = np.maximum(squares, 0.0)
@@ -179,55 +186,55 @@ def _directions(fit: Fit, known: list[int]) -> tuple[Direction, ...]:
         most = float(np.max(np.abs(vector)))
         # Of equal components the first one leads, whatever rounding says.
         lead = vector[np.argmax(np.abs(vector) >= (1.0 - 1e-6) * most)]
-        weights = {each.name: float(part) for each, part in zip(estimates, vector * np.sign(lead), strict=True)}
+        weights = {estimate.name: float(part) for estimate, part in zip(estimates, vector * np.sign(lead), strict=True)}
         worth: Verdict = (
             "not determined" if deviation > LOST else "loosely determined" if deviation > LOOSE else "determined"
         )
-        sentence = _direction_sentence(estimates, weights, deviation)
+        sentence = _describe_direction(estimates, weights, deviation)
         result.append(Direction(float(np.sqrt(square)), deviation, FrozenMapping(weights), worth, sentence))
     return tuple(result)
 
 
-def _size(each: Estimate) -> tuple[float, str]:
+def _find_size(estimate: Estimate) -> tuple[float, str]:
     """The size of one unit of φ in relative terms, and what a part of it is called."""
-    if each.scale == "log":
+    if estimate.scale == "log":
         return 1.0, "%"
-    width = each.upper - each.lower
-    other, unit = (width, "% of its range") if np.isfinite(width) else (abs(each.start), "% of its start")
-    if abs(each.value) > TINY * other:
-        return abs(each.value), "%"
+    width = estimate.upper - estimate.lower
+    other, unit = (width, "% of its range") if np.isfinite(width) else (abs(estimate.start), "% of its start")
+    if abs(estimate.value) > TINY * other:
+        return abs(estimate.value), "%"
     return (other, unit) if other > 0.0 else (1.0, "")
 
 
-def _direction_sentence(estimates: Sequence[Estimate], weights: Mapping[str, float], deviation: float) -> str:
+def _describe_direction(estimates: Sequence[Estimate], weights: Mapping[str, float], deviation: float) -> str:
     """What moves together, and what that changes."""
     hidden = np.isinf(deviation)
-    names = _leading(weights, EXACT_SHARE if hidden else SHARE)
-    by_name = {each.name: each for each in estimates}
+    names = _find_leading(weights, EXACT_SHARE if hidden else SHARE)
+    by_name = {estimate.name: estimate for estimate in estimates}
     lead = abs(weights[names[0]])
-    order = [each.name for each in estimates if each.name in names]
-    moves = [_move(by_name[name], TENTH * weights[name] / lead) for name in order]
-    subject = f"{_listed(order)} move together: " if len(order) > 1 else f"{order[0]} alone: "
+    order = [estimate.name for estimate in estimates if estimate.name in names]
+    moves = [_describe_move(by_name[name], TENTH * weights[name] / lead) for name in order]
+    subject = f"{_join_words(order)} move together: " if len(order) > 1 else f"{order[0]} alone: "
     length = TENTH / lead / deviation
     effect = "changes no prediction" if hidden else f"is {length:.2g} standard errors"
-    return f"{subject}{_listed(moves)} {effect}"
+    return f"{subject}{_join_words(moves)} {effect}"
 
 
-def _move(each: Estimate, part: float) -> str:
-    unit = _size(each)[1]
+def _describe_move(estimate: Estimate, part: float) -> str:
+    unit = _find_size(estimate)[1]
     amount = f"{100.0 * abs(part):.2g} {unit}" if unit else f"{abs(part):.2g}"
-    return f"{'raising' if part > 0 else 'lowering'} {each.name} by {amount}"
+    return f"{'raising' if part > 0 else 'lowering'} {estimate.name} by {amount}"
 
 
-def _listed(texts: Sequence[str]) -> str:
+def _join_words(texts: Sequence[str]) -> str:
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
-def _sentence(each: Estimate) -> str:
-    value = f"{each.value:.4g}{' ' * bool(each.unit)}{each.unit}"
-    if each.verdict == "at its bound":
+def _describe_estimate(estimate: Estimate) -> str:
+    value = f"{estimate.value:.4g}{' ' * bool(estimate.unit)}{estimate.unit}"
+    if estimate.verdict == "at its bound":
         return f"at its bound, {value}: widen it if it is not a physical limit"
-    if each.verdict == "not determined":
+    if estimate.verdict == "not determined":
         return "not determined by these data: fix it, or measure more"
-    relative = f" ({100.0 * each.std_error / abs(each.value):.2g} %)" if each.value else ""
-    return f"{each.verdict}, {value} ± {each.std_error:.2g}{relative}"
+    relative = f" ({100.0 * estimate.std_error / abs(estimate.value):.2g} %)" if estimate.value else ""
+    return f"{estimate.verdict}, {value} ± {estimate.std_error:.2g}{relative}"

@@ -24,8 +24,8 @@ from daedal.errors import EstimationError, nearest, quoted
 from daedal.estimation import Coordinate, Fit
 from daedal.linear import one_thread
 from daedal.progress import Progress
-from daedal.validation.arguments import aligned, checked_fit, checked_names
-from daedal.validation.tracing import Ground, ground, trace
+from daedal.validation.arguments import aligned, check_fit, check_names
+from daedal.validation.tracing import Ground, prepare_ground, trace
 
 BETTER = 1e-3  # decrease of the criterion, in units of λ, that counts as another minimum
 
@@ -88,13 +88,15 @@ class Profile:
         for name, curve in self.curves.items():
             sides = [side for side, is_open in zip(("below", "above"), curve.open, strict=True) if is_open]
             remark = f"OPEN {' AND '.join(sides)}" if sides else ""
-            rows.append([name, f"{curve.estimate:.6g}", _interval(curve.interval), _interval(curve.wald), remark])
+            rows.append(
+                [name, f"{curve.estimate:.6g}", _format_interval(curve.interval), _format_interval(curve.wald), remark]
+            )
         return "\n".join([f"profiles of '{self.model}'", *aligned(rows), *(f"  {note}" for note in self.notes)])
 
     __repr__ = __str__
 
 
-def _interval(ends: tuple[float, float]) -> str:
+def _format_interval(ends: tuple[float, float]) -> str:
     return " … ".join(f"{end:.5g}" for end in ends) if not np.isnan(ends).any() else "—"
 
 
@@ -126,8 +128,8 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
     >>> round(low, 2), round(high, 2)
     (0.96, 1.03)
     """
-    checked_fit("profile", fit)
-    chosen = checked_names("profile", names, fit.estimates)
+    check_fit("profile", fit)
+    chosen = check_names("profile", names, fit.estimates)
     if not isinstance(level, Real) or not 0.0 < float(level) < 1.0:
         raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write level=0.95.")
     if not isinstance(points, Integral) or isinstance(points, bool) or points < 2:
@@ -137,17 +139,17 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
     complete = True
     with Progress(f"profiling '{fit.model.name}':") as progress:
         try:
-            shared = ground(fit, level, progress)
+            shared = prepare_ground(fit, level, progress)
             for name in chosen:
-                curves[name] = _curve(shared, name, points)
+                curves[name] = _make_curve(shared, name, points)
         except KeyboardInterrupt:
             if not curves:
                 raise
             complete = False
-    return Profile(fit.model.name, level, FrozenMapping(curves), complete, tuple(_notes(fit, chosen, curves)))
+    return Profile(fit.model.name, level, FrozenMapping(curves), complete, tuple(_list_notes(fit, chosen, curves)))
 
 
-def _notes(fit: Fit, chosen: tuple[str, ...], curves: Mapping[str, ProfileCurve]) -> list[str]:
+def _list_notes(fit: Fit, chosen: tuple[str, ...], curves: Mapping[str, ProfileCurve]) -> list[str]:
     notes = []
     missing = [name for name in chosen if name not in curves]
     if missing:
@@ -163,15 +165,15 @@ def _notes(fit: Fit, chosen: tuple[str, ...], curves: Mapping[str, ProfileCurve]
     return notes
 
 
-def _curve(shared: Ground, name: str, points: int) -> ProfileCurve:
+def _make_curve(shared: Ground, name: str, points: int) -> ProfileCurve:
     fit = shared.fit
     space = fit.coordinates
     place = space.names.index(name)
     below, above = (trace(shared, place, direction, points) for direction in (-1.0, 1.0))
-    rows = [*below.found[::-1], shared.minimum, *above.found]
+    rows = [*below.passed[::-1], shared.minimum, *above.passed]
     theta = np.array([space.natural(row.point) for row in rows])
     item = space.items[place]
-    ends = [_natural(item, side.end, bound) for side, bound in ((below, item.lower), (above, item.upper))]
+    ends = [_convert_end(item, side.end, bound) for side, bound in ((below, item.lower), (above, item.upper))]
     return ProfileCurve(
         name=name,
         estimate=fit.estimates[name].value,
@@ -185,7 +187,7 @@ def _curve(shared: Ground, name: str, points: int) -> ProfileCurve:
     )
 
 
-def _natural(item: Coordinate, end: float | None, bound: float) -> float:
+def _convert_end(item: Coordinate, end: float | None, bound: float) -> float:
     """An end of φ as the parameter itself; the bound where it is open."""
     if end is None:
         return bound

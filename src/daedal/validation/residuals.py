@@ -8,11 +8,11 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.estimation import Fit, Likelihood, again, describe, experiment_labels
+from daedal.estimation import Fit, describe, experiment_labels, match_fit
 from daedal.linear import one_thread
-from daedal.validation.arguments import aligned, checked_data, checked_fit
+from daedal.validation.arguments import aligned, check_data, check_fit
 from daedal.validation.correlation import CorrelationTest, independence, whiteness
-from daedal.validation.prediction import Predicted, fit_predictions
+from daedal.validation.prediction import Predicted, predict_fit
 
 LAGS = 25  # at most, without a longer filter
 SAMPLES_PER_LAG = 5
@@ -83,8 +83,8 @@ class Residuals:
         inputs = list(dict.fromkeys(name for one in self.outputs.values() for name in one.inputs))
         rows = [["", "RMSE", "lags", "p white", *(f"p independent of {name}" for name in inputs)]]
         for name, one in self.outputs.items():
-            tests = [_p(one.inputs[each]) if each in one.inputs else "—" for each in inputs]
-            rows.append([name, f"{one.rmse:.4g}", str(one.whiteness.lags.size), _p(one.whiteness), *tests])
+            tests = [_format_p(one.inputs[key]) if key in one.inputs else "—" for key in inputs]
+            rows.append([name, f"{one.rmse:.4g}", str(one.whiteness.lags.size), _format_p(one.whiteness), *tests])
         return "\n".join(
             [
                 f"residuals of '{self.model}' by {self.method} on {quoted(self.experiments)}",
@@ -97,7 +97,7 @@ class Residuals:
     __repr__ = __str__
 
 
-def _p(test: CorrelationTest) -> str:
+def _format_p(test: CorrelationTest) -> str:
     return "—" if np.isnan(test.p_value) else "< 0.0001" if test.p_value < 1e-4 else f"{test.p_value:.2g}"
 
 
@@ -130,56 +130,57 @@ def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residual
     >>> resid(found)["x"].white
     True
     """
-    checked_fit("resid", fit, data)
-    sets = fit.data if data is None else checked_data("resid", fit, data)
-    found = again(fit, None if data is None else sets)
-    predicted = fit_predictions(found)
+    check_fit("resid", fit, data)
+    sets = fit.data if data is None else check_data("resid", fit, data)
+    fitted = match_fit(fit, None if data is None else sets)
+    predicted = predict_fit(fitted)
     labels = experiment_labels(sets)
     outputs: dict[str, OutputResidual] = {}
-    for name in dict.fromkeys(each.series.output for each in predicted):
-        mine = [each for each in predicted if each.series.output == name]
-        outputs[name] = _tested(fit, mine, labels, found.own)
+    for name in dict.fromkeys(one.series.output for one in predicted):
+        mine = [one for one in predicted if one.series.output == name]
+        outputs[name] = _test_output(fit, mine, labels, fitted.own)
     return Residuals(
         model=fit.model.name,
         method=describe(fit.criterion),
         experiments=tuple(labels),
         outputs=FrozenMapping(outputs),
-        notes=(*found.notes, *_remarks(predicted)),
+        notes=(*fitted.notes, *_list_remarks(predicted)),
     )
 
 
-def _tested(fit: Fit, mine: list[Predicted], labels: list[str], own: bool) -> OutputResidual:
+def _test_output(fit: Fit, mine: list[Predicted], labels: list[str], own: bool) -> OutputResidual:
     output = mine[0].series.output
     order = fit.filters[output].order if output in fit.filters else 0
-    residuals = [each.residual for each in mine]
-    lags = _lags(output, residuals, order)
+    residuals = [one.forecast.residual for one in mine]
+    lags = _count_lags(output, residuals, order)
     # A filter that was made from these very residuals has used up as many degrees of freedom as its order.
     white = whiteness(residuals, lags, fitted=order if own else 0)
-    tests = {name: independence(residuals, values, lags) for name, values in _inputs(mine).items()}
-    keys = [labels[each.series.experiment] for each in mine]
+    tests = {name: independence(residuals, values, lags) for name, values in _list_inputs(mine).items()}
+    keys = [labels[one.series.experiment] for one in mine]
+    errors = [one.series.values - one.forecast.mean for one in mine]
     return OutputResidual(
         output=output,
-        times=FrozenMapping(dict(zip(keys, (each.series.times for each in mine), strict=True))),
-        values=FrozenMapping(dict(zip(keys, (each.series.values - each.mean for each in mine), strict=True))),
+        times=FrozenMapping(dict(zip(keys, (one.series.times for one in mine), strict=True))),
+        values=FrozenMapping(dict(zip(keys, errors, strict=True))),
         tested=FrozenMapping(dict(zip(keys, residuals, strict=True))),
         whiteness=white,
         inputs=FrozenMapping(tests),
-        sentence=_sentence(fit, white, tests),
+        sentence=_describe_tests(fit, mine[0], white, tests),
     )
 
 
-def _inputs(mine: list[Predicted]) -> dict[str, list[np.ndarray]]:
+def _list_inputs(mine: list[Predicted]) -> dict[str, list[np.ndarray]]:
     """Every measured input at the samples, those that the model does not have too: it may lack just them."""
 
-    def known(each: Predicted, name: str) -> bool:
-        signal = each.experiment.data.inputs.get(name)
-        return signal is not None and signal.start <= each.series.times[0] and each.series.times[-1] <= signal.end
+    def is_known(one: Predicted, name: str) -> bool:
+        signal = one.data.inputs.get(name)
+        return signal is not None and signal.start <= one.series.times[0] and one.series.times[-1] <= signal.end
 
-    names = [name for name in mine[0].experiment.data.inputs if all(known(each, name) for each in mine)]
-    return {name: [each.experiment.data.inputs[name](each.series.times) for each in mine] for name in names}
+    names = [name for name in mine[0].data.inputs if all(is_known(one, name) for one in mine)]
+    return {name: [one.data.inputs[name](one.series.times) for one in mine] for name in names}
 
 
-def _lags(output: str, residuals: list[np.ndarray], order: int) -> int:
+def _count_lags(output: str, residuals: list[np.ndarray], order: int) -> int:
     """Few enough for the number of samples, and beyond the filter."""
     count = sum(int(np.isfinite(e).sum()) for e in residuals)
     longest = max(e.size for e in residuals)
@@ -191,8 +192,8 @@ def _lags(output: str, residuals: list[np.ndarray], order: int) -> int:
     return min(wanted, longest - 1)
 
 
-def _sentence(fit: Fit, white: CorrelationTest, tests: Mapping[str, CorrelationTest]) -> str:
-    parts = [_about_whiteness(fit, white)]
+def _describe_tests(fit: Fit, one: Predicted, white: CorrelationTest, tests: Mapping[str, CorrelationTest]) -> str:
+    parts = [_describe_whiteness(fit, one, white)]
     depends = [name for name, test in tests.items() if not test.passed]
     still = [name for name, test in tests.items() if not np.isfinite(test.p_value)]
     free = [name for name in tests if name not in depends and name not in still]
@@ -205,10 +206,10 @@ def _sentence(fit: Fit, white: CorrelationTest, tests: Mapping[str, CorrelationT
     return "; ".join(parts)
 
 
-def _about_whiteness(fit: Fit, white: CorrelationTest) -> str:
+def _describe_whiteness(fit: Fit, one: Predicted, white: CorrelationTest) -> str:
     subject = "the whitened residual" if fit.filters else "the residual"
-    if isinstance(fit.criterion, Likelihood):
-        return _about_innovations(white)
+    if one.forecast.simulated is not None:  # one step ahead
+        return _describe_innovations(white)
     if np.isnan(white.p_value):
         return f"{subject} is zero"
     if white.passed:
@@ -216,7 +217,7 @@ def _about_whiteness(fit: Fit, white: CorrelationTest) -> str:
     told = f"{subject} is autocorrelated"
     if fit.filters:
         return f"{told}: the filter leaves something, a higher order (whiten=...) may use it"
-    if hasattr(fit.criterion, "realizations"):
+    if one.forecast.spread is not None:
         return (
             f"{told}, as what the disturbances do beyond their mean stays in it; the standard errors respect that, and "
             "whiten=True would use it"
@@ -227,7 +228,7 @@ def _about_whiteness(fit: Fit, white: CorrelationTest) -> str:
     return f"{told}: disturbances or dynamics that the model lacks act on the output; the standard errors respect that"
 
 
-def _about_innovations(white: CorrelationTest) -> str:
+def _describe_innovations(white: CorrelationTest) -> str:
     if white.passed:
         return "the innovations are white"
     return (
@@ -236,14 +237,14 @@ def _about_innovations(white: CorrelationTest) -> str:
     )
 
 
-def _remarks(predicted: list[Predicted]) -> list[str]:
+def _list_remarks(predicted: list[Predicted]) -> list[str]:
     notes = []
-    irregular = dict.fromkeys(each.series.output for each in predicted if not each.series.regular)
+    irregular = dict.fromkeys(one.series.output for one in predicted if not one.series.regular)
     if irregular:
         notes.append(f"the samples of {quoted(irregular)} are irregular: lags count samples, not time")
     counts: dict[str, int] = {}
-    for each in predicted:
-        counts[each.series.output] = counts.get(each.series.output, 0) + int(np.isfinite(each.residual).sum())
+    for one in predicted:
+        counts[one.series.output] = counts.get(one.series.output, 0) + int(np.isfinite(one.forecast.residual).sum())
     few = [name for name, count in counts.items() if count < FEW]
     if few:
         notes.append(f"{quoted(few)} has fewer than {FEW} samples: p-values are rough")

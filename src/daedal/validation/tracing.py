@@ -15,13 +15,12 @@ from daedal.estimation import (
     Evaluation,
     Fit,
     Objective,
-    again,
-    least_squares,
-    objective_again,
-    trust_region,
+    choose_minimizer,
+    match_fit,
+    restore_objective,
 )
 from daedal.progress import Progress
-from daedal.validation.inflation import variance_factors, variances
+from daedal.validation.inflation import compute_variance_factors, compute_variances
 
 MOST = 60  # values on one side
 GROWTH = 3.0  # of a step over the one before
@@ -44,9 +43,9 @@ class Ground:
     quantile: float
     progress: Progress
 
-    def root(self, place: int, found: Evaluation) -> float:
+    def root(self, place: int, evaluation: Evaluation) -> float:
         """ρ; infinite where the model could not be simulated."""
-        rise = max(found.value - self.minimum.value, 0.0)
+        rise = max(evaluation.value - self.minimum.value, 0.0)
         return float(np.sqrt(2.0 * rise / max(float(self.factors[place]), SMALLEST)))
 
 
@@ -54,23 +53,23 @@ class Ground:
 class Trace:
     """One side of a profile: evaluations from the estimate outward, and the φ at which it ends (None: open)."""
 
-    found: tuple[Evaluation, ...]
+    passed: tuple[Evaluation, ...]
     end: float | None
 
 
-def ground(fit: Fit, level: float, progress: Progress) -> Ground:
+def prepare_ground(fit: Fit, level: float, progress: Progress) -> Ground:
     """Line up the fit with its data once more."""
-    found = again(fit)
-    objective = objective_again(found)
-    minimum = objective(found.point)
+    fitted = match_fit(fit)
+    objective = restore_objective(fitted)
+    minimum = objective(fitted.point)
     if not minimum.ok:
         raise EstimationError(f"The criterion cannot be evaluated at the estimate: {minimum.failure}", "Fit again.")
     return Ground(
         fit=fit,
         objective=objective,
         minimum=minimum,
-        factors=variance_factors(fit),
-        deviations=np.sqrt(variances(fit)),
+        factors=compute_variance_factors(fit),
+        deviations=np.sqrt(compute_variances(fit)),
         level=level,
         quantile=fit.quantile(level),
         progress=progress,
@@ -80,55 +79,55 @@ def ground(fit: Fit, level: float, progress: Progress) -> Ground:
 def trace(on: Ground, place: int, direction: float, points: int) -> Trace:
     """From the estimate upward (1) or downward (−1), to the threshold, the bound, or what is as good as infinity."""
     begin = float(on.minimum.point[place])
-    room, step = _room(on, place, direction), _first_step(on, place) / points
-    found: list[tuple[float, Evaluation]] = []
+    room, step = _find_room(on, place, direction), _choose_step(on, place) / points
+    passed: list[tuple[float, Evaluation]] = []
     inner, distance, near = (0.0, 0.0), 0.0, on.minimum
-    while distance < room and len(found) < MOST:
+    while distance < room and len(passed) < MOST:
         distance = min(distance + step, room)
-        here = minimized(on, place, begin + direction * distance, near)
+        here = minimize_others(on, place, begin + direction * distance, near)
         if here.ok:
-            found.append((distance, here))
+            passed.append((distance, here))
             near = here
         outer = (distance, on.root(place, here))
         if outer[1] >= on.quantile:
-            end = _crossing(on, place, (begin, direction), (inner, outer), found)
-            return Trace(_ordered(found), begin + direction * end)
+            end = _find_crossing(on, place, (begin, direction), (inner, outer), passed)
+            return Trace(_sort_by_distance(passed), begin + direction * end)
         rise = outer[1] - inner[1]
         step *= float(np.clip(on.quantile / points / max(rise, SMALLEST), 1.0 / GROWTH, GROWTH))
         inner = outer
-    return Trace(_ordered(found), None)
+    return Trace(_sort_by_distance(passed), None)
 
 
-def _ordered(found: list[tuple[float, Evaluation]]) -> tuple[Evaluation, ...]:
-    return tuple(each for _, each in sorted(found, key=lambda pair: pair[0]))
+def _sort_by_distance(passed: list[tuple[float, Evaluation]]) -> tuple[Evaluation, ...]:
+    return tuple(evaluation for _, evaluation in sorted(passed, key=lambda pair: pair[0]))
 
 
-def _room(on: Ground, place: int, direction: float) -> float:
+def _find_room(on: Ground, place: int, direction: float) -> float:
     """How far φ can go."""
     item, begin = on.fit.coordinates.items[place], float(on.minimum.point[place])
     bound = float(on.fit.coordinates.bounds[0 if direction < 0 else 1][place])
-    far = FAR_LOGARITHM if item.logarithmic else FAR * _size(item, begin)
+    far = FAR_LOGARITHM if item.logarithmic else FAR * _find_size(item, begin)
     known = float(on.deviations[place])
     return min(abs(bound - begin), max(far, 100.0 * known if np.isfinite(known) else 0.0))
 
 
-def _first_step(on: Ground, place: int) -> float:
+def _choose_step(on: Ground, place: int) -> float:
     """The width of the interval from the curvature, or a tenth of the parameter's size."""
     width = on.quantile * float(on.deviations[place])
     item = on.fit.coordinates.items[place]
-    return width if 0.0 < width < np.inf else 0.1 * _size(item, float(on.minimum.point[place]))
+    return width if 0.0 < width < np.inf else 0.1 * _find_size(item, float(on.minimum.point[place]))
 
 
-def _size(item: Coordinate, point: float) -> float:
+def _find_size(item: Coordinate, point: float) -> float:
     return 1.0 if item.logarithmic else max(abs(point), abs(item.start)) or 1.0
 
 
-def _crossing(
+def _find_crossing(
     on: Ground,
     place: int,
     line: tuple[float, float],
     bracket: tuple[tuple[float, float], tuple[float, float]],
-    found: list[tuple[float, Evaluation]],
+    passed: list[tuple[float, Evaluation]],
 ) -> float:
     """The distance at which ρ = q, between one where it is less and one where it is more (or cannot be simulated)."""
     (a, low), (b, high) = bracket
@@ -138,15 +137,15 @@ def _crossing(
         c = a + (b - a) * (on.quantile - low) / (high - low) if finite else 0.5 * (a + b)
         if min(c - a, b - c) <= PRECISION * b:
             return c if finite else a
-        nearest = min(found, key=lambda pair: abs(pair[0] - c), default=(0.0, on.minimum))[1]
-        here = minimized(on, place, begin + direction * c, nearest)
+        nearest = min(passed, key=lambda pair: abs(pair[0] - c), default=(0.0, on.minimum))[1]
+        here = minimize_others(on, place, begin + direction * c, nearest)
         if here.ok:
-            found.append((c, here))
+            passed.append((c, here))
         height = on.root(place, here)
         (a, low), (b, high) = ((c, height), (b, high)) if height < on.quantile else ((a, low), (c, height))
 
 
-def minimized(on: Ground, place: int, value: float, near: Evaluation) -> Evaluation:
+def minimize_others(on: Ground, place: int, value: float, near: Evaluation) -> Evaluation:
     """The minimum over all other parameters when φ at `place` has this value, starting near a known minimum."""
     rest = np.delete(np.arange(near.point.size), place)
     base = near.point.copy()
@@ -159,25 +158,24 @@ def minimized(on: Ground, place: int, value: float, near: Evaluation) -> Evaluat
     def function(others: np.ndarray) -> Evaluation:
         point = base.copy()
         point[rest] = others
-        found = on.objective(point)
-        if found.ok and (not best or found.value < best[0].value):
-            best[:] = [found]
-        jacobian = None if found.jacobian is None else found.jacobian[:, rest]
+        evaluation = on.objective(point)
+        if evaluation.ok and (not best or evaluation.value < best[0].value):
+            best[:] = [evaluation]
+        jacobian = None if evaluation.jacobian is None else evaluation.jacobian[:, rest]
         return replace(
-            found,
+            evaluation,
             point=others,
-            gradient=found.gradient[rest],
-            curvature=found.curvature[np.ix_(rest, rest)],
+            gradient=evaluation.gradient[rest],
+            curvature=evaluation.curvature[np.ix_(rest, rest)],
             jacobian=jacobian,
         )
 
-    lower, upper = (each[rest] for each in on.fit.coordinates.bounds)
+    lower, upper = (bound[rest] for bound in on.fit.coordinates.bounds)
     slope = np.linalg.pinv(near.curvature[np.ix_(rest, rest)], hermitian=True) @ near.curvature[rest, place]
     along = np.clip(base[rest] - slope * (value - near.point[place]), lower, upper)
-    method = least_squares if on.objective.sum_of_squares else trust_region
     for start in (along, base[rest]):
         first = function(start)
         if first.ok:
-            method(function, start, (lower, upper))
+            choose_minimizer(first)(function, start, (lower, upper))
             return best[0]
     return replace(first, point=base)

@@ -7,7 +7,7 @@ from test_measurement_moments import mixing, sources
 import daedal as dd
 from daedal import delay, der
 from daedal.errors import DaedalError
-from daedal.estimation.arguments import Asked, prepared
+from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.papers.reactor.experiment import reactor
 
 TIMES = 0.5 * np.arange(1, 21)
@@ -94,8 +94,8 @@ def test_mean_and_variance_of_the_error_are_reported_with_the_bias(fits):
 )
 def test_gradient_and_curvature_agree_with_differences(data, moments, gamma, gradient):
     criterion = dd.MeanVariance(gamma=gamma, measurements=moments, gradient=gradient)
-    asked = Asked(REACTOR, data, FREE, (), None, criterion, dd.Lanes(step=0.0033))
-    objective, _, _ = prepared("test", asked, 0)
+    asked = Arguments(REACTOR, data, FREE, (), None, criterion, dd.Lanes(step=0.0033))
+    objective, _, _ = prepare_objective("test", asked, 0)
     point = np.array(list(NOMINAL.values()))
     found = objective(point)
     for k, step in enumerate(1e-4 * np.eye(3)):

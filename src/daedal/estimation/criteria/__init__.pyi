@@ -1,24 +1,39 @@
-from .choice import chosen_criterion
-from .criterion import Criterion, Evaluation, Objective, Part, describe, outputs_of
+from .choice import choose_criterion
+from .criterion import (
+    Capabilities,
+    Criterion,
+    Evaluation,
+    Forecast,
+    Objective,
+    Part,
+    check_criterion,
+    count_samples,
+    describe,
+    fail_at,
+    list_outputs,
+)
 from .likelihood import Likelihood
-from .mean_objective import MeanObjective
 from .mean_variance import MeanVariance
 from .measurement_moments import MeasurementMoments
 from .output_error import OutputError
 from .simulation_pem import SimulationPEM
 
 __all__ = [
+    "Capabilities",
     "Criterion",
     "Evaluation",
+    "Forecast",
     "Likelihood",
-    "MeanObjective",
     "MeanVariance",
     "MeasurementMoments",
     "Objective",
     "OutputError",
     "Part",
     "SimulationPEM",
-    "chosen_criterion",
+    "check_criterion",
+    "choose_criterion",
+    "count_samples",
     "describe",
-    "outputs_of",
+    "fail_at",
+    "list_outputs",
 ]

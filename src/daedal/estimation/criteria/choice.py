@@ -10,13 +10,13 @@ from daedal.estimation.problem import Problem, mean_movers
 from daedal.models import as_tuple
 
 
-def chosen_criterion(problem: Problem) -> tuple[Criterion, str]:
+def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
     """A criterion and the reason for it."""
     if not problem.system.model.disturbances:
         return OutputError(), "OutputError was chosen: the model declares no disturbances"
     moving, _ = mean_movers(problem)
     if not moving and is_linear(problem.system.model):
-        silent = without_accuracy(problem)
+        silent = _list_silent(problem)
         if not silent:
             return Likelihood(), "Likelihood was chosen: the model is linear and says how its outputs are measured"
         return OutputError(), (
@@ -32,7 +32,7 @@ def chosen_criterion(problem: Problem) -> tuple[Criterion, str]:
     return OutputError(), "OutputError was chosen: no disturbance of the model can move the mean of an output"
 
 
-def without_accuracy(problem: Problem) -> list[str]:
+def _list_silent(problem: Problem) -> list[str]:
     """Measured outputs whose measurement noise the model does not declare."""
     declared = {name for key in problem.system.model.measurement_noise for name in as_tuple(key)}
     measured = {name for one in problem.data for name in one.outputs}

@@ -1,18 +1,24 @@
 """What a criterion is: the extension point of estimation.
 
-A `Criterion` is a choice, a small frozen value such as `SimulationPEM(realizations=400)`. Given a `Problem` (model,
+A `Criterion` is a choice, a small frozen dataclass such as `SimulationPEM(realizations=400)`. Given a `Problem` (model,
 data and free parameters) it makes an `Objective`: value, gradient and curvature at a point φ. An objective may have a
-next stage: once minimised, what was found there sharpens it (units of outputs, filters, steps of the simulation).
+next stage: once minimised, what was found there refines it (units of outputs, filters, steps of the simulation). What
+else it can do, it declares in one record, its `Capabilities`, so that nobody asks what class it is.
+
+A criterion of one's own needs no more than that: `tests/estimation/test_own_criterion.py` has one in 40 lines, which
+`fit`, `evaluate`, `compare`, `resid`, `profile`, `identifiability`, `save` and `load` take like any other.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, is_dataclass
-from typing import Any, Protocol, final
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
+from daedal.errors import EstimationError
 from daedal.estimation.problem import Autoregression, Problem
 from daedal.experiments import Experiment, Series
+from daedal.filtering import InitialCondition
 
 
 @final
@@ -30,6 +36,24 @@ class Part:
     rates: np.ndarray
     deviation: float | np.ndarray
     prediction: np.ndarray  # in the units of the output
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """What an objective predicts for one series, (time,) at its samples; `residual` as in its `Part`.
+
+    `spread` is the standard deviation of what disturbances add to the mean, over `realizations` of them where the mean
+    is one; None where disturbances are ignored. With `simulated`, mean and spread from the start on, `mean` and
+    `spread` look one step ahead from the samples before.
+    """
+
+    series: Series
+    mean: np.ndarray
+    residual: np.ndarray
+    spread: np.ndarray | None = None
+    realizations: int | None = None
+    simulated: tuple[np.ndarray, np.ndarray] | None = None
 
 
 @final
@@ -60,86 +84,123 @@ class Evaluation:
         return not self.failure
 
 
-def failed(point: np.ndarray, reason: str) -> Evaluation:
+def fail_at(point: np.ndarray, reason: str) -> Evaluation:
     """The evaluation of a point at which the model cannot be simulated."""
     size = point.size
     return Evaluation(point, np.inf, np.full(size, np.nan), np.full((size, size), np.nan), failure=reason)
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Capabilities:
+    """What an objective can do or say beyond its four members; what is left out it cannot, or there is none.
+
+    Attributes
+    ----------
+    notes
+        What to know before the search.
+    remarks
+        What to know of its minimum.
+    scales, filters
+        Output → unit of its residuals where no accuracy is declared; output → autoregression of its residual that
+        whitens it. Kept in the `Fit`.
+    restore
+        The last stage, given the scales and filters of a finished fit; otherwise all stages are gone through again.
+    finish
+        The last stage, as far as one evaluation shows it, for `evaluate`; otherwise the first one serves.
+    step_error
+        What finer steps of the simulation would change at a point, relative to the largest values.
+    choose_steps
+        With steps that suit a point; itself where the present ones do.
+    forgive
+        Without those random numbers for which the model cannot be simulated at a point; raises where that are many.
+    scatter
+        Covariance of the gradient over the random numbers of the simulation.
+    predict
+        Forecasts of all series at a point; otherwise the predictions of its evaluation are taken, disturbances ignored.
+    white
+        The experiments, where the residuals are white noise of the declared accuracies: half the sum of their squares
+        is then a likelihood.
+    """
+
+    notes: tuple[str, ...] = ()
+    remarks: Callable[[Evaluation], tuple[str, ...]] | None = None
+    scales: Mapping[str, float] = field(default_factory=dict)
+    filters: Mapping[str, Autoregression] = field(default_factory=dict)
+    restore: Callable[[Mapping[str, float], Mapping[str, Autoregression]], "Objective"] | None = None
+    finish: Callable[[Evaluation], "Objective"] | None = None
+    step_error: Callable[[np.ndarray], float] | None = None
+    choose_steps: Callable[[np.ndarray], "Objective"] | None = None
+    forgive: Callable[[np.ndarray], "Objective"] | None = None
+    scatter: Callable[[Evaluation], np.ndarray] | None = None
+    predict: Callable[[np.ndarray], tuple[Forecast, ...]] | None = None
+    white: tuple[Experiment, ...] = ()
+
+
 class Objective(Protocol):
-    """A function to minimise, which may be refined where it has been."""
+    """A function to minimise, which may be refined where it has been.
+
+    A problem may have no coordinates at all: `compare` and `resid` hold every parameter, and ask for predictions alone.
+    """
 
     @property
     def problem(self) -> Problem: ...
 
     @property
-    def experiments(self) -> tuple[Experiment, ...]: ...
+    def capabilities(self) -> Capabilities: ...
 
-    @property
-    def sum_of_squares(self) -> bool: ...
-
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-    @property
-    def scales(self) -> Mapping[str, float]:
-        """Output without declared accuracy → the unit of its residuals."""
+    def __call__(self, point: np.ndarray, /) -> Evaluation:
+        """Value, gradient and curvature, with the parts that they are made of; or `fail_at(point, reason)`."""
         ...
 
-    @property
-    def filters(self) -> Mapping[str, Autoregression]:
-        """Output → the autoregression of its residual that whitens it, if any."""
-        ...
-
-    def __call__(self, point: np.ndarray, /) -> Evaluation: ...
-
-    def refined(self, evaluation: Evaluation, /) -> "Objective | None":
+    def refine(self, evaluation: Evaluation, /) -> "Objective | None":
         """The next stage, given the minimum of this one; None when this was the last."""
         ...
 
-    def planned(self, point: np.ndarray, /) -> "Objective":
-        """With steps of the simulation that suit this point; itself where the present ones do."""
-        ...
 
-    def step_error(self, point: np.ndarray, /) -> float:
-        """What finer steps would change at this point, relative to the largest values."""
-        ...
-
-    def forgiving(self, point: np.ndarray, /) -> "Objective":
-        """Without those random numbers for which the model cannot be simulated at this point."""
-        ...
-
-    def sharpened(self, evaluation: Evaluation, /) -> "Objective":
-        """The last stage, made from what this point shows; itself when there is none."""
-        ...
-
-    def scatter(self, evaluation: Evaluation, /) -> np.ndarray:
-        """Covariance of the gradient over the random numbers of the simulation; zeros without any."""
-        ...
-
-
+@runtime_checkable
 class Criterion(Protocol):
-    """A choice of what to minimise."""
+    """A choice of what to minimise: a frozen dataclass, which is saved by its fields."""
 
     @property
-    def transient(self) -> float: ...
+    def condition(self) -> InitialCondition | None:
+        """What is known of the start, by criteria that filter the samples from it on; None where they simulate."""
+        ...
 
-    def objective(self, problem: Problem) -> Objective: ...
+    def objective(self, problem: Problem, /) -> Objective:
+        """Line up data and model; what cannot work is said here, before any work."""
+        ...
 
 
-def outputs_of(parts: Iterable[Part]) -> list[str]:
+def check_criterion(given: Any) -> Criterion:
+    """A criterion as it was given, or a sentence about what it lacks."""
+    if isinstance(given, Criterion) and not isinstance(given, type):
+        return given
+    name = given.__name__ if isinstance(given, type) else repr(given)
+    raise EstimationError(
+        f"The criterion must be Likelihood(...), OutputError(...) or SimulationPEM(...), got {name}.",
+        f"Write criterion={name}()."
+        if isinstance(given, type)
+        else "Write criterion=OutputError(); one of your own has `objective(problem)` and `condition`.",
+    )
+
+
+def list_outputs(parts: Iterable[Part]) -> list[str]:
     """The outputs that the parts belong to, each once."""
     return list(dict.fromkeys(part.series.output for part in parts))
 
 
-def describe(criterion: Any) -> str:
-    """The criterion as it would be typed, without what is left at its default."""
-    if not is_dataclass(criterion):
-        return repr(criterion)
-    fields = type(criterion).__dataclass_fields__
+def count_samples(parts: Iterable[Part]) -> int:
+    """How many samples the parts score."""
+    return sum(int(np.isfinite(part.residual).sum()) for part in parts)
+
+
+def describe(choice: Any) -> str:
+    """A criterion, or another frozen dataclass, as it would be typed, without what is left at its default."""
+    if not is_dataclass(choice):
+        return repr(choice)
+    fields = type(choice).__dataclass_fields__
     shown = [
-        f"{name}={getattr(criterion, name)!r}"
-        for name, each in fields.items()
-        if getattr(criterion, name) != each.default
+        f"{name}={getattr(choice, name)!r}" for name, field in fields.items() if getattr(choice, name) != field.default
     ]
-    return f"{type(criterion).__name__}({', '.join(shown)})"
+    return f"{type(choice).__name__}({', '.join(shown)})"

@@ -22,8 +22,8 @@ import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError
-from daedal.estimation.criteria.criterion import Evaluation, Objective, Part, failed
-from daedal.estimation.problem import Autoregression, Problem, check_visible
+from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Forecast, Objective, Part, fail_at
+from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Accuracies, Experiment, check_enough, match_experiments
 from daedal.filtering import (
     Evolution,
@@ -72,7 +72,7 @@ class Likelihood:
                 "Write Likelihood(initial='diffuse').",
             )
         if self.initial_std is not None:
-            object.__setattr__(self, "initial_std", _checked_deviations(self.initial_std))
+            object.__setattr__(self, "initial_std", _check_deviations(self.initial_std))
 
     @property
     def transient(self) -> float:
@@ -85,15 +85,15 @@ class Likelihood:
         return InitialCondition(self.initial, self.initial_std)
 
     def objective(self, problem: Problem) -> Objective:
-        """Line up data and filter; noise that makes no sense, and what cannot be seen, are said here."""
-        return likelihood_objective(problem, self.condition)
+        """Line up data and filter; noise that makes no sense, and what cannot be seen, are said here.
 
-    def elsewhere(self, problem: Problem) -> "LikelihoodObjective":
-        """On other data, which begin elsewhere: nothing that the model holds at its start is known of them."""
-        return likelihood_objective(problem, InitialCondition("free", released=True))
+        Nothing that the model holds at its start is known of data that begin elsewhere.
+        """
+        condition = InitialCondition("free", released=True) if problem.elsewhere else self.condition
+        return make_likelihood_objective(problem, condition)
 
 
-def _checked_deviations(given: Any) -> dict[str, float]:
+def _check_deviations(given: Any) -> dict[str, float]:
     if not isinstance(given, Mapping):
         raise EstimationError(
             f"initial_std must be a mapping from unknowns to standard deviations, got {given!r}.", "Write {'x': 0.1}."
@@ -106,7 +106,7 @@ def _checked_deviations(given: Any) -> dict[str, float]:
     return {key_name(key): float(value) for key, value in given.items()}
 
 
-def likelihood_objective(problem: Problem, condition: InitialCondition) -> "LikelihoodObjective":
+def make_likelihood_objective(problem: Problem, condition: InitialCondition) -> "LikelihoodObjective":
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
     values = [space.values(space.start, number) for number in range(len(problem.data))]
@@ -132,15 +132,15 @@ class LikelihoodObjective:
     diffuse: bool
 
     @property
-    def sum_of_squares(self) -> bool:
-        """Variances are part of it too."""
-        return False
+    def capabilities(self) -> Capabilities:
+        """Nothing is simulated: the filter is exact."""
+        return Capabilities(notes=self.notes, predict=self.predict)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is open at the start, and samples that cannot be used."""
-        opened = dict.fromkeys(name for each in self.linear for name in each.plan.open)
-        notes = [note for each in self.linear for note in each.readings.unseen]
+        opened = dict.fromkeys(name for experiment in self.linear for name in experiment.plan.open)
+        notes = [note for experiment in self.linear for note in experiment.readings.unseen]
         if opened:
             how = "unknown, with a flat prior" if self.diffuse else "estimated too"
             notes.append(f"at the start {', '.join(opened)} {'is' if len(opened) == 1 else 'are'} open: {how}")
@@ -151,86 +151,66 @@ class LikelihoodObjective:
                 )
         return tuple(notes)
 
-    @property
-    def scales(self) -> Mapping[str, float]:
-        """None: every output has an accuracy."""
-        return {}
-
-    @property
-    def filters(self) -> Mapping[str, Autoregression]:
-        """None: innovations need no whitening."""
-        return {}
-
-    def refined(self, _evaluation: Evaluation, /) -> None:
+    def refine(self, _evaluation: Evaluation, /) -> None:
         """There is one stage."""
         return
 
-    def planned(self, _point: np.ndarray, /) -> "LikelihoodObjective":
-        """Nothing depends on steps."""
-        return self
-
-    def step_error(self, _point: np.ndarray, /) -> float:
-        """The filter is exact."""
-        return 0.0
-
-    def forgiving(self, _point: np.ndarray, /) -> "LikelihoodObjective":
-        """Nothing is random."""
-        return self
-
-    def sharpened(self, _evaluation: Evaluation, /) -> "LikelihoodObjective":
-        """There is one stage."""
-        return self
-
-    def scatter(self, evaluation: Evaluation) -> np.ndarray:
-        """Nothing is random."""
-        return np.zeros((evaluation.point.size, evaluation.point.size))
-
     def __call__(self, point: np.ndarray) -> Evaluation:
-        size = point.size
+        size, space = point.size, self.problem.coordinates
         value, gradient, curvature, inner = 0.0, np.zeros(size), np.zeros((size, size)), 0
         parts: list[Part] = []
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                for number, innovated in enumerate(self.innovated(point)):
-                    found = _likelihood(innovated, self.linear[number], self.diffuse)
-                    own = self._own(point, number)
-                    value += found.value
-                    gradient += own @ found.gradient
-                    curvature += own @ found.curvature @ own.T
+                for number, innovated in enumerate(self.innovate(point)):
+                    terms = _compute_terms(innovated, self.linear[number], self.diffuse)
+                    own = space.convert_slopes(np.eye(len(space.parameters)), point, number)
+                    value += terms.value
+                    gradient += own @ terms.gradient
+                    curvature += own @ terms.curvature @ own.T
                     inner += 0 if self.diffuse else len(innovated.opened.kept)
                     parts += self._parts(number, innovated, size)
         except DaedalError as error:
-            return failed(point, error.sentence)
+            return fail_at(point, error.sentence)
         except np.linalg.LinAlgError:
-            return failed(point, "The matrices of the model are singular there.")
+            return fail_at(point, "The matrices of the model are singular there.")
         if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
-            return failed(point, "The likelihood or its gradient is not finite there.")
+            return fail_at(point, "The likelihood or its gradient is not finite there.")
         return Evaluation(point, value, gradient, curvature, parts=tuple(parts), loglik=-value, inner=inner)
 
-    def innovated(self, point: np.ndarray) -> list[Innovated]:
+    def innovate(self, point: np.ndarray) -> list[Innovated]:
         """The innovations of each experiment; matrices are made once for experiments with the same values."""
         space, model = self.problem.coordinates, self.problem.system.model
-        made: dict[tuple, tuple[Point, Evolution]] = {}
-        result = []
-        for number, each in enumerate(self.linear):
+        known: dict[tuple, tuple[Point, Evolution]] = {}
+        innovated = []
+        for number, experiment in enumerate(self.linear):
             values = space.values(point, number)
             key = tuple(values.items())
-            if key not in made:
+            if key not in known:
                 at = Point(model, values, space.parameters)
-                made[key] = (at, each.stochastic.at(at))
-            at, evolution = made[key]
-            result.append(each.innovated(evolution, at))
-        return result
+                known[key] = (at, experiment.stochastic.at(at))
+            at, evolution = known[key]
+            innovated.append(experiment.innovated(evolution, at))
+        return innovated
 
-    def _own(self, point: np.ndarray, number: int) -> np.ndarray:
-        """d(parameters)/d(coordinates) in one experiment, (coordinate, parameter)."""
-        space = self.problem.coordinates
-        own, rates = space.selection(number), space.rates(point)
-        result = np.zeros((point.size, len(space.parameters)))
-        for k, parameter in enumerate(own):
-            if parameter >= 0:
-                result[k, parameter] = rates[k]
-        return result
+    def predict(self, point: np.ndarray) -> tuple[Forecast, ...]:
+        """One step ahead, and simulated from the start."""
+        evaluation = self(point)
+        if not evaluation.ok:
+            raise EstimationError(f"The fit cannot predict these data: {evaluation.failure}", "Compare it with others.")
+        forecasts = []
+        for part in evaluation.parts:
+            linear, readings = self.linear[part.series.experiment], self.linear[part.series.experiment].readings
+            values = self.problem.coordinates.values(point, part.series.experiment)
+            at = Point(self.problem.system.model, values, ())
+            ahead, simulated = linear.outlook(linear.stochastic.at(at), at)
+            output = readings.outputs.index(part.series.output)
+            there = readings.places[:, output] >= 0
+            columns = np.full((4, part.residual.size), np.nan)
+            for column, source in zip(columns, (ahead.mean, ahead.std, simulated.mean, simulated.std), strict=True):
+                column[readings.places[there, output]] = source[there, output]
+            mean, spread, *others = columns
+            forecasts.append(Forecast(part.series, mean, part.residual, spread, simulated=(others[0], others[1])))
+        return tuple(forecasts)
 
     def _parts(self, number: int, innovated: Innovated, size: int) -> list[Part]:
         """Innovations in units of their standard deviation, output by output."""
@@ -262,27 +242,27 @@ class _Terms:
     curvature: np.ndarray
 
 
-def _likelihood(found: Innovated, experiment: LinearExperiment, diffuse: bool) -> _Terms:
-    e, s, E = found.e, found.s, found.E
+def _compute_terms(innovated: Innovated, experiment: LinearExperiment, diffuse: bool) -> _Terms:
+    e, s, E = innovated.e, innovated.s, innovated.E
     value = 0.5 * float(np.sum(e.value**2 / s.value) + np.sum(np.log(s.value)) + e.value.size * LOG_2PI)
     value += experiment.readings.log_determinants
     weighed, rates = e.slopes / np.sqrt(s.value), s.slopes / s.value
     gradient = e.slopes @ (e.value / s.value) + 0.5 * rates @ (1.0 - e.value**2 / s.value)
     curvature = weighed @ weighed.T + 0.5 * rates @ rates.T
-    shared = weighed @ found.opened.basis  # with the open values
+    shared = weighed @ innovated.opened.basis  # with the open values
     curvature = curvature - shared @ shared.T
-    if diffuse and found.opened.kept:
-        curvature = _information_without_start(found)
-        value += found.opened.half_log_determinant - 0.5 * len(found.opened.kept) * LOG_2PI
-        gradient += found.opened.half_log_determinant_slopes(E, s)
+    if diffuse and innovated.opened.kept:
+        curvature = _compute_information_without_start(innovated)
+        value += innovated.opened.half_log_determinant - 0.5 * len(innovated.opened.kept) * LOG_2PI
+        gradient += innovated.opened.half_log_determinant_slopes(E, s)
     return _Terms(value, gradient, curvature)
 
 
-def _information_without_start(found: Innovated) -> np.ndarray:
+def _compute_information_without_start(innovated: Innovated) -> np.ndarray:
     """The information of samples of which the first only tell where the start was."""
-    E = found.E[:, list(found.opened.kept)]
-    best = found.opened.best
-    e = Dual(found.e.value - found.E.value @ best, found.e.slopes - found.E.slopes @ best)
-    e, s = innovations_without_start(e, E, found.s)
+    E = innovated.E[:, list(innovated.opened.kept)]
+    best = innovated.opened.best
+    e = Dual(innovated.e.value - innovated.E.value @ best, innovated.e.slopes - innovated.E.slopes @ best)
+    e, s = innovations_without_start(e, E, innovated.s)
     weighed, rates = e.slopes / np.sqrt(s.value), s.slopes / s.value
     return weighed @ weighed.T + 0.5 * rates @ rates.T

@@ -18,8 +18,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, counted
-from daedal.estimation.criteria.criterion import Evaluation, Part, failed, outputs_of
+from daedal.errors import DaedalError, EstimationError, SimulationError, counted
+from daedal.estimation.criteria.criterion import (
+    Capabilities,
+    Evaluation,
+    Forecast,
+    Part,
+    fail_at,
+    list_outputs,
+)
 from daedal.estimation.problem import Autoregression, Problem, Weighing, contiguous, fit_autoregression
 from daedal.experiments import (
     Accuracies,
@@ -54,25 +61,37 @@ class MeanObjective:
     reference: Mapping[str, float] = field(default_factory=dict)  # φ₀ of the accuracies
 
     @property
-    def sum_of_squares(self) -> bool:
-        """Whether nothing but squares is added up."""
-        return not self._corrected and not self.weighing.accuracies.free
+    def capabilities(self) -> Capabilities:
+        """All of them."""
+        return Capabilities(
+            notes=self.notes,
+            scales=self.weighing.accuracies.scales,
+            filters=self.weighing.filters,
+            restore=self.restore,
+            finish=self.finish,
+            step_error=self.step_error,
+            choose_steps=self.choose_steps,
+            forgive=self.forgive,
+            scatter=self.scatter,
+            predict=self.predict,
+            white=() if self.problem.system.model.disturbances else self.experiments,
+        )
 
     @property
     def _corrected(self) -> bool:
-        return self.debias and any(each.realizations is not None for each in self.predictors)
+        return self.debias and any(simulation.realizations is not None for simulation in self.predictors)
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
-            found = [self._experiment(number, point) for number in range(len(self.experiments))]
+            scored = [self._score(number, point) for number in range(len(self.experiments))]
         except DaedalError as error:
-            return failed(point, error.sentence)
-        parts = tuple(part for each, _ in found for part in each)
-        excess = sum(each.value for _, each in found)
-        excess_gradient = np.sum([each.gradient for _, each in found], axis=0)
-        noise = np.sum([each.curvature for _, each in found], axis=0)
-        residuals, jacobian = _stacked(parts)
-        excess, excess_gradient = _limited(excess, excess_gradient, residuals, jacobian)
+            return fail_at(point, error.sentence)
+        parts = tuple(part for own, _ in scored for part in own)
+        excess = sum(own.value for _, own in scored)
+        excess_gradient = np.sum([own.gradient for _, own in scored], axis=0)
+        noise = np.sum([own.curvature for _, own in scored], axis=0)
+        residuals, jacobian = _stack(parts)
+        excess, excess_gradient = _limit(excess, excess_gradient, residuals, jacobian)
         counts = [int(np.isfinite(part.residual).sum()) for part in parts]
         squares = [float(np.nansum(part.residual**2)) for part in parts]
         logarithms = sum(self._logarithm(part) for part in parts)
@@ -83,8 +102,8 @@ class MeanObjective:
             gradient += part.rates * (count - square)
             curvature += 2.0 * count * np.outer(part.rates, part.rates)
         if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
-            return failed(point, "The cost or its gradient is not finite there.")
-        if not self.sum_of_squares:
+            return fail_at(point, "The cost or its gradient is not finite there.")
+        if self._corrected or self.weighing.accuracies.free:  # more than squares is added up
             return Evaluation(point, value, gradient, curvature, parts=parts, noise=noise)
         return Evaluation(point, value, gradient, curvature, residuals, jacobian, parts)
 
@@ -96,84 +115,95 @@ class MeanObjective:
         logarithms = np.broadcast_to(np.log(part.deviation / first), part.residual.shape)
         return float(logarithms[np.isfinite(part.residual)].sum())
 
-    def _experiment(self, number: int, point: np.ndarray) -> tuple[list[Part], "_Excess"]:
+    def _score(self, number: int, point: np.ndarray) -> tuple[list[Part], "_Excess"]:
         """The parts of one experiment, and what averaging over few realizations adds."""
         coordinates = self.problem.coordinates
         experiment, values = self.experiments[number], coordinates.values(point, number)
         prediction = self.predictors[number](values)
-        own, rates = coordinates.selection(number), coordinates.rates(point)
-        size = len(own)
+        own, rates, size = coordinates.selection(number), coordinates.rates(point), point.size
 
-        def moved(slopes: np.ndarray) -> np.ndarray:
-            """Slopes by parameter as slopes by coordinate, along the first axis."""
-            chosen = slopes[np.maximum(own, 0)] * rates.reshape(-1, *[1] * (slopes.ndim - 1))
-            return np.where((own >= 0).reshape(-1, *[1] * (slopes.ndim - 1)), chosen, 0.0)
+        def convert(slopes: np.ndarray) -> np.ndarray:
+            return coordinates.convert_slopes(slopes, point, number)
 
-        rows = [self._rows(series, prediction, moved) for series in experiment.series]
-        weighed = self.weighing.apply(experiment, values, rows)
+        raw = [self._rows(series, prediction, convert) for series in experiment.series]
+        weighed = self.weighing.apply(experiment, values, raw)
         accuracies = self.weighing.accuracies
         parts, excess = [], _Excess(0.0, np.zeros(size), np.zeros((size, size)))
-        for series, each in zip(experiment.series, weighed, strict=True):
+        for series, rows in zip(experiment.series, weighed, strict=True):
             by_coordinate = accuracies.rates(series, values, own) * rates
             deviation = accuracies.deviation(series, values)
             mean = prediction.mean[series.row, series.places]
-            parts.append(Part(series, each[0], each[1 : 1 + size], by_coordinate, deviation, mean))
+            parts.append(Part(series, rows[0], rows[1 : 1 + size], by_coordinate, deviation, mean))
             if self._corrected and len(prediction.counts) > 1:
-                excess = excess.plus(_excess(each[1 + size :], prediction.counts, size), by_coordinate)
+                excess = excess.add(_compute_excess(rows[1 + size :], prediction.counts, size), by_coordinate)
         return parts, excess
 
-    def _rows(self, series: Series, prediction: Prediction, moved: Callable) -> np.ndarray:
+    def _rows(self, series: Series, prediction: Prediction, convert: Callable) -> np.ndarray:
         """Residual, slopes, and (when debiasing) what the groups differ by, (row, time); NaN where not scored."""
         places, scored = series.places, np.where(np.isfinite(series.values), 1.0, np.nan)
         residual = series.values - prediction.mean[series.row, places]
-        slopes = moved(prediction.slopes[:, series.row, places])
+        slopes = convert(prediction.slopes[:, series.row, places])
         rows = [residual[None], slopes]
         if self._corrected and len(prediction.counts) > 1:
             groups = prediction.groups[:, :, series.row, places]
             center = np.concatenate([prediction.mean[None], prediction.slopes])[:, series.row, places]
             apart = (groups - center) * np.sqrt(prediction.counts)[:, None, None]
-            rows += [apart[:, 0], *(moved(one) for one in apart[:, 1:])]
+            rows += [apart[:, 0], *(convert(group) for group in apart[:, 1:])]
         return np.concatenate(rows) * scored
 
-    @property
-    def scales(self) -> dict[str, float]:
-        """Output without declared accuracy → the unit of its residuals."""
-        return dict(self.weighing.accuracies.scales)
+    def predict(self, point: np.ndarray) -> tuple[Forecast, ...]:
+        """Mean and spread of all series; the few realizations that cannot be simulated are left out, as in a fit."""
+        forecasts: list[Forecast] = []
+        for number, experiment in enumerate(self.experiments):
+            values, simulation = self.problem.coordinates.values(point, number), self.predictors[number]
+            try:
+                prediction = simulation(values)
+            except SimulationError:
+                prediction = simulation.without_failures(values)(values)
+            means = [prediction.mean[series.row, series.places] for series in experiment.series]
+            raw = [(series.values - mean)[None] for series, mean in zip(experiment.series, means, strict=True)]
+            residuals = self.weighing.apply(experiment, values, raw)
+            for series, mean, residual in zip(experiment.series, means, residuals, strict=True):
+                count = simulation.realizations
+                spread = None if count is None else np.sqrt(prediction.variance[series.row, series.places])
+                forecasts.append(Forecast(series, mean, residual[0], spread, count))
+        return tuple(forecasts)
 
-    @property
-    def filters(self) -> dict[str, Autoregression]:
-        """Output → the autoregression of its residual that whitens it."""
-        return dict(self.weighing.filters)
+    def restore(self, scales: Mapping[str, float], filters: Mapping[str, Autoregression]) -> "MeanObjective":
+        """As a finished fit weighs residuals in the end."""
+        return replace(self, weighing=Weighing(replace(self.weighing.accuracies, scales=scales), filters))
 
-    def forgiving(self, point: np.ndarray) -> "MeanObjective":
+    def forgive(self, point: np.ndarray) -> "MeanObjective":
         """Without the realizations that fail at this point; raises where too many do."""
-        values = [self.problem.coordinates.values(point, n) for n in range(len(self.experiments))]
-        made = [each.without_failures(one) for each, one in zip(self.predictors, values, strict=True)]
-        count = sum(len(each.left_out) for each in made)
+        predictors = [one.without_failures(values) for one, values in self._with_values(point)]
+        count = sum(len(one.left_out) for one in predictors)
         if not count:
             return self
         note = f"left out: {counted(count, 'realization')} that cannot be simulated at the start"
-        return replace(self, predictors=tuple(made), notes=(*self.notes, note))
+        return replace(self, predictors=tuple(predictors), notes=(*self.notes, note))
 
-    def sharpened(self, evaluation: Evaluation) -> "MeanObjective":
+    def _with_values(self, point: np.ndarray) -> list[tuple[Predictor, dict[str, float]]]:
+        """The simulation of each experiment, and the values of its parameters."""
+        return [(one, self.problem.coordinates.values(point, k)) for k, one in enumerate(self.predictors)]
+
+    def finish(self, evaluation: Evaluation) -> "MeanObjective":
         """With the filters that the residuals at this point ask for, if whitening is wanted."""
-        return self._whitened(evaluation) or self
+        return self._whiten(evaluation) or self
 
-    def refined(self, evaluation: Evaluation) -> "MeanObjective | None":
+    def refine(self, evaluation: Evaluation) -> "MeanObjective | None":
         """Steps chosen at the minimum, units from its residuals, filters from their autocorrelation: one at a time."""
-        return self._replanned(evaluation) or self._rescaled(evaluation) or self._whitened(evaluation)
+        return self._replan(evaluation) or self._rescale(evaluation) or self._whiten(evaluation)
 
-    def _replanned(self, evaluation: Evaluation) -> "MeanObjective | None":
+    def _replan(self, evaluation: Evaluation) -> "MeanObjective | None":
         if self.replans >= REPLANS:
             return None
-        made = self.planned(evaluation.point)
-        return None if made is self else replace(made, replans=self.replans + 1)
+        planned = self.choose_steps(evaluation.point)
+        return None if planned is self else replace(planned, replans=self.replans + 1)
 
-    def planned(self, point: np.ndarray) -> "MeanObjective":
+    def choose_steps(self, point: np.ndarray) -> "MeanObjective":
         """With steps that suit this point; itself where the present ones do."""
-        values = [self.problem.coordinates.values(point, n) for n in range(len(self.experiments))]
         try:
-            fresh = [each.replanned(one) for each, one in zip(self.predictors, values, strict=True)]
+            fresh = [one.replanned(values) for one, values in self._with_values(point)]
         except DaedalError:
             return self
         if not any(fresh):
@@ -182,37 +212,34 @@ class MeanObjective:
 
     def step_error(self, point: np.ndarray) -> float:
         """What halving the steps would change at this point, relative to the largest values."""
-        values = [self.problem.coordinates.values(point, n) for n in range(len(self.experiments))]
-        return max(each.step_error(one) for each, one in zip(self.predictors, values, strict=True))
+        return max(one.step_error(values) for one, values in self._with_values(point))
 
-    def _rescaled(self, evaluation: Evaluation) -> "MeanObjective | None":
+    def _rescale(self, evaluation: Evaluation) -> "MeanObjective | None":
         """Only where several outputs compete does the unit of one matter."""
         scales = self.weighing.accuracies.scales
         if self.weighing.filters or not scales or len({part.series.output for part in evaluation.parts}) == 1:
             return None
         first = first_scales(self.problem.system.model, self.experiments)
-        new = {name: max(_root_mean_square(evaluation, name), SMALLEST * first[name]) for name in scales}
+        new = {name: max(_compute_rmse(evaluation, name), SMALLEST * first[name]) for name in scales}
         if all(abs(new[name] / scales[name] - 1.0) < RESCALED for name in scales):
             return None
         accuracies = replace(self.weighing.accuracies, scales=new)
         return replace(self, weighing=replace(self.weighing, accuracies=accuracies))
 
-    def _whitened(self, evaluation: Evaluation) -> "MeanObjective | None":
+    def _whiten(self, evaluation: Evaluation) -> "MeanObjective | None":
         if not self.whiten or self.weighing.filters:
             return None
         order = None if self.whiten is True else int(self.whiten)
-        filters = {name: _autoregression(evaluation, name, order) for name in outputs_of(evaluation.parts)}
+        filters = {name: _model_residual(evaluation, name, order) for name in list_outputs(evaluation.parts)}
         return replace(self, weighing=replace(self.weighing, filters=filters))
 
     def scatter(self, evaluation: Evaluation) -> np.ndarray:
         """Covariance of the gradient over the realizations; each has its share, Σ ψ W y_m − Σ z W ∂y_m."""
         size = evaluation.point.size
         total = np.zeros((size, size))
-        for number, each in enumerate(self.predictors):
-            if each.realizations is not None:
-                weights = self._scatter_weights(evaluation, number)
-                values = self.problem.coordinates.values(evaluation.point, number)
-                shares = each.projected(values, weights)
+        for number, (simulation, values) in enumerate(self._with_values(evaluation.point)):
+            if simulation.realizations is not None:
+                shares = simulation.projected(values, self._scatter_weights(evaluation, number))
                 if shares.shape[1] < 2:
                     return np.full((size, size), np.nan)  # a single realization does not show its scatter
                 total += np.atleast_2d(np.cov(shares)) / shares.shape[1]
@@ -228,16 +255,16 @@ class MeanObjective:
         outputs = len(experiment.outputs)
         shape = (len(own), (1 + len(coordinates.parameters)) * outputs, experiment.drive.times.size)
         weights = np.zeros(shape)
-        for part, each in zip(parts, back, strict=True):
-            weights[:, part.series.row, part.series.places] = each[1:]
+        for part, weighed in zip(parts, back, strict=True):
+            weights[:, part.series.row, part.series.places] = weighed[1:]
             for k, parameter in enumerate(own):
                 if parameter >= 0:
                     row = (1 + parameter) * outputs + part.series.row
-                    weights[k, row, part.series.places] -= each[0] * rates[k]
+                    weights[k, row, part.series.places] -= weighed[0] * rates[k]
         return weights
 
 
-def _stacked(parts: tuple[Part, ...]) -> tuple[np.ndarray, np.ndarray]:
+def _stack(parts: tuple[Part, ...]) -> tuple[np.ndarray, np.ndarray]:
     """All residuals, and their derivatives as predictions move."""
     scored = [np.isfinite(part.residual) for part in parts]
     residuals = np.concatenate([part.residual[known] for part, known in zip(parts, scored, strict=True)])
@@ -245,7 +272,7 @@ def _stacked(parts: tuple[Part, ...]) -> tuple[np.ndarray, np.ndarray]:
     return residuals, np.concatenate(slopes)
 
 
-def _limited(
+def _limit(
     excess: float, gradient: np.ndarray, residuals: np.ndarray, jacobian: np.ndarray
 ) -> tuple[float, np.ndarray]:
     """Σ V as it is up to half of Σ z², beyond that less and less: few realizations that scatter wildly must not pay.
@@ -270,38 +297,40 @@ class _Excess:
     gradient: np.ndarray
     curvature: np.ndarray
 
-    def plus(self, other: "_Excess", rates: np.ndarray) -> "_Excess":
+    def add(self, other: "_Excess", rates: np.ndarray) -> "_Excess":
         """With that of another series, whose standard deviation moves by these rates."""
         gradient = self.gradient + other.gradient - 2.0 * other.value * rates
         return _Excess(self.value + other.value, gradient, self.curvature + other.curvature)
 
 
-def _excess(rows: np.ndarray, counts: np.ndarray, size: int) -> _Excess:
+def _compute_excess(rows: np.ndarray, counts: np.ndarray, size: int) -> _Excess:
     """Of one series; rows are √n_g times the groups' W(ȳ_g − ȳ), then their slopes."""
     groups = len(counts)
     factor = 1.0 / ((groups - 1) * counts.sum())
     apart = np.nan_to_num(rows[:groups])
-    slopes = np.nan_to_num(rows[groups:]).reshape(groups, size, -1)
+    slopes = np.nan_to_num(rows[groups:]).reshape(groups, size, rows.shape[1])
     gradient = 2.0 * factor * np.einsum("gt,gct->c", apart, slopes)
     return _Excess(factor * float(np.sum(apart**2)), gradient, factor * np.einsum("gct,gdt->cd", slopes, slopes))
 
 
-def _root_mean_square(evaluation: Evaluation, output: str) -> float:
+def _compute_rmse(evaluation: Evaluation, output: str) -> float:
     """Of the residuals of one output, in its own units."""
     squares = [(part.residual * part.deviation) ** 2 for part in evaluation.parts if part.series.output == output]
     return float(np.sqrt(np.nanmean(np.concatenate(squares))))
 
 
-def _autoregression(evaluation: Evaluation, output: str, order: int | None) -> Autoregression:
+def _model_residual(evaluation: Evaluation, output: str, order: int | None) -> Autoregression:
     """A model of the residual of one output in all experiments."""
     parts = [part for part in evaluation.parts if part.series.output == output]
-    return fit_autoregression([part.residual[each] for part in parts for each in contiguous(part.residual)], order)
+    stretches = [part.residual[stretch] for part in parts for stretch in contiguous(part.residual)]
+    return fit_autoregression(stretches, order)
 
 
-def check_whitening(made: Sequence[Experiment], order: int | None) -> None:
+def check_whitening(experiments: Sequence[Experiment], order: int | None) -> None:
     """Refuse samples that a filter of equal steps does not suit."""
-    for output in dict.fromkeys(series.output for each in made for series in each.series):
-        listed = [series for each in made for series in each.series if series.output == output]
+    everything = [series for experiment in experiments for series in experiment.series]
+    for output in dict.fromkeys(series.output for series in everything):
+        listed = [series for series in everything if series.output == output]
         if not all(series.regular for series in listed):
             raise EstimationError(
                 f"whiten needs regular samples, but those of '{output}' are not.",
@@ -313,7 +342,7 @@ def check_whitening(made: Sequence[Experiment], order: int | None) -> None:
                 f"whiten needs the same sample interval of '{output}' in all experiments.",
                 "Use data.resample(step) first.",
             )
-        longest = max(each.stop - each.start for series in listed for each in contiguous(series.values))
+        longest = max(known.stop - known.start for series in listed for known in contiguous(series.values))
         if order is not None and order >= longest:
             raise EstimationError(
                 f"whiten={order} is too high for '{output}', whose longest stretch without gaps has {longest} samples.",
@@ -321,7 +350,7 @@ def check_whitening(made: Sequence[Experiment], order: int | None) -> None:
             )
 
 
-def mean_objective(
+def make_mean_objective(
     problem: Problem,
     transient: float,
     realizations: int | None,
@@ -332,23 +361,23 @@ def mean_objective(
 ) -> MeanObjective:
     """Line up data, simulations and weights; the first point, at which steps are chosen, is the start."""
     system, coordinates = problem.system, problem.coordinates
-    made = match_experiments(system, problem.data, transient)
-    check_enough(made, len(coordinates.items))
-    check_accuracies(system.model, made)
-    if whiten:
-        check_whitening(made, None if whiten is True else int(whiten))
+    experiments = match_experiments(system, problem.data, transient)
+    check_enough(experiments, len(coordinates.items))
+    check_accuracies(system.model, experiments)
+    if whiten and coordinates.items:  # where nothing is free, filters are those of a fit
+        check_whitening(experiments, None if whiten is True else int(whiten))
     solver = problem.solver or Lanes(tolerance=AVERAGED if realizations else SINGLE)
     predictors = tuple(
         predictor(
-            make_request(each.system, each.drive), each.outputs, coordinates.parameters,
+            make_request(one.system, one.drive), one.outputs, coordinates.parameters,
             coordinates.values(coordinates.start, number), solver, realizations, problem.seed,
             f"{problem.purpose}, experiment {number}",
         )
-        for number, each in enumerate(made)
+        for number, one in enumerate(experiments)
     )  # fmt: skip
-    accuracies = Accuracies(system.model, coordinates.parameters, first_scales(system.model, made))
+    accuracies = Accuracies(system.model, coordinates.parameters, first_scales(system.model, experiments))
     reference = coordinates.values(coordinates.start, 0)
     weighing = Weighing(accuracies)
     first = predictors[0].run
     said = (*notes, *first.values[0].start.notes, *first.warnings)
-    return MeanObjective(problem, made, predictors, weighing, debias, whiten, said, reference=reference)
+    return MeanObjective(problem, experiments, predictors, weighing, debias, whiten, said, reference=reference)

@@ -2,7 +2,7 @@
 
 With y the predictions of all samples and J(θ) = Σ (y − ŷ)² the error, random because ŷ is,
 
-    H = γ E J + (1 − γ) Var J,   E J = |y − m|² + tr Ξ,   Var J = 4 yᵀ Ξ y − 4 yᵀ υ + Var ŷᵀŷ   (seed 002, (7)–(13))
+    H = γ E J + (1 − γ) Var J,   E J = |y − m|² + tr Ξ,   Var J = 4 yᵀ Ξ y − 4 yᵀ υ + Var ŷᵀŷ   ((7)–(13))
 
 is quadratic in y, so that gradient and curvature follow from the slopes ψ = ∂y/∂φ of the predictions:
 
@@ -15,7 +15,6 @@ Reference: Q. Lin, R. Loxton, C. Xu, K. L. Teo, Parameter estimation for nonline
 measurements, Automatica 60 (2015) 48–56.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Literal, final
@@ -23,9 +22,10 @@ from typing import Literal, final
 import numpy as np
 
 from daedal.errors import DaedalError, EstimationError, counted
-from daedal.estimation.criteria.criterion import Evaluation, Objective, Part, failed
+from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Objective, Part, fail_at
+from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.criteria.measurement_moments import AGREES, MeasurementMoments
-from daedal.estimation.problem import Autoregression, Problem, check_visible
+from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, check_enough, match_experiments
 from daedal.simulation import Adjoint, Lanes, Predictor, make_request, predictor
 
@@ -74,31 +74,34 @@ class MeanVariance:
         object.__setattr__(self, "gamma", float(self.gamma))
 
     @property
-    def transient(self) -> float:
-        """Every sample is scored."""
-        return 0.0
+    def condition(self) -> None:
+        """It simulates."""
 
     def objective(self, problem: Problem) -> Objective:
-        """Line up data, moments and simulation."""
+        """Line up data, moments and simulation; where nothing is free, moments do not matter."""
+        if not problem.coordinates.items:
+            return make_mean_objective(problem, 0.0, None, debias=False, whiten=False, notes=())
         check_visible(problem, (), accuracies=False, criterion="MeanVariance")
         if len(problem.data) != 1:
             raise EstimationError(
                 f"MeanVariance takes one experiment, got {counted(len(problem.data), 'Dataset')}.",
                 "Give the moments of all samples with one Dataset.",
             )
-        made = match_experiments(problem.system, problem.data)
-        check_enough(made, len(problem.coordinates.items))
-        order = _order(made[0], self.measurements)
-        space = problem.coordinates
+        experiments = match_experiments(problem.system, problem.data)
+        check_enough(experiments, len(problem.coordinates.items))
+        first, space = experiments[0], problem.coordinates
+        order = _order_samples(first, self.measurements)
         solver = problem.solver or Lanes(tolerance=TOLERANCE)
         values = space.values(space.start, 0)
-        asked = make_request(made[0].system, made[0].drive)
-        run = predictor(asked, made[0].outputs, space.parameters, values, solver, None, problem.seed, problem.purpose)
-        objective = MeanVarianceObjective(problem, made, run, self, order)
-        return _backward(objective) if self.gradient == "adjoint" else objective
+        request = make_request(first.system, first.drive)
+        simulation = predictor(
+            request, first.outputs, space.parameters, values, solver, None, problem.seed, problem.purpose
+        )
+        objective = MeanVarianceObjective(problem, experiments, simulation, self, order)
+        return _turn_backward(objective) if self.gradient == "adjoint" else objective
 
 
-def _backward(objective: "MeanVarianceObjective") -> "MeanVarianceObjective":
+def _turn_backward(objective: "MeanVarianceObjective") -> "MeanVarianceObjective":
     """With gradients by one backward solution; the curvature is then that of the start, until the last stage."""
     if not objective.problem.system.reduction.delays:
         raise EstimationError(
@@ -111,7 +114,7 @@ def _backward(objective: "MeanVarianceObjective") -> "MeanVarianceObjective":
     return replace(objective, adjoint=Adjoint(objective.predictor.run), curvature=first.curvature)
 
 
-def _order(experiment: Experiment, moments: MeasurementMoments) -> tuple[np.ndarray, np.ndarray]:
+def _order_samples(experiment: Experiment, moments: MeasurementMoments) -> tuple[np.ndarray, np.ndarray]:
     """Row of the output and place in time of each sample, time by time; the data must be the mean of the moments."""
     listed = sorted(
         (float(time), series.row, int(place), float(value))
@@ -153,9 +156,11 @@ class MeanVarianceObjective:
     curvature: np.ndarray | None = None  # to go with these
 
     @property
-    def sum_of_squares(self) -> bool:
-        """A variance is part of it."""
-        return False
+    def capabilities(self) -> Capabilities:
+        """Errors are weighed as they are, and nothing is random in the simulation."""
+        return Capabilities(
+            notes=self.notes, remarks=self.remarks, step_error=self.step_error, choose_steps=self.choose_steps
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -163,56 +168,45 @@ class MeanVarianceObjective:
         ignored = self.problem.system.model.disturbance_names
         return (f"disturbances are ignored: {', '.join(ignored)}",) if ignored else ()
 
-    @property
-    def scales(self) -> Mapping[str, float]:
-        """None: errors are weighed as they are."""
-        return {}
-
-    @property
-    def filters(self) -> Mapping[str, Autoregression]:
-        """None."""
-        return {}
-
     def __call__(self, point: np.ndarray) -> Evaluation:
         if self.adjoint is not None:
-            return self._backward(self.adjoint, point)
+            return self._evaluate_backward(self.adjoint, point)
         space, moments, gamma = self.problem.coordinates, self.criterion.measurements, self.criterion.gamma
         try:
-            found = self.predictor(space.values(point, 0))
+            prediction = self.predictor(space.values(point, 0))
         except DaedalError as error:
-            return failed(point, error.sentence)
+            return fail_at(point, error.sentence)
         rows, places = self.order
-        y = found.mean[rows, places]
-        own, rates = space.selection(0), space.rates(point)
-        slopes = found.slopes[:, rows, places][own] * rates[:, None]  # (coordinate, sample)
+        y = prediction.mean[rows, places]
+        slopes = space.convert_slopes(prediction.slopes[:, rows, places], point, 0)  # (coordinate, sample)
         expectation, variance = moments.error(y)
         pull = self.pull(y)
         weighed = slopes @ self.weight
         if not (np.isfinite(y).all() and np.isfinite(slopes).all()):
-            return failed(point, "The predictions or their slopes are not finite there.")
+            return fail_at(point, "The predictions or their slopes are not finite there.")
         return Evaluation(
             point,
             gamma * expectation + (1.0 - gamma) * variance,
             slopes @ pull,
             weighed @ slopes.T,
-            parts=self._parts(found.mean, slopes),
+            parts=self._parts(prediction.mean, slopes),
             scores=self._scores(slopes),
         )
 
-    def _backward(self, adjoint: Adjoint, point: np.ndarray) -> Evaluation:
+    def _evaluate_backward(self, adjoint: Adjoint, point: np.ndarray) -> Evaluation:
         """Value and gradient by one solution forward and one backward."""
         space, moments, gamma = self.problem.coordinates, self.criterion.measurements, self.criterion.gamma
         rows, places = self.order
         try:
-            found = adjoint.samples(space.values(point, 0))
-            y = found.outputs[rows, places]
-            pull = np.zeros_like(found.outputs)
+            solution = adjoint.samples(space.values(point, 0))
+            y = solution.outputs[rows, places]
+            pull = np.zeros_like(solution.outputs)
             pull[rows, places] = self.pull(y)
-            gradient = found.gradient(pull)[space.selection(0)] * space.rates(point)
+            gradient = space.convert_slopes(solution.gradient(pull), point, 0)
         except DaedalError as error:
-            return failed(point, error.sentence)
+            return fail_at(point, error.sentence)
         if not np.isfinite(gradient).all() or self.curvature is None:
-            return failed(point, "The gradient is not finite there.")
+            return fail_at(point, "The gradient is not finite there.")
         expectation, variance = moments.error(y)
         slopes = np.zeros((point.size, y.size))
         return Evaluation(
@@ -220,7 +214,7 @@ class MeanVarianceObjective:
             gamma * expectation + (1.0 - gamma) * variance,
             gradient,
             self.curvature,
-            parts=self._parts(found.outputs, slopes),
+            parts=self._parts(solution.outputs, slopes),
             scores=np.full(self.curvature.shape, np.nan),
             stale=True,
         )
@@ -278,16 +272,16 @@ class MeanVarianceObjective:
             notes.append(f"gamma < 1 with skewed noise moves the estimates: {shown}")
         return tuple(notes)
 
-    def refined(self, evaluation: Evaluation, /) -> "MeanVarianceObjective | None":
+    def refine(self, evaluation: Evaluation, /) -> "MeanVarianceObjective | None":
         """Slopes of all samples for the last steps and the standard errors; steps chosen at the minimum."""
         if self.adjoint is not None:
             return replace(self, adjoint=None, curvature=None)
         if self.replans >= 2:
             return None
-        made = self.planned(evaluation.point)
-        return None if made is self else replace(made, replans=self.replans + 1)
+        planned = self.choose_steps(evaluation.point)
+        return None if planned is self else replace(planned, replans=self.replans + 1)
 
-    def planned(self, point: np.ndarray, /) -> "MeanVarianceObjective":
+    def choose_steps(self, point: np.ndarray, /) -> "MeanVarianceObjective":
         """With steps that suit this point; itself where the present ones do."""
         if self.adjoint is not None:
             return self
@@ -300,15 +294,3 @@ class MeanVarianceObjective:
     def step_error(self, point: np.ndarray, /) -> float:
         """What finer steps would change."""
         return self.predictor.step_error(self.problem.coordinates.values(point, 0))
-
-    def forgiving(self, _point: np.ndarray, /) -> "MeanVarianceObjective":
-        """Nothing is random in the simulation."""
-        return self
-
-    def sharpened(self, _evaluation: Evaluation, /) -> "MeanVarianceObjective":
-        """There is one stage."""
-        return self
-
-    def scatter(self, evaluation: Evaluation, /) -> np.ndarray:
-        """Nothing is random in the simulation."""
-        return np.zeros((evaluation.point.size, evaluation.point.size))

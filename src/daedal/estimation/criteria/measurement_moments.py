@@ -1,8 +1,8 @@
 """Moments of measured outputs, where the samples themselves are random with a law that is partly known.
 
-Of the vector ŷ of all samples (time by time, at each time output by output) are needed (seed 002, equation (6))
+Of the vector ŷ of all samples (time by time, at each time output by output) are needed
 
-    m = E ŷ,   Ξ = Cov(ŷ, ŷ),   υ_k = Σ_l Cov(ŷ_l², ŷ_k),   Var ŷᵀŷ.
+    m = E ŷ,   Ξ = Cov(ŷ, ŷ),   υ_k = Σ_l Cov(ŷ_l², ŷ_k),   Var ŷᵀŷ   (equation (6) of the paper by Lin et al., `mean_variance`).
 
 For ŷ = M s, sources s_i independent with mean μ, variance σ² and third raw moment ρ, and c_i = ρ − 3μσ² − μ³ the third
 central moment,
@@ -50,15 +50,15 @@ class MeasurementMoments:
     repetitions: int = 1
 
     def __post_init__(self) -> None:
-        mean = _vector(self.mean, "mean")
-        covariance = _numbers(self.covariance, "covariance")
+        mean = _check_vector(self.mean, "mean")
+        covariance = _check_numbers(self.covariance, "covariance")
         if covariance.shape != (mean.size, mean.size):
             raise EstimationError(
                 f"The covariance of {mean.size} samples must have the shape {(mean.size, mean.size)}, got "
                 f"{covariance.shape}.",
                 "Give one row and one column for each sample.",
             )
-        square = _vector(self.square_covariance, "square_covariance", mean.size)
+        square = _check_vector(self.square_covariance, "square_covariance", mean.size)
         _check_possible(covariance, square, self.variance_of_squares)
         for name, value in (("mean", mean), ("covariance", covariance), ("square_covariance", square)):
             object.__setattr__(self, name, frozen(value.copy()))
@@ -83,7 +83,7 @@ class MeasurementMoments:
         fourth_raw_moment
             E s⁴, where it is known: it only adds a constant to the variance of the error.
         """
-        M = _numbers(mixing, "mixing")
+        M = _check_numbers(mixing, "mixing")
         if M.ndim != 2:
             raise EstimationError(
                 f"The mixing must be an array (sample, source), got the shape {M.shape}.",
@@ -91,7 +91,7 @@ class MeasurementMoments:
             )
         sources = M.shape[1]
         mu, sigma2, rho = (
-            _vector(value, name, sources, "source")
+            _check_vector(value, name, sources, "source")
             for value, name in ((mean, "mean"), (variance, "variance"), (third_raw_moment, "third_raw_moment"))
         )
         if (sigma2 < 0.0).any():
@@ -111,7 +111,7 @@ class MeasurementMoments:
         square = np.einsum("li,ki,i->k", M**2, M, third) + 2.0 * m @ covariance
         if fourth_raw_moment is None:
             return MeasurementMoments(m, covariance, square)
-        raw = _vector(fourth_raw_moment, "fourth_raw_moment", sources, "source")
+        raw = _check_vector(fourth_raw_moment, "fourth_raw_moment", sources, "source")
         fourth = raw - 4.0 * mu * rho + 6.0 * mu**2 * (sigma2 + mu**2) - 3.0 * mu**4
         rounding = AGREES * (np.abs(raw) + mu**4)  # what subtracting large raw moments may leave
         impossible = (fourth + rounding) * sigma2 < sigma2**3 + third**2  # kurtosis ≥ 1 + skewness²
@@ -122,7 +122,7 @@ class MeasurementMoments:
                 "third.",
                 "Give raw moments, not central ones.",
             )
-        return MeasurementMoments(m, covariance, square, _variance_of_squares(M, mu, sigma2, third, fourth))
+        return MeasurementMoments(m, covariance, square, _compute_variance_of_squares(M, mu, sigma2, third, fourth))
 
     @staticmethod
     def independent(
@@ -140,7 +140,7 @@ class MeasurementMoments:
     @staticmethod
     def from_samples(array: Any) -> "MeasurementMoments":
         """From repeated experiments, an array (repetition, sample); the data are then the mean over the repetitions."""
-        samples = _numbers(array, "array of repeated experiments")
+        samples = _check_numbers(array, "array of repeated experiments")
         if samples.ndim != 2 or samples.shape[0] < 2:
             raise EstimationError(
                 f"Repeated experiments must be an array (repetition, sample) with at least two repetitions, got the "
@@ -162,7 +162,7 @@ class MeasurementMoments:
         return expectation, variance + (self.variance_of_squares or 0.0)
 
 
-def _variance_of_squares(
+def _compute_variance_of_squares(
     M: np.ndarray, mu: np.ndarray, sigma2: np.ndarray, third: np.ndarray, fourth: np.ndarray
 ) -> float:
     G = M.T @ M
@@ -202,7 +202,7 @@ def _check_possible(covariance: np.ndarray, square: np.ndarray, variance_of_squa
             )
 
 
-def _numbers(value: Any, name: str) -> np.ndarray:
+def _check_numbers(value: Any, name: str) -> np.ndarray:
     try:
         numbers = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -212,8 +212,8 @@ def _numbers(value: Any, name: str) -> np.ndarray:
     return numbers
 
 
-def _vector(value: Any, name: str, size: int | None = None, axis: str = "sample") -> np.ndarray:
-    numbers = _numbers(value, name)
+def _check_vector(value: Any, name: str, size: int | None = None, axis: str = "sample") -> np.ndarray:
+    numbers = _check_numbers(value, name)
     if numbers.ndim != 1 or (size is not None and numbers.size != size):
         wanted = f"({axis},)" if size is None else f"({size},), one for each {axis}"
         raise EstimationError(

@@ -6,7 +6,7 @@ With `whiten` residual and slopes are filtered by an autoregression of the resid
 `daedal.estimation.criteria.simulation_pem`.
 
 The baseline everybody uses. It is the maximum of the likelihood when nothing but measurement noise disturbs the
-outputs; with process disturbances it is biased wherever they move the mean, however much data there is (seed 001).
+outputs; with process disturbances it is biased wherever they move the mean, however much data there is.
 """
 
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from typing import final
 
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.criteria.criterion import Objective
-from daedal.estimation.criteria.mean_objective import mean_objective
-from daedal.estimation.criteria.shooting import shooting_objective
+from daedal.estimation.criteria.mean_objective import make_mean_objective
+from daedal.estimation.criteria.shooting import make_shooting_objective
 from daedal.estimation.problem import Problem, check_visible, checked_whiten
 from daedal.experiments import checked_transient
 from daedal.simulation import pasts
@@ -61,13 +61,17 @@ class OutputError:
                 "The residual of pieces with starts of their own cannot be whitened.", "Leave out segments or whiten."
             )
 
+    @property
+    def condition(self) -> None:
+        """It simulates."""
+
     def objective(self, problem: Problem) -> Objective:
         """Line up data and simulations."""
         check_visible(problem, (), accuracies=True, criterion="OutputError")
         if self.segments > 1:
             _refuse_pasts(problem)
-            return shooting_objective(problem, self.transient, self.segments)
-        return mean_objective(problem, self.transient, None, debias=False, whiten=self.whiten, notes=())
+            return make_shooting_objective(problem, self.transient, self.segments)
+        return make_mean_objective(problem, self.transient, None, debias=False, whiten=self.whiten, notes=())
 
 
 def _refuse_pasts(problem: Problem) -> None:

@@ -13,22 +13,15 @@ Reference: H. G. Bock, Recent advances in parameter identification techniques fo
 Inverse Problems in Differential and Integral Equations, Birkhäuser (1983) 95–121.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from daedal.errors import DaedalError, EstimationError
-from daedal.estimation.criteria.criterion import Evaluation, Part, failed
-from daedal.estimation.problem import Autoregression, Problem, Segments, Weighing, cut_segments
-from daedal.experiments import (
-    Accuracies,
-    Experiment,
-    check_accuracies,
-    check_enough,
-    first_scales,
-    match_experiments,
-)
+from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Part, fail_at
+from daedal.estimation.problem import Problem, Segments, Weighing, cut_segments
+from daedal.experiments import Accuracies, Experiment, check_accuracies, check_enough, first_scales, match_experiments
 from daedal.simulation import Lanes
 
 WEIGHTS = (0.1, 10.0, 1e3, 1e5)  # ρ, stage by stage
@@ -56,72 +49,66 @@ class ShootingObjective:
     nodes: tuple[np.ndarray, ...]  # (piece, state) of each experiment: where the search for the starts begins
     sizes: tuple[np.ndarray, ...]  # of the states, for the continuity
     stage: int = 0
-    notes: tuple[str, ...] = ()
-    filters: Mapping[str, Autoregression] = field(default_factory=dict)
 
     @property
-    def sum_of_squares(self) -> bool:
-        """The minimum over the starts is none."""
-        return False
-
-    @property
-    def scales(self) -> dict[str, float]:
-        """Output without declared accuracy → the unit of its residuals."""
-        return dict(self.weighing.accuracies.scales)
+    def capabilities(self) -> Capabilities:
+        """Nothing is random, and the steps stay."""
+        white = () if self.problem.system.model.disturbances else self.experiments
+        return Capabilities(scales=self.weighing.accuracies.scales, finish=self.finish, white=white)
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
-            found, _ = self._tied(point)
+            joint, _ = self._tie(point)
         except DaedalError as error:
-            return failed(point, error.sentence)
-        if found is None or not np.isfinite(found.residuals).all():
-            return failed(point, "No starts of the segments were found that could be simulated there.")
-        orthonormal, _ = np.linalg.qr(found.by_nodes)
-        kept = found.by_point - orthonormal @ (orthonormal.T @ found.by_point)
-        value = 0.5 * float(found.residuals @ found.residuals)
+            return fail_at(point, error.sentence)
+        if joint is None or not np.isfinite(joint.residuals).all():
+            return fail_at(point, "No starts of the segments were found that could be simulated there.")
+        orthonormal, _ = np.linalg.qr(joint.by_nodes)
+        kept = joint.by_point - orthonormal @ (orthonormal.T @ joint.by_point)
+        value = 0.5 * float(joint.residuals @ joint.residuals)
         return Evaluation(
-            point, value, found.by_point.T @ found.residuals, kept.T @ kept, parts=_effective(found.parts, kept)
+            point, value, joint.by_point.T @ joint.residuals, kept.T @ kept, parts=_follow_starts(joint.parts, kept)
         )
 
-    def _tied(self, point: np.ndarray) -> tuple[_Joint | None, tuple[np.ndarray, ...]]:
+    def _tie(self, point: np.ndarray) -> tuple[_Joint | None, tuple[np.ndarray, ...]]:
         """The joint residuals at the starts that minimise them, and these starts."""
         from scipy.optimize import least_squares
 
         last: list[tuple[np.ndarray, _Joint]] = []
 
-        def joint(flat: np.ndarray) -> _Joint:
+        def join(flat: np.ndarray) -> _Joint:
             if not last or not np.array_equal(last[0][0], flat):
-                last[:] = [(flat.copy(), self._joint(point, flat))]
+                last[:] = [(flat.copy(), self._join(point, flat))]
             return last[0][1]
 
-        flat = np.concatenate([each.ravel() for each in self.nodes])
-        if not np.isfinite(joint(flat).residuals).all():
+        flat = np.concatenate([nodes.ravel() for nodes in self.nodes])
+        if not np.isfinite(join(flat).residuals).all():
             return None, self.nodes
-        found = least_squares(
-            lambda s: joint(s).residuals,
+        solution = least_squares(
+            lambda s: join(s).residuals,
             flat,
-            jac=lambda s: joint(s).by_nodes,  # pyright: ignore[reportArgumentType]
+            jac=lambda s: join(s).by_nodes,  # pyright: ignore[reportArgumentType]
             x_scale="jac",
             max_nfev=INNER,
             ftol=1e-14,
             xtol=1e-12,
             gtol=1e-12,
         )
-        return joint(found.x), tuple(self._split(found.x))
+        return join(solution.x), tuple(self._split(solution.x))
 
     def _split(self, flat: np.ndarray) -> list[np.ndarray]:
-        ends = np.cumsum([each.nodes for each in self.cut])
+        ends = np.cumsum([cut.nodes for cut in self.cut])
         return [
-            part.reshape(-1, len(each.states)) for part, each in zip(np.split(flat, ends[:-1]), self.cut, strict=True)
+            part.reshape(-1, len(cut.states)) for part, cut in zip(np.split(flat, ends[:-1]), self.cut, strict=True)
         ]
 
-    def _joint(self, point: np.ndarray, flat: np.ndarray) -> _Joint:
-        size, total = point.size, flat.size
+    def _join(self, point: np.ndarray, flat: np.ndarray) -> _Joint:
+        total = flat.size
         residuals, by_point, by_nodes, parts = [], [], [], []
         offset, weight = 0, WEIGHTS[self.stage]
         ties: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for number, nodes in enumerate(self._split(flat)):
-            mean, slopes, continuity = self._experiment(number, point, nodes)
+            mean, slopes, continuity = self._simulate(number, point, nodes)
             own = slice(offset, offset + nodes.size)
             for part, node_slopes in self._parts(number, point, mean, slopes):
                 known = np.isfinite(part.residual)
@@ -142,17 +129,16 @@ class ShootingObjective:
         by_nodes += [tie[2] for tie in ties]
         return _Joint(
             np.concatenate(residuals),
-            np.concatenate(by_point).reshape(-1, size),
-            np.concatenate(by_nodes).reshape(-1, total),
+            np.concatenate(by_point),
+            np.concatenate(by_nodes),
             tuple(parts),
         )
 
-    def _experiment(
+    def _simulate(
         self, number: int, point: np.ndarray, nodes: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Predictions (output, time), their slopes by φ then nodes, and the gaps with their slopes."""
         coordinates, cut = self.problem.coordinates, self.cut[number]
-        own, rates = coordinates.selection(number), coordinates.rates(point)
         values = coordinates.values(point, number)
         size, free, count = point.size, len(coordinates.parameters), len(cut.states)
         mean = np.zeros((cut.outputs, self.experiments[number].drive.times.size))
@@ -162,23 +148,21 @@ class ShootingObjective:
         for k, piece in enumerate(cut.pieces):
             names = piece.predictor.free[free:]
             start = {} if piece.first else dict(zip(names, map(float, nodes[k - 1]), strict=True))
-            found = piece.predictor({**values, **start})
-            by_coordinate = (
-                np.where((own >= 0)[:, None, None], found.slopes[np.maximum(own, 0)], 0.0) * rates[:, None, None]
-            )
+            prediction = piece.predictor({**values, **start})
+            by_coordinate = coordinates.convert_slopes(prediction.slopes[:free], point, number)
             mine = slice(size + (k - 1) * count, size + k * count)
             samples = slice(0, piece.places.size)
-            mean[:, piece.places] = found.mean[: cut.outputs, samples]
+            mean[:, piece.places] = prediction.mean[: cut.outputs, samples]
             slopes[:size, :, piece.places] = by_coordinate[:, : cut.outputs, samples]
             if not piece.first:
-                slopes[mine][:, :, piece.places] = found.slopes[free:, : cut.outputs, samples]
+                slopes[mine][:, :, piece.places] = prediction.slopes[free:, : cut.outputs, samples]
                 gaps[k - 1] -= nodes[k - 1]
                 gap_slopes[mine, k - 1] -= np.eye(count)
             if k < len(gaps):
-                gaps[k] += found.mean[cut.outputs :, -1]
+                gaps[k] += prediction.mean[cut.outputs :, -1]
                 gap_slopes[:size, k] += by_coordinate[:, cut.outputs :, -1]
                 if not piece.first:
-                    gap_slopes[mine, k] += found.slopes[free:, cut.outputs :, -1]
+                    gap_slopes[mine, k] += prediction.slopes[free:, cut.outputs :, -1]
         flat = gap_slopes.reshape(size + nodes.size, -1).T
         return mean, slopes, (gaps.ravel(), flat[:, :size], flat[:, size:])
 
@@ -195,91 +179,75 @@ class ShootingObjective:
             rows.append(np.vstack([residual, slopes[:, series.row, series.places]]) * scored)
         weighed = self.weighing.apply(experiment, values, rows)
         size = point.size
-        for series, each in zip(experiment.series, weighed, strict=True):
+        for series, own in zip(experiment.series, weighed, strict=True):
             deviation = self.weighing.accuracies.deviation(series, values)
             predicted = mean[series.row, series.places]
-            yield Part(series, each[0], each[1 : 1 + size], np.zeros(size), deviation, predicted), each[1 + size :]
+            yield Part(series, own[0], own[1 : 1 + size], np.zeros(size), deviation, predicted), own[1 + size :]
 
-    def refined(self, evaluation: Evaluation) -> "ShootingObjective | None":
+    def refine(self, evaluation: Evaluation) -> "ShootingObjective | None":
         """A larger weight of the continuity, beginning with the starts found here."""
         if self.stage + 1 == len(WEIGHTS):
             return None
-        _, nodes = self._tied(evaluation.point)
+        _, nodes = self._tie(evaluation.point)
         return replace(self, stage=self.stage + 1, nodes=nodes)
 
-    def planned(self, _: np.ndarray) -> "ShootingObjective":
-        """The steps stay."""
-        return self
-
-    def step_error(self, _: np.ndarray) -> float:
-        """Not known."""
-        return 0.0
-
-    def forgiving(self, _: np.ndarray) -> "ShootingObjective":
-        """Nothing is random here."""
-        return self
-
-    def sharpened(self, _: Evaluation) -> "ShootingObjective":
+    def finish(self, _: Evaluation) -> "ShootingObjective":
         """The pieces tied as firmly as in the end."""
         return replace(self, stage=len(WEIGHTS) - 1)
 
-    def scatter(self, evaluation: Evaluation) -> np.ndarray:
-        """Nothing is random here."""
-        return np.zeros((evaluation.point.size,) * 2)
 
-
-def _effective(parts: tuple[Part, ...], kept: np.ndarray) -> tuple[Part, ...]:
+def _follow_starts(parts: tuple[Part, ...], kept: np.ndarray) -> tuple[Part, ...]:
     """The slopes by φ that are left when the starts follow."""
-    result, begin = [], 0
+    following, begin = [], 0
     for part in parts:
         known = np.isfinite(part.residual)
         slopes = np.full(part.slopes.shape, np.nan)
         slopes[:, known] = -kept[begin : begin + int(known.sum())].T
         begin += int(known.sum())
-        result.append(replace(part, slopes=slopes))
-    return tuple(result)
+        following.append(replace(part, slopes=slopes))
+    return tuple(following)
 
 
-def shooting_objective(problem: Problem, transient: float, count: int) -> ShootingObjective:
+def make_shooting_objective(problem: Problem, transient: float, count: int) -> ShootingObjective:
     """Cut all experiments; all starts begin where the model begins."""
     system, space = problem.system, problem.coordinates
-    made = match_experiments(system, problem.data, transient)
-    check_enough(made, len(space.items))
-    check_accuracies(system.model, made)
+    experiments = match_experiments(system, problem.data, transient)
+    check_enough(experiments, len(space.items))
+    check_accuracies(system.model, experiments)
     solver = problem.solver or Lanes(tolerance=1e-8)
     cut, nodes = [], []
-    for number, each in enumerate(made):
+    for number, experiment in enumerate(experiments):
         values = space.values(space.start, number)
-        pieces = cut_segments(problem, each, values, count, solver)
-        begin = np.array([_start_value(pieces, k) for k in range(len(pieces.states))])
+        pieces = cut_segments(problem, experiment, values, count, solver)
+        begin = np.array([_find_start(pieces, k) for k in range(len(pieces.states))])
         cut.append(pieces)
         nodes.append(np.tile(begin, (count - 1, 1)))
-    accuracies = Accuracies(system.model, space.parameters, first_scales(system.model, made))
+    accuracies = Accuracies(system.model, space.parameters, first_scales(system.model, experiments))
     if accuracies.free:
         raise EstimationError(
             "Segments cannot be combined with a free measurement accuracy.", "Fix the accuracy, or use one segment."
         )
     weighing = Weighing(accuracies)
-    ones = tuple(np.ones(len(each.states)) for each in cut)
-    untied = ShootingObjective(problem, made, tuple(cut), weighing, tuple(nodes), ones)
-    return replace(untied, sizes=_sizes(untied, np.maximum(np.abs(np.concatenate(nodes, axis=None)), 1.0)))
+    ones = tuple(np.ones(len(pieces.states)) for pieces in cut)
+    untied = ShootingObjective(problem, experiments, tuple(cut), weighing, tuple(nodes), ones)
+    return replace(untied, sizes=_measure_states(untied, np.maximum(np.abs(np.concatenate(nodes, axis=None)), 1.0)))
 
 
-def _sizes(untied: ShootingObjective, otherwise: np.ndarray) -> tuple[np.ndarray, ...]:
+def _measure_states(untied: ShootingObjective, otherwise: np.ndarray) -> tuple[np.ndarray, ...]:
     """The change of each state that moves the residuals by about one, whatever its unit.
 
     A state that no output shows is measured by its value at the start.
     """
-    flat = np.concatenate([each.ravel() for each in untied.nodes])
-    found = untied._joint(untied.problem.coordinates.start, flat)
-    data = found.residuals.size - flat.size  # what follows are the gaps
-    effect = np.sqrt(np.nansum(found.by_nodes[:data] ** 2, axis=0))
+    flat = np.concatenate([nodes.ravel() for nodes in untied.nodes])
+    joint = untied._join(untied.problem.coordinates.start, flat)
+    data = joint.residuals.size - flat.size  # what follows are the gaps
+    effect = np.sqrt(np.nansum(joint.by_nodes[:data] ** 2, axis=0))
     usable = np.isfinite(effect) & (effect > 0.0)
     sizes = untied._split(np.where(usable, 1.0 / np.where(usable, effect, 1.0), otherwise))
-    return tuple(np.exp(np.mean(np.log(each), axis=0)) for each in sizes)
+    return tuple(np.exp(np.mean(np.log(own), axis=0)) for own in sizes)
 
 
-def _start_value(pieces: Segments, state: int) -> float:
+def _find_start(pieces: Segments, state: int) -> float:
     run = pieces.pieces[0].predictor.run
     names = run.scenario.system.states
     return float(run.values[0].start.states[names.index(pieces.states[state])])

@@ -20,7 +20,7 @@ from typing import final
 from daedal.analysis import is_linear
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.criteria.criterion import Objective
-from daedal.estimation.criteria.mean_objective import mean_objective
+from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.problem import Problem, check_visible, checked_whiten, mean_movers
 from daedal.experiments import checked_transient
 
@@ -68,6 +68,10 @@ class SimulationPEM:
         object.__setattr__(self, "realizations", int(self.realizations))
         object.__setattr__(self, "whiten", checked_whiten(self.whiten))
 
+    @property
+    def condition(self) -> None:
+        """It simulates."""
+
     def objective(self, problem: Problem) -> Objective:
         """Line up data and ensembles; what the mean cannot show is said here."""
         model = problem.system.model
@@ -85,7 +89,7 @@ class SimulationPEM:
                 f"the disturbance{'s' * (len(still) > 1)} {quoted(still)} cannot move the mean of an output"
                 f"{use if is_linear(model) else ''}",
             )
-        return mean_objective(
+        return make_mean_objective(
             problem,
             self.transient,
             self.realizations,

@@ -100,6 +100,12 @@ class Coordinates:
             dtype=int,
         )
 
+    def convert_slopes(self, slopes: np.ndarray, point: np.ndarray, experiment: int) -> np.ndarray:
+        """Slopes by parameter in one experiment as slopes by coordinate, along the first axis."""
+        own, shape = self.selection(experiment), (-1, *[1] * (slopes.ndim - 1))
+        moved = slopes[np.maximum(own, 0)] * self.rates(point).reshape(shape)
+        return np.where((own >= 0).reshape(shape), moved, 0.0)
+
     def holding(self, names: Iterable[str], point: np.ndarray) -> "Coordinates":
         """Without these coordinates, which keep the values they have at the point."""
         held = set(names)

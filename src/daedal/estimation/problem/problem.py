@@ -20,3 +20,4 @@ class Problem:
     seed: int
     solver: Lanes | None
     purpose: str = "fit"  # what the random numbers are for
+    elsewhere: bool = False  # whether the data may begin elsewhere than the model says

@@ -25,7 +25,7 @@ STEPS = 500  # of the simulation that measures it, through which stable modes mu
 
 def refuse_suspicious(objective: Objective, first: Evaluation) -> None:
     """Look for growth where the first simulation failed or left the data far behind."""
-    if not first.ok or any(_suspicious(part.prediction, part.series.values) for part in first.parts):
+    if not first.ok or any(_is_suspicious(part.prediction, part.series.values) for part in first.parts):
         refuse_growth(objective.problem)
 
 
@@ -34,27 +34,27 @@ def refuse_growth(problem: Problem) -> None:
     system, space = problem.system, problem.coordinates
     for number, experiment in enumerate(match_experiments(system, problem.data)):
         drive = experiment.drive
-        exponent = _exponent(system, make_request(system, drive), space.values(space.start, number))
+        exponent = _measure_growth(system, make_request(system, drive), space.values(space.start, number))
         if exponent > HARMFUL:
             raise EstimationError(
                 f"From {drive.start:g} to {drive.end:g} model '{system.model.name}' multiplies a small change of its "
                 f"start by e^{exponent:.0f}, so that one simulation through all data says nothing.",
-                _remedy(system, exponent),
+                _suggest_remedy(system, exponent),
             )
 
 
-def _remedy(system: System, exponent: float) -> str:
+def _suggest_remedy(system: System, exponent: float) -> str:
     if system.reduction.delays:  # pieces would have no past
         return "Start nearer to the data: other start values, delays shorter than the data, or a shorter record."
     return f"Cut it into pieces: criterion=OutputError(segments={ceil(exponent / PER_SEGMENT)})."
 
 
-def _suspicious(prediction: np.ndarray, measured: np.ndarray) -> bool:
+def _is_suspicious(prediction: np.ndarray, measured: np.ndarray) -> bool:
     size = np.nanmax(np.abs(measured), initial=0.0)
     return bool(np.max(np.abs(prediction)) > SUSPICIOUS * max(size, 1e-300))
 
 
-def _exponent(system: System, asked: Request, values: Mapping[str, float]) -> float:
+def _measure_growth(system: System, asked: Request, values: Mapping[str, float]) -> float:
     """The logarithm of the growth; zero where it cannot be computed."""
     forcing = asked.forcing
     solver = Lanes(method="radau5", step=(forcing.end - forcing.start) / STEPS)

@@ -10,13 +10,15 @@ also counts what it estimated of the start.
 """
 
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 
-from daedal.estimation.criteria import Evaluation, Objective
+from daedal.estimation.criteria import Evaluation, Objective, Part, count_samples, list_outputs
 from daedal.experiments import declared_outputs, log_determinant
 
 
+@final
 @dataclass(frozen=True)
 class Information:
     """All None where the criterion is not a likelihood."""
@@ -26,26 +28,33 @@ class Information:
     bic: float | None = None
 
 
-def compute_information(objective: Objective, evaluation: Evaluation) -> Information:
-    """Of a minimum of a likelihood, or of output error for a model without disturbances."""
-    model = objective.problem.system.model
-    if evaluation.scores is not None:
-        return Information()
+def compute_information(loglik: float, parameters: int, samples: int) -> Information:
+    """AIC and BIC of a log-likelihood with so many free numbers.
+
+    Examples
+    --------
+    >>> compute_information(-10.0, parameters=2, samples=100).aic
+    24.0
+    """
+    bic = parameters * float(np.log(samples)) - 2.0 * loglik
+    return Information(loglik, 2.0 * parameters - 2.0 * loglik, bic)
+
+
+def assess_information(objective: Objective, evaluation: Evaluation) -> Information:
+    """Of a minimum of a likelihood, or of squares where nothing but white measurement noise is in the residuals."""
+    model, white = objective.problem.system.model, objective.capabilities.white
     if evaluation.loglik is not None:
-        count = sum(int(np.isfinite(part.residual).sum()) for part in evaluation.parts)
-        return _criteria(evaluation.loglik, evaluation.point.size + evaluation.inner, count)
-    if model.disturbances:
+        parameters = evaluation.point.size + evaluation.inner
+        return compute_information(evaluation.loglik, parameters, count_samples(evaluation.parts))
+    if not white:
         return Information()
     declared = declared_outputs(model)
-    outputs = dict.fromkeys(part.series.output for part in evaluation.parts)
-    total = -sum(log_determinant(model, experiment) for experiment in objective.experiments)
-    count, numbers = 0, evaluation.point.size
-    for output in outputs:
+    total, numbers = -sum(log_determinant(model, experiment) for experiment in white), evaluation.point.size
+    for output in list_outputs(evaluation.parts):
         parts = [part for part in evaluation.parts if part.series.output == output]
         residuals = np.concatenate([part.residual[np.isfinite(part.residual)] for part in parts])
-        count += residuals.size
         if output in declared:
-            logarithms = sum(float(np.sum(np.log(_each(part)))) for part in parts)
+            logarithms = sum(float(np.sum(np.log(_list_deviations(part)))) for part in parts)
             total -= 0.5 * float(residuals @ residuals) + logarithms
         else:
             square = float(np.mean(residuals**2)) * float(np.asarray(parts[0].deviation)) ** 2
@@ -53,14 +62,10 @@ def compute_information(objective: Objective, evaluation: Evaluation) -> Informa
                 return Information()  # exact data have no likelihood
             total -= 0.5 * residuals.size * (1.0 + np.log(square))
             numbers += 1
-    loglik = float(total - 0.5 * count * np.log(2.0 * np.pi))
-    return _criteria(loglik, numbers, count)
+    count = count_samples(evaluation.parts)
+    return compute_information(float(total - 0.5 * count * np.log(2.0 * np.pi)), numbers, count)
 
 
-def _criteria(loglik: float, numbers: int, count: int) -> Information:
-    return Information(loglik, 2.0 * numbers - 2.0 * loglik, numbers * float(np.log(count)) - 2.0 * loglik)
-
-
-def _each(part) -> np.ndarray:
+def _list_deviations(part: Part) -> np.ndarray:
     """The deviation of each scored sample."""
     return np.broadcast_to(part.deviation, part.residual.shape)[np.isfinite(part.residual)]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from daedal.errors import DaedalError
-from daedal.estimation.criteria import Evaluation, Objective
+from daedal.estimation.criteria import Evaluation, Objective, count_samples
 from daedal.estimation.problem import finite_bounds, hypercube
-from daedal.estimation.search.minimizers import Minimum, least_squares, trust_region
-from daedal.estimation.search.uncertainty import at_bound
+from daedal.estimation.search.minimizers import Minimum, choose_minimizer
+from daedal.estimation.search.uncertainty import find_stuck
 from daedal.progress import Progress
 
 Check = Callable[[Objective, Evaluation], None]
@@ -53,35 +53,34 @@ class _Search:
 
     def evaluate(self, point: np.ndarray) -> Evaluation:
         if self.last and self.last[0] is self.objective and np.array_equal(self.last[1].point, point):
-            found = self.last[1]
+            evaluation = self.last[1]
         else:
-            found = self.objective(point)
-            self.last = (self.objective, found)
+            evaluation = self.objective(point)
+            self.last = (self.objective, evaluation)
             self.evaluations += 1
-            self.failures += not found.ok
-        if found.ok and (self.best is None or found.value < self.best.value):
-            self.best = found
-        self.progress.say(self._line(found))
-        return found
+            self.failures += not evaluation.ok
+        if evaluation.ok and (self.best is None or evaluation.value < self.best.value):
+            self.best = evaluation
+        self.progress.say(self._describe(evaluation))
+        return evaluation
 
-    def _line(self, found: Evaluation) -> str:
+    def _describe(self, evaluation: Evaluation) -> str:
         space = self.objective.problem.coordinates
-        shown = [f"{n} = {v:.5g}" for n, v in zip(space.names[:4], space.natural(found.point), strict=False)]
-        return f"evaluation {self.evaluations}, cost {found.value:.6g} at {', '.join(shown)}"
+        shown = [f"{n} = {v:.5g}" for n, v in zip(space.names[:4], space.natural(evaluation.point), strict=False)]
+        return f"evaluation {self.evaluations}, cost {evaluation.value:.6g} at {', '.join(shown)}"
 
-    def minimize(self, start: np.ndarray) -> Minimum:
-        bounds = self.objective.problem.coordinates.bounds
-        method = least_squares if self.objective.sum_of_squares else trust_region
-        return method(self.evaluate, start, bounds)
+    def minimize(self, start: Evaluation) -> Minimum:
+        """From a point that was evaluated before."""
+        return choose_minimizer(start)(self.evaluate, start.point, self.objective.problem.coordinates.bounds)
 
-    def add(self, found: Evaluation, count: int) -> None:
+    def add(self, minimum: Evaluation, count: int) -> None:
         """Add a minimum to the list, or count it with the same one."""
         for known in self.minima:
-            if _same(found, known[0]):
-                known[0] = min(found, known[0], key=lambda one: one.value)
+            if _is_same(minimum, known[0]):
+                known[0] = min(minimum, known[0], key=lambda one: one.value)
                 known[1] += count
                 return
-        self.minima.append([found, count])
+        self.minima.append([minimum, count])
 
     def run(self, starts: Sequence[np.ndarray]) -> None:
         self.begin(np.asarray(starts[0], dtype=float))
@@ -104,13 +103,12 @@ class _Search:
         if self.check:
             self.check(self.objective, first)
         if not first.ok:
-            with suppress(DaedalError):
-                self.objective = self.objective.forgiving(start)
+            self.objective = forgive_failures(self.objective, start)
 
     def more_if_stuck(self) -> None:
         """Try starts elsewhere when the best estimate lies at a bound."""
         space = self.objective.problem.coordinates
-        stuck = self.best is not None and at_bound(self.best, space.bounds)
+        stuck = self.best is not None and find_stuck(self.best, space.bounds)
         if np.any(stuck) and any(map(finite_bounds, space.items)):
             more = hypercube(space, MORE_STARTS, self.objective.problem.seed)
             self.more_starts = len(more)
@@ -118,14 +116,15 @@ class _Search:
 
     def from_starts(self, starts: Sequence[np.ndarray]) -> None:
         for start in starts:
-            self.objective = self.objective.planned(start)  # steps chosen elsewhere may be too long here
+            self.objective = choose_steps(self.objective, start)  # those chosen elsewhere may be too long here
             self.from_start(start)
 
     def from_start(self, start: np.ndarray) -> None:
         before, self.best = self.best, None  # of this start alone
         try:
-            if self.evaluate(start).ok:
-                minimum = self.minimize(start)
+            first = self.evaluate(start)
+            if first.ok:
+                minimum = self.minimize(first)
                 self.add(minimum.evaluation, 1)
                 if before is None or minimum.evaluation.value <= before.value:
                     self.converged = minimum.converged
@@ -138,7 +137,7 @@ class _Search:
             if self.best is None:
                 return
             try:
-                following = self.objective.refined(self.best)
+                following = self.objective.refine(self.best)
             except DaedalError as error:  # what was found until here is kept
                 self.notes.append(f"a refinement of the criterion was given up. {error.sentence}")
                 return
@@ -157,7 +156,7 @@ class _Search:
             self.notes.append(f"a refinement of the criterion was given up. {reached.failure}")
             return False
         self.objective, self.best, self.last = following, reached, (following, reached)
-        self.converged = self.minimize(reached.point).converged
+        self.converged = self.minimize(reached).converged
         return True
 
     def compare_again(self) -> None:
@@ -167,19 +166,34 @@ class _Search:
         self.minima = []
         if best is not None:
             self.minima = [[best, ranked[0][1] if ranked else 1]]
-        for found, count in others:
-            again = self.evaluate(found.point)
-            if again.ok:
-                self.add(again, count)
+        for other, count in others:
+            evaluation = self.evaluate(other.point)
+            if evaluation.ok:
+                self.add(evaluation, count)
         if self.best is not best and self.best is not None:  # another minimum is the best after all
-            minimum = self.minimize(self.best.point)
+            minimum = self.minimize(self.best)
             self.converged = minimum.converged
             self.add(minimum.evaluation, 1)
 
 
-def _same(one: Evaluation, other: Evaluation) -> bool:
+def choose_steps(objective: Objective, point: np.ndarray) -> Objective:
+    """With steps of the simulation that suit this point, where there are any to choose."""
+    choose = objective.capabilities.choose_steps
+    return objective if choose is None else choose(point)
+
+
+def forgive_failures(objective: Objective, point: np.ndarray) -> Objective:
+    """Without the random numbers that fail at this point, where there are any and they are few."""
+    forgive = objective.capabilities.forgive
+    if forgive is not None:
+        with suppress(DaedalError):
+            return forgive(point)
+    return objective
+
+
+def _is_same(one: Evaluation, other: Evaluation) -> bool:
     """Whether two ends of a search are the same minimum, for all that the data can tell."""
-    count = sum(int(np.isfinite(part.residual).sum()) for part in other.parts)
+    count = count_samples(other.parts)
     # The variance of a residual, as far as the value tells; innovations of a likelihood have their variance.
     unit = 2.0 * abs(other.value) / max(count, 1) if other.loglik is None else 1.0
     apart = one.point - other.point
@@ -203,7 +217,7 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
             interrupted = True
     if running.best is None:
         return None
-    ranked = sorted(((found, count) for found, count in running.minima), key=lambda pair: pair[0].value)
+    ranked = sorted(((minimum, count) for minimum, count in running.minima), key=lambda pair: pair[0].value)
     return Outcome(
         objective=running.objective,
         evaluation=running.best,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.estimation.criteria import Evaluation, Part, outputs_of
+from daedal.estimation.criteria import Evaluation, Part, count_samples, list_outputs
 from daedal.estimation.problem import Autoregression, contiguous, fit_autoregression
 
 RANK = 1e-12  # eigenvalue of the curvature, scaled to a unit diagonal, that counts as zero
@@ -43,21 +43,21 @@ def assess_uncertainty(
     evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray], scatter: np.ndarray | None
 ) -> Uncertainty:
     """Covariances of the estimate that this evaluation belongs to; parameters at a bound count as known."""
-    stuck = at_bound(evaluation, bounds)
+    stuck = find_stuck(evaluation, bounds)
     inside = np.flatnonzero(~stuck)
     size = stuck.size
     covariance, monte_carlo = np.full((size, size), np.nan), np.full((size, size), np.nan)
     chosen = np.ix_(inside, inside)
-    H, S = information_matrix(evaluation)[chosen], score_covariance(evaluation)[chosen]
-    covariance[chosen] = sandwich(H, S)
+    H, S = _remove_noise(evaluation)[chosen], _estimate_scores(evaluation)[chosen]
+    covariance[chosen] = compute_covariance(H, S)
     if scatter is not None and not scatter.any():
         monte_carlo = np.zeros((size, size))  # nothing is random, whatever the data say
     elif scatter is not None:
-        monte_carlo[chosen] = sandwich(H, scatter[chosen])
+        monte_carlo[chosen] = compute_covariance(H, scatter[chosen])
     return Uncertainty(covariance, monte_carlo, stuck)
 
 
-def information_matrix(evaluation: Evaluation) -> np.ndarray:
+def _remove_noise(evaluation: Evaluation) -> np.ndarray:
     """The curvature without what the Monte-Carlo error of the slopes adds to it, which is no knowledge.
 
     A direction in which little else is left counts as not determined.
@@ -65,10 +65,7 @@ def information_matrix(evaluation: Evaluation) -> np.ndarray:
     H = evaluation.curvature
     if evaluation.noise is None or not evaluation.noise.any():
         return H
-    diagonal = np.diag(H)
-    scale = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
-    eigenvalues, vectors = np.linalg.eigh(H * np.outer(scale, scale))
-    usable = eigenvalues > RANK * len(eigenvalues)
+    scale, eigenvalues, vectors, usable = _decompose(H)
     roots = np.sqrt(np.where(usable, eigenvalues, 1.0))
     whitened = (vectors / roots).T @ (evaluation.noise * np.outer(scale, scale)) @ (vectors / roots)
     shares, turned = np.linalg.eigh(np.where(np.outer(usable, usable), whitened, 0.0))
@@ -77,7 +74,7 @@ def information_matrix(evaluation: Evaluation) -> np.ndarray:
     return (back * left) @ back.T / np.outer(scale, scale)
 
 
-def at_bound(evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def find_stuck(evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Which coordinates lie at a bound and would go far beyond it, if they could."""
     lower, upper = bounds
     diagonal = np.diag(evaluation.curvature)
@@ -86,34 +83,46 @@ def at_bound(evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> n
     # Where the slope means nothing, such as for a cost with steps, Newton would go far from anywhere.
     near = np.minimum(low, high) <= np.where(np.isfinite(upper - lower), NEAR * (upper - lower), np.inf)
     beyond = (low * BEYOND <= -wanted) & (wanted < 0.0) | (high * BEYOND <= wanted) & (wanted > 0.0)
-    return beyond & near & ~_flat(evaluation)
+    return beyond & near & ~_find_flat(evaluation)
 
 
-def _flat(evaluation: Evaluation) -> np.ndarray:
+def _find_flat(evaluation: Evaluation) -> np.ndarray:
     """Coordinates that a likelihood does not depend on where it ended: not at a bound, but not determined."""
     if evaluation.loglik is None:
         return np.zeros(evaluation.point.size, dtype=bool)
     return np.maximum(np.abs(evaluation.gradient), np.diag(evaluation.curvature)) < NO_EFFECT
 
 
-def sandwich(curvature: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """H⁻¹ S H⁻¹; infinite variance for what takes part in a direction along which H vanishes."""
+def compute_covariance(curvature: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
+    """H⁻¹ S H⁻¹, or H⁻¹ without scores; infinite variance for what takes part in a direction along which H vanishes.
+
+    Examples
+    --------
+    >>> compute_covariance(np.array([[4.0, 0.0], [0.0, 0.0]]))
+    array([[0.25,  nan],
+           [ nan,  inf]])
+    """
     if not curvature.size:
         return curvature
+    scale, eigenvalues, vectors, kept = _decompose(curvature)
+    inverse = (vectors[:, kept] / eigenvalues[kept]) @ vectors[:, kept].T * np.outer(scale, scale)
+    covariance = inverse if scores is None else inverse @ scores @ inverse
+    lost = np.sum(vectors[:, ~kept] ** 2, axis=1) > PARTICIPATES
+    covariance[lost, :] = np.nan
+    covariance[:, lost] = np.nan
+    covariance[lost, lost] = np.inf
+    return covariance
+
+
+def _decompose(curvature: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Units that give a unit diagonal, eigenvalues and vectors in these, and which are more than rounding."""
     diagonal = np.diag(curvature)
     scale = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
     eigenvalues, vectors = np.linalg.eigh(curvature * np.outer(scale, scale))
-    kept = eigenvalues > RANK * len(eigenvalues)
-    inverse = (vectors[:, kept] / eigenvalues[kept]) @ vectors[:, kept].T * np.outer(scale, scale)
-    result = inverse @ scores @ inverse
-    lost = np.sum(vectors[:, ~kept] ** 2, axis=1) > PARTICIPATES
-    result[lost, :] = np.nan
-    result[:, lost] = np.nan
-    result[lost, lost] = np.inf
-    return result
+    return scale, eigenvalues, vectors, eigenvalues > RANK * len(eigenvalues)
 
 
-def score_covariance(evaluation: Evaluation) -> np.ndarray:
+def _estimate_scores(evaluation: Evaluation) -> np.ndarray:
     """S, from autoregressions of the residuals; what fitting p numbers took from n residuals is given back.
 
     Of a likelihood it is the curvature.
@@ -123,7 +132,7 @@ def score_covariance(evaluation: Evaluation) -> np.ndarray:
         return evaluation.scores
     if evaluation.loglik is not None:
         return evaluation.curvature
-    models = {output: _residual_model(evaluation, output) for output in outputs_of(evaluation.parts)}
+    models = {output: _model_residual(evaluation, output) for output in list_outputs(evaluation.parts)}
     total = np.zeros((size, size))
     for number in {part.series.experiment for part in evaluation.parts}:
         parts = [part for part in evaluation.parts if part.series.experiment == number]
@@ -131,8 +140,8 @@ def score_covariance(evaluation: Evaluation) -> np.ndarray:
         for i, part in enumerate(parts):
             total += filtered[i] @ filtered[i].T
             for j in range(i):
-                total += _cross(evaluation.parts, models, (part, parts[j]), (filtered[i], filtered[j]))
-    count = sum(int(np.isfinite(part.residual).sum()) for part in evaluation.parts)
+                total += _add_cross(evaluation.parts, models, (part, parts[j]), (filtered[i], filtered[j]))
+    count = count_samples(evaluation.parts)
     total *= count / (count - size) if count > size else np.nan  # nothing is left to tell errors by
     for part in evaluation.parts:
         if part.rates.any():
@@ -141,7 +150,7 @@ def score_covariance(evaluation: Evaluation) -> np.ndarray:
     return total
 
 
-def _residual_model(evaluation: Evaluation, output: str) -> Autoregression:
+def _model_residual(evaluation: Evaluation, output: str) -> Autoregression:
     """The autoregression of the residuals of an output; what makes errors smaller needs strong evidence.
 
     Few residuals look correlated by chance.
@@ -153,18 +162,18 @@ def _residual_model(evaluation: Evaluation, output: str) -> Autoregression:
         return white
     count = sum(stretch.size for stretch in stretches)
     gained = count * np.log(white.variance / max(chosen.variance, 1e-300)) - chosen.order * np.log(count)
-    larger = _size(chosen, parts, evaluation) >= _size(white, parts, evaluation)
+    larger = _add_variances(chosen, parts, evaluation) >= _add_variances(white, parts, evaluation)
     return chosen if larger or gained > EVIDENCE else white
 
 
-def _size(model: Autoregression, parts: Sequence[Part], evaluation: Evaluation) -> float:
+def _add_variances(model: Autoregression, parts: Sequence[Part], evaluation: Evaluation) -> float:
     """Variance of the scores under this model of the residuals, over all coordinates in units of their curvature."""
     diagonal = np.diag(evaluation.curvature)
     unit = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 0.0)[:, None]
     return sum(float(np.sum(model.long_run(np.nan_to_num(part.slopes) * unit) ** 2)) for part in parts)
 
 
-def _cross(
+def _add_cross(
     parts: Sequence[Part],
     models: dict[str, Autoregression],
     pair: tuple[Part, Part],
@@ -174,12 +183,12 @@ def _cross(
     first, second = pair
     if not np.array_equal(first.series.times, second.series.times):
         return np.zeros((first.slopes.shape[0],) * 2)
-    correlation = _correlation(parts, models, first.series.output, second.series.output)
+    correlation = _correlate(parts, models, first.series.output, second.series.output)
     product = filtered[0] @ filtered[1].T
     return correlation * (product + product.T)
 
 
-def _correlation(parts: Sequence[Part], models: dict[str, Autoregression], first: str, second: str) -> float:
+def _correlate(parts: Sequence[Part], models: dict[str, Autoregression], first: str, second: str) -> float:
     """Of the innovations of two outputs, over the experiments that sample them together."""
     pairs = []
     for one in parts:

@@ -13,7 +13,7 @@ ORDERS = 2.3  # standard error of a logarithm: a factor of ten
 LOST = 10.0  # standard error of a parameter without bounds, relative to its value
 
 
-def verdict(item: Coordinate, value: float, deviation: float, at_bound: bool) -> Verdict:
+def judge_estimate(item: Coordinate, value: float, deviation: float, at_bound: bool) -> Verdict:
     """The verdict on an estimate whose φ has this standard deviation.
 
     Not determined: the data leave it more open than its bounds do (a standard error beyond that of a uniform
@@ -23,12 +23,12 @@ def verdict(item: Coordinate, value: float, deviation: float, at_bound: bool) ->
         return "at its bound"
     # A linear parameter that starts at zero, such as an offset, has no size of its own to compare with.
     size = 1.0 if item.logarithmic else max(abs(value), abs(item.start)) if item.start else np.inf
-    if not np.isfinite(deviation) or deviation > _all(item, size):
+    if not np.isfinite(deviation) or deviation > _find_limit(item, size):
         return "not determined"
     return "loosely determined" if deviation > LOOSE * size else "determined"
 
 
-def _all(item: Coordinate, size: float) -> float:
+def _find_limit(item: Coordinate, size: float) -> float:
     """The standard deviation that means no knowledge."""
     limit = ORDERS if item.logarithmic else LOST * size
     if not finite_bounds(item):

@@ -11,13 +11,13 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.estimation import (
-    Asked,
+    Arguments,
     Evaluation,
     MeanVariance,
     MeanVarianceObjective,
     MeasurementMoments,
-    prepared,
-    trust_region,
+    TrustRegion,
+    prepare_objective,
 )
 from daedal.linear import one_thread
 from daedal.papers.reactor.experiment import (
@@ -119,8 +119,8 @@ class Design:
 def objective(mean: np.ndarray, law: MeasurementMoments) -> MeanVarianceObjective:
     """The criterion with γ = 1; other weights share its simulation."""
     data = Dataset(TIMES, outputs={"y": mean}, t0=0.0)
-    asked = Asked(reactor(), data, FREE, (), None, MeanVariance(1.0, law, gradient="forward"), SOLVER)
-    made, _, _ = prepared("reactor", asked, 0)
+    asked = Arguments(reactor(), data, FREE, (), None, MeanVariance(1.0, law, gradient="forward"), SOLVER)
+    made, _, _ = prepare_objective("reactor", asked, 0)
     assert isinstance(made, MeanVarianceObjective)
     return made
 
@@ -134,7 +134,7 @@ def minima(made: MeanVarianceObjective) -> list[Evaluation]:
     """All that searches from different delays end in, the best first."""
     space = made.problem.coordinates
     starts = [np.r_[each, space.start[1:]] for each in DELAYS]
-    found = [trust_region(made, start, space.bounds).evaluation for start in starts]
+    found = [TrustRegion()(made, start, space.bounds).evaluation for start in starts]
     distinct: list[Evaluation] = []
     for one in sorted((each for each in found if each.ok), key=lambda each: each.value):
         if all(abs(one.point[0] - other.point[0]) > SAME for other in distinct):
@@ -154,7 +154,7 @@ def sweep(size: Size) -> Sweep:
     start, bounds = first[0].point, made.problem.coordinates.bounds
     for gamma in gammas:
         at = weighed(made, gamma)
-        last = trust_region(at, np.clip(start, *bounds), bounds).evaluation
+        last = TrustRegion()(at, np.clip(start, *bounds), bounds).evaluation
         if np.any(np.isclose(gamma, AGAIN)):
             last = min([last, *minima(at)], key=lambda each: each.value)
         start = 2.0 * last.point - found[-1].point if found else last.point
@@ -198,7 +198,7 @@ def accuracy(size: Size) -> Accuracy:
         starts = minima(made)
         for gamma in COMPARED:
             at = weighed(made, gamma)
-            ends = [trust_region(at, one.point, made.problem.coordinates.bounds).evaluation for one in starts]
+            ends = [TrustRegion()(at, one.point, made.problem.coordinates.bounds).evaluation for one in starts]
             found[gamma].append(min(ends, key=lambda each: each.value).point)
     return Accuracy({gamma: np.stack(each) for gamma, each in found.items()})
 

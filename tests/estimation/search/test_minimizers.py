@@ -1,0 +1,114 @@
+"""Every minimizer: known minima, bounds, failures, a start at the minimum, interrupts, limits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from batteries.minimizer import ROSENBROCK, VALLEYS
+from daedal.estimation import Evaluation, LeastSquares, TrustRegion, choose_minimizer, factor_quadratic
+
+MINIMIZERS = [LeastSquares(), TrustRegion(), TrustRegion(floor=0.0)]
+every = pytest.mark.parametrize("minimize", MINIMIZERS, ids=repr)
+
+
+def run(minimize, valley):
+    return minimize(valley, np.array(valley.start), valley.bounds)
+
+
+@every
+@pytest.mark.parametrize("valley", VALLEYS, ids=lambda valley: valley.name)
+def test_known_minima_within_bounds(minimize, valley):
+    valley = valley.changed()
+    end = run(minimize, valley)
+    assert end.converged
+    assert end.evaluation.value == pytest.approx(valley.value, rel=1e-5, abs=1e-9)
+    if valley.minimum is not None:
+        np.testing.assert_allclose(end.evaluation.point, valley.minimum, rtol=2e-3)
+    lower, upper = valley.bounds
+    assert all(np.all(lower <= point) and np.all(point <= upper) for point in valley.asked)
+    assert end.evaluations == len(valley.asked)
+
+
+@every
+def test_a_start_at_the_minimum_is_left_as_it_is(minimize):
+    valley = VALLEYS[-1].changed(start=VALLEYS[-1].minimum)
+    end = run(minimize, valley)
+    assert end.converged
+    assert end.evaluations <= 5
+    np.testing.assert_allclose(end.evaluation.point, valley.minimum, rtol=1e-6)
+
+
+@every
+def test_a_start_that_fails_ends_the_search(minimize):
+    valley = ROSENBROCK.changed(fails=lambda _: True)
+    end = run(minimize, valley)
+    assert not end.converged
+    assert end.evaluation.failure == "It fails here."
+    assert end.evaluations == len(valley.asked) == 1
+
+
+@every
+def test_points_that_fail_on_the_way_only_shorten_steps(minimize):
+    valley = ROSENBROCK.changed(fails=lambda point: point[0] > 1.1 or point[1] < -0.5)
+    end = run(minimize, valley)
+    assert any(valley.fails(point) for point in valley.asked)
+    np.testing.assert_allclose(end.evaluation.point, [1.0, 1.0], rtol=1e-3)
+
+
+@every
+def test_an_interrupt_comes_out(minimize):
+    valley = ROSENBROCK.changed()
+
+    def interrupted(point):
+        if len(valley.asked) == 4:
+            raise KeyboardInterrupt
+        return valley(point)
+
+    with pytest.raises(KeyboardInterrupt):
+        minimize(interrupted, np.array(valley.start), valley.bounds)
+    assert len(valley.asked) == 4
+
+
+@every
+def test_the_number_of_evaluations_is_limited(minimize):
+    valley = ROSENBROCK.changed()
+    end = run(replace(minimize, evaluations=5), valley)
+    assert not end.converged
+    assert len(valley.asked) <= 6
+    assert end.evaluation.value == min(valley(point).value for point in valley.asked[:])
+
+
+@every
+def test_a_loose_tolerance_ends_sooner(minimize):
+    exact, rough = (run(replace(minimize, tolerance=one), VALLEYS[4].changed()) for one in (1e-11, 1e-2))
+    assert rough.converged
+    assert rough.evaluations < exact.evaluations
+
+
+def test_values_below_every_floor_do_not_stop_the_search():
+    """x − log x without squares, shifted far below zero, and falling much deeper than curvature promises."""
+
+    def function(point):
+        x = float(point[0])
+        value = 1e6 * (x - np.log(x) - 1.0) - 1e9
+        return Evaluation(point, value, np.array([1e6 * (1.0 - 1.0 / x)]), np.array([[1e6 / x**2]]))
+
+    end = TrustRegion()(function, np.array([1e-6]), (np.array([1e-12]), np.array([np.inf])))
+    assert end.evaluation.point[0] == pytest.approx(1.0, rel=1e-4)
+
+
+def test_the_minimizer_is_chosen_by_what_an_evaluation_offers():
+    whole = ROSENBROCK.changed()(np.array([0.0, 0.0]))
+    assert choose_minimizer(whole) == LeastSquares()
+    assert choose_minimizer(replace(whole, residuals=None, jacobian=None)) == TrustRegion()
+
+
+def test_any_quadratic_as_few_residuals():
+    """½|f + f'p|² is v + gᵀp + ½ pᵀCp, whatever the units."""
+    random = np.random.default_rng(1)
+    root, units = random.standard_normal((4, 3)), np.array([1e-6, 1.0, 1e8])
+    curvature, gradient = root.T @ root * np.outer(units, units), root.T @ random.standard_normal(4) * units
+    jacobian = factor_quadratic(7.0, gradient, curvature)
+    np.testing.assert_allclose(jacobian.T @ jacobian, curvature, rtol=1e-9)
+    np.testing.assert_allclose(jacobian[0] * np.sqrt(14.0), gradient, rtol=1e-12)

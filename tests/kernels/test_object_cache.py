@@ -10,7 +10,8 @@ import pytest
 from pendulum_step import pendulum
 
 from daedal.kernels import cache, compile_map, compiler, loops
-from daedal.kernels.math.functions import FUNCTIONS, definition
+from daedal.kernels.emitter import module
+from daedal.kernels.math.functions import FUNCTIONS, define_function
 from daedal.kernels.noise.normals import normals_text
 from daedal.kernels.tape import read_tape
 from daedal.kernels.target import Target, host
@@ -104,8 +105,8 @@ def test_other_processors_compile_too(target):
 @pytest.mark.parametrize("target", [ARM, PLAIN, HASWELL], ids=["arm64", "sse2", "haswell"])
 def test_no_vector_function_calls_a_scalar_library(target):
     width, fused = target.register, target.fused
-    texts = [definition(name, width, fused, "").replace("define internal", "define") for name in FUNCTIONS]
-    data = compiler.build(loops.module(width, "\n".join(texts), []), target)
+    texts = [define_function(name, width, fused, "").replace("define internal", "define") for name in FUNCTIONS]
+    data = compiler.build(module(width, *texts), target)
     import llvmlite.binding as llvm
 
     names = symbols(data)

@@ -31,7 +31,7 @@ from daedal.filtering.filter import Filtered, Measured, filtered
 from daedal.filtering.formulas import Point
 from daedal.filtering.readings import forced_rows, needed_orders
 from daedal.filtering.timeline import timeline
-from daedal.kernels import EVERYTHING, MEANS, Events, Innovations, pack, run_smoother
+from daedal.kernels import Events, Innovations, Keep, pack, run_smoother
 from daedal.linear import constant, one_thread, van_loan
 from daedal.models import Model, key_name
 from daedal.symbolic import Expression, jet
@@ -288,7 +288,7 @@ class _Run:
         )
         self.wanted = wanted
         self.evolution: Evolution = self.experiment.stochastic.at(point)
-        self.found: Filtered = self.experiment.run(self.evolution, point, EVERYTHING)[0]
+        self.found: Filtered = self.experiment.run(self.evolution, point, Keep.EVERYTHING)[0]
         readings = self.experiment.readings
         self.line, self.signals, self.measuring = readings.line, readings.signals, readings.measuring
         self.s, self.e0 = self.found.s.value[self.measuring], self.found.e.value[self.measuring, 0]
@@ -442,7 +442,7 @@ def _response(run: _Run, times: np.ndarray) -> Any:
     events = line.events.row.size
     nothing = Measured(constant(np.zeros((0, n)), 0), constant(np.zeros(events), 0), constant(np.zeros(events), 0))
     still = constant(np.zeros((1, n)), 0), constant(np.zeros((n, n)), 0)
-    found = filtered(run.evolution, line, *still, nothing, MEANS)
+    found = filtered(run.evolution, line, *still, nothing, Keep.MEANS)
 
     def response(asked: np.ndarray) -> np.ndarray:
         places = np.searchsorted(line.times, asked)

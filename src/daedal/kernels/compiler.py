@@ -6,7 +6,6 @@ links the stored object; a miss parses the text, optimises it for the host and s
 
 import ctypes
 import hashlib
-from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any, final
 
@@ -28,12 +27,14 @@ class Code:
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
 
-    def function(self, name: str, arguments: Sequence[Any]) -> Any:
-        """A function without result, callable without the interpreter lock; keep this object while it is used."""
+    def function(self, name: str, pointers: int, integers: int) -> Any:
+        """A function without result of so many pointers and integers, callable without the interpreter lock."""
         address = self._engine.get_function_address(name)
         if not address:
             raise SimulationError(f"The compiled object has no function '{name}'.", "Empty the cache folder.")
-        return ctypes.CFUNCTYPE(None, *arguments)(address)
+        call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers, *[ctypes.c_int64] * integers)(address)
+        call.code = self  # keeps the machine code alive
+        return call
 
 
 @lru_cache(maxsize=256)

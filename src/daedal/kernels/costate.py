@@ -8,7 +8,6 @@ Row by row, with the stages of an explicit Runge–Kutta method (weights a and b
 Sizes are known at run time only, so that the code is made once for all systems.
 """
 
-import ctypes
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, final
@@ -19,8 +18,6 @@ from daedal.kernels import compiler
 from daedal.kernels.arguments import checked, checked_rows
 from daedal.kernels.nested_loops import LoopFunction
 from daedal.kernels.target import host
-
-POINTER, INTEGER = ctypes.c_void_p, ctypes.c_int64
 
 POINTERS = (
     "a", "b", "node", "h", "kick", "M", "W", "weights", "back", "columns", "record", "lam", "eta", "z", "k",
@@ -74,13 +71,12 @@ def run_costate(method: CostateMethod, table: CostateTable, record: np.ndarray) 
         checked(record, (max(len(record), rows), n + delayed), "record", written=True),
         *(np.zeros(shape) for shape in (n, (nodes, count), n, (stages, n))),
     ]
-    call = _code().function("daedal_costate", [POINTER] * len(POINTERS) + [INTEGER] * len(INTEGERS))
-    call(*(array.ctypes.data for array in arrays), rows, stages, nodes, n, count, points, delayed)
+    _load()(*(array.ctypes.data for array in arrays), rows, stages, nodes, n, count, points, delayed)
 
 
 @cache
-def _code() -> Any:
-    return compiler.load(costate_text(host().register))
+def _load() -> Any:
+    return compiler.load(costate_text(host().register)).function("daedal_costate", len(POINTERS), len(INTEGERS))
 
 
 def costate_text(width: int) -> str:

@@ -20,7 +20,6 @@ from daedal.errors import ExpressionError, SimulationError
 from daedal.kernels import compiler, loops
 from daedal.kernels.arguments import Array, checked, checked_rows, disjoint
 from daedal.kernels.loops import Sums
-from daedal.kernels.scan import INTEGER, POINTER
 from daedal.kernels.tape import Tape, read_tape
 from daedal.kernels.target import host
 
@@ -35,10 +34,10 @@ class RecallKernel:
         self.width = host().register
         self.sizes = step.input_sizes
         self.observed = observe.output_sizes[0]
-        self.columns = 1 + max((column for column, _ in sums), default=-1)
+        self.columns = loops.count_columns(sums)
         self._points = points
-        code = compiler.load(loops.recall_text(step, observe, weigh, sums, points, self.width, host().fused))
-        self._code, self._call = code, code.function("daedal_recall", [POINTER] * 8 + [INTEGER] * 4)
+        code = compiler.load(loops.recall_text(step, observe, weigh, sums, self.width, host().fused))
+        self._call = code.function("daedal_recall", len(loops.RECALL_POINTERS), len(loops.STEPS))
 
     def padded(self, lanes: int) -> int:
         """The number of lanes that arrays for so many must have."""

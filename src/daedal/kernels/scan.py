@@ -11,7 +11,6 @@ the interpreter lock, so threads may work on different blocks of lanes of the sa
         state ← x
 """
 
-import ctypes
 from typing import final
 
 import casadi as ca
@@ -23,7 +22,6 @@ from daedal.kernels.arguments import Array, checked, checked_block, checked_emit
 from daedal.kernels.tape import Tape, read_tape
 from daedal.kernels.target import host
 
-POINTER, INTEGER = ctypes.c_void_p, ctypes.c_int64
 QUICK = frozenset({"add", "sub", "mul", "neg", "fabs", "sign", "copysign", "fmin", "fmax", "input", "constant"})
 SLOW_SHARE = 0.02  # of divisions, roots and functions: from here on two registers per value were faster
 TAIL_STEPS = 4096  # steps of the padded copy made at once
@@ -43,8 +41,7 @@ class MapKernel:
     def __init__(self, tape: Tape, width: int) -> None:
         self.tape, self.width = tape, width
         code = compiler.load(loops.map_text(tape, width, host().fused))
-        pointers = [POINTER] * (len(tape.input_sizes) + len(tape.outputs))
-        self._code, self._call = code, code.function("daedal_map", [*pointers, INTEGER, INTEGER, INTEGER])
+        self._call = code.function("daedal_map", len(tape.input_sizes) + len(tape.outputs), len(loops.LANES))
 
     def __call__(self, *inputs: Array) -> tuple[Array, ...]:
         lanes = self._lanes(inputs)
@@ -85,7 +82,7 @@ class ScanKernel:
         self.sizes = step.input_sizes
         self.observed = observe.output_sizes[0] if observe else 0
         code = compiler.load(loops.scan_text(step, observe, width, host().fused))
-        self._code, self._call = code, code.function("daedal_scan", [POINTER] * 7 + [INTEGER] * 4)
+        self._call = code.function("daedal_scan", len(loops.SCAN_POINTERS), len(loops.STEPS))
 
     def run(
         self,

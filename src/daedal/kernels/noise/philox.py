@@ -9,7 +9,7 @@ The words give u in (0, 1] and v in [0, 1) with 52 bits each, and Box and Muller
 numbers, √(−2 log u) · (cos 2πv, sin 2πv).
 """
 
-from daedal.kernels.emitter import Emitter, bits_of
+from daedal.kernels.emitter import INTEGER, Emitter, bits_of
 from daedal.kernels.math import normal_logarithm, sine_and_cosine_of_turns
 
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -18,18 +18,12 @@ ROUNDS = 10
 WORD = 2**32
 
 
-def spread(e: Emitter, scalar: str) -> str:
-    """A scalar i64 in all lanes."""
-    first = e.new(f"insertelement {e.integers} poison, i64 {scalar}, i64 0")
-    return e.new(f"shufflevector {e.integers} {first}, {e.integers} poison, <{e.width} x i32> zeroinitializer")
-
-
 def round_keys(e: Emitter) -> tuple[list[str], list[str]]:
     """The keys of all rounds from the scalars %key0 and %key1."""
     keys: tuple[list[str], list[str]] = ([], [])
     for part, increment, name in zip(keys, INCREMENTS, ("%key0", "%key1"), strict=True):
         for number in range(ROUNDS):
-            part.append(spread(e, e.new(f"add i64 {name}, {number * increment}")))
+            part.append(e.spread(INTEGER, e.index("add", name, str(number * increment))))
     return keys
 
 

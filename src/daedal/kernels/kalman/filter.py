@@ -1,4 +1,4 @@
-"""The Kalman filter and smoother as compiled loops over events, with directions of differentiation in vector lanes.
+"""The Kalman filter as compiled loops over events, with directions of differentiation in vector lanes.
 
 An event is a transition, then a measurement of one number, either of them optional:
 
@@ -9,16 +9,9 @@ every s is a number and a missing sample is an event that is not there. x has se
 data, the others show what a change of the initial state does to e. Every array comes with its derivatives in a last
 axis of directions. Where the gain no longer changes, `steady` says which g and s to take and P is left alone.
 
-Backwards (de Jong 1989), with L = I − g hᵀ/s, everything that later data say about the predicted state:
-
-    q ← h e/s + Lᵀq,  M ← h hᵀ/s + LᵀM L;  then q ← Aᵀq, M ← AᵀM A;      smoothed: x + P q, P − P M P.
-
-B. D. O. Anderson, J. B. Moore, Optimal Filtering, Prentice-Hall 1979. P. de Jong, Smoothing and interpolation with the
-state-space model, J. Amer. Statist. Assoc. 84 (1989) 1085–1088.
+B. D. O. Anderson, J. B. Moore, Optimal Filtering, Prentice-Hall 1979.
 """
 
-import ctypes
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, final
 
@@ -26,164 +19,59 @@ import numpy as np
 
 from daedal.kernels import compiler
 from daedal.kernels.arguments import checked
+from daedal.kernels.kalman.records import (
+    Events,
+    Innovations,
+    Keep,
+    Matrices,
+    Packed,
+    State,
+    Steady,
+    check_numbers,
+    pack,
+    shapes_kept,
+)
 from daedal.kernels.nested_loops import LoopFunction, Value, View
 from daedal.kernels.target import host
 
-POINTER, INTEGER = ctypes.c_void_p, ctypes.c_int64
-
-NOTHING, MEANS, EVERYTHING = 0, 1, 2  # of the predicted states, to keep event by event
-
-FILTER_POINTERS = (
+POINTERS = (
     "transition", "row", "steady", "A", "dA", "Q", "dQ", "f", "df", "h", "dh", "y", "dy", "r", "dr", "G", "dG", "S",
     "dS", "x", "dx", "P", "dP", "T", "dT", "g", "dg", "e", "de", "s", "ds", "kept_x", "kept_P", "kept_g",
 )  # fmt: skip
-SMOOTHER_POINTERS = ("transition", "row", "A", "h", "kept_g", "e", "s", "q", "M", "T", "v", "kept_q", "kept_M")
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Packed:
-    """Numbers and their derivatives in a last axis of directions, padded to whole vectors."""
-
-    value: np.ndarray
-    slope: np.ndarray
-
-
-def padded(directions: int) -> int:
-    """The directions that whole vectors hold."""
-    width = host().register
-    return -(-directions // width) * width
-
-
-def pack(value: np.ndarray, slopes: np.ndarray | None = None, directions: int = 0) -> Packed:
-    """Packed from slopes (direction, …), or with slopes of zero."""
-    value = np.array(value, dtype=float, order="C")  # a copy: states are advanced in place
-    slope = np.zeros((*value.shape, padded(directions)))
-    if slopes is not None and len(slopes):
-        slope[..., : len(slopes)] = np.moveaxis(slopes, 0, -1)
-    return Packed(value, slope)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Events:
-    """What happens, event by event: the number of a transition, of a row h, of a steady gain; −1 for none."""
-
-    transition: np.ndarray
-    row: np.ndarray
-    steady: np.ndarray
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Matrices:
-    """A and Q (transition, n, n) and h (row, n)."""
-
-    A: Packed
-    Q: Packed
-    h: Packed
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Steady:
-    """Gains g (gain, n) and variances s (gain,)."""
-
-    g: Packed
-    s: Packed
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class State:
-    """x (column, n) and P (n, n), advanced in place."""
-
-    x: Packed
-    P: Packed
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Innovations:
-    """e (event, column) and s (event,); what events without a measurement have there means nothing.
-
-    `x` (event, column, n), `P` (event, n, n) and `g` (event, n) are those before the measurement, where kept.
-    """
-
-    e: Packed
-    s: Packed
-    x: np.ndarray
-    P: np.ndarray
-    g: np.ndarray
-
-    def part(self, events: slice) -> "Innovations":
-        """Some of the events, in the same memory."""
-        e, s = (Packed(each.value[events], each.slope[events]) for each in (self.e, self.s))
-        return Innovations(e, s, self.x[events], self.P[events], self.g[events])
-
-
-def room(count: int, state: State, keep: int = NOTHING) -> Innovations:
-    """Room for what the filter finds in so many events."""
-    (columns, n), directions = state.x.value.shape, state.x.slope.shape[-1]
-    e, s = (Packed(np.zeros(shape), np.zeros((*shape, directions))) for shape in ((count, columns), (count,)))
-    means, all_of_it = (count if keep >= level else 0 for level in (MEANS, EVERYTHING))
-    return Innovations(e, s, np.zeros((means, columns, n)), np.zeros((all_of_it, n, n)), np.zeros((all_of_it, n)))
+INTEGERS = ("events", "n", "columns", "vectors", "keep")
 
 
 def run_filter(
     events: Events, matrices: Matrices, forcing: Packed, measured: Packed, variance: Packed, state: State,
-    steady: Steady | None = None, keep: int = NOTHING, into: Innovations | None = None,
+    steady: Steady | None = None, keep: Keep = Keep.NOTHING, into: Innovations | None = None,
 ) -> Innovations:  # fmt: skip
     """Advance the state over all events; forcing is (event, n), measured and variance (event,)."""
     count, (columns, n), directions = len(events.row), state.x.value.shape, state.x.slope.shape[-1]
     gains = steady or Steady(pack(np.zeros((0, n)), None, directions), pack(np.zeros(0), None, directions))
-    found = room(count, state, keep) if into is None else into
+    innovations = Innovations.empty(count, state, keep) if into is None else into
     work = [pack(np.zeros(shape), None, directions) for shape in ((n, n), (n,))]
     transitions, rows = matrices.A.value.shape[0], matrices.h.value.shape[0]
-    _check_numbers(events, transitions, rows, gains.s.value.shape[0], count)
+    check_numbers(events, transitions, rows, gains.s.value.shape[0], count)
     packs = [
         (matrices.A, (transitions, n, n)), (matrices.Q, (transitions, n, n)), (forcing, (count, n)),
         (matrices.h, (rows, n)), (measured, (count,)), (variance, (count,)), (gains.g, (len(gains.g.value), n)),
         (gains.s, (len(gains.g.value),)), (state.x, (columns, n)), (state.P, (n, n)), (work[0], (n, n)),
-        (work[1], (n,)), (found.e, (count, columns)), (found.s, (count,)),
+        (work[1], (n,)), (innovations.e, (count, columns)), (innovations.s, (count,)),
     ]  # fmt: skip
     arrays = [events.transition, events.row, events.steady]
-    for each, shape in packs:
-        arrays += [checked(each.value, shape, "value"), checked(each.slope, (*shape, directions), "slope")]
-    means, all_of_it = (count if keep >= level else 0 for level in (MEANS, EVERYTHING))
-    shapes = ((means, columns, n), (all_of_it, n, n), (all_of_it, n))
-    arrays += [checked(each, shape, "kept") for each, shape in zip((found.x, found.P, found.g), shapes, strict=True)]
-    call = _code().function("daedal_filter", [POINTER] * len(FILTER_POINTERS) + [INTEGER] * 5)
+    for packed, shape in packs:
+        arrays += [checked(packed.value, shape, "value"), checked(packed.slope, (*shape, directions), "slope")]
+    kept = (innovations.x, innovations.P, innovations.g)
+    shapes = shapes_kept(count, columns, n, keep)
+    arrays += [checked(array, shape, "kept") for array, shape in zip(kept, shapes, strict=True)]
     sizes = (count, n, columns, directions // host().register, keep)
-    call(*(array.ctypes.data for array in arrays), *sizes)
-    return found
-
-
-def run_smoother(events: Events, A: np.ndarray, h: np.ndarray, found: Innovations) -> tuple[np.ndarray, np.ndarray]:
-    """q (event, column, n) and M (event, n, n) of a filter that was kept."""
-    count, columns, n = found.x.shape
-    q, M, T, v = np.zeros((columns, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
-    kept_q, kept_M = np.zeros((count, columns, n)), np.zeros((count, n, n))
-    _check_numbers(events, len(A), len(h), 0, count)
-    arrays = [events.transition, events.row, checked(A, (len(A), n, n), "A"), checked(h, (len(h), n), "h"), found.g]
-    arrays += [found.e.value, found.s.value, q, M, T, v, kept_q, kept_M]
-    call = _code().function("daedal_smoother", [POINTER] * len(SMOOTHER_POINTERS) + [INTEGER] * 3)
-    call(*(array.ctypes.data for array in arrays), count, n, columns)
-    return kept_q, kept_M
-
-
-def _check_numbers(events: Events, transitions: int, rows: int, gains: int, count: int) -> None:
-    """Numbers of transitions, rows and gains are addresses: they must exist."""
-    for array, most in ((events.transition, transitions), (events.row, rows), (events.steady, gains)):
-        assert array.dtype == np.int64
-        assert array.flags.c_contiguous
-        assert array.shape == (count,)
-        assert not array.size or (array.min() >= -1 and array.max() < most)
+    _load()(*(array.ctypes.data for array in arrays), *sizes)
+    return innovations
 
 
 @cache
-def _code() -> Any:
-    return compiler.load(filter_text(host().register) + smoother_text(host().register))
+def _load() -> Any:
+    return compiler.load(filter_text(host().register)).function("daedal_filter", len(POINTERS), len(INTEGERS))
 
 
 @final
@@ -197,7 +85,7 @@ class _Pair:
 
 def filter_text(width: int) -> str:
     """`daedal_filter(pointers…, events, n, columns, vectors, keep)`."""
-    f = LoopFunction("daedal_filter", FILTER_POINTERS, ("events", "n", "columns", "vectors", "keep"), width)
+    f = LoopFunction("daedal_filter", POINTERS, INTEGERS, width)
     n, columns, vectors = f.integer("n"), f.integer("columns"), f.integer("vectors")
     transition, row, steady = (f.view(name, kind="i64") for name in ("transition", "row", "steady"))
     A, Q = _Pair(f, "A", vectors, n, n), _Pair(f, "Q", vectors, n, n)
@@ -220,7 +108,7 @@ def filter_text(width: int) -> str:
         place = row[event]
         with f.when(place >= 0):
             with f.when(gain < 0):
-                _gain(f, (P, h, r, g, s), (place, event), (n, vectors))
+                _compute_gain(f, (P, h, r, g, s), (place, event), (n, vectors))
             with f.when(gain >= 0):
                 _take_gain(f, (G, S, g, s), (gain, event), (n, vectors))
             with f.when(keep >= 2), f.loop(n) as i:
@@ -252,14 +140,9 @@ def _move_mean(f: LoopFunction, arrays: Any, places: Any, sizes: Any) -> None:
             with f.loop(vectors) as v:
                 x.slope[c, i, v] = room.slope[i, v]
     with f.loop(n) as i:
-        first = _zero(f)
-        x.value[first, i] = x.value[first, i] + forcing.value[event, i]
+        x.value[0, i] = x.value[0, i] + forcing.value[event, i]
         with f.loop(vectors) as v:
-            x.slope[first, i, v] = x.slope[first, i, v] + forcing.slope[event, i, v]
-
-
-def _zero(f: LoopFunction) -> Value:
-    return Value(f, "0", "i64")
+            x.slope[0, i, v] = x.slope[0, i, v] + forcing.slope[event, i, v]
 
 
 def _move_covariance(f: LoopFunction, arrays: Any, number: Value, sizes: Any) -> None:
@@ -288,7 +171,7 @@ def _move_covariance(f: LoopFunction, arrays: Any, number: Value, sizes: Any) ->
             P.slope[j, i, v] = slope
 
 
-def _gain(f: LoopFunction, arrays: Any, places: Any, sizes: Any) -> None:
+def _compute_gain(f: LoopFunction, arrays: Any, places: Any, sizes: Any) -> None:
     """g = P h, s = hᵀg + r."""
     P, h, r, g, s = arrays
     place, event = places
@@ -327,17 +210,16 @@ def _correct_mean(f: LoopFunction, arrays: Any, places: Any, sizes: Any) -> None
     h, y, g, s, x, e = arrays
     place, event = places
     n, columns, vectors = sizes
-    first = _zero(f)
     with f.loop(columns) as c:
-        e.value[event, c] = Value(f, "0.0", "double") - f.sum(n, lambda k: h.value[place, k] * x.value[c, k])
+        e.value[event, c] = f.number(0.0) - f.sum(n, lambda k: h.value[place, k] * x.value[c, k])
         with f.loop(vectors) as v:
             moved = f.sum(
                 n, lambda k: h.slope[place, k, v] * x.value[c, k] + h.value[place, k] * x.slope[c, k, v], f.zeros()
             )
             e.slope[event, c, v] = f.zeros() - moved
-    e.value[event, first] = e.value[event, first] + y.value[event]
+    e.value[event, 0] = e.value[event, 0] + y.value[event]
     with f.loop(vectors) as v:
-        e.slope[event, first, v] = e.slope[event, first, v] + y.slope[event, v]
+        e.slope[event, 0, v] = e.slope[event, 0, v] + y.slope[event, v]
     with f.loop(columns) as c:
         ratio = e.value[event, c] / s.value[event]
         with f.loop(vectors) as v:
@@ -362,60 +244,3 @@ def _correct_covariance(f: LoopFunction, arrays: Any, event: Value, sizes: Any) 
         value = P.value[i, j] - product
         P.value[i, j] = value
         P.value[j, i] = value
-
-
-def smoother_text(width: int) -> str:
-    """`daedal_smoother(pointers…, events, n, columns)`."""
-    f = LoopFunction("daedal_smoother", SMOOTHER_POINTERS, ("events", "n", "columns"), width)
-    n, columns = f.integer("n"), f.integer("columns")
-    transition, row = (f.view(name, kind="i64") for name in ("transition", "row"))
-    A, h, g = f.view("A", n, n), f.view("h", n), f.view("kept_g", n)
-    e, s = f.view("e", columns), f.view("s")
-    q, M, T, room = f.view("q", n), f.view("M", n), f.view("T", n), f.view("v")
-    kept_q, kept_M = f.view("kept_q", columns, n), f.view("kept_M", n, n)
-    with f.loop(f.integer("events"), backwards=True) as event:
-        place, number = row[event], transition[event]
-        with f.when(place >= 0):
-            _absorb(f, (h, g, e, s, q, M, room), (place, event), (n, columns))
-        with f.loop(columns) as c, f.loop(n) as i:
-            kept_q[event, c, i] = q[c, i]
-        with f.loop(n) as i, f.loop(n) as j:
-            kept_M[event, i, j] = M[i, j]
-        with f.when(number >= 0):
-            _move_back(f, (A, q, M, T, room), number, (n, columns))
-    return f.text()
-
-
-def _absorb(f: LoopFunction, arrays: Any, places: Any, sizes: Any) -> None:
-    """q ← h e/s + Lᵀq, M ← h hᵀ/s + LᵀM L with L = I − g hᵀ/s: M − (h mᵀ + m hᵀ)/s + h hᵀ (1 + gᵀm/s)/s, m = M g."""
-    h, g, e, s, q, M, room = arrays
-    place, event = places
-    n, columns = sizes
-    variance = s[event]
-    with f.loop(columns) as c:
-        along = f.sum(n, lambda k: g[event, k] * q[c, k])
-        factor = (e[event, c] - along) / variance
-        with f.loop(n) as i:
-            q[c, i] = q[c, i] + h[place, i] * factor
-    with f.loop(n) as i:
-        room[i] = f.sum(n, lambda k: M[i, k] * g[event, k])
-    inner = f.sum(n, lambda k: g[event, k] * room[k])
-    factor = (Value(f, "1.0", "double") + inner / variance) / variance
-    with f.loop(n) as i, f.loop(n) as j:
-        crossed = (h[place, i] * room[j] + room[i] * h[place, j]) / variance
-        M[i, j] = M[i, j] - crossed + h[place, i] * h[place, j] * factor
-
-
-def _move_back(f: LoopFunction, arrays: Any, number: Value, sizes: Any) -> None:
-    """q ← Aᵀq, M ← AᵀM A."""
-    A, q, M, T, room = arrays
-    n, columns = sizes
-    with f.loop(columns) as c:
-        with f.loop(n) as i:
-            room[i] = f.sum(n, lambda k: A[number, k, i] * q[c, k])
-        with f.loop(n) as i:
-            q[c, i] = room[i]
-    with f.loop(n) as i, f.loop(n) as j:
-        T[i, j] = f.sum(n, lambda k: M[i, k] * A[number, k, j])
-    with f.loop(n) as i, f.loop(n) as j:
-        M[i, j] = f.sum(n, lambda k: A[number, k, i] * T[k, j])

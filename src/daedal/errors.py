@@ -7,6 +7,8 @@ broken data file or a simulation that could not go on. All are `DaedalError`, an
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from numbers import Integral
+from typing import Any
 
 
 class DaedalError(Exception):
@@ -84,3 +86,12 @@ def nearest(name: str, known: Iterable[str], listing: str = "Known are") -> str:
     if close:
         return f"Did you mean '{folded[close[0]]}'?"
     return f"{listing} {quoted(known)}." if known else "There are none."
+
+
+def check_whole_number(
+    number: Any, error: type[DaedalError], sentence: str, remedy: str, *, least: int, most: float = float("inf")
+) -> int:
+    """`number` as an int, or an error with a sentence that says what it must be."""
+    if not isinstance(number, Integral) or isinstance(number, bool) or not least <= int(number) <= most:
+        raise error(f"{sentence}, got {number!r}.", remedy)
+    return int(number)

@@ -36,6 +36,7 @@ from daedal.linear import constant, one_thread, van_loan
 from daedal.models import Model, key_name
 from daedal.symbolic import Expression, jet
 from daedal.systems import System, build
+from daedal.tables import align_columns
 
 Kind = Literal["filtered", "smoothed", "predicted"]
 HIDDEN = 1e-9  # of what a hidden direction does to a variable, relative to what it does to the state: rounding
@@ -94,13 +95,7 @@ class StateEstimate:
             std = self.std[name]
             numbers = (mean.min(), mean.max(), np.median(std), std.max())
             rows.append([name, *(f"{number:.5g}" for number in numbers)])
-        widths = [max(len(row[column]) for row in rows) for column in range(5)]
-        lines += [
-            "  "
-            + "  ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True)))
-            for row in rows
-        ]
-        return "\n".join([line.rstrip() for line in lines] + [f"  {note}" for note in self.notes])
+        return "\n".join([*lines, *align_columns(rows), *(f"  {note}" for note in self.notes)])
 
     __repr__ = __str__
 

@@ -32,7 +32,7 @@ class Code:
         address = self._engine.get_function_address(name)
         if not address:
             raise SimulationError(f"The compiled object has no function '{name}'.", "Empty the cache folder.")
-        call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers, *[ctypes.c_int64] * integers)(address)
+        call: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers, *[ctypes.c_int64] * integers)(address)
         call.code = self  # keeps the machine code alive
         return call
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from daedal.data import Dataset, increasing, short
-from daedal.errors import DataError, SimulationError
+from daedal.errors import DataError, SimulationError, check_whole_number
 from daedal.models import Model
 from daedal.simulation.delays import started
 from daedal.simulation.forcing import Forcing, make_forcing
@@ -60,11 +60,8 @@ def checked_values(values: Any) -> Mapping[Any, float] | None:
 
 def checked_realizations(realizations: Any) -> int:
     """A whole number of at least one."""
-    if not isinstance(realizations, Integral) or isinstance(realizations, bool) or realizations < 1:
-        raise SimulationError(
-            f"The realizations must be a whole number from 1 on, got {realizations!r}.", "Write realizations=100."
-        )
-    return int(realizations)
+    sentence = "The realizations must be a whole number from 1 on"
+    return check_whole_number(realizations, SimulationError, sentence, "Write realizations=100.", least=1)
 
 
 def check_memory(needed: float, remedy: str) -> None:

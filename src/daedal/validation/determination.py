@@ -20,7 +20,8 @@ import numpy as np
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import EstimationError, nearest
 from daedal.estimation import LOOSE, LOST, Estimate, Fit, Verdict
-from daedal.validation.arguments import aligned, checked_fit
+from daedal.tables import align_columns
+from daedal.validation.arguments import checked_fit
 from daedal.validation.inflation import variance_factors
 
 NOTHING = 1e-12  # σ², relative to the largest and times their number: rounding
@@ -102,7 +103,7 @@ class Identifiability:
             [
                 f"identifiability of '{self.model}': condition number {self.condition:.3g}",
                 *(f"  {name}: {sentence}" for name, sentence in self.parameters.items()),
-                *aligned(rows),
+                *align_columns(rows),
                 *(f"  {each.sentence}" for each in self.directions if each.verdict != "determined"),
             ]
         )

@@ -14,17 +14,18 @@ Reference: D. M. Bates, D. G. Watts, Nonlinear Regression Analysis and Its Appli
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import EstimationError, nearest, quoted
+from daedal.errors import EstimationError, check_whole_number, nearest, quoted
 from daedal.estimation import Coordinate, Fit
 from daedal.linear import one_thread
 from daedal.simulation import Progress
-from daedal.validation.arguments import aligned, checked_fit, checked_names
+from daedal.tables import align_columns
+from daedal.validation.arguments import checked_fit, checked_names
 from daedal.validation.tracing import Ground, ground, trace
 
 BETTER = 1e-3  # decrease of the criterion, in units of λ, that counts as another minimum
@@ -89,7 +90,7 @@ class Profile:
             sides = [side for side, is_open in zip(("below", "above"), curve.open, strict=True) if is_open]
             remark = f"OPEN {' AND '.join(sides)}" if sides else ""
             rows.append([name, f"{curve.estimate:.6g}", _interval(curve.interval), _interval(curve.wald), remark])
-        return "\n".join([f"profiles of '{self.model}'", *aligned(rows), *(f"  {note}" for note in self.notes)])
+        return "\n".join([f"profiles of '{self.model}'", *align_columns(rows), *(f"  {note}" for note in self.notes)])
 
     __repr__ = __str__
 
@@ -130,9 +131,9 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
     chosen = checked_names("profile", names, fit.estimates)
     if not isinstance(level, Real) or not 0.0 < float(level) < 1.0:
         raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write level=0.95.")
-    if not isinstance(points, Integral) or isinstance(points, bool) or points < 2:
-        raise EstimationError(f"The points must be a whole number from 2 on, got {points!r}.", "Write points=6.")
-    level, points = float(level), int(points)
+    sentence = "The points must be a whole number from 2 on"
+    points = check_whole_number(points, EstimationError, sentence, "Write points=6.", least=2)
+    level = float(level)
     curves: dict[str, ProfileCurve] = {}
     complete = True
     with Progress(f"profiling '{fit.model.name}':") as progress:

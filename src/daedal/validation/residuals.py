@@ -10,7 +10,8 @@ from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, counted, nearest, quoted
 from daedal.estimation import Fit, Likelihood, again, describe, experiment_labels
 from daedal.linear import one_thread
-from daedal.validation.arguments import aligned, checked_data, checked_fit
+from daedal.tables import align_columns
+from daedal.validation.arguments import checked_data, checked_fit
 from daedal.validation.correlation import CorrelationTest, independence, whiteness
 from daedal.validation.prediction import Predicted, fit_predictions
 
@@ -88,7 +89,7 @@ class Residuals:
         return "\n".join(
             [
                 f"residuals of '{self.model}' by {self.method} on {quoted(self.experiments)}",
-                *aligned(rows),
+                *align_columns(rows),
                 *(f"  {name}: {one.sentence}" for name, one in self.outputs.items()),
                 *(f"  {note}" for note in self.notes),
             ]

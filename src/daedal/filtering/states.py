@@ -149,7 +149,10 @@ def estimate_states(
     queries = _times(data, times)
     point = Point(system.model, values, ())
     if kind == "predicted" and horizon:
-        return _ahead(system, data, point, condition, wanted, queries, float(horizon), notes)
+        origins = np.maximum(queries - float(horizon), data.t0)
+        run = _Run(system, data, point, condition, wanted, np.union1d(queries, origins), before=False)
+        law = _move_ahead(run, point, origins, queries, float(horizon))
+        return run.estimate(kind, float(horizon), queries, law, notes)
     before = kind == "predicted"
     run = _Run(system, data, point, condition, wanted, queries, before)
     law = run.smoothed(queries) if kind == "smoothed" else run.so_far(queries)
@@ -383,35 +386,23 @@ def _inverses(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return inverse, hidden
 
 
-def _ahead(
-    system: System,
-    data: Dataset,
-    point: Point,
-    condition: InitialCondition,
-    wanted: Mapping[str, str],
-    queries: np.ndarray,
-    horizon: float,
-    notes: tuple[str, ...],
-) -> StateEstimate:
+def _move_ahead(run: _Run, point: Point, origins: np.ndarray, queries: np.ndarray, horizon: float) -> _Law:
     """From the samples up to a horizon before each time: filtered there, and moved on without samples.
 
     With ξ the response to the inputs alone, x(t) = ξ(t) + e^{A(t − τ)} (x(τ) − ξ(τ)) + noise.
     """
-    origins = np.maximum(queries - horizon, data.t0)
-    run = _Run(system, data, point, condition, wanted, np.union1d(queries, origins), before=False)
     law = run.so_far(origins)
-    early = queries - horizon < data.t0 - 1e-12 * max(1.0, abs(data.t0))
+    early = queries - horizon < origins - 1e-12 * np.maximum(1.0, np.abs(origins))
     law = _without_samples(run, point, law, early)
     A, Q = van_loan(run.evolution.A.value, run.evolution.Q.value, queries - origins)
     response = _response(run, np.union1d(queries, origins))
-    moved = _Law(
+    return _Law(
         mean=np.einsum("kij,kj->ki", A, law.mean - response(origins)) + response(queries),
         covariance=A @ law.covariance @ A.swapaxes(1, 2) + Q,
         opened=A @ law.opened,
         inverse=law.inverse,
         hidden=law.hidden,
     )
-    return run.estimate("predicted", horizon, queries, moved, notes)
 
 
 def _without_samples(run: _Run, point: Point, law: _Law, early: np.ndarray) -> _Law:

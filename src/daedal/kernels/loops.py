@@ -4,11 +4,12 @@ Rows of an array are `stride` doubles apart. Pointers do not alias, so that load
 them alone, leave the loop over steps; the state lives in registers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import final
 
-from daedal.kernels.emitter import DOUBLE, INTEGER, Emitter, module, table
+from daedal.kernels.emitter import DOUBLE, INTEGER, Emitter, Loop, module, table
 from daedal.kernels.lowering import define_called, lower
 from daedal.kernels.tape import Tape
 
@@ -61,20 +62,16 @@ def scan_text(step: Tape, observe: Tape | None, width: int, fused: bool) -> str:
     """`daedal_scan(state, parameters, shared, lane, begin, emit, out, steps, stride, first, stop)`, for some steps."""
     n_x, n_p, n_s, n_w = step.input_sizes
     e = Emitter(width, fused, contract=True)
-    with e.loop("%first", "%stop", width) as lanes:
-        group = _Group(e, lanes.counter)
-        initial, parameters = group.load("%state", "0", n_x), group.load("%parameters", "0", n_p)
-        with e.loop("0", "%steps", kind=e.doubles, carried=initial) as steps:
-            i = steps.counter
-            others = [parameters, _spread_shared(e, i, n_s), _load_lane(e, group, i, n_w)]
-            (new,) = lower(e, step, [steps.values, *others])
-            if observe is not None:
-                row = _load_integer(e, "%emit", i)
-                with e.when(e.compare_integers("sge", row, "0")):
-                    (observed,) = lower(e, observe, [new, *others])
-                    group.store("%out", e.index("mul", row, str(len(observed))), observed)
-            steps.carry(new)
-        group.store("%state", "0", steps.values)
+    with _advance(e, n_x, n_p) as (group, parameters, steps):
+        i = steps.counter
+        others = [parameters, _spread_shared(e, i, n_s), _load_lane(e, group, i, n_w)]
+        (new,) = lower(e, step, [steps.values, *others])
+        if observe is not None:
+            row = _load_integer(e, "%emit", i)
+            with e.when(e.compare_integers("sge", row, "0")):
+                (observed,) = lower(e, observe, [new, *others])
+                group.store("%out", e.index("mul", row, str(len(observed))), observed)
+        steps.carry(new)
     return module(width, define_called(e), e.procedure("daedal_scan", SCAN_POINTERS, STEPS))
 
 
@@ -87,24 +84,31 @@ def recall_text(step: Tape, observe: Tape, weigh: Tape, sums: Sums, width: int, 
     n_x, n_p, n_s, n_w, n_r = step.input_sizes
     (n_y,) = observe.output_sizes
     e = Emitter(width, fused, contract=True)
-    with e.loop("%first", "%stop", width) as lanes:
-        group = _Group(e, lanes.counter)
-        initial, parameters = group.load("%state", "0", n_x), group.load("%parameters", "0", n_p)
-        with e.loop("0", "%steps", kind=e.doubles, carried=initial) as steps:
-            i = steps.counter
-            shared = _spread_shared(e, i, n_s)
-            (weights,) = lower(e, weigh, [shared])
-            _write_sums(e, group, sums, weights, i, n_y)
-            past = [e.load(e.doubles, e.address(e.doubles, "%scratch", str(place))) for place in range(n_r)]
-            others = [parameters, shared, _load_lane(e, group, i, n_w), past]
-            (new,) = lower(e, step, [steps.values, *others])
-            (observed,) = lower(e, observe, [new, *others])
-            group.store("%out", e.index("mul", i, str(n_y)), observed)
-            steps.carry(new)
-        group.store("%state", "0", steps.values)
+    with _advance(e, n_x, n_p) as (group, parameters, steps):
+        i = steps.counter
+        shared = _spread_shared(e, i, n_s)
+        (weights,) = lower(e, weigh, [shared])
+        _write_sums(e, group, sums, weights, i, n_y)
+        past = [e.load(e.doubles, e.address(e.doubles, "%scratch", str(place))) for place in range(n_r)]
+        others = [parameters, shared, _load_lane(e, group, i, n_w), past]
+        (new,) = lower(e, step, [steps.values, *others])
+        (observed,) = lower(e, observe, [new, *others])
+        group.store("%out", e.index("mul", i, str(n_y)), observed)
+        steps.carry(new)
     tables = [table(f"rows{number}", rows) for number, (_, rows) in enumerate(sums)]
     recall = e.procedure("daedal_recall", RECALL_POINTERS, STEPS)
     return module(width, define_called(e), *tables, recall)
+
+
+@contextmanager
+def _advance(e: Emitter, n_x: int, n_p: int) -> Iterator[tuple[_Group, list[str], Loop]]:
+    """What follows for every group of lanes and every step: the group, its parameters, and a loop that carries x."""
+    with e.loop("%first", "%stop", e.width) as lanes:
+        group = _Group(e, lanes.counter)
+        initial, parameters = group.load("%state", "0", n_x), group.load("%parameters", "0", n_p)
+        with e.loop("0", "%steps", kind=e.doubles, carried=initial) as steps:
+            yield group, parameters, steps
+        group.store("%state", "0", steps.values)
 
 
 def _write_sums(e: Emitter, group: _Group, sums: Sums, weights: Sequence[str], step: str, n_y: int) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from daedal.data import Dataset, Signal, short
-from daedal.errors import SimulationError, counted, nearest
+from daedal.errors import SimulationError, counted, look_up
 
 if TYPE_CHECKING:
     import xarray
@@ -68,12 +68,7 @@ class Trajectory:
     partial: bool = False  # whether only some variables were kept
 
     def __getitem__(self, name: str) -> np.ndarray:
-        key = str(name)
-        if key not in self.values:
-            raise SimulationError(
-                f"The trajectory of '{self.model}' has nothing called '{key}'.", nearest(key, self.values)
-            )
-        return self.values[key]
+        return look_up(self.values, name, SimulationError, f"The trajectory of '{self.model}' has nothing called")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values)

@@ -1,4 +1,4 @@
-"""Arguments that the verbs of this package share, and the layout of their tables."""
+"""Arguments that the verbs of this package share."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -18,7 +18,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import EstimationError, nearest
+from daedal.errors import EstimationError, look_up
 from daedal.estimation import LOOSE, LOST, Estimate, Fit, Verdict
 from daedal.tables import align_columns
 from daedal.validation.arguments import checked_fit
@@ -89,10 +89,7 @@ class Identifiability:
         return tuple(name for name, verdict in self.verdicts.items() if verdict == "not determined")
 
     def __getitem__(self, name: Any) -> str:
-        key = str(name)
-        if key not in self.parameters:
-            raise EstimationError(f"The fit has no estimate '{key}'.", nearest(key, self.parameters))
-        return self.parameters[key]
+        return look_up(self.parameters, name, EstimationError, "The fit has no estimate")
 
     def __str__(self) -> str:
         rows = [["singular value", "uncertain by", "direction", ""]]

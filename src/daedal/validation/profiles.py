@@ -20,7 +20,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import EstimationError, check_whole_number, nearest, quoted
+from daedal.errors import EstimationError, check_whole_number, look_up, quoted
 from daedal.estimation import Coordinate, Fit
 from daedal.linear import one_thread
 from daedal.simulation import Progress
@@ -78,10 +78,7 @@ class Profile:
         return FrozenMapping({name: curve.interval for name, curve in self.curves.items()})
 
     def __getitem__(self, name: Any) -> ProfileCurve:
-        key = str(name)
-        if key not in self.curves:
-            raise EstimationError(f"The profile has no parameter '{key}'.", nearest(key, self.curves))
-        return self.curves[key]
+        return look_up(self.curves, name, EstimationError, "The profile has no parameter")
 
     def __str__(self) -> str:
         percent = f"{100 * self.level:g} %"
@@ -119,11 +116,11 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
     >>> from daedal import Dataset, Model, der, fit, symbols
     >>> x, k = symbols("x k")
     >>> decay = Model(
-    ...     name="decay", equations={"rate": der(x) == -k * x}, unknowns=[x], outputs={"x": x}, parameters={k: 2.0},
-    ...     initial={x: 1.0},
+    ...     name="decay", unknowns=[x], equations={"rate": der(x) == -k * x}, initial={x: 1.0}, outputs={"x": x},
+    ...     parameters={k: 2.0},
     ... )
-    >>> found = fit(decay, Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]}), free=["k"])
-    >>> low, high = profile(found).intervals["k"]
+    >>> data = Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})
+    >>> low, high = profile(fit(decay, data, free=["k"])).intervals["k"]
     >>> round(low, 2), round(high, 2)
     (0.96, 1.03)
     """

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.errors import EstimationError, counted, look_up, quoted
 from daedal.estimation import Fit, Likelihood, again, describe, experiment_labels
 from daedal.linear import one_thread
 from daedal.tables import align_columns
@@ -75,10 +75,7 @@ class Residuals:
     notes: tuple[str, ...]
 
     def __getitem__(self, name: Any) -> OutputResidual:
-        key = str(name)
-        if key not in self.outputs:
-            raise EstimationError(f"The residuals have no output '{key}'.", nearest(key, self.outputs))
-        return self.outputs[key]
+        return look_up(self.outputs, name, EstimationError, "The residuals have no output")
 
     def __str__(self) -> str:
         inputs = list(dict.fromkeys(name for one in self.outputs.values() for name in one.inputs))

@@ -59,12 +59,12 @@ class Emitter:
         self._block = "entry"
         self._flags = "contract " if contract else ""
 
-    def procedure(self, name: str, pointers: Sequence[str], integers: Sequence[str]) -> str:
+    def define_procedure(self, name: str, pointers: Sequence[str], integers: Sequence[str]) -> str:
         """The text of a function without result; pointers do not alias."""
         arguments = [f"ptr noalias %{pointer}" for pointer in pointers] + [f"i64 %{integer}" for integer in integers]
         return self._text(f"void @{name}({', '.join(arguments)}) nounwind", "void")
 
-    def vector_function(self, name: str, arguments: Sequence[str], values: Sequence[str], attributes: str) -> str:
+    def define_function(self, name: str, arguments: Sequence[str], values: Sequence[str], attributes: str) -> str:
         """The text of a function of vectors that `call` calls; of several `values` it makes a structure."""
         kind, result = self._result(len(values)), values[0]
         if len(values) > 1:
@@ -300,7 +300,7 @@ class Emitter:
         return high, self.subtract(a, high)
 
 
-def module(width: int, *parts: str) -> str:
+def write_module(width: int, *parts: str) -> str:
     """The text of a module: the intrinsics that its functions may call, tables and functions."""
     vector = f"<{width} x double>"
     intrinsics = [
@@ -310,7 +310,7 @@ def module(width: int, *parts: str) -> str:
     return "\n".join([*intrinsics, *parts, ""])
 
 
-def table(name: str, numbers: Sequence[int]) -> str:
+def write_table(name: str, numbers: Sequence[int]) -> str:
     """The text of an array of integers that functions of the same module read as @name."""
     listed = ", ".join(f"i64 {number}" for number in numbers)
     return f"@{name} = private unnamed_addr constant [{len(numbers)} x i64] [{listed}]"

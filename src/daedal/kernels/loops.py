@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import final
 
-from daedal.kernels.emitter import DOUBLE, INTEGER, Emitter, Loop, module, table
+from daedal.kernels.emitter import DOUBLE, INTEGER, Emitter, Loop, write_module, write_table
 from daedal.kernels.lowering import define_called, lower
 from daedal.kernels.tape import Tape
 
@@ -45,7 +45,7 @@ def count_columns(sums: Sums) -> int:
     return 1 + max((column for column, _ in sums), default=-1)
 
 
-def map_text(tape: Tape, width: int, fused: bool) -> str:
+def write_map(tape: Tape, width: int, fused: bool) -> str:
     """`daedal_map(inputs…, outputs…, stride, first, stop)`: a function over the lanes from first to stop."""
     e = Emitter(width, fused, contract=True)
     with e.loop("%first", "%stop", width) as lanes:
@@ -55,10 +55,10 @@ def map_text(tape: Tape, width: int, fused: bool) -> str:
         for k, values in enumerate(outputs):
             group.store(f"%out{k}", "0", values)
     pointers = [f"in{i}" for i in range(len(inputs))] + [f"out{k}" for k in range(len(outputs))]
-    return module(width, define_called(e), e.procedure("daedal_map", pointers, LANES))
+    return write_module(width, define_called(e), e.define_procedure("daedal_map", pointers, LANES))
 
 
-def scan_text(step: Tape, observe: Tape | None, width: int, fused: bool) -> str:
+def write_scan(step: Tape, observe: Tape | None, width: int, fused: bool) -> str:
     """`daedal_scan(state, parameters, shared, lane, begin, emit, out, steps, stride, first, stop)`, for some steps."""
     n_x, n_p, n_s, n_w = step.input_sizes
     e = Emitter(width, fused, contract=True)
@@ -72,10 +72,10 @@ def scan_text(step: Tape, observe: Tape | None, width: int, fused: bool) -> str:
                 (observed,) = lower(e, observe, [new, *others])
                 group.store("%out", e.index("mul", row, str(len(observed))), observed)
         steps.carry(new)
-    return module(width, define_called(e), e.procedure("daedal_scan", SCAN_POINTERS, STEPS))
+    return write_module(width, define_called(e), e.define_procedure("daedal_scan", SCAN_POINTERS, STEPS))
 
 
-def recall_text(step: Tape, observe: Tape, weigh: Tape, sums: Sums, width: int, fused: bool) -> str:
+def write_recall(step: Tape, observe: Tape, weigh: Tape, sums: Sums, width: int, fused: bool) -> str:
     """`daedal_recall(state, parameters, shared, lane, begin, back, out, scratch, steps, stride, first, stop)`.
 
     Every step writes its own row of `out` and reads earlier ones: `sums` lists columns of `back` and observed numbers,
@@ -95,9 +95,9 @@ def recall_text(step: Tape, observe: Tape, weigh: Tape, sums: Sums, width: int, 
         (observed,) = lower(e, observe, [new, *others])
         group.store("%out", e.index("mul", i, str(n_y)), observed)
         steps.carry(new)
-    tables = [table(f"rows{number}", rows) for number, (_, rows) in enumerate(sums)]
-    recall = e.procedure("daedal_recall", RECALL_POINTERS, STEPS)
-    return module(width, define_called(e), *tables, recall)
+    tables = [write_table(f"rows{number}", rows) for number, (_, rows) in enumerate(sums)]
+    recall = e.define_procedure("daedal_recall", RECALL_POINTERS, STEPS)
+    return write_module(width, define_called(e), *tables, recall)
 
 
 @contextmanager

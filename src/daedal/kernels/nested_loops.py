@@ -46,7 +46,7 @@ class Value:
             return Value(e, e.index(operation, self.name, _name(other)), INTEGER)
         assert isinstance(other, Value)
         kind = e.doubles if e.doubles in (self.kind, other.kind) else DOUBLE
-        left, right = (e.spread(DOUBLE, each.name) if each.kind != kind else each.name for each in (self, other))
+        left, right = (x.name if x.kind == kind else e.spread(DOUBLE, x.name) for x in (self, other))
         return Value(e, e.arithmetic(f"f{operation}", kind, left, right), kind)
 
 
@@ -89,7 +89,7 @@ class LoopFunction:
 
     def text(self) -> str:
         """The whole function."""
-        return self._emitter.procedure(*self._heading) + "\n"
+        return self._emitter.define_procedure(*self._heading) + "\n"
 
     def integer(self, name: str) -> Value:
         """An integer argument."""

@@ -8,9 +8,9 @@ from scipy import stats
 
 from daedal.errors import SimulationError
 from daedal.kernels import compiler, normals
-from daedal.kernels.emitter import INTEGER, Emitter, module
-from daedal.kernels.noise.normals import normals_text
-from daedal.kernels.noise.philox import INCREMENTS, MULTIPLIERS, philox, round_keys
+from daedal.kernels.emitter import INTEGER, Emitter, write_module
+from daedal.kernels.noise.normals import write_normals
+from daedal.kernels.noise.philox import INCREMENTS, MULTIPLIERS, write_philox, write_round_keys
 
 # Random123, kat_vectors, philox4x32 10: counter, key, words
 PUBLISHED = [
@@ -57,11 +57,13 @@ def test_published_vectors(counter, key, words):
 def kernel_words(counter, key):
     """What the emitted instructions give for one counter."""
     e = Emitter(4, True)
-    keys = round_keys(e)
-    results = philox(e, [e.spread(INTEGER, f"%c{i}") for i in range(4)], keys)
+    keys = write_round_keys(e)
+    results = write_philox(e, [e.spread(INTEGER, f"%c{i}") for i in range(4)], keys)
     for i, value in enumerate(results):
         e.store(e.integers, value, e.address(e.integers, "%out", str(i)))
-    code = compiler.load(module(4, e.procedure("words", ["out"], ["c0", "c1", "c2", "c3", "key0", "key1"])))
+    code = compiler.load(
+        write_module(4, e.define_procedure("words", ["out"], ["c0", "c1", "c2", "c3", "key0", "key1"]))
+    )
     out = np.zeros((4, 4), dtype=np.int64)
     code.function("words", 1, 6)(out.ctypes.data, *counter, *key)
     assert (out == out[:, :1]).all()  # every lane counts from the same counter
@@ -99,7 +101,7 @@ def test_blocks_orders_and_threads_give_identical_bits():
 
 @pytest.mark.parametrize("width", [2, 4, 8])
 def test_all_widths_give_identical_bits(width):
-    code = compiler.load(normals_text(width, True))
+    code = compiler.load(write_normals(width, True))
     call = code.function("daedal_normals", 1, 10)
     out = np.empty((6, 2, 16))
     call(out.ctypes.data, 5, 6, 0, 0, 6, 2, 0, 16, 0, 16)

@@ -18,7 +18,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.kernels import compiler
-from daedal.kernels.arguments import checked
+from daedal.kernels.arguments import check_array
 from daedal.kernels.kalman.records import (
     Events,
     Innovations,
@@ -28,8 +28,8 @@ from daedal.kernels.kalman.records import (
     State,
     Steady,
     check_numbers,
+    list_kept_shapes,
     pack,
-    shapes_kept,
 )
 from daedal.kernels.nested_loops import LoopFunction, Value, View
 from daedal.kernels.target import host
@@ -60,10 +60,10 @@ def run_filter(
     ]  # fmt: skip
     arrays = [events.transition, events.row, events.steady]
     for packed, shape in packs:
-        arrays += [checked(packed.value, shape, "value"), checked(packed.slope, (*shape, directions), "slope")]
+        arrays += [check_array(packed.value, shape, "value"), check_array(packed.slope, (*shape, directions), "slope")]
     kept = (innovations.x, innovations.P, innovations.g)
-    shapes = shapes_kept(count, columns, n, keep)
-    arrays += [checked(array, shape, "kept") for array, shape in zip(kept, shapes, strict=True)]
+    shapes = list_kept_shapes(count, columns, n, keep)
+    arrays += [check_array(array, shape, "kept") for array, shape in zip(kept, shapes, strict=True)]
     sizes = (count, n, columns, directions // host().register, keep)
     _load()(*(array.ctypes.data for array in arrays), *sizes)
     return innovations
@@ -71,7 +71,7 @@ def run_filter(
 
 @cache
 def _load() -> Any:
-    return compiler.load(filter_text(host().register)).function("daedal_filter", len(POINTERS), len(INTEGERS))
+    return compiler.load(write_filter(host().register)).function("daedal_filter", len(POINTERS), len(INTEGERS))
 
 
 @final
@@ -83,7 +83,7 @@ class _Pair:
         self.slope: View = f.view(f"d{name}", *sizes, lanes, kind=f.vector)
 
 
-def filter_text(width: int) -> str:
+def write_filter(width: int) -> str:
     """`daedal_filter(pointers…, events, n, columns, vectors, keep)`."""
     f = LoopFunction("daedal_filter", POINTERS, INTEGERS, width)
     n, columns, vectors = f.integer("n"), f.integer("columns"), f.integer("vectors")

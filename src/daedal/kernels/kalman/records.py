@@ -96,7 +96,7 @@ class Innovations:
         """Room for what the filter finds in so many events."""
         (columns, n), directions = state.x.value.shape, state.x.slope.shape[-1]
         e, s = (Packed(np.zeros(shape), np.zeros((*shape, directions))) for shape in ((count, columns), (count,)))
-        return Innovations(e, s, *(np.zeros(shape) for shape in shapes_kept(count, columns, n, keep)))
+        return Innovations(e, s, *(np.zeros(shape) for shape in list_kept_shapes(count, columns, n, keep)))
 
     def part(self, events: slice) -> "Innovations":
         """Some of the events, in the same memory."""
@@ -104,7 +104,7 @@ class Innovations:
         return Innovations(e, s, self.x[events], self.P[events], self.g[events])
 
 
-def shapes_kept(count: int, columns: int, n: int, keep: Keep) -> tuple[tuple[int, ...], ...]:
+def list_kept_shapes(count: int, columns: int, n: int, keep: Keep) -> tuple[tuple[int, ...], ...]:
     """Shapes of the x, P and g that are kept."""
     means, everything = (count if keep >= level else 0 for level in (Keep.MEANS, Keep.EVERYTHING))
     return (means, columns, n), (everything, n, n), (everything, n)

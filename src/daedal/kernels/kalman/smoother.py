@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from daedal.kernels import compiler
-from daedal.kernels.arguments import checked
+from daedal.kernels.arguments import check_array
 from daedal.kernels.kalman.records import Events, Innovations, check_numbers
 from daedal.kernels.nested_loops import LoopFunction, Value
 from daedal.kernels.target import host
@@ -30,7 +30,7 @@ def run_smoother(
     q, M, T, v = np.zeros((columns, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
     kept_q, kept_M = np.zeros((count, columns, n)), np.zeros((count, n, n))
     check_numbers(events, len(A), len(h), 0, count)
-    arrays = [events.transition, events.row, checked(A, (len(A), n, n), "A"), checked(h, (len(h), n), "h")]
+    arrays = [events.transition, events.row, check_array(A, (len(A), n, n), "A"), check_array(h, (len(h), n), "h")]
     arrays += [innovations.g, innovations.e.value, innovations.s.value, q, M, T, v, kept_q, kept_M]
     _load()(*(array.ctypes.data for array in arrays), count, n, columns)
     return kept_q, kept_M
@@ -38,10 +38,10 @@ def run_smoother(
 
 @cache
 def _load() -> Any:
-    return compiler.load(smoother_text(host().register)).function("daedal_smoother", len(POINTERS), len(INTEGERS))
+    return compiler.load(write_smoother(host().register)).function("daedal_smoother", len(POINTERS), len(INTEGERS))
 
 
-def smoother_text(width: int) -> str:
+def write_smoother(width: int) -> str:
     """`daedal_smoother(pointers…, events, n, columns)`."""
     f = LoopFunction("daedal_smoother", POINTERS, INTEGERS, width)
     n, columns = f.integer("n"), f.integer("columns")

@@ -50,4 +50,4 @@ def define_function(name: str, width: int, fused: bool, attributes: str) -> str:
     function, emitter = FUNCTIONS[name], Emitter(width, fused)
     arguments = [f"%a{i}" for i in range(function.arity)]
     values = function.emit(emitter, *arguments)
-    return emitter.vector_function(name, arguments, values if isinstance(values, tuple) else (values,), attributes)
+    return emitter.define_function(name, arguments, values if isinstance(values, tuple) else (values,), attributes)

@@ -12,8 +12,8 @@ import numpy as np
 from daedal.errors import SimulationError
 from daedal.kernels import compiler
 from daedal.kernels.arguments import Array
-from daedal.kernels.emitter import DOUBLE, INTEGER, Emitter, module
-from daedal.kernels.noise.philox import WORD, normal_pair, philox, round_keys
+from daedal.kernels.emitter import DOUBLE, INTEGER, Emitter, write_module
+from daedal.kernels.noise.philox import WORD, write_normal_pair, write_philox, write_round_keys
 from daedal.kernels.target import host
 
 INTEGERS = ("key0", "key1", "stream", "step", "end", "components", "path", "stride", "first", "stop")
@@ -37,7 +37,7 @@ def normals(
     >>> bool((normals((1, 2), paths=(5, 1), steps=(3, 1), components=2) == block[3:, :, 5:6]).all())
     True
     """
-    first_path, count = _consecutive(paths)
+    first_path, count = _unpack_range(paths)
     first_step, number = steps
     _check(key, (first_path, count), (first_step, number), components, stream)
     call, width = _load()
@@ -52,7 +52,7 @@ def normals(
     return out
 
 
-def _consecutive(paths: range | tuple[int, int]) -> tuple[int, int]:
+def _unpack_range(paths: range | tuple[int, int]) -> tuple[int, int]:
     if isinstance(paths, range):
         if paths.step != 1:
             raise SimulationError(f"Paths must be consecutive, got {paths}.", "Use a range with step 1.")
@@ -76,10 +76,10 @@ def _check(key: tuple[int, int], paths: tuple[int, int], steps: tuple[int, int],
             )
 
 
-def normals_text(width: int, fused: bool) -> str:
+def write_normals(width: int, fused: bool) -> str:
     """`daedal_normals(out, key0, key1, stream, step, end, components, path, stride, first, stop)`."""
     e = Emitter(width, fused)
-    keys, stream = round_keys(e), e.spread(INTEGER, "%stream")
+    keys, stream = write_round_keys(e), e.spread(INTEGER, "%stream")
     after_last = e.index("lshr", e.index("add", "%end", "1"), "1")
     with e.loop(e.index("lshr", "%step", "1"), after_last) as pairs:
         even = e.index("shl", pairs.counter, "1")
@@ -89,19 +89,19 @@ def normals_text(width: int, fused: bool) -> str:
             path = e.spread(INTEGER, e.index("add", "%path", lanes.counter))
             counter = [e.spread(INTEGER, pairs.counter), e.spread(INTEGER, components.counter)]
             counter += [e.bitwise("add", path, e.lane_numbers()), stream]
-            numbers = normal_pair(e, philox(e, counter, keys))
+            numbers = write_normal_pair(e, write_philox(e, counter, keys))
             for step, wanted, number in zip((even, odd), (has_even, has_odd), numbers, strict=True):
                 with e.when(wanted):
                     row = e.index("mul", e.index("sub", step, "%step"), "%components")
                     start = e.index("mul", e.index("add", row, components.counter), "%stride")
                     place = e.address(DOUBLE, "%out", e.index("add", start, lanes.counter))
                     e.store(e.doubles, number, place)
-    return module(width, e.procedure("daedal_normals", ("out",), INTEGERS))
+    return write_module(width, e.define_procedure("daedal_normals", ("out",), INTEGERS))
 
 
 @cache
 def _load() -> tuple[Any, int]:
     """The compiled function, and its width: two registers, which hide the latency of the multiplications."""
     width = 2 * host().register
-    code = compiler.load(normals_text(width, host().fused))
+    code = compiler.load(write_normals(width, host().fused))
     return code.function("daedal_normals", 1, len(INTEGERS)), width

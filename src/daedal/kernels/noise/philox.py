@@ -18,7 +18,7 @@ ROUNDS = 10
 WORD = 2**32
 
 
-def round_keys(e: Emitter) -> tuple[list[str], list[str]]:
+def write_round_keys(e: Emitter) -> tuple[list[str], list[str]]:
     """The keys of all rounds from the scalars %key0 and %key1."""
     keys: tuple[list[str], list[str]] = ([], [])
     for part, increment, name in zip(keys, INCREMENTS, ("%key0", "%key1"), strict=True):
@@ -27,7 +27,7 @@ def round_keys(e: Emitter) -> tuple[list[str], list[str]]:
     return keys
 
 
-def philox(e: Emitter, counter: list[str], key: tuple[list[str], list[str]]) -> list[str]:
+def write_philox(e: Emitter, counter: list[str], key: tuple[list[str], list[str]]) -> list[str]:
     """Emits the rounds; words are 64-bit integers of which the upper half may hold anything."""
     c0, c1, c2, c3 = counter
     low, half = e.integer(WORD - 1), e.integer(32)
@@ -40,7 +40,7 @@ def philox(e: Emitter, counter: list[str], key: tuple[list[str], list[str]]) -> 
     return [c0, c1, c2, c3]
 
 
-def normal_pair(e: Emitter, words: list[str]) -> tuple[str, str]:
+def write_normal_pair(e: Emitter, words: list[str]) -> tuple[str, str]:
     """The two normal numbers of four random words."""
     u = e.subtract(e.constant(2.0), _from_one_to_two(e, words[0], words[1]))
     v = e.subtract(_from_one_to_two(e, words[2], words[3]), e.constant(1.0))

@@ -73,7 +73,7 @@ def reduce_to_standard_form(E: np.ndarray, F: np.ndarray) -> StandardForm:
 
     Examples
     --------
-    >>> form = standard_form(np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[-2.0, 1.0], [1.0, -1.0]]))
+    >>> form = reduce_to_standard_form(np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[-2.0, 1.0], [1.0, -1.0]]))
     >>> form.A.round(12), form.index
     (array([[-1.]]), 1)
     """

@@ -5,8 +5,12 @@ broken data file or a simulation that could not go on. All are `DaedalError`, an
 `ValueError` too.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from numbers import Integral
+from typing import Any, TypeVar
+
+Entry = TypeVar("Entry")
 
 
 class DaedalError(Exception):
@@ -84,3 +88,20 @@ def nearest(name: str, known: Iterable[str], listing: str = "Known are") -> str:
     if close:
         return f"Did you mean '{folded[close[0]]}'?"
     return f"{listing} {quoted(known)}." if known else "There are none."
+
+
+def look_up(entries: Mapping[str, Entry], name: Any, error: type[DaedalError], sentence: str) -> Entry:
+    """The entry of a name or symbol, or an error with a sentence that ends in that name."""
+    key = str(name)
+    if key not in entries:
+        raise error(f"{sentence} '{key}'.", nearest(key, entries))
+    return entries[key]
+
+
+def check_whole_number(
+    number: Any, error: type[DaedalError], sentence: str, remedy: str, *, least: int, most: float = float("inf")
+) -> int:
+    """`number` as an int, or an error with a sentence that says what it must be."""
+    if not isinstance(number, Integral) or isinstance(number, bool) or not least <= int(number) <= most:
+        raise error(f"{sentence}, got {number!r}.", remedy)
+    return int(number)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daedal.kernels.kalman import EVERYTHING, Events, Matrices, State, Steady, pack, run_filter, run_smoother
+from daedal.kernels import Events, Keep, Matrices, State, Steady, pack, run_filter, run_smoother
 
 N, COLUMNS, DIRECTIONS, COUNT = 3, 2, 3, 9
 
@@ -36,7 +36,9 @@ class Problem:
         p = {name: pack(value, self.slopes[name][:directions], directions) for name, value in self.value.items()}
         events = Events(self.transition, self.row, np.full(self.count, -1, dtype=np.int64) if slots is None else slots)
         state = State(p["x"], p["P"])
-        found = run_filter(events, Matrices(p["A"], p["Q"], p["h"]), p["f"], p["y"], p["r"], state, steady, EVERYTHING)
+        found = run_filter(
+            events, Matrices(p["A"], p["Q"], p["h"]), p["f"], p["y"], p["r"], state, steady, Keep.EVERYTHING
+        )
         return found, state
 
 

@@ -1,7 +1,5 @@
 """Nested loops as machine code, against numpy."""
 
-import ctypes
-
 import numpy as np
 
 from daedal.kernels import compiler
@@ -11,9 +9,9 @@ WIDTH = 2
 
 
 def called(function: LoopFunction, name: str, *arguments) -> None:
-    code = compiler.load(function.text())
-    kinds = [ctypes.c_void_p if isinstance(each, np.ndarray) else ctypes.c_int64 for each in arguments]
-    code.function(name, kinds)(*(each.ctypes.data if isinstance(each, np.ndarray) else each for each in arguments))
+    pointers = [argument.ctypes.data for argument in arguments if isinstance(argument, np.ndarray)]
+    integers = arguments[len(pointers) :]
+    compiler.load(function.text()).function(name, len(pointers), len(integers))(*pointers, *integers)
 
 
 def test_product_of_matrices_whose_sizes_come_at_run_time():
@@ -51,9 +49,8 @@ def test_backwards_and_sums_with_a_start():
     """x_i = 1 + Σ_{k < i} y_k from the last to the first; each writes over the y it does not need any more."""
     f = LoopFunction("test_backwards", ("x",), ("count",), WIDTH)
     x = f.view("x")
-    one = f.new("fadd double 1.0, 0.0", "double")
     with f.loop(f.integer("count"), backwards=True) as i:
-        x[i] = f.sum(i, lambda k: x[k], one)
+        x[i] = f.sum(i, lambda k: x[k], f.number(1.0))
     values = np.array([3.0, 5.0, 7.0, 11.0])
     expected = 1.0 + np.concatenate([[0.0], np.cumsum(values)[:-1]])
     called(f, "test_backwards", values, 4)

@@ -10,8 +10,9 @@ import pytest
 from pendulum_step import pendulum
 
 from daedal.kernels import cache, compile_map, compiler, loops
-from daedal.kernels.math.functions import FUNCTIONS, definition
-from daedal.kernels.noise.normals import normals_text
+from daedal.kernels.emitter import write_module
+from daedal.kernels.math.functions import FUNCTIONS, define_function
+from daedal.kernels.noise.normals import write_normals
 from daedal.kernels.tape import read_tape
 from daedal.kernels.target import Target, host
 
@@ -80,13 +81,13 @@ def test_the_oldest_files_are_removed(place, monkeypatch):
 
 def test_where_objects_are_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("DAEDAL_CACHE", str(tmp_path))
-    assert cache.folder() == tmp_path
+    assert cache.find_folder() == tmp_path
     monkeypatch.delenv("DAEDAL_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert cache.folder() == Path("/somewhere/daedal")
+    assert cache.find_folder() == Path("/somewhere/daedal")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/people/a")
-    assert cache.folder() == Path("/people/a/.cache/daedal")
+    assert cache.find_folder() == Path("/people/a/.cache/daedal")
 
 
 def test_the_key_knows_text_processor_and_features():
@@ -96,16 +97,16 @@ def test_the_key_knows_text_processor_and_features():
 
 @pytest.mark.parametrize("target", [ARM, PLAIN, HASWELL], ids=["arm64", "sse2", "haswell"])
 def test_other_processors_compile_too(target):
-    text = loops.scan_text(*(read_tape(f) for f in pendulum()), target.register, target.fused)
+    text = loops.write_scan(*(read_tape(f) for f in pendulum()), target.register, target.fused)
     assert b"daedal_scan" in compiler.build(text, target)
-    assert b"daedal_normals" in compiler.build(normals_text(target.register, target.fused), target)
+    assert b"daedal_normals" in compiler.build(write_normals(target.register, target.fused), target)
 
 
 @pytest.mark.parametrize("target", [ARM, PLAIN, HASWELL], ids=["arm64", "sse2", "haswell"])
 def test_no_vector_function_calls_a_scalar_library(target):
     width, fused = target.register, target.fused
-    texts = [definition(name, width, fused, "").replace("define internal", "define") for name in FUNCTIONS]
-    data = compiler.build(loops.module(width, "\n".join(texts), []), target)
+    texts = [define_function(name, width, fused, "").replace("define internal", "define") for name in FUNCTIONS]
+    data = compiler.build(write_module(width, *texts), target)
     import llvmlite.binding as llvm
 
     names = symbols(data)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from daedal.data.arrays import Array, about, column, frozen, real, short
+from daedal.data.arrays import Array, about, check_column, check_real, frozen, short
 from daedal.data.samples import Samples
 from daedal.data.signal import Intersample, Signal
 from daedal.errors import DataError, counted, quoted
@@ -39,7 +39,7 @@ def _check_mapping(label: str, given: object) -> None:
         )
 
 
-def signal_from(name: str, given: Signal | ArrayLike, times: Array | None, intersample: Intersample) -> Signal:
+def accept_signal(name: str, given: Signal | ArrayLike, times: Array | None, intersample: Intersample) -> Signal:
     """An input as a function of time."""
     if isinstance(given, Signal):
         return given
@@ -48,12 +48,12 @@ def signal_from(name: str, given: Signal | ArrayLike, times: Array | None, inter
             f"input '{name}' is given as Samples, which say nothing about the time between them.",
             "Give Signal(times, values, intersample=...).",
         )
-    grid, values = _sampled(f"input '{name}'", given, times, "Signal(times, values)")
+    grid, values = _accept_values(f"input '{name}'", given, times, "Signal(times, values)")
     with about(f"input '{name}'"):
         return Signal(grid, values, intersample)
 
 
-def samples_from(name: str, given: Samples | ArrayLike, times: Array | None) -> Samples:
+def accept_samples(name: str, given: Samples | ArrayLike, times: Array | None) -> Samples:
     """An output as samples."""
     if isinstance(given, Samples):
         return given
@@ -62,13 +62,13 @@ def samples_from(name: str, given: Samples | ArrayLike, times: Array | None) -> 
             f"output '{name}' is given as a Signal, but outputs are compared at samples only.",
             "Give Samples(times, values).",
         )
-    grid, values = _sampled(f"output '{name}'", given, times, "Samples(times, values)")
+    grid, values = _accept_values(f"output '{name}'", given, times, "Samples(times, values)")
     with about(f"output '{name}'"):
         return Samples(grid, values)
 
 
-def _sampled(label: str, given: ArrayLike, times: Array | None, instead: str) -> tuple[Array, Array]:
-    values = column(label, given)
+def _accept_values(label: str, given: ArrayLike, times: Array | None, instead: str) -> tuple[Array, Array]:
+    values = check_column(label, given)
     if times is None:
         raise DataError(f"{label} is an array but there are no times.", f"Give times=, or {instead} for this one.")
     if values.size != times.size:
@@ -79,16 +79,16 @@ def _sampled(label: str, given: ArrayLike, times: Array | None, instead: str) ->
     return times, values
 
 
-def union(sampled: Mapping[str, Signal] | Mapping[str, Samples]) -> Array:
+def unite_times(sampled: Mapping[str, Signal] | Mapping[str, Samples]) -> Array:
     """All sample times together."""
-    return frozen(np.unique(np.concatenate([each.times for each in sampled.values()])))
+    return frozen(np.unique(np.concatenate([samples.times for samples in sampled.values()])))
 
 
-def start_time(t0: float | None, first: float) -> float:
+def choose_start_time(t0: float | None, first: float) -> float:
     """Where the model starts: not after the first sample."""
     if t0 is None:
         return float(first)
-    if (start := real("t0", t0)) > first:
+    if (start := check_real("t0", t0)) > first:
         raise DataError(
             f"t0 = {short(start)} lies after the first sample at {short(first)}.",
             "The model must start at the first sample or before it.",

@@ -63,7 +63,7 @@ def about(subject: str) -> Iterator[None]:
         raise DataError(f"{subject}: {error.sentence}", error.remedy) from None
 
 
-def real(label: str, given: object) -> float:
+def check_real(label: str, given: object) -> float:
     """One finite number."""
     try:
         number = float(given)  # pyright: ignore[reportArgumentType]
@@ -74,15 +74,15 @@ def real(label: str, given: object) -> float:
     return number
 
 
-def positive(label: str, given: object) -> float:
+def check_positive(label: str, given: object) -> float:
     """One number above zero."""
-    number = real(label, given)
+    number = check_real(label, given)
     if number <= 0:
         raise DataError(f"{label} must be positive but is {short(number)}.", "Give a number above zero.")
     return number
 
 
-def numbers(label: str, given: ArrayLike) -> Array:
+def check_numbers(label: str, given: ArrayLike) -> Array:
     """A new float64 array of any shape; masked entries are NaN."""
     if isinstance(given, np.ma.MaskedArray) and given.dtype.kind in "biuf":
         given = np.ma.filled(given.astype(np.float64), np.nan)
@@ -100,9 +100,9 @@ def numbers(label: str, given: ArrayLike) -> Array:
     return np.array(array, dtype=np.float64)
 
 
-def column(label: str, given: ArrayLike) -> Array:
+def check_column(label: str, given: ArrayLike) -> Array:
     """A read-only, one-dimensional copy."""
-    array = numbers(label, given)
+    array = check_numbers(label, given)
     if array.ndim != 1:
         raise DataError(
             f"{label} must be one-dimensional but the shape is {array.shape}.",
@@ -113,12 +113,12 @@ def column(label: str, given: ArrayLike) -> Array:
 
 def increasing(given: ArrayLike) -> Array:
     """Sample times: a read-only column that is finite and strictly increasing."""
-    times = column("times", given)
+    times = check_column("times", given)
     if times.size == 0:
         raise DataError("times are empty.", "Give at least one sample time.")
-    if (wrong := first(~np.isfinite(times))) is not None:
+    if (wrong := find_first(~np.isfinite(times))) is not None:
         raise DataError(f"times must be finite but times[{wrong}] is {times[wrong]}.", "Remove or repair that sample.")
-    if (wrong := first(np.diff(times) <= 0)) is not None:
+    if (wrong := find_first(np.diff(times) <= 0)) is not None:
         before, after = short(times[wrong]), short(times[wrong + 1])
         raise DataError(
             f"times must be strictly increasing but times[{wrong + 1}] = {after} follows times[{wrong}] = {before}.",
@@ -133,12 +133,12 @@ def frozen(array: Array) -> Array:
     return array
 
 
-def first(wrong: NDArray[np.bool_]) -> int | None:
+def find_first(wrong: NDArray[np.bool_]) -> int | None:
     """Position of the first True."""
     return int(np.argmax(wrong)) if wrong.any() else None
 
 
-def uniform_step(times: Array) -> float | None:
+def find_uniform_step(times: Array) -> float | None:
     """The common distance of the times, or None when they are irregular by more than a millionth of it."""
     if times.size < 2:
         return None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from daedal.data.arrays import Array, column
+from daedal.data.arrays import Array, check_column
 from daedal.data.samples import Samples
 from daedal.data.signal import Signal
 from daedal.errors import DataError, nearest, quoted
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Columns: TypeAlias = Mapping[str, str] | Iterable[str]
 
 
-def column_names(label: str, given: Columns) -> dict[str, str]:
+def choose_columns(label: str, given: Columns) -> dict[str, str]:
     """Signal name → column name, from such a mapping or from a list of columns that keep their names."""
     if isinstance(given, Mapping):
         return dict(given)
@@ -30,7 +30,7 @@ def column_names(label: str, given: Columns) -> dict[str, str]:
     return {name: name for name in names}
 
 
-def aligned(
+def align_times(
     times: Array, inputs: Mapping[str, Signal], outputs: Mapping[str, Samples]
 ) -> tuple[Array, dict[str, Array]]:
     """One column for each output and input, on `times` and all output times; NaN where there is no sample or signal."""
@@ -44,29 +44,29 @@ def aligned(
     return times, columns
 
 
-def frame(times: Array, columns: dict[str, Array]) -> "pandas.DataFrame":
+def make_frame(times: Array, columns: dict[str, Array]) -> "pandas.DataFrame":
     """A pandas frame whose index is the time."""
     import pandas
 
     return pandas.DataFrame(columns, index=pandas.Index(times, name="time"))
 
 
-def frame_times(table: "pandas.DataFrame", time: Hashable | None) -> Array:
+def read_frame_times(table: "pandas.DataFrame", time: Hashable | None) -> Array:
     """The column `time` of a frame, or its index."""
     if time is None:
-        return _numeric("the index", table.index)
-    return frame_columns(table, {"time": time})["time"]
+        return _convert_to_numbers("the index", table.index)
+    return read_frame_columns(table, {"time": time})["time"]
 
 
-def frame_columns(table: "pandas.DataFrame", wanted: Mapping[str, Hashable]) -> dict[str, Array]:
+def read_frame_columns(table: "pandas.DataFrame", wanted: Mapping[str, Hashable]) -> dict[str, Array]:
     """The wanted columns of a frame, under their new names."""
     for label in wanted.values():
         if label not in table.columns:
             raise DataError(f"the frame has no column '{label}'.", nearest(str(label), map(str, table.columns)))
-    return {name: _numeric(f"column '{label}'", table[label]) for name, label in wanted.items()}
+    return {name: _convert_to_numbers(f"column '{label}'", table[label]) for name, label in wanted.items()}
 
 
-def _numeric(label: str, series: "pandas.Series | pandas.Index | pandas.DataFrame") -> Array:
+def _convert_to_numbers(label: str, series: "pandas.Series | pandas.Index | pandas.DataFrame") -> Array:
     if series.ndim != 1:
         raise DataError(f"the frame has more than one {label}.", "Rename the columns so that each name is used once.")
     # The kind is asked of pandas: to_numpy would turn dates into nanoseconds without a word.
@@ -78,7 +78,7 @@ def _numeric(label: str, series: "pandas.Series | pandas.Index | pandas.DataFram
     return series.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def labelled(times: Array, columns: dict[str, Array]) -> "xarray.Dataset":
+def make_xarray(times: Array, columns: dict[str, Array]) -> "xarray.Dataset":
     """An xarray data set with the dimension "time"."""
     import xarray
 
@@ -87,7 +87,7 @@ def labelled(times: Array, columns: dict[str, Array]) -> "xarray.Dataset":
     return xarray.Dataset({name: ("time", values) for name, values in columns.items()}, coords={"time": times})
 
 
-def labelled_columns(table: "xarray.Dataset", time: str, wanted: Mapping[str, str]) -> dict[str, Array]:
+def read_xarray_columns(table: "xarray.Dataset", time: str, wanted: Mapping[str, str]) -> dict[str, Array]:
     """The wanted variables of an xarray data set, under their new names; all along the dimension of `time`."""
     for label in (time, *wanted.values()):
         if label not in table.variables:
@@ -99,4 +99,4 @@ def labelled_columns(table: "xarray.Dataset", time: str, wanted: Mapping[str, st
                 f"'{label}' must depend on '{time}' alone but its dimensions are {list(table[label].dims)}.",
                 "Select one element of the other dimensions first, with .isel(...) or .sel(...).",
             )
-    return {name: column(f"'{label}'", table[label].to_numpy()) for name, label in wanted.items()}
+    return {name: check_column(f"'{label}'", table[label].to_numpy()) for name, label in wanted.items()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from daedal.data.acceptance import check_names, samples_from, signal_from, start_time, union
+from daedal.data.acceptance import accept_samples, accept_signal, check_names, choose_start_time, unite_times
 from daedal.data.arrays import Array, FrozenMapping, about, increasing
 from daedal.data.samples import Samples
 from daedal.data.signal import Intersample, Signal
@@ -77,18 +77,18 @@ class Dataset:
         with about(f"data '{name}'"):
             check_names(name, inputs, outputs)
             grid = None if times is None else increasing(times)
-            signals = {key: signal_from(key, given, grid, intersample) for key, given in inputs.items()}
-            samples = {key: samples_from(key, given, grid) for key, given in outputs.items()}
-            object.__setattr__(self, "times", union(samples or signals) if grid is None else grid)
+            signals = {key: accept_signal(key, given, grid, intersample) for key, given in inputs.items()}
+            samples = {key: accept_samples(key, given, grid) for key, given in outputs.items()}
+            object.__setattr__(self, "times", unite_times(samples or signals) if grid is None else grid)
             object.__setattr__(self, "inputs", FrozenMapping(signals))
             object.__setattr__(self, "outputs", FrozenMapping(samples))
-            object.__setattr__(self, "t0", start_time(t0, self.sample_times[0]))
+            object.__setattr__(self, "t0", choose_start_time(t0, self.sample_times[0]))
             object.__setattr__(self, "name", name)
 
     @property
     def sample_times(self) -> Array:
         """All times at which an output was sampled; without outputs, the times."""
-        return union(self.outputs) if self.outputs else self.times
+        return unite_times(self.outputs) if self.outputs else self.times
 
     def __getitem__(self, name: str) -> Array:
         """The sample values of an output or input."""
@@ -108,8 +108,8 @@ class Dataset:
         from daedal.data import preprocessing
 
         with about(f"data '{self.name}'"):
-            cut = preprocessing.split_time(self.sample_times, fraction, at)
-            parts = {name: preprocessing.halves(name, samples, cut) for name, samples in self.outputs.items()}
+            cut = preprocessing.choose_split_time(self.sample_times, fraction, at)
+            parts = {name: preprocessing.split_samples(name, samples, cut) for name, samples in self.outputs.items()}
         early, late = self.times[self.times < cut], self.times[self.times >= cut]
         first, second = ({name: pair[k] for name, pair in parts.items()} for k in (0, 1))
         # Given times need not reach into both parts when all outputs have their own.
@@ -125,12 +125,12 @@ class Dataset:
         """
         from daedal.data import conversion, preprocessing
 
-        chosen = conversion.column_names("signals", (*self.outputs, *self.inputs) if signals is None else signals)
+        chosen = conversion.choose_columns("signals", (*self.outputs, *self.inputs) if signals is None else signals)
         for name in chosen:
             self[name]  # refuses an unknown name
         with about(f"data '{self.name}'"):
-            inputs = preprocessing.detrended(self.inputs, chosen, order)
-            outputs = preprocessing.detrended(self.outputs, chosen, order)
+            inputs = preprocessing.remove_trends(self.inputs, chosen, order)
+            outputs = preprocessing.remove_trends(self.outputs, chosen, order)
         return replace(self, inputs=inputs, outputs=outputs)
 
     def resample(self, step: float) -> "Dataset":
@@ -144,8 +144,8 @@ class Dataset:
         from daedal.data import preprocessing
 
         with about(f"data '{self.name}'"):
-            grid = preprocessing.regular_grid(self.sample_times[0], self.sample_times[-1], step)
-        outputs = {name: preprocessing.resampled(samples, grid, step) for name, samples in self.outputs.items()}
+            grid = preprocessing.make_grid(self.sample_times[0], self.sample_times[-1], step)
+        outputs = {name: preprocessing.resample(samples, grid, step) for name, samples in self.outputs.items()}
         return replace(self, times=grid, outputs=outputs)
 
     def to_pandas(self) -> "pandas.DataFrame":
@@ -155,13 +155,13 @@ class Dataset:
         """
         from daedal.data import conversion
 
-        return conversion.frame(*conversion.aligned(self.times, self.inputs, self.outputs))
+        return conversion.make_frame(*conversion.align_times(self.times, self.inputs, self.outputs))
 
     def to_xarray(self) -> "xarray.Dataset":
         """As `to_pandas`: one variable for each output and input, along the dimension "time"."""
         from daedal.data import conversion
 
-        return conversion.labelled(*conversion.aligned(self.times, self.inputs, self.outputs))
+        return conversion.make_xarray(*conversion.align_times(self.times, self.inputs, self.outputs))
 
     @staticmethod
     def from_pandas(
@@ -180,11 +180,11 @@ class Dataset:
         """
         from daedal.data import conversion
 
-        measured, known = conversion.column_names("outputs", outputs), conversion.column_names("inputs", inputs)
+        measured, known = conversion.choose_columns("outputs", outputs), conversion.choose_columns("inputs", inputs)
         with about(f"data '{name}'"):
-            times = conversion.frame_times(frame, time)
-            input_values = conversion.frame_columns(frame, known)
-            output_values = conversion.frame_columns(frame, measured)
+            times = conversion.read_frame_times(frame, time)
+            input_values = conversion.read_frame_columns(frame, known)
+            output_values = conversion.read_frame_columns(frame, measured)
         return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
 
     @staticmethod
@@ -201,11 +201,11 @@ class Dataset:
         """A data set from variables of an xarray data set that depend on `time` alone; otherwise as `from_pandas`."""
         from daedal.data import conversion
 
-        measured, known = conversion.column_names("outputs", outputs), conversion.column_names("inputs", inputs)
+        measured, known = conversion.choose_columns("outputs", outputs), conversion.choose_columns("inputs", inputs)
         with about(f"data '{name}'"):
-            times = conversion.labelled_columns(dataset, time, {"time": time})["time"]
-            input_values = conversion.labelled_columns(dataset, time, known)
-            output_values = conversion.labelled_columns(dataset, time, measured)
+            times = conversion.read_xarray_columns(dataset, time, {"time": time})["time"]
+            input_values = conversion.read_xarray_columns(dataset, time, known)
+            output_values = conversion.read_xarray_columns(dataset, time, measured)
         return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
 
     def __eq__(self, other: object) -> bool:

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.data.arrays import Array, positive, real, short
+from daedal.data.arrays import Array, check_positive, check_real, short
 from daedal.data.samples import Samples
 from daedal.data.signal import Signal
 from daedal.errors import DataError
@@ -16,15 +16,15 @@ Sampled = TypeVar("Sampled", Signal, Samples)
 SAME = 1e-9  # of a step: times this close are the same time
 
 
-def split_time(times: Array, fraction: float | None, at: float | None) -> float:
+def choose_split_time(times: Array, fraction: float | None, at: float | None) -> float:
     """Where the second part begins: at the sample after the first `fraction` of them, or at `at`."""
     if (fraction is None) == (at is None):
         given = "neither was" if at is None else "both were"
         raise DataError(f"split needs either fraction= or at= but {given} given.", "Write split(fraction=0.7), say.")
     if fraction is None:
-        count = int(np.searchsorted(times, cut := real("at", at)))
+        count = int(np.searchsorted(times, cut := check_real("at", at)))
     else:
-        count = round(real("fraction", fraction) * times.size)
+        count = round(check_real("fraction", fraction) * times.size)
         cut = float(times[np.clip(count, 0, times.size - 1)])
     if not 0 < count < times.size:
         asked = f"at = {short(cut)}" if fraction is None else f"fraction = {short(fraction)}"
@@ -36,7 +36,7 @@ def split_time(times: Array, fraction: float | None, at: float | None) -> float:
     return cut
 
 
-def halves(name: str, samples: Samples, cut: float) -> tuple[Samples, Samples]:
+def split_samples(name: str, samples: Samples, cut: float) -> tuple[Samples, Samples]:
     """The samples of one output before the cut, and those from it on."""
     late = samples.times >= cut
     if late.all() or not late.any():
@@ -48,25 +48,25 @@ def halves(name: str, samples: Samples, cut: float) -> tuple[Samples, Samples]:
     return Samples(samples.times[~late], samples.values[~late]), Samples(samples.times[late], samples.values[late])
 
 
-def detrended(signals: Mapping[str, Sampled], chosen: Collection[str], order: int) -> dict[str, Sampled]:
+def remove_trends(signals: Mapping[str, Sampled], chosen: Collection[str], order: int) -> dict[str, Sampled]:
     """All signals, the chosen ones without their mean (order 0) or straight line of least squares (order 1)."""
     if order not in (0, 1):
         raise DataError(f"order must be 0 or 1 but is {order!r}.", "Subtract the mean (0) or a straight line (1).")
-    return {name: _without_trend(name, signal, order) if name in chosen else signal for name, signal in signals.items()}
+    return {name: _remove_trend(name, signal, order) if name in chosen else signal for name, signal in signals.items()}
 
 
-def _without_trend(name: str, sampled: Sampled, order: int) -> Sampled:
+def _remove_trend(name: str, sampled: Sampled, order: int) -> Sampled:
     known = ~np.isnan(sampled.values)
     if known.sum() <= order:
         raise DataError(
             f"'{name}' has {known.sum()} samples that are not missing but order = {order} needs {order + 1}.",
             "Leave it out with signals=[...].",
         )
-    trend = _trend(sampled.times - sampled.times[known].mean(), sampled.values, known, order)
+    trend = _fit_trend(sampled.times - sampled.times[known].mean(), sampled.values, known, order)
     return replace(sampled, values=sampled.values - trend)
 
 
-def _trend(elapsed: Array, values: Array, known: NDArray[np.bool_], order: int) -> Array:
+def _fit_trend(elapsed: Array, values: Array, known: NDArray[np.bool_], order: int) -> Array:
     """Mean plus slope times elapsed, which is counted from the mean time so that the two do not interact."""
     mean = values[known].mean()
     if order == 0:
@@ -75,9 +75,9 @@ def _trend(elapsed: Array, values: Array, known: NDArray[np.bool_], order: int) 
     return mean + slope * elapsed
 
 
-def regular_grid(start: float, end: float, step: float) -> Array:
+def make_grid(start: float, end: float, step: float) -> Array:
     """Times from start, `step` apart, as far as end."""
-    step = positive("step", step)
+    step = check_positive("step", step)
     if step > (end - start) * (1 + SAME):
         raise DataError(
             f"step = {short(step)} is longer than the data, which run from {short(start)} to {short(end)}.",
@@ -86,13 +86,13 @@ def regular_grid(start: float, end: float, step: float) -> Array:
     return start + step * np.arange(int((end - start) / step + SAME) + 1, dtype=np.float64)
 
 
-def resampled(samples: Samples, grid: Array, step: float) -> Samples:
+def resample(samples: Samples, grid: Array, step: float) -> Samples:
     """The samples on a regular grid: means over one step when it is longer than theirs, otherwise straight lines."""
     coarser = samples.times.size > 1 and step > np.median(np.diff(samples.times)) * (1 + SAME)
-    return Samples(grid, _means(samples, grid, step) if coarser else _interpolated(samples, grid, step))
+    return Samples(grid, _average(samples, grid, step) if coarser else _interpolate(samples, grid, step))
 
 
-def _means(samples: Samples, grid: Array, step: float) -> Array:
+def _average(samples: Samples, grid: Array, step: float) -> Array:
     """Means of the known samples within half a step of each grid time.
 
     Both ends of the window count: leaving one out would shift the signal by half a sample.
@@ -107,7 +107,7 @@ def _means(samples: Samples, grid: Array, step: float) -> Array:
     return np.where(count > 0, sums / np.maximum(count, 1), np.nan)
 
 
-def _interpolated(samples: Samples, grid: Array, step: float) -> Array:
+def _interpolate(samples: Samples, grid: Array, step: float) -> Array:
     """Straight lines between neighbours; NaN beside a missing sample and outside the samples."""
     times, values = samples.times, samples.values
     after = np.clip(np.searchsorted(times, grid), 0, times.size - 1)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from daedal.data.arrays import Array, about, first, positive, short
-from daedal.data.conversion import Columns, column_names
+from daedal.data.arrays import Array, about, check_positive, find_first, short
+from daedal.data.conversion import Columns, choose_columns
 from daedal.data.dataset import Dataset
 from daedal.data.signal import Intersample
 from daedal.errors import DataError, nearest, quoted
@@ -71,10 +71,10 @@ def read_csv(
             f"read_csv needs either time= or step= but {given} given.",
             "Name the column with the times, or give the step between two rows.",
         )
-    measured, known = column_names("outputs", outputs), column_names("inputs", inputs)
+    measured, known = choose_columns("outputs", outputs), choose_columns("inputs", inputs)
     with about(f"file '{path.name}'"):
         table = _read(path, delimiter)
-        times = table.times(time) if time is not None else positive("step", step) * np.arange(len(table.lines))
+        times = table.times(time) if time is not None else check_positive("step", step) * np.arange(len(table.lines))
         input_values = {signal: table.numbers(label, "an input") for signal, label in known.items()}
         output_values = {signal: table.numbers(label, None) for signal, label in measured.items()}
     name = Path(path.name.removesuffix(".gz")).stem if name is None else name
@@ -95,11 +95,11 @@ class _Table:
             if len(self.columns) == 1:
                 remedy += " If another character separates the columns, name it with delimiter=."
             raise DataError(f"there is no column '{label}'.", remedy)
-        values = np.array([_number(cell) for cell in self.columns[label]])
-        if (row := first(np.isinf(values))) is not None:
+        values = np.array([_parse_number(cell) for cell in self.columns[label]])
+        if (row := find_first(np.isinf(values))) is not None:
             text = self.columns[label][row]
-            raise DataError(f"{self._place(row, label)}, '{text}' is not a finite number.", _remedy(text, complete))
-        if complete and (row := first(np.isnan(values))) is not None:
+            raise DataError(f"{self._place(row, label)}, '{text}' is not a finite number.", _suggest(text, complete))
+        if complete and (row := find_first(np.isnan(values))) is not None:
             raise DataError(
                 f"{self._place(row, label)}, a value is missing, which {complete} may not have.",
                 "Fill the gap or remove that row: only outputs may have missing samples.",
@@ -109,7 +109,7 @@ class _Table:
     def times(self, label: str) -> Array:
         """A column as sample times."""
         times = self.numbers(label, "the time")
-        if (row := first(np.diff(times) <= 0)) is not None:
+        if (row := find_first(np.diff(times) <= 0)) is not None:
             raise DataError(
                 f"{self._place(row + 1, label)}, the time must increase "
                 f"but {short(times[row + 1])} follows {short(times[row])}.",
@@ -121,7 +121,7 @@ class _Table:
         return f"line {self.lines[row]}, column '{label}'"
 
 
-def _number(cell: str) -> float:
+def _parse_number(cell: str) -> float:
     """The number in a cell; infinite stands for text that is none, 1_000 included, which Python alone reads."""
     try:
         return inf if "_" in cell else float(cell)
@@ -129,7 +129,7 @@ def _number(cell: str) -> float:
         return nan if cell.strip().lower() in MISSING else inf
 
 
-def _remedy(text: str, complete: str | None) -> str:
+def _suggest(text: str, complete: str | None) -> str:
     """What to do about a cell that is no number."""
     if DECIMAL_COMMA.fullmatch(text.strip()):
         return "Use a decimal point (files with delimiter=';' often have decimal commas)."
@@ -141,7 +141,7 @@ def _remedy(text: str, complete: str | None) -> str:
 def _read(path: Path, delimiter: str) -> _Table:
     if not isinstance(delimiter, str) or len(delimiter) != 1:
         raise DataError(f"delimiter must be one character but is {delimiter!r}.", "Give ';' or '\\t', for example.")
-    rows, lines = _rows(path, delimiter)
+    rows, lines = _read_rows(path, delimiter)
     while rows and not rows[-1]:  # blank lines at the end
         rows.pop()
     if len(rows) < 2:
@@ -160,7 +160,7 @@ def _read(path: Path, delimiter: str) -> _Table:
     return _Table(dict(zip(header, zip(*rows[1:], strict=True), strict=True)), lines[1 : len(rows)])
 
 
-def _rows(path: Path, delimiter: str) -> tuple[list[list[str]], list[int]]:
+def _read_rows(path: Path, delimiter: str) -> tuple[list[list[str]], list[int]]:
     """The cells of all lines, and their line numbers."""
     rows, lines = [], []
     opened = gzip.open if path.suffix == ".gz" else open
@@ -183,5 +183,5 @@ def _check_header(header: list[str]) -> None:
     repeated = sorted({label for label in header if header.count(label) > 1})
     if repeated:
         raise DataError(f"the header line has {quoted(repeated)} more than once.", "Give each column its own name.")
-    if all(isfinite(_number(label)) for label in header):
+    if all(isfinite(_parse_number(label)) for label in header):
         raise DataError("the first line must name the columns but holds numbers or nothing.", "Add a header line.")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.data.arrays import Array, column, first, increasing, short
+from daedal.data.arrays import Array, check_column, find_first, increasing, short
 from daedal.errors import DataError
 
 
@@ -32,10 +32,10 @@ class Samples:
 
     def __post_init__(self) -> None:
         times = increasing(self.times)
-        values = column("values", self.values)
+        values = check_column("values", self.values)
         if values.size != times.size:
             raise DataError(f"there are {values.size} values but {times.size} times.", "Give one value for each time.")
-        if (wrong := first(np.isinf(values))) is not None:
+        if (wrong := find_first(np.isinf(values))) is not None:
             raise DataError(
                 f"values must be finite but values[{wrong}] (time {short(times[wrong])}) is {values[wrong]}.",
                 "Write NaN where a sample is missing.",

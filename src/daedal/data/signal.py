@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from daedal.data.arrays import Array, column, first, frozen, increasing, numbers, short
+from daedal.data.arrays import Array, check_column, check_numbers, find_first, frozen, increasing, short
 from daedal.errors import DataError
 
 Intersample: TypeAlias = Literal["foh", "zoh", "spline"]
@@ -56,7 +56,7 @@ class Signal:
     intersample: Intersample = "foh"
 
     def __post_init__(self) -> None:
-        times, values = increasing(self.times), column("values", self.values)
+        times, values = increasing(self.times), check_column("values", self.values)
         _check(times, values, self.intersample)
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values", values)
@@ -83,7 +83,7 @@ class Signal:
     def __call__(self, t: ArrayLike, derivative: int = 0) -> Array | float:
         """The signal, or a derivative of it (right-continuous where it jumps), at times of any shape."""
         self._check_derivative(derivative)
-        t = self._within(numbers("t", t))
+        t = self._within(check_numbers("t", t))
         piece = np.minimum(np.searchsorted(self.times, t, side="right"), self.times.size - 1) - 1
         elapsed = t - self.times[piece]
         value = np.zeros(t.shape)
@@ -190,7 +190,7 @@ def _check(times: Array, values: Array, intersample: object) -> None:
             f'a signal with intersample="{intersample}" needs at least {fewest} samples but has {times.size}.',
             'Give more samples; two suffice for "foh" and "zoh".',
         )
-    if (wrong := first(~np.isfinite(values))) is not None:
+    if (wrong := find_first(~np.isfinite(values))) is not None:
         raise DataError(
             f"values must be finite but values[{wrong}] (time {short(times[wrong])}) is {values[wrong]}.",
             "Fill the gap or leave that sample out: only a measured output may have missing samples.",

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import EstimationError, nearest
+from daedal.errors import EstimationError, look_up
 from daedal.estimation.criteria import Criterion
 from daedal.estimation.problem import Autoregression, Coordinates
 from daedal.estimation.search import Verdict
@@ -150,10 +150,7 @@ class Fit:
         return FrozenMapping(self.coordinates.values(self.point, int(experiment)))
 
     def __getitem__(self, name: Any) -> Estimate:
-        key = str(name)
-        if key not in self.estimates:
-            raise EstimationError(f"The fit has no estimate '{key}'.", nearest(key, self.estimates))
-        return self.estimates[key]
+        return look_up(self.estimates, name, EstimationError, "The fit has no estimate")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.estimates)

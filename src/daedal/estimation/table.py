@@ -6,6 +6,7 @@ import numpy as np
 
 from daedal.errors import counted
 from daedal.estimation.criteria import describe
+from daedal.tables import align_columns
 
 if TYPE_CHECKING:
     from daedal.estimation.result import Estimate, Fit
@@ -54,15 +55,7 @@ def _list_rows(fit: "Fit") -> list[str]:
     rows = [heads, *(_make_row(one, intervals[one.name]) for one in fit.estimates.values())]
     if not simulated:
         rows = [[*row[:3], *row[4:]] for row in rows]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    aligned = [
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
-    return [f"  {line}".rstrip() for line in aligned]
+    return align_columns(rows)
 
 
 def _make_row(one: "Estimate", interval: tuple[float, float]) -> list[str]:

@@ -25,7 +25,7 @@ from daedal.filtering.formulas import Point
 from daedal.filtering.open_values import OpenValues, open_values
 from daedal.filtering.readings import Readings, make_readings, needed_orders
 from daedal.filtering.start import Start, StartPlan, plan_start
-from daedal.kernels import EVERYTHING, MEANS, Events
+from daedal.kernels import Events, Keep
 from daedal.linear import Dual
 from daedal.models import Model
 from daedal.symbolic import Delayed, Expression, interned, operator, symbols_in
@@ -76,7 +76,7 @@ class LinearExperiment:
         signals = dict(zip(self.stochastic.model.input_names, self.readings.signals, strict=True))
         return needed_orders(self.stochastic, evolution, rows, signals)
 
-    def run(self, evolution: Evolution, point: Point, keep: int = MEANS) -> tuple[Filtered, Start]:
+    def run(self, evolution: Evolution, point: Point, keep: Keep = Keep.MEANS) -> tuple[Filtered, Start]:
         """The filter over all events; its first column is driven by the data, the others by the open values."""
         start = self.start(evolution, point)
         columns = Dual(
@@ -126,7 +126,7 @@ class LinearExperiment:
 
     def outlook(self, evolution: Evolution, point: Point) -> tuple["Outlook", "Outlook"]:
         """What the model says to the samples: one step ahead, from the samples before; and without any."""
-        found, start = self.run(evolution, point, EVERYTHING)
+        found, start = self.run(evolution, point, Keep.EVERYTHING)
         mine = self.readings.measuring
         E, s = self.shown(evolution, found).value, found.s.value[mine]
         opened = open_values(found.e.value[mine, 0], E, s)
@@ -137,7 +137,7 @@ class LinearExperiment:
         )
         columns = Dual(np.vstack([start.mean.value, start.open.value.T]), np.zeros((0, *found.x.shape[1:])))
         measured = self.readings.measured(evolution, point, self.rows, self.orders(evolution))
-        free = filtered(evolution, silent, columns, start.covariance, measured, EVERYTHING)
+        free = filtered(evolution, silent, columns, start.covariance, measured, Keep.EVERYTHING)
         return ahead, self._outlook(evolution, free, self.readings.first_events, opened)
 
     def _outlook(self, evolution: Evolution, found: Filtered, events: np.ndarray, opened: OpenValues) -> "Outlook":

@@ -17,20 +17,7 @@ import numpy as np
 
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.timeline import Timeline
-from daedal.kernels import (
-    EVERYTHING,
-    NOTHING,
-    Events,
-    Innovations,
-    Matrices,
-    Packed,
-    State,
-    Steady,
-    pack,
-    padded,
-    room,
-    run_filter,
-)
+from daedal.kernels import Events, Innovations, Keep, Matrices, Packed, State, Steady, pack, run_filter
 from daedal.linear import Dual, constant, stacked, van_loan_slopes
 from daedal.lti import at_many_steps, compute_forced_response
 
@@ -65,14 +52,14 @@ class Filtered:
 
 
 def filtered(
-    evolution: Evolution, line: Timeline, columns: Dual, covariance: Dual, measured: Measured, keep: int = NOTHING
+    evolution: Evolution, line: Timeline, columns: Dual, covariance: Dual, measured: Measured, keep: Keep = Keep.NOTHING
 ) -> Filtered:
     """Run over all events from x (column, n) and P (n, n) at the start."""
     count = len(evolution.A.slopes)
     state = State(_packed(columns, count), _packed(covariance, count))
     blocks = _blocks(line, evolution, len(line.events.row))
-    settle = keep < EVERYTHING and len(blocks) == 1
-    found = room(line.events.row.size, state, keep)
+    settle = keep < Keep.EVERYTHING and len(blocks) == 1
+    found = Innovations.empty(line.events.row.size, state, keep)
     transitions, matrices = [], []
     for begin, end in blocks:
         run = _Run(evolution, line, measured, slice(begin, end), state, keep, found.part(slice(begin, end)))
@@ -81,7 +68,7 @@ def filtered(
         else:
             run.plain(0, end - begin)
         transitions.append(np.where(run.events.transition >= 0, run.events.transition + len(matrices), -1))
-        matrices += list(run.A) if keep >= EVERYTHING else []
+        matrices += list(run.A) if keep >= Keep.EVERYTHING else []
     return Filtered(
         e=_unpacked(found.e, count),
         s=_unpacked(found.s, count),
@@ -121,7 +108,7 @@ class _Run:
     """One block of events with its matrices."""
 
     def __init__(
-        self, evolution: Evolution, line: Timeline, measured: Measured, part: slice, state: State, keep: int,
+        self, evolution: Evolution, line: Timeline, measured: Measured, part: slice, state: State, keep: Keep,
         found: Innovations,
     ) -> None:  # fmt: skip
         self.count = len(evolution.A.slopes)
@@ -323,8 +310,8 @@ def _forcing(evolution: Evolution, line: Timeline, part: slice, transition: np.n
     """What the inputs add at each event, (event, n)."""
     n, count = evolution.A.value.shape[0], len(evolution.A.slopes)
     moving = np.flatnonzero((transition >= 0) & (transition < steps.size))
-    lanes = padded(count)
-    value, slope = np.zeros((transition.size, n)), np.zeros((transition.size, n, lanes))
+    forcing = pack(np.zeros((transition.size, n)), None, count)
+    value, slope, lanes = forcing.value, forcing.slope, forcing.slope.shape[-1]
     if moving.size and n and (evolution.B.value.any() or evolution.B.slopes.any()):
 
         def responses(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -350,4 +337,4 @@ def _forcing(evolution: Evolution, line: Timeline, part: slice, transition: np.n
         else:
             value[moving] = np.einsum("ein,ei->en", effect[numbers], inputs)
             slope[moving] = np.einsum("eik,ei->ek", moved[numbers], inputs).reshape(moving.size, n, lanes)
-    return Packed(value, slope)
+    return forcing

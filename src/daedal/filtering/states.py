@@ -32,11 +32,12 @@ from daedal.filtering.filter import Filtered, Measured, filtered
 from daedal.filtering.formulas import Point
 from daedal.filtering.readings import forced_rows, needed_orders
 from daedal.filtering.timeline import timeline
-from daedal.kernels import EVERYTHING, MEANS, Events, Innovations, pack, run_smoother
+from daedal.kernels import Events, Innovations, Keep, pack, run_smoother
 from daedal.linear import constant, one_thread, van_loan
 from daedal.models import Model, key_name
 from daedal.symbolic import Expression, jet
 from daedal.systems import System, build
+from daedal.tables import align_columns
 
 Kind = Literal["filtered", "smoothed", "predicted"]
 HIDDEN = 1e-9  # of what a hidden direction does to a variable, relative to what it does to the state: rounding
@@ -95,13 +96,7 @@ class StateEstimate:
             std = self.std[name]
             numbers = (mean.min(), mean.max(), np.median(std), std.max())
             rows.append([name, *(f"{number:.5g}" for number in numbers)])
-        widths = [max(len(row[column]) for row in rows) for column in range(5)]
-        lines += [
-            "  "
-            + "  ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True)))
-            for row in rows
-        ]
-        return "\n".join([line.rstrip() for line in lines] + [f"  {note}" for note in self.notes])
+        return "\n".join([*lines, *align_columns(rows), *(f"  {note}" for note in self.notes)])
 
     __repr__ = __str__
 
@@ -155,7 +150,10 @@ def estimate_states(
     queries = _times(data, times)
     point = Point(system.model, values, ())
     if kind == "predicted" and horizon:
-        return _ahead(system, data, point, condition, wanted, queries, float(horizon), notes)
+        origins = np.maximum(queries - float(horizon), data.t0)
+        run = _Run(system, data, point, condition, wanted, np.union1d(queries, origins), before=False)
+        law = _move_ahead(run, point, origins, queries, float(horizon))
+        return run.estimate(kind, float(horizon), queries, law, notes)
     before = kind == "predicted"
     run = _Run(system, data, point, condition, wanted, queries, before)
     law = run.smoothed(queries) if kind == "smoothed" else run.so_far(queries)
@@ -289,7 +287,7 @@ class _Run:
         )
         self.wanted = wanted
         self.evolution: Evolution = self.experiment.stochastic.at(point)
-        self.found: Filtered = self.experiment.run(self.evolution, point, EVERYTHING)[0]
+        self.found: Filtered = self.experiment.run(self.evolution, point, Keep.EVERYTHING)[0]
         readings = self.experiment.readings
         self.line, self.signals, self.measuring = readings.line, readings.signals, readings.measuring
         self.s, self.e0 = self.found.s.value[self.measuring], self.found.e.value[self.measuring, 0]
@@ -389,35 +387,23 @@ def _inverses(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return inverse, hidden
 
 
-def _ahead(
-    system: System,
-    data: Dataset,
-    point: Point,
-    condition: InitialCondition,
-    wanted: Mapping[str, str],
-    queries: np.ndarray,
-    horizon: float,
-    notes: tuple[str, ...],
-) -> StateEstimate:
+def _move_ahead(run: _Run, point: Point, origins: np.ndarray, queries: np.ndarray, horizon: float) -> _Law:
     """From the samples up to a horizon before each time: filtered there, and moved on without samples.
 
     With ξ the response to the inputs alone, x(t) = ξ(t) + e^{A(t − τ)} (x(τ) − ξ(τ)) + noise.
     """
-    origins = np.maximum(queries - horizon, data.t0)
-    run = _Run(system, data, point, condition, wanted, np.union1d(queries, origins), before=False)
     law = run.so_far(origins)
-    early = queries - horizon < data.t0 - 1e-12 * max(1.0, abs(data.t0))
+    early = queries - horizon < origins - 1e-12 * np.maximum(1.0, np.abs(origins))
     law = _without_samples(run, point, law, early)
     A, Q = van_loan(run.evolution.A.value, run.evolution.Q.value, queries - origins)
     response = _response(run, np.union1d(queries, origins))
-    moved = _Law(
+    return _Law(
         mean=np.einsum("kij,kj->ki", A, law.mean - response(origins)) + response(queries),
         covariance=A @ law.covariance @ A.swapaxes(1, 2) + Q,
         opened=A @ law.opened,
         inverse=law.inverse,
         hidden=law.hidden,
     )
-    return run.estimate("predicted", horizon, queries, moved, notes)
 
 
 def _without_samples(run: _Run, point: Point, law: _Law, early: np.ndarray) -> _Law:
@@ -443,7 +429,7 @@ def _response(run: _Run, times: np.ndarray) -> Any:
     events = line.events.row.size
     nothing = Measured(constant(np.zeros((0, n)), 0), constant(np.zeros(events), 0), constant(np.zeros(events), 0))
     still = constant(np.zeros((1, n)), 0), constant(np.zeros((n, n)), 0)
-    found = filtered(run.evolution, line, *still, nothing, MEANS)
+    found = filtered(run.evolution, line, *still, nothing, Keep.MEANS)
 
     def response(asked: np.ndarray) -> np.ndarray:
         places = np.searchsorted(line.times, asked)

@@ -15,7 +15,7 @@ LARGEST_TOTAL = 256 * 2**20  # bytes
 _DIGEST = 32
 
 
-def folder() -> Path:
+def find_folder() -> Path:
     """`$DAEDAL_CACHE`, else `$XDG_CACHE_HOME/daedal`, else `~/.cache/daedal`."""
     chosen = os.environ.get("DAEDAL_CACHE")
     if chosen:
@@ -27,7 +27,7 @@ def folder() -> Path:
 def read(key: str) -> bytes | None:
     """The object kept under a key, if it is there and undamaged."""
     try:
-        path = folder() / f"{key}.o"
+        path = find_folder() / f"{key}.o"
         content = path.read_bytes()
     except (OSError, RuntimeError):
         return None
@@ -42,7 +42,7 @@ def read(key: str) -> bytes | None:
 def write(key: str, data: bytes) -> None:
     """Keeps an object under a key, if the folder can be written."""
     with contextlib.suppress(OSError, RuntimeError):
-        place = folder()
+        place = find_folder()
         place.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=place, suffix=".part")
         try:

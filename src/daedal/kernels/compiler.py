@@ -6,7 +6,6 @@ links the stored object; a miss parses the text, optimises it for the host and s
 
 import ctypes
 import hashlib
-from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any, final
 
@@ -22,18 +21,20 @@ class Code:
     """Machine code that stays in memory as long as this object lives."""
 
     def __init__(self, data: bytes) -> None:
-        llvm = _llvm()
-        machine = _machine(host(), False)  # a fresh one: the engine owns it and frees it
+        llvm = _load_llvm()
+        machine = _make_machine(host(), False)  # a fresh one: the engine owns it and frees it
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{host().triple}"'), machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
 
-    def function(self, name: str, arguments: Sequence[Any]) -> Any:
-        """A function without result, callable without the interpreter lock; keep this object while it is used."""
+    def function(self, name: str, pointers: int, integers: int) -> Any:
+        """A function without result of so many pointers and integers, callable without the interpreter lock."""
         address = self._engine.get_function_address(name)
         if not address:
             raise SimulationError(f"The compiled object has no function '{name}'.", "Empty the cache folder.")
-        return ctypes.CFUNCTYPE(None, *arguments)(address)
+        call: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers, *[ctypes.c_int64] * integers)(address)
+        call.code = self  # keeps the machine code alive
+        return call
 
 
 @lru_cache(maxsize=256)
@@ -57,22 +58,22 @@ def key_of(text: str, target: Target) -> str:
 
 def build(text: str, target: Target) -> bytes:
     """Compiles LLVM text for a target to the bytes of an object file."""
-    llvm = _llvm()
+    llvm = _load_llvm()
     if target.triple != host().triple:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
-    machine = _machine(target, len(text) <= LARGE_TEXT)
+    machine = _make_machine(target, len(text) <= LARGE_TEXT)
     module = llvm.parse_assembly(text)
     module.triple = target.triple
     module.data_layout = str(machine.target_data)
     module.verify()
-    builder = llvm.create_pass_builder(machine, _tuning(llvm))
+    builder = llvm.create_pass_builder(machine, _choose_tuning(llvm))
     passes = builder.getModulePassManager()
     passes.run(module, builder)
     return machine.emit_object(module)
 
 
-def _tuning(llvm: Any) -> Any:
+def _choose_tuning(llvm: Any) -> Any:
     """Options of the optimiser: the text is vectorised already, and long loop bodies gain nothing from unrolling."""
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = False
@@ -83,7 +84,7 @@ def _tuning(llvm: Any) -> Any:
 
 
 @cache
-def _llvm() -> Any:
+def _load_llvm() -> Any:
     """llvmlite, loaded on first use: importing daedal stays fast."""
     import llvmlite.binding as llvm
 
@@ -92,8 +93,8 @@ def _llvm() -> Any:
     return llvm
 
 
-def _machine(target: Target, thorough: bool) -> Any:
-    chosen = _llvm().Target.from_triple(target.triple)
+def _make_machine(target: Target, thorough: bool) -> Any:
+    chosen = _load_llvm().Target.from_triple(target.triple)
     return chosen.create_target_machine(
         cpu=target.processor, features=target.features, opt=3 if thorough else 2, reloc="pic", codemodel="jitdefault"
     )

@@ -8,7 +8,6 @@ Row by row, with the stages of an explicit Runge–Kutta method (weights a and b
 Sizes are known at run time only, so that the code is made once for all systems.
 """
 
-import ctypes
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, final
@@ -16,11 +15,9 @@ from typing import Any, final
 import numpy as np
 
 from daedal.kernels import compiler
-from daedal.kernels.arguments import checked, checked_rows
+from daedal.kernels.arguments import check_array, check_rows
 from daedal.kernels.nested_loops import LoopFunction
 from daedal.kernels.target import host
-
-POINTER, INTEGER = ctypes.c_void_p, ctypes.c_int64
 
 POINTERS = (
     "a", "b", "node", "h", "kick", "M", "W", "weights", "back", "columns", "record", "lam", "eta", "z", "k",
@@ -61,29 +58,28 @@ def run_costate(method: CostateMethod, table: CostateTable, record: np.ndarray) 
     (rows, nodes, _, n), (count, points) = table.M.shape, table.weights.shape[2:]
     stages, delayed = method.b.size, table.W.shape[2]
     arrays = [
-        checked(method.a, (stages, stages), "a"),
-        checked(method.b, (stages,), "b"),
-        checked_rows(method.node, (stages,), nodes - 1, "node", "Name a node."),
-        checked(table.h, (rows,), "h"),
-        checked(table.kick, (rows, n), "kick"),
-        checked(table.M, (rows, nodes, n + count, n), "M"),
-        checked(table.W, (rows, n + count, delayed), "W"),
-        checked(table.weights, (rows, nodes, count, points), "weights"),
-        checked_rows(table.back, (rows, nodes, count), len(record) - points, "back", "Correct the rows."),
-        checked_rows(table.columns, (count,), n + delayed - 1, "columns", "Name what is recorded."),
-        checked(record, (max(len(record), rows), n + delayed), "record", written=True),
+        check_array(method.a, (stages, stages), "a"),
+        check_array(method.b, (stages,), "b"),
+        check_rows(method.node, (stages,), nodes - 1, "node", "Name a node."),
+        check_array(table.h, (rows,), "h"),
+        check_array(table.kick, (rows, n), "kick"),
+        check_array(table.M, (rows, nodes, n + count, n), "M"),
+        check_array(table.W, (rows, n + count, delayed), "W"),
+        check_array(table.weights, (rows, nodes, count, points), "weights"),
+        check_rows(table.back, (rows, nodes, count), len(record) - points, "back", "Correct the rows."),
+        check_rows(table.columns, (count,), n + delayed - 1, "columns", "Name what is recorded."),
+        check_array(record, (max(len(record), rows), n + delayed), "record", written=True),
         *(np.zeros(shape) for shape in (n, (nodes, count), n, (stages, n))),
     ]
-    call = _code().function("daedal_costate", [POINTER] * len(POINTERS) + [INTEGER] * len(INTEGERS))
-    call(*(array.ctypes.data for array in arrays), rows, stages, nodes, n, count, points, delayed)
+    _load()(*(array.ctypes.data for array in arrays), rows, stages, nodes, n, count, points, delayed)
 
 
 @cache
-def _code() -> Any:
-    return compiler.load(costate_text(host().register))
+def _load() -> Any:
+    return compiler.load(write_costate(host().register)).function("daedal_costate", len(POINTERS), len(INTEGERS))
 
 
-def costate_text(width: int) -> str:
+def write_costate(width: int) -> str:
     """`daedal_costate(pointers…, integers…)`."""
     f = LoopFunction("daedal_costate", POINTERS, INTEGERS, width)
     rows, stages, nodes, n, count, points, delayed = (f.integer(name) for name in INTEGERS)

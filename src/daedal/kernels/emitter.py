@@ -1,25 +1,46 @@
-"""Text of LLVM instructions on vectors of W doubles, one trajectory per lane.
+"""The one writer of LLVM text: single integers and doubles, vectors of W doubles with one trajectory per lane, loops.
 
-An `Emitter` collects the lines of one function body; every method appends an instruction and returns the name of its
-value. Text is written directly because building it with objects takes longer than compiling it. Rounding is never
-relaxed: no instruction may be reassociated, and products are fused into sums only where `contract` or `fma` says so.
+An `Emitter` collects the lines of one function; a method appends an instruction and returns the name of its value. Text
+is written directly because building it with objects takes longer than compiling it. Rounding is never relaxed: no
+instruction may be reassociated, and products are fused into sums only where `contract` or `fma` says so.
+
+What a loop carries from one turn to the next is written as phi nodes, so that it lives in registers.
 
 Error-free transformations (Dekker 1971, Knuth 1969) carry what double precision alone would lose:
 a + b = s + e and a·b = p + e exactly, with s, p the rounded results.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import final
 
 ROUNDING = 1.5 * 2.0**52  # adding it to |x| < 2^51 leaves round(x) in the low bits
 ROUNDING_BITS = 0x4338000000000000
 SPLIT = 2.0**27 + 1.0
 
+INTEGER, DOUBLE = "i64", "double"
+INTRINSICS = {"sqrt": 1, "fabs": 1, "copysign": 2, "minnum": 2, "maxnum": 2, "fma": 3}  # name: arity
+NO_WRAP = frozenset({"add", "sub", "mul"})  # of indices, which never overflow
+
 
 def bits_of(value: float) -> int:
     """The 64 bits of a double."""
     return struct.unpack("<Q", struct.pack("<d", value))[0]
+
+
+@final
+class Loop:
+    """Inside and after a loop: its `counter`, and the `values` carried into the present turn, or out of the last."""
+
+    def __init__(self, counter: str, values: list[str]) -> None:
+        self.counter = counter
+        self.values = values
+        self.next = values
+
+    def carry(self, values: Sequence[str]) -> None:
+        """What the next turn starts from."""
+        self.next = list(values)
 
 
 @final
@@ -32,21 +53,120 @@ class Emitter:
         self.doubles = f"<{width} x double>"
         self.integers = f"<{width} x i64>"
         self.masks = f"<{width} x i1>"
-        self.lines: list[str] = []
+        self.called: list[str] = []  # vector functions, once for every call
+        self._lines: list[str] = []
         self._count = 0
+        self._block = "entry"
         self._flags = "contract " if contract else ""
 
-    def new(self, instruction: str) -> str:
-        """Appends an instruction and names its value."""
-        self._count += 1
-        name = f"%v{self._count}"
-        self.lines.append(f"  {name} = {instruction}")
+    def define_procedure(self, name: str, pointers: Sequence[str], integers: Sequence[str]) -> str:
+        """The text of a function without result; pointers do not alias."""
+        arguments = [f"ptr noalias %{pointer}" for pointer in pointers] + [f"i64 %{integer}" for integer in integers]
+        return self._text(f"void @{name}({', '.join(arguments)}) nounwind", "void")
+
+    def define_function(self, name: str, arguments: Sequence[str], values: Sequence[str], attributes: str) -> str:
+        """The text of a function of vectors that `call` calls; of several `values` it makes a structure."""
+        kind, result = self._result(len(values)), values[0]
+        if len(values) > 1:
+            result = "undef"
+            for place, value in enumerate(values):
+                result = self._new(f"insertvalue {kind} {result}, {self.doubles} {value}, {place}")
+        listed = ", ".join(f"{self.doubles} {argument}" for argument in arguments)
+        return self._text(f"internal {kind} @daedal.{name}({listed}) {attributes}", f"{kind} {result}")
+
+    def _text(self, heading: str, result: str) -> str:
+        return "\n".join([f"define {heading} {{", "entry:", *self._lines, f"  ret {result}", "}"])
+
+    def _result(self, count: int) -> str:
+        return self.doubles if count == 1 else f"{{{', '.join([self.doubles] * count)}}}"
+
+    def call(self, name: str, arguments: Sequence[str], results: int = 1) -> list[str]:
+        """The values of a vector function."""
+        listed = ", ".join(f"{self.doubles} {argument}" for argument in arguments)
+        kind = self._result(results)
+        self.called.append(name)
+        value = self._new(f"call {kind} @daedal.{name}({listed})")
+        return [value] if results == 1 else [self._new(f"extractvalue {kind} {value}, {k}") for k in range(results)]
+
+    def _new(self, instruction: str) -> str:
+        """Append an instruction and name its value."""
+        name = self._name("v")
+        self._lines.append(f"  {name} = {instruction}")
         return name
 
-    def take(self) -> list[str]:
-        """The lines so far, which are then no longer held; names go on counting."""
-        lines, self.lines = self.lines, []
-        return lines
+    def _name(self, letter: str) -> str:
+        self._count += 1
+        return f"%{letter}{self._count}"
+
+    def _begin(self, block: str) -> None:
+        self._lines.append(f"{block[1:]}:")
+        self._block = block[1:]
+
+    @contextmanager
+    def loop(
+        self, start: str, stop: str, step: int = 1, kind: str = DOUBLE, carried: Sequence[str] = ()
+    ) -> Iterator[Loop]:
+        """Repeat what follows for start, start + step, … < stop; `carried`: values of one kind for the first turn."""
+        head, body, end = self._name("b"), self._name("b"), self._name("b")
+        counter, further, before = self._name("v"), self._name("v"), self._block
+        loop = Loop(counter, [self._name("v") for _ in carried])
+        self._lines.append(f"  br label {head}")
+        self._begin(head)
+        place = len(self._lines)
+        more = self.compare_integers("slt", counter, stop)
+        self._lines.append(f"  br i1 {more}, label {body}, label {end}")
+        self._begin(body)
+        yield loop
+        self._lines += [f"  {further} = add nsw i64 {counter}, {step}", f"  br label {head}"]
+        phis = [(INTEGER, counter, start, further)]
+        phis += [(kind, *names) for names in zip(loop.values, carried, loop.next, strict=True)]
+        self._lines[place:place] = [
+            f"  {name} = phi {kind} [ {first}, %{before} ], [ {later}, %{self._block} ]"
+            for kind, name, first, later in phis
+        ]
+        self._begin(end)
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """What follows, only where a condition holds."""
+        body, end = self._name("b"), self._name("b")
+        self._lines.append(f"  br i1 {condition}, label {body}, label {end}")
+        self._begin(body)
+        yield
+        self._lines.append(f"  br label {end}")
+        self._begin(end)
+
+    def load(self, kind: str, address: str) -> str:
+        return self._new(f"load {kind}, ptr {address}, align 8")
+
+    def store(self, kind: str, value: str, address: str) -> None:
+        self._lines.append(f"  store {kind} {value}, ptr {address}, align 8")
+
+    def address(self, kind: str, pointer: str, index: str) -> str:
+        """Where an entry of an array stands."""
+        return self._new(f"getelementptr inbounds {kind}, ptr {pointer}, i64 {index}")
+
+    def index(self, operation: str, a: str, b: str) -> str:
+        """`add`, `sub`, `mul`, `or`, `shl`, `lshr` of single integers, without overflow."""
+        return self._new(f"{operation}{' nsw' if operation in NO_WRAP else ''} i64 {a}, {b}")
+
+    def compare_integers(self, predicate: str, a: str, b: str) -> str:
+        """A condition on single integers; `predicate` is LLVM's: slt, sge, …"""
+        return self._new(f"icmp {predicate} i64 {a}, {b}")
+
+    def arithmetic(self, operation: str, kind: str, a: str, b: str) -> str:
+        """`fadd`, `fsub`, `fmul`, `fdiv` of single doubles or vectors of them."""
+        return self._new(f"{operation} {self._flags}{kind} {a}, {b}")
+
+    def spread(self, kind: str, number: str) -> str:
+        """A single double or integer in all lanes."""
+        vector = f"<{self.width} x {kind}>"
+        first = self._new(f"insertelement {vector} poison, {kind} {number}, i64 0")
+        return self._new(f"shufflevector {vector} {first}, {vector} poison, <{self.width} x i32> zeroinitializer")
+
+    def lane_numbers(self) -> str:
+        """0, 1, …, W − 1."""
+        return f"<{', '.join(f'i64 {lane}' for lane in range(self.width))}>"
 
     def constant(self, value: float) -> str:
         """The same double in all lanes."""
@@ -56,27 +176,24 @@ class Emitter:
         """The same 64-bit integer in all lanes."""
         return f"splat (i64 {value & (2**64 - 1)})"
 
-    def _binary(self, operation: str, a: str, b: str) -> str:
-        return self.new(f"{operation} {self._flags}{self.doubles} {a}, {b}")
-
     def _intrinsic(self, name: str, *values: str) -> str:
         arguments = ", ".join(f"{self.doubles} {value}" for value in values)
-        return self.new(f"call {self.doubles} @llvm.{name}.v{self.width}f64({arguments})")
+        return self._new(f"call {self.doubles} @llvm.{name}.v{self.width}f64({arguments})")
 
     def add(self, a: str, b: str) -> str:
-        return self._binary("fadd", a, b)
+        return self.arithmetic("fadd", self.doubles, a, b)
 
     def subtract(self, a: str, b: str) -> str:
-        return self._binary("fsub", a, b)
+        return self.arithmetic("fsub", self.doubles, a, b)
 
     def multiply(self, a: str, b: str) -> str:
-        return self._binary("fmul", a, b)
+        return self.arithmetic("fmul", self.doubles, a, b)
 
     def divide(self, a: str, b: str) -> str:
-        return self._binary("fdiv", a, b)
+        return self.arithmetic("fdiv", self.doubles, a, b)
 
     def negate(self, a: str) -> str:
-        return self.new(f"fneg {self.doubles} {a}")
+        return self._new(f"fneg {self.doubles} {a}")
 
     def square_root(self, a: str) -> str:
         return self._intrinsic("sqrt", a)
@@ -101,34 +218,34 @@ class Emitter:
 
     def compare(self, predicate: str, a: str, b: str) -> str:
         """A mask; `predicate` is LLVM's: oeq, olt, ole, ogt, oge, one, une, uno."""
-        return self.new(f"fcmp {predicate} {self.doubles} {a}, {b}")
+        return self._new(f"fcmp {predicate} {self.doubles} {a}, {b}")
 
     def select(self, mask: str, yes: str, no: str) -> str:
-        return self.new(f"select {self.masks} {mask}, {self.doubles} {yes}, {self.doubles} {no}")
+        return self._new(f"select {self.masks} {mask}, {self.doubles} {yes}, {self.doubles} {no}")
 
     def mask(self, operation: str, a: str, b: str) -> str:
         """`and`, `or`, `xor` of two masks."""
-        return self.new(f"{operation} {self.masks} {a}, {b}")
+        return self._new(f"{operation} {self.masks} {a}, {b}")
 
     def invert(self, mask: str) -> str:
         """Where a mask is not."""
-        return self.new(f"xor {self.masks} {mask}, splat (i1 true)")
+        return self._new(f"xor {self.masks} {mask}, splat (i1 true)")
 
     def as_integer(self, a: str) -> str:
         """The bits of doubles."""
-        return self.new(f"bitcast {self.doubles} {a} to {self.integers}")
+        return self._new(f"bitcast {self.doubles} {a} to {self.integers}")
 
     def as_double(self, a: str) -> str:
         """Doubles from their bits."""
-        return self.new(f"bitcast {self.integers} {a} to {self.doubles}")
+        return self._new(f"bitcast {self.integers} {a} to {self.doubles}")
 
     def bitwise(self, operation: str, a: str, b: str) -> str:
         """`add`, `sub`, `mul`, `and`, `or`, `xor`, `shl`, `lshr` of 64-bit integers."""
-        return self.new(f"{operation} {self.integers} {a}, {b}")
+        return self._new(f"{operation} {self.integers} {a}, {b}")
 
     def nonzero(self, a: str) -> str:
         """A mask of the integers that are not 0."""
-        return self.new(f"icmp ne {self.integers} {a}, zeroinitializer")
+        return self._new(f"icmp ne {self.integers} {a}, zeroinitializer")
 
     def flip_sign(self, value: str, sign: str) -> str:
         """`value` with its sign bit changed where that of the integers `sign` is set."""
@@ -183,15 +300,17 @@ class Emitter:
         return high, self.subtract(a, high)
 
 
-INTRINSICS = ("sqrt", "fabs", "copysign", "minnum", "maxnum", "fma")
-_ARITY = {"sqrt": 1, "fabs": 1, "fma": 3}
-
-
-def declarations(width: int) -> str:
-    """The intrinsics that emitted code may call."""
+def write_module(width: int, *parts: str) -> str:
+    """The text of a module: the intrinsics that its functions may call, tables and functions."""
     vector = f"<{width} x double>"
-    lines = []
-    for name in INTRINSICS:
-        arguments = ", ".join([vector] * _ARITY.get(name, 2))
-        lines.append(f"declare {vector} @llvm.{name}.v{width}f64({arguments})")
-    return "\n".join(lines)
+    intrinsics = [
+        f"declare {vector} @llvm.{name}.v{width}f64({', '.join([vector] * count)})"
+        for name, count in INTRINSICS.items()
+    ]
+    return "\n".join([*intrinsics, *parts, ""])
+
+
+def write_table(name: str, numbers: Sequence[int]) -> str:
+    """The text of an array of integers that functions of the same module read as @name."""
+    listed = ", ".join(f"i64 {number}" for number in numbers)
+    return f"@{name} = private unnamed_addr constant [{len(numbers)} x i64] [{listed}]"

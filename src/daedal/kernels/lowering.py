@@ -29,11 +29,10 @@ _DIRECT: dict[str, Callable[..., str]] = {
 }
 
 
-def lower(emitter: Emitter, tape: Tape, inputs: Sequence[Sequence[str]]) -> tuple[list[list[str]], list[str]]:
-    """Emits a tape on the named input vectors; gives the names of the outputs and the vector functions it calls."""
+def lower(emitter: Emitter, tape: Tape, inputs: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Write a tape on the named input vectors; the names of the outputs."""
     values: list[str] = []
-    called: list[str] = []
-    pairs: dict[str, str] = {}
+    pairs: dict[str, list[str]] = {}
     for operation, operands, constant in tape.instructions:
         if operation == "input":
             values.append(inputs[operands[0]][operands[1]])
@@ -46,33 +45,24 @@ def lower(emitter: Emitter, tape: Tape, inputs: Sequence[Sequence[str]]) -> tupl
             values.append(_DIRECT[operation](emitter, *arguments))
         elif operation in ("sin", "cos"):
             if arguments[0] not in pairs:
-                pairs[arguments[0]] = _call(emitter, "sincos", arguments)
-                called.append("sincos")
-            values.append(_extract(emitter, pairs[arguments[0]], operation == "cos"))
+                pairs[arguments[0]] = emitter.call("sincos", arguments, results=2)
+            values.append(pairs[arguments[0]][operation == "cos"])
         elif operation in _LOGICAL:
-            values.append(_logical(emitter, operation, arguments))
+            values.append(_write_logic(emitter, operation, arguments))
         else:
-            values.append(_call(emitter, operation, arguments))
-            called.append(operation)
-    return [[values[position] for position in positions] for positions in tape.outputs], called
+            values += emitter.call(operation, arguments)
+    return [[values[position] for position in positions] for positions in tape.outputs]
 
 
-def functions(called: Sequence[str], width: int, fused: bool) -> str:
+def define_called(emitter: Emitter) -> str:
     """The definitions of the vector functions that were called."""
-    attributes = "alwaysinline nounwind" if len(called) <= MOST_INLINED else "noinline nounwind willreturn memory(none)"
-    return "\n".join(math.definition(name, width, fused, attributes) for name in sorted(set(called)))
+    inlined = len(emitter.called) <= MOST_INLINED
+    attributes = "alwaysinline nounwind" if inlined else "noinline nounwind willreturn memory(none)"
+    names = sorted(set(emitter.called))
+    return "\n".join(math.define_function(name, emitter.width, emitter.fused, attributes) for name in names)
 
 
-def _call(emitter: Emitter, name: str, arguments: list[str]) -> str:
-    text = ", ".join(f"{emitter.doubles} {argument}" for argument in arguments)
-    return emitter.new(f"call {math.result_type(name, emitter.width)} @daedal.{name}({text})")
-
-
-def _extract(emitter: Emitter, pair: str, index: int) -> str:
-    return emitter.new(f"extractvalue {math.result_type('sincos', emitter.width)} {pair}, {int(index)}")
-
-
-def _logical(e: Emitter, operation: str, arguments: list[str]) -> str:
+def _write_logic(e: Emitter, operation: str, arguments: list[str]) -> str:
     """Comparisons and logic: 1 for true and 0 for false; any number but 0 is true."""
     zero, one = e.constant(0.0), e.constant(1.0)
     if operation in _COMPARISONS:

@@ -18,9 +18,8 @@ import numpy as np
 
 from daedal.errors import ExpressionError, SimulationError
 from daedal.kernels import compiler, loops
-from daedal.kernels.arguments import Array, checked, checked_rows, disjoint
+from daedal.kernels.arguments import Array, check_array, check_disjoint, check_rows
 from daedal.kernels.loops import Sums
-from daedal.kernels.scan import INTEGER, POINTER
 from daedal.kernels.tape import Tape, read_tape
 from daedal.kernels.target import host
 
@@ -35,10 +34,10 @@ class RecallKernel:
         self.width = host().register
         self.sizes = step.input_sizes
         self.observed = observe.output_sizes[0]
-        self.columns = 1 + max((column for column, _ in sums), default=-1)
+        self.columns = loops.count_columns(sums)
         self._points = points
-        code = compiler.load(loops.recall_text(step, observe, weigh, sums, points, self.width, host().fused))
-        self._code, self._call = code, code.function("daedal_recall", [POINTER] * 8 + [INTEGER] * 4)
+        code = compiler.load(loops.write_recall(step, observe, weigh, sums, self.width, host().fused))
+        self._call = code.function("daedal_recall", len(loops.RECALL_POINTERS), len(loops.STEPS))
 
     def padded(self, lanes: int) -> int:
         """The number of lanes that arrays for so many must have."""
@@ -60,15 +59,15 @@ class RecallKernel:
             raise SimulationError(f"Lanes must be a multiple of {self.width}, got {lanes}.", "Repeat the last one.")
         points, values = np.shape(lane)[:2]
         arrays = [
-            checked(state, (n_x, lanes), "state", written=True),
-            checked(parameters, (n_p, lanes), "parameters"),
-            checked(shared, (steps, n_s), "shared"),
-            checked(lane, (points, values, lanes), "lane"),
-            checked_rows(begin, (steps,), points * values - n_w, "begin", "Make 'lane' longer."),
-            checked_rows(back, (steps, self.columns), rows - self._points, "back", "Correct the rows."),
-            checked(out, (max(rows, steps), self.observed, lanes), "out", written=True),
+            check_array(state, (n_x, lanes), "state", written=True),
+            check_array(parameters, (n_p, lanes), "parameters"),
+            check_array(shared, (steps, n_s), "shared"),
+            check_array(lane, (points, values, lanes), "lane"),
+            check_rows(begin, (steps,), points * values - n_w, "begin", "Make 'lane' longer."),
+            check_rows(back, (steps, self.columns), rows - self._points, "back", "Correct the rows."),
+            check_array(out, (max(rows, steps), self.observed, lanes), "out", written=True),
         ]
-        disjoint(state, out, *arrays[1:4])
+        check_disjoint(state, out, *arrays[1:4])
         if steps:
             scratch = np.empty((n_r, self.width))
             self._call(*(array.ctypes.data for array in (*arrays, scratch)), steps, lanes, 0, lanes)
@@ -98,10 +97,10 @@ def compile_recall(
     array([ 2.,  3.,  5.,  8., 13., 21., 34.])
     """
     tape, seen, weights = read_tape(step), read_tape(observe), read_tape(weigh)
-    for each in (tape, seen):
-        if len(each.input_sizes) != len(ARGUMENTS) or len(each.outputs) != 1:
+    for called in (tape, seen):
+        if len(called.input_sizes) != len(ARGUMENTS) or len(called.outputs) != 1:
             raise ExpressionError(
-                f"Function '{each.name}' must have the arguments {', '.join(ARGUMENTS)} and one result.",
+                f"Function '{called.name}' must have the arguments {', '.join(ARGUMENTS)} and one result.",
                 "Give column vectors, empty ones where there is nothing.",
             )
     if tape.input_sizes != seen.input_sizes or tape.output_sizes[0] != tape.input_sizes[0]:

@@ -11,7 +11,6 @@ the interpreter lock, so threads may work on different blocks of lanes of the sa
         state ← x
 """
 
-import ctypes
 from typing import final
 
 import casadi as ca
@@ -19,18 +18,17 @@ import numpy as np
 
 from daedal.errors import ExpressionError
 from daedal.kernels import compiler, loops
-from daedal.kernels.arguments import Array, checked, checked_block, checked_emit, checked_rows, disjoint
+from daedal.kernels.arguments import Array, check_array, check_block, check_disjoint, check_emit, check_rows
 from daedal.kernels.tape import Tape, read_tape
 from daedal.kernels.target import host
 
-POINTER, INTEGER = ctypes.c_void_p, ctypes.c_int64
 QUICK = frozenset({"add", "sub", "mul", "neg", "fabs", "sign", "copysign", "fmin", "fmax", "input", "constant"})
 SLOW_SHARE = 0.02  # of divisions, roots and functions: from here on two registers per value were faster
 TAIL_STEPS = 4096  # steps of the padded copy made at once
 NAMES = ("state", "parameters", "shared", "lane")
 
 
-def preferred_width(tape: Tape) -> int:
+def choose_width(tape: Tape) -> int:
     """Lanes advanced together: one register, or two where waiting for divisions and functions leaves time for more."""
     slow = sum(instruction.operation not in QUICK for instruction in tape.instructions)
     return host().register * (2 if slow >= SLOW_SHARE * len(tape.instructions) else 1)
@@ -42,21 +40,20 @@ class MapKernel:
 
     def __init__(self, tape: Tape, width: int) -> None:
         self.tape, self.width = tape, width
-        code = compiler.load(loops.map_text(tape, width, host().fused))
-        pointers = [POINTER] * (len(tape.input_sizes) + len(tape.outputs))
-        self._code, self._call = code, code.function("daedal_map", [*pointers, INTEGER, INTEGER, INTEGER])
+        code = compiler.load(loops.write_map(tape, width, host().fused))
+        self._call = code.function("daedal_map", len(tape.input_sizes) + len(tape.outputs), len(loops.LANES))
 
     def __call__(self, *inputs: Array) -> tuple[Array, ...]:
         lanes = self._lanes(inputs)
         arrays = [
-            checked(array, (size, lanes), f"argument {i}")
+            check_array(array, (size, lanes), f"argument {i}")
             for i, (array, size) in enumerate(zip(inputs, self.tape.input_sizes, strict=True))
         ]
         outputs = [np.empty((size, lanes)) for size in self.tape.output_sizes]
         whole = lanes - lanes % self.width
         self._evaluate(arrays, outputs, lanes, whole)
         if whole < lanes:
-            padded = [_padded(array[:, whole:], self.width) for array in arrays]
+            padded = [_pad(array[:, whole:], self.width) for array in arrays]
             results = [np.empty((size, self.width)) for size in self.tape.output_sizes]
             self._evaluate(padded, results, self.width, self.width)
             for output, result in zip(outputs, results, strict=True):
@@ -84,8 +81,8 @@ class ScanKernel:
         self.width = width
         self.sizes = step.input_sizes
         self.observed = observe.output_sizes[0] if observe else 0
-        code = compiler.load(loops.scan_text(step, observe, width, host().fused))
-        self._code, self._call = code, code.function("daedal_scan", [POINTER] * 7 + [INTEGER] * 4)
+        code = compiler.load(loops.write_scan(step, observe, width, host().fused))
+        self._call = code.function("daedal_scan", len(loops.SCAN_POINTERS), len(loops.STEPS))
 
     def run(
         self,
@@ -112,16 +109,16 @@ class ScanKernel:
         shape = (steps, n_w, lanes) if begin is None else (*np.shape(lane)[:2], lanes)
         rows = np.arange(steps, dtype=np.int64) * n_w if begin is None else begin
         arrays = [
-            checked(state, (n_x, lanes), "state", written=True),
-            checked(parameters, (n_p, lanes), "parameters"),
-            checked(shared, (steps, n_s), "shared"),
-            checked(lane, shape, "lane"),
-            checked_rows(rows, (steps,), shape[0] * shape[1] - n_w, "begin", "Make 'lane' longer."),
-            checked_emit(emit, np.shape(out)[0]),
-            checked(out, (np.shape(out)[0], self.observed, lanes), "out", written=True),
+            check_array(state, (n_x, lanes), "state", written=True),
+            check_array(parameters, (n_p, lanes), "parameters"),
+            check_array(shared, (steps, n_s), "shared"),
+            check_array(lane, shape, "lane"),
+            check_rows(rows, (steps,), shape[0] * shape[1] - n_w, "begin", "Make 'lane' longer."),
+            check_emit(emit, np.shape(out)[0]),
+            check_array(out, (np.shape(out)[0], self.observed, lanes), "out", written=True),
         ]
-        disjoint(state, out, *arrays[1:4])
-        stop = checked_block(first, count, lanes)
+        check_disjoint(state, out, *arrays[1:4])
+        stop = check_block(first, count, lanes)
         whole = stop - (stop - first) % self.width
         if steps and first < whole:
             self._advance(arrays, steps, lanes, first, whole)
@@ -135,8 +132,8 @@ class ScanKernel:
         """The lanes that do not fill a vector, in a padded copy, some steps at a time."""
         state, parameters, shared, lane, begin, emit, out = arrays
         count, n_w = stop - first, self.sizes[3]
-        each = lane.reshape(-1, lane.shape[-1])
-        x, p = _padded(state[:, first:stop], self.width), _padded(parameters[:, first:stop], self.width)
+        rows_of_lane = lane.reshape(-1, lane.shape[-1])
+        x, p = _pad(state[:, first:stop], self.width), _pad(parameters[:, first:stop], self.width)
         for start in range(0, len(emit), TAIL_STEPS):
             part = slice(start, start + TAIL_STEPS)
             rows = np.flatnonzero(emit[part] >= 0)
@@ -144,7 +141,7 @@ class ScanKernel:
             local[rows] = np.arange(len(rows))
             result = np.empty((len(rows), self.observed, self.width))
             low, high = int(begin[part].min()), int(begin[part].max()) + n_w
-            w = _padded(each[low:high, first:stop], self.width)
+            w = _pad(rows_of_lane[low:high, first:stop], self.width)
             self._advance(
                 [x, p, shared[part], w, begin[part] - low, local, result], len(local), self.width, 0, self.width
             )
@@ -152,7 +149,7 @@ class ScanKernel:
         state[:, first:stop] = x[:, :count]
 
 
-def _padded(array: Array, width: int) -> Array:
+def _pad(array: Array, width: int) -> Array:
     """A contiguous copy with the last axis filled up to `width` by repeating its last entry."""
     missing = width - array.shape[-1]
     filled = np.concatenate([array, np.repeat(array[..., -1:], missing, axis=-1)], axis=-1)
@@ -170,7 +167,7 @@ def compile_map(function: ca.Function, *, width: int | None = None) -> MapKernel
     array([[ 5., 13.]])
     """
     tape = read_tape(function)
-    return MapKernel(tape, width or preferred_width(tape))
+    return MapKernel(tape, width or choose_width(tape))
 
 
 def compile_scan(step: ca.Function, observe: ca.Function | None = None, *, width: int | None = None) -> ScanKernel:
@@ -191,7 +188,7 @@ def compile_scan(step: ca.Function, observe: ca.Function | None = None, *, width
     tape = read_tape(step)
     seen = read_tape(observe) if observe is not None else None
     _check_step(tape, seen)
-    return ScanKernel(tape, seen, width or preferred_width(tape))
+    return ScanKernel(tape, seen, width or choose_width(tape))
 
 
 def _check_step(step: Tape, observe: Tape | None) -> None:

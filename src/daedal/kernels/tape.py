@@ -92,10 +92,10 @@ class _Writer:
 
 def read_tape(function: ca.Function) -> Tape:
     """The tape of a function; one of matrix operations (MX) is expanded first."""
-    function = _expanded(function)
+    function = _expand(function)
     writer = _Writer()
     work: dict[int, int] = {}
-    inputs = [_positions(function.sparsity_in(i)) for i in range(function.n_in())]
+    inputs = [_locate_nonzeros(function.sparsity_in(i)) for i in range(function.n_in())]
     results: list[dict[int, int]] = [{} for _ in range(function.n_out())]
     for k in range(function.n_instructions()):
         code, sources, targets = (
@@ -110,13 +110,13 @@ def read_tape(function: ca.Function) -> Tape:
         elif code == ca.OP_CONST:
             work[targets[0]] = writer.constant(function.instruction_constant(k))
         else:
-            work[targets[0]] = _operation(writer, function, code, [work[s] for s in sources])
-    outputs = [_dense(writer, function.sparsity_out(i), results[i]) for i in range(function.n_out())]
+            work[targets[0]] = _put_operation(writer, function, code, [work[s] for s in sources])
+    outputs = [_fill_zeros(writer, function.sparsity_out(i), results[i]) for i in range(function.n_out())]
     sizes = tuple(function.numel_in(i) for i in range(function.n_in()))
-    return _without_dead(function.name(), writer.instructions, outputs, sizes)
+    return _remove_dead(function.name(), writer.instructions, outputs, sizes)
 
 
-def _expanded(function: ca.Function) -> ca.Function:
+def _expand(function: ca.Function) -> ca.Function:
     if function.is_a("SXFunction"):
         return function
     try:
@@ -128,19 +128,19 @@ def _expanded(function: ca.Function) -> ca.Function:
         ) from cause
 
 
-def _positions(sparsity: ca.Sparsity) -> list[int]:
+def _locate_nonzeros(sparsity: ca.Sparsity) -> list[int]:
     """Place of each nonzero in the dense matrix read column by column."""
     rows, columns = sparsity.get_triplet()
     return [row + column * sparsity.size1() for row, column in zip(rows, columns, strict=True)]
 
 
-def _dense(writer: _Writer, sparsity: ca.Sparsity, nonzeros: dict[int, int]) -> tuple[int, ...]:
-    values = {place: nonzeros[k] for k, place in enumerate(_positions(sparsity)) if k in nonzeros}
+def _fill_zeros(writer: _Writer, sparsity: ca.Sparsity, nonzeros: dict[int, int]) -> tuple[int, ...]:
+    values = {place: nonzeros[k] for k, place in enumerate(_locate_nonzeros(sparsity)) if k in nonzeros}
     zero = writer.constant(0.0) if len(values) < sparsity.numel() else -1
     return tuple(values.get(place, zero) for place in range(sparsity.numel()))
 
 
-def _operation(writer: _Writer, function: ca.Function, code: int, operands: list[int]) -> int:
+def _put_operation(writer: _Writer, function: ca.Function, code: int, operands: list[int]) -> int:
     if code in (ca.OP_POW, ca.OP_CONSTPOW):
         return writer.power(*operands)
     if code in _NAMES:
@@ -159,7 +159,7 @@ def _operation(writer: _Writer, function: ca.Function, code: int, operands: list
     )
 
 
-def _without_dead(
+def _remove_dead(
     name: str, instructions: list[Instruction], outputs: list[tuple[int, ...]], sizes: tuple[int, ...]
 ) -> Tape:
     needed = {position for positions in outputs for position in positions}

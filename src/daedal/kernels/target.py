@@ -29,12 +29,12 @@ def host() -> Target:
         triple=llvm.get_process_triple(),
         processor=llvm.get_host_cpu_name(),
         features=features.flatten(),
-        register=_register(features),
+        register=_count_lanes(features),
         fused=bool(features.get("fma")) or llvm.get_process_triple().startswith(("aarch64", "arm64")),
     )
 
 
-def _register(features: dict[str, bool]) -> int:
+def _count_lanes(features: dict[str, bool]) -> int:
     """Doubles in the widest vector register."""
     if features.get("avx512f"):
         return REGISTERS_512

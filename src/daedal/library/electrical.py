@@ -24,11 +24,11 @@ def _two_pins(
     """Voltage v from p to n and current i through it; the law relates them."""
     p, n = pin(), pin()
     v, i = symbols("v i")
-    driven = {str(each) for each in inputs}
+    driven = {str(given) for given in inputs}
     return Model(
         name=name,
         ports={"p": p, "n": n},
-        unknowns=[each for each in (v, i) if str(each) not in driven],
+        unknowns=[unknown for unknown in (v, i) if str(unknown) not in driven],
         inputs=inputs,
         equations={"voltage": v == p.potential - n.potential, "current": p.flow == i, "through": n.flow == -i, **law},
         parameters=parameters or {},

@@ -63,11 +63,11 @@ def _between(name: str, law: dict[str, Equation], parameters: dict | None = None
     """Pressure drop `dp` and mass flow `m_flow` from port_a to port_b."""
     a, b = fluid_port(), fluid_port()
     dp, m_flow = symbols("dp m_flow")
-    driven = {str(each) for each in inputs}
+    driven = {str(given) for given in inputs}
     return Model(
         name=name,
         ports={"port_a": a, "port_b": b},
-        unknowns=[each for each in (dp, m_flow) if str(each) not in driven],
+        unknowns=[unknown for unknown in (dp, m_flow) if str(unknown) not in driven],
         inputs=inputs,
         equations={
             "drop": dp == a.potential - b.potential,

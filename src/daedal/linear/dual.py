@@ -52,9 +52,10 @@ class Dual:
 
     def solve(self, right: "Dual") -> "Dual":
         """The inverse of this matrix times `right`."""
-        found = np.linalg.solve(self.value, right.value)
-        slopes = np.linalg.solve(self.value, right.slopes - self.slopes @ found) if len(self.slopes) else right.slopes
-        return Dual(found, slopes.reshape(len(self.slopes), *found.shape))
+        solution = np.linalg.solve(self.value, right.value)
+        moved = right.slopes - self.slopes @ solution
+        slopes = np.linalg.solve(self.value, moved) if len(self.slopes) else right.slopes
+        return Dual(solution, slopes.reshape(len(self.slopes), *solution.shape))
 
 
 def constant(value: np.ndarray, directions: int) -> Dual:

@@ -54,7 +54,7 @@ def factorize(matrix: ca.SX, numbers: np.ndarray) -> SymbolicFactors:
     pivots, inverses, lower, upper = [], [], [], []
     open_rows = set(range(size))
     for _ in range(size):
-        row, column = _pivot(values, open_rows)
+        row, column = _choose_pivot(values, open_rows)
         open_rows.discard(row)
         inverse = 1 / symbols[row].pop(column)
         number = values[row].pop(column)
@@ -77,7 +77,7 @@ def factorize(matrix: ca.SX, numbers: np.ndarray) -> SymbolicFactors:
     return SymbolicFactors(tuple(pivots), tuple(inverses), tuple(lower), tuple(upper))
 
 
-def _pivot(values: list[dict[int, float]], open_rows: set[int]) -> tuple[int, int]:
+def _choose_pivot(values: list[dict[int, float]], open_rows: set[int]) -> tuple[int, int]:
     """The entry with the fewest fill-ins among those large enough in their row."""
     in_column: dict[int, int] = {}
     for i in open_rows:

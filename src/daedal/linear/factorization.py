@@ -34,7 +34,7 @@ def semidefinite_factor(Q: np.ndarray) -> np.ndarray:
     if not Q.size:
         return np.zeros_like(Q)
     if Q.ndim > 2:
-        return _stacked(Q)
+        return _factor_stack(Q)
     deviation = np.sqrt(np.maximum(np.diag(Q), 0.0))
     unit = np.where(deviation > 0, deviation, 1.0)
     correlation = Q / unit[:, None] / unit
@@ -43,7 +43,7 @@ def semidefinite_factor(Q: np.ndarray) -> np.ndarray:
     if values[0] > noise_floor:
         return unit[:, None] * np.linalg.cholesky(correlation)
     root = np.sqrt(np.where(values > noise_floor, values, 0.0))[:, None] * vectors.T
-    return unit[:, None] * _triangular(root)
+    return unit[:, None] * _triangularize(root)
 
 
 def semidefinite_factor_derivative(L: np.ndarray, dQ: np.ndarray) -> np.ndarray:
@@ -54,16 +54,16 @@ def semidefinite_factor_derivative(L: np.ndarray, dQ: np.ndarray) -> np.ndarray:
     if not len(pivots):
         return result
     square = L[np.ix_(pivots, pivots)]
-    half = _forward(square, dQ[np.ix_(pivots, pivots)])
-    inner = np.tril(_forward(square, half.T))
+    half = _solve_forward(square, dQ[np.ix_(pivots, pivots)])
+    inner = np.tril(_solve_forward(square, half.T))
     d_square = square @ (inner - 0.5 * np.diag(np.diag(inner)))
     others = dQ[np.ix_(rest, pivots)] - L[np.ix_(rest, pivots)] @ d_square.T
     result[np.ix_(pivots, pivots)] = d_square
-    result[np.ix_(rest, pivots)] = _forward(square, others.T).T
+    result[np.ix_(rest, pivots)] = _solve_forward(square, others.T).T
     return np.tril(result)
 
 
-def _stacked(Q: np.ndarray) -> np.ndarray:
+def _factor_stack(Q: np.ndarray) -> np.ndarray:
     """Plain Cholesky of the scaled stack where all of it is clearly definite, else one by one."""
     deviation = np.sqrt(np.maximum(np.diagonal(Q, axis1=-2, axis2=-1), 0.0))
     if deviation.min() > 0:
@@ -78,7 +78,7 @@ def _stacked(Q: np.ndarray) -> np.ndarray:
     return np.array([semidefinite_factor(matrix) for matrix in flat]).reshape(Q.shape)
 
 
-def _triangular(root: np.ndarray) -> np.ndarray:
+def _triangularize(root: np.ndarray) -> np.ndarray:
     """L with L Lᵀ = rootᵀ root, by orthogonalising the columns of root in order."""
     n = root.shape[1]
     L, basis = np.zeros((n, n)), np.zeros(root.shape)
@@ -96,7 +96,7 @@ def _triangular(root: np.ndarray) -> np.ndarray:
     return L
 
 
-def _forward(L: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _solve_forward(L: np.ndarray, right: np.ndarray) -> np.ndarray:
     """L⁻¹ right, row by row: for a few rows quicker than a call of LAPACK, which may start threads."""
     result = np.zeros_like(right)
     for i, row in enumerate(L):

@@ -32,25 +32,25 @@ def exponential(M: np.ndarray) -> np.ndarray:
 
 def exponential_slopes(M: np.ndarray, dM: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """e^M of a stack (…, n, n), and its derivatives along dM (direction, …, n, n): the same sums, derived."""
-    squarings = _squarings(M)
-    D, dD = _without_one(M / 2.0 ** squarings[..., None, None], dM / 2.0 ** squarings[..., None, None])
-    return squared(D, dD, squarings)
+    squarings = _count_squarings(M)
+    D, dD = _expand_without_one(M / 2.0 ** squarings[..., None, None], dM / 2.0 ** squarings[..., None, None])
+    return square_growth(D, dD, squarings)
 
 
 def exponential_growth(M: np.ndarray, dM: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """e^M − I of a stack of matrices with a norm of a few, and its derivatives, with all digits of small entries."""
-    squarings = _squarings(M)
-    D, dD = _without_one(M / 2.0 ** squarings[..., None, None], dM / 2.0 ** squarings[..., None, None])
+    squarings = _count_squarings(M)
+    D, dD = _expand_without_one(M / 2.0 ** squarings[..., None, None], dM / 2.0 ** squarings[..., None, None])
     for left in range(int(squarings.max(initial=0.0)), 0, -1):
-        D, dD = doubled(D, dD, (squarings >= left)[..., None, None])
+        D, dD = double_growth(D, dD, (squarings >= left)[..., None, None])
     return D, dD
 
 
-def squared(D: np.ndarray, dD: np.ndarray, squarings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def square_growth(D: np.ndarray, dD: np.ndarray, squarings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(I + D)^{2ˢ} and its derivatives, for each of a stack with its own s."""
     most = int(squarings.max(initial=0.0))
     for left in range(most, LAST, -1):
-        D, dD = doubled(D, dD, (squarings >= left)[..., None, None])
+        D, dD = double_growth(D, dD, (squarings >= left)[..., None, None])
     result, slopes = np.eye(D.shape[-1]) + D, dD
     for left in range(min(most, LAST), 0, -1):
         again = (squarings >= left)[..., None, None]
@@ -59,12 +59,12 @@ def squared(D: np.ndarray, dD: np.ndarray, squarings: np.ndarray) -> tuple[np.nd
     return result, slopes
 
 
-def doubled(D: np.ndarray, dD: np.ndarray, again: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def double_growth(D: np.ndarray, dD: np.ndarray, again: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(I + D)² − I where asked for."""
     return np.where(again, 2.0 * D + D @ D, D), np.where(again, 2.0 * dD + D @ dD + dD @ D, dD)
 
 
-def _without_one(X: np.ndarray, dX: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _expand_without_one(X: np.ndarray, dX: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Σ_{1 ≤ k ≤ 16} Xᵏ/k! and its derivatives."""
     eye = np.eye(X.shape[-1])
     result, slopes = eye + X / DEGREE, dX / DEGREE
@@ -74,7 +74,7 @@ def _without_one(X: np.ndarray, dX: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return X @ result, dX @ result + X @ slopes
 
 
-def _squarings(M: np.ndarray) -> np.ndarray:
+def _count_squarings(M: np.ndarray) -> np.ndarray:
     """How often each matrix is halved to have a norm of at most ½."""
     size = np.abs(M).sum(axis=-2).max(axis=-1, initial=0.0)
     return np.ceil(np.log2(np.maximum(2.0 * size, 1.0)))

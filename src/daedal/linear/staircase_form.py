@@ -49,7 +49,7 @@ def staircase(A: np.ndarray, B: np.ndarray, tolerance: float = 1e-12) -> Stairca
     while front:
         stair: list[np.ndarray] = []
         for column in front:
-            left = _orthogonal(column, [*basis, *stair])
+            left = _orthogonalize(column, [*basis, *stair])
             length = float(np.linalg.norm(left))
             if length > tolerance * size:
                 stair.append(left / length)
@@ -61,7 +61,7 @@ def staircase(A: np.ndarray, B: np.ndarray, tolerance: float = 1e-12) -> Stairca
     return Staircase(T, inside, np.where(level[:, None] > 0, 0.0, T.T @ B), len(set(heights)))
 
 
-def _orthogonal(column: np.ndarray, basis: list[np.ndarray]) -> np.ndarray:
+def _orthogonalize(column: np.ndarray, basis: list[np.ndarray]) -> np.ndarray:
     for _ in range(2):
         for direction in basis:
             column = column - (direction @ column) * direction

@@ -85,7 +85,7 @@ def reduce_to_standard_form(E: np.ndarray, F: np.ndarray) -> StandardForm:
     (e3, e2, e1), (f3, f2, f1) = (
         (matrix[:k, :k], matrix[:k, k:], matrix[k:, k:]) for matrix in (deflated.E, deflated.F)
     )
-    R, L = _decoupled((e3, e2, e1), (f3, f2, f1))
+    R, L = _decouple((e3, e2, e1), (f3, f2, f1))
     left, right = deflated.left.T, deflated.right
     # The evolving part first, and time as it was before it was stretched.
     P = np.vstack([rate * np.linalg.solve(e1, left[k:]), np.linalg.solve(f3, left[:k] + L @ left[k:])])
@@ -101,14 +101,14 @@ def motion(form: StandardForm, dE: np.ndarray, dF: np.ndarray) -> StandardMotion
     e, f = form.P @ dE @ form.Q, form.P @ dF @ form.Q
     X, Y = np.zeros((k, k)), np.zeros((k, k))
     X[:n, :n], X[n:, n:] = -e[:n, :n], -f[n:, n:]
-    Y[:n, n:] = _finite_sum(A, f[:n, n:] @ N - e[:n, n:], N, form.index)
+    Y[:n, n:] = _sum_finite(A, f[:n, n:] @ N - e[:n, n:], N, form.index)
     X[:n, n:] = -f[:n, n:] - A @ Y[:n, n:]
-    Y[n:, :n] = _finite_sum(N, e[n:, :n] @ A - f[n:, :n], A, form.index)
+    Y[n:, :n] = _sum_finite(N, e[n:, :n] @ A - f[n:, :n], A, form.index)
     X[n:, :n] = -e[n:, :n] - N @ Y[n:, :n]
     return StandardMotion(f[:n, :n] - e[:n, :n] @ A, e[n:, n:] - f[n:, n:] @ N, X @ form.P, form.Q @ Y)
 
 
-def _finite_sum(left: np.ndarray, middle: np.ndarray, right: np.ndarray, terms: int) -> np.ndarray:
+def _sum_finite(left: np.ndarray, middle: np.ndarray, right: np.ndarray, terms: int) -> np.ndarray:
     """Σ_j leftʲ middle rightʲ, of which `terms` are not zero."""
     total = term = middle
     for _ in range(terms - 1):
@@ -120,23 +120,23 @@ def _finite_sum(left: np.ndarray, middle: np.ndarray, right: np.ndarray, terms: 
 def balance(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Factors of rows, columns and time, powers of two, that bring the entries of E and F near one."""
     rows, columns, rate = natural_units(E, F)
-    return _power(rows), _power(columns), float(_power(np.array(rate)))
+    return _round_to_power(rows), _round_to_power(columns), float(_round_to_power(np.array(rate)))
 
 
-def _power(factor: np.ndarray) -> np.ndarray:
+def _round_to_power(factor: np.ndarray) -> np.ndarray:
     return 2.0 ** np.round(np.log2(factor))
 
 
 def refuse_singular(E: np.ndarray, F: np.ndarray) -> None:
     """Raise when λE − F is singular wherever it is tried."""
-    found = None
+    decomposition = None
     for turn in (0.7, -1.3, 2.9):
         matrix = turn * E - F
         left, values, right = np.linalg.svd(matrix)
         if len(matrix) == 0 or values[-1] > RANK * values[0]:
             return
-        found = found or (left, values, right)
-    left, values, right = found or (np.zeros((0, 0)),) * 3
+        decomposition = decomposition or (left, values, right)
+    left, values, right = decomposition or (np.zeros((0, 0)),) * 3
     gone = values <= RANK * values[0]
     raise SingularPencilError(np.abs(left[:, gone]).max(axis=1), np.abs(right[gone]).max(axis=0))
 
@@ -174,7 +174,7 @@ def deflate(E: np.ndarray, F: np.ndarray) -> Deflated:
     return Deflated(e, f, left, right, done, index)
 
 
-def _decoupled(
+def _decouple(
     e: tuple[np.ndarray, np.ndarray, np.ndarray], f: tuple[np.ndarray, np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """R and L of E₃R + L E₁ = −E₂, F₃R + L F₁ = −F₂; tgsyl wants all four quasi-triangular."""

@@ -14,14 +14,14 @@ def one_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Res
 
     @wraps(function)
     def limited(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-        with _controller().limit(limits=1, user_api="blas"):
+        with _load_controller().limit(limits=1, user_api="blas"):
             return function(*arguments, **named)
 
     return limited
 
 
 @cache
-def _controller() -> Any:
+def _load_controller() -> Any:
     import scipy.linalg  # noqa: F401  # its own library must be there to be found
     from threadpoolctl import ThreadpoolController
 

@@ -22,7 +22,7 @@ import math
 import numpy as np
 from scipy.linalg import matrix_balance
 
-from daedal.linear.matrix_exponential import LAST, doubled, exponential_growth
+from daedal.linear.matrix_exponential import LAST, double_growth, exponential_growth
 
 
 def van_loan(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -35,7 +35,7 @@ def van_loan(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> tuple[np
     (True, True)
     """
     transition, covariance, scale = scaled_van_loan(A, Q, step)
-    return _unscaled(transition, covariance, scale)
+    return _unscale(transition, covariance, scale)
 
 
 def scaled_van_loan(
@@ -43,7 +43,7 @@ def scaled_van_loan(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """D⁻¹ A_d D, D⁻¹ Q_d D⁻¹ and the scale D (…, n) of the states, about their standard deviation after the step."""
     nothing = np.zeros((0, len(A), len(A)))
-    A_d, Q_d, _, _, scale = _discretized(A, Q, step, nothing, nothing)
+    A_d, Q_d, _, _, scale = _discretize(A, Q, step, nothing, nothing)
     return A_d, Q_d, scale
 
 
@@ -59,35 +59,35 @@ def van_loan_slopes(
     A: np.ndarray, Q: np.ndarray, step: float | np.ndarray, dA: np.ndarray, dQ: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """A_d, Q_d and their derivatives (direction, …) along dA and dQ (direction, n, n); stacks for an array of steps."""
-    A_d, Q_d, dA_d, dQ_d, scale = _discretized(A, Q, step, dA, dQ)
-    A_d, Q_d = _unscaled(A_d, Q_d, scale)
-    dA_d, dQ_d = _unscaled(dA_d, dQ_d, scale)
+    A_d, Q_d, dA_d, dQ_d, scale = _discretize(A, Q, step, dA, dQ)
+    A_d, Q_d = _unscale(A_d, Q_d, scale)
+    dA_d, dQ_d = _unscale(dA_d, dQ_d, scale)
     return A_d, Q_d, dA_d, dQ_d
 
 
-def _discretized(
+def _discretize(
     A: np.ndarray, Q: np.ndarray, step: float | np.ndarray, dA: np.ndarray, dQ: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """A_d, Q_d and their derivatives in scaled states, and the scale."""
-    short, halvings, scale = _prepared(A, Q, step)
+    short, halvings, scale = _prepare(A, Q, step)
     n, eye = len(A), np.eye(len(A))
-    along_A, along_Q = (each.reshape(len(dA), *[1] * short.ndim, n, n) for each in (dA, dQ))
+    along_A, along_Q = (slope.reshape(len(dA), *[1] * short.ndim, n, n) for slope in (dA, dQ))
     value, slopes = exponential_growth(
-        _joint(*_scaled(A, Q, short, scale)), _joint(*_scaled(along_A, along_Q, short, scale))
+        _join(*_scale(A, Q, short, scale)), _join(*_scale(along_A, along_Q, short, scale))
     )
     D, dA_d = (each[..., n:, n:].swapaxes(-1, -2) for each in (value, slopes))
     A_d = eye + D
-    Q_d = _symmetric(A_d @ value[..., :n, n:])
-    dQ_d = _symmetric(dA_d @ value[..., :n, n:] + A_d @ slopes[..., :n, n:])
+    Q_d = _symmetrize(A_d @ value[..., :n, n:])
+    dQ_d = _symmetrize(dA_d @ value[..., :n, n:] + A_d @ slopes[..., :n, n:])
     for left in range(int(halvings.max(initial=0)), 0, -1):
         go_on = (halvings >= left)[..., None, None]
         turned = A_d.swapaxes(-1, -2)
         change = dA_d @ Q_d @ turned
         moved = A_d @ dQ_d @ turned + change + change.swapaxes(-1, -2)
-        dQ_d = np.where(go_on, _symmetric(moved) + dQ_d, dQ_d)
-        Q_d = np.where(go_on, _symmetric(A_d @ Q_d @ turned) + Q_d, Q_d)
+        dQ_d = np.where(go_on, _symmetrize(moved) + dQ_d, dQ_d)
+        Q_d = np.where(go_on, _symmetrize(A_d @ Q_d @ turned) + Q_d, Q_d)
         if left > LAST:
-            D, dA_d = doubled(D, dA_d, go_on)
+            D, dA_d = double_growth(D, dA_d, go_on)
             A_d = eye + D
         else:
             dA_d = np.where(go_on, dA_d @ A_d + A_d @ dA_d, dA_d)
@@ -110,7 +110,7 @@ def noise_scale(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> np.nd
     return np.where(reached, scale, np.where(np.isfinite(smallest), smallest, 1.0))
 
 
-def _prepared(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _prepare(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Steps short against the fastest mode, how often each was halved, and the scale of the states."""
     steps = np.asarray(step, dtype=float)
     speed = float(np.linalg.norm(matrix_balance(A)[0], 1))
@@ -119,22 +119,22 @@ def _prepared(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> tuple[n
     return short, halvings, noise_scale(A, Q, short)
 
 
-def _scaled(A: np.ndarray, Q: np.ndarray, steps: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _scale(A: np.ndarray, Q: np.ndarray, steps: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rows, columns = scale[..., :, None], scale[..., None, :]
     return steps[..., None, None] * A * columns / rows, steps[..., None, None] * Q / rows / columns
 
 
-def _unscaled(A_d: np.ndarray, Q_d: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _unscale(A_d: np.ndarray, Q_d: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rows, columns = scale[..., :, None], scale[..., None, :]
     return A_d * rows / columns, Q_d * rows * columns
 
 
-def _joint(A: np.ndarray, Q: np.ndarray) -> np.ndarray:
+def _join(A: np.ndarray, Q: np.ndarray) -> np.ndarray:
     """[−A  Q; 0  Aᵀ]."""
     upper = np.concatenate([-A, Q], axis=-1)
     lower = np.concatenate([np.zeros_like(A), A.swapaxes(-1, -2)], axis=-1)
     return np.concatenate([upper, lower], axis=-2)
 
 
-def _symmetric(matrix: np.ndarray) -> np.ndarray:
+def _symmetrize(matrix: np.ndarray) -> np.ndarray:
     return 0.5 * (matrix + matrix.swapaxes(-1, -2))

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 
 from daedal.data import Signal
-from daedal.kernels import MEANS, Events, Matrices, State, Steady, pack, run_filter
+from daedal.kernels import Events, Keep, Matrices, State, Steady, pack, run_filter
 from daedal.lti.forced_response import step_matrices
 from daedal.lti.intervals import distinct, polynomials
 from daedal.lti.step_interpolation import at_many_steps
@@ -95,7 +95,7 @@ class SignalFilter:
             State(pack(start), pack(np.zeros((n, n)))),
             # No covariance is moved where a gain is given, and none is used because nothing is measured.
             Steady(pack(np.zeros((1, n))), pack(np.ones(1))),
-            MEANS,
+            Keep.MEANS,
         )
         return found.x[self.places]
 

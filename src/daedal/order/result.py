@@ -11,6 +11,7 @@ from daedal.data import FrozenMapping
 from daedal.errors import EstimationError
 from daedal.estimation import Fit
 from daedal.lti import TransferFunction
+from daedal.tables import align_columns
 
 LOOSE = 0.5  # standard error relative to the size of a coefficient from which it is hardly in the data
 
@@ -116,12 +117,10 @@ class OrderSearch:
     def __str__(self) -> str:
         rows = [["", "order", "input order", "BIC", "fit", "held out", "loosest", "stable", ""]]
         rows += [self._row(each) for each in self.candidates]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n".join(
             [
                 f"order search by {self.method}",
-                *(f"  {line}" for line in lines),
+                *align_columns(rows),
                 f"  {self.reason}",
                 *(f"  {note}" for note in self.notes),
             ]

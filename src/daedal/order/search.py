@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, counted, quoted
+from daedal.errors import EstimationError, check_whole_number, counted, quoted
 from daedal.estimation import describe
 from daedal.linear import one_thread
 from daedal.order.ordinary_fit import UNEQUAL, ordinary_fit
@@ -153,14 +153,11 @@ def _whole_numbers(given: Any, what: str, least: int) -> list[int]:
     if isinstance(given, (str, Integral)) or not np.iterable(given):
         raise EstimationError(f"{what} must be a list of whole numbers, got {given!r}.", f"Write {what}=[1, 2, 3].")
     listed = list(given)
-    for each in listed:
-        if not isinstance(each, Integral) or isinstance(each, bool) or each < least:
-            raise EstimationError(
-                f"{what} must be whole numbers from {least} on, got {each!r}.", f"Write {what}=[{least}, {least + 1}]."
-            )
+    sentence, remedy = f"{what} must be whole numbers from {least} on", f"Write {what}=[{least}, {least + 1}]."
+    numbers = {check_whole_number(number, EstimationError, sentence, remedy, least=least) for number in listed}
     if not listed:
-        raise EstimationError(f"The list of {what} is empty.", f"Write {what}=[{least}, {least + 1}].")
-    return sorted({int(each) for each in listed})
+        raise EstimationError(f"The list of {what} is empty.", remedy)
+    return sorted(numbers)
 
 
 def _candidates(shapes: list[Shape], made: Record, method: OrderMethod) -> list[tuple[Candidate, Polished | None]]:

@@ -10,12 +10,12 @@ output error, and Schwarz's criterion compares what comes out, which no longer d
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
 
-from daedal.errors import EstimationError, counted, quoted
+from daedal.errors import EstimationError, check_whole_number, counted, quoted
 from daedal.order.greedy_sparsity import on_support
 from daedal.order.output_error import Polished, best_of, polish
 from daedal.order.penalized_splines import SplineEquation, is_fitted, sparse_equation, spline_equation
@@ -54,16 +54,14 @@ class SparseSplines:
     weight: float | None = None
 
     def __post_init__(self) -> None:
-        if self.terms is not None and not _is_count(self.terms):
-            raise EstimationError(
-                f"The number of terms must be a whole number from 1 on, got {self.terms!r}.",
-                "Write terms=3, or leave it out to have the order found.",
-            )
-        if self.knots is not None and not _is_count(self.knots):
-            raise EstimationError(
-                f"The number of knots must be a whole number, got {self.knots!r}.",
-                "Write knots=60, or leave it out to have it chosen.",
-            )
+        if self.terms is not None:
+            sentence = "The number of terms must be a whole number from 1 on"
+            remedy = "Write terms=3, or leave it out to have the order found."
+            check_whole_number(self.terms, EstimationError, sentence, remedy, least=1)
+        if self.knots is not None:
+            sentence = "The number of knots must be a whole number"
+            remedy = "Write knots=60, or leave it out to have it chosen."
+            check_whole_number(self.knots, EstimationError, sentence, remedy, least=1)
         if self.weight is not None and not _is_positive(self.weight):
             raise EstimationError(
                 f"The weight of the equation must be a positive number, got {self.weight!r}.",
@@ -213,10 +211,6 @@ def _bounded(a: np.ndarray, record: Record) -> np.ndarray:
     poles = np.roots(monic(a[:-1] / a[-1]))
     mirrored = np.where(poles.real > 0.0, -poles.conj(), poles)
     return a[-1] * np.real(np.poly(mirrored))[::-1]
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _is_positive(value: Any) -> bool:

@@ -6,14 +6,13 @@ parameters come with it (common random numbers make both smooth in the parameter
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, final
 
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import seed_number
-from daedal.errors import SimulationError, nearest
+from daedal.errors import SimulationError, check_whole_number, nearest
 from daedal.models import key_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
 from daedal.simulation.lanes import BLOCK, Failure, Moments, Run, collect_moments, refuse_long_steps
@@ -151,11 +150,8 @@ def _checked_parameter(model: Any, name: Any) -> str:
 
 
 def _checked_keep(keep: Any, realizations: int) -> int:
-    if not isinstance(keep, Integral) or isinstance(keep, bool) or not 0 <= int(keep) <= realizations:
-        raise SimulationError(
-            f"The realizations to keep must be a whole number from 0 to {realizations}, got {keep!r}.", "Write keep=10."
-        )
-    return int(keep)
+    sentence = f"The realizations to keep must be a whole number from 0 to {realizations}"
+    return check_whole_number(keep, SimulationError, sentence, "Write keep=10.", least=0, most=realizations)
 
 
 def _result(

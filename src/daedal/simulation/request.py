@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from daedal import data, systems
-from daedal.errors import SimulationError
+from daedal.errors import SimulationError, check_whole_number
 from daedal.experiments import Drive, match_drive
 from daedal.models import Model
 from daedal.simulation.forcing import Forcing, make_forcing
@@ -58,11 +57,8 @@ def checked_values(values: Any) -> Mapping[Any, float] | None:
 
 def checked_realizations(realizations: Any) -> int:
     """A whole number of at least one."""
-    if not isinstance(realizations, Integral) or isinstance(realizations, bool) or realizations < 1:
-        raise SimulationError(
-            f"The realizations must be a whole number from 1 on, got {realizations!r}.", "Write realizations=100."
-        )
-    return int(realizations)
+    sentence = "The realizations must be a whole number from 1 on"
+    return check_whole_number(realizations, SimulationError, sentence, "Write realizations=100.", least=1)
 
 
 def check_memory(needed: float, remedy: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal import data
 from daedal.data import Signal, short
-from daedal.errors import SimulationError, counted, nearest
+from daedal.errors import SimulationError, counted, look_up
 from daedal.simulation.solver import Status
 
 if TYPE_CHECKING:
@@ -57,12 +57,7 @@ class Trajectory:
     partial: bool = False  # whether only some variables were kept
 
     def __getitem__(self, name: str) -> np.ndarray:
-        key = str(name)
-        if key not in self.values:
-            raise SimulationError(
-                f"The trajectory of '{self.model}' has nothing called '{key}'.", nearest(key, self.values)
-            )
-        return self.values[key]
+        return look_up(self.values, name, SimulationError, f"The trajectory of '{self.model}' has nothing called")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, final
 import casadi as ca
 import numpy as np
 
-from daedal.errors import ExpressionError
+from daedal.errors import ExpressionError, check_whole_number
 from daedal.symbolic import functions
 from daedal.symbolic.writing import write
 
@@ -274,8 +274,8 @@ def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
     if isinstance(count, str):
         raise ExpressionError("symbols takes all names in one text.", f'Write symbols("{names} {count}").')
     if count is not None:
-        if not isinstance(count, numbers.Integral) or count < 0:
-            raise ExpressionError(f"The count of symbols '{names}' must be a whole number, got {count!r}.", "Write 30.")
+        sentence = f"The count of symbols '{names}' must be a whole number"
+        count = check_whole_number(count, ExpressionError, sentence, "Write 30.", least=0)
         return tuple(symbol(f"{names}[{i}]") for i in range(count))
     return tuple(symbol(name) for name in names.replace(",", " ").split())
 

@@ -1,4 +1,4 @@
-"""Arguments that the verbs of this package share, and the layout of their tables."""
+"""Arguments that the verbs of this package share."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -49,16 +49,3 @@ def check_names(verb: str, names: Any, known: Iterable[str]) -> tuple[str, ...]:
     if not chosen:
         raise EstimationError(f"The list of names of {verb} is empty.", "Leave it out for all estimates.")
     return chosen
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table: the first column to the left, the others to the right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
-    return [f"  {line}".rstrip() for line in lines]

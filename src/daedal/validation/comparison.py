@@ -13,7 +13,8 @@ from daedal.estimation import Fit, describe, experiment_labels, match_fit
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
-from daedal.validation.arguments import aligned, check_data
+from daedal.tables import align_columns
+from daedal.validation.arguments import check_data
 from daedal.validation.prediction import Predicted, predict_fit, predict_model
 
 NORMAL = 1.959963984540054  # 97.5 % of a normal distribution lie below
@@ -140,7 +141,7 @@ class Comparison:
                 rows += [_make_row(f"  {one.experiment}", [one]) for one in self._of(name)]
         lines = [
             f"comparison of '{self.model}'{self.method} with {quoted(labels)}: {counted(count, 'sample')}",
-            *aligned(rows if banded else [row[:3] for row in rows]),
+            *align_columns(rows if banded else [row[:3] for row in rows]),
         ]
         if self.local:
             lines.append(f"  {', '.join(f'{name} = {value:.5g}' for name, value in self.local.items())}")

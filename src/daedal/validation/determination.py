@@ -18,9 +18,10 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import EstimationError, nearest
+from daedal.errors import EstimationError, look_up
 from daedal.estimation import LOOSE, LOST, Estimate, Fit, Verdict
-from daedal.validation.arguments import aligned, check_fit
+from daedal.tables import align_columns
+from daedal.validation.arguments import check_fit
 from daedal.validation.inflation import compute_variance_factors
 
 NOTHING = 1e-12  # σ², relative to the largest and times their number: rounding
@@ -88,10 +89,7 @@ class Identifiability:
         return tuple(name for name, verdict in self.verdicts.items() if verdict == "not determined")
 
     def __getitem__(self, name: Any) -> str:
-        key = str(name)
-        if key not in self.parameters:
-            raise EstimationError(f"The fit has no estimate '{key}'.", nearest(key, self.parameters))
-        return self.parameters[key]
+        return look_up(self.parameters, name, EstimationError, "The fit has no estimate")
 
     def __str__(self) -> str:
         rows = [["singular value", "uncertain by", "direction", ""]]
@@ -109,7 +107,7 @@ class Identifiability:
             [
                 f"identifiability of '{self.model}': condition number {self.condition:.3g}",
                 *(f"  {name}: {sentence}" for name, sentence in self.parameters.items()),
-                *aligned(rows),
+                *align_columns(rows),
                 *(f"  {direction.sentence}" for direction in self.directions if direction.verdict != "determined"),
             ]
         )

@@ -14,17 +14,18 @@ Reference: D. M. Bates, D. G. Watts, Nonlinear Regression Analysis and Its Appli
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import EstimationError, nearest, quoted
+from daedal.errors import EstimationError, check_whole_number, look_up, quoted
 from daedal.estimation import Coordinate, Fit
 from daedal.linear import one_thread
 from daedal.progress import Progress
-from daedal.validation.arguments import aligned, check_fit, check_names
+from daedal.tables import align_columns
+from daedal.validation.arguments import check_fit, check_names
 from daedal.validation.tracing import Ground, prepare_ground, trace
 
 BETTER = 1e-3  # decrease of the criterion, in units of λ, that counts as another minimum
@@ -77,10 +78,7 @@ class Profile:
         return FrozenMapping({name: curve.interval for name, curve in self.curves.items()})
 
     def __getitem__(self, name: Any) -> ProfileCurve:
-        key = str(name)
-        if key not in self.curves:
-            raise EstimationError(f"The profile has no parameter '{key}'.", nearest(key, self.curves))
-        return self.curves[key]
+        return look_up(self.curves, name, EstimationError, "The profile has no parameter")
 
     def __str__(self) -> str:
         percent = f"{100 * self.level:g} %"
@@ -91,7 +89,7 @@ class Profile:
             rows.append(
                 [name, f"{curve.estimate:.6g}", _format_interval(curve.interval), _format_interval(curve.wald), remark]
             )
-        return "\n".join([f"profiles of '{self.model}'", *aligned(rows), *(f"  {note}" for note in self.notes)])
+        return "\n".join([f"profiles of '{self.model}'", *align_columns(rows), *(f"  {note}" for note in self.notes)])
 
     __repr__ = __str__
 
@@ -120,11 +118,11 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
     >>> from daedal import Dataset, Model, der, fit, symbols
     >>> x, k = symbols("x k")
     >>> decay = Model(
-    ...     name="decay", equations={"rate": der(x) == -k * x}, unknowns=[x], outputs={"x": x}, parameters={k: 2.0},
-    ...     initial={x: 1.0},
+    ...     name="decay", unknowns=[x], equations={"rate": der(x) == -k * x}, initial={x: 1.0}, outputs={"x": x},
+    ...     parameters={k: 2.0},
     ... )
-    >>> found = fit(decay, Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]}), free=["k"])
-    >>> low, high = profile(found).intervals["k"]
+    >>> data = Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})
+    >>> low, high = profile(fit(decay, data, free=["k"])).intervals["k"]
     >>> round(low, 2), round(high, 2)
     (0.96, 1.03)
     """
@@ -132,9 +130,9 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
     chosen = check_names("profile", names, fit.estimates)
     if not isinstance(level, Real) or not 0.0 < float(level) < 1.0:
         raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write level=0.95.")
-    if not isinstance(points, Integral) or isinstance(points, bool) or points < 2:
-        raise EstimationError(f"The points must be a whole number from 2 on, got {points!r}.", "Write points=6.")
-    level, points = float(level), int(points)
+    sentence = "The points must be a whole number from 2 on"
+    points = check_whole_number(points, EstimationError, sentence, "Write points=6.", least=2)
+    level = float(level)
     curves: dict[str, ProfileCurve] = {}
     complete = True
     with Progress(f"profiling '{fit.model.name}':") as progress:

@@ -7,10 +7,11 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.errors import EstimationError, counted, look_up, quoted
 from daedal.estimation import Fit, describe, experiment_labels, match_fit
 from daedal.linear import one_thread
-from daedal.validation.arguments import aligned, check_data, check_fit
+from daedal.tables import align_columns
+from daedal.validation.arguments import check_data, check_fit
 from daedal.validation.correlation import CorrelationTest, independence, whiteness
 from daedal.validation.prediction import Predicted, predict_fit
 
@@ -74,10 +75,7 @@ class Residuals:
     notes: tuple[str, ...]
 
     def __getitem__(self, name: Any) -> OutputResidual:
-        key = str(name)
-        if key not in self.outputs:
-            raise EstimationError(f"The residuals have no output '{key}'.", nearest(key, self.outputs))
-        return self.outputs[key]
+        return look_up(self.outputs, name, EstimationError, "The residuals have no output")
 
     def __str__(self) -> str:
         inputs = list(dict.fromkeys(name for one in self.outputs.values() for name in one.inputs))
@@ -88,7 +86,7 @@ class Residuals:
         return "\n".join(
             [
                 f"residuals of '{self.model}' by {self.method} on {quoted(self.experiments)}",
-                *aligned(rows),
+                *align_columns(rows),
                 *(f"  {name}: {one.sentence}" for name, one in self.outputs.items()),
                 *(f"  {note}" for note in self.notes),
             ]

@@ -1,6 +1,5 @@
 """Counter-based normal numbers against published vectors, a numpy reference and the normal law."""
 
-import ctypes
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,10 +8,9 @@ from scipy import stats
 
 from daedal.errors import SimulationError
 from daedal.kernels import compiler, normals
-from daedal.kernels.emitter import Emitter
-from daedal.kernels.loops import module
-from daedal.kernels.noise.normals import normals_text
-from daedal.kernels.noise.philox import INCREMENTS, MULTIPLIERS, philox, round_keys, spread
+from daedal.kernels.emitter import INTEGER, Emitter, write_module
+from daedal.kernels.noise.normals import write_normals
+from daedal.kernels.noise.philox import INCREMENTS, MULTIPLIERS, write_philox, write_round_keys
 
 # Random123, kat_vectors, philox4x32 10: counter, key, words
 PUBLISHED = [
@@ -59,17 +57,17 @@ def test_published_vectors(counter, key, words):
 def kernel_words(counter, key):
     """What the emitted instructions give for one counter."""
     e = Emitter(4, True)
-    keys = round_keys(e)
-    results = philox(e, [spread(e, f"%c{i}") for i in range(4)], keys)
+    keys = write_round_keys(e)
+    results = write_philox(e, [e.spread(INTEGER, f"%c{i}") for i in range(4)], keys)
     for i, value in enumerate(results):
-        number = e.new(f"extractelement {e.integers} {value}, i64 {i}")
-        place = e.new(f"getelementptr i64, ptr %out, i64 {i}")
-        e.lines.append(f"  store i64 {number}, ptr {place}")
-    heading = "define void @words(ptr %out, i64 %c0, i64 %c1, i64 %c2, i64 %c3, i64 %key0, i64 %key1) {"
-    code = compiler.load(module(4, "", [heading, *e.take(), "  ret void", "}"]))
-    out = np.zeros(4, dtype=np.int64)
-    code.function("words", [ctypes.c_void_p] + [ctypes.c_int64] * 6)(out.ctypes.data, *counter, *key)
-    return tuple(int(word) % 2**32 for word in out)
+        e.store(e.integers, value, e.address(e.integers, "%out", str(i)))
+    code = compiler.load(
+        write_module(4, e.define_procedure("words", ["out"], ["c0", "c1", "c2", "c3", "key0", "key1"]))
+    )
+    out = np.zeros((4, 4), dtype=np.int64)
+    code.function("words", 1, 6)(out.ctypes.data, *counter, *key)
+    assert (out == out[:, :1]).all()  # every lane counts from the same counter
+    return tuple(int(word) % 2**32 for word in out[:, 0])
 
 
 @pytest.mark.parametrize(
@@ -103,8 +101,8 @@ def test_blocks_orders_and_threads_give_identical_bits():
 
 @pytest.mark.parametrize("width", [2, 4, 8])
 def test_all_widths_give_identical_bits(width):
-    code = compiler.load(normals_text(width, True))
-    call = code.function("daedal_normals", [ctypes.c_void_p] + [ctypes.c_int64] * 10)
+    code = compiler.load(write_normals(width, True))
+    call = code.function("daedal_normals", 1, 10)
     out = np.empty((6, 2, 16))
     call(out.ctypes.data, 5, 6, 0, 0, 6, 2, 0, 16, 0, 16)
     np.testing.assert_array_equal(out, normals((5, 6), (0, 16), (0, 6), 2))

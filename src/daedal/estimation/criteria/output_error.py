@@ -10,10 +10,9 @@ outputs; with process disturbances it is biased wherever they move the mean, how
 """
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import final
 
-from daedal.errors import EstimationError, quoted
+from daedal.errors import EstimationError, check_whole_number, quoted
 from daedal.estimation.criteria.criterion import Objective
 from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.criteria.shooting import make_shooting_objective
@@ -50,11 +49,9 @@ class OutputError:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transient", checked_transient(self.transient))
-        if not isinstance(self.segments, Integral) or isinstance(self.segments, bool) or self.segments < 1:
-            raise EstimationError(
-                f"The segments must be a whole number from 1 on, got {self.segments!r}.", "Write segments=10."
-            )
-        object.__setattr__(self, "segments", int(self.segments))
+        sentence = "The segments must be a whole number from 1 on"
+        segments = check_whole_number(self.segments, EstimationError, sentence, "Write segments=10.", least=1)
+        object.__setattr__(self, "segments", segments)
         object.__setattr__(self, "whiten", checked_whiten(self.whiten))
         if self.segments > 1 and self.whiten:
             raise EstimationError(

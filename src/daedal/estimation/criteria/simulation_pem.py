@@ -14,11 +14,10 @@ Differential-Algebraic Equation Models with Process Disturbances (2021).
 """
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import final
 
 from daedal.analysis import is_linear
-from daedal.errors import EstimationError, quoted
+from daedal.errors import EstimationError, check_whole_number, quoted
 from daedal.estimation.criteria.criterion import Objective
 from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.problem import Problem, check_visible, checked_whiten, mean_movers
@@ -54,11 +53,8 @@ class SimulationPEM:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transient", checked_transient(self.transient))
-        if not isinstance(self.realizations, Integral) or isinstance(self.realizations, bool) or self.realizations < 1:
-            raise EstimationError(
-                f"The realizations must be a whole number from 1 on, got {self.realizations!r}.",
-                "Write realizations=200.",
-            )
+        sentence = "The realizations must be a whole number from 1 on"
+        check_whole_number(self.realizations, EstimationError, sentence, "Write realizations=200.", least=1)
         if self.debias and self.realizations < 2:
             raise EstimationError(
                 "Debiasing needs the spread of at least 2 realizations, got 1.", "Take more, or write debias=False."

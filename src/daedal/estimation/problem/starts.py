@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
 
 from daedal.data import FrozenMapping
-from daedal.errors import EstimationError, nearest, quoted
+from daedal.errors import EstimationError, check_whole_number, nearest, quoted
 from daedal.estimation.problem.coordinates import Coordinate, Coordinates, finite_bounds
 from daedal.models import key_name
 
@@ -27,11 +27,8 @@ class LatinHypercube:
     count: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.count, Integral) or isinstance(self.count, bool) or self.count < 1:
-            raise EstimationError(
-                f"A Latin hypercube must have a whole number of points from 1 on, got {self.count!r}.",
-                "Write LatinHypercube(10).",
-            )
+        sentence = "A Latin hypercube must have a whole number of points from 1 on"
+        check_whole_number(self.count, EstimationError, sentence, "Write LatinHypercube(10).", least=1)
 
 
 @final
@@ -55,11 +52,8 @@ class Grid:
             )
         named = {key_name(key): count for key, count in self.points.items()}
         for name, count in named.items():
-            if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
-                raise EstimationError(
-                    f"The grid must have a whole number of values of '{name}' from 1 on, got {count!r}.",
-                    "Write Grid({'tau': 5}).",
-                )
+            sentence = f"The grid must have a whole number of values of '{name}' from 1 on"
+            check_whole_number(count, EstimationError, sentence, "Write Grid({'tau': 5}).", least=1)
         object.__setattr__(self, "points", FrozenMapping(named))
 
 

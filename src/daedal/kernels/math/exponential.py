@@ -19,7 +19,7 @@ def clamp(e: Emitter, x: str, low: float, high: float) -> str:
     return e.select(e.compare("ogt", lifted, e.constant(high)), e.constant(high), lifted)
 
 
-def reduced(e: Emitter, x: str) -> tuple[str, str]:
+def reduce_argument(e: Emitter, x: str) -> tuple[str, str]:
     """expm1(r), and n + ROUNDING_BITS, for x = n ln 2 + r."""
     n, count = e.round(x, LOG2_E)
     minus_n = e.negate(n)
@@ -30,7 +30,7 @@ def reduced(e: Emitter, x: str) -> tuple[str, str]:
     return e.add(r, tail), count
 
 
-def scaled(e: Emitter, value: str, count: str, shift: int = 0) -> str:
+def scale_by_power(e: Emitter, value: str, count: str, shift: int = 0) -> str:
     """value · 2^(n + shift), in two halves; `count` is n + ROUNDING_BITS."""
     exponent = e.bitwise("sub", count, e.integer(ROUNDING_BITS - 2048 - shift))
     first = e.bitwise("lshr", exponent, e.integer(1))
@@ -44,22 +44,22 @@ def power_of_two(e: Emitter, exponent: str) -> str:
 
 
 def exponential(e: Emitter, x: str) -> str:
-    part, count = reduced(e, clamp(e, x, SMALLEST, LARGEST))
-    return scaled(e, e.add(part, e.constant(1.0)), count)
+    part, count = reduce_argument(e, clamp(e, x, SMALLEST, LARGEST))
+    return scale_by_power(e, e.add(part, e.constant(1.0)), count)
 
 
 def half_exponential(e: Emitter, x: str) -> str:
     """exp(x)/2, finite up to x = 710.47."""
-    part, count = reduced(e, clamp(e, x, SMALLEST, LARGEST + 1.0))
-    return scaled(e, e.add(part, e.constant(1.0)), count, -1)
+    part, count = reduce_argument(e, clamp(e, x, SMALLEST, LARGEST + 1.0))
+    return scale_by_power(e, e.add(part, e.constant(1.0)), count, -1)
 
 
 def exponential_minus_one(e: Emitter, x: str, shift: int = 0) -> str:
     """2^shift · expm1(x)."""
-    part, count = reduced(e, clamp(e, x, -40.0, LARGEST + 1.0))
+    part, count = reduce_argument(e, clamp(e, x, -40.0, LARGEST + 1.0))
     opposite = e.bitwise("sub", e.integer(2 * ROUNDING_BITS), count)
-    rest = e.subtract(e.constant(1.0), scaled(e, e.constant(1.0), opposite))
-    value = scaled(e, e.add(part, rest), count, shift)
+    rest = e.subtract(e.constant(1.0), scale_by_power(e, e.constant(1.0), opposite))
+    value = scale_by_power(e, e.add(part, rest), count, shift)
     return e.select(e.compare("oeq", x, e.constant(0.0)), x, value)
 
 

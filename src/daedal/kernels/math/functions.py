@@ -17,7 +17,6 @@ class VectorFunction(NamedTuple):
     arity: int
     emit: Callable[..., str | tuple[str, str]]
     range: str
-    results: int = 1
 
 
 FUNCTIONS: dict[str, VectorFunction] = {
@@ -32,7 +31,7 @@ FUNCTIONS: dict[str, VectorFunction] = {
     "acosh": VectorFunction(1, logarithmic.inverse_hyperbolic_cosine, "all x"),
     "atanh": VectorFunction(1, logarithmic.inverse_hyperbolic_tangent, "all x"),
     "pow": VectorFunction(2, power.power, "all x, y; subnormal results to 4 times the smallest number"),
-    "sincos": VectorFunction(1, trigonometric.sine_and_cosine, "|x| ≤ 2^30", 2),
+    "sincos": VectorFunction(1, trigonometric.sine_and_cosine, "|x| ≤ 2^30"),
     "tan": VectorFunction(1, trigonometric.tangent, "|x| ≤ 2^30"),
     "atan": VectorFunction(1, arctangent.arctangent, "all x"),
     "atan2": VectorFunction(2, arctangent.arctangent2, "all y, x"),
@@ -46,22 +45,9 @@ FUNCTIONS: dict[str, VectorFunction] = {
 }
 
 
-def definition(name: str, width: int, fused: bool, attributes: str) -> str:
+def define_function(name: str, width: int, fused: bool, attributes: str) -> str:
     """The text of the internal LLVM function `@daedal.<name>` on vectors of `width` doubles."""
-    function = FUNCTIONS[name]
-    emitter = Emitter(width, fused)
+    function, emitter = FUNCTIONS[name], Emitter(width, fused)
     arguments = [f"%a{i}" for i in range(function.arity)]
     values = function.emit(emitter, *arguments)
-    kind = result_type(name, width)
-    if isinstance(values, tuple):
-        first = emitter.new(f"insertvalue {kind} undef, {emitter.doubles} {values[0]}, 0")
-        values = emitter.new(f"insertvalue {kind} {first}, {emitter.doubles} {values[1]}, 1")
-    heading = ", ".join(f"{emitter.doubles} {argument}" for argument in arguments)
-    lines = [f"define internal {kind} @daedal.{name}({heading}) {attributes} {{", *emitter.lines]
-    return "\n".join([*lines, f"  ret {kind} {values}", "}"])
-
-
-def result_type(name: str, width: int) -> str:
-    """The LLVM type of what a function returns."""
-    vector = f"<{width} x double>"
-    return vector if FUNCTIONS[name].results == 1 else f"{{{vector}, {vector}}}"
+    return emitter.define_function(name, arguments, values if isinstance(values, tuple) else (values,), attributes)

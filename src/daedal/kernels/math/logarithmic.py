@@ -29,7 +29,7 @@ def split_any(e: Emitter, x: str) -> tuple[str, str]:
     return e.subtract(k, e.select(small, e.constant(54.0), e.constant(0.0))), m
 
 
-def combined(e: Emitter, k: str, m: str) -> str:
+def combine_logarithm(e: Emitter, k: str, m: str) -> str:
     """k ln 2 + log m."""
     f = e.subtract(m, e.constant(1.0))
     s = e.divide(f, e.add(f, e.constant(2.0)))
@@ -43,11 +43,11 @@ def combined(e: Emitter, k: str, m: str) -> str:
 
 def normal_logarithm(e: Emitter, x: str) -> str:
     """log x of positive normal numbers, nothing else checked."""
-    return combined(e, *split(e, x))
+    return combine_logarithm(e, *split(e, x))
 
 
 def logarithm(e: Emitter, x: str) -> str:
-    value = combined(e, *split_any(e, x))
+    value = combine_logarithm(e, *split_any(e, x))
     value = e.select(e.compare("oeq", x, e.constant(float("inf"))), x, value)
     value = e.select(e.compare("oeq", x, e.constant(0.0)), e.constant(float("-inf")), value)
     invalid = e.mask("or", e.compare("olt", x, e.constant(0.0)), e.compare("uno", x, x))

@@ -7,7 +7,7 @@ A negative x needs an integer y; infinities, zeros, 0⁰ = 1 and 1^NaN = 1 follo
 
 from daedal.kernels.emitter import Emitter
 from daedal.kernels.math.coefficients import LN2_HIGH, LN2_LOW, LOG_TAIL, TWO_THIRDS_LOW
-from daedal.kernels.math.exponential import LARGEST, SMALLEST, clamp, reduced, scaled
+from daedal.kernels.math.exponential import LARGEST, SMALLEST, clamp, reduce_argument, scale_by_power
 from daedal.kernels.math.logarithmic import split_any
 from daedal.kernels.math.rounding import odd_integer, round_toward_minus
 
@@ -56,9 +56,9 @@ def magnitude(e: Emitter, x: str, y: str) -> str:
     rest = e.multiply_add(y, low, rest)
     inside = clamp(e, exponent, SMALLEST, LARGEST)
     rest = e.select(e.compare("une", inside, exponent), e.constant(0.0), rest)
-    part, count = reduced(e, inside)
+    part, count = reduce_argument(e, inside)
     value = e.add(part, e.constant(1.0))
-    return scaled(e, e.multiply_add(value, rest, value), count)
+    return scale_by_power(e, e.multiply_add(value, rest, value), count)
 
 
 def power(e: Emitter, x: str, y: str) -> str:

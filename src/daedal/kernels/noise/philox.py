@@ -9,7 +9,7 @@ The words give u in (0, 1] and v in [0, 1) with 52 bits each, and Box and Muller
 numbers, √(−2 log u) · (cos 2πv, sin 2πv).
 """
 
-from daedal.kernels.emitter import Emitter, bits_of
+from daedal.kernels.emitter import INTEGER, Emitter, bits_of
 from daedal.kernels.math import normal_logarithm, sine_and_cosine_of_turns
 
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -18,22 +18,16 @@ ROUNDS = 10
 WORD = 2**32
 
 
-def spread(e: Emitter, scalar: str) -> str:
-    """A scalar i64 in all lanes."""
-    first = e.new(f"insertelement {e.integers} poison, i64 {scalar}, i64 0")
-    return e.new(f"shufflevector {e.integers} {first}, {e.integers} poison, <{e.width} x i32> zeroinitializer")
-
-
-def round_keys(e: Emitter) -> tuple[list[str], list[str]]:
+def write_round_keys(e: Emitter) -> tuple[list[str], list[str]]:
     """The keys of all rounds from the scalars %key0 and %key1."""
     keys: tuple[list[str], list[str]] = ([], [])
     for part, increment, name in zip(keys, INCREMENTS, ("%key0", "%key1"), strict=True):
         for number in range(ROUNDS):
-            part.append(spread(e, e.new(f"add i64 {name}, {number * increment}")))
+            part.append(e.spread(INTEGER, e.index("add", name, str(number * increment))))
     return keys
 
 
-def philox(e: Emitter, counter: list[str], key: tuple[list[str], list[str]]) -> list[str]:
+def write_philox(e: Emitter, counter: list[str], key: tuple[list[str], list[str]]) -> list[str]:
     """Emits the rounds; words are 64-bit integers of which the upper half may hold anything."""
     c0, c1, c2, c3 = counter
     low, half = e.integer(WORD - 1), e.integer(32)
@@ -46,7 +40,7 @@ def philox(e: Emitter, counter: list[str], key: tuple[list[str], list[str]]) -> 
     return [c0, c1, c2, c3]
 
 
-def normal_pair(e: Emitter, words: list[str]) -> tuple[str, str]:
+def write_normal_pair(e: Emitter, words: list[str]) -> tuple[str, str]:
     """The two normal numbers of four random words."""
     u = e.subtract(e.constant(2.0), _from_one_to_two(e, words[0], words[1]))
     v = e.subtract(_from_one_to_two(e, words[2], words[3]), e.constant(1.0))

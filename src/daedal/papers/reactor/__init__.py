@@ -35,14 +35,9 @@ QUICK = Size(weights=101, realizations=100_000, data_sets=6)
 
 
 def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
-    """Work through tables and figures; each part is yielded when its files are complete.
+    """Write tables (CSV) and figures (HTML) into a directory; each part is yielded when its files are complete.
 
-    Parameters
-    ----------
-    directory
-        Where the tables (CSV) and figures (HTML) go; made if it is not there.
-    full
-        100 data sets for the accuracy of the parameters instead of 6; all else has the sizes of the paper.
+    `full`: 100 data sets for the accuracy of the parameters instead of 6; all else has the sizes of the paper.
     """
     folder = checked_directory(directory)
     size = FULL if full else QUICK

@@ -1,0 +1,1 @@
+"""The Kalman filter and smoother as machine code, derivatives included."""

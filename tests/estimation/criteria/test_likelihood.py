@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from batteries.oscillator import u, w2
 from daedal import der
 
 KALMAN = Path(__file__).parents[2].parent / "shared" / "problems" / "ornstein2d_kalman.json"
 
 
 def ornstein() -> dd.Model:
-    x1, x2, w1, theta, mu, alpha = dd.symbols("x1 x2 w1 theta mu alpha")
+    x1, x2, u, w1, w2, theta, mu, alpha = dd.symbols("x1 x2 u w1 w2 theta mu alpha")
     sx1, sx2, sy1, sy2 = dd.symbols("sx1 sx2 sy1 sy2")
 
     def positive(value: float) -> dd.Parameter:

@@ -1,9 +1,9 @@
 """The figures of delays: one simulation against jitcdde and a method of steps in scipy, and how the cost grows.
 
-    python benchmarks/delays.py [time] [sweep] [gradient] [growth] [profile]
+    python benchmarks/delays.py [time] [sweep] [gradient] [growth] [profile] [--tiny]
 
-time       the reactor of `contract/reactor.py` at its nominal point, 20 samples: after compiling, with and without the
-           sensitivities of its three parameters; jitcdde and scipy with tolerances of 1e-9
+time       a reactor with an unknown delay (daedal.papers) at its nominal point, 20 samples: after compiling, with and
+           without the sensitivities of its three parameters; jitcdde and scipy with tolerances of 1e-9
 sweep      the estimates of the reactor for 101 weights γ, with several starts in the delay
 gradient   one gradient forward and backward, against the number of parameters
 growth     number of steps and seconds against 1/tau, and against the number of samples of a held, delayed input
@@ -13,60 +13,67 @@ Without a word all are run. Milliseconds are processor time, the best of several
 jitcdde is not among the dependencies: python -m pip install jitcdde (it needs a C compiler).
 """
 
-import argparse
 import cProfile
 import pstats
-from collections.abc import Callable
+from argparse import Namespace
+from collections.abc import Callable, Mapping
 from contextlib import chdir
+from functools import partial
 from tempfile import TemporaryDirectory
-from time import perf_counter, process_time
+from time import perf_counter
 
 import numpy as np
+from shared import command_line, fastest, seconds
 
 import daedal as dd
 from daedal import delay, der
-from daedal.linear.threads import one_thread
 from daedal.papers.reactor.estimates import Size, sweep
 from daedal.papers.reactor.experiment import NOMINAL, TIMES, reactor
-from daedal.simulation.delays.adjoint import Adjoint
-from daedal.simulation.prediction import Predictor, predictor
-from daedal.simulation.request import check_request
+from daedal.simulation import Adjoint, Predictor, check_request, predictor
 
 
-@one_thread
-def fastest(call: Callable[[], object], attempts: int = 20) -> float:
-    """Milliseconds of processor time of the fastest of several calls; the first one warms up."""
-    taken = []
-    for _ in range(1 + attempts):
-        begin = process_time()
-        call()
-        taken.append(1e3 * (process_time() - begin))
-    return min(taken[1:])
+def milliseconds(work: Callable[[], object], attempts: int) -> float:
+    return 1e3 * fastest(work, attempts=attempts)[0]
 
 
-def prepared(free: tuple[str, ...], tolerance: float) -> Predictor:
-    asked = check_request("benchmark", reactor(), TIMES, None, 0.0)
-    return predictor(asked, ("y",), free, NOMINAL, dd.Lanes(tolerance=tolerance), None, 0, "benchmark")
+def prepare_prediction(
+    model: dd.Model,
+    times: np.ndarray,
+    free: tuple[str, ...],
+    values: Mapping[str, float],
+    solver: dd.Lanes,
+    inputs: Mapping[str, dd.Signal] | None = None,
+) -> Predictor:
+    request = check_request("benchmark", model, times, inputs, 0.0)
+    return predictor(request, tuple(model.outputs), free, values, solver, None, 0, "benchmark")
 
 
-def timing() -> None:
-    exact = prepared((), 1e-12)(NOMINAL).mean[0]
-    print(f"{'the reactor, 20 samples':<46}{'ms':>9}{'error':>10}")
+def prepare_reactor(free: tuple[str, ...], tolerance: float) -> Predictor:
+    return prepare_prediction(reactor(), TIMES, free, NOMINAL, dd.Lanes(tolerance=tolerance))
+
+
+def timing(asked: Namespace) -> None:
+    attempts = 1 if asked.tiny else 20
+    exact = prepare_reactor((), 1e-12)(NOMINAL).mean[0]
+    plain = prepare_reactor((), 1e-9)
+    usual = milliseconds(partial(plain, NOMINAL), attempts)
+    print(f"{'the reactor, 20 samples':<46}{'ms':>9}{'ratio':>8}{'error':>10}")
+
+    def show(name: str, spent: float, outputs: np.ndarray) -> None:
+        print(f"{name:<46}{spent:>9.2f}{spent / usual:>8.1f}{np.abs(outputs - exact).max():>10.0e}", flush=True)
+
     for tolerance in (1e-6, 1e-9):
         for free in ((), tuple(NOMINAL)):
-            run = prepared(free, tolerance)
-            found = run(NOMINAL)
+            run = prepare_reactor(free, tolerance)
             name = f"daedal, {run.run.plan.lengths.size} steps" + (", 3 sensitivities" if free else "")
-            error = np.abs(found.mean[0] - exact).max()
-            print(f"{name:<46}{fastest(lambda run=run: run(NOMINAL)):>9.2f}{error:>10.0e}")
-    model = dd.build(reactor().with_parameters(NOMINAL))
-    print(f"{'daedal, simulate: steps chosen anew':<46}{fastest(lambda: dd.simulate(model, TIMES, t0=0.0), 5):>9.2f}")
+            show(name, milliseconds(partial(run, NOMINAL), attempts), run(NOMINAL).mean[0])
+    simulate = partial(dd.simulate, dd.build(reactor().with_parameters(NOMINAL)), TIMES, t0=0.0)
+    show("daedal, simulate: steps chosen anew", milliseconds(simulate, min(attempts, 5)), simulate()["y"])
     for name, solve in (("scipy DOP853, method of steps", by_scipy), ("jitcdde", by_jitcdde())):
         if solve is None:
             print(f"{name:<46}  not installed, or no C compiler")
-            continue
-        error = np.abs(solve() - exact).max()
-        print(f"{name:<46}{fastest(solve, 5):>9.2f}{error:>10.0e}")
+        else:
+            show(name, milliseconds(solve, min(attempts, 5)), solve())
 
 
 def by_scipy() -> np.ndarray:
@@ -74,7 +81,7 @@ def by_scipy() -> np.ndarray:
     from scipy.integrate import solve_ivp
 
     tau, z1, z2 = NOMINAL.values()
-    past, state, found = (lambda _: np.ones(2)), np.ones(2), []
+    past, state, outputs = (lambda _: np.ones(2)), np.ones(2), []
     for k in range(round(TIMES[-1] / tau)):
 
         def rate(t: float, x: np.ndarray, past: Callable[[float], np.ndarray] = past) -> np.ndarray:
@@ -83,9 +90,9 @@ def by_scipy() -> np.ndarray:
 
         run = solve_ivp(rate, (k * tau, (k + 1) * tau), state, "DOP853", rtol=1e-9, atol=1e-10, dense_output=True)
         inside = TIMES[np.round((TIMES - 1e-9) // tau) == k]
-        found.append(10 * run.sol(np.minimum(inside, (k + 1) * tau))[1])
+        outputs.append(10 * run.sol(np.minimum(inside, (k + 1) * tau))[1])
         past, state = run.sol, run.y[:, -1]
-    return np.concatenate(found)
+    return np.concatenate(outputs)
 
 
 def by_jitcdde() -> Callable[[], np.ndarray] | None:
@@ -114,11 +121,13 @@ def by_jitcdde() -> Callable[[], np.ndarray] | None:
     return solve
 
 
-def sweeping() -> None:
-    begin, cpu = perf_counter(), process_time()
-    made = sweep(Size(weights=101, realizations=0, data_sets=0))
-    print(f"\n101 weights in {perf_counter() - begin:.1f} s, {process_time() - cpu:.1f} s of processor time", end="; ")
-    print(f"gamma = 0.9: {', '.join(f'{value:.5f}' for value in made.estimates[made.at(0.9)])}")
+def sweeping(asked: Namespace) -> None:
+    size = Size(weights=11 if asked.tiny else 101, realizations=0, data_sets=0)
+    begin = perf_counter()
+    spent, estimates = seconds(lambda: sweep(size))
+    elapsed = perf_counter() - begin
+    print(f"\n{size.weights} weights in {elapsed:.1f} s, {spent:.1f} s of processor time", end="; ")
+    print(f"gamma = 0.9: {', '.join(f'{value:.5f}' for value in estimates.estimates[estimates.at(0.9)])}")
 
 
 def ring(count: int) -> dd.Model:
@@ -139,61 +148,67 @@ def ring(count: int) -> dd.Model:
     )
 
 
-def gradients() -> None:
-    print(f"\n{'a ring, 20 samples: ms of one gradient':<46}{'forward':>9}{'backward':>10}")
-    for count in (2, 5, 10, 20, 30):
+def gradients(asked: Namespace) -> None:
+    print(f"\n{'a ring, 20 samples: ms of one gradient':<46}{'forward':>9}{'backward':>10}{'ratio':>8}")
+    for count in (2,) if asked.tiny else (2, 5, 10, 20, 30):
         model = ring(count)
         values = {name: parameter.value for name, parameter in model.parameters.items()}
-        asked = check_request("benchmark", model, TIMES, None, 0.0)
-        run = predictor(asked, ("y",), tuple(values), values, dd.Lanes(tolerance=1e-9), None, 0, "benchmark")
-        back, pull = Adjoint(run.run), np.ones((1, TIMES.size))
-        forward = fastest(lambda run=run, values=values: run(values), 5)
-        backward = fastest(lambda back=back, values=values, pull=pull: back.samples(values).gradient(pull), 5)
-        print(f"{len(values)} parameters, {count} states".ljust(46) + f"{forward:>9.1f}{backward:>10.1f}")
+        run = prepare_prediction(model, TIMES, tuple(values), values, dd.Lanes(tolerance=1e-9))
+        forward, backward = fastest(partial(run, values), partial(pull_back, Adjoint(run.run), values), attempts=5)
+        label = f"{len(values)} parameters, {count} states"
+        print(f"{label:<46}{1e3 * forward:>9.1f}{1e3 * backward:>10.1f}{forward / backward:>8.2f}", flush=True)
 
 
-def growth() -> None:
+def pull_back(adjoint: Adjoint, values: Mapping[str, float]) -> object:
+    return adjoint.samples(values).gradient(np.ones((1, TIMES.size)))
+
+
+def growth(asked: Namespace) -> None:
     x, u, tau = dd.symbols("x u tau")
     own = dd.Model(
         name="own past", equations={"rate": der(x) == -delay(x, tau)}, unknowns=[x], outputs={"x": x},
         parameters={tau: 1.0}, history={x: 1.0},
     )  # fmt: skip
     print(f"\n{'x(t)′ = −x(t − tau) to t = 1':<46}{'steps':>9}{'ms':>10}{'µs a step':>12}")
-    for length in (0.1, 0.03, 0.01, 0.003, 0.001):
-        _line(f"tau = {length}", own, np.array([1.0]), {"tau": length}, None)
+    for length in (0.1, 0.03) if asked.tiny else (0.1, 0.03, 0.01, 0.003, 0.001):
+        _line(f"tau = {length}", own, np.array([1.0]), {"tau": length})
     late = dd.Model(
         name="late input", equations={"rate": der(x) == -x + delay(u, tau)}, unknowns=[x], inputs=[u],
         outputs={"x": x}, parameters={tau: 1.0}, initial={x: 0.0},
     )  # fmt: skip
     print(f"\n{'delayed, held input':<46}{'steps':>9}{'ms':>10}{'µs a step':>12}")
-    for count in (100, 300, 1000, 3000):
+    for count in (30, 100) if asked.tiny else (100, 300, 1000, 3000):
         times = 0.1 * np.arange(count)
         held = dd.Signal(times, np.random.default_rng(0).standard_normal(count), "zoh")
         _line(f"{count} samples", late, times, {"tau": 0.237}, {"u": held})
 
 
-def _line(name: str, model: dd.Model, times: np.ndarray, values: dict[str, float], inputs: dict | None) -> None:
-    asked = check_request("benchmark", model, times, inputs, 0.0)
-    run = predictor(asked, ("x",), ("tau",), values, dd.Lanes(step=0.02), None, 0, "benchmark")
-    taken, steps = fastest(lambda: run(values), 3), run.run.plan.lengths.size
-    print(f"{name:<46}{steps:>9}{taken:>10.1f}{1e3 * taken / steps:>12.1f}")
+def _line(
+    name: str,
+    model: dd.Model,
+    times: np.ndarray,
+    values: Mapping[str, float],
+    inputs: Mapping[str, dd.Signal] | None = None,
+) -> None:
+    run = prepare_prediction(model, times, ("tau",), values, dd.Lanes(step=0.02), inputs)
+    taken, steps = milliseconds(partial(run, values), 3), run.run.plan.lengths.size
+    print(f"{name:<46}{steps:>9}{taken:>10.1f}{1e3 * taken / steps:>12.1f}", flush=True)
 
 
-def profile() -> None:
-    run = prepared(tuple(NOMINAL), 1e-9)
+def profile(asked: Namespace) -> None:
+    run = prepare_reactor(tuple(NOMINAL), 1e-9)
     run(NOMINAL)
     watched = cProfile.Profile()
     watched.enable()
-    for _ in range(20):
+    for _ in range(1 if asked.tiny else 20):
         run(NOMINAL)
     watched.disable()
     pstats.Stats(watched).sort_stats("cumulative").print_stats(25)
 
 
-PARTS = {"time": timing, "sweep": sweeping, "gradient": gradients, "growth": growth, "profile": profile}
+FIGURES = {"time": timing, "sweep": sweeping, "gradient": gradients, "growth": growth, "profile": profile}
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help="time, sweep, gradient, growth, profile; all when left out")
-    for part in parser.parse_args().parts or PARTS:
-        PARTS[part]()
+    asked = command_line(__doc__, FIGURES).parse_args()
+    for name in asked.figures or FIGURES:
+        FIGURES[name](asked)

@@ -1,32 +1,36 @@
-"""The ensemble engine against scikit-sundae's IDA and CasADi's idas, on the pendulum pushed by an unmeasured wind.
+"""The figures of the ensemble solver, on the pendulum pushed by an unmeasured wind.
 
-Cost is processor time in microseconds per simulated second and trajectory, measured in one run on one machine; read the
-ratios. Error is the largest error of the angle against a converged run on the same paths. The disturbance and the input
-are piecewise linear on a 0.01 s grid, samples are taken every 0.1 s.
+    python benchmarks/ensemble.py [first] [solvers] [states] [processors] [--c path/to/ida_pendulum.c] [--tiny]
 
-    python benchmarks/ensemble.py [--quick] [--c path/to/ida_pendulum.c]
+first       from a new model to its first result, in a new process, with an empty cache and with a filled one
+solvers     cost and error of the methods, against scikit-sundae's IDA and CasADi's idas
+states      cost against the number of states, on a chain of pendulums
+processors  cost against the number of realizations, on one processor and on two
 
-With `--c`, a C program that solves the same problem with SUNDIALS (Debian's libsundials-dev) is built and timed too; it
-reads W.bin, U.bin and prints its cost.
+Without a word all are run. Cost is processor time in microseconds per simulated second and trajectory, measured in one
+run on one machine; read the ratios. Error is the largest error of the angle against a converged run on the same paths.
+The disturbance and the input are piecewise linear on a 0.01 s grid, samples are taken every 0.1 s.
+
+With `--c`, a C program that solves the same problem with SUNDIALS (Debian's libsundials-dev) is built and timed among
+the solvers; it reads W.bin, U.bin and prints its cost.
 """
 
-import argparse
 import os
 import subprocess
 import sys
 import tempfile
+from argparse import Namespace
 from pathlib import Path
-from time import perf_counter, process_time
-from unittest import mock
+from time import perf_counter
 
 import casadi as ca
 import numpy as np
+from shared import command_line, seconds
 
 import daedal as dd
 from daedal import der
-from daedal.simulation.ensemble_solver import prepare
-from daedal.simulation.lanes.lane_run import LaneRun
-from daedal.simulation.request import check_request
+from daedal.simulation import check_request, prepare
+from daedal.simulation.lanes import LaneRun, march_lanes
 
 GRID, SAMPLE = 0.01, 0.1
 DRAG = 6.25
@@ -61,7 +65,13 @@ def push(horizon: float) -> dd.Signal:
     return dd.Signal(fine, dd.sample_path(wind, fine, rng=2))
 
 
-def prepared(model: dd.Model, times: np.ndarray, inputs: dict, solver: dd.Lanes, free: tuple[str, ...] = ()) -> LaneRun:
+def sample_times(horizon: float) -> np.ndarray:
+    return np.arange(round(horizon / SAMPLE) + 1) * SAMPLE
+
+
+def prepare_run(
+    model: dd.Model, times: np.ndarray, inputs: dict, solver: dd.Lanes, free: tuple[str, ...] = ()
+) -> LaneRun:
     asked = check_request("benchmark", model, times, inputs, None)
     options = {"values": [None], "wanted": ("angle",), "seed": 1, "purpose": "benchmark", "noisy": True}
     run = prepare(asked.system, asked.times, asked.forcing, solver, free=free, **options)
@@ -81,28 +91,23 @@ class Stored:
 
 def lanes_cost(run: LaneRun, lanes: int, horizon: float) -> tuple[float, float, np.ndarray]:
     """Cost of marching and of the noise, and the angles (lane, sample)."""
-    from daedal.simulation.lanes.march import march_lanes
+    values, scale = run.values[0], 1e6 / (horizon * lanes)
+    noise, rows = seconds(lambda: run.scenario.paths(values, range(lanes)).rows(0, round(horizon / GRID) + 1))
+    angles = np.zeros((lanes, run.times.size))
 
-    values, block = run.values[0], range(lanes)
-    start = process_time()
-    paths = run.scenario.paths(values, block)
-    rows = paths.rows(0, round(horizon / GRID) + 1)
-    noise = process_time() - start
-    best = np.inf
+    def receive(samples: np.ndarray, out: np.ndarray) -> None:
+        angles[:, samples] = out[:, 0].T
+
+    def march(state: np.ndarray, parameters: np.ndarray) -> None:
+        for _ in march_lanes(run.program, run.table, Stored(rows), state, parameters, receive):
+            pass
+
+    costs = []
     for _ in range(3):
-        found = np.zeros((lanes, run.times.size))
         state = run.scenario.states(values, rows[0], lanes)
         parameters = np.repeat(values.column[:, None], lanes, axis=1)
-
-        def received(samples: np.ndarray, out: np.ndarray, found: np.ndarray = found) -> None:
-            found[:, samples] = out[:, 0].T
-
-        start = process_time()
-        for _ in march_lanes(run.program, run.table, Stored(rows), state, parameters, received):
-            pass
-        best = min(best, process_time() - start)
-    scale = 1e6 / (horizon * lanes)
-    return best * scale, noise * scale, found
+        costs.append(seconds(lambda: march(state, parameters))[0])  # noqa: B023
+    return min(costs) * scale, noise * scale, angles
 
 
 def forcing_rows(run: LaneRun, horizon: float) -> np.ndarray:
@@ -110,22 +115,8 @@ def forcing_rows(run: LaneRun, horizon: float) -> np.ndarray:
     return paths.rows(0, round(horizon / GRID) + 1)[:, 0, 0]
 
 
-def stabilised() -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-    """The pendulum in the stabilised index-1 form of the paper (8): y = (x, y, Σtension, vx, vy, μ)."""
-    y, slope, u, w = ca.SX.sym("y", 6), ca.SX.sym("yp", 6), ca.SX.sym("u"), ca.SX.sym("w")
-    residual = ca.vertcat(
-        slope[0] - y[3] + 2 * slope[5] * y[0],
-        slope[1] - y[4] + 2 * slope[5] * y[1],
-        0.3 * slope[3] - slope[2] * y[0] + DRAG * ca.fabs(y[3]) * y[3] - u - w**2,
-        0.3 * slope[4] - slope[2] * y[1] + DRAG * ca.fabs(y[4]) * y[4] + 0.3 * 9.81,
-        y[0] ** 2 + y[1] ** 2 - 6.25**2,
-        y[3] * y[0] + y[4] * y[1],
-    )
-    return residual, y, slope, ca.vertcat(u, w)
-
-
 def sundae_cost(signal: dd.Signal, path: np.ndarray, horizon: float) -> tuple[float, np.ndarray]:
-    """scikit-sundae's IDA at rtol 1e-6 with a Python residual."""
+    """scikit-sundae's IDA at rtol 1e-6 with a Python residual: stabilised index 1, y = (x, y, Σtension, vx, vy, μ)."""
     from sksundae.ida import IDA
 
     grid = np.arange(path.size) * GRID
@@ -143,11 +134,8 @@ def sundae_cost(signal: dd.Signal, path: np.ndarray, horizon: float) -> tuple[fl
         res[5] = y[3] * y[0] + y[4] * y[1]
 
     solver = IDA(residual, rtol=1e-6, atol=1e-9, max_num_steps=100000)
-    times = np.arange(round(horizon / SAMPLE) + 1) * SAMPLE
     y0, yp0 = np.array([0, -6.25, 0, 0, 0, 0.0]), np.array([0, 0, -0.3 * 9.81 / 6.25, 0, 0, 0])
-    start = process_time()
-    result = solver.solve(times, y0, yp0)
-    spent = process_time() - start
+    spent, result = seconds(lambda: solver.solve(sample_times(horizon), y0, yp0))
     return spent * 1e6 / horizon, np.arctan2(result.y[:, 0], -result.y[:, 1])
 
 
@@ -165,12 +153,9 @@ def idas_cost(signal: dd.Signal, path: np.ndarray, horizon: float) -> tuple[floa
         px * z[0] + py * z[1] + vx**2 + vy**2,
     )
     dae = {"x": x, "z": z, "t": t, "ode": ca.vertcat(vx, vy, z[0], z[1]), "alg": equations}
-    times = np.arange(round(horizon / SAMPLE) + 1) * SAMPLE
     options = {"reltol": 1e-6, "abstol": 1e-9, "max_num_steps": 1_000_000}
-    solver = ca.integrator("idas", "idas", dae, 0.0, times, options)
-    start = process_time()
-    result = solver(x0=[0, -6.25, 0, 0], z0=[0, 0, -0.3 * 9.81 / 6.25])
-    spent = process_time() - start
+    solver = ca.integrator("idas", "idas", dae, 0.0, sample_times(horizon), options)
+    spent, result = seconds(lambda: solver(x0=[0, -6.25, 0, 0], z0=[0, 0, -0.3 * 9.81 / 6.25]))
     states = result["xf"].full()
     return spent * 1e6 / horizon, np.arctan2(states[0], -states[1])
 
@@ -216,28 +201,39 @@ def disturbed_chain(count: int) -> dd.Model:
     )
 
 
-def scaling(quick: bool) -> None:
-    """Cost against the number of states, of lanes and of threads."""
+def states(asked: Namespace) -> None:
     print("\nchain of n pendulums (4 n states), rk4, h = 0.01, 64 lanes")
-    for count in (2, 6) if quick else (2, 6, 12, 24):
+    smallest = None
+    for count in (2,) if asked.tiny else (2, 6, 12, 24):
         start = perf_counter()
-        run = prepared(disturbed_chain(count), np.arange(11) * 0.1, {}, dd.Lanes(method="rk4", step=GRID))
+        run = prepare_run(disturbed_chain(count), np.arange(11) * 0.1, {}, dd.Lanes(method="rk4", step=GRID))
         ready = perf_counter() - start
         cost, _, _ = lanes_cost(run, 64, 1.0)
-        print(f"  n = {count:>2}: {run.program.instructions:>6} operations, ready in {ready:.2f} s, {cost:.2f} µs")
+        smallest = smallest or cost / count
+        print(
+            f"  n = {count:>2}: {run.program.instructions:>6} operations, ready in {ready:.2f} s, {cost:.2f} µs; "
+            f"of each pendulum {cost / count / smallest:.1f} times that of n = 2"
+        )
+
+
+def processors(asked: Namespace) -> None:
+    if not hasattr(os, "sched_setaffinity"):
+        print("\nonly Linux lets a process choose its processors")
+        return
     print("\npendulum, noise included, wall-clock µs per simulated second and trajectory")
-    horizon = 20.0
-    times, signal = np.arange(round(horizon / SAMPLE) + 1) * SAMPLE, push(horizon)
-    run = prepared(pendulum(), times, {"u": signal}, dd.Lanes(method="rk4", step=GRID))
-    for lanes in (64, 512) if quick else (64, 512, 4096):
-        row = f"  {lanes:>5} realizations:"
-        for threads in (1, 2):
-            with mock.patch("daedal.simulation.lanes.blocks.cpu_count", return_value=threads):
-                start = perf_counter()
-                run.run(lanes, lambda *_: None)
-                spent = perf_counter() - start
-            row += f"   {spent * 1e6 / (horizon * lanes):>6.2f} with {threads} thread{'s' * (threads > 1)}"
-        print(row)
+    horizon = 1.0 if asked.tiny else 20.0
+    run = prepare_run(pendulum(), sample_times(horizon), {"u": push(horizon)}, dd.Lanes(method="rk4", step=GRID))
+    allowed = sorted(os.sched_getaffinity(0))
+    for lanes in (64,) if asked.tiny else (64, 512, 4096):
+        costs = []
+        for places in (allowed[:1], allowed[:2]):
+            os.sched_setaffinity(0, places)  # which the threads of a run inherit
+            start = perf_counter()
+            run.run(lanes, lambda *_: None)
+            costs.append((perf_counter() - start) * 1e6 / (horizon * lanes))
+        one, two = costs
+        print(f"  {lanes:>5} realizations: {one:>6.2f} on one processor, {two:>6.2f} on two, ratio {one / two:.2f}")
+    os.sched_setaffinity(0, allowed)
 
 
 FIRST = """
@@ -251,39 +247,32 @@ print(perf_counter() - start)
 """
 
 
-def first_results() -> None:
-    """From simulate(...) to the first result of a new model, in a new process, with an empty cache and a filled one."""
+def first(asked: Namespace) -> None:  # noqa: ARG001
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", FIRST, str(Path(__file__).parent)]
         environment = {**os.environ, "DAEDAL_CACHE": folder}
         runs = [subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in range(2)]
     empty, filled = (float(run.stdout) for run in runs)
-    print(f"first result of a new model: {empty:.2f} s (limit 0.5 s); from compiled code on disk {filled:.2f} s")
+    print(f"first result of a new model: {empty:.2f} s (limit 0.5 s); ", end="")
+    print(f"from compiled code on disk {filled:.2f} s, {filled / empty:.2f} of that")
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--quick", action="store_true")
-    options.add_argument("--c", type=Path)
-    chosen = options.parse_args()
-    horizon, lanes = (50.0, 64) if chosen.quick else (200.0, 64)
-    times, signal, model = np.arange(round(horizon / SAMPLE) + 1) * SAMPLE, push(horizon), pendulum()
-
-    first_results()
-    _, _, exact = lanes_cost(prepared(model, times, {"u": signal}, dd.Lanes(step=GRID / 8)), lanes, horizon)
+def solvers(asked: Namespace) -> None:
+    horizon, lanes = (5.0, 64) if asked.tiny else (200.0, 64)
+    times, signal, model = sample_times(horizon), push(horizon), pendulum()
+    _, _, exact = lanes_cost(prepare_run(model, times, {"u": signal}, dd.Lanes(step=GRID / 8)), lanes, horizon)
     costs = {}
     for name, solver in (
         ("h = 0.01", dd.Lanes(method="rk4", step=0.01)),
         ("h = 0.05, moment-matched", dd.Lanes(method="rk4", step=0.05)),
     ):
-        run = prepared(model, times, {"u": signal}, solver)
+        run = prepare_run(model, times, {"u": signal}, solver)
         cost, noise, angles = lanes_cost(run, lanes, horizon)
         costs[name] = cost
-        print(
-            f"Lanes, {name:<26} {cost:>9.2f} µs   error {np.max(np.abs(angles - exact)):.1e}   (noise {noise:.2f} µs)"
-        )
+        error = np.max(np.abs(angles - exact))
+        print(f"Lanes, {name:<26} {cost:>9.2f} µs   error {error:.1e}   (noise {noise:.2f} µs)")
     plain = costs["h = 0.01"]
-    run = prepared(model, times, {"u": signal}, dd.Lanes(method="rk4", step=0.01), free=("k",))
+    run = prepare_run(model, times, {"u": signal}, dd.Lanes(method="rk4", step=0.01), free=("k",))
     cost, noise, _ = lanes_cost(run, lanes, horizon)
     whole = (cost + noise) / (plain + noise)
     print(
@@ -291,28 +280,35 @@ def main() -> None:
         f"{whole:.2f} × with the noise (limit 2)"
     )
     for method in ("radau3", "radau5"):
-        run = prepared(model, times, {"u": signal}, dd.Lanes(method=method, step=0.05))
+        run = prepare_run(model, times, {"u": signal}, dd.Lanes(method=method, step=0.05))
         cost, _, angles = lanes_cost(run, lanes, horizon)
         print(f"Lanes, {method}, h = 0.05         {cost:>9.2f} µs   error {np.max(np.abs(angles - exact)):.1e}")
 
-    short = 20.0 if chosen.quick else 50.0
-    few = round(short / SAMPLE) + 1
-    path = forcing_rows(run, short)
+    short = 2.0 if asked.tiny else 50.0
+    few, path = round(short / SAMPLE) + 1, forcing_rows(run, short)
     for name, cost_of in (
         ("scikit-sundae IDA, Python residual", sundae_cost),
         ("CasADi idas", idas_cost),
     ):
         cost, angles = cost_of(signal, path, short)
-        ratios = ", ".join(f"{cost / other:.0f} × {label}" for label, other in costs.items())
-        print(f"{name:<36} {cost:>9.0f} µs   error {np.max(np.abs(angles - exact[0, :few])):.1e}   {ratios}")
-    if chosen.c:
+        error = np.max(np.abs(angles - exact[0, :few]))
+        print(f"{name:<36} {cost:>9.0f} µs   error {error:.1e}   {_ratios(cost, costs)}")
+    if asked.c:
         rows = run.scenario.paths(run.values[0], range(64)).rows(0, round(short / GRID) + 1)
-        cost = c_cost(chosen.c.resolve(), signal, rows, short)
+        cost = c_cost(asked.c.resolve(), signal, rows, short)
         if cost is not None:
-            ratios = ", ".join(f"{cost / other:.0f} × {label}" for label, other in costs.items())
-            print(f"{'hand-written C with IDA':<36} {cost:>9.0f} µs   {ratios}")
-    scaling(chosen.quick)
+            print(f"{'hand-written C with IDA':<36} {cost:>9.0f} µs   {_ratios(cost, costs)}")
 
+
+def _ratios(cost: float, costs: dict[str, float]) -> str:
+    return ", ".join(f"{cost / other:.0f} × {label}" for label, other in costs.items())
+
+
+FIGURES = {"first": first, "solvers": solvers, "states": states, "processors": processors}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    reader = command_line(__doc__, FIGURES)
+    reader.add_argument("--c", type=Path)
+    asked = reader.parse_args()
+    for name in asked.figures or FIGURES:
+        FIGURES[name](asked)

@@ -1,8 +1,8 @@
 """The figures of estimation on the pendulum pushed by an unmeasured wind: time, coverage, bias, a joint fit.
 
-    python benchmarks/estimation.py [time] [joint] [coverage] [bias] [--sets 200]
+    python benchmarks/estimation.py [time] [joint] [coverage] [bias] [--sets 200] [--tiny]
 
-time      one fit, N = 10 000 samples, M = 400 realizations, start to finish
+time      one fit, N = 10 000 samples, M = 400 realizations, start to finish, against one simulation of as many
 joint     drag and disturbance gain together on one data set of N = 50 000: distance from the truth in standard errors
 coverage  share of 95 % intervals that contain the truth, N = 5000, with and without whitening
 bias      mean error of the drag at N = 50 000, M = 60, fresh innovations for each data set, with and without debiasing
@@ -10,17 +10,18 @@ bias      mean error of the drag at N = 50 000, M = 60, fresh innovations for ea
 Without a word all are run. The truth is a drag of 6.25 kg/m and a gain of 0.6; the first 500 samples are not scored.
 """
 
-import argparse
+from argparse import Namespace
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
+from functools import cache, partial
 from time import perf_counter
 
 import numpy as np
+from shared import command_line, seconds
 
 import daedal as dd
 from daedal import der
 
-SAMPLE, GRID, TRANSIENT = 0.1, 0.01, 50.0
+SAMPLE, GRID = 0.1, 0.01
 DRAG, GAIN = 6.25, 0.6
 
 
@@ -71,62 +72,71 @@ def data_set(samples: int, seed: int) -> dd.Dataset:
     return run.to_dataset()
 
 
-def criterion(realizations: int, debias: bool = True, whiten: bool = False) -> dd.SimulationPEM:
-    return dd.SimulationPEM(realizations=realizations, transient=TRANSIENT, debias=debias, whiten=whiten)
+def criterion(samples: int, realizations: int, whiten: bool = False) -> dd.SimulationPEM:
+    return dd.SimulationPEM(realizations=realizations, transient=transient(samples), whiten=whiten)
 
 
-def timing() -> None:
-    data = data_set(10_000, 1)
+def transient(samples: int) -> float:
+    """Seconds that are not scored: 500 samples, or the first half of a short record."""
+    return SAMPLE * min(500, samples // 2)
+
+
+def timing(asked: Namespace) -> None:
+    samples, realizations = (100, 8) if asked.tiny else (10_000, 400)
+    data = data_set(samples, 1)
+    options = {"inputs": {"u": push(samples)}, "realizations": realizations, "rng": 7}
+    once, _ = seconds(partial(dd.ensemble, pendulum(), data.times, **options), perf_counter)
     for whiten in (False, True):
-        begin = perf_counter()
-        found = dd.fit(pendulum(), data, free={"k": 8.0}, criterion=criterion(400, whiten=whiten), rng=7)
-        elapsed = perf_counter() - begin
-        label = "whitened fit" if whiten else "fit"
-        print(f"one {label}, N = 10 000, M = 400: {elapsed:.1f} s, {found.evaluations} evaluations")
+        options = {"free": {"k": 8.0}, "criterion": criterion(samples, realizations, whiten), "rng": 7}
+        elapsed, result = seconds(partial(dd.fit, pendulum(), data, **options), perf_counter)
+        print(
+            f"one {'whitened ' * whiten}fit, N = {samples}, M = {realizations}: {elapsed:.1f} s, {result.evaluations} "
+            f"evaluations, {elapsed / once:.1f} simulations"
+        )
 
 
-def joint() -> None:
-    begin = perf_counter()
-    found = dd.fit(
-        pendulum(), data_set(50_000, 1), free={"k": 8.0, "gain": 0.9}, criterion=criterion(200, whiten=True), rng=7
-    )
-    print(found)
+def joint(asked: Namespace) -> None:
+    samples, realizations = (200, 8) if asked.tiny else (50_000, 200)
+    options = {"free": {"k": 8.0, "gain": 0.9}, "criterion": criterion(samples, realizations, whiten=True), "rng": 7}
+    elapsed, result = seconds(partial(dd.fit, pendulum(), data_set(samples, 1), **options), perf_counter)
+    print(result)
     for name, truth in (("k", DRAG), ("gain", GAIN)):
-        error = np.hypot(found[name].std_error, found[name].monte_carlo_error)
-        print(f"{name} is {(found[name].value - truth) / error:+.1f} standard errors from the truth")
-    print(f"joint fit, N = 50 000, M = 200: {perf_counter() - begin:.1f} s")
+        error = np.hypot(result[name].std_error, result[name].monte_carlo_error)
+        print(f"{name} is {(result[name].value - truth) / error:+.1f} standard errors from the truth")
+    print(f"joint fit, N = {samples}, M = {realizations}: {elapsed:.1f} s")
 
 
-def _interval(task: tuple[int, bool]) -> tuple[float, float, float]:
-    seed, whiten = task
-    found = dd.fit(pendulum(), data_set(5000, seed), free={"k": 8.0}, criterion=criterion(100, whiten=whiten), rng=seed)
-    return found["k"].value, *found.conf_int()["k"]
+def _interval(seed: int, whiten: bool, samples: int, realizations: int) -> tuple[float, float, float]:
+    options = {"free": {"k": 8.0}, "criterion": criterion(samples, realizations, whiten), "rng": seed}
+    result = dd.fit(pendulum(), data_set(samples, seed), **options)
+    return result["k"].value, *result.conf_int()["k"]
 
 
-def coverage(sets: int) -> None:
+def coverage(asked: Namespace) -> None:
+    samples, realizations = (100, 8) if asked.tiny else (5000, 100)
     for whiten in (False, True):
+        interval = partial(_interval, whiten=whiten, samples=samples, realizations=realizations)
         with ProcessPoolExecutor(2) as pool:
-            found = np.array(list(pool.map(_interval, [(1000 + e, whiten) for e in range(sets)])))
-        covered = np.mean((found[:, 1] <= DRAG) & (found[:, 2] >= DRAG))
-        rmse = np.sqrt(np.mean((found[:, 0] - DRAG) ** 2))
+            rows = np.array(list(pool.map(interval, range(1000, 1000 + asked.sets))))
+        covered = np.mean((rows[:, 1] <= DRAG) & (rows[:, 2] >= DRAG))
+        rmse = np.sqrt(np.mean((rows[:, 0] - DRAG) ** 2))
         label = "whitened" if whiten else "plain"
-        print(f"coverage of 95 % intervals, {label}, N = 5000: {covered:.1%} of {sets}; RMSE {rmse:.3f}")
+        print(f"coverage of 95 % intervals, {label}, N = {samples}: {covered:.1%} of {asked.sets}; RMSE {rmse:.3f}")
 
 
 NODES = np.linspace(5.2, 7.6, 9)
 
 
-def _costs(task: tuple[int, np.ndarray]) -> tuple[float, float]:
+def _costs(task: tuple[int, np.ndarray], realizations: int) -> tuple[float, float]:
     """Estimates with and without debiasing: the minima of polynomials through costs on shared innovations."""
     seed, measured = task
     times = np.arange(measured.size) * SAMPLE
+    options = {"inputs": {"u": push(measured.size)}, "solver": dd.Lanes(method="rk4", step=0.05), "rng": seed}
     values = [{"k": drag} for drag in NODES]
-    solver = dd.Lanes(method="rk4", step=0.05)
-    inputs = {"u": push(measured.size)}
-    found = dd.ensemble(pendulum(), times, inputs=inputs, values=values, realizations=60, rng=seed, solver=solver)
-    scored = slice(round(TRANSIENT / SAMPLE), None)
-    plain = np.sum((measured - found.mean["angle"])[:, scored] ** 2, axis=1)
-    debiased = plain - np.sum(found.variance["angle"][:, scored], axis=1) / 60
+    moments = dd.ensemble(pendulum(), times, values=values, realizations=realizations, **options)
+    scored = slice(round(transient(measured.size) / SAMPLE), None)
+    plain = np.sum((measured - moments.mean["angle"])[:, scored] ** 2, axis=1)
+    debiased = plain - np.sum(moments.variance["angle"][:, scored], axis=1) / realizations
     return _lowest(debiased), _lowest(plain)
 
 
@@ -137,36 +147,26 @@ def _lowest(costs: np.ndarray) -> float:
     return float(fine[np.argmin(curve(fine))])
 
 
-def bias(sets: int) -> None:
+def bias(asked: Namespace) -> None:
     """By the definition of the estimators, which `fit` minimises with other steps and optimisers."""
-    samples = 50_000
+    samples, realizations = (200, 8) if asked.tiny else (50_000, 60)
     times = np.arange(samples) * SAMPLE
     options = {"inputs": {"u": push(samples)}, "measurement_noise": True, "variables": ["angle"], "rng": 5}
-    measured = dd.simulate(pendulum(), times, realizations=sets, **options)["angle"]
+    measured = dd.simulate(pendulum(), times, realizations=asked.sets, **options)["angle"]
     tasks = [(2000 + number, row) for number, row in enumerate(measured)]
     with ProcessPoolExecutor(2) as pool:
-        found = np.array(list(pool.map(_costs, tasks)))
-    for label, column in zip(("debiased", "not debiased"), found.T, strict=True):
-        error = column.mean() - DRAG
-        deviation = column.std(ddof=1) / np.sqrt(sets)
-        print(f"bias at N = 50 000, M = 60, {label}: {error:+.3f} ± {deviation:.3f} over {sets} data sets")
+        estimates = np.array(list(pool.map(partial(_costs, realizations=realizations), tasks)))
+    for label, column in zip(("debiased", "not debiased"), estimates.T, strict=True):
+        error, deviation = column.mean() - DRAG, column.std(ddof=1) / np.sqrt(asked.sets)
+        print(f"bias at N = {samples}, M = {realizations}, {label}: {error:+.3f} ± {deviation:.3f}, {asked.sets} sets")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("figures", nargs="*", choices=["time", "joint", "coverage", "bias", []])
-    parser.add_argument("--sets", type=int, default=200)
-    arguments = parser.parse_args()
-    wanted = arguments.figures or ["time", "joint", "coverage", "bias"]
-    if "time" in wanted:
-        timing()
-    if "joint" in wanted:
-        joint()
-    if "coverage" in wanted:
-        coverage(arguments.sets)
-    if "bias" in wanted:
-        bias(arguments.sets)
-
+FIGURES = {"time": timing, "joint": joint, "coverage": coverage, "bias": bias}
 
 if __name__ == "__main__":
-    main()
+    reader = command_line(__doc__, FIGURES)
+    reader.add_argument("--sets", type=int, default=200)
+    asked = reader.parse_args()
+    asked.sets = 2 if asked.tiny else asked.sets
+    for name in asked.figures or FIGURES:
+        FIGURES[name](asked)

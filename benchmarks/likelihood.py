@@ -1,6 +1,6 @@
 """The figures of maximum likelihood for linear models: time against statsmodels, irregular samples, coverage.
 
-    python benchmarks/likelihood.py [time] [irregular] [wall] [coverage] [--sets 200]
+    python benchmarks/likelihood.py [time] [irregular] [wall] [coverage] [--sets 200] [--tiny]
 
 time       one evaluation, N = 10 000 regular samples, 6 states: value, value and gradient of 3 parameters, statsmodels
 irregular  N = 5000, 10 000, 20 000 samples, all intervals different; and N = 10 000 at one of three intervals
@@ -11,36 +11,20 @@ Without a word all are run. Seconds are the best of several; the machine is shar
 among the dependencies: python -m pip install statsmodels.
 """
 
-import argparse
 import os
+from argparse import Namespace
 from collections.abc import Callable
-from functools import cache
-from time import perf_counter
+from functools import cache, partial
 
 import numpy as np
+from scipy.linalg import expm
+from shared import command_line, fastest
 
 import daedal as dd
 from daedal import der
-from daedal.estimation.arguments import Arguments, prepare_objective
-from daedal.estimation.criteria.likelihood import LikelihoodObjective
-from daedal.filtering.formulas import Point
-from daedal.linear import van_loan
-from daedal.linear.threads import one_thread
-from daedal.lti.forced_response import compute_forced_response
+from daedal.filtering import InitialCondition, Point, linear_experiments
 
 STEP = 0.1
-
-
-@one_thread  # as fit and evaluate do
-def fastest(*calls: Callable[[], object], attempts: int = 40) -> list[float]:
-    """Seconds of the fastest of several calls of each, taken in turns because the machine has other things to do."""
-    taken = np.full((len(calls), attempts), np.inf)
-    for attempt in range(-1, attempts):  # the first one warms up
-        for k, call in enumerate(calls):
-            begin = perf_counter()
-            call()
-            taken[k, attempt] = perf_counter() - begin
-    return taken.min(axis=1).tolist()
 
 
 @cache
@@ -68,77 +52,78 @@ def samples(times: np.ndarray) -> dd.Dataset:
     return dd.Dataset(times, inputs={"u": push}, outputs={"y": np.random.default_rng(0).normal(size=times.size)})
 
 
-def objective(model: dd.Model, data: dd.Dataset, free: list[str]) -> LikelihoodObjective:
-    made, _, _ = prepare_objective("benchmark", Arguments(model, data, free, (), None, dd.Likelihood(), None), 0)
-    assert isinstance(made, LikelihoodObjective)
-    return made
+def evaluation(model: dd.Model, data: dd.Dataset, free: list[str]) -> Callable[[], dd.Cost]:
+    """Value and gradient at the values of the model; what is prepared by the first call serves all."""
+    return partial(dd.evaluate, model, data, free=free, criterion=dd.Likelihood())
 
 
-def timing() -> None:
-    model, times = chain(), np.arange(10_000) * STEP
-    data = samples(times)
-    made = objective(model, data, ["k", "d", "q"])
-    point, one = made.problem.coordinates.start, made.linear[0]
+def value_alone(model: dd.Model, data: dd.Dataset) -> Callable[[], object]:
+    """One run of the filter, without slopes."""
+    initial = InitialCondition("free")
+    (experiment,) = linear_experiments("benchmark", dd.build(model), [data], [{}], initial)
+    point = Point(model, {}, ())
+    return lambda: experiment.innovated(experiment.stochastic.at(point), point)
 
-    def value() -> object:
-        at = Point(model, {}, ())
-        return one.innovated(one.stochastic.at(at), at)
 
-    def everything() -> object:
-        return made(point)
-
+def timing(asked: Namespace) -> None:
+    count, attempts = (100, 1) if asked.tiny else (10_000, 40)
+    model, data = chain(), samples(np.arange(count) * STEP)
+    value, both = value_alone(model, data), evaluation(model, data, ["k", "d", "q"])
     try:
-        other = reference(made, data)
+        other = reference(data)
     except ImportError:
-        alone, both = fastest(value, everything)
-        print(_times(alone, both) + "; statsmodels is not installed: python -m pip install statsmodels")
+        alone, slopes = fastest(value, both, attempts=attempts)
+        print(_times(count, alone, slopes) + "; statsmodels is not installed: python -m pip install statsmodels")
         return
-    alone, both, theirs = fastest(value, everything, other.loglike)
-    print(f"{_times(alone, both)}; statsmodels {1e3 * theirs:.1f} ms: ratios {alone / theirs:.2f}, {both / theirs:.2f}")
-    difference = abs(other.loglike() + made(point).value)
-    print(f"the two log-likelihoods differ by {difference:.1e} of {made(point).value:.0f}")
+    alone, slopes, theirs = fastest(value, both, other.loglike, attempts=attempts)
+    print(f"{_times(count, alone, slopes)}; statsmodels {1e3 * theirs:.1f} ms: ", end="")
+    print(f"ratios {alone / theirs:.2f}, {slopes / theirs:.2f}")
+    difference = abs(other.loglike() + both().value)
+    print(f"the two log-likelihoods differ by {difference:.1e} of {both().value:.0f}")
 
 
-def _times(alone: float, both: float) -> str:
-    return f"10 000 regular samples, 6 states: value {1e3 * alone:.1f} ms, with gradient of 3 {1e3 * both:.1f} ms"
+def _times(count: int, alone: float, both: float) -> str:
+    label = f"{count} regular samples, 6 states"
+    return f"{label}: value {1e3 * alone:.1f} ms, with gradient of 3 {1e3 * both:.1f} ms, ratio {both / alone:.1f}"
 
 
-def reference(made: LikelihoodObjective, data: dd.Dataset):
-    """The same filter in statsmodels."""
+def reference(data: dd.Dataset):
+    """The same filter in statsmodels, its matrices by hand: x' = A x + (u + w) b with x = (places, speeds)."""
     from statsmodels.tsa.statespace.kalman_filter import KalmanFilter
 
-    evolution = made.linear[0].stochastic.at(Point(chain(), {}, ()))
-    A, Q = van_loan(evolution.A.value, evolution.Q.value, STEP)
-    n = len(A)
-    gain = compute_forced_response(evolution.A, evolution.B, 0, np.array([STEP])).value[0, 0]
-    other = KalmanFilter(k_endog=1, k_states=n)
+    k, d, q, s = (parameter.value for parameter in chain().parameters.values())
+    springs = k * (np.diag([-2.0, -3.0, -2.0]) + np.eye(3, k=1) + np.eye(3, k=-1))
+    A = np.block([[np.zeros((3, 3)), np.eye(3)], [springs, -d * np.eye(3)]])
+    b = np.eye(6)[:, 3:4]
+    held = expm(STEP * np.block([[A, b], [np.zeros((1, 7))]]))
+    both = expm(STEP * np.block([[-A, q * b @ b.T], [np.zeros((6, 6)), A.T]]))  # Van Loan (1978)
+    other = KalmanFilter(k_endog=1, k_states=6)
     other.bind(data["y"][:, None].copy())
-    other["design"], other["transition"] = evolution.C.value[made.linear[0].rows], A
-    other["selection"], other["state_cov"], other["obs_cov"] = np.eye(n), Q, np.array([[0.01]])
-    other["state_intercept"] = gain[:, :1] @ data["u"][None]
-    other.initialize_known(np.zeros(n), np.zeros((n, n)))
+    other["design"], other["transition"] = np.eye(6)[2:3], held[:6, :6]
+    other["selection"], other["state_cov"] = np.eye(6), both[6:, 6:].T @ both[:6, 6:]
+    other["obs_cov"], other["state_intercept"] = np.array([[s**2]]), held[:6, 6:] @ data["u"][None]
+    other.initialize_known(np.zeros(6), np.zeros((6, 6)))
     return other
 
 
-def irregular() -> None:
-    model, generator = chain(), np.random.default_rng(1)
+def irregular(asked: Namespace) -> None:
+    model, generator, free = chain(), np.random.default_rng(1), ["k", "d", "q"]
     before = 0.0
-    for count in (5000, 10_000, 20_000):
+    for count in (50, 100) if asked.tiny else (5000, 10_000, 20_000):
         times = np.cumsum(generator.uniform(0.05, 0.15, count))
-        made = objective(model, samples(times), ["k", "d", "q"])
-        (taken,) = fastest(lambda made=made: made(made.problem.coordinates.start), attempts=4)
+        (taken,) = fastest(evaluation(model, samples(times), free), attempts=4)
         more = f", {taken / before:.2f} times that of half as many" if before else ""
         print(f"{count} samples, all intervals different: {1e3 * taken:.0f} ms with gradient of 3{more}")
         before = taken
-    times = np.cumsum(generator.choice([0.1, 0.15, 0.2], 10_000))
-    made = objective(model, samples(times), ["k", "d", "q"])
-    (taken,) = fastest(lambda: made(made.problem.coordinates.start), attempts=6)
-    matrices = made.linear[0].readings.line.steps.size
-    print(f"10 000 samples at one of three intervals: {1e3 * taken:.0f} ms, {matrices} exponentials")
+    count = 100 if asked.tiny else 10_000
+    drawn = generator.choice([0.1, 0.15, 0.2], count)
+    works = [evaluation(model, samples(np.cumsum(steps)), free) for steps in (drawn, np.full(count, 0.1))]
+    taken, regular = fastest(*works, attempts=6)
+    print(f"{count} samples at one of three intervals: {1e3 * taken:.0f} ms, {taken / regular:.2f} of regular ones")
 
 
-def wall() -> None:
-    layers, free, count = 30, 20, 1000
+def wall(asked: Namespace) -> None:
+    layers, free, count = (4, 3, 20) if asked.tiny else (30, 20, 1000)
     T, C = dd.symbols("T", layers), dd.symbols("C", layers)
     outside, w = dd.symbols("outside w")
     equations = {}
@@ -147,7 +132,8 @@ def wall() -> None:
         flow = flow + 2.0 * ((T[i + 1] if i + 1 < layers else outside) - T[i])
         equations[f"layer {i}"] = C[i] * der(T[i]) == flow
     model = dd.Model(
-        name="wall", equations=equations, unknowns=list(T), inputs=[outside], outputs={"in": T[0], "middle": T[15]},
+        name="wall", equations=equations, unknowns=list(T), inputs=[outside],
+        outputs={"in": T[0], "middle": T[layers // 2]},
         parameters={each: dd.Parameter(1.0 + 0.01 * i, scale="log") for i, each in enumerate(C)},
         disturbances={w: dd.WhiteNoise()}, measurement_noise={"in": 0.1, "middle": 0.1},
         initial=dict.fromkeys(T, 0.0),
@@ -155,12 +141,13 @@ def wall() -> None:
     times, generator = np.arange(count) * STEP, np.random.default_rng(2)
     outputs = {name: generator.normal(size=count) for name in ("in", "middle")}
     data = dd.Dataset(times, inputs={"outside": np.sin(times)}, outputs=outputs)
-    made = objective(model, data, [str(each) for each in C[:free]])
-    (taken,) = fastest(lambda: made(made.problem.coordinates.start), attempts=4)
-    print(f"{layers} states, {count} samples of 2 outputs: {1e3 * taken:.0f} ms with gradient of {free}")
+    works = [evaluation(model, data, [str(capacity) for capacity in C[:number]]) for number in (1, free)]
+    one, taken = fastest(*works, attempts=4)
+    print(f"{layers} states, {count} samples of 2 outputs: {1e3 * taken:.0f} ms with gradient of {free}, ", end="")
+    print(f"{taken / one:.2f} times that with gradient of 1")
 
 
-def coverage(sets: int) -> None:
+def coverage(asked: Namespace) -> None:
     """x' = −a x + u + w with a low-pass w of gain q, an accuracy s: all three free."""
     x, u, w, a, q, s = dd.symbols("x u w a q s")
     truth = {"a": 0.8, "q": 0.6, "s": 0.15}
@@ -170,7 +157,7 @@ def coverage(sets: int) -> None:
         disturbances={w: dd.FilteredNoise(numerator=[q], denominator=[1.0, 0.5])}, measurement_noise={"y": s},
         initial={x: 0.0},
     )  # fmt: skip
-    times = np.arange(1000) * 0.3
+    times, sets = np.arange(50 if asked.tiny else 1000) * 0.3, asked.sets
     push = dd.Signal(times, np.sign(np.sin(0.9 * times + 0.1)), "zoh")
     run = dd.simulate(model, times, inputs={"u": push}, realizations=sets, measurement_noise=True, rng=5)
     hits = dict.fromkeys(truth, 0)
@@ -183,21 +170,13 @@ def coverage(sets: int) -> None:
     print(f"95 % intervals over {sets} data sets of {times.size} samples hold the truth: {shares}")
 
 
-def main() -> None:
-    reader = argparse.ArgumentParser()
-    reader.add_argument("what", nargs="*", choices=["time", "irregular", "wall", "coverage", []], default=[])
-    reader.add_argument("--sets", type=int, default=200)
-    asked = reader.parse_args()
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
-    for name, call in {
-        "time": timing,
-        "irregular": irregular,
-        "wall": wall,
-        "coverage": lambda: coverage(asked.sets),
-    }.items():
-        if name in (asked.what or [name]):
-            call()
-
+FIGURES = {"time": timing, "irregular": irregular, "wall": wall, "coverage": coverage}
 
 if __name__ == "__main__":
-    main()
+    reader = command_line(__doc__, FIGURES)
+    reader.add_argument("--sets", type=int, default=200)
+    asked = reader.parse_args()
+    asked.sets = 2 if asked.tiny else asked.sets
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+    for name in asked.figures or FIGURES:
+        FIGURES[name](asked)

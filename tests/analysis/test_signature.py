@@ -47,7 +47,7 @@ def smallest(signature: np.ndarray, match: np.ndarray, least: np.ndarray) -> tup
     return solution.x[:n], solution.x[n:]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(signatures(), st.data())
 def test_offsets_are_the_smallest_of_the_linear_programme(signature, data):
     n = len(signature)
@@ -63,7 +63,7 @@ def test_offsets_are_the_smallest_of_the_linear_programme(signature, data):
     np.testing.assert_allclose(found.unknowns, d, atol=1e-7)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(signatures())
 def test_degrees_of_freedom_are_the_value_of_the_assignment(signature):
     match = transversal(signature)

@@ -80,7 +80,7 @@ def smooth(inner):
 EXPRESSIONS = st.recursive(st.sampled_from([A, B, C]) | st.floats(-2, 2).map(ca.SX), smooth, max_leaves=12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(EXPRESSIONS, EXPRESSIONS)
 def test_random_expressions(first, second):
     function = ca.Function("f", [ca.vertcat(A, B), C], [ca.vertcat(first, second), first * second])

@@ -103,7 +103,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1
 
 
 @given(NAMES, NAMES, NAMES, st.floats(-1e300, 1e300), st.floats(1e-300, 1e300), NAMES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_names_and_numbers_read_back(name, equation, output, value, accuracy, unit):
     if output in ("time", "k", "x"):
         output += "'"

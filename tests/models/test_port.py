@@ -106,7 +106,7 @@ def test_a_port_declared_with_what_is_no_symbol():
         Port(3, v, i)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(shape=st.tuples(st.integers(1, 12), st.integers(1, 9)), rank=st.integers(0, 9), seed=st.integers(0, 2**32 - 1))
 def test_null_vectors_span_the_null_space(shape, rank, seed):
     rng = np.random.default_rng(seed)

@@ -77,7 +77,7 @@ def assert_reads_back(expression, seed=0):
 
 
 @given(EXPRESSIONS, st.integers(0, 2**32 - 1))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @example(x / 0, 0)
 @example(math.nan * x, 0)
 @example(x - math.inf, 0)
@@ -99,7 +99,7 @@ def test_any_expression_reads_back_to_the_last_bit(expression, seed):
 
 
 @given(EXPRESSIONS, EXPRESSIONS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_any_equation_reads_back(left, right):
     equation = left == right
     assert read_equation(str(equation)) == equation

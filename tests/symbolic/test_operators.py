@@ -82,7 +82,7 @@ def test_total_derivative_agrees_with_central_differences(name, t):
 
 
 @given(st.lists(st.sampled_from("xym"), min_size=1, max_size=5), st.floats(0.1, 3.0))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_product_rule_holds_for_products_of_symbols(letters, t):
     factors = [symbol(letter) for letter in letters]
     product = np.prod(np.array(factors, dtype=object))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from daedal.systems.regularity import PLAIN, REGULAR, echelon, equilibrated, independent_columns, participants, rank_of
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 6), st.integers(0, 2**31))
 def test_rank_of_products_in_any_units(rows, columns, rank, seed):
     rank = min(rank, rows, columns)

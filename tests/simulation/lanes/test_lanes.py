@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from itertools import count
 
 import numpy as np
 import pytest
@@ -424,25 +425,27 @@ def test_an_unfinished_newton_iteration_is_not_a_result():
     assert not found.status.ok or np.abs(found["x"][:, 1:] - 1).max() < 0.5
 
 
-def test_an_interrupt_returns_what_was_computed():
-    times = np.arange(50_001) * 0.1
-    seen = []
-    original = lane_run.find_failures
+def test_an_interrupt_returns_what_was_computed(monkeypatch):
+    """The threads that compute wait at their thirtieth report until they are told to stop, however late that is."""
+    times = np.arange(5001) * 0.1
+    numbers, stop, original = count(1), threading.Event(), lane_run.find_failures
 
     def find_and_interrupt(value, lanes, times, out, good):
-        seen.append(lanes.start)
-        if len(seen) == 30:
+        number = next(numbers)
+        if number == 30:
             _thread.interrupt_main()
+        if number >= 30:
+            assert stop.wait(timeout=300)
         return original(value, lanes, times, out, good)
 
-    lane_run.find_failures = find_and_interrupt
+    monkeypatch.setattr(lane_run, "find_failures", find_and_interrupt)
+    monkeypatch.setattr(blocks, "Event", lambda: stop)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for background jobs
     try:
         found = dd.simulate(
             duffing(), times, inputs={"u": 0.3}, realizations=640, rng=1, variables=["x"], solver=dd.Lanes(step=0.05)
         )
     finally:
-        lane_run.find_failures = original
         signal.signal(signal.SIGINT, before)
     assert not found.status.ok
     assert "interrupted" in found.status.sentence

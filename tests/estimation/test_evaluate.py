@@ -1,0 +1,65 @@
+"""`evaluate`: the criterion at one point, for optimisers of one's own."""
+
+import numpy as np
+import pytest
+
+import daedal as dd
+from batteries.criterion import cases, square
+from batteries.fits import DATA, decay, escape
+from daedal.estimation import cost
+
+
+def test_evaluate_prepares_once(monkeypatch):
+    prepared, calls = cost.prepared, []
+    monkeypatch.setattr(cost, "prepared", lambda *given: calls.append(given) or prepared(*given))
+    case = cases()["mean"].changed(model=square())
+    for number in range(5):
+        case.evaluate({"a": 0.9 + 0.01 * number}, rng=77)
+    assert len(calls) == 1
+    case.evaluate({"a": 0.9}, rng=78)
+    assert len(calls) == 2
+
+
+def test_evaluate_sees_that_a_list_or_mapping_has_changed(two):
+    model, data = two
+    names = ["k"]
+    assert dd.evaluate(model, data, free=names).names == ("k",)
+    names.append("b")
+    assert dd.evaluate(model, data, free=names).names == ("k", "b")
+    fixed = {"b": 2.0}
+    before = dd.evaluate(model, data, free=["k"], fixed=fixed).value
+    fixed["b"] = 3.0
+    assert dd.evaluate(model, data, free=["k"], fixed=fixed).value != before
+    sets = [data]
+    once = dd.evaluate(model, sets, free=["k"]).value
+    sets.append(data)
+    assert dd.evaluate(model, sets, free=["k"]).value == pytest.approx(2 * once)
+
+
+def test_evaluate_at_the_minimum_has_no_gradient(two):
+    model, data = two
+    found = dd.fit(model, data, free=["k", "b"])
+    loud = model.with_parameters({})
+    cost = dd.evaluate(
+        dd.Model(
+            name="loud", equations=loud.equations, unknowns=list(loud.unknowns), outputs=loud.outputs,
+            parameters=loud.parameters, initial=loud.initial, measurement_noise=dict(found.scales),
+        ),
+        data, free=["k", "b"], values=found.params,
+    )  # fmt: skip
+    assert cost.value == pytest.approx(found.value, rel=1e-6)
+    step = np.linalg.solve(cost.curvature, cost.gradient)
+    assert np.all(np.abs(step) < 1e-3 * np.array(list(found.std_errors.values())))
+
+
+def test_evaluate_tells_where_there_is_no_solution():
+    cost = dd.evaluate(escape(0.1), DATA, free=["k"], values={"k": 0.9})
+    assert cost.value == np.inf
+    assert "not finite" in cost.failure
+
+
+def test_evaluate_beyond_a_bound_does_not_answer_for_another_point():
+    """Clipped in silence, an optimiser of one's own would see a flat cost with a slope."""
+    model = decay(dd.Parameter(2.0, lower=0.5, upper=3.0))
+    with pytest.raises(dd.DaedalError, match=r"'k'.*bounds"):
+        dd.evaluate(model, DATA, free=["k"], values={"k": 100.0})

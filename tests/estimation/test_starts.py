@@ -1,0 +1,75 @@
+"""Where a search begins, and what it does at points without a solution."""
+
+import numpy as np
+import pytest
+
+import daedal as dd
+from batteries.fits import DATA, SINE, SINE_TIMES, TIMES, b, decay, escape, k, levels, line, noisy, sine, x
+from daedal import der
+
+
+def local_minima():
+    """Of Σ (y − sin ω t)² on a fine grid."""
+    grid = np.linspace(0.5, 8.0, 3001)
+    cost = np.sum((SINE["y"] - np.sin(np.outer(grid, SINE_TIMES))) ** 2, axis=1)
+    inner = (cost[1:-1] < cost[:-2]) & (cost[1:-1] < cost[2:])
+    return grid[1:-1][inner]
+
+
+@pytest.mark.parametrize("starts", [dd.LatinHypercube(12), dd.Grid({"omega": 12}), [{"omega": w} for w in range(1, 8)]])
+def test_starts_find_the_best_of_several_minima(starts):
+    found = dd.fit(sine(1.2), SINE, free=["omega"], starts=starts, rng=3)
+    assert found["omega"].value == pytest.approx(4.0, abs=0.05)
+    assert len(found.minima) > 1
+    count = len(starts) if isinstance(starts, list) else 13
+    assert sum(one.count for one in found.minima) == count
+    values = [one.value for one in found.minima]
+    assert values == sorted(values)
+    assert found.minima[0].value == pytest.approx(found.value)
+    known = np.append(local_minima(), [0.5, 8.0])
+    for one in found.minima:
+        assert np.min(np.abs(known - one.params["omega"])) < 0.01
+    assert "minima were found" in str(found)
+
+
+def test_a_single_bad_start_ends_in_another_minimum():
+    found = dd.fit(sine(1.2), SINE, free=["omega"], rng=3)
+    assert abs(found["omega"].value - 4.0) > 0.5
+
+
+def test_a_start_at_the_minimum_converges():
+    found = dd.fit(line(0.5, 2.0), dd.Dataset(TIMES, outputs={"y": 0.5 * TIMES + 2.0}), free=["b", "c"])
+    assert found.status.ok
+    assert found["b"].value == pytest.approx(0.5, abs=1e-9)
+
+
+def test_points_without_solution_cost_a_step_not_the_run():
+    data = levels(noisy(1 / (1 - 0.32 * TIMES), 0.05))
+    found = dd.fit(escape(0.0), data, free=["k"])
+    assert found["k"].value == pytest.approx(0.32, abs=0.002)
+    assert found.status.ok
+    assert any("could not be simulated" in note for note in found.notes)
+
+
+def test_a_failed_start_is_counted_once():
+    data = levels(noisy(1 / (1 - 0.2 * TIMES), 0.05))
+    found = dd.fit(escape(0.1), data, free=["k"], starts=[{"k": 0.5}, {"k": 0.19}])
+    assert found["k"].value == pytest.approx(0.2, abs=0.01)
+    assert [note for note in found.notes if "could not be simulated" in note] == [
+        "the model could not be simulated at 1 point on the way"
+    ]
+
+
+def test_square_root_of_a_negative_number_costs_a_step():
+    model = decay(equations={"rate": der(x) == -k * x}, outputs={"y": np.sqrt(b - x)}, parameters={k: 1.0, b: 3.0})
+    data = dd.Dataset(TIMES, outputs={"y": noisy(np.sqrt(1.05 - np.exp(-TIMES)), 0.01)})
+    found = dd.fit(model, data, free=["b"])
+    assert found["b"].value == pytest.approx(1.05, abs=0.01)
+
+
+def test_no_start_with_a_solution_is_an_error_that_says_why():
+    with pytest.raises(dd.DaedalError, match="cost is infinite at the start values") as caught:
+        dd.fit(escape(0.5), DATA, free=["k"])
+    assert "not finite" in str(caught.value)
+    with pytest.raises(dd.DaedalError, match="any of the starts"):
+        dd.fit(escape(0.1), DATA, free=["k"], starts=[{"k": 0.5}, {"k": 0.6}])

@@ -1,0 +1,32 @@
+"""Every benchmark runs to its end at its tiny size, each of its figures; what they measure is read elsewhere."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+LAST_WORDS = {  # of each figure, in the order in which they are printed
+    "components": ["drive", "RC ladder of 3 stages", "RLC ladder of 3 stages", "house of 3 rooms"],
+    "delays": ["DOP853", "11 weights", "5 parameters, 2 states", "delayed, held input", "function calls"],
+    "ensemble": ["from compiled code on disk", "CasADi idas", "of each pendulum", "64 realizations"],
+    "estimation": ["whitened fit", "joint fit", "whitened, N = 100", "not debiased"],
+    "foundation": ["robertson", "rlc ladder of 5", "rtol 1e-10", "import daedal"],
+    "likelihood": ["100 regular samples", "three intervals", "4 states, 20 samples", "hold the truth"],
+    "order": ["Rao–Garnier, held", "regular samples", "irregular samples", "input order right", "relative to output"],
+}
+
+
+def test_every_benchmark_is_tested_here():
+    scripts = {path.stem for path in FOLDER.glob("*.py") if "__main__" in path.read_text(encoding="utf-8")}
+    assert scripts == set(LAST_WORDS)
+
+
+@pytest.mark.parametrize("name", LAST_WORDS)
+def test_a_benchmark_runs_to_its_end(name, tmp_path):
+    command = [sys.executable, str(FOLDER / f"{name}.py"), "--tiny"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert re.search(".*".join(map(re.escape, LAST_WORDS[name])), done.stdout, re.DOTALL), done.stdout

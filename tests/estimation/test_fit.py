@@ -497,8 +497,8 @@ def test_a_generator_gives_a_seed_that_reproduces_the_fit():
 
 
 def test_evaluate_prepares_once(monkeypatch):
-    prepared, calls = cost.prepared, []
-    monkeypatch.setattr(cost, "prepared", lambda *given: calls.append(given) or prepared(*given))
+    prepare, calls = cost.prepare_objective, []
+    monkeypatch.setattr(cost, "prepare_objective", lambda *given: calls.append(given) or prepare(*given))
     case = cases()["mean"].changed(model=square())
     for number in range(5):
         case.evaluate({"a": 0.9 + 0.01 * number}, rng=77)

@@ -19,14 +19,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from daedal.errors import DaedalError, EstimationError, SimulationError, counted
-from daedal.estimation.criteria.criterion import (
-    Capabilities,
-    Evaluation,
-    Forecast,
-    Part,
-    fail_at,
-    list_outputs,
-)
+from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Forecast, Part, fail_at, list_outputs
 from daedal.estimation.problem import (
     Accuracies,
     Autoregression,

@@ -1,15 +1,6 @@
 from .arguments import Arguments, prepare_objective
 from .cost import Cost, evaluate
-from .criteria.criterion import (
-    Capabilities,
-    Criterion,
-    Evaluation,
-    Forecast,
-    Objective,
-    Part,
-    describe,
-    fail_at,
-)
+from .criteria.criterion import Capabilities, Criterion, Evaluation, Forecast, Objective, Part, describe, fail_at
 from .criteria.likelihood import Likelihood
 from .criteria.mean_variance import MeanVariance, MeanVarianceObjective
 from .criteria.measurement_moments import MeasurementMoments

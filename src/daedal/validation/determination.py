@@ -93,16 +93,10 @@ class Identifiability:
 
     def __str__(self) -> str:
         rows = [["singular value", "uncertain by", "direction", ""]]
-        for direction in self.directions:
-            remark = "" if direction.verdict == "determined" else direction.verdict.upper()
-            rows.append(
-                [
-                    f"{direction.singular_value:.3g}",
-                    _format_percent(direction.deviation),
-                    _describe_weights(direction.weights),
-                    remark,
-                ]
-            )
+        for one in self.directions:
+            remark = "" if one.verdict == "determined" else one.verdict.upper()
+            deviation, weights = _format_percent(one.deviation), _describe_weights(one.weights)
+            rows.append([f"{one.singular_value:.3g}", deviation, weights, remark])
         return "\n".join(
             [
                 f"identifiability of '{self.model}': condition number {self.condition:.3g}",

@@ -215,7 +215,7 @@ def _describe_whiteness(fit: Fit, one: Predicted, white: CorrelationTest) -> str
     told = f"{subject} is autocorrelated"
     if fit.filters:
         return f"{told}: the filter leaves something, a higher order (whiten=...) may use it"
-    if one.forecast.spread is not None:
+    if one.forecast.realizations is not None:
         return (
             f"{told}, as what the disturbances do beyond their mean stays in it; the standard errors respect that, and "
             "whiten=True would use it"

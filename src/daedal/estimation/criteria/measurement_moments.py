@@ -2,7 +2,7 @@
 
 Of the vector ŷ of all samples (time by time, at each time output by output) are needed
 
-    m = E ŷ,   Ξ = Cov(ŷ, ŷ),   υ_k = Σ_l Cov(ŷ_l², ŷ_k),   Var ŷᵀŷ   (equation (6) of the paper by Lin et al., `mean_variance`).
+    m = E ŷ,   Ξ = Cov(ŷ, ŷ),   υ_k = Σ_l Cov(ŷ_l², ŷ_k),   Var ŷᵀŷ   (equation (6) of Lin et al., see `mean_variance`).
 
 For ŷ = M s, sources s_i independent with mean μ, variance σ² and third raw moment ρ, and c_i = ρ − 3μσ² − μ³ the third
 central moment,

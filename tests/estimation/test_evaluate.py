@@ -10,8 +10,8 @@ from daedal.estimation import cost
 
 
 def test_evaluate_prepares_once(monkeypatch):
-    prepared, calls = cost.prepared, []
-    monkeypatch.setattr(cost, "prepared", lambda *given: calls.append(given) or prepared(*given))
+    prepare, calls = cost.prepare_objective, []
+    monkeypatch.setattr(cost, "prepare_objective", lambda *given: calls.append(given) or prepare(*given))
     case = cases()["mean"].changed(model=square())
     for number in range(5):
         case.evaluate({"a": 0.9 + 0.01 * number}, rng=77)

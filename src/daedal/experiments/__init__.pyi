@@ -9,7 +9,7 @@ from .accuracy import (
     log_determinant,
     separate_outputs,
 )
-from .drive import Drive, check_covered, match_drive
+from .drive import Drive, check_covered, check_smooth, match_drive
 from .experiment import Experiment, Series, check_enough, checked_transient, datasets, match_experiments
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "check_count",
     "check_covered",
     "check_enough",
+    "check_smooth",
     "checked_transient",
     "correlated",
     "datasets",

@@ -49,7 +49,8 @@ class Accuracies:
 
     def deviation(self, series: Series, values: Mapping[str, float]) -> float | np.ndarray:
         """The standard deviation of the samples of a series, one for all or one each."""
-        return self.at(series.output, self._vector(values))
+        vector = self._vector(values) if series.output in self._formulas else np.zeros(0)  # which nothing looks at
+        return self.at(series.output, vector)
 
     def rates(self, series: Series, values: Mapping[str, float], own: np.ndarray) -> np.ndarray:
         """d log(deviation)/dθ for each coordinate; `own` tells their positions among the free parameters."""
@@ -88,9 +89,8 @@ class Accuracies:
         rates = parameter_directions(self.model, self.parameters, {name: numbers[name] for name in self.parameters})
         moving = {name for name, row in zip(self.model.parameters, rates, strict=True) if row.any()}
         moving |= set(self.parameters)
-        return {
-            output for output, each in self._formulas.items() if moving & set(symbols_in(each.expressions[output].sx))
-        }
+        noise = self.model.measurement_noise
+        return {output for output in self._formulas if moving & set(symbols_in(noise[output].sx))}
 
     def _vector(self, values: Mapping[str, float]) -> np.ndarray:
         return np.array(list(parameter_values(self.model, values).values()))

@@ -88,6 +88,18 @@ def check_covered(signals: Mapping[str, Signal], start: float, end: float, refus
             )
 
 
+def check_smooth(name: str, signal: Signal, order: int, reason: str, refusal: type[DaedalError]) -> None:
+    """Refuse an input that lacks a derivative, which is needed for a reason."""
+    if order > signal.derivatives:
+        which = {1: "first", 2: "second", 3: "third"}.get(order, f"{order}th")
+        able = "'foh' or 'spline'" if order == 1 else "'spline'"
+        raise refusal(
+            f"The {which} derivative of input '{name}' is needed, because {reason}, but a signal with "
+            f"intersample='{signal.intersample}' has none.",
+            f"Use intersample={able} for '{name}'." if order <= 3 else "Give the input through a filter in the model.",
+        )
+
+
 def _check_times(times: Any) -> np.ndarray:
     if isinstance(times, str) or not issubclass(type(times), Sized):
         raise SimulationError(

@@ -93,8 +93,9 @@ def _match(system: System, data: Dataset, number: int, transient: float) -> Expe
     outputs = tuple(name for name in model.outputs if name in data.outputs)
     if not outputs:
         measured = next(iter(data.outputs), "")
+        held = f", only {quoted(data.outputs)}" if data.outputs else ""
         raise EstimationError(
-            f"The data '{data.name}' have no output of model '{model.name}'{_only(data)}.",
+            f"The data '{data.name}' have no output of model '{model.name}'{held}.",
             nearest(measured, model.outputs) if model.outputs else "Declare outputs={'name': expression} in the model.",
         )
     drive = match_data(model, data)
@@ -110,15 +111,9 @@ def _match(system: System, data: Dataset, number: int, transient: float) -> Expe
     if not series:
         raise EstimationError(
             f"All samples of the data '{data.name}' that could be scored are missing (NaN).",
-            "Check how the file was read, or give a shorter transient."
-            if transient
-            else "Check how the file was read.",
+            f"Check how the file was read{', or give a shorter transient' * (transient > 0.0)}.",
         )
     return Experiment(system, data, drive, outputs, series)
-
-
-def _only(data: Dataset) -> str:
-    return f", only {quoted(data.outputs)}" if data.outputs else ""
 
 
 def _series(data: Dataset, name: str, row: int, experiment: int, times: np.ndarray, begin: float) -> Series:

@@ -30,7 +30,7 @@ from daedal.linear import (
     stationary_covariance,
     stationary_covariance_derivative,
 )
-from daedal.models import Model
+from daedal.models import Model, as_tuple
 from daedal.symbolic import Expression, symbols_in
 
 LEADING = 0.1  # share of a null vector, relative to its largest, from which a name takes part
@@ -160,10 +160,10 @@ class StochasticModel:
     def _noise(self, point: Point) -> "_Noise":
         """All disturbances as filters driven by white noise."""
         parts = [
-            _white(self.model, names, noise, self._intensities[key].at(point))
+            _white(self.model, as_tuple(key), noise, self._intensities[key].at(point))
             if key in self._intensities
             else _shaped(noise, point)
-            for (key, noise), names in zip(self.model.disturbances.items(), self._names, strict=True)
+            for key, noise in self.model.disturbances.items()
         ]
         count = len(point.names)
         joined = {
@@ -171,10 +171,6 @@ class StochasticModel:
             for name in ("A", "B", "C", "direct", "start")
         }
         return _Noise(**joined, intensity=_intensity(parts, count))
-
-    @cached_property
-    def _names(self) -> list[tuple[str, ...]]:
-        return [key if isinstance(key, tuple) else (key,) for key in self.model.disturbances]
 
     @cached_property
     def _intensities(self) -> dict[str | tuple[str, ...], DualFormulas]:

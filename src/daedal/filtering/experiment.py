@@ -73,8 +73,7 @@ class LinearExperiment:
         return self._orders(evolution, self.rows)
 
     def _orders(self, evolution: Evolution, rows: Sequence[int]) -> int:
-        signals = dict(zip(self.stochastic.model.input_names, self.readings.signals, strict=True))
-        return needed_orders(self.stochastic, evolution, rows, signals)
+        return needed_orders(self.stochastic, evolution, rows, self.readings.signals)
 
     def run(self, evolution: Evolution, point: Point, keep: Keep = Keep.MEANS) -> tuple[Filtered, Start]:
         """The filter over all events; its first column is driven by the data, the others by the open values."""

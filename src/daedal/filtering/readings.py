@@ -4,7 +4,7 @@ Outputs whose measurement noise is correlated are mixed by L⁻¹, LLᵀ their c
 time, so that every measurement is one number with a variance of its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from daedal.experiments import (
     Experiment,
     check_count,
     check_covered,
+    check_smooth,
     correlated,
     declared_outputs,
     factor_covariance,
@@ -109,11 +110,13 @@ class Readings:
             slopes[:, measuring] = -np.sum(weights * (direct.slopes * known)[:, samples], axis=2)
         return Measured(mixing @ C, Dual(value, slopes), self.variances(point))
 
-    def direct(self, evolution: Evolution, rows: Sequence[int], orders: int) -> Dual:
-        """Σ D_l u⁽ˡ⁾ at the sample times, (sample time, output)."""
-        total = constant(np.zeros((self.line.sample_breaks.size, len(rows))), len(evolution.A.slopes))
+    def direct(self, evolution: Evolution, rows: Sequence[int], orders: int, places: np.ndarray | None = None) -> Dual:
+        """Σ D_l u⁽ˡ⁾ of some rows at break points, those of the samples by default, (place, row)."""
+        size = self.line.sample_breaks.size if places is None else places.size
+        total = constant(np.zeros((size, len(rows))), len(evolution.A.slopes))
         for order, D in enumerate(evolution.D[:orders]):
-            chosen, u = D[list(rows)], self._inputs(order)
+            u = self._inputs(order) if places is None else self.line.derivatives(self.signals, places, order)
+            chosen = D[list(rows)]
             total = total + Dual(u @ chosen.value.T, u @ chosen.slopes.swapaxes(-1, -2))
         return total
 
@@ -131,23 +134,6 @@ class Readings:
         """u, u', … at the start, as far as they are needed."""
         first = np.zeros(1, dtype=np.int64)
         return [self.line.derivatives(self.signals, first, order)[0] for order in range(orders)]
-
-
-def forced_rows(
-    evolution: Evolution,
-    line: Timeline,
-    signals: Sequence[Signal],
-    rows: Sequence[int],
-    places: np.ndarray,
-    orders: int,
-) -> Dual:
-    """Σ_l D_l u⁽ˡ⁾ of some rows at break points, (place, row)."""
-    total = constant(np.zeros((places.size, len(rows))), len(evolution.A.slopes))
-    for order, D in enumerate(evolution.D[:orders]):
-        u = line.derivatives(signals, places, order)
-        chosen = D[list(rows)]
-        total = total + Dual(u @ chosen.value.T, u @ chosen.slopes.swapaxes(-1, -2))
-    return total
 
 
 def make_readings(
@@ -272,30 +258,16 @@ def _rows(
 
 
 def needed_orders(
-    stochastic: StochasticModel, evolution: Evolution, rows: Sequence[int], signals: Mapping[str, Signal]
+    stochastic: StochasticModel, evolution: Evolution, rows: Sequence[int], signals: Sequence[Signal]
 ) -> int:
     """How many of u, u', … act at once on some rows; refused where an input has no such derivative."""
     orders = 0
     for order, D in enumerate(evolution.D):
         for row in rows:
             for k, name in enumerate(stochastic.model.input_names):
-                if D.value[row, k] != 0.0 and signals[name].derivatives < order:
-                    raise _too_rough(stochastic, stochastic.rows[row], name, order, signals[name])
+                if D.value[row, k] != 0.0:
+                    reason = f"'{stochastic.rows[row]}' of model '{stochastic.model.name}' contains it"
+                    check_smooth(name, signals[k], order, reason, EstimationError)
         if D.value[list(rows)].any() or D.slopes[:, list(rows)].any():  # zero here, and not beside
             orders = order + 1
     return orders
-
-
-def _too_rough(stochastic: StochasticModel, row: str, name: str, order: int, signal: Signal) -> EstimationError:
-    able = '"foh" or "spline"' if order == 1 else '"spline"'
-    return EstimationError(
-        f"'{row}' of model '{stochastic.model.name}' contains the {_ordinal(order)} derivative of input '{name}', "
-        f'which with intersample="{signal.intersample}" has none.',
-        f"Give the input as Signal(..., intersample={able}), or measure something smoother."
-        if order <= 3
-        else "Measure something smoother.",
-    )
-
-
-def _ordinal(order: int) -> str:
-    return {1: "first", 2: "second", 3: "third"}.get(order, f"{order}th")

@@ -30,7 +30,7 @@ from daedal.filtering.experiment import (
 )
 from daedal.filtering.filter import Filtered, Measured, filtered
 from daedal.filtering.formulas import Point
-from daedal.filtering.readings import forced_rows, needed_orders
+from daedal.filtering.readings import needed_orders
 from daedal.filtering.timeline import timeline
 from daedal.kernels import Events, Innovations, Keep, pack, run_smoother
 from daedal.linear import constant, one_thread, van_loan
@@ -345,10 +345,9 @@ class _Run:
         """Rows of the wanted variables."""
         stochastic = self.experiment.stochastic
         rows = [stochastic.rows.index(row) for row in self.wanted.values()]
-        signals = dict(zip(stochastic.model.input_names, self.signals, strict=True))
-        orders = needed_orders(stochastic, self.evolution, rows, signals)
+        orders = needed_orders(stochastic, self.evolution, rows, self.signals)
         places = np.searchsorted(self.line.times, queries)
-        forced = forced_rows(self.evolution, self.line, self.signals, rows, places, orders).value
+        forced = self.experiment.readings.direct(self.evolution, rows, orders, places).value
         C = self.evolution.C.value[rows]
         mean = law.mean @ C.T + forced
         turned = np.einsum("vn,kni->kvi", C, law.opened)

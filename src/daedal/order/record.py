@@ -127,13 +127,7 @@ class Record:
     def until(self, count: int) -> "Record":
         """The same with the samples from number `count` on missing; what the inputs do is still made for all times."""
         early = replace(self, y=np.where(np.arange(self.times.size) < count, self.y, np.nan))
-        for name in (
-            "signals",
-            "input_filter",
-            "inputs_now",
-            "input_rates",
-            "inputs_at_start",
-        ):  # do not depend on the samples
+        for name in ("signals", "input_filter", "inputs_now", "input_rates", "inputs_at_start"):  # without samples
             early.__dict__[name] = getattr(self, name)
         return early
 
@@ -158,37 +152,38 @@ def make_record(verb: str, data: Any, output: Any, inputs: Any) -> Record:
         )
     name = _output(verb, data, output)
     names = _inputs(verb, data, inputs)
-    for each in (name, *names):
-        if not NAME.fullmatch(each):
+    for symbol in (name, *names):
+        if not NAME.fullmatch(symbol):
             raise EstimationError(
-                f"'{each}' cannot be the name of a variable of a model, which a transfer function becomes.",
-                f"Rename it when reading: read_csv(..., outputs={{'y': '{each}'}}).",
+                f"'{symbol}' cannot be the name of a variable of a model, which a transfer function becomes.",
+                f"Rename it when reading: read_csv(..., outputs={{'y': '{symbol}'}}).",
             )
     samples = data.outputs[name]
-    made = Record(data, name, names, samples.times, samples.values, (0.0,) * len(names))
-    if made.count < 4:
+    record = Record(data, name, names, samples.times, samples.values, (0.0,) * len(names))
+    if record.count < 4:
         raise EstimationError(
-            f"'{name}' has {counted(made.count, 'sample')} that can be used.", "Give more data; NaN counts as missing."
+            f"'{name}' has {counted(record.count, 'sample')} that can be used.",
+            "Give more data; NaN counts as missing.",
         )
-    _check_varies(f"The output '{name}'", samples.values[made.known], "Nothing can be learned from it.")
-    for each in names:
-        signal = data.inputs[each]
-        inside = signal.values[(signal.times >= made.t0) & (signal.times <= made.times[-1])]
-        _check_varies(f"The input '{each}'", inside, "Excite the system, or leave this input out.")
-        check_covered({each: signal}, made.t0, float(made.times[-1]), EstimationError)
-    _check_different(made)
-    return made
+    _check_varies(f"The output '{name}'", samples.values[record.known], "Nothing can be learned from it.")
+    for driver in names:
+        signal = data.inputs[driver]
+        inside = signal.values[(signal.times >= record.t0) & (signal.times <= record.times[-1])]
+        _check_varies(f"The input '{driver}'", inside, "Excite the system, or leave this input out.")
+        check_covered({driver: signal}, record.t0, float(record.times[-1]), EstimationError)
+    _check_different(record)
+    return record
 
 
-def _check_different(made: Record) -> None:
+def _check_different(record: Record) -> None:
     """No two inputs may be the same up to a factor."""
-    sizes = np.linalg.norm(made.inputs_now, axis=1)
-    rows = made.inputs_now / np.where(sizes > 0.0, sizes, 1.0)[:, None]
-    for k, name in enumerate(made.inputs):
+    sizes = np.linalg.norm(record.inputs_now, axis=1)
+    rows = record.inputs_now / np.where(sizes > 0.0, sizes, 1.0)[:, None]
+    for k, name in enumerate(record.inputs):
         for other in range(k):
             if abs(abs(float(rows[k] @ rows[other])) - 1.0) < VARIES:
                 raise EstimationError(
-                    f"The inputs '{made.inputs[other]}' and '{name}' are the same up to a factor: what each of them "
+                    f"The inputs '{record.inputs[other]}' and '{name}' are the same up to a factor: what each of them "
                     "does cannot be told apart.",
                     "Leave one out with inputs=[...].",
                 )

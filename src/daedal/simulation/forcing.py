@@ -11,6 +11,7 @@ import numpy as np
 
 from daedal.data import Signal
 from daedal.errors import SimulationError, quoted
+from daedal.experiments import check_smooth
 from daedal.symbolic import Delayed, jet, operator, symbols_in
 from daedal.systems import System
 
@@ -129,13 +130,7 @@ def _track(system: System, signals: Mapping[str, Signal], symbol: str) -> tuple[
     if order > signal.derivatives:
         if np.ptp(signal.values) == 0.0:  # a constant has every derivative
             return None
-        times = {1: "first", 2: "second", 3: "third"}.get(order, f"{order}th")
-        able = "'foh' or 'spline'" if order == 1 else "'spline'"
-        raise SimulationError(
-            f"The {times} derivative of input '{base}' is needed, because {_need(system, base, order)}, "
-            f"but a signal with intersample='{signal.intersample}' has none.",
-            f"Use intersample={able} for '{base}'." if order <= 3 else "Give the input through a filter in the model.",
-        )
+        check_smooth(base, signal, order, _need(system, base, order), SimulationError)
     return signal, order
 
 

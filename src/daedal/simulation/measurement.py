@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from daedal import disturbances, linear
+from daedal import disturbances, experiments, linear
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import SimulationError
-from daedal.experiments import Accuracies, check_count
 from daedal.models import Model, as_tuple
 from daedal.simulation.trajectory import Trajectory
 
@@ -21,7 +20,7 @@ def with_measurement_noise(trajectory: Trajectory, model: Model, seed: int) -> T
             f"Model '{model.name}' declares no measurement noise.",
             "Declare measurement_noise={'output': standard deviation}.",
         )
-    accuracies = Accuracies(model)
+    accuracies = experiments.Accuracies(model)
     numbers = np.array([trajectory.parameters[name] for name in model.parameters])
     values = dict(trajectory.values)
     for number, (key, declared) in enumerate(model.measurement_noise.items()):
@@ -32,7 +31,7 @@ def with_measurement_noise(trajectory: Trajectory, model: Model, seed: int) -> T
         if isinstance(key, tuple):
             noise = np.tensordot(linear.semidefinite_factor(declared), drawn, axes=1)
         else:
-            check_count(model, key, trajectory.times.size, SimulationError)
+            experiments.check_count(model, key, trajectory.times.size, SimulationError)
             noise = accuracies.at(key, numbers) * drawn
         for name, own in zip(names, noise, strict=True):
             values[name] = frozen(values[name] + (own[0] if values[name].ndim == 1 else own))

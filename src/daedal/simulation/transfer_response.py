@@ -15,7 +15,7 @@ def simulate_transfer_function(
 ) -> Trajectory:
     """From rest; before a delayed input arrives it is zero."""
     drive = match_drive("The transfer function", dict.fromkeys(tf.inputs, "input"), times, inputs, t0, tf.delay)
-    start, grid, signals = drive.start, drive.times, drive.signals
+    start, grid, signals = drive.start, drive.times, {name: drive.signals[name] for name in tf.inputs}
     monic = tf.monic
     y = compute_response(monic, signals, start, grid)
     values = {tf.output: y, **{name: signal(grid) for name, signal in signals.items()}}

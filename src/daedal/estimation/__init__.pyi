@@ -16,7 +16,7 @@ from .problem.starts import Grid, LatinHypercube
 from .refit import Again, again, objective_again, weighing_again
 from .result import Estimate, Fit
 from .search.minimizers import least_squares, trust_region
-from .search.uncertainty import sandwich
+from .search.uncertainty import invert_squares, sandwich
 from .search.verdicts import LOOSE, LOST, Verdict
 from .storage import load
 
@@ -57,6 +57,7 @@ __all__ = [
     "experiment_labels",
     "fit",
     "fit_autoregression",
+    "invert_squares",
     "least_squares",
     "load",
     "match_experiments",

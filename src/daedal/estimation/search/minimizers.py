@@ -39,8 +39,10 @@ class Minimum:
     evaluations: int
 
 
-def least_squares(function: Function, start: np.ndarray, bounds: Bounds) -> Minimum:
-    """Minimise a sum of squares on its residuals and their Jacobian."""
+def least_squares(
+    function: Function, start: np.ndarray, bounds: Bounds, ftol: float = FTOL, evaluations: int = MOST
+) -> Minimum:
+    """Minimise a sum of squares on its residuals and their Jacobian, to a relative `ftol` or so many evaluations."""
     seen = _Remembered(function)
 
     def residuals(point: np.ndarray) -> np.ndarray:
@@ -56,7 +58,7 @@ def least_squares(function: Function, start: np.ndarray, bounds: Bounds) -> Mini
     if first.residuals is None:
         return Minimum(first, False, seen.count)
     seen.size = first.residuals.size
-    return _solved(residuals, jacobian, seen, start, bounds)
+    return _solved(residuals, jacobian, seen, start, bounds, ftol, evaluations)
 
 
 def trust_region(function: Function, start: np.ndarray, bounds: Bounds) -> Minimum:
@@ -168,7 +170,15 @@ def _units(evaluation: Evaluation) -> np.ndarray:
     return np.where(usable, 1.0 / np.sqrt(np.where(usable, diagonal, 1.0)), 1.0)
 
 
-def _solved(residuals: Callable, jacobian: Callable, seen: _Remembered, start: np.ndarray, bounds: Bounds) -> Minimum:
+def _solved(
+    residuals: Callable,
+    jacobian: Callable,
+    seen: _Remembered,
+    start: np.ndarray,
+    bounds: Bounds,
+    ftol: float = FTOL,
+    evaluations: int = MOST,
+) -> Minimum:
     from scipy.optimize import least_squares as solve
 
     begin = _inside(start, bounds)
@@ -178,7 +188,7 @@ def _solved(residuals: Callable, jacobian: Callable, seen: _Remembered, start: n
     def point(scaled: np.ndarray) -> np.ndarray:
         return begin if np.array_equal(scaled, first) else np.clip(scaled * unit, *bounds)
 
-    options: dict[str, Any] = {"ftol": FTOL, "xtol": XTOL, "gtol": GTOL, "max_nfev": MOST, "x_scale": "jac"}
+    options: dict[str, Any] = {"ftol": ftol, "xtol": XTOL, "gtol": GTOL, "max_nfev": evaluations, "x_scale": "jac"}
     options["jac"] = lambda scaled: jacobian(point(scaled)) * unit
     limits = (bounds[0] / unit, bounds[1] / unit)
     found = solve(lambda scaled: residuals(point(scaled)), first, bounds=limits, **options)

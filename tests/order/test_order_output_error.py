@@ -129,9 +129,10 @@ def test_information_counts_the_noise_model():
 def test_information_is_schwarz_but_for_the_start():
     data = recorded(ringing())
     free, rest = polish(SHAPE, TRUTH, data), polish(Shape(2, 0, 1, False), TRUTH[:3], data)
-    assert np.isclose(rest.information, 400 * np.log(rest.squares / 400) + 3 * np.log(400))
+    assert np.isclose(rest.information, 400 * (1 + np.log(2 * np.pi * rest.squares / 400)) + 4 * np.log(400))
     lasts = -np.log(0.1 * free.theta[1] / 2)  # both poles have the real part −a1/2
-    assert np.isclose(free.information, 400 * np.log(free.squares / 400) + 3 * np.log(400) + 2 * lasts)
+    likely = 400 * (1 + np.log(2 * np.pi * free.squares / 400))
+    assert np.isclose(free.information, likely + 4 * np.log(400) + 2 * lasts)
 
 
 def test_exact_data_do_not_reward_rounding():

@@ -7,7 +7,7 @@ from .criteria.mean_variance import MeanVariance, MeanVarianceObjective
 from .criteria.measurement_moments import MeasurementMoments
 from .criteria.output_error import OutputError
 from .criteria.simulation_pem import SimulationPEM
-from .fitting import fit
+from .fitting import fit, measure_fit
 from .problem.accuracy import Accuracies, check_accuracies
 from .problem.autoregression import Autoregression, contiguous, fit_autoregression
 from .problem.coordinates import Coordinate, Coordinates, experiment_labels
@@ -15,7 +15,8 @@ from .problem.experiments import Experiment, Series, datasets, match_experiments
 from .problem.starts import Grid, LatinHypercube
 from .refit import Again, again, objective_again, weighing_again
 from .result import Estimate, Fit
-from .search.minimizers import least_squares, trust_region
+from .search.information import compute_information
+from .search.minimizers import LeastSquares, trust_region
 from .search.uncertainty import invert_squares, sandwich
 from .search.verdicts import LOOSE, LOST, Verdict
 from .storage import load
@@ -38,6 +39,7 @@ __all__ = [
     "Fit",
     "Grid",
     "LatinHypercube",
+    "LeastSquares",
     "Likelihood",
     "LikelihoodObjective",
     "MeanVariance",
@@ -50,6 +52,7 @@ __all__ = [
     "Verdict",
     "again",
     "check_accuracies",
+    "compute_information",
     "contiguous",
     "datasets",
     "describe",
@@ -58,9 +61,9 @@ __all__ = [
     "fit",
     "fit_autoregression",
     "invert_squares",
-    "least_squares",
     "load",
     "match_experiments",
+    "measure_fit",
     "objective_again",
     "prepared",
     "sandwich",

@@ -23,8 +23,8 @@ from daedal.estimation.result import Estimate, Fit, LocalMinimum
 from daedal.estimation.search import (
     Outcome,
     Uncertainty,
+    assess_information,
     assess_uncertainty,
-    compute_information,
     refuse_suspicious,
     search,
     verdict,
@@ -129,7 +129,7 @@ def _result(outcome: Outcome, criterion: Any, notes: tuple[str, ...], start: np.
     with np.errstate(invalid="ignore"):  # of a parameter on a log scale that went to zero nothing is known
         covariances = errors.covariance * rates, errors.monte_carlo * rates
     estimates = _estimates(objective, evaluation, errors, start)
-    found = compute_information(objective, evaluation)
+    found = assess_information(objective, evaluation)
     shared = {item.parameter: estimates[item.name].value for item in space.items if item.experiment is None}
     return Fit(
         model=problem.system.model.with_parameters({**_fixed_alike(space), **shared}),
@@ -216,10 +216,14 @@ def fit_percent(evaluation: Evaluation) -> dict[str, float]:
         scored = [np.isfinite(part.series.values) for part in parts]
         y = np.concatenate([part.series.values[known] for part, known in zip(parts, scored, strict=True)])
         predicted = np.concatenate([part.prediction[known] for part, known in zip(parts, scored, strict=True)])
-        spread = float(np.linalg.norm(y - y.mean()))
-        missed = float(np.linalg.norm(y - predicted))
-        result[output] = 100.0 * (1.0 - missed / spread) if spread > 0.0 else float("nan")
+        result[output] = measure_fit(y, predicted)
     return result
+
+
+def measure_fit(y: np.ndarray, predicted: np.ndarray) -> float:
+    """100 (1 − |y − ŷ| / |y − mean y|) over all samples; not a number where y is constant or there are none."""
+    spread = float(np.linalg.norm(y - y.mean())) if y.size else 0.0
+    return 100.0 * (1.0 - float(np.linalg.norm(y - predicted)) / spread) if spread > 0.0 else float("nan")
 
 
 def _status(outcome: Outcome, interrupted: bool) -> Status:

@@ -1,7 +1,8 @@
 """The chosen coefficients as an ordinary `Fit`: the same minimum by the general simulation, with its standard errors.
 
 Estimated delays are free parameters there too: held fixed they would make the other intervals too narrow. A noise model
-becomes a filter of the same order, made anew from the residual.
+becomes a filter of the same order, made anew from the residual. Its information criteria count the state at
+the start as the search does, for as long as samples tell of it.
 """
 
 from dataclasses import replace
@@ -9,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.estimation import Fit, OutputError, fit
+from daedal.estimation import Fit, OutputError, compute_information, fit
 from daedal.lti import TransferFunction
 from daedal.models import Model, Parameter
 from daedal.order.output_error import Polished
@@ -33,7 +34,12 @@ def ordinary_fit(polished: Polished, made: Record) -> Fit:
     inputs = dict(zip(made.inputs, signals, strict=True))
     samples = made.data.outputs[made.output]
     data = Dataset(made.times, inputs=inputs, outputs={made.output: samples.values}, t0=made.t0, name=made.data.name)
-    return fit(model, data, free=list(model.parameters), criterion=_criterion(polished))
+    fitted = fit(model, data, free=list(model.parameters), criterion=_criterion(polished))
+    if fitted.loglik is None or fitted.aic is None:
+        return fitted
+    numbers = 0.5 * fitted.aic + fitted.loglik
+    information = compute_information(fitted.loglik, numbers - polished.forgotten, fitted.samples)
+    return replace(fitted, aic=information.aic, bic=information.bic)
 
 
 def _criterion(polished: Polished) -> OutputError:

@@ -13,10 +13,11 @@ import numpy as np
 from daedal.estimation import (
     Autoregression,
     Evaluation,
+    LeastSquares,
+    compute_information,
     contiguous,
     fit_autoregression,
     invert_squares,
-    least_squares,
 )
 from daedal.order.record import Record
 from daedal.order.response import Response, Shape, compute_response, monic
@@ -49,21 +50,26 @@ class Polished:
 
     @property
     def information(self) -> float:
-        """Schwarz's criterion n log(S/n) + p log n: the smallest is the best; p counts delays and the noise model too.
-
-        Samples tell of the state at the start only until it is forgotten: it costs the logarithm of their number, at
-        least Akaike's 2.
-        """
-        n, forgotten = self.record.count, self.shape.size - self.shape.coefficients
-        lasting = len(self.covariance) - forgotten + (0 if self.noise is None else self.noise.order)
-        rounding = EXACT**2 * float(np.nansum(self.record.y**2))
-        start = float(np.sum(self._start_costs)) if forgotten else 0.0
-        return float(n * np.log(max(self.squares, rounding) / n) + lasting * np.log(n) + start)
+        """BIC: the smallest is the best; delays and the noise model count too. Exact data have that of rounding."""
+        n, rounding = self.record.count, EXACT**2 * float(np.nansum(self.record.y**2))
+        loglik = -0.5 * n * (1.0 + float(np.log(2.0 * np.pi * max(self.squares, rounding) / n)))
+        noise = 1 if self.noise is None else 1 + self.noise.order
+        bic = compute_information(loglik, len(self.covariance) + noise - self.forgotten, n).bic
+        assert bic is not None  # there is a likelihood
+        return bic
 
     @property
-    def _start_costs(self) -> np.ndarray:
+    def forgotten(self) -> float:
+        """How many of the numbers do not count.
+
+        Samples tell of the state at the start only until it is forgotten. Each number of it costs the logarithm of how
+        many do, at least Akaike's 2, instead of that of all.
+        """
+        if not self.shape.start:
+            return 0.0
         decay = np.abs(np.roots(monic(self.shape.split(self.theta)[0])).real) * self.record.interval
-        return np.clip(-np.log(np.maximum(decay, 1e-300)), 2.0, max(2.0, np.log(self.record.count)))
+        whole = max(2.0, np.log(self.record.count))
+        return float(np.sum(1.0 - np.clip(-np.log(np.maximum(decay, 1e-300)), 2.0, whole) / whole))
 
     @property
     def free_delays(self) -> bool:
@@ -128,8 +134,8 @@ def _minimize(
     if free_delays:
         lower[shape.size :] = 0.0
         begin[shape.size :] = np.maximum(begin[shape.size :], 1e-3 * record.interval)
-    ftol = ROUGHLY / record.count if roughly else TOLERANCE
-    minimum = least_squares(squares, begin, (lower, np.full(begin.size, np.inf)), ftol, evaluations)
+    minimize = LeastSquares(evaluations, ROUGHLY / record.count if roughly else TOLERANCE)
+    minimum = minimize(squares, begin, (lower, np.full(begin.size, np.inf)))
     if not minimum.evaluation.ok:
         return None
     best = minimum.evaluation.point.copy()
@@ -177,7 +183,7 @@ class _Squares:
             nothing = np.full((size, size), np.nan)
             return Evaluation(point, np.inf, nothing[0], nothing, failure="The response grows beyond bounds.")
         rows = [-response.slopes.T, response.rates, (self._record.y - response.y)[None]]
-        triangle = np.linalg.qr(self._weigh(np.concatenate(rows)).T / self.unit, mode="r")
+        triangle = np.asarray(np.linalg.qr(self._weigh(np.concatenate(rows)).T / self.unit, mode="r"))
         jacobian, residuals = triangle[:, :size], triangle[:, size]
         value, curvature = 0.5 * float(residuals @ residuals), jacobian.T @ jacobian
         return Evaluation(point, value, jacobian.T @ residuals, curvature, residuals, jacobian)

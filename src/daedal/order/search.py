@@ -1,6 +1,6 @@
 """`select_order`: how many derivatives a system has, and its coefficients, straight from data.
 
-Every pair of orders (n, m) gets its best coefficients by output error. Schwarz's criterion n log(S/n) + p log n weighs
+Every pair of orders (n, m) gets its best coefficients by output error. Schwarz's criterion, the BIC of a `Fit`, weighs
 what more coefficients gain against what they cost; among candidates it cannot tell apart, the smallest is taken, and of
 those with as many coefficients the one with the lowest derivative of an input. A fast pole and a fast zero to the right
 look alike: that the pole is taken is a preference, not a finding.
@@ -15,7 +15,7 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.errors import EstimationError, counted, quoted
-from daedal.estimation import describe
+from daedal.estimation import describe, measure_fit
 from daedal.linear import one_thread
 from daedal.order.ordinary_fit import UNEQUAL, ordinary_fit
 from daedal.order.output_error import Polished, polish, polish_on
@@ -229,8 +229,7 @@ def _scales(polished: Polished) -> np.ndarray:
 
 def _percent(y: np.ndarray, residual: np.ndarray) -> float:
     known = np.isfinite(y) & np.isfinite(residual)
-    spread = float(np.linalg.norm(y[known] - y[known].mean())) if known.any() else 0.0
-    return 100.0 * (1.0 - float(np.linalg.norm(residual[known])) / spread) if spread > 0.0 else float("nan")
+    return measure_fit(y[known], (y - residual)[known])
 
 
 def _held_out(polished: Polished) -> float:

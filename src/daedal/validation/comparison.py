@@ -9,7 +9,7 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.estimation import Fit, Likelihood, again, describe, experiment_labels
+from daedal.estimation import Fit, Likelihood, again, describe, experiment_labels, measure_fit
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
@@ -269,8 +269,7 @@ def _pooled(series: Sequence[Compared]) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def _percent(series: Sequence[Compared]) -> float:
     y, predicted, _ = _pooled(series)
-    spread = float(np.linalg.norm(y - y.mean())) if y.size else 0.0
-    return 100.0 * (1.0 - float(np.linalg.norm(y - predicted)) / spread) if spread > 0.0 else float("nan")
+    return measure_fit(y, predicted)
 
 
 def _rmse(series: Sequence[Compared]) -> float:

@@ -14,9 +14,9 @@ from daedal.estimation import (
     Coordinate,
     Evaluation,
     Fit,
+    LeastSquares,
     Objective,
     again,
-    least_squares,
     objective_again,
     trust_region,
 )
@@ -174,7 +174,7 @@ def minimized(on: Ground, place: int, value: float, near: Evaluation) -> Evaluat
     lower, upper = (each[rest] for each in on.fit.coordinates.bounds)
     slope = np.linalg.pinv(near.curvature[np.ix_(rest, rest)], hermitian=True) @ near.curvature[rest, place]
     along = np.clip(base[rest] - slope * (value - near.point[place]), lower, upper)
-    method = least_squares if on.objective.sum_of_squares else trust_region
+    method = LeastSquares() if on.objective.sum_of_squares else trust_region
     for start in (along, base[rest]):
         first = function(start)
         if first.ok:

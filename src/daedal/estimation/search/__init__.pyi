@@ -1,5 +1,5 @@
 from .growth import refuse_growth, refuse_suspicious
-from .information import compute_information
+from .information import assess_information
 from .stages import Outcome, search
 from .uncertainty import Uncertainty, assess_uncertainty
 from .verdicts import Verdict, verdict
@@ -8,8 +8,8 @@ __all__ = [
     "Outcome",
     "Uncertainty",
     "Verdict",
+    "assess_information",
     "assess_uncertainty",
-    "compute_information",
     "refuse_growth",
     "refuse_suspicious",
     "search",

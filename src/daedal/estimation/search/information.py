@@ -4,7 +4,8 @@ When nothing but white measurement noise stands between model and data, half the
 
     log L = −½ Σ z² − Σ log σ − ½ n log 2π,   AIC = 2p − 2 log L,   BIC = p log n − 2 log L,
 
-p counting the free numbers and the accuracies that were not declared, which are then those of the residuals. With
+p counting the free numbers and the accuracies that were not declared, which are then those of the residuals. A filter
+that whitens the residuals has coefficients, which count too, and the variance of what it leaves in place of σ². With
 disturbances the residuals are correlated and none of this holds, unless the criterion is a likelihood itself: then p
 also counts what it estimated of the start.
 """
@@ -27,14 +28,26 @@ class Information:
     bic: float | None = None
 
 
-def compute_information(objective: Objective, evaluation: Evaluation) -> Information:
+def compute_information(loglik: float, parameters: float, samples: int) -> Information:
+    """AIC and BIC of a log-likelihood with so many free numbers.
+
+    Examples
+    --------
+    >>> compute_information(-10.0, parameters=2, samples=100).aic
+    24.0
+    """
+    bic = parameters * float(np.log(samples)) - 2.0 * loglik
+    return Information(loglik, 2.0 * parameters - 2.0 * loglik, bic)
+
+
+def assess_information(objective: Objective, evaluation: Evaluation) -> Information:
     """Of a minimum of a likelihood, or of output error for a model without disturbances."""
     model = objective.problem.system.model
     if evaluation.scores is not None:
         return Information()
     if evaluation.loglik is not None:
         count = sum(int(np.isfinite(part.residual).sum()) for part in evaluation.parts)
-        return _criteria(evaluation.loglik, evaluation.point.size + evaluation.inner, count)
+        return compute_information(evaluation.loglik, evaluation.point.size + evaluation.inner, count)
     if model.disturbances:
         return Information()
     declared = {name for key in model.measurement_noise for name in ((key,) if isinstance(key, str) else key)}
@@ -53,12 +66,12 @@ def compute_information(objective: Objective, evaluation: Evaluation) -> Informa
                 return Information()  # exact data have no likelihood
             total -= 0.5 * residuals.size * (1.0 + np.log(square))
             numbers += 1
+        if output in objective.filters:
+            whitening = objective.filters[output]
+            total -= 0.5 * residuals.size * np.log(whitening.variance)
+            numbers += whitening.order + (output in declared)
     loglik = float(total - 0.5 * count * np.log(2.0 * np.pi))
-    return _criteria(loglik, numbers, count)
-
-
-def _criteria(loglik: float, numbers: int, count: int) -> Information:
-    return Information(loglik, 2.0 * numbers - 2.0 * loglik, numbers * float(np.log(count)) - 2.0 * loglik)
+    return compute_information(loglik, numbers, count)
 
 
 def _each(part) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Minimizers: scipy's trust-region reflective least squares, for sums of squares and for everything else.
 
-`least_squares` hands residuals and Jacobian to that of scipy. `trust_region` takes any criterion with
+`LeastSquares` hands residuals and Jacobian to that of scipy. `trust_region` takes any criterion with
 value v, gradient g and curvature C: the small problem
 
     f = (s, 0),   f' = (g/s; L),   s² = 2 (v − v₀),   LᵀL = C − g gᵀ/s²
@@ -39,26 +39,35 @@ class Minimum:
     evaluations: int
 
 
-def least_squares(
-    function: Function, start: np.ndarray, bounds: Bounds, ftol: float = FTOL, evaluations: int = MOST
-) -> Minimum:
-    """Minimise a sum of squares on its residuals and their Jacobian, to a relative `ftol` or so many evaluations."""
-    seen = _Remembered(function)
+@final
+@dataclass(frozen=True)
+class LeastSquares:
+    """On the residuals of a sum of squares and their Jacobian.
 
-    def residuals(point: np.ndarray) -> np.ndarray:
-        found = seen(point)
-        return found.residuals if found.residuals is not None else np.full(seen.size, np.nan)
+    It stops after so many `evaluations`, or when a step reduces the value by less than the `tolerance`, relative.
+    """
 
-    def jacobian(point: np.ndarray) -> np.ndarray:
-        found = seen(point)
-        assert found.jacobian is not None  # scipy asks only where the residuals were finite
-        return found.jacobian
+    evaluations: int = MOST
+    tolerance: float = FTOL
 
-    first = seen(_inside(start, bounds))
-    if first.residuals is None:
-        return Minimum(first, False, seen.count)
-    seen.size = first.residuals.size
-    return _solved(residuals, jacobian, seen, start, bounds, ftol, evaluations)
+    def __call__(self, function: Function, start: np.ndarray, bounds: Bounds, /) -> Minimum:
+        """Residuals where they are not known count as not a number, which scipy steps back from."""
+        seen = _Remembered(function)
+
+        def residuals(point: np.ndarray) -> np.ndarray:
+            evaluation = seen(point)
+            return evaluation.residuals if evaluation.residuals is not None else np.full(seen.size, np.nan)
+
+        def jacobian(point: np.ndarray) -> np.ndarray:
+            evaluation = seen(point)
+            assert evaluation.jacobian is not None  # scipy asks only where the residuals were finite
+            return evaluation.jacobian
+
+        first = seen(_inside(start, bounds))
+        if first.residuals is None:
+            return Minimum(first, False, seen.count)
+        seen.size = first.residuals.size
+        return _solved(residuals, jacobian, seen, start, bounds, self.evaluations, self.tolerance)
 
 
 def trust_region(function: Function, start: np.ndarray, bounds: Bounds) -> Minimum:
@@ -176,8 +185,8 @@ def _solved(
     seen: _Remembered,
     start: np.ndarray,
     bounds: Bounds,
-    ftol: float = FTOL,
     evaluations: int = MOST,
+    tolerance: float = FTOL,
 ) -> Minimum:
     from scipy.optimize import least_squares as solve
 
@@ -188,7 +197,7 @@ def _solved(
     def point(scaled: np.ndarray) -> np.ndarray:
         return begin if np.array_equal(scaled, first) else np.clip(scaled * unit, *bounds)
 
-    options: dict[str, Any] = {"ftol": ftol, "xtol": XTOL, "gtol": GTOL, "max_nfev": evaluations, "x_scale": "jac"}
+    options: dict[str, Any] = {"ftol": tolerance, "xtol": XTOL, "gtol": GTOL, "max_nfev": evaluations, "x_scale": "jac"}
     options["jac"] = lambda scaled: jacobian(point(scaled)) * unit
     limits = (bounds[0] / unit, bounds[1] / unit)
     found = solve(lambda scaled: residuals(point(scaled)), first, bounds=limits, **options)

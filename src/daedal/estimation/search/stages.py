@@ -9,7 +9,7 @@ import numpy as np
 from daedal.errors import DaedalError
 from daedal.estimation.criteria import Evaluation, Objective
 from daedal.estimation.problem import finite_bounds, hypercube
-from daedal.estimation.search.minimizers import Minimum, least_squares, trust_region
+from daedal.estimation.search.minimizers import LeastSquares, Minimum, trust_region
 from daedal.estimation.search.uncertainty import at_bound
 from daedal.simulation import Progress
 
@@ -71,7 +71,7 @@ class _Search:
 
     def minimize(self, start: np.ndarray) -> Minimum:
         bounds = self.objective.problem.coordinates.bounds
-        method = least_squares if self.objective.sum_of_squares else trust_region
+        method = LeastSquares() if self.objective.sum_of_squares else trust_region
         return method(self.evaluate, start, bounds)
 
     def add(self, found: Evaluation, count: int) -> None:

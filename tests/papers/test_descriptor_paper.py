@@ -8,7 +8,6 @@ import pytest
 
 from daedal.analysis import descriptor
 from daedal.papers import descriptor as paper
-from daedal.papers.descriptor.drive import INTERVAL, LOAD, NOISE_TRUTH, SAMPLES, STATES, TRUTH, drive, simulated
 from daedal.papers.descriptor.estimates import (
     LIKELIHOOD,
     METHODS,
@@ -20,6 +19,7 @@ from daedal.papers.descriptor.estimates import (
     true_value,
 )
 from daedal.papers.descriptor.examples import CHAIN, equation_10, examples
+from daedal.papers.descriptor.experiment import INTERVAL, LOAD, NOISE_TRUTH, SAMPLES, STATES, TRUTH, drive, simulated
 from daedal.papers.descriptor.figures import ellipse, estimate_scatter, unmeasured_torques
 from daedal.papers.descriptor.states import (
     FILTERED,
@@ -42,7 +42,7 @@ from daedal.papers.descriptor.tables import (
     transfer_csv,
     verdicts_file,
 )
-from daedal.papers.result_files import Part
+from daedal.papers.result_files import Result
 
 SIZE = Size(data_sets=12, noise_too=2)
 
@@ -278,7 +278,7 @@ def test_figures_show_one_dot_per_data_set_and_the_truth_in_its_band(data, found
 def test_parts_come_with_their_files(tmp_path, monkeypatch):
     monkeypatch.setattr(paper, "QUICK", Size(data_sets=2, noise_too=2))
     parts = list(paper.reproduce(tmp_path))
-    assert all(isinstance(part, Part) for part in parts)
+    assert all(isinstance(part, Result) for part in parts)
     files = [path for part in parts for path in part.files]
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in files}
     pages = [path.read_text(encoding="utf-8") for path in files if path.suffix == ".html"]

@@ -20,9 +20,7 @@ from daedal.papers.order.estimates import (
     searched,
     together,
 )
-from daedal.papers.order.figures import frequency_responses, step_response, step_responses, transfer_functions
-from daedal.papers.order.published import NOISELESS, NOISY, TABLE_8, TABLE_9, TABLE_10
-from daedal.papers.order.systems import (
+from daedal.papers.order.experiment import (
     FREQUENCIES,
     HERTZ,
     RADIAN,
@@ -34,6 +32,8 @@ from daedal.papers.order.systems import (
     paper_coefficients,
     thinned,
 )
+from daedal.papers.order.figures import frequency_responses, step_response, step_responses, transfer_functions
+from daedal.papers.order.published import NOISELESS, NOISY, TABLE_8, TABLE_9, TABLE_10
 from daedal.papers.order.tables import (
     hidden,
     printed_csv,
@@ -43,7 +43,7 @@ from daedal.papers.order.tables import (
     searches_csv,
     searches_text,
 )
-from daedal.papers.result_files import Part
+from daedal.papers.result_files import Result
 
 SIZE = Size(printed=3, too_many=1, refined=1, splines=1)
 FIRST, SECOND, THIRD, FOURTH, WITH_SLOPE = SYSTEMS
@@ -203,7 +203,7 @@ def test_parts_come_with_their_files(tmp_path, monkeypatch, pursuits):
 
     monkeypatch.setattr(paper, "run", known)
     parts = list(paper.reproduce(tmp_path, processes=1))
-    assert all(isinstance(part, Part) for part in parts)
+    assert all(isinstance(part, Result) for part in parts)
     files = [path for part in parts for path in part.files]
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in files}
     assert {f"figure{k}.html" for k in (1, 2, 3)} < {path.name for path in files}

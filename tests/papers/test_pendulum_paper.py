@@ -6,12 +6,14 @@ import re
 import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
-from scipy.linalg import lstsq, toeplitz
 from scipy.optimize import minimize_scalar
 from scipy.signal import lfilter
 
+import daedal as dd
 from daedal.errors import ReportError
+from daedal.estimation import fit_autoregression
 from daedal.papers import pendulum
+from daedal.papers.pendulum import fits
 from daedal.papers.pendulum.estimates import (
     METHODS,
     OUTPUT_ERROR,
@@ -23,11 +25,12 @@ from daedal.papers.pendulum.estimates import (
 )
 from daedal.papers.pendulum.experiment import GRID, PRINTED, PROGRAM, SEED, SOLVER, TRUTH, push, sample_times
 from daedal.papers.pendulum.experiment import pendulum as pendulum_model
+from daedal.papers.pendulum.figures import box_plots
 from daedal.papers.pendulum.interpolated_cost import GridPredictor, InterpolatedCost, best_on_grid, gauss_newton
 from daedal.papers.pendulum.smoothness import costs, local_minima, roughness
 from daedal.papers.pendulum.tables import estimates_csv, estimates_text, smoothness_text, summary_csv
-from daedal.papers.pendulum.whitened_cost import autoregressions, whitened_cost
-from daedal.papers.result_files import Part, checked_directory, csv_text, write_files
+from daedal.papers.pendulum.whitened_cost import whiten_cost
+from daedal.papers.result_files import Result, checked_directory, csv_text, write_files
 from daedal.simulation import simulate
 
 ORDER = 6
@@ -78,21 +81,13 @@ def test_costs_on_the_grid_are_sums_of_squares(problem):
     np.testing.assert_allclose(InterpolatedCost.of(predictor, data).on_grid(), expected, rtol=1e-10)
 
 
-def test_autoregression_is_the_least_squares_fit(problem):
-    _, prediction, data = problem
-    residual = data[0] - prediction(2.03)
-    past = toeplitz(residual[ORDER - 1 : -1], residual[ORDER - 1 :: -1])
-    expected, *_ = lstsq(past, residual[ORDER:])
-    np.testing.assert_allclose(autoregressions(residual[None], ORDER)[0], [1, *-expected], atol=1e-9)
-
-
 def test_whitened_estimate_agrees_with_direct_filtering(problem):
     predictor, prediction, data = problem
     first = gauss_newton(plain := InterpolatedCost.of(predictor, data), best_on_grid(plain))
-    whitened = whitened_cost(predictor, data, first, ORDER)
+    whitened = whiten_cost(predictor, data, first, ORDER)
     found = gauss_newton(whitened, best_on_grid(whitened))
     for number, (y, estimate_) in enumerate(zip(data, first, strict=True)):
-        model = autoregressions((y - prediction(estimate_))[None], ORDER)[0]
+        model = fit_autoregression([y - prediction(estimate_)], ORDER).polynomial
 
         def filtered(value, y=y, model=model):
             return np.sum(lfilter(model, [1.0], y - prediction(value))[ORDER:] ** 2)
@@ -132,6 +127,46 @@ def test_gauss_newton_agrees_with_the_grid(program):
     assert program.disagreement() < 0.51  # in grid steps; the cost is not quite symmetric around its minimum
 
 
+def test_the_quick_figure_is_made_of_fits(monkeypatch):
+    asked = []
+
+    def watched(model, data, **options):
+        asked.append(type(options["criterion"]))
+        return dd.fit(model, data, **options)
+
+    monkeypatch.setattr(fits, "fit", watched)
+    fitted = fits.fit_data_sets(PROGRAM, Size(samples=(5000,), data_sets=8, realizations=32))
+    assert asked == 8 * [dd.OutputError, dd.SimulationPEM, dd.SimulationPEM]
+    blind, proposed, whitened = (fitted.summary(5000, method) for method in fitted.methods)
+    assert blind.mean > 6.7  # with the wind ignored
+    assert abs(proposed.mean - TRUTH) < 0.4
+    assert abs(whitened.mean - TRUTH) < 0.2
+    assert whitened.rmse < proposed.rmse < blind.rmse
+    text = estimates_text(fitted)
+    assert "SimulationPEM(realizations=32, transient=50.0, whiten=True)" in text
+    assert "7.33 with the wind ignored and 6.37 with it" in text
+    assert [trace.name for trace in box_plots(fitted).data[::2]] == list(fitted.methods)
+    assert estimates_csv(fitted).startswith("samples,data_set,output_error,simulation_pem,simulation_pem_whitened")
+
+
+def test_an_interrupt_keeps_the_data_sets_that_are_finished(monkeypatch, tmp_path):
+    answers = iter(range(100))
+
+    def interrupted(*_):
+        number = next(answers)
+        if number == 7:  # in the third data set
+            raise KeyboardInterrupt
+        return TRUTH + 0.1 * number
+
+    monkeypatch.setattr(fits, "_fit", interrupted)
+    monkeypatch.setattr(pendulum, "QUICK", {PROGRAM: Size(samples=(700,), data_sets=5, realizations=8)})
+    results = pendulum.reproduce(tmp_path)
+    next(results)
+    assert "E = 2 data sets" in next(results).text
+    with pytest.raises(KeyboardInterrupt):
+        next(results)
+
+
 def test_one_set_agrees_with_the_reference_solver():
     from daedal.simulation import IDA
 
@@ -163,7 +198,7 @@ def test_csv_files_hold_every_estimate(program):
     rows = list(csv.DictReader(estimates_csv(program).splitlines()))
     assert len(rows) == 2 * 150
     smooth = [float(row["proposed_gauss_newton"]) for row in rows if row["samples"] == "5000"]
-    np.testing.assert_allclose(smooth, program.found[5000, PROPOSED_SMOOTH], rtol=1e-9)
+    np.testing.assert_allclose(smooth, program.values[5000, PROPOSED_SMOOTH], rtol=1e-9)
     table = list(csv.DictReader(summary_csv(program).splitlines()))
     assert len(table) == 2 * len(METHODS)
     assert table[len(METHODS)]["reference_mean"] == "7.33"
@@ -198,10 +233,10 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
 
 
 def test_parts_come_with_their_files(tmp_path, monkeypatch):
-    tiny = Size(samples=(700,), data_sets=8, realizations=8)
+    tiny = Size(samples=(700,), data_sets=3, realizations=8)
     monkeypatch.setattr(pendulum, "QUICK", {PROGRAM: tiny, PRINTED: tiny})
     parts = pendulum.reproduce(tmp_path)
-    assert isinstance(next(parts), Part)
+    assert isinstance(next(parts), Result)
     files = next(parts).files
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in files}
     pages = [path.read_text(encoding="utf-8") for path in files if path.suffix == ".html"]

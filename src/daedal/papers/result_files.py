@@ -1,4 +1,4 @@
-"""`Part`: a finished piece of a reproduction, on paper and on the screen; files appear whole or not at all."""
+"""`Result`: a finished piece of a reproduction, on paper and on the screen; files appear whole or not at all."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Row = Iterable[str | float | int]
 
 @final
 @dataclass(frozen=True)
-class Part:
+class Result:
     """What to print, and the files that hold its numbers and figures."""
 
     text: str

@@ -18,9 +18,9 @@ differential-algebraic equations, 2006, sections 3 to 7.
 from collections.abc import Iterator
 from pathlib import Path
 
-from daedal.papers.descriptor.drive import simulated
 from daedal.papers.descriptor.estimates import LIKELIHOOD, Size, estimate
 from daedal.papers.descriptor.examples import examples
+from daedal.papers.descriptor.experiment import simulated
 from daedal.papers.descriptor.figures import estimate_scatter, transfer_functions, unmeasured_torques
 from daedal.papers.descriptor.states import state_errors
 from daedal.papers.descriptor.structure import drive_structure
@@ -35,13 +35,13 @@ from daedal.papers.descriptor.tables import (
     transfer_csv,
     verdicts_file,
 )
-from daedal.papers.result_files import Part, checked_directory, page, write_files
+from daedal.papers.result_files import Result, checked_directory, page, write_files
 
 FULL = Size(data_sets=200, noise_too=60)
 QUICK = Size(data_sets=20, noise_too=5)
 
 
-def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
+def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
     """Work through the paper; each part is yielded when its files are complete.
 
     Parameters
@@ -53,15 +53,15 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
     """
     folder = checked_directory(directory)
     size = FULL if full else QUICK
-    yield Part(_introduction(full))
+    yield Result(_introduction(full))
     judged, structure = examples(), drive_structure()
-    yield Part(examples_text(judged))
+    yield Result(examples_text(judged))
     texts = {
         "verdicts.txt": verdicts_file(judged, structure),
         "transfer.csv": transfer_csv(structure),
         "transfer.html": page(transfer_functions(structure)),
     }
-    yield Part(structure_text(structure), write_files(folder, texts))
+    yield Result(structure_text(structure), write_files(folder, texts))
     data = simulated(size.data_sets)
     found = estimate(data, size)
     texts = {
@@ -69,10 +69,10 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
         "estimates_table.csv": summary_csv(found),
         "estimates.html": page(estimate_scatter(found, size)),
     }
-    yield Part(estimates_text(found, size), write_files(folder, texts))
+    yield Result(estimates_text(found, size), write_files(folder, texts))
     errors = state_errors(data, found[LIKELIHOOD])
     texts = {"states_table.csv": states_csv(errors), "states.html": page(unmeasured_torques(data, errors))}
-    yield Part(states_text(errors), write_files(folder, texts))
+    yield Result(states_text(errors), write_files(folder, texts))
 
 
 def _introduction(full: bool) -> str:

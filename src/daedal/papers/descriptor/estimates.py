@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.estimation import Fit, Likelihood, OutputError, fit
-from daedal.papers.descriptor.drive import FREE, INTERVAL, NOISE_FREE, NOISE_TRUTH, SEED, TRUTH, drive
+from daedal.papers.descriptor.experiment import FREE, INTERVAL, NOISE_FREE, NOISE_TRUTH, SEED, TRUTH, drive
 from daedal.simulation import Lanes, Progress, Trajectory
 
 LIKELIHOOD = "maximum likelihood"

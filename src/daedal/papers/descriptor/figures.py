@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import chi2, norm
 
-from daedal.papers.descriptor.drive import LOAD, TRUTH, UNITS
 from daedal.papers.descriptor.estimates import LEVEL, LIKELIHOOD, OUTPUT_ERROR, Found, Size
+from daedal.papers.descriptor.experiment import LOAD, TRUTH, UNITS
 from daedal.papers.descriptor.states import FILTERED, SMOOTHED, StateErrors
 from daedal.papers.descriptor.structure import FREQUENCIES, DriveStructure
 from daedal.papers.descriptor.tables import TITLES

@@ -15,8 +15,8 @@ from scipy.stats import chi2, norm
 
 from daedal.filtering import estimate_states
 from daedal.models import Model
-from daedal.papers.descriptor.drive import STATES, drive
 from daedal.papers.descriptor.estimates import LEVEL, Found
+from daedal.papers.descriptor.experiment import STATES, drive
 from daedal.simulation import Progress, Trajectory
 
 FILTERED = "filtered"

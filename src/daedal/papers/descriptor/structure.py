@@ -13,7 +13,7 @@ import numpy as np
 
 from daedal.analysis import ZERO, Descriptor, WellPosedness, check_noise, descriptor, find_polynomial_part
 from daedal.disturbances import WhiteNoise
-from daedal.papers.descriptor.drive import drive
+from daedal.papers.descriptor.experiment import drive
 
 FREQUENCIES = np.geomspace(0.1, 1000.0, 401)  # rad/s
 SHOWN = {"shaft torque": "shaft.tau", "disc acceleration": "disc.a"}  # compared besides what is measured

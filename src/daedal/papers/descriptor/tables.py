@@ -6,7 +6,6 @@ from textwrap import fill
 import numpy as np
 
 from daedal.analysis import WellPosedness
-from daedal.papers.descriptor.drive import INTERVAL, LOAD, SAMPLES, SEED, STATES, TRUTH
 from daedal.papers.descriptor.estimates import (
     LEVEL,
     LIKELIHOOD,
@@ -25,6 +24,7 @@ from daedal.papers.descriptor.examples import (
     WINDOW,
     Examples,
 )
+from daedal.papers.descriptor.experiment import INTERVAL, LOAD, SAMPLES, SEED, STATES, TRUTH
 from daedal.papers.descriptor.states import (
     FILTERED,
     KINDS,

@@ -29,8 +29,8 @@ from daedal.papers.order.estimates import (
     searched,
     together,
 )
+from daedal.papers.order.experiment import READINGS, SYSTEMS
 from daedal.papers.order.figures import frequency_responses, step_responses
-from daedal.papers.order.systems import READINGS, SYSTEMS
 from daedal.papers.order.tables import (
     printed_csv,
     printed_text,
@@ -39,14 +39,14 @@ from daedal.papers.order.tables import (
     searches_csv,
     searches_text,
 )
-from daedal.papers.result_files import Part, checked_directory, page, write_files
+from daedal.papers.result_files import Result, checked_directory, page, write_files
 
 FULL = Size(printed=50, too_many=5, refined=50, splines=10)
 QUICK = Size(printed=3, too_many=1, refined=1, splines=1)
 AT_ONCE = 5  # searches that one process makes before it reports
 
 
-def reproduce(directory: str | Path, *, full: bool = False, processes: int | None = None) -> Iterator[Part]:
+def reproduce(directory: str | Path, *, full: bool = False, processes: int | None = None) -> Iterator[Result]:
     """Work through the tables; each part is yielded when its files are complete.
 
     Parameters
@@ -61,7 +61,7 @@ def reproduce(directory: str | Path, *, full: bool = False, processes: int | Non
     """
     folder = checked_directory(directory)
     size = FULL if full else QUICK
-    yield Part(_introduction(full))
+    yield Result(_introduction(full))
     count = processes or os.cpu_count() or 1
     if count == 1:
         yield from _parts(folder, size, None)
@@ -84,12 +84,12 @@ def _introduction(full: bool) -> str:
     )
 
 
-def _parts(folder: Path, size: Size, pool: Executor | None) -> Iterator[Part]:
+def _parts(folder: Path, size: Size, pool: Executor | None) -> Iterator[Result]:
     for system in SYSTEMS:
         tasks = [(as_printed, (system, reading, n, size)) for n in system.columns for reading in READINGS]
         found = run(tasks, pool)
         name = system.name.replace(" ", "_").replace("'", "").lower()
-        yield Part(printed_text(system, found, size), write_files(folder, {f"{name}.csv": printed_csv(found)}))
+        yield Result(printed_text(system, found, size), write_files(folder, {f"{name}.csv": printed_csv(found)}))
     searches = _searches(size, pool)
     pursuits = run([(pursued, (SYSTEMS[3], reading)) for reading in READINGS], pool)
     first = {
@@ -101,8 +101,8 @@ def _parts(folder: Path, size: Size, pool: Executor | None) -> Iterator[Part]:
         "figure2.html": page(frequency_responses(pursuits)),
         "figure3.html": page(frequency_responses(pursuits, first)),
     }
-    yield Part(pursuit_text(pursuits), write_files(folder, texts))
-    yield Part(searches_text(searches, size), write_files(folder, {"searches.csv": searches_csv(searches)}))
+    yield Result(pursuit_text(pursuits), write_files(folder, texts))
+    yield Result(searches_text(searches, size), write_files(folder, {"searches.csv": searches_csv(searches)}))
 
 
 def _searches(size: Size, pool: Executor | None) -> list[Searched]:

@@ -33,8 +33,8 @@ from daedal.order import (
     spline_equation,
     thinned,
 )
-from daedal.papers.order import systems
-from daedal.papers.order.systems import Reading, System, clean, monic_coefficients, noisy, paper_coefficients
+from daedal.papers.order import experiment
+from daedal.papers.order.experiment import Reading, System, clean, monic_coefficients, noisy, paper_coefficients
 
 # Without noise there is nothing that few knots would smooth. Four poles start with a fast transient, which splines of
 # a low degree follow only with more of them.
@@ -189,7 +189,7 @@ def searched(system: System, reading: Reading, method: str, numbers: range) -> S
     orders, found, optimal, leading = [], [], [], []
     truth = monic_coefficients(system.theta, system.order)
     for number in numbers:
-        data = systems.thinned(noisy(system, reading, number))
+        data = experiment.thinned(noisy(system, reading, number))
         search = _search(data, system, METHODS[method])
         if search.order != system.order:  # candidates that are not chosen are compared, not finished
             true = select_order(data, orders=[system.order], input_orders=[system.input_order], method=METHODS[method])
@@ -239,14 +239,14 @@ def pursued(system: System, reading: Reading) -> Pursued:
     return Pursued(
         reading,
         {"dense": least[::-1], "guess": guess[::-1], "solution": solution[::-1]},
-        {"proposed": exact[::-1], **_pursuits(dense, quiet.y[:: systems.THINNED], quiet)},
+        {"proposed": exact[::-1], **_pursuits(dense, quiet.y[:: experiment.THINNED], quiet)},
         {"proposed": solution[::-1], **_pursuits(chosen, data.y, quiet)},
     )
 
 
 def _without_noise(quiet: Record, assumed: int, system: System) -> tuple[SplineEquation, np.ndarray]:
     """Splines with many knots, and θ; exact samples are no better for being many, so that every tenth does."""
-    few = make_record("reproduce", systems.thinned(quiet), None, None)
+    few = make_record("reproduce", experiment.thinned(quiet), None, None)
     knots = MORE_KNOTS if system.order == 4 and assumed < PURSUED_ORDER else QUIET_KNOTS
     equation = spline_equation(few, assumed, system.input_order, knots)
     return equation, sparse_equation(equation, few.y, system.theta.size)

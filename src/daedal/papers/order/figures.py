@@ -7,7 +7,7 @@ import numpy as np
 
 from daedal.lti import TransferFunction
 from daedal.papers.order.estimates import Pursued
-from daedal.papers.order.systems import READINGS, SYSTEMS
+from daedal.papers.order.experiment import READINGS, SYSTEMS
 from daedal.report import panels
 
 if TYPE_CHECKING:

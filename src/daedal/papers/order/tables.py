@@ -16,8 +16,8 @@ from daedal.papers.order.estimates import (
     Searched,
     Size,
 )
+from daedal.papers.order.experiment import RADIAN, READINGS, SAMPLES, SEED, SYSTEMS, THINNED, Reading, System
 from daedal.papers.order.published import NOISELESS, NOISY, TABLE_8, TABLE_9, TABLE_10
-from daedal.papers.order.systems import RADIAN, READINGS, SAMPLES, SEED, SYSTEMS, THINNED, Reading, System
 from daedal.papers.result_files import csv_text
 
 WIDTH = 110  # of printed text

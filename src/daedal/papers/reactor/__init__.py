@@ -28,13 +28,13 @@ from daedal.papers.reactor.tables import (
     misspecified_text,
     sweep_csv,
 )
-from daedal.papers.result_files import Part, checked_directory, page, write_files
+from daedal.papers.result_files import Result, checked_directory, page, write_files
 
 FULL = Size(weights=101, realizations=100_000, data_sets=100)
 QUICK = Size(weights=101, realizations=100_000, data_sets=6)
 
 
-def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
+def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
     """Work through tables and figures; each part is yielded when its files are complete.
 
     Parameters
@@ -46,7 +46,7 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
     """
     folder = checked_directory(directory)
     size = FULL if full else QUICK
-    yield Part(_introduction(full))
+    yield Result(_introduction(full))
     begin = perf_counter()
     made = sweep(size)
     seconds = perf_counter() - begin
@@ -56,16 +56,16 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
         "figure1.html": page(reference_and_samples(made)),
         "figure2.html": page(fitted_outputs(made)),
     }
-    yield Part(estimates_text(made, seconds), write_files(folder, texts))
+    yield Result(estimates_text(made, seconds), write_files(folder, texts))
     figure = mean_and_variance(made, right, "Figure 3: the squared error under (27)", exact=True)
-    yield Part(errors_text(made, right), write_files(folder, {"figure3.html": page(figure)}))
+    yield Result(errors_text(made, right), write_files(folder, {"figure3.html": page(figure)}))
     title = f"Figure 4: the squared error under (28), epsilon = {EPSILON}"
     figure = mean_and_variance(made, wrong, title, exact=False)
-    yield Part(misspecified_text(made, right, wrong), write_files(folder, {"figure4.html": page(figure)}))
+    yield Result(misspecified_text(made, right, wrong), write_files(folder, {"figure4.html": page(figure)}))
     chosen = designs()
-    yield Part(designs_text(chosen), write_files(folder, {"sample_times.csv": designs_csv(chosen)}))
+    yield Result(designs_text(chosen), write_files(folder, {"sample_times.csv": designs_csv(chosen)}))
     parameters = accuracy(size)
-    yield Part(accuracy_text(parameters), write_files(folder, {"parameters.csv": accuracy_csv(parameters)}))
+    yield Result(accuracy_text(parameters), write_files(folder, {"parameters.csv": accuracy_csv(parameters)}))
 
 
 def _introduction(full: bool) -> str:

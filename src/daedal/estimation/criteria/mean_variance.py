@@ -2,7 +2,7 @@
 
 With y the predictions of all samples and J(θ) = Σ (y − ŷ)² the error, random because ŷ is,
 
-    H = γ E J + (1 − γ) Var J,   E J = |y − m|² + tr Ξ,   Var J = 4 yᵀ Ξ y − 4 yᵀ υ + Var ŷᵀŷ   (seed 002, (7)–(13))
+    H = γ E J + (1 − γ) Var J,   E J = |y − m|² + tr Ξ,   Var J = 4 yᵀ Ξ y − 4 yᵀ υ + Var ŷᵀŷ   (7)–(13)
 
 is quadratic in y, so that gradient and curvature follow from the slopes ψ = ∂y/∂φ of the predictions:
 

@@ -1,6 +1,6 @@
 """Moments of measured outputs, where the samples themselves are random with a law that is partly known.
 
-Of the vector ŷ of all samples (time by time, at each time output by output) are needed (seed 002, equation (6))
+Of the vector ŷ of all samples (time by time, at each time output by output) are needed (Lin et al. 2015, equation (6))
 
     m = E ŷ,   Ξ = Cov(ŷ, ŷ),   υ_k = Σ_l Cov(ŷ_l², ŷ_k),   Var ŷᵀŷ.
 
@@ -14,6 +14,9 @@ With the fourth central moments κ_i too, G = MᵀM and g = Gμ,
     Var ŷᵀŷ = Σ_i (4 g_i² σ_i² + 4 g_i G_ii c_i + G_ii² (κ_i − σ_i⁴)) + 2 Σ_{i ≠ j} G_ij² σ_i² σ_j²,
 
 a constant that moves no estimate.
+
+Reference: Q. Lin, R. Loxton, C. Xu, K. L. Teo, Parameter estimation for nonlinear time-delay systems with noisy output
+measurements, Automatica 60 (2015) 48–56.
 """
 
 from dataclasses import dataclass

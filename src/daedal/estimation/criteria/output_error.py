@@ -6,7 +6,11 @@ With `whiten` residual and slopes are filtered by an autoregression of the resid
 `daedal.estimation.criteria.simulation_pem`.
 
 The baseline everybody uses. It is the maximum of the likelihood when nothing but measurement noise disturbs the
-outputs; with process disturbances it is biased wherever they move the mean, however much data there is (seed 001).
+outputs; with process disturbances it is biased wherever they move the mean, however much data there is (Abdalmoaty et
+al. 2021).
+
+Reference: M. R.-H. Abdalmoaty, O. Eriksson, R. Bereza, D. Broman, H. Hjalmarsson, Identification of Non-Linear
+Differential-Algebraic Equation Models with Process Disturbances, IEEE Conf. on Decision and Control 2021.
 """
 
 from dataclasses import dataclass

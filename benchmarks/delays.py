@@ -26,8 +26,8 @@ import numpy as np
 import daedal as dd
 from daedal import delay, der
 from daedal.linear.threads import one_thread
-from daedal.papers.reactor.estimates import Size, sweep
-from daedal.papers.reactor.experiment import NOMINAL, TIMES, reactor
+from daedal.papers.reactor.estimates import Size, sweep_weights
+from daedal.papers.reactor.experiment import NOMINAL, TIMES, make_reactor
 from daedal.simulation.delays.adjoint import Adjoint
 from daedal.simulation.prediction import Predictor, predictor
 from daedal.simulation.request import check_request
@@ -45,7 +45,7 @@ def fastest(call: Callable[[], object], attempts: int = 20) -> float:
 
 
 def prepared(free: tuple[str, ...], tolerance: float) -> Predictor:
-    asked = check_request("benchmark", reactor(), TIMES, None, 0.0)
+    asked = check_request("benchmark", make_reactor(), TIMES, None, 0.0)
     return predictor(asked, ("y",), free, NOMINAL, dd.Lanes(tolerance=tolerance), None, 0, "benchmark")
 
 
@@ -59,7 +59,7 @@ def timing() -> None:
             name = f"daedal, {run.run.plan.steps.lengths.size} steps" + (", 3 sensitivities" if free else "")
             error = np.abs(found.mean[0] - exact).max()
             print(f"{name:<46}{fastest(lambda run=run: run(NOMINAL)):>9.2f}{error:>10.0e}")
-    model = dd.build(reactor().with_parameters(NOMINAL))
+    model = dd.build(make_reactor().with_parameters(NOMINAL))
     print(f"{'daedal, simulate: steps chosen anew':<46}{fastest(lambda: dd.simulate(model, TIMES, t0=0.0), 5):>9.2f}")
     for name, solve in (("scipy DOP853, method of steps", by_scipy), ("jitcdde", by_jitcdde())):
         if solve is None:
@@ -116,7 +116,7 @@ def by_jitcdde() -> Callable[[], np.ndarray] | None:
 
 def sweeping() -> None:
     begin, cpu = perf_counter(), process_time()
-    made = sweep(Size(weights=101, realizations=0, data_sets=0))
+    made = sweep_weights(Size(weights=101, realizations=0, data_sets=0))
     print(f"\n101 weights in {perf_counter() - begin:.1f} s, {process_time() - cpu:.1f} s of processor time", end="; ")
     print(f"gamma = 0.9: {', '.join(f'{value:.5f}' for value in made.estimates[made.at(0.9)])}")
 

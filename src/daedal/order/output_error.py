@@ -20,7 +20,7 @@ from daedal.estimation import (
     invert_squares,
 )
 from daedal.order.record import Record
-from daedal.order.response import Response, Shape, compute_response, monic
+from daedal.order.response import Response, Shape, compute_response, make_monic
 
 EVALUATIONS = 60
 A_LITTLE = 6  # evaluations that show which starts are worth more
@@ -67,7 +67,7 @@ class Polished:
         """
         if not self.shape.start:
             return 0.0
-        decay = np.abs(np.roots(monic(self.shape.split(self.theta)[0])).real) * self.record.interval
+        decay = np.abs(np.roots(make_monic(self.shape.split(self.theta)[0])).real) * self.record.interval
         whole = max(2.0, np.log(self.record.count))
         return float(np.sum(1.0 - np.clip(-np.log(np.maximum(decay, 1e-300)), 2.0, whole) / whole))
 
@@ -87,36 +87,38 @@ def polish(
     roughly: bool = False,
 ) -> Polished | None:
     """The best coefficients from a start, as exactly as numbers allow or roughly; None if it has no response."""
-    found = _minimize(shape, start, record, None, free_delays, evaluations, roughly)
-    if found is None or not noise:
-        return found
-    return _whitened(found, noise, free_delays, evaluations, roughly)
+    polished = _minimize(shape, start, record, None, free_delays, evaluations, roughly)
+    if polished is None or not noise:
+        return polished
+    return _whiten(polished, noise, free_delays, evaluations, roughly)
 
 
-def _whitened(
-    found: Polished, noise: int | bool, free_delays: bool, evaluations: int, roughly: bool, rounds: int = ROUNDS
+def _whiten(
+    polished: Polished, noise: int | bool, free_delays: bool, evaluations: int, roughly: bool, rounds: int = ROUNDS
 ) -> Polished:
     """Noise model and coefficients in turns, until they settle."""
     for _ in range(rounds):
-        model = _noise_model(found.residual, None if noise is True else int(noise))
-        better = _minimize(found.shape, found.theta, found.record, model, free_delays, evaluations, roughly)
+        model = _fit_noise(polished.residual, None if noise is True else int(noise))
+        better = _minimize(polished.shape, polished.theta, polished.record, model, free_delays, evaluations, roughly)
         if better is None:
-            return found
-        moved = np.max(np.abs(better.theta - found.theta) / np.maximum(np.abs(found.theta), 1e-300))
-        found = better
+            return polished
+        moved = np.max(np.abs(better.theta - polished.theta) / np.maximum(np.abs(polished.theta), 1e-300))
+        polished = better
         if moved < 1e-4:
             break
-    return found
+    return polished
 
 
-def polish_on(found: Polished) -> Polished:
+def polish_on(polished: Polished) -> Polished:
     """A rough result to the end, with the noise model that it has."""
-    better = _minimize(found.shape, found.theta, found.record, found.noise, found.free_delays, EVALUATIONS, False)
-    return found if better is None else better
+    better = _minimize(
+        polished.shape, polished.theta, polished.record, polished.noise, polished.free_delays, EVALUATIONS, False
+    )
+    return polished if better is None else better
 
 
-def _noise_model(residual: np.ndarray, order: int | None) -> Autoregression:
-    return fit_autoregression([residual[each] for each in contiguous(residual)], order)
+def _fit_noise(residual: np.ndarray, order: int | None) -> Autoregression:
+    return fit_autoregression([residual[stretch] for stretch in contiguous(residual)], order)
 
 
 def _minimize(
@@ -199,7 +201,7 @@ class _Squares:
         return self._noise.whitened(np.where(known, rows, np.nan))[:, known]
 
 
-def best_of(
+def polish_best(
     shape: Shape,
     starts: Sequence[np.ndarray],
     record: Record,
@@ -207,18 +209,18 @@ def best_of(
     free_delays: bool = False,
 ) -> Polished | None:
     """The best result from several starts: a few steps from each, then the nearest to the samples to the end."""
-    different = _different(shape, starts, record)
-    tried = [found for start in different if (found := _polished_a_little(shape, start, record))]
+    different = _drop_alike(shape, starts, record)
+    tried = [polished for start in different if (polished := _polish_a_little(shape, start, record))]
     # What comes nearest with white noise need not do so with coloured noise: then more are taken to the end.
-    ranked = _apart(sorted(tried, key=lambda each: each.squares))[: 5 if noise else 2]
-    ends = [polish(shape, each.theta, each.record, noise, free_delays, roughly=True) for each in ranked]
+    ranked = _drop_repeated(sorted(tried, key=lambda polished: polished.squares))[: 5 if noise else 2]
+    ends = [polish(shape, polished.theta, polished.record, noise, free_delays, roughly=True) for polished in ranked]
     if noise:
-        ends += _whitened_at_once(shape, different, record, noise, free_delays)
+        ends += _whiten_at_once(shape, different, record, noise, free_delays)
     finished = [end for end in ends if end is not None]
-    return min(finished, key=lambda each: each.information, default=None)
+    return min(finished, key=lambda polished: polished.information, default=None)
 
 
-def _whitened_at_once(
+def _whiten_at_once(
     shape: Shape, starts: Sequence[np.ndarray], record: Record, noise: int | bool, free_delays: bool
 ) -> list[Polished]:
     """The best results from noise models of the starts themselves.
@@ -226,36 +228,40 @@ def _whitened_at_once(
     Strong slow noise draws the minimum for white noise so far away that no noise model made there leads back.
     """
     begun = [
-        _whitened(found, noise, False, A_LITTLE, True, FEW_ROUNDS)
+        _whiten(polished, noise, False, A_LITTLE, True, FEW_ROUNDS)
         for start in starts
-        if (found := _minimize(shape, start, record, None, False, 1, True))
+        if (polished := _minimize(shape, start, record, None, False, 1, True))
     ]
-    ranked = sorted(begun, key=lambda each: each.information)[:2]
-    return [_whitened(each, noise, free_delays, EVALUATIONS, True) for each in ranked]
+    ranked = sorted(begun, key=lambda polished: polished.information)[:2]
+    return [_whiten(polished, noise, free_delays, EVALUATIONS, True) for polished in ranked]
 
 
-def _apart(ranked: Sequence[Polished]) -> list[Polished]:
+def _drop_repeated(ranked: Sequence[Polished]) -> list[Polished]:
     """Without those that go the same way as the one before them."""
-    return [each for k, each in enumerate(ranked) if not k or each.squares > (1.0 + SAME) * ranked[k - 1].squares]
+    return [
+        polished
+        for k, polished in enumerate(ranked)
+        if not k or polished.squares > (1.0 + SAME) * ranked[k - 1].squares
+    ]
 
 
-def _polished_a_little(shape: Shape, start: np.ndarray, record: Record) -> Polished | None:
+def _polish_a_little(shape: Shape, start: np.ndarray, record: Record) -> Polished | None:
     return polish(shape, start, record, evaluations=A_LITTLE, roughly=True)
 
 
-def _different(shape: Shape, starts: Sequence[np.ndarray], record: Record) -> list[np.ndarray]:
+def _drop_alike(shape: Shape, starts: Sequence[np.ndarray], record: Record) -> list[np.ndarray]:
     """The starts that have a response, one of those with the same."""
     kept: list[np.ndarray] = []
     seen: list[float] = []
     for start in starts:
-        squares = squares_at(shape, start, record)
-        if np.isfinite(squares) and all(abs(squares - each) > SAME * each for each in seen):
+        squares = sum_squares(shape, start, record)
+        if np.isfinite(squares) and all(abs(squares - other) > SAME * other for other in seen):
             kept.append(start)
             seen.append(squares)
     return kept
 
 
-def squares_at(shape: Shape, theta: np.ndarray, record: Record) -> float:
+def sum_squares(shape: Shape, theta: np.ndarray, record: Record) -> float:
     """The sum of squares of given coefficients, infinite where they have no response."""
-    made = compute_response(shape, theta, record)
-    return np.inf if made is None else float(np.nansum((record.y - made.y) ** 2))
+    response = compute_response(shape, theta, record)
+    return np.inf if response is None else float(np.nansum((record.y - response.y) ** 2))

@@ -25,18 +25,18 @@ from pathlib import Path
 
 from daedal.papers.pendulum.estimates import Estimates, Size, estimate
 from daedal.papers.pendulum.experiment import PRINTED, PROGRAM
-from daedal.papers.pendulum.figures import box_plots, cost_curves
+from daedal.papers.pendulum.figures import draw_costs, draw_estimates
 from daedal.papers.pendulum.fits import fit_data_sets
-from daedal.papers.pendulum.smoothness import costs
+from daedal.papers.pendulum.smoothness import compute_costs
 from daedal.papers.pendulum.tables import (
-    costs_csv,
-    estimates_csv,
-    estimates_text,
-    smoothness_csv,
-    smoothness_text,
-    summary_csv,
+    tabulate_costs,
+    tabulate_estimates,
+    tabulate_smoothness,
+    tabulate_summary,
+    write_estimates,
+    write_smoothness,
 )
-from daedal.papers.result_files import Result, checked_directory, page, write_files
+from daedal.papers.result_files import Result, make_directory, write_files, write_page
 
 FULL = {
     PROGRAM: Size(samples=(1000, 5000, 10_000, 50_000), data_sets=1000, realizations=500),
@@ -58,7 +58,7 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
     full
         The sizes of the paper (E = 1000, M = 500, N up to 50 000) instead of small ones.
     """
-    folder = checked_directory(directory)
+    folder = make_directory(directory)
     yield Result(_introduction(full))
     for reading in (PROGRAM, PRINTED):
         estimates = estimate(reading, FULL[reading]) if full else fit_data_sets(reading, QUICK[reading])
@@ -79,18 +79,18 @@ def _introduction(full: bool) -> str:
 def _draw_figure_1(folder: Path, estimates: Estimates) -> Result:
     name = f"figure1_{estimates.reading.name}"
     texts = {
-        f"{name}_estimates.csv": estimates_csv(estimates),
-        f"{name}_table.csv": summary_csv(estimates),
-        f"{name}.html": page(box_plots(estimates)),
+        f"{name}_estimates.csv": tabulate_estimates(estimates),
+        f"{name}_table.csv": tabulate_summary(estimates),
+        f"{name}.html": write_page(draw_estimates(estimates)),
     }
-    return Result(estimates_text(estimates), write_files(folder, texts))
+    return Result(write_estimates(estimates), write_files(folder, texts))
 
 
 def _draw_figure_2(folder: Path) -> Result:
-    smoothness = costs()
+    smoothness = compute_costs()
     texts = {
-        "figure2_costs.csv": costs_csv(smoothness),
-        "figure2_table.csv": smoothness_csv(smoothness),
-        "figure2.html": page(cost_curves(smoothness)),
+        "figure2_costs.csv": tabulate_costs(smoothness),
+        "figure2_table.csv": tabulate_smoothness(smoothness),
+        "figure2.html": write_page(draw_costs(smoothness)),
     }
-    return Result(smoothness_text(smoothness), write_files(folder, texts))
+    return Result(write_smoothness(smoothness), write_files(folder, texts))

@@ -27,11 +27,11 @@ from daedal.papers.pendulum.experiment import (
     TRANSIENT,
     TRUTH,
     Reading,
-    pendulum,
-    push,
-    sample_times,
+    list_times,
+    make_pendulum,
+    make_push,
 )
-from daedal.papers.pendulum.interpolated_cost import GridPredictor, InterpolatedCost, best_on_grid, gauss_newton
+from daedal.papers.pendulum.interpolated_cost import GridPredictor, InterpolatedCost, minimize_cost, search_grid
 from daedal.papers.pendulum.whitened_cost import ORDER, whiten_cost
 from daedal.simulation import Ensemble, ensemble, simulate
 
@@ -141,10 +141,10 @@ class Estimates:
 def estimate(reading: Reading, size: Size) -> Estimates:
     """Simulate the data sets and the predictors of one reading, and estimate from them."""
     longest = max(size.samples)
-    times, inputs = sample_times(longest), {"u": push(reading, longest)}
+    times, inputs = list_times(longest), {"u": make_push(reading, longest)}
     data = simulate_data_sets(reading, times, inputs, size.data_sets)
-    calm = simulate_grid(pendulum(reading, windy=False), reading.free, times, inputs, 1, GRID)
-    windy = simulate_grid(pendulum(reading), reading.free, times, inputs, size.realizations, GRID)
+    calm = simulate_grid(make_pendulum(reading, windy=False), reading.free, times, inputs, 1, GRID)
+    windy = simulate_grid(make_pendulum(reading), reading.free, times, inputs, size.realizations, GRID)
     ignoring, proposed = (_make_predictor(run, reading.free) for run in (calm, windy))
     values: dict[tuple[int, str], np.ndarray] = {}
     for samples in size.samples:
@@ -169,7 +169,7 @@ def measure_wind(calm: Ensemble, windy: Ensemble, place: int) -> Wind:
 def simulate_data_sets(reading: Reading, times: np.ndarray, inputs: Mapping[str, Signal], count: int) -> np.ndarray:
     """(data set, time), from paths that no predictor uses."""
     measured = simulate(
-        pendulum(reading),
+        make_pendulum(reading),
         times,
         inputs=inputs,
         realizations=count,
@@ -214,5 +214,5 @@ def _estimate_each(data: np.ndarray, ignoring: GridPredictor, proposed: GridPred
 
 def _minimize_both_ways(cost: InterpolatedCost) -> tuple[np.ndarray, np.ndarray]:
     """On the grid, and from there by Gauss–Newton."""
-    best = best_on_grid(cost)
-    return best, gauss_newton(cost, best)
+    best = search_grid(cost)
+    return best, minimize_cost(cost, best)

@@ -7,6 +7,7 @@ import numpy as np
 from daedal.papers.pendulum.estimates import Estimates
 from daedal.papers.pendulum.experiment import GRID, TRUTH
 from daedal.papers.pendulum.smoothness import Smoothness
+from daedal.papers.result_files import title_figure
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -15,7 +16,7 @@ COLORS = {3: ("#d62728", "#1f77b4", "#2ca02c"), 5: ("#d62728", "#ff9896", "#1f77
 WIDTH = 0.16  # of a box; the numbers of samples are 1 apart
 
 
-def box_plots(estimates: Estimates) -> "go.Figure":
+def draw_estimates(estimates: Estimates) -> "go.Figure":
     """A box per method and number of samples; the line is the median, the diamond the mean."""
     import plotly.graph_objects as go
 
@@ -46,10 +47,10 @@ def box_plots(estimates: Estimates) -> "go.Figure":
         title_text="number of samples N", tickvals=list(range(len(counts))), ticktext=[str(n) for n in counts]
     )
     figure.update_yaxes(title_text=estimates.reading.quantity)
-    return _titled(figure, f"Figure 1, {estimates.reading.title}", str(estimates.size))
+    return title_figure(figure, f"Figure 1, {estimates.reading.title}", str(estimates.size))
 
 
-def cost_curves(smoothness: Smoothness) -> "go.Figure":
+def draw_costs(smoothness: Smoothness) -> "go.Figure":
     """The cost over the drag with fixed and with fresh innovations."""
     import plotly.graph_objects as go
 
@@ -59,11 +60,4 @@ def cost_curves(smoothness: Smoothness) -> "go.Figure":
     figure.add_vline(x=TRUTH, line_dash="dot", annotation_text=f"truth {TRUTH}")
     figure.update_xaxes(title_text="drag k (kg/m)")
     figure.update_yaxes(title_text="cost (rad²)", exponentformat="power")
-    return _titled(figure, "Figure 2, cost of one data set", "M = 20 realizations, 10 s")
-
-
-def _titled(figure: "go.Figure", title: str, subtitle: str) -> "go.Figure":
-    text = {"text": title, "subtitle": {"text": subtitle}}
-    return figure.update_layout(
-        title=text, template="plotly_white", height=560, legend={"orientation": "h", "y": -0.15}
-    )
+    return title_figure(figure, "Figure 2, cost of one data set", "M = 20 realizations, 10 s")

@@ -22,9 +22,9 @@ from daedal.papers.pendulum.experiment import (
     TRANSIENT,
     TRUTH,
     Reading,
-    pendulum,
-    push,
-    sample_times,
+    list_times,
+    make_pendulum,
+    make_push,
 )
 from daedal.simulation import Progress
 
@@ -34,17 +34,17 @@ START = 8.0
 def fit_data_sets(reading: Reading, size: Size) -> Estimates:
     """Fit every data set by every criterion; an interrupt keeps those that are finished, if there are two."""
     (samples,) = size.samples
-    times, inputs = sample_times(samples), {"u": push(reading, samples)}
+    times, inputs = list_times(samples), {"u": make_push(reading, samples)}
     truth, free = np.array([TRUTH]), Parameter(START, lower=float(GRID[0]), upper=float(GRID[-1]))
-    calm = simulate_grid(pendulum(reading, windy=False), reading.free, times, inputs, 1, truth)
-    windy = simulate_grid(pendulum(reading), reading.free, times, inputs, size.realizations, truth)
+    calm = simulate_grid(make_pendulum(reading, windy=False), reading.free, times, inputs, 1, truth)
+    windy = simulate_grid(make_pendulum(reading), reading.free, times, inputs, size.realizations, truth)
     data_sets = [
         Dataset(times, inputs=inputs, outputs={"angle": angle}, t0=0.0)
         for angle in simulate_data_sets(reading, times, inputs, size.data_sets)
     ]
     criteria = _list_criteria(size)
     rows, interrupted = _fit_each(
-        pendulum(reading).with_parameters({reading.free: free}), reading.free, data_sets, criteria
+        make_pendulum(reading).with_parameters({reading.free: free}), reading.free, data_sets, criteria
     )
     names = [describe(criterion) for criterion in criteria.values()]
     return Estimates(

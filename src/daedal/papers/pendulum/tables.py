@@ -16,8 +16,8 @@ from daedal.papers.pendulum.estimates import (
 )
 from daedal.papers.pendulum.experiment import GRID, PROGRAM, SEED, TRUTH
 from daedal.papers.pendulum.fits import START
-from daedal.papers.pendulum.smoothness import Smoothness, local_minima, roughness
-from daedal.papers.result_files import csv_text
+from daedal.papers.pendulum.smoothness import Smoothness, count_minima, measure_roughness
+from daedal.papers.result_files import write_csv
 
 # N, method → mean and root mean square error of a study independent of this code, with another input realization
 # (E = 400, M = 400).
@@ -37,7 +37,7 @@ REFERENCE_MINIMA = {"fixed": 1, "fresh": 25}
 WIDTH = 110  # of printed text
 
 
-def estimates_text(estimates: Estimates) -> str:
+def write_estimates(estimates: Estimates) -> str:
     """The table of Figure 1 for printing."""
     program, width = estimates.reading is PROGRAM, max(map(len, estimates.methods)) + 2
     known = {key: value for key, value in REFERENCE.items() if program and key[1] in estimates.methods}
@@ -50,18 +50,18 @@ def estimates_text(estimates: Estimates) -> str:
     ]
     for samples in estimates.size.samples:
         for number, method in enumerate(estimates.methods):
-            line = _line(samples if not number else "", f"{method:<{width}}", estimates.summary(samples, method))
+            line = _write_line(samples if not number else "", f"{method:<{width}}", estimates.summary(samples, method))
             mean, rmse = known.get((samples, method), ("", ""))
             beside = f"   {mean} / {rmse}".ljust(20) + PAPER.get((samples, method), "") if mean else ""
             lines.append((line + beside).rstrip())
     if not program:
-        notes = _printed_notes(estimates)
+        notes = _list_printed_notes(estimates)
     else:
-        notes = [_compare_study(estimates) if known else _describe_fits(estimates), *_program_notes(estimates)]
+        notes = [_compare_study(estimates) if known else _describe_fits(estimates), *_list_program_notes(estimates)]
     return "\n".join([*lines, *(f"\n{fill(note, WIDTH)}" for note in notes)])
 
 
-def _line(samples: int | str, method: str, summary: Summary) -> str:
+def _write_line(samples: int | str, method: str, summary: Summary) -> str:
     mean = f"{summary.mean:.3f} ± {summary.standard_error:.3f}"
     return f"{samples:>6}  {method}{mean:>15}{summary.rmse:>8.3f}{summary.at_bounds:>11.1%}"
 
@@ -84,7 +84,7 @@ def _describe_fits(estimates: Estimates) -> str:
     )
 
 
-def _program_notes(estimates: Estimates) -> list[str]:
+def _list_program_notes(estimates: Estimates) -> list[str]:
     counts, wind = estimates.size.samples, estimates.wind
     ignoring, averaging, *_, whitening = (
         (OUTPUT_ERROR, PROPOSED_SMOOTH, WHITENED) if OUTPUT_ERROR in estimates.methods else estimates.methods
@@ -100,15 +100,15 @@ def _program_notes(estimates: Estimates) -> list[str]:
         )
     return [
         f"Ignoring the wind is wrong however much data there are: for N = {', '.join(map(str, counts))} the mean drag "
-        f"is {means}, at last {_offset(blind)} standard errors from the truth. Averaging over simulated wind gives "
-        f"{smooth.mean:.3f} ({smooth.mean - TRUTH:+.3f} ± {smooth.standard_error:.3f}{common}). Whitening makes the "
-        f"RMSE {smooth.rmse / whitened.rmse:.1f} times smaller on the same data.",
+        f"is {means}, at last {_write_offset(blind)} standard errors from the truth. Averaging over simulated wind "
+        f"gives {smooth.mean:.3f} ({smooth.mean - TRUTH:+.3f} ± {smooth.standard_error:.3f}{common}). Whitening makes "
+        f"the RMSE {smooth.rmse / whitened.rmse:.1f} times smaller on the same data.",
         f"Why: the wind shakes the pendulum, by {wind.shaking:.4f} rad on a swing of {wind.swing:.4f} rad, "
         "and drag in v|v| damps a shaken pendulum more than a calm one. Who ignores the wind takes that for drag.",
     ]
 
 
-def _printed_notes(estimates: Estimates) -> list[str]:
+def _list_printed_notes(estimates: Estimates) -> list[str]:
     longest, wind = estimates.size.samples[-1], estimates.wind
     ignoring = OUTPUT_ERROR_SMOOTH if OUTPUT_ERROR_SMOOTH in estimates.methods else next(iter(estimates.methods))
     blind = estimates.summary(longest, ignoring)
@@ -123,11 +123,11 @@ def _printed_notes(estimates: Estimates) -> list[str]:
     ]
 
 
-def _offset(summary: Summary) -> str:
+def _write_offset(summary: Summary) -> str:
     return f"{summary.mean - TRUTH:+.2f} or {abs(summary.mean - TRUTH) / summary.standard_error:.0f}"
 
 
-def estimates_csv(estimates: Estimates) -> str:
+def tabulate_estimates(estimates: Estimates) -> str:
     """Every estimate: one line per number of samples and data set."""
 
     def rows() -> Iterator[list[float | int]]:
@@ -136,10 +136,10 @@ def estimates_csv(estimates: Estimates) -> str:
             for number, row in enumerate(zip(*columns, strict=True)):
                 yield [samples, number, *map(float, row)]
 
-    return csv_text(["samples", "data_set", *estimates.methods.values()], rows())
+    return write_csv(["samples", "data_set", *estimates.methods.values()], rows())
 
 
-def summary_csv(estimates: Estimates) -> str:
+def tabulate_summary(estimates: Estimates) -> str:
     """The table of Figure 1, with the reference and the paper's statements where there are any."""
 
     def rows() -> Iterator[list[str | float | int]]:
@@ -151,20 +151,20 @@ def summary_csv(estimates: Estimates) -> str:
                 yield [samples, column, *own, *(known if estimates.reading is PROGRAM else ["", "", ""])]
 
     statistics = ["mean", "standard_error", "median", "rmse", "at_bounds"]
-    return csv_text(["samples", "method", *statistics, "reference_mean", "reference_rmse", "paper"], rows())
+    return write_csv(["samples", "method", *statistics, "reference_mean", "reference_rmse", "paper"], rows())
 
 
-def smoothness_text(smoothness: Smoothness) -> str:
+def write_smoothness(smoothness: Smoothness) -> str:
     """The two numbers of Figure 2 beside the reference."""
     lines = [
         f"Figure 2: the cost of one data set over the drag (M = 20, 10 s, {len(GRID)} values; seed {SEED})",
         "",
         f"{'noise':<28}{'squared second differences':>28}{'local minima':>14}   reference",
     ]
-    for kind, title, cost in _both(smoothness):
+    for kind, title, cost in _list_both(smoothness):
         known = f"{REFERENCE_ROUGHNESS[kind]}, {REFERENCE_MINIMA[kind]}"
-        lines.append(f"{title:<28}{roughness(cost):>28.1e}{local_minima(cost):>14}   {known}")
-    times = roughness(smoothness.fresh) / roughness(smoothness.fixed)
+        lines.append(f"{title:<28}{measure_roughness(cost):>28.1e}{count_minima(cost):>14}   {known}")
+    times = measure_roughness(smoothness.fresh) / measure_roughness(smoothness.fixed)
     sentence = (
         f"Innovations that stay fixed make the cost {times:.0e} times smoother, which is what lets Gauss–Newton work. "
         "(The reference has another input and data set: orders of magnitude compare.)"
@@ -172,22 +172,22 @@ def smoothness_text(smoothness: Smoothness) -> str:
     return "\n".join([*lines, "", fill(sentence, WIDTH)])
 
 
-def costs_csv(smoothness: Smoothness) -> str:
+def tabulate_costs(smoothness: Smoothness) -> str:
     """The cost curves of Figure 2."""
     rows = zip(GRID.tolist(), smoothness.fixed.tolist(), smoothness.fresh.tolist(), strict=True)
-    return csv_text(["drag", "fixed", "fresh"], rows)
+    return write_csv(["drag", "fixed", "fresh"], rows)
 
 
-def smoothness_csv(smoothness: Smoothness) -> str:
+def tabulate_smoothness(smoothness: Smoothness) -> str:
     """The two numbers of Figure 2 beside the reference."""
     rows = [
-        [kind, roughness(cost), local_minima(cost), REFERENCE_ROUGHNESS[kind], REFERENCE_MINIMA[kind]]
-        for kind, _, cost in _both(smoothness)
+        [kind, measure_roughness(cost), count_minima(cost), REFERENCE_ROUGHNESS[kind], REFERENCE_MINIMA[kind]]
+        for kind, _, cost in _list_both(smoothness)
     ]
     header = ["noise", "squared_second_differences", "local_minima", "reference_roughness", "reference_local_minima"]
-    return csv_text(header, rows)
+    return write_csv(header, rows)
 
 
-def _both(smoothness: Smoothness) -> list[tuple[str, str, np.ndarray]]:
+def _list_both(smoothness: Smoothness) -> list[tuple[str, str, np.ndarray]]:
     fixed = ("fixed", "fixed (the paper's proposal)", smoothness.fixed)
     return [fixed, ("fresh", "fresh at each value", smoothness.fresh)]

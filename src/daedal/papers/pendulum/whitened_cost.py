@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from daedal.estimation import fit_autoregression
-from daedal.papers.pendulum.interpolated_cost import GridPredictor, InterpolatedCost, cells
+from daedal.papers.pendulum.interpolated_cost import GridPredictor, InterpolatedCost, cut_cells
 from daedal.simulation import Progress
 
 ORDER = 30
@@ -56,12 +56,12 @@ def _multiply_lagged(predictor: GridPredictor, order: int) -> np.ndarray:
     products = np.empty((order + 1, order + 1, len(predictor.grid) - 1, 4, 4))
     for lag in range(order + 1):
         lagged = rows[:, order:] @ rows[:, order - lag : length - lag].T
-        products[0, lag], products[lag, 0] = cells(lagged), cells(lagged.T)
+        products[0, lag], products[lag, 0] = cut_cells(lagged), cut_cells(lagged.T)
     before, after = _cut_ends(rows, order)
     for i in range(order):
         for j in range(order):
             entering = np.outer(before[:, i], before[:, j]) - np.outer(after[:, i], after[:, j])
-            products[i + 1, j + 1] = products[i, j] + cells(entering)
+            products[i + 1, j + 1] = products[i, j] + cut_cells(entering)
     return products
 
 

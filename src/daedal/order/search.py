@@ -128,8 +128,8 @@ def _list_shapes(orders: Any, input_orders: Any, record: Record, start: bool) ->
         raise EstimationError("There is nothing to try.", "Give orders=range(1, 6).")
     if record.count < 2 * min(shape.size for shape in shapes):
         raise EstimationError(
-            f"'{record.output}' has {counted(record.count, 'sample')}, fewer than twice the numbers to estimate for the "
-            "smallest candidate.",
+            f"'{record.output}' has {counted(record.count, 'sample')}, fewer than twice the numbers to estimate for "
+            "the smallest candidate.",
             "Give more data.",
         )
     return shapes

@@ -169,8 +169,8 @@ def write_states(errors: Mapping[str, StateErrors]) -> str:
     ]
     inflated = max(errors[WITH_ESTIMATES].calibration(variable).mean for variable in STATES)
     notes = [
-        f"mean e²/σ²: 1 is right; in χ² band: share of the {len(errors[SMOOTHED].times)} sample times at which the mean "
-        f"over the data sets lies in {lower:.2f} … {upper:.2f}, 95 % are expected. The smoother, which knows what "
+        f"mean e²/σ²: 1 is right; in χ² band: share of the {len(errors[SMOOTHED].times)} sample times at which the "
+        f"mean over the data sets lies in {lower:.2f} … {upper:.2f}, 95 % are expected. The smoother, which knows what "
         f"follows, is {min(ratio):.1f} to {max(ratio):.1f} times as accurate as the filter. Speed of the disc, "
         "torque in the shaft (an algebraic variable) and load torque have no sensor.",
         f"Parameters estimated from the same data are off by their own errors, which σ leaves out: e²/σ² reaches "

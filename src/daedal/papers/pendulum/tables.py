@@ -91,6 +91,12 @@ def _list_program_notes(estimates: Estimates) -> list[str]:
     )
     means = ", ".join(f"{estimates.summary(samples, ignoring).mean:.2f}" for samples in counts)
     blind, smooth, whitened = (estimates.summary(counts[-1], method) for method in (ignoring, averaging, whitening))
+    ahead = f"With the wind ignored the mean drag is {means},"
+    if len(counts) > 1:
+        ahead = (
+            "Ignoring the wind is wrong however much data there are: for N = "
+            f"{', '.join(map(str, counts))} the mean drag is {means}, at last"
+        )
     common = ""
     if OUTPUT_ERROR in estimates.methods:
         shared = smooth.rmse / np.sqrt(estimates.size.realizations)
@@ -99,8 +105,7 @@ def _list_program_notes(estimates: Estimates) -> list[str]:
             "M and N"
         )
     return [
-        f"Ignoring the wind is wrong however much data there are: for N = {', '.join(map(str, counts))} the mean drag "
-        f"is {means}, at last {_write_offset(blind)} standard errors from the truth. Averaging over simulated wind "
+        f"{ahead} {_write_offset(blind)} standard errors from the truth. Averaging over simulated wind "
         f"gives {smooth.mean:.3f} ({smooth.mean - TRUTH:+.3f} ± {smooth.standard_error:.3f}{common}). Whitening makes "
         f"the RMSE {smooth.rmse / whitened.rmse:.1f} times smaller on the same data.",
         f"Why: the wind shakes the pendulum, by {wind.shaking:.4f} rad on a swing of {wind.swing:.4f} rad, "

@@ -27,8 +27,8 @@ from shared import command_line, fastest, seconds
 
 import daedal as dd
 from daedal import delay, der
-from daedal.papers.reactor.estimates import Size, sweep
-from daedal.papers.reactor.experiment import NOMINAL, TIMES, reactor
+from daedal.papers.reactor.estimates import Size, sweep_weights
+from daedal.papers.reactor.experiment import NOMINAL, TIMES, make_reactor
 from daedal.simulation import Adjoint, Predictor, check_request, predictor
 
 
@@ -49,7 +49,7 @@ def prepare_prediction(
 
 
 def prepare_reactor(free: tuple[str, ...], tolerance: float) -> Predictor:
-    return prepare_prediction(reactor(), TIMES, free, NOMINAL, dd.Lanes(tolerance=tolerance))
+    return prepare_prediction(make_reactor(), TIMES, free, NOMINAL, dd.Lanes(tolerance=tolerance))
 
 
 def timing(asked: Namespace) -> None:
@@ -67,7 +67,7 @@ def timing(asked: Namespace) -> None:
             run = prepare_reactor(free, tolerance)
             name = f"daedal, {run.run.plan.lengths.size} steps" + (", 3 sensitivities" if free else "")
             show(name, milliseconds(partial(run, NOMINAL), attempts), run(NOMINAL).mean[0])
-    simulate = partial(dd.simulate, dd.build(reactor().with_parameters(NOMINAL)), TIMES, t0=0.0)
+    simulate = partial(dd.simulate, dd.build(make_reactor().with_parameters(NOMINAL)), TIMES, t0=0.0)
     show("daedal, simulate: steps chosen anew", milliseconds(simulate, min(attempts, 5)), simulate()["y"])
     for name, solve in (("scipy DOP853, method of steps", by_scipy), ("jitcdde", by_jitcdde())):
         if solve is None:
@@ -124,7 +124,7 @@ def by_jitcdde() -> Callable[[], np.ndarray] | None:
 def sweeping(asked: Namespace) -> None:
     size = Size(weights=11 if asked.tiny else 101, realizations=0, data_sets=0)
     begin = perf_counter()
-    spent, estimates = seconds(lambda: sweep(size))
+    spent, estimates = seconds(lambda: sweep_weights(size))
     elapsed = perf_counter() - begin
     print(f"\n{size.weights} weights in {elapsed:.1f} s, {spent:.1f} s of processor time", end="; ")
     print(f"gamma = 0.9: {', '.join(f'{value:.5f}' for value in estimates.estimates[estimates.at(0.9)])}")

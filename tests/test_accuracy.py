@@ -10,7 +10,7 @@ import catalogue
 import daedal as dd
 from catalogue import Problem
 
-# At rtol 1e-6 and 1e-9: at least what the prototype of the method reached.
+# At rtol 1e-6 and 1e-9: at least what a first program of the method reached.
 DIGITS = {
     "car axis": (2.4, 5.2),
     "andrews": (3.0, 6.3),
@@ -64,7 +64,7 @@ def test_every_problem_of_the_catalogue_is_checked():
 
 
 def test_angles_of_andrews_mechanism():
-    # The prototype's 6.2 and 8.5 digits, as rounded in print, are those of the seven angles.
+    # The 6.2 and 8.5 digits of that program, as rounded in print, are those of the seven angles.
     problem = catalogue.andrews()
     angles = ("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon")
     for tolerance, wanted in ((1e-6, 6.15), (1e-9, 8.5)):

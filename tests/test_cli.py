@@ -8,7 +8,7 @@ from daedal.papers import PAPERS, pendulum
 from daedal.papers.pendulum.estimates import Size
 from daedal.papers.pendulum.experiment import PRINTED, PROGRAM
 
-TINY = Size(samples=(700,), data_sets=8, realizations=8)
+TINY = Size(samples=(700,), data_sets=3, realizations=8)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_interrupt_before_anything_is_finished(tiny, tmp_path, monkeypatch, caps
     def interrupted(reading, size):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pendulum, "estimate", interrupted)
+    monkeypatch.setattr(pendulum, "fit_data_sets", interrupted)
     assert main(["reproduce", "pendulum", "--out", str(tmp_path)]) == INTERRUPTED
     assert "Nothing was finished yet" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -3,13 +3,11 @@
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
 from daedal.errors import DaedalError, ReportError, nearest, quoted
-from daedal.papers import PAPERS
-from daedal.papers.result_files import Part
+from daedal.papers import PAPERS, Result, reproduce
 
 COMMANDS = ("reproduce",)
 INTERRUPTED = 130  # what shells expect of a program that was stopped by Ctrl-C
@@ -40,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
-    parser = _parser()
+    parser = _make_parser()
     if not given:
         parser.print_help()
         return 0
@@ -49,41 +47,40 @@ def _run(given: list[str]) -> int:
     asked = parser.parse_args(given)
     if asked.paper not in PAPERS:
         raise ReportError(f"There is no paper '{asked.paper}' to reproduce.", nearest(asked.paper, PAPERS))
-    module = import_module(f"daedal.papers.{asked.paper}")
-    return _tell(module.reproduce(asked.out or f"{asked.paper}-paper", full=asked.full))
+    return _tell(reproduce(asked.paper, asked.out or f"{asked.paper}-paper", full=asked.full))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="daedal", description="Physical models from data, with disturbances nobody measured.")
     commands = parser.add_subparsers(title="commands", metavar="reproduce", required=True)
-    reproduce = commands.add_parser(
+    command = commands.add_parser(
         "reproduce",
         help="run the experiment of a published paper",
         description="Run the experiment of a published paper; prints its tables and writes CSV files and figures.",
     )
-    reproduce.add_argument("paper", help=f"which one: {quoted(PAPERS)}")
-    size = reproduce.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="small sizes, below a minute (default)")
+    command.add_argument("paper", help=f"which one: {quoted(PAPERS)}")
+    size = command.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="small sizes, about a minute (default)")
     size.add_argument("--full", action="store_true", help="the sizes of the paper, some minutes")
-    reproduce.add_argument("--out", metavar="DIR", help="folder for the files (default: PAPER-paper)")
+    command.add_argument("--out", metavar="DIR", help="folder for the files (default: PAPER-paper)")
     return parser
 
 
-def _tell(parts: Iterator[Part]) -> int:
-    """Print each part as it is finished; on Ctrl-C say what is kept."""
+def _tell(results: Iterator[Result]) -> int:
+    """Print each result as it is finished; on Ctrl-C say what is kept."""
     kept: list[Path] = []
     try:
-        for part in parts:
-            files = f"\n\nfiles: {_listed(part.files)}" if part.files else ""
-            print(f"{part.text}{files}\n", flush=True)
-            kept += part.files
+        for result in results:
+            files = f"\n\nfiles: {_list_files(result.files)}" if result.files else ""
+            print(f"{result.text}{files}\n", flush=True)
+            kept += result.files
     except KeyboardInterrupt:
-        print(f"Stopped. {f'Kept: {_listed(kept)}' if kept else 'Nothing was finished yet'}.", file=sys.stderr)
+        print(f"Stopped. {f'Kept: {_list_files(kept)}' if kept else 'Nothing was finished yet'}.", file=sys.stderr)
         return INTERRUPTED
     return 0
 
 
-def _listed(files: Sequence[Path]) -> str:
+def _list_files(files: Sequence[Path]) -> str:
     """The files under their common folder."""
     return f"{', '.join(path.name for path in files)} in {files[0].parent}"
 

@@ -1,4 +1,4 @@
-"""The drive of seed 003: motor, gearbox, weak shaft, heavy disc, with an unknown load torque."""
+"""The drive of Gerdin et al. (2006): motor, gearbox, weak shaft, heavy disc, with an unknown load torque."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""The Cartesian pendulum of seed 001 as a step function: index reduced, RK4, one projection on both constraints."""
+"""The pendulum of Abdalmoaty et al. (2021) as a step function: index reduced, RK4, projected on its constraints."""
 
 import casadi as ca
 

@@ -7,7 +7,7 @@ from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
 import daedal as dd
-from daedal.order.output_error import best_of, polish, polish_on
+from daedal.order.output_error import polish, polish_best, polish_on
 from daedal.order.record import make_record
 from daedal.order.response import Shape, compute_response
 
@@ -66,14 +66,14 @@ def test_roughly_and_then_on():
 def test_a_start_without_a_response_is_none():
     data = recorded(ringing())
     assert polish(SHAPE, np.array([1.0, -5.0, 1.0, 0.0, 0.0]), data) is None
-    assert best_of(SHAPE, [np.full(5, np.nan)], data) is None
-    assert best_of(SHAPE, [], data) is None
+    assert polish_best(SHAPE, [np.full(5, np.nan)], data) is None
+    assert polish_best(SHAPE, [], data) is None
 
 
 def test_the_best_start_wins():
     data = recorded(ringing())
     poor = np.array([60.0, 0.1, -1.0, 0.0, 0.0])
-    assert np.isclose(best_of(SHAPE, [poor, TRUTH], data).squares, polish(SHAPE, TRUTH, data).squares, rtol=1e-6)
+    assert np.isclose(polish_best(SHAPE, [poor, TRUTH], data).squares, polish(SHAPE, TRUTH, data).squares, rtol=1e-6)
 
 
 def test_delays_come_out_with_their_errors():
@@ -129,9 +129,10 @@ def test_information_counts_the_noise_model():
 def test_information_is_schwarz_but_for_the_start():
     data = recorded(ringing())
     free, rest = polish(SHAPE, TRUTH, data), polish(Shape(2, 0, 1, False), TRUTH[:3], data)
-    assert np.isclose(rest.information, 400 * np.log(rest.squares / 400) + 3 * np.log(400))
+    assert np.isclose(rest.information, 400 * (1 + np.log(2 * np.pi * rest.squares / 400)) + 4 * np.log(400))
     lasts = -np.log(0.1 * free.theta[1] / 2)  # both poles have the real part −a1/2
-    assert np.isclose(free.information, 400 * np.log(free.squares / 400) + 3 * np.log(400) + 2 * lasts)
+    likely = 400 * (1 + np.log(2 * np.pi * free.squares / 400))
+    assert np.isclose(free.information, likely + 4 * np.log(400) + 2 * lasts)
 
 
 def test_exact_data_do_not_reward_rounding():

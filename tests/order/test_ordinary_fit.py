@@ -60,6 +60,19 @@ def test_coloured_noise_is_whitened():
     assert "OutputError(whiten=" in str(found.fit)
 
 
+@pytest.mark.parametrize("initial", ["zero", "free"])
+def test_the_search_and_its_fit_have_one_bic(initial):
+    data = recorded(RINGING, white())
+    plain = dd.select_order(data, orders=[1, 2, 3], initial=initial)
+    assert np.isclose(plain.fit.bic, plain.chosen.bic, rtol=0.0, atol=1e-3)
+    n, p = 600, len(plain.chosen.coefficients) + 1
+    if initial == "zero":
+        assert np.isclose(plain.fit.bic, p * np.log(n) - 2 * plain.fit.loglik)
+    coloured = recorded(RINGING, lfilter([1.0], [1.0, -0.9], white(0.05)))
+    whitened = dd.select_order(coloured, orders=[1, 2, 3], initial=initial, method=dd.RefinedIV(noise=True))
+    assert np.isclose(whitened.fit.bic, whitened.chosen.bic, rtol=0.0, atol=0.5)  # its filter is made anew
+
+
 def test_irregular_samples_are_not_whitened():
     times = np.sort(np.random.default_rng(4).uniform(0.0, 60.0, 600))
     drive = dd.Signal(np.append(TIMES, 60.0), np.append(switching(600, 12, seed=1), 0.0), "zoh")

@@ -6,8 +6,8 @@ from recorded import RINGING, driven, recorded, ringing, switching
 
 import daedal as dd
 from daedal.order.output_error import polish
-from daedal.order.refined_iv import refined, starts
-from daedal.order.response import Shape, compute_response, monic
+from daedal.order.refined_iv import find_starts, refine
+from daedal.order.response import Shape, compute_response, make_monic
 
 RAO_GARNIER = dd.TransferFunction([-6400.0, 1600.0], [1.0, 5.0, 408.0, 416.0, 1600.0])
 
@@ -31,7 +31,7 @@ def test_exact_data_give_exact_coefficients():
     drive = dd.Signal(times, np.sin(times) + np.sin(2.7 * times), "spline")
     data = recorded(driven(RINGING, times, {"u": drive}))
     shape = Shape(2, 0, 1, False)
-    assert np.allclose(refined(shape, data, np.array([1.0, 2.0]), rounds=30), theta_of(RINGING), rtol=1e-3)
+    assert np.allclose(refine(shape, data, np.array([1.0, 2.0]), rounds=30), theta_of(RINGING), rtol=1e-3)
 
 
 @pytest.mark.parametrize("cutoff", [0.3, 3.0, 30.0])
@@ -40,7 +40,7 @@ def test_rounds_take_the_bias_of_least_squares_away(cutoff):
     data = recorded(ringing(4000, 0.3))
     shape = Shape(2, 0, 1, False)
     a = np.poly([-cutoff] * 2)[:0:-1]
-    first, last = (refined(shape, data, a, rounds) for rounds in (1, 10))
+    first, last = (refine(shape, data, a, rounds) for rounds in (1, 10))
     errors = [np.max(np.abs(each / theta_of(RINGING) - 1)) for each in (first, last)]
     assert errors[1] < 0.05
     assert errors[1] < errors[0]
@@ -52,7 +52,7 @@ def test_some_start_lies_where_output_error_ends():
     best = polish(shape, np.concatenate([theta_of(RAO_GARNIER), np.zeros(4)]), data)
     found = dd.RefinedIV().estimate(shape, data)
     assert np.isclose(found.squares, best.squares, rtol=1e-5)
-    assert len(starts(shape, data)) == 4
+    assert len(find_starts(shape, data)) == 4
 
 
 @pytest.mark.parametrize("shape", [(3, 1), (3, 0), (2, 1), (2, 2)])
@@ -61,7 +61,7 @@ def test_a_smaller_model_is_a_start_of_a_larger_one(shape):
     data = recorded(ringing())
     small = polish(Shape(2, 0, 1, True), np.array([2.0, 1.4, 2.0, 0.0, 0.0]), data)
     larger = Shape(*shape, 1, True)
-    (start,) = starts(larger, data, [small], cutoffs=0)
+    (start,) = find_starts(larger, data, [small], cutoffs=0)
     moved = compute_response(larger, start, data).y - compute_response(small.shape, small.theta, data).y
     assert np.abs(moved).max() < (0.2 if shape == (3, 0) else 1e-10)
 
@@ -91,5 +91,5 @@ def test_delays_of_two_inputs_are_told_apart():
 
 def test_an_unstable_start_of_the_filter_is_mirrored():
     data = recorded(ringing(deviation=0.5, seed=3))
-    for start in starts(Shape(3, 1, 1, True), data):
-        assert np.all(np.roots(monic(start[:3])).real <= 0.0)
+    for start in find_starts(Shape(3, 1, 1, True), data):
+        assert np.all(np.roots(make_monic(start[:3])).real <= 0.0)

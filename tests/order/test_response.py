@@ -6,7 +6,7 @@ from recorded import recorded, switching
 from scipy import signal
 
 import daedal as dd
-from daedal.order.response import Shape, brought_back, compute_response, monic, usable
+from daedal.order.response import Shape, bring_back, compute_response, is_usable, make_monic
 
 COUNT = 120
 TIMES = np.arange(COUNT) * 0.1
@@ -34,7 +34,7 @@ def test_from_rest_it_is_that_of_scipy(kind, interpolate, order, input_order):
     theta = numbers(shape)
     a, b, _ = shape.split(theta)
     found = compute_response(shape, theta, made(kind)).y
-    expected = signal.lsim((b[0][::-1], monic(a)), VALUES["u"], TIMES, interp=interpolate)[1]
+    expected = signal.lsim((b[0][::-1], make_monic(a)), VALUES["u"], TIMES, interp=interpolate)[1]
     assert np.allclose(found, expected, atol=1e-10 * np.abs(expected).max())
 
 
@@ -91,24 +91,24 @@ def test_rates_of_an_input_that_is_held():
 
 def test_what_cannot_be_shown_has_no_response():
     data = made("zoh")
-    assert usable(np.array([2.0, 0.1]), data)
-    assert usable(np.array([-0.3]), data)  # grows by e^3.6 over the record
-    assert not usable(np.array([-1.0]), data)
-    assert not usable(np.array([400.0]), data)
-    assert not usable(np.poly([-0.1 + 40j, -0.1 - 40j]).real[:0:-1], data)  # six turns in ten samples
-    assert usable(np.poly([-60 + 40j, -60 - 40j]).real[:0:-1], data)  # gone before it turns
-    assert not usable(np.array([np.nan]), data)
+    assert is_usable(np.array([2.0, 0.1]), data)
+    assert is_usable(np.array([-0.3]), data)  # grows by e^3.6 over the record
+    assert not is_usable(np.array([-1.0]), data)
+    assert not is_usable(np.array([400.0]), data)
+    assert not is_usable(np.poly([-0.1 + 40j, -0.1 - 40j]).real[:0:-1], data)  # six turns in ten samples
+    assert is_usable(np.poly([-60 + 40j, -60 - 40j]).real[:0:-1], data)  # gone before it turns
+    assert not is_usable(np.array([np.nan]), data)
     assert compute_response(Shape(1, 0, 1, False), np.array([-1.0, 1.0]), data) is None
 
 
 @pytest.mark.parametrize("poles", [[2.0], [-500.0], [0.3 + 50j, 0.3 - 50j], [1.0, -900.0, -2.0]])
 def test_poles_are_brought_back(poles):
     data = made("zoh")
-    a = brought_back(np.poly(poles).real[:0:-1], data)
-    assert usable(a, data)
-    assert np.all(np.roots(monic(a)).real <= 0.0)
+    a = bring_back(np.poly(poles).real[:0:-1], data)
+    assert is_usable(a, data)
+    assert np.all(np.roots(make_monic(a)).real <= 0.0)
 
 
 def test_usable_poles_stay_as_they_are():
     a = np.array([2.0, 0.1])
-    assert brought_back(a, made("zoh")) is a
+    assert bring_back(a, made("zoh")) is a

@@ -8,19 +8,19 @@ import pytest
 from daedal.data import Dataset, Signal
 from daedal.errors import EstimationError
 from daedal.order import RefinedIV, SparseSplines, select_order
-from daedal.order.greedy_sparsity import greedy_sparse, on_support
+from daedal.order.greedy_sparsity import select_greedily, solve_on_support
 from daedal.order.penalized_splines import (
-    input_derivatives,
+    derive_inputs,
     is_fitted,
-    sparse_equation,
-    spline_equation,
-    thinned,
-    varziri_weight,
+    keep_largest,
+    make_spline_equation,
+    sparsify_equation,
+    weigh_varziri,
 )
 from daedal.order.record import make_record
 from daedal.order.response import Shape, compute_response
-from daedal.order.sparse_splines import nearest_solution
-from daedal.order.splines import SplineBasis, spline_basis
+from daedal.order.sparse_splines import find_nearest_solution
+from daedal.order.splines import SplineBasis, make_spline_basis
 
 TIMES = np.linspace(0.0, 60.0, 1201)
 FREQUENCIES = np.arange(1, 11) / 10.0
@@ -108,7 +108,7 @@ def test_a_cubic_is_its_own_projection_with_all_derivatives():
 
 def test_knots_share_the_samples_and_span_the_record():
     times = np.concatenate([np.linspace(1.0, 2.0, 50), np.linspace(5.0, 9.0, 50)])
-    basis = spline_basis(times, 0.0, 10.0, 3, 11)
+    basis = make_spline_basis(times, 0.0, 10.0, 3, 11)
     assert basis.knots[[0, -1]].tolist() == [0.0, 10.0]
     counts = np.histogram(times, basis.knots)[0]
     assert counts.min() >= 9
@@ -124,9 +124,9 @@ def test_greedy_reaches_the_best_support_of_well_conditioned_problems(seed):
     A = rng.standard_normal((40, 7))
     truth = np.where(np.isin(np.arange(7), rng.permutation(7)[:3]), rng.uniform(1.0, 3.0, 7), 0.0)
     b = A @ truth + 0.1 * rng.standard_normal(40)
-    found = greedy_sparse(A, b, 3)
+    found = select_greedily(A, b, 3)
     supports = (np.isin(np.arange(7), each) for each in combinations(range(7), 3))
-    best = min((on_support(A, b, each) for each in supports), key=lambda x: np.linalg.norm(A @ x - b))
+    best = min((solve_on_support(A, b, each) for each in supports), key=lambda x: np.linalg.norm(A @ x - b))
     np.testing.assert_allclose(found, best, atol=1e-10)
 
 
@@ -135,7 +135,7 @@ def test_greedy_ends_in_coordinate_wise_minima(seed):
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((12, 1)) + 0.3 * rng.standard_normal((12, 6))  # columns nearly alike
     b = rng.standard_normal(12)
-    x = greedy_sparse(A, b, 3, start=np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0]))
+    x = select_greedily(A, b, 3, start=np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0]))
     assert np.count_nonzero(x) <= 3
     squares = np.sum((b - A @ x) ** 2)
     for i in np.flatnonzero(x):
@@ -146,7 +146,7 @@ def test_greedy_ends_in_coordinate_wise_minima(seed):
 
 def test_greedy_leaves_a_column_of_zeros_alone():
     A = np.column_stack([np.zeros(5), np.arange(5.0)])
-    np.testing.assert_allclose(greedy_sparse(A, 2 * np.arange(5.0), 2), [0.0, 2.0])
+    np.testing.assert_allclose(select_greedily(A, 2 * np.arange(5.0), 2), [0.0, 2.0])
 
 
 # The published method
@@ -164,8 +164,8 @@ def test_greedy_leaves_a_column_of_zeros_alone():
 )
 def test_exact_samples_give_exact_coefficients_and_zeros(a, b, order, tolerance):
     made = made_of(a, b)
-    equation = spline_equation(made, order, len(b) - 1, 150)
-    theta = sparse_equation(equation, made.y, len(a) + len(b) - 1)
+    equation = make_spline_equation(made, order, len(b) - 1, 150)
+    theta = sparsify_equation(equation, made.y, len(a) + len(b) - 1)
     expected = np.zeros(order + len(b))
     expected[: len(a)], expected[order + 1 :] = a, b[1:]
     np.testing.assert_array_equal(theta != 0.0, expected != 0.0)
@@ -174,32 +174,32 @@ def test_exact_samples_give_exact_coefficients_and_zeros(a, b, order, tolerance)
 
 def test_it_returns_as_many_terms_as_it_is_told_to():
     made = made_of((1.0, 2.8, 1.0), (1.0,), noise=0.1)
-    equation = spline_equation(made, 5, 0, 45)
-    counts = [np.count_nonzero(sparse_equation(equation, made.y, terms)) for terms in (3, 4, 5)]
+    equation = make_spline_equation(made, 5, 0, 45)
+    counts = [np.count_nonzero(sparsify_equation(equation, made.y, terms)) for terms in (3, 4, 5)]
     assert counts == [3, 4, 5]
 
 
 def test_a_first_guess_without_small_and_contradicting_numbers():
     theta = np.array([24.0, 50.0, 0.3, -3.0, 2.0, -0.7])  # a_0 … a_4, b_1
-    np.testing.assert_array_equal(thinned(theta, 4, 6), [24.0, 50.0, 0.0, 0.0, 2.0, -0.7])
-    np.testing.assert_array_equal(thinned(theta, 4, 3), [24.0, 50.0, 0.0, 0.0, 2.0, 0.0])
-    np.testing.assert_array_equal(thinned(-theta, 4, 6), [-24.0, -50.0, 0.0, 0.0, -2.0, 0.7])
+    np.testing.assert_array_equal(keep_largest(theta, 4, 6), [24.0, 50.0, 0.0, 0.0, 2.0, -0.7])
+    np.testing.assert_array_equal(keep_largest(theta, 4, 3), [24.0, 50.0, 0.0, 0.0, 2.0, 0.0])
+    np.testing.assert_array_equal(keep_largest(-theta, 4, 6), [-24.0, -50.0, 0.0, 0.0, -2.0, 0.7])
 
 
 def test_the_weight_is_variance_and_mean_square():
     made = made_of((2.0, 1.0), (1.0,), noise=0.2)
-    equation = spline_equation(made, 2, 0, 12)
+    equation = make_spline_equation(made, 2, 0, 12)
     splines = equation.fitted(equation.reduced(made.y)) + 0.1
     left = made.y - equation.at_samples @ splines
     expected = np.var(left) + np.mean(left**2)
-    assert varziri_weight(equation, equation.reduced(made.y), splines) == pytest.approx(expected, rel=1e-9)
+    assert weigh_varziri(equation, equation.reduced(made.y), splines) == pytest.approx(expected, rel=1e-9)
 
 
 def test_penalized_splines_minimize_what_they_should():
     from scipy.optimize import check_grad
 
     made = made_of((2.0, 1.0), (1.0, 0.5), noise=0.1, times=TIMES[:81])
-    equation = spline_equation(made, 2, 1, 8)
+    equation = make_spline_equation(made, 2, 1, 8)
     theta = np.array([2.0, 1.1, 0.2, 0.4])
 
     def cost(splines):
@@ -214,26 +214,26 @@ def test_penalized_splines_minimize_what_they_should():
 
 def test_inputs_known_by_samples_are_fitted_where_derivatives_are_needed():
     smooth = Signal(TIMES, np.sin(TIMES), "foh")
-    basis = spline_basis(TIMES, 0.0, 60.0, 4, 90)
+    basis = make_spline_basis(TIMES, 0.0, 60.0, 4, 90)
     assert [is_fitted(smooth, 0), is_fitted(smooth, 1)] == [False, True]
     assert not is_fitted(Signal(TIMES, np.sin(TIMES), "spline"), 2)
     assert is_fitted(Signal(TIMES, np.sin(TIMES), "spline"), 4)
-    values, slopes = input_derivatives(smooth, 1, basis)
+    values, slopes = derive_inputs(smooth, 1, basis)
     np.testing.assert_allclose(values, np.sin(basis.points), atol=1e-4)
     np.testing.assert_allclose(slopes, np.cos(basis.points), atol=1e-3)
 
 
 def test_of_several_numbers_of_knots_the_nearest_solution_is_taken():
     made = made_of((2.0, 1.0), (1.0,), noise=0.1)
-    equations = [spline_equation(made, 3, 0, knots) for knots in (8, 45)]
-    few, many = (nearest_solution([each], True, made, 2) for each in equations)
+    equations = [make_spline_equation(made, 3, 0, knots) for knots in (8, 45)]
+    few, many = (find_nearest_solution([each], True, made, 2) for each in equations)
     assert many.squares < few.squares
-    np.testing.assert_array_equal(nearest_solution(equations, True, made, 2).theta, many.theta)
+    np.testing.assert_array_equal(find_nearest_solution(equations, True, made, 2).theta, many.theta)
 
 
 def test_the_squares_of_a_solution_are_those_of_its_response():
     made = made_of((1.0, 2.8, 1.0), (1.0,), noise=0.1)
-    found = nearest_solution([spline_equation(made, 5, 0, 45)], True, made, 3)
+    found = find_nearest_solution([make_spline_equation(made, 5, 0, 45)], True, made, 3)
     assert found.begun is not None
     assert found.begun.shape == Shape(2, 0, 1, True)
     again = compute_response(found.begun.shape, found.begun.theta, made)

@@ -8,58 +8,67 @@ import pytest
 
 from daedal.analysis import descriptor
 from daedal.papers import descriptor as paper
-from daedal.papers.descriptor.drive import INTERVAL, LOAD, NOISE_TRUTH, SAMPLES, STATES, TRUTH, drive, simulated
 from daedal.papers.descriptor.estimates import (
     LIKELIHOOD,
     METHODS,
     NOISE_TOO,
     OUTPUT_ERROR,
-    Found,
+    Estimates,
     Size,
     estimate,
-    true_value,
+    find_truth,
 )
-from daedal.papers.descriptor.examples import CHAIN, equation_10, examples
-from daedal.papers.descriptor.figures import ellipse, estimate_scatter, unmeasured_torques
+from daedal.papers.descriptor.examples import CHAIN, judge_examples, make_equation_10
+from daedal.papers.descriptor.experiment import (
+    INTERVAL,
+    LOAD,
+    NOISE_TRUTH,
+    SAMPLES,
+    STATES,
+    TRUTH,
+    make_drive,
+    simulate_data_sets,
+)
+from daedal.papers.descriptor.figures import draw_estimates, draw_torques, trace_ellipse
 from daedal.papers.descriptor.states import (
     FILTERED,
     KINDS,
     SMOOTHED,
     WITH_ESTIMATES,
     StateErrors,
-    chi_square_band,
-    state_errors,
+    compute_chi_square_band,
+    find_state_errors,
 )
-from daedal.papers.descriptor.structure import drive_structure, standard_transfer
+from daedal.papers.descriptor.structure import analyze_drive, transfer_in_standard_form
 from daedal.papers.descriptor.tables import (
-    estimates_csv,
-    estimates_text,
-    examples_text,
-    states_csv,
-    states_text,
-    structure_text,
-    summary_csv,
-    transfer_csv,
-    verdicts_file,
+    tabulate_estimates,
+    tabulate_states,
+    tabulate_summary,
+    tabulate_transfer,
+    write_estimates,
+    write_examples,
+    write_states,
+    write_structure,
+    write_verdicts,
 )
-from daedal.papers.result_files import Part
+from daedal.papers.result_files import Result
 
 SIZE = Size(data_sets=12, noise_too=2)
 
 
 @pytest.fixture(scope="module")
 def judged():
-    return examples()
+    return judge_examples()
 
 
 @pytest.fixture(scope="module")
 def structure():
-    return drive_structure()
+    return analyze_drive()
 
 
 @pytest.fixture(scope="module")
 def data():
-    return simulated(SIZE.data_sets)
+    return simulate_data_sets(SIZE.data_sets)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +78,7 @@ def found(data):
 
 @pytest.fixture(scope="module")
 def errors(data, found):
-    return state_errors(data, found[LIKELIHOOD])
+    return find_state_errors(data, found[LIKELIHOOD])
 
 
 def test_equation_10_is_ill_posed_and_a_sensor_mends_it(judged):
@@ -97,7 +106,7 @@ def test_the_chain_needs_three_two_and_one_pole(judged):
 
 
 def test_equation_10_has_the_matrices_of_the_paper():
-    matrices = descriptor(equation_10())
+    matrices = descriptor(make_equation_10())
     np.testing.assert_array_equal(matrices.E, [[1, 0], [0, 0]])
     np.testing.assert_array_equal(matrices.F, [[-2, 0], [0, -1]])
     np.testing.assert_array_equal(matrices.J, [[1], [1]])
@@ -138,7 +147,7 @@ def test_the_transfer_of_a_standard_form_includes_derivatives():
         name="m", E=[[0.0, 1.0], [0.0, 0.0]], F=np.eye(2), G=[[0.0], [-1.0]], H=np.eye(2), variables=["x", "y"]
     )
     points = np.array([0.5j, 2j])
-    found = standard_transfer(descriptor(chain), points)
+    found = transfer_in_standard_form(descriptor(chain), points)
     np.testing.assert_allclose(found[:, :, 0], np.stack([points, np.ones(2)], axis=1), atol=1e-14)
 
 
@@ -147,7 +156,7 @@ def test_data_sets_come_with_the_truth(data):
     assert data.times[-1] == pytest.approx((SAMPLES - 1) * INTERVAL)
     assert np.std(data[LOAD][:, 200:]) == pytest.approx(0.15, rel=0.15)  # 0.3/√(2 · 2)
     assert not np.any(data["disc.w"][:, 0])
-    assert drive().parameters["shaft.c"].value == TRUTH["shaft.c"]
+    assert make_drive().parameters["shaft.c"].value == TRUTH["shaft.c"]
 
 
 def test_maximum_likelihood_is_right_and_knows_how_far(found):
@@ -172,13 +181,13 @@ def test_ignoring_the_load_torque_costs_twice_the_error(found):
 def test_the_noise_is_estimated_too(found):
     one = found[NOISE_TOO]
     assert one.parameters == (*TRUTH, *NOISE_TRUTH)
-    off = (one.values - [true_value(name) for name in one.parameters]) / one.std_errors
+    off = (one.values - [find_truth(name) for name in one.parameters]) / one.std_errors
     assert np.abs(off).max() < 4.5
     assert one.failures == 0
 
 
 def test_a_summary_adds_up():
-    one = Found(
+    one = Estimates(
         parameters=("shaft.c",),
         values=np.array([[1.9], [2.2], [2.1]]),
         std_errors=np.array([[0.1], [0.2], [0.3]]),
@@ -225,19 +234,19 @@ def test_calibration_of_normal_numbers():
     assert one.standard_error == pytest.approx(np.sqrt(2 / draws.size), rel=0.3)
     assert one.inside == pytest.approx(0.95, abs=0.04)
     assert one.coverage == pytest.approx(0.95, abs=0.01)
-    lower, upper = chi_square_band(200)
+    lower, upper = compute_chi_square_band(200)
     assert (lower, upper) == pytest.approx((1 - 1.96 * 0.1, 1 + 1.96 * 0.1), abs=0.02)
 
 
 def test_the_ellipse_holds_95_percent():
     covariance = np.array([[4.0, 1.0], [1.0, 0.5]])
-    border = np.stack(ellipse(np.array([1.0, 2.0]), covariance)) - [[1.0], [2.0]]
+    border = np.stack(trace_ellipse(np.array([1.0, 2.0]), covariance)) - [[1.0], [2.0]]
     distances = np.einsum("ik,ij,jk->k", border, np.linalg.inv(covariance), border)
     np.testing.assert_allclose(distances, 5.991, atol=1e-3)
 
 
 def test_texts_hold_the_numbers_in_lines_that_fit(judged, structure, found, errors):
-    texts = [examples_text(judged), structure_text(structure), estimates_text(found, SIZE), states_text(errors)]
+    texts = [write_examples(judged), write_structure(structure), write_estimates(found, SIZE), write_states(errors)]
     for text in texts:
         assert all(len(line) <= 120 for line in text.splitlines())
     assert "variance 51.2254901961, by hand 5225/102 = 51.2254901961" in texts[0]
@@ -245,28 +254,28 @@ def test_texts_hold_the_numbers_in_lines_that_fit(judged, structure, found, erro
     assert "-1.0586+10.874j" in texts[1]
     assert f"{found[LIKELIHOOD].summary('shaft.c').mean:.5f} ±" in texts[2]
     assert f"{errors[SMOOTHED].calibration('shaft.tau').mean:.3f} ±" in texts[3]
-    verdicts = verdicts_file(judged, structure)
+    verdicts = write_verdicts(judged, structure)
     assert verdicts.count("is well-posed") == 4
     assert verdicts.count("is not well-posed") == 3
 
 
 def test_csv_files_hold_every_number(structure, found, errors):
-    rows = list(csv.DictReader(estimates_csv(found).splitlines()))
+    rows = list(csv.DictReader(tabulate_estimates(found).splitlines()))
     assert len(rows) == 2 * 12 * 2 + 2 * 6
     ours = [float(row["value"]) for row in rows if (row["method"], row["parameter"]) == ("likelihood", "disc.J")]
     np.testing.assert_allclose(ours, found[LIKELIHOOD].values[:, 1], rtol=1e-9)
-    table = list(csv.DictReader(summary_csv(found).splitlines()))
+    table = list(csv.DictReader(tabulate_summary(found).splitlines()))
     assert len(table) == sum(len(found[method].parameters) for method in METHODS)
-    assert len(list(csv.DictReader(states_csv(errors).splitlines()))) == len(STATES) * len(KINDS)
-    transfer = list(csv.DictReader(transfer_csv(structure).splitlines()))
+    assert len(list(csv.DictReader(tabulate_states(errors).splitlines()))) == len(STATES) * len(KINDS)
+    transfer = list(csv.DictReader(tabulate_transfer(structure).splitlines()))
     assert float(transfer[-1]["supply.v_to_current"]) == pytest.approx(1 / 1.2, rel=1e-3)
 
 
 def test_figures_show_one_dot_per_data_set_and_the_truth_in_its_band(data, found, errors):
-    scatter = estimate_scatter(found, SIZE)
+    scatter = draw_estimates(found, SIZE)
     dots = next(trace for trace in scatter.data if trace.name == LIKELIHOOD)
     np.testing.assert_array_equal(dots.x, found[LIKELIHOOD].values[:, 0])
-    torques = unmeasured_torques(data, errors)
+    torques = draw_torques(data, errors)
     truth = [trace for trace in torques.data if trace.name == "truth"]
     band = [trace for trace in torques.data if trace.name == "band of 95 %"]
     assert len(truth) == len(band) == 2
@@ -278,7 +287,7 @@ def test_figures_show_one_dot_per_data_set_and_the_truth_in_its_band(data, found
 def test_parts_come_with_their_files(tmp_path, monkeypatch):
     monkeypatch.setattr(paper, "QUICK", Size(data_sets=2, noise_too=2))
     parts = list(paper.reproduce(tmp_path))
-    assert all(isinstance(part, Part) for part in parts)
+    assert all(isinstance(part, Result) for part in parts)
     files = [path for part in parts for path in part.files]
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in files}
     pages = [path.read_text(encoding="utf-8") for path in files if path.suffix == ".html"]

@@ -14,36 +14,41 @@ from daedal.papers.order.estimates import (
     Printed,
     Searched,
     Size,
-    as_printed,
-    pursued,
+    estimate_as_printed,
+    join_searches,
+    pursue,
     run,
-    searched,
-    together,
+    search_orders,
 )
-from daedal.papers.order.figures import frequency_responses, step_response, step_responses, transfer_functions
-from daedal.papers.order.published import NOISELESS, NOISY, TABLE_8, TABLE_9, TABLE_10
-from daedal.papers.order.systems import (
+from daedal.papers.order.experiment import (
     FREQUENCIES,
     HERTZ,
     RADIAN,
     READINGS,
     SYSTEMS,
-    clean,
-    monic_coefficients,
-    noisy,
-    paper_coefficients,
-    thinned,
+    make_monic,
+    make_paper_coefficients,
+    simulate_clean,
+    simulate_noisy,
+    thin,
 )
+from daedal.papers.order.figures import (
+    compute_step_response,
+    draw_frequency_responses,
+    draw_step_responses,
+    make_transfer_functions,
+)
+from daedal.papers.order.published import NOISELESS, NOISY, TABLE_8, TABLE_9, TABLE_10
 from daedal.papers.order.tables import (
-    hidden,
-    printed_csv,
-    printed_text,
-    pursuit_csv,
-    pursuit_text,
-    searches_csv,
-    searches_text,
+    is_hidden,
+    tabulate_printed,
+    tabulate_pursuits,
+    tabulate_searches,
+    write_printed,
+    write_pursuits,
+    write_searches,
 )
-from daedal.papers.result_files import Part
+from daedal.papers.result_files import Result
 
 SIZE = Size(printed=3, too_many=1, refined=1, splines=1)
 FIRST, SECOND, THIRD, FOURTH, WITH_SLOPE = SYSTEMS
@@ -52,45 +57,45 @@ TRUE = list(zip(THIRD.names, THIRD.theta, strict=True))
 
 @pytest.fixture(scope="module")
 def third():
-    tasks = [(as_printed, (THIRD, reading, n, SIZE)) for n in THIRD.columns for reading in READINGS]
+    tasks = [(estimate_as_printed, (THIRD, reading, n, SIZE)) for n in THIRD.columns for reading in READINGS]
     return run(tasks)
 
 
 @pytest.fixture(scope="module")
 def pursuits():
-    return [pursued(FOURTH, reading) for reading in READINGS]
+    return [pursue(FOURTH, reading) for reading in READINGS]
 
 
 @pytest.fixture(scope="module")
 def searches():
-    return [searched(THIRD, RADIAN, method, range(1)) for method in (REFINED, SPLINES)]
+    return [search_orders(THIRD, RADIAN, method, range(1)) for method in (REFINED, SPLINES)]
 
 
 @pytest.mark.parametrize("system", [SECOND, FOURTH], ids=lambda system: system.name)
 def test_records_solve_their_equations(system):
-    made = clean(system, RADIAN)
+    made = simulate_clean(system, RADIAN)
     u = np.sin(np.outer(made.times, FREQUENCIES)).sum(axis=1)
     expected = lsim(([*system.b[::-1], 1.0], system.a[::-1]), u, made.times)[1]
     np.testing.assert_allclose(made.y, expected, atol=2e-5 * np.abs(expected).max())
 
 
 def test_hertz_are_faster_and_noise_has_its_ratio():
-    assert clean(FIRST, HERTZ).y.std() < clean(FIRST, RADIAN).y.std()
-    quiet, loud = clean(FIRST, RADIAN).y, noisy(FIRST, RADIAN, 3, ratio=8.0).y
+    assert simulate_clean(FIRST, HERTZ).y.std() < simulate_clean(FIRST, RADIAN).y.std()
+    quiet, loud = simulate_clean(FIRST, RADIAN).y, simulate_noisy(FIRST, RADIAN, 3, ratio=8.0).y
     assert np.sqrt(np.mean(quiet**2) / np.mean((loud - quiet) ** 2)) == pytest.approx(8.0, rel=0.03)
-    ratios = [np.std(quiet) / np.std(noisy(FIRST, RADIAN, number).y - quiet) for number in range(20)]
+    ratios = [np.std(quiet) / np.std(simulate_noisy(FIRST, RADIAN, number).y - quiet) for number in range(20)]
     assert 4.7 < min(ratios) < 6.5 < 8.5 < max(ratios) < 10.3
 
 
 def test_a_data_set_is_the_same_however_many_there_are():
-    np.testing.assert_array_equal(noisy(FIRST, HERTZ, 2).y, noisy(FIRST, HERTZ, 2).y)
-    assert thinned(noisy(FIRST, HERTZ, 2)).outputs["y"].values.size == 1001
+    np.testing.assert_array_equal(simulate_noisy(FIRST, HERTZ, 2).y, simulate_noisy(FIRST, HERTZ, 2).y)
+    assert thin(simulate_noisy(FIRST, HERTZ, 2)).outputs["y"].values.size == 1001
 
 
 def test_normalisations_go_back_and_forth():
     theta = WITH_SLOPE.theta
-    np.testing.assert_allclose(monic_coefficients(2.0 * theta, 4)[:4], theta[:4])
-    np.testing.assert_allclose(paper_coefficients(monic_coefficients(theta, 4), 4), theta)
+    np.testing.assert_allclose(make_monic(2.0 * theta, 4)[:4], theta[:4])
+    np.testing.assert_allclose(make_paper_coefficients(make_monic(theta, 4), 4), theta)
 
 
 def test_every_table_of_the_paper_has_its_numbers():
@@ -121,13 +126,13 @@ def test_with_too_many_terms_it_returns_what_one_types_in(third):
 def test_searches_find_the_order_and_the_optimum(searches):
     for one in searches:
         assert one.right == 1.0
-        np.testing.assert_allclose(one.found, one.optimal, rtol=1e-3)
+        np.testing.assert_allclose(one.values, one.optimal, rtol=1e-3)
 
 
 def test_slow_inputs_hide_the_fourth_derivative():
-    one = searched(FOURTH, RADIAN, REFINED, range(1))
-    assert hidden(FOURTH, RADIAN)
-    assert not hidden(FOURTH, HERTZ)
+    one = search_orders(FOURTH, RADIAN, REFINED, range(1))
+    assert is_hidden(FOURTH, RADIAN)
+    assert not is_hidden(FOURTH, HERTZ)
     assert one.orders[0] < 4
     assert one.leading[0] > 0.2
 
@@ -149,7 +154,7 @@ def test_summaries_are_those_of_a_textbook():
     one = Printed(FIRST, RADIAN, 3, found[0], found, {1: (), 2: ()})
     assert one.supported == 0.75
     np.testing.assert_allclose(one.rmse(), [0.1, 0.1])
-    many = together([_searched([1, 2], 0.2), _searched([1, 1], 0.0)])
+    many = join_searches([_searched([1, 2], 0.2), _searched([1, 1], 0.0)])
     assert many.right == 0.75
     np.testing.assert_allclose(many.rmse(), 0.2 / np.sqrt(2))
     assert many.ratio() == pytest.approx(np.sqrt(2))
@@ -162,10 +167,10 @@ def _searched(orders, error):
 
 
 def test_texts_hold_the_numbers_in_lines_that_fit(third, pursuits, searches):
-    texts = [printed_text(THIRD, third, SIZE), pursuit_text(pursuits), searches_text(searches, SIZE)]
+    texts = [write_printed(THIRD, third, SIZE), write_pursuits(pursuits), write_searches(searches, SIZE)]
     for text in texts:
         assert all(len(line) <= 120 for line in text.splitlines())
-    column = third[0].found[:, 2]
+    column = third[0].values[:, 2]
     assert f"{column.mean():.4f} ± {column.std():.4f}" in texts[0]
     assert "0.85 ± 0.04" in texts[0]
     assert "is right in 0 of 4 data sets" in texts[0]
@@ -174,23 +179,23 @@ def test_texts_hold_the_numbers_in_lines_that_fit(third, pursuits, searches):
 
 
 def test_csv_files_hold_every_number(third, pursuits, searches):
-    rows = list(csv.DictReader(printed_csv(third).splitlines()))
+    rows = list(csv.DictReader(tabulate_printed(third).splitlines()))
     assert len(rows) == sum((one.assumed + 1) * (1 + SIZE.printed) for one in third)
     ours = [float(row["value"]) for row in rows if (row["reading"], row["assumed_order"]) == ("hertz", "5")]
-    np.testing.assert_allclose(ours, [*third[3].quiet, *third[3].found.ravel()], rtol=1e-9, atol=1e-12)
-    assert len(list(csv.DictReader(searches_csv(searches).splitlines()))) == 2 * 3
-    assert len(list(csv.DictReader(pursuit_csv(pursuits).splitlines()))) == 2 * 3 * 3 * 7
+    np.testing.assert_allclose(ours, [*third[3].quiet, *third[3].values.ravel()], rtol=1e-9, atol=1e-12)
+    assert len(list(csv.DictReader(tabulate_searches(searches).splitlines()))) == 2 * 3
+    assert len(list(csv.DictReader(tabulate_pursuits(pursuits).splitlines()))) == 2 * 3 * 3 * 7
 
 
 def test_figures_show_the_truth_and_every_method(pursuits):
-    systems = transfer_functions(pursuits[1].quiet)
+    systems = make_transfer_functions(pursuits[1].quiet)
     assert systems["truth"].order == systems["proposed"].order == 4
-    assert step_response(systems["truth"], np.linspace(0.0, 12.0, 50))[-1] == pytest.approx(1 / 24, rel=1e-3)
+    assert compute_step_response(systems["truth"], np.linspace(0.0, 12.0, 50))[-1] == pytest.approx(1 / 24, rel=1e-3)
     found = {reading.name: np.array(FOURTH.a[::-1]) for reading in READINGS}
     for figure, panels in (
-        (step_responses(pursuits), 2),
-        (frequency_responses(pursuits), 4),
-        (frequency_responses(pursuits, found), 4),
+        (draw_step_responses(pursuits), 2),
+        (draw_frequency_responses(pursuits), 4),
+        (draw_frequency_responses(pursuits, found), 4),
     ):
         assert sum(trace.name == "truth" for trace in figure.data) == panels
         assert sum(trace.name == "γ = 5" for trace in figure.data) == panels
@@ -203,7 +208,7 @@ def test_parts_come_with_their_files(tmp_path, monkeypatch, pursuits):
 
     monkeypatch.setattr(paper, "run", known)
     parts = list(paper.reproduce(tmp_path, processes=1))
-    assert all(isinstance(part, Part) for part in parts)
+    assert all(isinstance(part, Result) for part in parts)
     files = [path for part in parts for path in part.files]
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in files}
     assert {f"figure{k}.html" for k in (1, 2, 3)} < {path.name for path in files}
@@ -216,9 +221,9 @@ def test_parts_come_with_their_files(tmp_path, monkeypatch, pursuits):
 def _known(function, arguments, pursuits):
     """What a task would give, near to the truth."""
     system, reading = arguments[:2]
-    if function is pursued:
+    if function is pursue:
         return pursuits[READINGS.index(reading)]
-    if function is as_printed:
+    if function is estimate_as_printed:
         assumed = arguments[2]
         theta = np.zeros(assumed + 1 + system.input_order)
         theta[: system.order + 1], theta[assumed + 1 :] = system.a, system.b

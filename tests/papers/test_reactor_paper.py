@@ -8,31 +8,46 @@ import pytest
 
 from daedal.cli import main
 from daedal.papers import PAPERS, reactor
-from daedal.papers.reactor.estimates import Size, accuracy, designs, drawn, objective, sweep, weighed
-from daedal.papers.reactor.experiment import EPSILON, beta_moment, gamma_moment, moments, realizations, samples
-from daedal.papers.reactor.tables import TABLE_1, TABLE_2, accuracy_text, designs_text
+from daedal.papers.reactor.estimates import (
+    Size,
+    assess_accuracy,
+    assess_designs,
+    draw_errors,
+    make_objective,
+    sweep_weights,
+    weigh,
+)
+from daedal.papers.reactor.experiment import (
+    EPSILON,
+    compute_beta_moment,
+    compute_gamma_moment,
+    compute_moments,
+    draw_realizations,
+    draw_samples,
+)
+from daedal.papers.reactor.tables import TABLE_1, TABLE_2, write_accuracy, write_designs
 
 TINY = Size(weights=11, realizations=20_000, data_sets=1)
 
 
 @pytest.fixture(scope="module")
 def made():
-    return sweep(TINY)
+    return sweep_weights(TINY)
 
 
 def test_the_laws_have_the_moments_that_the_paper_prints():
     mean = np.array([2.0, 3.0])
-    np.testing.assert_allclose(gamma_moment(mean, 2) - mean**2, mean**2 / 10)
-    np.testing.assert_allclose(gamma_moment(mean, 3), 33 / 25 * mean**3)
-    assert beta_moment(1) == pytest.approx(0.0, abs=1e-15)
-    assert beta_moment(2) == pytest.approx(5 / 196)
-    assert beta_moment(3) == pytest.approx(5 / 2058)
+    np.testing.assert_allclose(compute_gamma_moment(mean, 2) - mean**2, mean**2 / 10)
+    np.testing.assert_allclose(compute_gamma_moment(mean, 3), 33 / 25 * mean**3)
+    assert compute_beta_moment(1) == pytest.approx(0.0, abs=1e-15)
+    assert compute_beta_moment(2) == pytest.approx(5 / 196)
+    assert compute_beta_moment(3) == pytest.approx(5 / 2058)
 
 
 def test_draws_have_the_moments_of_the_law():
-    mean = samples()
-    y = realizations(mean, 50_000, np.random.default_rng(1))
-    law = moments(mean)
+    mean = draw_samples()
+    y = draw_realizations(mean, 50_000, np.random.default_rng(1))
+    law = compute_moments(mean)
     spread = np.sqrt(np.diag(law.covariance) / 50_000)
     assert np.all(np.abs(y.mean(axis=0) - mean) < 5 * spread)
     np.testing.assert_allclose(np.cov(y.T), law.covariance, atol=0.15)
@@ -66,14 +81,14 @@ def test_there_are_several_minima_in_the_delay(made):
 
 
 def test_draws_agree_with_the_exact_moments(made):
-    found = drawn(made, TINY.realizations)
+    found = draw_errors(made, TINY.realizations)
     assert np.all(np.abs(found.mean - made.expectation) < 5 * found.mean_error)
     assert np.all(np.abs(found.variance - made.variance) < 5 * found.variance_error)
 
 
 def test_another_law_has_the_moments_that_follow_from_its_mean(made):
-    found = drawn(made, TINY.realizations, misspecified=True)
-    law = moments(made.mean + EPSILON)
+    found = draw_errors(made, TINY.realizations, misspecified=True)
+    law = compute_moments(made.mean + EPSILON)
     expectation, variance = law.error(made.predictions[-1])
     assert abs(found.mean[-1] - expectation) < 5 * found.mean_error[-1]
     assert abs(found.variance[-1] - variance) < 5 * found.variance_error[-1]
@@ -81,30 +96,30 @@ def test_another_law_has_the_moments_that_follow_from_its_mean(made):
 
 
 def test_weights_share_one_simulation():
-    mean = samples()
-    law = moments(mean)
-    made = objective(mean, law)
+    mean = draw_samples()
+    law = compute_moments(mean)
+    made = make_objective(mean, law)
     point = np.array([1.8, -1.8, -2.3])
-    whole, none, half = (weighed(made, gamma)(point).value for gamma in (1.0, 0.0, 0.5))
+    whole, none, half = (weigh(made, gamma)(point).value for gamma in (1.0, 0.0, 0.5))
     assert half == pytest.approx(0.5 * (whole + none))
-    assert weighed(made, 0.5).predictor is made.predictor
+    assert weigh(made, 0.5).predictor is made.predictor
 
 
 def test_late_samples_say_little_about_the_delay():
-    found = {one.name: one for one in designs()}
+    found = {one.name: one for one in assess_designs()}
     paper, late, twice = (
         found[name] for name in ("every 0.5 to 10 (paper)", "every 0.25 from 5.25", "every 0.25 to 10")
     )
     assert late.by_equal[0] > 3 * paper.by_equal[0]
     assert np.all(twice.by_equal < paper.by_equal)
-    assert "known best from" in designs_text(list(found.values()))
+    assert "known best from" in write_designs(list(found.values()))
 
 
 def test_gamma_below_one_moves_the_parameters():
-    found = accuracy(TINY)
+    found = assess_accuracy(TINY)
     np.testing.assert_allclose(found.estimates[0.9][0], [1.71699, -1.56972, -2.08570], atol=2e-5)
     assert found.rmse(0.9)[1] > found.rmse(1.0)[1]
-    assert re.search(r"RMSE of the parameters at gamma = 0\.9 is \d", accuracy_text(found))
+    assert re.search(r"RMSE of the parameters at gamma = 0\.9 is \d", write_accuracy(found))
 
 
 def test_the_command_writes_tables_and_figures(monkeypatch, tmp_path, capsys):

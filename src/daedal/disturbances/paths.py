@@ -1,4 +1,4 @@
-"""Disturbances on their grid: exact discretisation, driven by given innovations (seed 001, equation (5)).
+"""Disturbances on their grid: exact discretisation, driven by given innovations (Abdalmoaty et al. 2021, (5)).
 
     x_{k+1} = A_d x_k + L z_k,   L Lᵀ = Q_d(Δ),   z_k ~ N(0, I),   w⁽ʲ⁾(τ_k) = C Aʲ x_k
 
@@ -8,6 +8,9 @@ is a smooth function of them; its sensitivity obeys the differentiated recursion
     ∂x_{k+1} = A_d ∂x_k + ∂A_d x_k + ∂L z_k,   ∂w = C ∂x + ∂C x,
 
 which runs beside it for the stacked state (x, ∂x₁, ∂x₂, …), in the compiled loop of `recursion`.
+
+Reference: M. R.-H. Abdalmoaty, O. Eriksson, R. Bereza, D. Broman, H. Hjalmarsson, Identification of Non-Linear
+Differential-Algebraic Equation Models with Process Disturbances, IEEE Conf. on Decision and Control 2021.
 """
 
 from collections.abc import Mapping, Sequence

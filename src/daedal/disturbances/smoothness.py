@@ -1,7 +1,11 @@
 """Which derivatives of each disturbance a system needs, and whether they exist.
 
 Reducing the index of a DAE differentiates equations, and with them the disturbances in them. A process with p more
-poles than zeros has p − 1 derivatives of finite variance (seed 001, section III-B); one more would be white noise.
+poles than zeros has p − 1 derivatives of finite variance (Abdalmoaty et al. 2021, section III-B); one more would be
+white noise.
+
+Reference: M. R.-H. Abdalmoaty, O. Eriksson, R. Bereza, D. Broman, H. Hjalmarsson, Identification of Non-Linear
+Differential-Algebraic Equation Models with Process Disturbances, IEEE Conf. on Decision and Control 2021.
 """
 
 from collections.abc import Mapping

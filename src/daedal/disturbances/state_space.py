@@ -1,8 +1,11 @@
-"""A noise declaration with numbers in place of its parameters: dx = A x dt + B dv, w = C x (seed 001, equation (4)).
+"""A noise declaration with numbers in place of its parameters: dx = A x dt + B dv, w = C x.
 
-A transfer function becomes its controllable canonical form, whose states are the derivatives of one signal. The
-matrices are built with expressions as entries, so that their derivatives with respect to a parameter come from
-CasADi, exactly.
+That is equation (4) of Abdalmoaty et al. (2021). A transfer function becomes its controllable canonical form, whose
+states are the derivatives of one signal. The matrices are built with expressions as entries, so that their derivatives
+with respect to a parameter come from CasADi, exactly.
+
+Reference: M. R.-H. Abdalmoaty, O. Eriksson, R. Bereza, D. Broman, H. Hjalmarsson, Identification of Non-Linear
+Differential-Algebraic Equation Models with Process Disturbances, IEEE Conf. on Decision and Control 2021.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Standard normals that depend only on what they are for: (seed, purpose, noise, path, step, component).
 
 Nothing is drawn "next", so path m is the same whatever the block of paths or steps, the thread, the order of requests
-or the parameters (common random numbers, seed 001 section IV-B). The generator is Philox4x32-10 (Salmon et al. 2011),
-a block cipher on a counter:
+or the parameters (common random numbers: Abdalmoaty et al. 2021, section IV-B). The generator is Philox4x32-10 (Salmon
+et al. 2011), a block cipher on a counter:
 
     key     = two words of BLAKE2b(seed, purpose)       counter = (pair of steps, component, path, noise)
 
@@ -10,6 +10,8 @@ and Box–Muller makes a pair of normals of each block (`daedal.kernels.normals`
 step k ≥ 1 leads from grid point k − 1 to k. The nodes of the tree inside a grid cell have 2⁵⁰ places, too many for one
 counter word: there the hash itself is the block cipher.
 
+M. R.-H. Abdalmoaty, O. Eriksson, R. Bereza, D. Broman, H. Hjalmarsson, Identification of Non-Linear
+Differential-Algebraic Equation Models with Process Disturbances, IEEE Conf. on Decision and Control 2021.
 J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel random numbers: as easy as 1, 2, 3, SC'11 (2011).
 """
 

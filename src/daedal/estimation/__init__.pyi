@@ -6,7 +6,7 @@ from .criteria.mean_variance import MeanVariance, MeanVarianceObjective
 from .criteria.measurement_moments import MeasurementMoments
 from .criteria.output_error import OutputError
 from .criteria.simulation_pem import SimulationPEM
-from .fitting import fit
+from .fitting import fit, measure_fit
 from .problem.autoregression import Autoregression, contiguous, fit_autoregression
 from .problem.coordinates import Coordinate, Coordinates, experiment_labels
 from .problem.problem import Problem
@@ -15,7 +15,7 @@ from .refit import FittedProblem, match_fit, predict_outputs, restore_objective
 from .result import Estimate, Fit
 from .search.information import Information, compute_information
 from .search.minimizers import LeastSquares, Minimizer, Minimum, TrustRegion, choose_minimizer, factor_quadratic
-from .search.uncertainty import compute_covariance
+from .search.uncertainty import compute_covariance, invert_squares
 from .search.verdicts import LOOSE, LOST, Verdict
 from .storage import load
 
@@ -62,8 +62,10 @@ __all__ = [
     "fail_at",
     "fit",
     "fit_autoregression",
+    "invert_squares",
     "load",
     "match_fit",
+    "measure_fit",
     "predict_outputs",
     "prepare_objective",
     "restore_objective",

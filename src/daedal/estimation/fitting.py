@@ -224,10 +224,14 @@ def compute_fit_percent(evaluation: Evaluation) -> dict[str, float]:
         scored = [np.isfinite(part.series.values) for part in parts]
         y = np.concatenate([part.series.values[known] for part, known in zip(parts, scored, strict=True)])
         predicted = np.concatenate([part.prediction[known] for part, known in zip(parts, scored, strict=True)])
-        spread = float(np.linalg.norm(y - y.mean()))
-        missed = float(np.linalg.norm(y - predicted))
-        percents[output] = 100.0 * (1.0 - missed / spread) if spread > 0.0 else float("nan")
+        percents[output] = measure_fit(y, predicted)
     return percents
+
+
+def measure_fit(y: np.ndarray, predicted: np.ndarray) -> float:
+    """100 (1 − |y − ŷ| / |y − mean y|) over all samples; not a number where y is constant or there are none."""
+    spread = float(np.linalg.norm(y - y.mean())) if y.size else 0.0
+    return 100.0 * (1.0 - float(np.linalg.norm(y - predicted)) / spread) if spread > 0.0 else float("nan")
 
 
 def _describe_end(outcome: Outcome, interrupted: bool) -> Status:

@@ -1,10 +1,14 @@
-"""A linear model with its disturbances as a state space, at given values of its parameters (seed 003, appendix B).
+"""A linear model with its disturbances as a state space, at given values of its parameters.
 
-Disturbances become states of the filters that shape them; the pencil of everything is brought to standard form, and
+As in appendix B of Gerdin et al. (2006), disturbances become states of the filters that shape them; the pencil of
+everything is brought to standard form, and
 
     dx = (A x + B u) dt + dv,  E dv dvᵀ = Q dt,      row = C x + Σ_l D_l u⁽ˡ⁾,   D_l = −H Q₂ Nˡ P₂ G
 
 with a constant 1 as the last input. All matrices come with their derivatives with respect to the free parameters.
+
+Reference: M. Gerdin, T. B. Schön, T. Glad, F. Gustafsson, L. Ljung, On parameter and state estimation for linear
+differential-algebraic equations, 2006.
 """
 
 from collections.abc import Mapping, Sequence

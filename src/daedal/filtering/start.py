@@ -6,7 +6,10 @@ about them); as many more rows as are needed to fix the state are open. With M t
     M x(t₀) = (z_w, values − Σ D_l u⁽ˡ⁾(t₀), δ),     z_w ~ N(0, P_w),  δ unknown,
 
 so that x(t₀) = mean + open · δ with a covariance. What an algebraic equation determines is not part of the state, and
-holding it would be a contradiction or say nothing (seed 003, remark 4).
+holding it would be a contradiction or say nothing (Gerdin et al. 2006, remark 4).
+
+Reference: M. Gerdin, T. B. Schön, T. Glad, F. Gustafsson, L. Ljung, On parameter and state estimation for linear
+differential-algebraic equations, 2006.
 """
 
 from collections.abc import Mapping, Sequence

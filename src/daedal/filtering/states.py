@@ -2,12 +2,15 @@
 
 Filtered: from the samples up to that time; predicted: from those up to a horizon before it; smoothed: from all of them.
 Mean and covariance of the state come from the filter and the smoother (`daedal.kernels.kalman`), variables are rows of
-the standard form (seed 003, theorem 5 and equation (19)), algebraic ones too. Open values δ at the start are estimated
-from the same samples, and what is unknown of them is part of every standard deviation:
+the standard form (Gerdin et al. 2006, theorem 5 and equation (19)), algebraic ones too. Open values δ at the start are
+estimated from the same samples, and what is unknown of them is part of every standard deviation:
 
     x = x₀ + X δ,   δ̂ = −A⁺ Eᵀ S⁻¹ e₀,   Cov x = V + X A⁺ Xᵀ,   A = Eᵀ S⁻¹ E.
 
 What depends on a direction of δ that no sample shows has an infinite standard deviation.
+
+Reference: M. Gerdin, T. B. Schön, T. Glad, F. Gustafsson, L. Ljung, On parameter and state estimation for linear
+differential-algebraic equations, 2006.
 """
 
 from collections.abc import Mapping, Sequence

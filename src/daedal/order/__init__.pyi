@@ -1,13 +1,13 @@
 from .basis_pursuit import pursue_basis
-from .greedy_sparsity import on_support
+from .greedy_sparsity import solve_on_support
 from .output_error import polish
-from .penalized_splines import SplineEquation, sparse_equation, spline_equation, thinned
+from .penalized_splines import SplineEquation, keep_largest, make_spline_equation, sparsify_equation
 from .record import Record, make_record
 from .refined_iv import RefinedIV
 from .response import Shape, compute_response
 from .result import Candidate, OrderSearch
 from .search import select_order
-from .sparse_splines import PRINTED_KNOTS, SparseSplines, nearest_solution
+from .sparse_splines import PRINTED_KNOTS, SparseSplines, find_nearest_solution
 
 __all__ = [
     "PRINTED_KNOTS",
@@ -19,13 +19,13 @@ __all__ = [
     "SparseSplines",
     "SplineEquation",
     "compute_response",
+    "find_nearest_solution",
+    "keep_largest",
     "make_record",
-    "nearest_solution",
-    "on_support",
+    "make_spline_equation",
     "polish",
     "pursue_basis",
     "select_order",
-    "sparse_equation",
-    "spline_equation",
-    "thinned",
+    "solve_on_support",
+    "sparsify_equation",
 ]

@@ -15,7 +15,7 @@ Numer. Anal. 20 (2000) 389–403.
 import numpy as np
 
 from daedal.errors import EstimationError
-from daedal.order.greedy_sparsity import shortened
+from daedal.order.greedy_sparsity import shorten
 
 EVENTS = 1000  # changes of the support, of which there are about as many as numbers
 ROUNDING = 1e-12
@@ -29,7 +29,7 @@ def pursue_basis(A: np.ndarray, b: np.ndarray, error: float) -> np.ndarray:
     >>> pursue_basis(np.eye(2), np.array([3.0, 1.0]), error=1.0).round(3)
     array([2.293, 0.293])
     """
-    A, b = shortened(A, b)
+    A, b = shorten(A, b)
     least = float(np.linalg.norm(b - A @ np.linalg.lstsq(A, b, rcond=None)[0]))
     if error < least:
         raise EstimationError(
@@ -43,9 +43,9 @@ def pursue_basis(A: np.ndarray, b: np.ndarray, error: float) -> np.ndarray:
     active = np.abs(A.T @ b) >= (1.0 - ROUNDING) * level
     dropped = -1
     for _ in range(EVENTS):
-        step = _direction(A, b, x, active)
-        fall, event = _next_event(A, b, x, step, active, level, dropped)
-        reached = _reaches(A, b, x, step, fall, error)
+        step = _find_direction(A, b, x, active)
+        fall, event = _find_next_event(A, b, x, step, active, level, dropped)
+        reached = _find_crossing(A, b, x, step, fall, error)
         if reached is not None:
             return x + reached * step
         x, level = x + fall * step, level - fall
@@ -57,7 +57,7 @@ def pursue_basis(A: np.ndarray, b: np.ndarray, error: float) -> np.ndarray:
     raise EstimationError("The path of solutions does not end.", "Scale the columns to a similar size.")
 
 
-def _direction(A: np.ndarray, b: np.ndarray, x: np.ndarray, active: np.ndarray) -> np.ndarray:
+def _find_direction(A: np.ndarray, b: np.ndarray, x: np.ndarray, active: np.ndarray) -> np.ndarray:
     """dx/d(−μ): the slopes of all active numbers keep the size μ."""
     signs = np.sign(A.T @ (b - A @ x))[active]
     used = A[:, active]
@@ -66,7 +66,7 @@ def _direction(A: np.ndarray, b: np.ndarray, x: np.ndarray, active: np.ndarray) 
     return step
 
 
-def _next_event(
+def _find_next_event(
     A: np.ndarray, b: np.ndarray, x: np.ndarray, step: np.ndarray, active: np.ndarray, level: float, dropped: int
 ) -> tuple[float, int]:
     """By how much μ falls until a number becomes zero or another joins, and which; −1 at μ = 0."""
@@ -80,13 +80,15 @@ def _next_event(
             falls = [
                 gap / speed for gap, speed in sides if speed > 0.0 and not (k == dropped and gap <= ROUNDING * level)
             ]
-        for each in falls:
-            if each < fall:
-                fall, event = max(each, 0.0), k
+        for candidate in falls:
+            if candidate < fall:
+                fall, event = max(candidate, 0.0), k
     return fall, event
 
 
-def _reaches(A: np.ndarray, b: np.ndarray, x: np.ndarray, step: np.ndarray, fall: float, error: float) -> float | None:
+def _find_crossing(
+    A: np.ndarray, b: np.ndarray, x: np.ndarray, step: np.ndarray, fall: float, error: float
+) -> float | None:
     """Where along a step |A x − b| becomes the error, None if it does not."""
     left, change = b - A @ x, A @ step
     if np.linalg.norm(left - fall * change) > error * (1.0 + ROUNDING):

@@ -17,7 +17,7 @@ STEPS = 200
 BETTER = 1e-10  # relative: a smaller gain is rounding
 
 
-def greedy_sparse(A: np.ndarray, b: np.ndarray, most: int, start: np.ndarray | None = None) -> np.ndarray:
+def select_greedily(A: np.ndarray, b: np.ndarray, most: int, start: np.ndarray | None = None) -> np.ndarray:
     """Numbers x, at most so many of them not zero, from a start that has no more.
 
     Examples
@@ -26,21 +26,21 @@ def greedy_sparse(A: np.ndarray, b: np.ndarray, most: int, start: np.ndarray | N
     >>> greedy_sparse(A, np.array([3.0, 0.0, 0.1]), most=1)
     array([3., 0., 0.])
     """
-    A, b = shortened(A, b)
+    A, b = shorten(A, b)
     lengths = np.sum(A**2, axis=0)
     lengths[lengths == 0.0] = np.inf
-    x = np.zeros(A.shape[1]) if start is None else on_support(A, b, start != 0.0)
+    x = np.zeros(A.shape[1]) if start is None else solve_on_support(A, b, start != 0.0)
     for _ in range(STEPS):
         left = b - A @ x
-        moved = _added(A, left, lengths, x) if np.count_nonzero(x) < most else _exchanged(A, left, lengths, x)
-        new = on_support(A, b, moved != 0.0)
+        moved = _add_best(A, left, lengths, x) if np.count_nonzero(x) < most else _exchange_worst(A, left, lengths, x)
+        new = solve_on_support(A, b, moved != 0.0)
         if np.linalg.norm(b - A @ new) >= (1.0 - BETTER) * np.linalg.norm(left):
             break
         x = new
     return x
 
 
-def on_support(A: np.ndarray, b: np.ndarray, support: np.ndarray) -> np.ndarray:
+def solve_on_support(A: np.ndarray, b: np.ndarray, support: np.ndarray) -> np.ndarray:
     """Least squares in which only the numbers of the support may differ from zero."""
     x = np.zeros(A.shape[1])
     scale = np.linalg.norm(A[:, support], axis=0)
@@ -49,31 +49,31 @@ def on_support(A: np.ndarray, b: np.ndarray, support: np.ndarray) -> np.ndarray:
     return x
 
 
-def shortened(A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def shorten(A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The same sums of squares with as few rows as there are numbers, and one."""
     triangle = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))
     return triangle[:, :-1], triangle[:, -1]
 
 
-def _added(A: np.ndarray, left: np.ndarray, lengths: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _add_best(A: np.ndarray, left: np.ndarray, lengths: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The best x + t e_j."""
     slopes = A.T @ left
     j = int(np.argmax(slopes**2 / lengths))
-    return _with(x, j, x[j] + slopes[j] / lengths[j])
+    return _set_place(x, j, x[j] + slopes[j] / lengths[j])
 
 
-def _exchanged(A: np.ndarray, left: np.ndarray, lengths: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _exchange_worst(A: np.ndarray, left: np.ndarray, lengths: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The best x − x_i e_i + t e_j."""
     support = np.flatnonzero(x)
     without = left[:, None] + A[:, support] * x[support]  # a column for each i
     slopes = A.T @ without
     squares = np.sum(without**2, axis=0) - slopes**2 / lengths[:, None]
     j, i = np.unravel_index(int(np.argmin(squares)), squares.shape)
-    fewer = _with(x, int(support[i]), 0.0)
-    return _with(fewer, int(j), fewer[j] + slopes[j, i] / lengths[j])
+    fewer = _set_place(x, int(support[i]), 0.0)
+    return _set_place(fewer, int(j), fewer[j] + slopes[j, i] / lengths[j])
 
 
-def _with(x: np.ndarray, place: int, value: float) -> np.ndarray:
+def _set_place(x: np.ndarray, place: int, value: float) -> np.ndarray:
     changed = x.copy()
     changed[place] = value
     return changed

@@ -1,7 +1,8 @@
 """The chosen coefficients as an ordinary `Fit`: the same minimum by the general simulation, with its standard errors.
 
 Estimated delays are free parameters there too: held fixed they would make the other intervals too narrow. A noise model
-becomes a filter of the same order, made anew from the residual.
+becomes a filter of the same order, made anew from the residual. Its information criteria count the state at
+the start as the search does, for as long as samples tell of it.
 """
 
 from dataclasses import replace
@@ -9,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.estimation import Fit, OutputError, fit
+from daedal.estimation import Fit, OutputError, compute_information, fit
 from daedal.lti import TransferFunction
 from daedal.models import Model, Parameter
 from daedal.order.output_error import Polished
@@ -20,23 +21,30 @@ UNEQUAL = 1e-6  # relative differences of sample intervals that a filter does no
 SHORTEST = 0.01  # of a delay and of a sample interval: a free delay stays positive
 
 
-def ordinary_fit(polished: Polished, made: Record) -> Fit:
+def fit_ordinarily(polished: Polished, record: Record) -> Fit:
     """Fit the model of a result to its record, from its own numbers on."""
     shape, tf = polished.shape, polished.shape.transfer_function(polished.theta, polished.record)
-    model = _without_delay(tf).to_model("free" if shape.start else "zero", name=f"order {shape.order}")
+    model = _remove_delay(tf).to_model("free" if shape.start else "zero", name=f"order {shape.order}")
     if shape.start:
         starts = [name for name in model.parameters if name.startswith("x") and "_start" in name]
-        model = model.with_parameters(dict(zip(starts, _start_values(polished), strict=True)))
+        model = model.with_parameters(dict(zip(starts, _find_start_values(polished), strict=True)))
     signals = polished.record.signals
     if polished.free_delays:
-        model, signals = _with_free_delays(model, polished.record), made.signals
-    inputs = dict(zip(made.inputs, signals, strict=True))
-    samples = made.data.outputs[made.output]
-    data = Dataset(made.times, inputs=inputs, outputs={made.output: samples.values}, t0=made.t0, name=made.data.name)
-    return fit(model, data, free=list(model.parameters), criterion=_criterion(polished))
+        model, signals = _free_delays(model, polished.record), record.signals
+    inputs = dict(zip(record.inputs, signals, strict=True))
+    samples = record.data.outputs[record.output]
+    data = Dataset(
+        record.times, inputs=inputs, outputs={record.output: samples.values}, t0=record.t0, name=record.data.name
+    )
+    fitted = fit(model, data, free=list(model.parameters), criterion=_choose_criterion(polished))
+    if fitted.loglik is None or fitted.aic is None:
+        return fitted
+    numbers = 0.5 * fitted.aic + fitted.loglik
+    information = compute_information(fitted.loglik, numbers - polished.forgotten, fitted.samples)
+    return replace(fitted, aic=information.aic, bic=information.bic)
 
 
-def _criterion(polished: Polished) -> OutputError:
+def _choose_criterion(polished: Polished) -> OutputError:
     """Whitened where there is a noise model, and equal intervals that its filter needs."""
     intervals = np.diff(polished.record.times)
     if polished.noise is None or np.ptp(intervals) > UNEQUAL * np.max(intervals):
@@ -44,7 +52,7 @@ def _criterion(polished: Polished) -> OutputError:
     return OutputError(whiten=polished.noise.order or False)
 
 
-def _with_free_delays(model: Model, late: Record) -> Model:
+def _free_delays(model: Model, late: Record) -> Model:
     """The model with a parameter for every delay but those of zero, where they were bounded."""
     equations, parameters = dict(model.equations), {}
     for name, value in zip(late.inputs, late.delays, strict=True):
@@ -59,11 +67,11 @@ def _with_free_delays(model: Model, late: Record) -> Model:
     return replace(model.with_parameters(parameters), equations=equations)
 
 
-def _without_delay(tf: TransferFunction) -> TransferFunction:
+def _remove_delay(tf: TransferFunction) -> TransferFunction:
     return TransferFunction(dict(tf.numerator), tf.denominator, 0.0, output=tf.output)
 
 
-def _start_values(polished: Polished) -> list[float]:
+def _find_start_values(polished: Polished) -> list[float]:
     """x(0), x'(0), … whose response b(d/dt) x is that of c(s)/a(s): b(s) x̂(s) = c(s) modulo a(s)."""
     a, b, c = polished.shape.split(polished.theta)
     n = polished.shape.order

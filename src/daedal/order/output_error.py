@@ -10,9 +10,17 @@ from typing import final
 
 import numpy as np
 
-from daedal.estimation import Autoregression, contiguous, fit_autoregression
+from daedal.estimation import (
+    Autoregression,
+    Evaluation,
+    LeastSquares,
+    compute_information,
+    contiguous,
+    fit_autoregression,
+    invert_squares,
+)
 from daedal.order.record import Record
-from daedal.order.response import Response, Shape, compute_response, monic
+from daedal.order.response import Response, Shape, compute_response, make_monic
 
 EVALUATIONS = 60
 A_LITTLE = 6  # evaluations that show which starts are worth more
@@ -42,21 +50,26 @@ class Polished:
 
     @property
     def information(self) -> float:
-        """Schwarz's criterion n log(S/n) + p log n: the smallest is the best; p counts delays and the noise model too.
-
-        Samples tell of the state at the start only until it is forgotten: it costs the logarithm of their number, at
-        least Akaike's 2.
-        """
-        n, forgotten = self.record.count, self.shape.size - self.shape.coefficients
-        lasting = len(self.covariance) - forgotten + (0 if self.noise is None else self.noise.order)
-        rounding = EXACT**2 * float(np.nansum(self.record.y**2))
-        start = float(np.sum(self._start_costs)) if forgotten else 0.0
-        return float(n * np.log(max(self.squares, rounding) / n) + lasting * np.log(n) + start)
+        """BIC: the smallest is the best; delays and the noise model count too. Exact data have that of rounding."""
+        n, rounding = self.record.count, EXACT**2 * float(np.nansum(self.record.y**2))
+        loglik = -0.5 * n * (1.0 + float(np.log(2.0 * np.pi * max(self.squares, rounding) / n)))
+        noise = 1 if self.noise is None else 1 + self.noise.order
+        bic = compute_information(loglik, len(self.covariance) + noise - self.forgotten, n).bic
+        assert bic is not None  # there is a likelihood
+        return bic
 
     @property
-    def _start_costs(self) -> np.ndarray:
-        decay = np.abs(np.roots(monic(self.shape.split(self.theta)[0])).real) * self.record.interval
-        return np.clip(-np.log(np.maximum(decay, 1e-300)), 2.0, max(2.0, np.log(self.record.count)))
+    def forgotten(self) -> float:
+        """How many of the numbers do not count.
+
+        Samples tell of the state at the start only until it is forgotten. Each number of it costs the logarithm of how
+        many do, at least Akaike's 2, instead of that of all.
+        """
+        if not self.shape.start:
+            return 0.0
+        decay = np.abs(np.roots(make_monic(self.shape.split(self.theta)[0])).real) * self.record.interval
+        whole = max(2.0, np.log(self.record.count))
+        return float(np.sum(1.0 - np.clip(-np.log(np.maximum(decay, 1e-300)), 2.0, whole) / whole))
 
     @property
     def free_delays(self) -> bool:
@@ -74,39 +87,41 @@ def polish(
     roughly: bool = False,
 ) -> Polished | None:
     """The best coefficients from a start, as exactly as numbers allow or roughly; None if it has no response."""
-    found = _minimized(shape, start, record, None, free_delays, evaluations, roughly)
-    if found is None or not noise:
-        return found
-    return _whitened(found, noise, free_delays, evaluations, roughly)
+    polished = _minimize(shape, start, record, None, free_delays, evaluations, roughly)
+    if polished is None or not noise:
+        return polished
+    return _whiten(polished, noise, free_delays, evaluations, roughly)
 
 
-def _whitened(
-    found: Polished, noise: int | bool, free_delays: bool, evaluations: int, roughly: bool, rounds: int = ROUNDS
+def _whiten(
+    polished: Polished, noise: int | bool, free_delays: bool, evaluations: int, roughly: bool, rounds: int = ROUNDS
 ) -> Polished:
     """Noise model and coefficients in turns, until they settle."""
     for _ in range(rounds):
-        model = _noise_model(found.residual, None if noise is True else int(noise))
-        better = _minimized(found.shape, found.theta, found.record, model, free_delays, evaluations, roughly)
+        model = _fit_noise(polished.residual, None if noise is True else int(noise))
+        better = _minimize(polished.shape, polished.theta, polished.record, model, free_delays, evaluations, roughly)
         if better is None:
-            return found
-        moved = np.max(np.abs(better.theta - found.theta) / np.maximum(np.abs(found.theta), 1e-300))
-        found = better
+            return polished
+        moved = np.max(np.abs(better.theta - polished.theta) / np.maximum(np.abs(polished.theta), 1e-300))
+        polished = better
         if moved < 1e-4:
             break
-    return found
+    return polished
 
 
-def polish_on(found: Polished) -> Polished:
+def polish_on(polished: Polished) -> Polished:
     """A rough result to the end, with the noise model that it has."""
-    better = _minimized(found.shape, found.theta, found.record, found.noise, found.free_delays, EVALUATIONS, False)
-    return found if better is None else better
+    better = _minimize(
+        polished.shape, polished.theta, polished.record, polished.noise, polished.free_delays, EVALUATIONS, False
+    )
+    return polished if better is None else better
 
 
-def _noise_model(residual: np.ndarray, order: int | None) -> Autoregression:
-    return fit_autoregression([residual[each] for each in contiguous(residual)], order)
+def _fit_noise(residual: np.ndarray, order: int | None) -> Autoregression:
+    return fit_autoregression([residual[stretch] for stretch in contiguous(residual)], order)
 
 
-def _minimized(
+def _minimize(
     shape: Shape,
     start: np.ndarray,
     record: Record,
@@ -115,128 +130,78 @@ def _minimized(
     evaluations: int,
     roughly: bool,
 ) -> Polished | None:
-    from scipy.optimize import least_squares
-
-    function = _Residuals(shape, record, noise, free_delays)
+    squares = _Squares(shape, record, noise, free_delays)
     begin = np.concatenate([start, record.delays]) if free_delays else start
-    if not np.isfinite(function.small(begin)).all():
-        return None
     lower = np.full(begin.size, -np.inf)
     if free_delays:
         lower[shape.size :] = 0.0
         begin[shape.size :] = np.maximum(begin[shape.size :], 1e-3 * record.interval)
-    solved = least_squares(
-        function.small,
-        begin,
-        function.small_jacobian,  # type: ignore[arg-type]
-        bounds=(lower, np.inf),
-        x_scale="jac",
-        ftol=ROUGHLY / record.count if roughly else TOLERANCE,
-        xtol=1e-15,  # says little: coefficients differ by many powers of ten
-        gtol=None,  # type: ignore[arg-type]  # is not relative to anything
-        max_nfev=evaluations,
-    )
-    best = solved.x
+    minimize = LeastSquares(evaluations, ROUGHLY / record.count if roughly else TOLERANCE)
+    minimum = minimize(squares, begin, (lower, np.full(begin.size, np.inf)))
+    if not minimum.evaluation.ok:
+        return None
+    best = minimum.evaluation.point.copy()
     if free_delays:  # a bound is only approached
         best[shape.size :][best[shape.size :] < NO_DELAY * record.interval] = 0.0
-    residual = function.residual(best)
-    squares = float(np.sum(function.residuals(best) ** 2))
-    covariance = _covariance(function.jacobian(best), squares, record.count)
-    delayed, theta = function.record(best), best[: shape.size]
-    return Polished(shape, theta, covariance, residual, squares, delayed, noise, int(solved.nfev), roughly)
+    reached = squares(best)
+    assert reached.jacobian is not None  # there is a response
+    variance = 2.0 * reached.value / max(record.count - best.size, 1)
+    return Polished(
+        shape=shape,
+        theta=best[: shape.size],
+        covariance=variance * invert_squares(reached.jacobian),
+        residual=squares.residual(best),
+        squares=2.0 * reached.value * squares.unit**2,
+        record=squares.record(best),
+        noise=noise,
+        evaluations=minimum.evaluations,
+        rough=roughly,
+    )
 
 
-def _covariance(jacobian: np.ndarray, squares: float, count: int) -> np.ndarray:
-    """σ² (JᵀJ)⁻¹, with infinite variances where the samples say nothing."""
-    scale = np.linalg.norm(jacobian, axis=0)
-    usable = scale > 0.0
-    size = jacobian.shape[1]
-    covariance = np.diag(np.where(usable, 0.0, np.inf))
-    scaled = jacobian[:, usable] / scale[usable]
-    _, values, right = np.linalg.svd(scaled, full_matrices=False)
-    kept = values > 1e-10 * values.max(initial=0.0)
-    inverse = (right[kept].T / values[kept] ** 2) @ right[kept]
-    lost = np.sum(right[~kept] ** 2, axis=0) > 1e-3
-    inverse[lost, lost] = np.inf
-    variance = squares / max(count - size, 1)
-    covariance[np.ix_(usable, usable)] = variance * inverse / np.outer(scale[usable], scale[usable])
-    return covariance
+class _Squares:
+    """Half the sum of squares of a record, whitened where there is a noise model, in units of the samples.
 
-
-class _Residuals:
-    """Weighed residuals r and slopes J; both come from the same response.
-
-    What scipy gets is smaller, with the same cost, gradient and curvature: f = (|r|, 0), f' = (g/|r|; L), g = Jᵀr and
-    LᵀL = JᵀJ − g gᵀ/|r|². Decomposing J itself, thousands of samples long, would take longer than making it.
+    A triangular decomposition (J, r) = Q R leaves p + 1 residuals and rows of slopes, the columns of R, with the same
+    value, gradient and curvature as thousands of samples.
     """
 
     def __init__(self, shape: Shape, record: Record, noise: Autoregression | None, free_delays: bool) -> None:
         self._shape, self._record, self._noise, self._free = shape, record, noise, free_delays
-        self._last: tuple[np.ndarray, Response | None] | None = None
-        self._records: dict[tuple[float, ...], Record] = {record.delays: record}
+        self.unit = float(np.linalg.norm(record.y[record.known])) or 1.0
 
     def record(self, point: np.ndarray) -> Record:
         """The record with the delays of a point."""
-        if not self._free:
-            return self._record
-        delays = tuple(map(float, point[self._shape.size :]))
-        if delays not in self._records:
-            self._records = {delays: self._record.delayed(delays)}
-        return self._records[delays]
-
-    def _made(self, point: np.ndarray) -> Response | None:
-        return compute_response(self._shape, point[: self._shape.size], self.record(point), self._free)
-
-    def _response(self, point: np.ndarray) -> Response | None:
-        if self._last is None or not np.array_equal(self._last[0], point):
-            self._last = (point.copy(), self._made(point))
-        return self._last[1]
-
-    def small(self, point: np.ndarray) -> np.ndarray:
-        """f, not a number where there is no response."""
-        if self._response(point) is None:
-            return np.full(point.size + 1, np.nan)
-        return np.append(np.linalg.norm(self.residuals(point)), np.zeros(point.size))
-
-    def small_jacobian(self, point: np.ndarray) -> np.ndarray:
-        """f'."""
-        residuals, jacobian = self.residuals(point), self.jacobian(point)
-        scale = np.linalg.norm(jacobian, axis=0)
-        scale[scale == 0.0] = 1.0
-        scaled = jacobian / scale
-        row = scaled.T @ residuals / max(float(np.linalg.norm(residuals)), 1e-300)
-        values, vectors = np.linalg.eigh(scaled.T @ scaled - np.outer(row, row))
-        return np.vstack([row, np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T]) * scale
+        return self._record.delayed(tuple(map(float, point[self._shape.size :]))) if self._free else self._record
 
     def residual(self, point: np.ndarray) -> np.ndarray:
-        """Samples without the response, not a number where they are missing."""
-        found = self._response(point)
-        assert found is not None  # asked only where there is one
-        return self._record.y - found.y
+        """Samples without the response, not a number where they are missing; all of it where there is no response."""
+        response = self._respond(point)
+        return self._record.y - (np.nan if response is None else response.y)
 
-    def residuals(self, point: np.ndarray) -> np.ndarray:
-        """r, without missing samples."""
-        return self._weighed(self.residual(point)[None])[0]
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        response, size = self._respond(point), point.size
+        if response is None:
+            nothing = np.full((size, size), np.nan)
+            return Evaluation(point, np.inf, nothing[0], nothing, failure="The response grows beyond bounds.")
+        rows = [-response.slopes.T, response.rates, (self._record.y - response.y)[None]]
+        triangle = np.asarray(np.linalg.qr(self._weigh(np.concatenate(rows)).T / self.unit, mode="r"))
+        jacobian, residuals = triangle[:, :size], triangle[:, size]
+        value, curvature = 0.5 * float(residuals @ residuals), jacobian.T @ jacobian
+        return Evaluation(point, value, jacobian.T @ residuals, curvature, residuals, jacobian)
 
-    def jacobian(self, point: np.ndarray) -> np.ndarray:
-        """J = ∂r/∂(coefficients, delays)."""
-        found = self._response(point)
-        assert found is not None
-        rows = -found.slopes.T
-        if self._free:
-            rows = np.concatenate([rows, found.rates])
-        return self._weighed(rows).T
+    def _respond(self, point: np.ndarray) -> Response | None:
+        return compute_response(self._shape, point[: self._shape.size], self.record(point), self._free)
 
-    def _weighed(self, rows: np.ndarray) -> np.ndarray:
+    def _weigh(self, rows: np.ndarray) -> np.ndarray:
         """Rows (row, time) without missing samples, whitened where there is a noise model."""
         known = self._record.known
         if self._noise is None:
             return rows[:, known]
-        masked = np.where(known, rows, np.nan)
-        return self._noise.whitened(masked)[:, known]
+        return self._noise.whitened(np.where(known, rows, np.nan))[:, known]
 
 
-def best_of(
+def polish_best(
     shape: Shape,
     starts: Sequence[np.ndarray],
     record: Record,
@@ -244,18 +209,18 @@ def best_of(
     free_delays: bool = False,
 ) -> Polished | None:
     """The best result from several starts: a few steps from each, then the nearest to the samples to the end."""
-    different = _different(shape, starts, record)
-    tried = [found for start in different if (found := _polished_a_little(shape, start, record))]
+    different = _drop_alike(shape, starts, record)
+    tried = [polished for start in different if (polished := _polish_a_little(shape, start, record))]
     # What comes nearest with white noise need not do so with coloured noise: then more are taken to the end.
-    ranked = _apart(sorted(tried, key=lambda each: each.squares))[: 5 if noise else 2]
-    ends = [polish(shape, each.theta, each.record, noise, free_delays, roughly=True) for each in ranked]
+    ranked = _drop_repeated(sorted(tried, key=lambda polished: polished.squares))[: 5 if noise else 2]
+    ends = [polish(shape, polished.theta, polished.record, noise, free_delays, roughly=True) for polished in ranked]
     if noise:
-        ends += _whitened_at_once(shape, different, record, noise, free_delays)
+        ends += _whiten_at_once(shape, different, record, noise, free_delays)
     finished = [end for end in ends if end is not None]
-    return min(finished, key=lambda each: each.information, default=None)
+    return min(finished, key=lambda polished: polished.information, default=None)
 
 
-def _whitened_at_once(
+def _whiten_at_once(
     shape: Shape, starts: Sequence[np.ndarray], record: Record, noise: int | bool, free_delays: bool
 ) -> list[Polished]:
     """The best results from noise models of the starts themselves.
@@ -263,36 +228,40 @@ def _whitened_at_once(
     Strong slow noise draws the minimum for white noise so far away that no noise model made there leads back.
     """
     begun = [
-        _whitened(found, noise, False, A_LITTLE, True, FEW_ROUNDS)
+        _whiten(polished, noise, False, A_LITTLE, True, FEW_ROUNDS)
         for start in starts
-        if (found := _minimized(shape, start, record, None, False, 1, True))
+        if (polished := _minimize(shape, start, record, None, False, 1, True))
     ]
-    ranked = sorted(begun, key=lambda each: each.information)[:2]
-    return [_whitened(each, noise, free_delays, EVALUATIONS, True) for each in ranked]
+    ranked = sorted(begun, key=lambda polished: polished.information)[:2]
+    return [_whiten(polished, noise, free_delays, EVALUATIONS, True) for polished in ranked]
 
 
-def _apart(ranked: Sequence[Polished]) -> list[Polished]:
+def _drop_repeated(ranked: Sequence[Polished]) -> list[Polished]:
     """Without those that go the same way as the one before them."""
-    return [each for k, each in enumerate(ranked) if not k or each.squares > (1.0 + SAME) * ranked[k - 1].squares]
+    return [
+        polished
+        for k, polished in enumerate(ranked)
+        if not k or polished.squares > (1.0 + SAME) * ranked[k - 1].squares
+    ]
 
 
-def _polished_a_little(shape: Shape, start: np.ndarray, record: Record) -> Polished | None:
+def _polish_a_little(shape: Shape, start: np.ndarray, record: Record) -> Polished | None:
     return polish(shape, start, record, evaluations=A_LITTLE, roughly=True)
 
 
-def _different(shape: Shape, starts: Sequence[np.ndarray], record: Record) -> list[np.ndarray]:
+def _drop_alike(shape: Shape, starts: Sequence[np.ndarray], record: Record) -> list[np.ndarray]:
     """The starts that have a response, one of those with the same."""
     kept: list[np.ndarray] = []
     seen: list[float] = []
     for start in starts:
-        squares = squares_at(shape, start, record)
-        if np.isfinite(squares) and all(abs(squares - each) > SAME * each for each in seen):
+        squares = sum_squares(shape, start, record)
+        if np.isfinite(squares) and all(abs(squares - other) > SAME * other for other in seen):
             kept.append(start)
             seen.append(squares)
     return kept
 
 
-def squares_at(shape: Shape, theta: np.ndarray, record: Record) -> float:
+def sum_squares(shape: Shape, theta: np.ndarray, record: Record) -> float:
     """The sum of squares of given coefficients, infinite where they have no response."""
-    made = compute_response(shape, theta, record)
-    return np.inf if made is None else float(np.nansum((record.y - made.y) ** 2))
+    response = compute_response(shape, theta, record)
+    return np.inf if response is None else float(np.nansum((record.y - response.y) ** 2))

@@ -25,9 +25,9 @@ from typing import final
 import numpy as np
 
 from daedal.data import Signal
-from daedal.order.greedy_sparsity import greedy_sparse, on_support
+from daedal.order.greedy_sparsity import select_greedily, solve_on_support
 from daedal.order.record import Record
-from daedal.order.splines import SplineBasis, spline_basis
+from daedal.order.splines import SplineBasis, make_spline_basis
 
 ROUNDS = 40
 SETTLED = 0.005
@@ -118,12 +118,12 @@ class ReducedSamples:
     count: int
 
 
-def spline_equation(record: Record, order: int, input_order: int, knots: int) -> SplineEquation:
+def make_spline_equation(record: Record, order: int, input_order: int, knots: int) -> SplineEquation:
     """Line up splines of a degree above the order with the samples and the inputs of a record."""
     times = record.times[record.known]
-    basis = spline_basis(times, record.t0, float(record.times[-1]), order + 1, knots)
+    basis = make_spline_basis(times, record.t0, float(record.times[-1]), order + 1, knots)
     roots = basis.roots
-    inputs = [input_derivatives(signal, input_order, basis) for signal in record.signals]
+    inputs = [derive_inputs(signal, input_order, basis) for signal in record.signals]
     return SplineEquation(
         basis=basis,
         at_samples=basis.values(times),
@@ -137,7 +137,7 @@ def is_fitted(signal: Signal, input_order: int) -> bool:
     return input_order > 0 and (signal.intersample != "spline" or input_order > signal.derivatives)
 
 
-def input_derivatives(signal: Signal, input_order: int, basis: SplineBasis) -> np.ndarray:
+def derive_inputs(signal: Signal, input_order: int, basis: SplineBasis) -> np.ndarray:
     """An input and its derivatives at the Gauss points; of splines fitted to its samples where it has none itself."""
     if not is_fitted(signal, input_order):
         return np.stack([basis.projected(signal, k) for k in range(input_order + 1)])
@@ -147,31 +147,31 @@ def input_derivatives(signal: Signal, input_order: int, basis: SplineBasis) -> n
     return np.stack([basis.values(basis.points, k) @ fitted for k in range(input_order + 1)])
 
 
-def varziri_weight(equation: SplineEquation, samples: ReducedSamples, splines: np.ndarray) -> float:
+def weigh_varziri(equation: SplineEquation, samples: ReducedSamples, splines: np.ndarray) -> float:
     """λ from what the splines leave of the samples: variance and mean square."""
     _, r = equation.factors
     square = (samples.outside + float(np.sum((samples.values - r @ splines) ** 2))) / samples.count
     return max(2.0 * square - (samples.mean - float(equation.means @ splines)) ** 2, 0.0)
 
 
-def sparse_equation(
+def sparsify_equation(
     equation: SplineEquation, y: np.ndarray, terms: int | None = None, weight: float | None = None
 ) -> np.ndarray:
     """Coefficients θ, at most so many of them not zero (or all), from the samples y that are there."""
     samples = equation.reduced(y)
     splines = equation.fitted(samples)
     columns = equation.columns(splines)
-    theta = on_support(columns, equation.target, np.ones(columns.shape[1], dtype=bool))
+    theta = solve_on_support(columns, equation.target, np.ones(columns.shape[1], dtype=bool))
     if terms is not None:
-        theta = greedy_sparse(columns, equation.target, terms, thinned(theta, equation.order, terms))
+        theta = select_greedily(columns, equation.target, terms, keep_largest(theta, equation.order, terms))
     for _ in range(ROUNDS):
-        used = varziri_weight(equation, samples, splines) if weight is None else weight
+        used = weigh_varziri(equation, samples, splines) if weight is None else weight
         splines = equation.penalized(samples, theta, used)
         columns = equation.columns(splines)
         new = (
-            on_support(columns, equation.target, theta != 0.0)
+            solve_on_support(columns, equation.target, theta != 0.0)
             if terms is None
-            else greedy_sparse(columns, equation.target, terms, theta)
+            else select_greedily(columns, equation.target, terms, theta)
         )
         settled = np.all(np.abs(new - theta) <= SETTLED * np.abs(new))
         theta = new
@@ -180,7 +180,7 @@ def sparse_equation(
     return theta
 
 
-def thinned(theta: np.ndarray, order: int, terms: int) -> np.ndarray:
+def keep_largest(theta: np.ndarray, order: int, terms: int) -> np.ndarray:
     """The first guess with at most so many numbers: without small ones and those that contradict stability."""
     kept = theta.copy()
     a = kept[: order + 1]

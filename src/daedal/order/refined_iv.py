@@ -25,9 +25,9 @@ import numpy as np
 from daedal.data import short
 from daedal.errors import EstimationError
 from daedal.lti import FilteredSignals
-from daedal.order.output_error import Polished, best_of, squares_at
+from daedal.order.output_error import Polished, polish_best, sum_squares
 from daedal.order.record import Record
-from daedal.order.response import EDGE, FASTEST, Shape, brought_back, monic, usable
+from daedal.order.response import EDGE, FASTEST, Shape, bring_back, is_usable, make_monic
 
 CUTOFFS = 4
 ROUNDS = 7
@@ -78,19 +78,19 @@ class RefinedIV:
     def estimate(self, shape: Shape, record: Record, known: Sequence[Polished] = ()) -> Polished | None:
         """Coefficients of one shape; results `known` for smaller ones help to begin."""
         if self.delay != "estimated":
-            given = _with_delay(record, self.delay)
-            return best_of(shape, starts(shape, given, known), given, self.noise)
+            given = _estimate_with_delay(record, self.delay)
+            return polish_best(shape, find_starts(shape, given, known), given, self.noise)
         largest = 20.0 * record.interval if self.largest_delay is None else self.largest_delay
         count = int(min(largest, 0.5 * record.span) / record.interval * (1.0 + 1e-9)) + 1
         ends = [
-            best_of(shape, starts(shape, late, known, cutoffs=3), late, self.noise, free_delays=True)
-            for late in _promising(shape, record, record.interval * np.arange(count), known)
+            polish_best(shape, find_starts(shape, late, known, cutoffs=3), late, self.noise, free_delays=True)
+            for late in _find_promising(shape, record, record.interval * np.arange(count), known)
         ]
         finished = [end for end in ends if end is not None]
-        return min(finished, key=lambda each: each.information, default=None)
+        return min(finished, key=lambda polished: polished.information, default=None)
 
 
-def _with_delay(record: Record, delay: float) -> Record:
+def _estimate_with_delay(record: Record, delay: float) -> Record:
     late = record.delayed([delay] * len(record.inputs))
     if late.idle:
         raise EstimationError(
@@ -105,80 +105,82 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= float(value) < np.inf
 
 
-def _promising(shape: Shape, record: Record, grid: np.ndarray, known: Sequence[Polished]) -> list[Record]:
+def _find_promising(shape: Shape, record: Record, grid: np.ndarray, known: Sequence[Polished]) -> list[Record]:
     """Delays to begin with: those of smaller models, and the best of a grid, first for all inputs together."""
     count = len(record.inputs)
-    squares = _scanned(shape, [record.delayed([delay] * count) for delay in grid])
+    squares = _scan(shape, [record.delayed([delay] * count) for delay in grid])
     padded = np.concatenate([[np.inf], squares, [np.inf]])
     lowest = np.isfinite(squares) & (squares <= padded[:-2]) & (squares <= padded[2:])
     ranked = [k for k in np.argsort(squares, kind="stable") if lowest[k]]
-    found = [record.delayed([grid[k]] * count) for k in ranked[:VALLEYS]]
-    for place in range(count if found and count > 1 else 0):
-        own = [found[0].delayed(np.where(np.arange(count) == place, delay, found[0].delays)) for delay in grid]
-        found[0] = own[int(np.argmin(_scanned(shape, own)))]
-    seen = {late.delays: late for late in [*found, *(record.delayed(each.record.delays) for each in known)]}
+    promising = [record.delayed([grid[k]] * count) for k in ranked[:VALLEYS]]
+    for place in range(count if promising and count > 1 else 0):
+        own = [promising[0].delayed(np.where(np.arange(count) == place, delay, promising[0].delays)) for delay in grid]
+        promising[0] = own[int(np.argmin(_scan(shape, own)))]
+    seen = {late.delays: late for late in [*promising, *(record.delayed(polished.record.delays) for polished in known)]}
     return list(seen.values())
 
 
-def _scanned(shape: Shape, records: Sequence[Record]) -> np.ndarray:
+def _scan(shape: Shape, records: Sequence[Record]) -> np.ndarray:
     """Sums of squares after a few rounds for each record, from the one before it and from a new start."""
     squares, last = [], None
     for late in records:
-        begin = [] if late.idle else [_lags(shape, late, 0.5), last]
-        rounds = [refined(shape, late, a, SCANNING) for a in begin if a is not None]
-        made = [(squares_at(shape, theta, late), theta) for theta in rounds if theta is not None]
-        best = min(made, key=lambda pair: pair[0], default=(np.inf, None))
+        begin = [] if late.idle else [_make_lags(shape, late, 0.5), last]
+        rounds = [refine(shape, late, a, SCANNING) for a in begin if a is not None]
+        pairs = [(sum_squares(shape, theta, late), theta) for theta in rounds if theta is not None]
+        best = min(pairs, key=lambda pair: pair[0], default=(np.inf, None))
         squares.append(best[0])
         last = None if best[1] is None or not np.isfinite(best[0]) else best[1][: shape.order]
     return np.array(squares)
 
 
-def _lags(shape: Shape, record: Record, place: float) -> np.ndarray:
+def _make_lags(shape: Shape, record: Record, place: float) -> np.ndarray:
     """(s + λ)ⁿ, λ between what the record and what its samples can show; rising powers, without the leading one."""
     slow, fast = 4.0 * np.pi / record.span, 0.5 * np.pi / record.interval
     cutoff = min(slow, fast) ** (1.0 - place) * fast**place
     return np.poly(np.full(shape.order, -cutoff))[:0:-1]
 
 
-def starts(shape: Shape, record: Record, known: Sequence[Polished] = (), cutoffs: int = CUTOFFS) -> list[np.ndarray]:
+def find_starts(
+    shape: Shape, record: Record, known: Sequence[Polished] = (), cutoffs: int = CUTOFFS
+) -> list[np.ndarray]:
     """Coefficients to begin output error with: instrumental variables from several cut-offs, and smaller models."""
-    found = [start for each in known if (start := _extended(each, shape)) is not None]
-    if any(each.shape.order == shape.order for each in known):
+    starts = [start for polished in known if (start := _extend(polished, shape)) is not None]
+    if any(polished.shape.order == shape.order for polished in known):
         cutoffs = min(cutoffs, 2)  # with the same poles the search is not far from where it will end
     for place in np.linspace(0.0, 1.0, cutoffs):
-        estimate = refined(shape, record, _lags(shape, record, place))
+        estimate = refine(shape, record, _make_lags(shape, record, place))
         if estimate is not None:
-            found.append(estimate)
-    return found
+            starts.append(estimate)
+    return starts
 
 
-def refined(shape: Shape, record: Record, a: np.ndarray, rounds: int = ROUNDS) -> np.ndarray | None:
+def refine(shape: Shape, record: Record, a: np.ndarray, rounds: int = ROUNDS) -> np.ndarray | None:
     """Instrumental variables from a first denominator (rising powers, without the leading one); None if they fail."""
     theta, n = None, shape.order
     for _ in range(rounds):
-        new = _round(shape, record, a, theta)
+        new = _solve_round(shape, record, a, theta)
         if new is None:
             return theta
-        new[:n] = brought_back(new[:n], record)
+        new[:n] = bring_back(new[:n], record)
         settled = theta is not None and np.max(np.abs(new - theta)) <= SETTLED * np.max(np.abs(new))
         theta, a = new, new[:n]
-        if settled or not usable(a, record):
+        if settled or not is_usable(a, record):
             break
     return theta
 
 
-def _round(shape: Shape, record: Record, a: np.ndarray, theta: np.ndarray | None) -> np.ndarray | None:
+def _solve_round(shape: Shape, record: Record, a: np.ndarray, theta: np.ndarray | None) -> np.ndarray | None:
     """One round of instrumental variables; of least squares where there is no model yet."""
     n = shape.order
     with np.errstate(all="ignore"):
-        twice = record.input_filter(monic(a), 2)
-        output = record.output_filter(monic(a)).signals[0]
+        twice = record.input_filter(make_monic(a), 2)
+        output = record.output_filter(make_monic(a)).signals[0]
         top = record.output_now - output @ a
-        own = _own_columns(shape, record, a, _once(twice.signals, a), _once(twice.impulse, a))
+        own = _stack_own_columns(shape, record, a, _undo_filter(twice.signals, a), _undo_filter(twice.impulse, a))
         phi = np.concatenate([-output[:, :n], own], axis=1)
         instruments = phi
         if theta is not None:
-            instruments = np.concatenate([-_noise_free(shape, twice, theta), own], axis=1)
+            instruments = np.concatenate([-_respond_without_noise(shape, twice, theta), own], axis=1)
         known = record.known
         if not (np.isfinite(phi).all() and np.isfinite(instruments).all()):
             return None
@@ -192,39 +194,41 @@ def _round(shape: Shape, record: Record, a: np.ndarray, theta: np.ndarray | None
     return solved if np.isfinite(solved).all() else None
 
 
-def _own_columns(shape: Shape, record: Record, a: np.ndarray, signals: np.ndarray, impulse: np.ndarray) -> np.ndarray:
+def _stack_own_columns(
+    shape: Shape, record: Record, a: np.ndarray, signals: np.ndarray, impulse: np.ndarray
+) -> np.ndarray:
     """Filtered derivatives of the inputs, and of the impulse where the start is free, (time, column)."""
     m = shape.input_order
     columns = []
-    for each, now in zip(signals, record.inputs_now, strict=True):
-        full = each if m < shape.order else np.column_stack([each, now - each @ a])
+    for signal, now in zip(signals, record.inputs_now, strict=True):
+        full = signal if m < shape.order else np.column_stack([signal, now - signal @ a])
         columns.append(full[:, : m + 1])
     if shape.start:
         columns.append(impulse)
     return np.concatenate(columns, axis=1)
 
 
-def _once(states: np.ndarray, a: np.ndarray) -> np.ndarray:
+def _undo_filter(states: np.ndarray, a: np.ndarray) -> np.ndarray:
     """What went twice through 1/a as if it had gone once: a(d/dt) of it."""
     n = a.size
     return sum((states[..., k : k + n] * value for k, value in enumerate(a)), states[..., n:])
 
 
-def _noise_free(shape: Shape, made: FilteredSignals, theta: np.ndarray) -> np.ndarray:
+def _respond_without_noise(shape: Shape, filtered: FilteredSignals, theta: np.ndarray) -> np.ndarray:
     """The response of the present model through 1/a, and its derivatives, (time, n)."""
     _, b, c = shape.split(theta)
     n = shape.order
-    columns = np.zeros((made.impulse.shape[0], n))
+    columns = np.zeros((filtered.impulse.shape[0], n))
     for k in range(n):
-        for each, row in zip(made.signals, b, strict=True):
-            reach = min(row.size, each.shape[1] - k)
-            columns[:, k] += each[:, k : k + reach] @ row[:reach]
+        for signal, row in zip(filtered.signals, b, strict=True):
+            reach = min(row.size, signal.shape[1] - k)
+            columns[:, k] += signal[:, k : k + reach] @ row[:reach]
         if c.size:
-            columns[:, k] += made.impulse[:, k : k + c.size] @ c
+            columns[:, k] += filtered.impulse[:, k : k + c.size] @ c
     return columns
 
 
-def _extended(smaller: Polished, shape: Shape) -> np.ndarray | None:
+def _extend(smaller: Polished, shape: Shape) -> np.ndarray | None:
     """A smaller model as one of this shape: a fast pole more, numerators with zeros; None if it is not smaller."""
     a, b, c = smaller.shape.split(smaller.theta)
     more = shape.order - smaller.shape.order
@@ -232,7 +236,7 @@ def _extended(smaller: Polished, shape: Shape) -> np.ndarray | None:
         return None
     factor = np.ones(1)
     if more:
-        fastest = float(np.max(np.abs(np.roots(monic(a))), initial=1e-300))
+        fastest = float(np.max(np.abs(np.roots(make_monic(a))), initial=1e-300))
         factor = np.array([min(FASTER * fastest, EDGE * FASTEST / smaller.record.interval), 1.0])
     denominator = np.convolve(np.append(a, 1.0), factor)[:-1]
     # With a zero more too, it goes where the pole is: the response stays the same to the last digit.

@@ -56,12 +56,12 @@ class Shape:
     def transfer_function(self, theta: np.ndarray, record: Record) -> TransferFunction:
         """The coefficients as a TransferFunction, monic; numerators without leading zeros."""
         a, b, _ = self.split(theta)
-        numerators = {name: _trimmed(row[::-1]) for name, row in zip(record.inputs, b, strict=True)}
+        numerators = {name: _trim(row[::-1]) for name, row in zip(record.inputs, b, strict=True)}
         delays = dict(zip(record.inputs, record.delays, strict=True))
         return TransferFunction(numerators, np.append(1.0, a[::-1]), delays, output=record.output)
 
 
-def _trimmed(values: np.ndarray) -> np.ndarray:
+def _trim(values: np.ndarray) -> np.ndarray:
     """Without leading zeros, but for the last number."""
     first = int(np.argmax(values != 0.0)) if values.any() else values.size - 1
     return values[first:]
@@ -77,38 +77,38 @@ class Response:
     rates: np.ndarray
 
 
-def monic(a: np.ndarray) -> np.ndarray:
+def make_monic(a: np.ndarray) -> np.ndarray:
     """The denominator with its highest power first, from rising coefficients without the leading one."""
     return np.append(1.0, a[::-1])
 
 
-def usable(a: np.ndarray, record: Record) -> bool:
+def is_usable(a: np.ndarray, record: Record) -> bool:
     """Whether no pole lets the response grow beyond bounds over the record, or is faster than any sample could show.
 
     A pole that oscillates more than half a turn between samples would look like a slower one.
     """
     if not np.isfinite(a).all():
         return False
-    poles = np.roots(monic(a))
+    poles = np.roots(make_monic(a))
     return bool(
         np.max(poles.real) * record.span <= GROWS
         and np.max(np.abs(poles)) * record.interval <= FASTEST
-        and _shown(poles * record.finest).all()
+        and _are_shown(poles * record.finest).all()
     )
 
 
-def _shown(angles: np.ndarray) -> np.ndarray:
+def _are_shown(angles: np.ndarray) -> np.ndarray:
     """Whether poles times an interval turn less than half around in it, or are gone after it."""
     return (np.abs(np.imag(angles)) <= np.pi) | (np.real(angles) <= -GONE)
 
 
-def brought_back(a: np.ndarray, record: Record) -> np.ndarray:
+def bring_back(a: np.ndarray, record: Record) -> np.ndarray:
     """The same where usable and stable; else growing poles mirrored, and those beyond what samples show at its edge."""
     if not np.isfinite(a).all():
         return a
-    poles = np.roots(monic(a))
+    poles = np.roots(make_monic(a))
     fastest, turning = FASTEST / record.interval, np.pi / record.finest
-    inside = (np.abs(poles) <= fastest) & _shown(poles * record.finest) & (poles.real <= 0.0)
+    inside = (np.abs(poles) <= fastest) & _are_shown(poles * record.finest) & (poles.real <= 0.0)
     if inside.all():
         return a
     slower = poles * np.minimum(1.0, EDGE * fastest / np.maximum(np.abs(poles), 1e-300))
@@ -119,33 +119,33 @@ def brought_back(a: np.ndarray, record: Record) -> np.ndarray:
 def compute_response(shape: Shape, theta: np.ndarray, record: Record, delays: bool = False) -> Response | None:
     """The response of these coefficients; None where it would grow beyond bounds."""
     a, b, c = shape.split(theta)
-    if not usable(a, record):
+    if not is_usable(a, record):
         return None
     n, rising = shape.order, np.append(a, 1.0)
     square = np.convolve(rising, rising)
     with np.errstate(over="ignore", invalid="ignore"):
-        made = record.input_filter(monic(a), 2)
-        psi, impulse = made.signals, made.impulse
+        filtered = record.input_filter(make_monic(a), 2)
+        psi, impulse = filtered.signals, filtered.impulse
         if shape.input_order == n or delays:
-            psi = _with_highest(psi, square, record.inputs_now)
-        parts = [_columns(each, row, rising) for each, row in zip(psi, b, strict=True)]
+            psi = _append_highest(psi, square, record.inputs_now)
+        parts = [_stack_columns(states, row, rising) for states, row in zip(psi, b, strict=True)]
         if c.size:
-            parts.append(_columns(impulse, c, rising))
+            parts.append(_stack_columns(impulse, c, rising))
         slopes = np.concatenate([-sum(part[:, 1 : n + 1] for part in parts), *(part[:, n + 1 :] for part in parts)], 1)
         y = np.sum([part[:, 0] for part in parts], axis=0)
         if not (np.isfinite(y).all() and np.isfinite(slopes).all()):
             return None
-        rates = _rates(b, rising, record, psi, impulse) if delays else np.zeros((0, y.size))
+        rates = _compute_rates(b, rising, record, psi, impulse) if delays else np.zeros((0, y.size))
     return Response(y, slopes, rates)
 
 
-def _with_highest(states: np.ndarray, square: np.ndarray, driven: np.ndarray | float) -> np.ndarray:
+def _append_highest(states: np.ndarray, square: np.ndarray, driven: np.ndarray | float) -> np.ndarray:
     """States (…, derivative) with one derivative more, which a(d/dt)² ψ = u leaves for it."""
     highest = driven - states[..., 1 - square.size :] @ square[:-1]
     return np.concatenate([states, highest[..., None]], axis=-1)
 
 
-def _columns(states: np.ndarray, row: np.ndarray, rising: np.ndarray) -> np.ndarray:
+def _stack_columns(states: np.ndarray, row: np.ndarray, rising: np.ndarray) -> np.ndarray:
     """a b ψ, then sᵏ b ψ for every k < n, then sᵏ a ψ for every coefficient of b, (time, column)."""
     n = rising.size - 1
     matrix = np.zeros((states.shape[-1], 1 + n + row.size))
@@ -158,14 +158,16 @@ def _columns(states: np.ndarray, row: np.ndarray, rising: np.ndarray) -> np.ndar
     return states @ matrix
 
 
-def _rates(b: np.ndarray, rising: np.ndarray, record: Record, psi: np.ndarray, impulse: np.ndarray) -> np.ndarray:
+def _compute_rates(
+    b: np.ndarray, rising: np.ndarray, record: Record, psi: np.ndarray, impulse: np.ndarray
+) -> np.ndarray:
     """a b_i (s ψ_i − u_i(0) ψ_δ), from the derivatives 0 … 2n of ψ_i and 0 … 2n − 1 of ψ_δ."""
     square = np.convolve(rising, rising)
     moved = psi[..., 1:]
     if b.shape[1] == rising.size:  # a direct term needs one derivative more of both
-        moved, impulse = _with_highest(moved, square, record.input_rates), _with_highest(impulse, square, 0.0)
+        moved, impulse = _append_highest(moved, square, record.input_rates), _append_highest(impulse, square, 0.0)
     rates = []
-    for each, row, first in zip(moved, b, record.inputs_at_start, strict=True):
+    for states, row, first in zip(moved, b, record.inputs_at_start, strict=True):
         product = np.convolve(rising, row)
-        rates.append((each[:, : product.size] - first * impulse[:, : product.size]) @ product)
+        rates.append((states[:, : product.size] - first * impulse[:, : product.size]) @ product)
     return np.stack(rates)

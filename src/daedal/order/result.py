@@ -96,9 +96,9 @@ class OrderSearch:
     @property
     def transfer_function(self) -> TransferFunction:
         """The chosen one, monic."""
-        found = self.chosen.transfer_function
-        assert found is not None  # a candidate without one is never chosen
-        return found
+        function = self.chosen.transfer_function
+        assert function is not None  # a candidate without one is never chosen
+        return function
 
     @cached_property
     def fit(self) -> Fit:
@@ -108,15 +108,15 @@ class OrderSearch:
     def __getitem__(self, key: Any) -> Candidate:
         """The candidate of (order, input_order)."""
         wanted = tuple(key) if isinstance(key, tuple) else (key, self.input_order)
-        for each in self.candidates:
-            if (each.order, each.input_order) == wanted:
-                return each
-        tried = ", ".join(f"({each.order}, {each.input_order})" for each in self.candidates)
+        for candidate in self.candidates:
+            if (candidate.order, candidate.input_order) == wanted:
+                return candidate
+        tried = ", ".join(f"({candidate.order}, {candidate.input_order})" for candidate in self.candidates)
         raise EstimationError(f"No candidate {wanted} was tried.", f"Tried were {tried}.")
 
     def __str__(self) -> str:
         rows = [["", "order", "input order", "BIC", "fit", "held out", "loosest", "stable", ""]]
-        rows += [self._row(each) for each in self.candidates]
+        rows += [self._row(candidate) for candidate in self.candidates]
         return "\n".join(
             [
                 f"order search by {self.method}",
@@ -126,19 +126,19 @@ class OrderSearch:
             ]
         )
 
-    def _row(self, each: Candidate) -> list[str]:
-        mark = "→" if each is self.chosen else ""
-        orders = [mark, str(each.order), str(each.input_order)]
-        if each.transfer_function is None:
-            return [*orders, "—", "—", "—", "—", "—", each.failure]
-        loosest = f"{100.0 * each.loosest:.2g} %" if each.loosest < 10.0 else "> 1000 %"
-        held = f"{each.held_out:.1f} %" if np.isfinite(each.held_out) else "—"
-        numbers = [f"{each.bic:.1f}", f"{each.fit_percent:.1f} %", held, loosest]
-        return [*orders, *numbers, "yes" if each.stable else "no", ""]
+    def _row(self, candidate: Candidate) -> list[str]:
+        mark = "→" if candidate is self.chosen else ""
+        orders = [mark, str(candidate.order), str(candidate.input_order)]
+        if candidate.transfer_function is None:
+            return [*orders, "—", "—", "—", "—", "—", candidate.failure]
+        loosest = f"{100.0 * candidate.loosest:.2g} %" if candidate.loosest < 10.0 else "> 1000 %"
+        held = f"{candidate.held_out:.1f} %" if np.isfinite(candidate.held_out) else "—"
+        numbers = [f"{candidate.bic:.1f}", f"{candidate.fit_percent:.1f} %", held, loosest]
+        return [*orders, *numbers, "yes" if candidate.stable else "no", ""]
 
     __repr__ = __str__
 
 
-def named(names: list[str], values: np.ndarray) -> Mapping[str, float]:
+def name_values(names: list[str], values: np.ndarray) -> Mapping[str, float]:
     """Name → number."""
     return FrozenMapping(dict(zip(names, map(float, values), strict=True)))

@@ -1,6 +1,6 @@
 """`select_order`: how many derivatives a system has, and its coefficients, straight from data.
 
-Every pair of orders (n, m) gets its best coefficients by output error. Schwarz's criterion n log(S/n) + p log n weighs
+Every pair of orders (n, m) gets its best coefficients by output error. Schwarz's criterion, the BIC of a `Fit`, weighs
 what more coefficients gain against what they cost; among candidates it cannot tell apart, the smallest is taken, and of
 those with as many coefficients the one with the lowest derivative of an input. A fast pole and a fast zero to the right
 look alike: that the pole is taken is a preference, not a finding.
@@ -15,14 +15,14 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.errors import EstimationError, check_whole_number, counted, quoted
-from daedal.estimation import describe
+from daedal.estimation import describe, measure_fit
 from daedal.linear import one_thread
-from daedal.order.ordinary_fit import UNEQUAL, ordinary_fit
+from daedal.order.ordinary_fit import UNEQUAL, fit_ordinarily
 from daedal.order.output_error import Polished, polish, polish_on
 from daedal.order.record import Record, make_record
 from daedal.order.refined_iv import RefinedIV
 from daedal.order.response import Shape, compute_response
-from daedal.order.result import Candidate, OrderSearch, named
+from daedal.order.result import Candidate, OrderSearch, name_values
 from daedal.progress import Progress
 from daedal.validation import whiteness
 
@@ -92,33 +92,33 @@ def select_order(
         )
     if initial not in ("free", "zero"):
         raise EstimationError(f"initial must be 'free' or 'zero', got {initial!r}.", "Write initial='free'.")
-    made = make_record("select_order", data, output, inputs)
-    shapes, said = _narrowed(_shapes(orders, input_orders, made, initial == "free"), made, chosen_method)
-    found = _candidates(shapes, made, chosen_method)
-    best = _chosen(found)
+    record = make_record("select_order", data, output, inputs)
+    shapes, said = _narrow(_list_shapes(orders, input_orders, record, initial == "free"), record, chosen_method)
+    tried = _try_candidates(shapes, record, chosen_method)
+    best = _choose(tried)
     if best is None:
         raise EstimationError(
-            f"No candidate describes '{made.output}': {found[0][0].failure}", "Look at the data with plot(data)."
+            f"No candidate describes '{record.output}': {tried[0][0].failure}", "Look at the data with plot(data)."
         )
-    candidate, polished = _finished(*best, made)
-    candidates = [candidate if each is best[0] else each for each, _ in found]
+    candidate, polished = _finish(*best, record)
+    candidates = [candidate if other is best[0] else other for other, _ in tried]
     return OrderSearch(
         method=describe(chosen_method),
         candidates=tuple(candidates),
         chosen=candidate,
-        reason=_reason(candidate, candidates),
-        notes=(*said, *_notes(candidate, made), *_coloured(polished)),
-        made_fit=partial(ordinary_fit, polished, made),
+        reason=_explain(candidate, candidates),
+        notes=(*said, *_list_notes(candidate, record), *_note_colour(polished)),
+        made_fit=partial(fit_ordinarily, polished, record),
     )
 
 
-def _shapes(orders: Any, input_orders: Any, made: Record, start: bool) -> list[Shape]:
-    poles = _whole_numbers(orders, "orders", 1)
-    zeros = None if input_orders is None else _whole_numbers(input_orders, "input_orders", 0)
+def _list_shapes(orders: Any, input_orders: Any, record: Record, start: bool) -> list[Shape]:
+    poles = _check_whole_numbers(orders, "orders", 1)
+    zeros = None if input_orders is None else _check_whole_numbers(input_orders, "input_orders", 0)
     shapes = []
     for n in poles:
         tried = range(n) if zeros is None else [m for m in zeros if m <= n]
-        shapes += [Shape(n, m, len(made.inputs), start) for m in tried]
+        shapes += [Shape(n, m, len(record.inputs), start) for m in tried]
     if zeros is not None and min(zeros) > max(poles):
         raise EstimationError(
             f"An input order of {min(zeros)} for {counted(max(poles), 'pole')} is improper.",
@@ -126,30 +126,30 @@ def _shapes(orders: Any, input_orders: Any, made: Record, start: bool) -> list[S
         )
     if not shapes:
         raise EstimationError("There is nothing to try.", "Give orders=range(1, 6).")
-    if made.count < 2 * min(shape.size for shape in shapes):
+    if record.count < 2 * min(shape.size for shape in shapes):
         raise EstimationError(
-            f"'{made.output}' has {counted(made.count, 'sample')}, fewer than twice the numbers to estimate for the "
-            "smallest candidate.",
+            f"'{record.output}' has {counted(record.count, 'sample')}, fewer than twice the numbers to estimate for "
+            "the smallest candidate.",
             "Give more data.",
         )
     return shapes
 
 
-def _narrowed(shapes: list[Shape], made: Record, method: OrderMethod) -> tuple[list[Shape], list[str]]:
+def _narrow(shapes: list[Shape], record: Record, method: OrderMethod) -> tuple[list[Shape], list[str]]:
     """The shapes that the samples suffice for and a method tries, and what is to be said about them."""
-    enough = [shape for shape in shapes if made.count >= 2 * shape.size]
+    enough = [shape for shape in shapes if record.count >= 2 * shape.size]
     said = []
     if len(enough) < len(shapes):
         left = counted(len(shapes) - len(enough), "candidate")
-        said.append(f"{left} left out: {counted(made.count, 'sample')} do not suffice for so many coefficients")
+        said.append(f"{left} left out: {counted(record.count, 'sample')} do not suffice for so many coefficients")
     narrow = getattr(method, "narrowed", None)
     if narrow is None:
         return enough, said
-    tried, notes = narrow(enough, made)
+    tried, notes = narrow(enough, record)
     return tried, [*said, *notes]
 
 
-def _whole_numbers(given: Any, what: str, least: int) -> list[int]:
+def _check_whole_numbers(given: Any, what: str, least: int) -> list[int]:
     if isinstance(given, (str, Integral)) or not np.iterable(given):
         raise EstimationError(f"{what} must be a list of whole numbers, got {given!r}.", f"Write {what}=[1, 2, 3].")
     listed = list(given)
@@ -160,36 +160,40 @@ def _whole_numbers(given: Any, what: str, least: int) -> list[int]:
     return sorted(numbers)
 
 
-def _candidates(shapes: list[Shape], made: Record, method: OrderMethod) -> list[tuple[Candidate, Polished | None]]:
+def _try_candidates(
+    shapes: list[Shape], record: Record, method: OrderMethod
+) -> list[tuple[Candidate, Polished | None]]:
     """All candidates in rising order; each helps the one with a pole more."""
-    found: list[tuple[Candidate, Polished | None]] = []
+    candidates: list[tuple[Candidate, Polished | None]] = []
     known: dict[tuple[int, int], Polished] = {}
-    with Progress(f"order of '{made.output}':") as progress:
-        for shape in sorted(shapes, key=lambda each: (each.order, each.input_order)):
+    with Progress(f"order of '{record.output}':") as progress:
+        for shape in sorted(shapes, key=lambda one: (one.order, one.input_order)):
             progress.say(f"{counted(shape.order, 'pole')}, input order {shape.input_order}")
             near = [(shape.order - down, shape.input_order - left) for down in (0, 1) for left in (0, 1)]
-            polished = method.estimate(shape, made, [known[each] for each in near if each in known])
+            polished = method.estimate(shape, record, [known[place] for place in near if place in known])
             if polished is not None:
                 known[shape.order, shape.input_order] = polished
-            found.append((_candidate(shape, polished, made), polished))
-    return found
+            candidates.append((_make_candidate(shape, polished, record), polished))
+    return candidates
 
 
-def _finished(candidate: Candidate, polished: Polished, made: Record) -> tuple[Candidate, Polished]:
+def _finish(candidate: Candidate, polished: Polished, record: Record) -> tuple[Candidate, Polished]:
     """The chosen candidate with the exact minimum, which candidates that are only compared do not need."""
     if not polished.rough:
         return candidate, polished
     exact = polish_on(polished)
-    return _candidate(exact.shape, exact, made, candidate.held_out), exact
+    return _make_candidate(exact.shape, exact, record, candidate.held_out), exact
 
 
-def _candidate(shape: Shape, polished: Polished | None, made: Record, held_out: float | None = None) -> Candidate:
+def _make_candidate(
+    shape: Shape, polished: Polished | None, record: Record, held_out: float | None = None
+) -> Candidate:
     if polished is None:
-        empty = named([], np.zeros(0))
+        empty = name_values([], np.zeros(0))
         nan = float("nan")
         failure = "no coefficients with a bounded response were found"
         return Candidate(shape.order, shape.input_order, None, empty, empty, empty, np.inf, nan, nan, failure=failure)
-    names = polished.shape.names(made.inputs)[: polished.shape.coefficients]
+    names = polished.shape.names(record.inputs)[: polished.shape.coefficients]
     size = len(names)
     with np.errstate(invalid="ignore"):
         errors = np.sqrt(np.diag(polished.covariance))
@@ -197,17 +201,17 @@ def _candidate(shape: Shape, polished: Polished | None, made: Record, held_out: 
         order=polished.shape.order,
         input_order=polished.shape.input_order,
         transfer_function=polished.shape.transfer_function(polished.theta, polished.record),
-        coefficients=named(names, polished.theta[:size]),
-        std_errors=named(names, errors[:size]),
-        scales=named(names, _scales(polished)),
+        coefficients=name_values(names, polished.theta[:size]),
+        std_errors=name_values(names, errors[:size]),
+        scales=name_values(names, _measure_scales(polished)),
         bic=polished.information,
-        fit_percent=_percent(made.y, polished.residual),
-        held_out=_held_out(polished) if held_out is None else held_out,
-        delay_errors=named(list(made.inputs) if polished.free_delays else [], errors[polished.shape.size :]),
+        fit_percent=_measure_percent(record.y, polished.residual),
+        held_out=_fit_held_out(polished) if held_out is None else held_out,
+        delay_errors=name_values(list(record.inputs) if polished.free_delays else [], errors[polished.shape.size :]),
     )
 
 
-def _scales(polished: Polished) -> np.ndarray:
+def _measure_scales(polished: Polished) -> np.ndarray:
     """What errors are small against: the coefficient, or one between its neighbours, so that it may well be zero.
 
     Beyond the last power lies the slowest motion of the record: a smaller coefficient there is a pole or zero at zero.
@@ -224,44 +228,43 @@ def _scales(polished: Polished) -> np.ndarray:
     return np.concatenate([sizes[0][:-1], *sizes[1:]])
 
 
-def _percent(y: np.ndarray, residual: np.ndarray) -> float:
+def _measure_percent(y: np.ndarray, residual: np.ndarray) -> float:
     known = np.isfinite(y) & np.isfinite(residual)
-    spread = float(np.linalg.norm(y[known] - y[known].mean())) if known.any() else 0.0
-    return 100.0 * (1.0 - float(np.linalg.norm(residual[known])) / spread) if spread > 0.0 else float("nan")
+    return measure_fit(y[known], (y - residual)[known])
 
 
-def _held_out(polished: Polished) -> float:
+def _fit_held_out(polished: Polished) -> float:
     """The fit on the last samples of a model from those before, which starts from the coefficients of all."""
     whole = polished.record
     first = int((1.0 - HELD_OUT) * whole.times.size)
     early = whole.until(first)
     if early.count < 2 * polished.shape.size:
         return float("nan")
-    found = polish(polished.shape, polished.theta, early, evaluations=15, roughly=True)
-    made = None if found is None else compute_response(found.shape, found.theta, found.record)
-    if made is None:
+    refitted = polish(polished.shape, polished.theta, early, evaluations=15, roughly=True)
+    response = None if refitted is None else compute_response(refitted.shape, refitted.theta, refitted.record)
+    if response is None:
         return float("nan")
-    return _percent(whole.y[first:], (whole.y - made.y)[first:])
+    return _measure_percent(whole.y[first:], (whole.y - response.y)[first:])
 
 
-def _chosen(
-    found: list[tuple[Candidate, Polished | None]],
+def _choose(
+    tried: list[tuple[Candidate, Polished | None]],
 ) -> tuple[Candidate, Polished] | None:
     """The smallest candidate among those that BIC cannot tell from the best; of these the one with fewest zeros."""
-    usable = [(each, polished) for each, polished in found if polished is not None]
+    usable = [(candidate, polished) for candidate, polished in tried if polished is not None]
     if not usable:
         return None
-    lowest = min(each.bic for each, _ in usable)
+    lowest = min(candidate.bic for candidate, _ in usable)
     tied = [pair for pair in usable if pair[0].bic <= lowest + TIED]
     return min(tied, key=lambda pair: (len(pair[0].coefficients), pair[0].input_order, pair[0].bic))
 
 
-def _reason(chosen: Candidate, candidates: list[Candidate]) -> str:
-    others = [each for each in candidates if each is not chosen and np.isfinite(each.bic)]
+def _explain(chosen: Candidate, candidates: list[Candidate]) -> str:
+    others = [candidate for candidate in candidates if candidate is not chosen and np.isfinite(candidate.bic)]
     said = f"chosen: order {chosen.order}, input order {chosen.input_order}"
     if not others:
         return f"{said}, the only candidate"
-    lower = min((each for each in others), key=lambda each: each.bic)
+    lower = min((candidate for candidate in others), key=lambda candidate: candidate.bic)
     ahead = lower.bic - chosen.bic
     if ahead < 0.0:
         same = len(lower.coefficients) == len(chosen.coefficients)
@@ -270,11 +273,11 @@ def _reason(chosen: Candidate, candidates: list[Candidate]) -> str:
     return f"{said}: the lowest BIC, {ahead:.1f} below the next (order {lower.order}, input order {lower.input_order})"
 
 
-def _notes(chosen: Candidate, made: Record) -> list[str]:
+def _list_notes(chosen: Candidate, record: Record) -> list[str]:
     notes = []
-    without = [name for name in made.inputs if len(made.inputs) > 1 and _unseen(chosen, name)]
+    without = [name for name in record.inputs if len(record.inputs) > 1 and _is_unseen(chosen, name)]
     if without:
-        notes.append(f"no effect on '{made.output}' is seen of {quoted(without)}: leave out what does nothing")
+        notes.append(f"no effect on '{record.output}' is seen of {quoted(without)}: leave out what does nothing")
     endings = tuple(f"_{name}" for name in without)
     loose = [name for name in chosen.not_in_the_data if not (endings and name.endswith(endings))]
     if loose:
@@ -282,18 +285,22 @@ def _notes(chosen: Candidate, made: Record) -> list[str]:
             f"hardly in the data: {', '.join(loose)}; the inputs do not excite what would show them, so do not rely on "
             "these numbers or on the order"
         )
-    y = made.y[made.known]
+    y = record.y[record.known]
     if min(abs(float(y.mean())), abs(float(y[0]))) > FAR * float(y.std()):
-        notes.append(f"'{made.output}' lies far from zero, which costs a slow pole; data.detrend() takes the mean away")
+        notes.append(
+            f"'{record.output}' lies far from zero, which costs a slow pole; data.detrend() takes the mean away"
+        )
     poles = chosen.transfer_function.poles if chosen.transfer_function is not None else np.zeros(1)
     fastest = float(np.max(np.abs(poles)))
-    if made.excited < min(fastest, SLOWLY * np.pi / made.interval):
+    if record.excited < min(fastest, SLOWLY * np.pi / record.interval):
         notes.append(
-            f"the inputs excite up to about {made.excited:.2g} radians per unit of time, and the fastest pole is at "
+            f"the inputs excite up to about {record.excited:.2g} radians per unit of time, and the fastest pole is at "
             f"{fastest:.2g}: a still faster one would hardly be seen"
         )
     late_inputs = [
-        n for n, d, s in zip(made.inputs, _delays(chosen), made.signals, strict=True) if d > 0.0 and s.values[0]
+        n
+        for n, d, s in zip(record.inputs, _list_delays(chosen), record.signals, strict=True)
+        if d > 0.0 and s.values[0]
     ]
     if late_inputs:
         notes.append(
@@ -306,13 +313,13 @@ def _notes(chosen: Candidate, made: Record) -> list[str]:
         notes.append(f"estimated delay and its standard error: {', '.join(said)}")
     if not chosen.stable:
         notes.append("the chosen model is not stable")
-    missing = int((~made.known).sum())
+    missing = int((~record.known).sum())
     if missing:
-        notes.append(f"{counted(missing, 'sample')} of '{made.output}' missing")
+        notes.append(f"{counted(missing, 'sample')} of '{record.output}' missing")
     return notes
 
 
-def _coloured(polished: Polished) -> list[str]:
+def _note_colour(polished: Polished) -> list[str]:
     """A residual that remembers: then intervals for white noise are too narrow, and more poles may only describe it."""
     intervals = np.diff(polished.record.times)
     if polished.noise is not None or np.ptp(intervals) > UNEQUAL * np.max(intervals):
@@ -326,13 +333,13 @@ def _coloured(polished: Polished) -> list[str]:
     ]
 
 
-def _delays(chosen: Candidate) -> list[float]:
+def _list_delays(chosen: Candidate) -> list[float]:
     """Of all inputs."""
     tf = chosen.transfer_function
     return [] if tf is None else [tf.delay[name] for name in tf.inputs]
 
 
-def _unseen(chosen: Candidate, name: str) -> bool:
+def _is_unseen(chosen: Candidate, name: str) -> bool:
     """Whether no coefficient of an input differs from zero by two standard errors."""
     own = [key for key in chosen.coefficients if key.startswith("b") and key.endswith(f"_{name}")]
     return all(not abs(chosen.coefficients[key]) > 2.0 * chosen.std_errors[key] for key in own)

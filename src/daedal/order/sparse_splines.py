@@ -16,12 +16,12 @@ from typing import Any, final
 import numpy as np
 
 from daedal.errors import EstimationError, check_whole_number, counted, quoted
-from daedal.order.greedy_sparsity import on_support
-from daedal.order.output_error import Polished, best_of, polish
-from daedal.order.penalized_splines import SplineEquation, is_fitted, sparse_equation, spline_equation
+from daedal.order.greedy_sparsity import solve_on_support
+from daedal.order.output_error import Polished, polish, polish_best
+from daedal.order.penalized_splines import SplineEquation, is_fitted, make_spline_equation, sparsify_equation
 from daedal.order.record import Record
-from daedal.order.refined_iv import starts
-from daedal.order.response import Shape, compute_response, monic, usable
+from daedal.order.refined_iv import find_starts
+from daedal.order.response import Shape, compute_response, is_usable, make_monic
 
 PRINTED_KNOTS = (20, 30, 45, 65, 95, 140)
 START_KNOTS = (20, 45, 95)
@@ -86,19 +86,25 @@ class SparseSplines:
     def estimate(self, shape: Shape, record: Record, known: Sequence[Polished] = ()) -> Polished | None:
         """Coefficients of one shape; with `terms`, of the smaller shape that remains."""
         if self.terms is not None:
-            made = self._equations(shape, record, PRINTED_KNOTS)
-            found = nearest_solution(made, shape.start, record, self.terms, self.weight)
-            return None if found.begun is None else polish(found.begun.shape, found.begun.theta, record, evaluations=1)
+            equations = self._equations(shape, record, PRINTED_KNOTS)
+            nearest = find_nearest_solution(equations, shape.start, record, self.terms, self.weight)
+            return (
+                None
+                if nearest.begun is None
+                else polish(nearest.begun.shape, nearest.begun.theta, record, evaluations=1)
+            )
         begun = [
-            start for each in self._equations(shape, record, START_KNOTS) for start in self._begun(shape, record, each)
+            start
+            for equation in self._equations(shape, record, START_KNOTS)
+            for start in self._begun(shape, record, equation)
         ]
-        ranked = sorted(begun, key=lambda each: each.squares)[:STARTS]
-        smaller = starts(shape, record, known, cutoffs=0)
-        return best_of(shape, [*(each.theta for each in ranked), *smaller], record)
+        ranked = sorted(begun, key=lambda one: one.squares)[:STARTS]
+        smaller = find_starts(shape, record, known, cutoffs=0)
+        return polish_best(shape, [*(one.theta for one in ranked), *smaller], record)
 
     def _equations(self, shape: Shape, record: Record, counts: Sequence[int]) -> list[SplineEquation]:
         usable_counts = self._counts(shape, record, counts)
-        return [spline_equation(record, shape.order, shape.input_order, knots) for knots in usable_counts]
+        return [make_spline_equation(record, shape.order, shape.input_order, knots) for knots in usable_counts]
 
     def _counts(self, shape: Shape, record: Record, counts: Sequence[int]) -> list[int]:
         """Numbers of knots to try; an error if the one that was given does not suit."""
@@ -107,7 +113,7 @@ class SparseSplines:
         fewest, most = degree + 2, record.count - degree + 1
         if self.knots is None:
             least = min(fewest, most)
-            return sorted({int(np.clip(each, least, max(most // 2, least))) for each in counts})
+            return sorted({int(np.clip(count, least, max(most // 2, least))) for count in counts})
         if self.knots < fewest:
             raise EstimationError(
                 f"Splines for order {shape.order} have degree {degree} and need {fewest} knots, got {self.knots}.",
@@ -124,9 +130,13 @@ class SparseSplines:
     def _begun(self, shape: Shape, record: Record, equation: SplineEquation) -> list["Begun"]:
         """Starts of output error from one equation, in two normalisations: neither suits every system."""
         y = record.y[record.known]
-        theta = sparse_equation(equation, y, None, self.weight)
-        tried = [_split(theta, shape), _monic_coefficients(equation, y, shape)]
-        return [begun for a, b in tried if (begun := begin(shape, _bounded(a, record), b, record)) is not None]
+        theta = sparsify_equation(equation, y, None, self.weight)
+        tried = [_split(theta, shape), _make_monic(equation, y, shape)]
+        return [
+            begun
+            for a, b in tried
+            if (begun := find_start(shape, _has_bounded_response(a, record), b, record)) is not None
+        ]
 
 
 @final
@@ -153,39 +163,39 @@ class SparseSolution:
         return np.inf if self.begun is None else self.begun.squares
 
 
-def nearest_solution(
+def find_nearest_solution(
     equations: Sequence[SplineEquation], start: bool, record: Record, terms: int, weight: float | None = None
 ) -> SparseSolution:
     """The published method with several numbers of knots: the equation whose solution is nearest to the samples."""
     solutions = []
     for equation in equations:
-        theta = sparse_equation(equation, record.y[record.known], terms, weight)
+        theta = sparsify_equation(equation, record.y[record.known], terms, weight)
         inputs, derivatives, _ = equation.inputs.shape
         whole = Shape(equation.order, derivatives - 1, inputs, start)
-        solutions.append(SparseSolution(theta, _reduced(*_split(theta, whole), whole, record)))
-    return min(solutions, key=lambda each: each.squares)
+        solutions.append(SparseSolution(theta, _reduce(*_split(theta, whole), whole, record)))
+    return min(solutions, key=lambda solution: solution.squares)
 
 
-def _reduced(a: np.ndarray, b: np.ndarray, whole: Shape, record: Record) -> Begun | None:
+def _reduce(a: np.ndarray, b: np.ndarray, whole: Shape, record: Record) -> Begun | None:
     """Without the highest derivatives whose coefficients are zero."""
     order = int(np.max(np.flatnonzero(a), initial=0))
     input_order = int(np.max(np.flatnonzero(b.any(axis=0)), initial=0))
     if order == 0 or input_order > order:
         return None
     shape = replace(whole, order=order, input_order=input_order)
-    return begin(shape, a[: order + 1], b[:, : input_order + 1], record)
+    return find_start(shape, a[: order + 1], b[:, : input_order + 1], record)
 
 
-def begin(shape: Shape, a: np.ndarray, b: np.ndarray, record: Record) -> Begun | None:
+def find_start(shape: Shape, a: np.ndarray, b: np.ndarray, record: Record) -> Begun | None:
     """Rising coefficients a (n + 1,), b (input, m + 1) with the best state at the start; None if they are unbounded."""
     with np.errstate(all="ignore"):
         theta = np.concatenate([a[:-1] / a[-1], (b / a[-1]).ravel(), np.zeros(shape.size - shape.coefficients)])
-    made = compute_response(shape, theta, record) if np.isfinite(theta).all() else None
-    if made is None:
+    response = compute_response(shape, theta, record) if np.isfinite(theta).all() else None
+    if response is None:
         return None
-    left = (record.y - made.y)[record.known]
-    slopes = made.slopes[record.known, shape.coefficients :]
-    theta[shape.coefficients :] = on_support(slopes, left, np.ones(slopes.shape[1], dtype=bool))
+    left = (record.y - response.y)[record.known]
+    slopes = response.slopes[record.known, shape.coefficients :]
+    theta[shape.coefficients :] = solve_on_support(slopes, left, np.ones(slopes.shape[1], dtype=bool))
     return Begun(shape, theta, float(np.sum((left - slopes @ theta[shape.coefficients :]) ** 2)))
 
 
@@ -195,20 +205,20 @@ def _split(theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     return theta[:split], np.append(1.0, theta[split:]).reshape(shape.inputs, -1)
 
 
-def _monic_coefficients(equation: SplineEquation, y: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+def _make_monic(equation: SplineEquation, y: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     """Least squares with a_n = 1, on splines fitted without the equation: also where b_0 is zero."""
     n = shape.order
     columns = equation.columns(equation.fitted(equation.reduced(y)))
     rest = np.column_stack([columns[:, :n], -equation.target, columns[:, n + 1 :]])
-    found = on_support(rest, -columns[:, n], np.ones(rest.shape[1], dtype=bool))
-    return np.append(found[:n], 1.0), found[n:].reshape(shape.inputs, -1)
+    coefficients = solve_on_support(rest, -columns[:, n], np.ones(rest.shape[1], dtype=bool))
+    return np.append(coefficients[:n], 1.0), coefficients[n:].reshape(shape.inputs, -1)
 
 
-def _bounded(a: np.ndarray, record: Record) -> np.ndarray:
+def _has_bounded_response(a: np.ndarray, record: Record) -> np.ndarray:
     """Rising coefficients with poles that grow mirrored, where they grow beyond bounds."""
-    if a[-1] == 0.0 or not np.isfinite(a).all() or usable(a[:-1] / a[-1], record):
+    if a[-1] == 0.0 or not np.isfinite(a).all() or is_usable(a[:-1] / a[-1], record):
         return a
-    poles = np.roots(monic(a[:-1] / a[-1]))
+    poles = np.roots(make_monic(a[:-1] / a[-1]))
     mirrored = np.where(poles.real > 0.0, -poles.conj(), poles)
     return a[-1] * np.real(np.poly(mirrored))[::-1]
 

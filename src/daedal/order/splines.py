@@ -35,12 +35,12 @@ class SplineBasis:
     @cached_property
     def points(self) -> np.ndarray:
         """Gauss points between the knots, rising."""
-        return _gauss(self.knots, self.degree + 1)[0]
+        return _place_nodes(self.knots, self.degree + 1)[0]
 
     @cached_property
     def roots(self) -> np.ndarray:
         """√w_q, the roots of the Gauss weights."""
-        return np.sqrt(_gauss(self.knots, self.degree + 1)[1])
+        return np.sqrt(_place_nodes(self.knots, self.degree + 1)[1])
 
     def values(self, times: np.ndarray, derivative: int = 0) -> np.ndarray:
         """All splines, or a derivative of them, (time, spline)."""
@@ -53,8 +53,8 @@ class SplineBasis:
         """A signal, or a derivative of it, at the Gauss points, by its best polynomial between two knots."""
         inside = signal.times[(signal.times > self.knots[0]) & (signal.times < self.knots[-1])]
         breaks = np.union1d(self.knots, inside)
-        times, weights = _gauss(breaks, (self.degree + 6) // 2)  # a signal is at most cubic between its samples
-        of_time, of_point = (self._legendre(each) for each in (times, self.points))
+        times, weights = _place_nodes(breaks, (self.degree + 6) // 2)  # a signal is at most cubic between its samples
+        of_time, of_point = (self._legendre(places) for places in (times, self.points))
         moments = np.zeros((self.knots.size - 1, self.degree + 1))
         np.add.at(moments, self._interval(times), of_time * (weights * signal(times, derivative))[:, None])
         return np.einsum("ql,ql->q", of_point, moments[self._interval(self.points)])
@@ -71,7 +71,7 @@ class SplineBasis:
         return np.polynomial.legendre.legvander(scaled, self.degree) * length
 
 
-def _gauss(breaks: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _place_nodes(breaks: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Gauss–Legendre points and weights, so many in each interval."""
     points, weights = np.polynomial.legendre.leggauss(count)
     half = np.diff(breaks)[:, None] / 2.0
@@ -79,7 +79,7 @@ def _gauss(breaks: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     return (middle + half * points).ravel(), (half * weights).ravel()
 
 
-def spline_basis(times: np.ndarray, start: float, end: float, degree: int, knots: int) -> SplineBasis:
+def make_spline_basis(times: np.ndarray, start: float, end: float, degree: int, knots: int) -> SplineBasis:
     """Splines from start to end, with the same number of samples between any two of so many knots."""
     spaced = np.quantile(times, np.linspace(0.0, 1.0, knots))
     spaced[0], spaced[-1] = start, end

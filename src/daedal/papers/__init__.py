@@ -1,5 +1,5 @@
-"""Published experiments reproduced: `daedal reproduce NAME` runs `daedal.papers.NAME.reproduce`."""
+"""Published experiments reproduced, a folder for each paper: `daedal reproduce NAME`."""
 
-PAPERS = ("descriptor", "order", "pendulum", "reactor")
+import lazy_loader
 
-__all__ = ["PAPERS"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

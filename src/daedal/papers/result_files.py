@@ -1,4 +1,4 @@
-"""`Part`: a finished piece of a reproduction, on paper and on the screen; files appear whole or not at all."""
+"""`Result`: a finished piece of a reproduction, on paper and on the screen; files appear whole or not at all."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ Row = Iterable[str | float | int]
 
 @final
 @dataclass(frozen=True)
-class Part:
+class Result:
     """What to print, and the files that hold its numbers and figures."""
 
     text: str
     files: tuple[Path, ...] = ()
 
 
-def checked_directory(directory: str | Path) -> Path:
+def make_directory(directory: str | Path) -> Path:
     """The directory, made if it is not there."""
     path = Path(directory)
     try:
@@ -53,13 +53,22 @@ def write_files(directory: Path, texts: Mapping[str, str]) -> tuple[Path, ...]:
     return tuple(written)
 
 
-def csv_text(header: Iterable[str], rows: Iterable[Row]) -> str:
+def write_csv(header: Iterable[str], rows: Iterable[Row]) -> str:
     """Comma-separated values with numbers to ten digits; no cell of ours contains a comma."""
     lines = [",".join(header)]
     lines += [",".join(f"{cell:.10g}" if isinstance(cell, float) else str(cell) for cell in row) for row in rows]
     return "\n".join(lines) + "\n"
 
 
-def page(figure: "go.Figure") -> str:
+def write_page(figure: "go.Figure") -> str:
     """A figure as one HTML file that needs no network."""
     return figure.to_html(include_plotlyjs=True)
+
+
+def title_figure(
+    figure: "go.Figure", title: str, subtitle: str, height: int = 560, top: int | None = None
+) -> "go.Figure":
+    """The figure with two lines above it, which may need more room at the top, and its legend below."""
+    text, legend = {"text": title, "subtitle": {"text": subtitle}}, {"orientation": "h", "y": -0.15}
+    figure.update_layout(title=text, template="plotly_white", height=height, legend=legend)
+    return figure if top is None else figure.update_layout(margin={"t": top})

@@ -1,4 +1,4 @@
-from .layout import BAND, panels
+from .layout import BAND, make_panels
 from .plotting import plot
 
-__all__ = ["BAND", "panels", "plot"]
+__all__ = ["BAND", "make_panels", "plot"]

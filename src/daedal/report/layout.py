@@ -13,7 +13,7 @@ PANELS = 8  # without a choice, as many as can be read on a screen
 BAND = {"fill": "toself", "fillcolor": "rgba(128, 128, 128, 0.25)", "hoverinfo": "skip"}
 
 
-def chosen(names: Iterable[Any] | None, known: Mapping[str, Any], what: str = "signal") -> list[str]:
+def choose_names(names: Iterable[Any] | None, known: Mapping[str, Any], what: str = "signal") -> list[str]:
     """The names to draw, which must be among those known; without a choice the first ones."""
     if names is None:
         return list(known)[:PANELS]
@@ -28,7 +28,7 @@ def chosen(names: Iterable[Any] | None, known: Mapping[str, Any], what: str = "s
     return listed
 
 
-def panels(rows: int, columns: int = 1, *, titled: bool = False, **options: Any) -> "go.Figure":
+def make_panels(rows: int, columns: int = 1, *, titled: bool = False, **options: Any) -> "go.Figure":
     """An empty figure with so many panels; `titled` leaves room for a title below each."""
     from plotly.subplots import make_subplots
 
@@ -36,7 +36,7 @@ def panels(rows: int, columns: int = 1, *, titled: bool = False, **options: Any)
     return make_subplots(rows=rows, cols=columns, vertical_spacing=spacing, **options)
 
 
-def framed(figure: "go.Figure", title: str, rows: int, left_out: int = 0, what: str = "signal") -> "go.Figure":
+def frame(figure: "go.Figure", title: str, rows: int, left_out: int = 0, what: str = "signal") -> "go.Figure":
     """The figure with its title and a height that gives every row room."""
     more = f" ({left_out} more {what}s not drawn)" if left_out else ""
     height = max(420, 140 + 150 * rows)

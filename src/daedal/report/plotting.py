@@ -10,7 +10,7 @@ from daedal.errors import ReportError, counted
 from daedal.estimation import Fit
 from daedal.filtering import StateEstimate
 from daedal.order import OrderSearch
-from daedal.report.layout import BAND, chosen, framed, panels
+from daedal.report.layout import BAND, choose_names, frame, make_panels
 from daedal.report.validation_pictures import DRAWERS, NORMAL
 from daedal.simulation import Ensemble, Trajectory
 from daedal.validation import Comparison, Identifiability, Profile, Residuals
@@ -69,7 +69,7 @@ def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] |
     """
     if type(result) in DRAWERS:
         return DRAWERS[type(result)](result, names)
-    pictures = [_picture(one) for one in (result if isinstance(result, Sequence) else [result])]
+    pictures = [_draw(one) for one in (result if isinstance(result, Sequence) else [result])]
     if not pictures:
         raise ReportError("The list of results to draw is empty.", "Write plot([trajectory, data]).")
     shared: dict[str, list[_Curve]] = {}
@@ -78,30 +78,30 @@ def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] |
             shared[name] = shared.get(name, []) + curves
     common = sorted(shared, key=lambda name: -sum(name in picture.panels for picture in pictures))
     title = "; ".join(picture.title for picture in pictures)
-    figure = _panels(title, {name: shared[name] for name in common}, names)
+    figure = _draw_panels(title, {name: shared[name] for name in common}, names)
     spans = [picture.span for picture in pictures if picture.span]
     if len(spans) < len(pictures):
         return figure
     return figure.update_xaxes(range=[min(first for first, _ in spans), max(last for _, last in spans)])
 
 
-def _picture(result: Any) -> _Picture:
+def _draw(result: Any) -> _Picture:
     if isinstance(result, Trajectory):
         ranked = dict.fromkeys([*result.outputs, *result.values])
-        curves = {name: [_lines(result.times, result.values[name])] for name in ranked}
-        held = {name: [_input(s)] for name, s in result.inputs.items() if s.intersample == "zoh"}
+        curves = {name: [_draw_lines(result.times, result.values[name])] for name in ranked}
+        held = {name: [_make_curve(s)] for name, s in result.inputs.items() if s.intersample == "zoh"}
         stopped = "" if result.status.ok else f": {result.status.sentence}"
         span = (result.t0, float(result.times[-1])) if held else None
-        return _Picture(f"{_subject(result)}{stopped}", curves | held, span)
+        return _Picture(f"{_name_subject(result)}{stopped}", curves | held, span)
     if isinstance(result, Ensemble):
-        moments = {name: _moments(result, name) for name in result.mean}
+        moments = {name: _draw_moments(result, name) for name in result.mean}
         return _Picture(f"mean of {counted(result.realizations, 'realization')} of {result.model}", moments)
     if isinstance(result, StateEstimate):
-        bands = {name: _band(result, name) for name in result.mean}
+        bands = {name: _draw_band(result, name) for name in result.mean}
         return _Picture(f"{result.kind} states of {result.model}, in bands of 95 %", bands)
     if isinstance(result, Dataset):
         measured = {name: [_Curve(s.times, s.values, mode="markers")] for name, s in result.outputs.items()}
-        return _Picture(result.name, measured | {name: [_input(s)] for name, s in result.inputs.items()})
+        return _Picture(result.name, measured | {name: [_make_curve(s)] for name, s in result.inputs.items()})
     raise ReportError(
         f"plot draws a Trajectory, an Ensemble, a StateEstimate, a Dataset or a list of them, or what a fit, its "
         f"validation or an order search found, got {type(result).__name__}.",
@@ -110,17 +110,17 @@ def _picture(result: Any) -> _Picture:
     )
 
 
-def _moments(result: Ensemble, name: str) -> list[_Curve]:
+def _draw_moments(result: Ensemble, name: str) -> list[_Curve]:
     """The mean in a band of one standard deviation to each side; of several sets of values, the means alone."""
     mean, deviation = result.mean[name], np.sqrt(result.variance[name])
     if mean.ndim > 1:
-        return [_Curve(result.times, each) for each in mean]
+        return [_Curve(result.times, values) for values in mean]
     around = np.concatenate([mean + deviation, (mean - deviation)[::-1]])
     there_and_back = np.concatenate([result.times, result.times[::-1]])
     return [_Curve(there_and_back, around, band=True), _Curve(result.times, mean)]
 
 
-def _band(result: StateEstimate, name: str) -> list[_Curve]:
+def _draw_band(result: StateEstimate, name: str) -> list[_Curve]:
     """The mean in the band of 95 %, broken where the samples say nothing."""
     mean, width = result.mean[name], NORMAL * result.std[name]
     known = np.isfinite(width)
@@ -130,13 +130,13 @@ def _band(result: StateEstimate, name: str) -> list[_Curve]:
     return [_Curve(there_and_back, around, band=True), _Curve(result.times, np.where(known, mean, np.nan))]
 
 
-def _subject(result: Trajectory) -> str:
+def _name_subject(result: Trajectory) -> str:
     count = result.realizations or 1
     drawn = f"{REALIZATIONS} of {count}" if count > REALIZATIONS else str(count)
     return f"trajectory of {result.model}" if count == 1 else f"{drawn} realizations of {result.model}"
 
 
-def _lines(times: np.ndarray, values: np.ndarray) -> _Curve:
+def _draw_lines(times: np.ndarray, values: np.ndarray) -> _Curve:
     """One line, or one for each of the first realizations: a NaN at the end of each keeps them apart."""
     if values.ndim == 1:
         return _Curve(times, values)
@@ -145,13 +145,13 @@ def _lines(times: np.ndarray, values: np.ndarray) -> _Curve:
     return _Curve(np.tile(np.append(times, times[-1]), len(shown)), np.hstack([shown, apart]).ravel())
 
 
-def _input(signal: Signal) -> _Curve:
+def _make_curve(signal: Signal) -> _Curve:
     return _Curve(signal.times, signal.values, shape="hv" if signal.intersample == "zoh" else "linear")
 
 
-def _panels(title: str, curves: Mapping[str, list[_Curve]], names: Iterable[Any] | None) -> "go.Figure":
-    shown = chosen(names, curves)
-    figure = panels(len(shown), shared_xaxes=True)
+def _draw_panels(title: str, curves: Mapping[str, list[_Curve]], names: Iterable[Any] | None) -> "go.Figure":
+    shown = choose_names(names, curves)
+    figure = make_panels(len(shown), shared_xaxes=True)
     for row, name in enumerate(shown, start=1):
         for curve in curves[name]:
             line = {"shape": curve.shape, "width": 0 if curve.band else 1.5}
@@ -159,4 +159,4 @@ def _panels(title: str, curves: Mapping[str, list[_Curve]], names: Iterable[Any]
             figure.add_scatter(x=curve.times, y=curve.values, name=name, row=row, col=1, **style)
         figure.update_yaxes(title_text=name, row=row, col=1)
     figure.update_xaxes(title_text="time", row=len(shown), col=1)
-    return framed(figure, title, len(shown), len(curves) - len(shown) if names is None else 0)
+    return frame(figure, title, len(shown), len(curves) - len(shown) if names is None else 0)

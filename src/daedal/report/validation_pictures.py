@@ -8,7 +8,7 @@ import numpy as np
 from daedal.errors import quoted
 from daedal.estimation import Fit
 from daedal.order import OrderSearch
-from daedal.report.layout import BAND, PANELS, chosen, framed, panels
+from daedal.report.layout import BAND, PANELS, choose_names, frame, make_panels
 from daedal.validation import (
     Compared,
     Comparison,
@@ -31,98 +31,102 @@ Names = Iterable[Any] | None
 def draw_fit(fit: Fit, names: Names) -> "go.Figure":
     """Samples and prediction of each output (one step ahead, where the fit predicts so), the residual below."""
     comparison = compare(fit, fit.data)
-    series, left_out = _series(comparison, names, PANELS // 2)
+    series, left_out = _list_series(comparison, names, PANELS // 2)
     series = [one.ahead or one for one in series]
-    figure = panels(2 * len(series))
+    figure = make_panels(2 * len(series))
     for k, one in enumerate(series):
-        _samples(figure, one, 2 * k + 1, _label(comparison, one))
+        _draw_samples(figure, one, 2 * k + 1, _make_label(comparison, one))
         residual = np.where(one.scored, one.measured - one.predicted, np.nan)
         style = {"mode": "markers", "marker": {"size": 3, "color": MEASURED}}
         figure.add_scatter(x=one.times, y=residual, name=f"residual of {one.output}", row=2 * k + 2, col=1, **style)
         figure.update_yaxes(title_text="residual", row=2 * k + 2, col=1)
-        figure.update_xaxes(matches=_axis(2 * k + 2), row=2 * k + 1, col=1)
+        figure.update_xaxes(matches=_name_axis(2 * k + 2), row=2 * k + 1, col=1)
     figure.update_xaxes(title_text="time", row=2 * len(series), col=1)
-    return framed(figure, f"fit of {fit.model.name}: {_percents(fit.fit_percent)}", 2 * len(series), left_out, "output")
+    return frame(
+        figure, f"fit of {fit.model.name}: {_write_percents(fit.fit_percent)}", 2 * len(series), left_out, "output"
+    )
 
 
 def draw_comparison(comparison: Comparison, names: Names) -> "go.Figure":
     """Samples and prediction of each output in each experiment, in the band of 95 %; one step ahead, a line more."""
-    series, left_out = _series(comparison, names, PANELS)
-    figure = panels(len(series))
+    series, left_out = _list_series(comparison, names, PANELS)
+    figure = make_panels(len(series))
     for row, one in enumerate(series, start=1):
-        _samples(figure, one, row, _label(comparison, one))
+        _draw_samples(figure, one, row, _make_label(comparison, one))
         if one.ahead is not None:
             line = {"color": AHEAD, "width": 1, "dash": "dot"}
             figure.add_scatter(
                 x=one.times, y=one.ahead.predicted, name="one step ahead", mode="lines", line=line, row=row, col=1
             )
     figure.update_xaxes(title_text="time", row=len(series), col=1)
-    title = f"comparison of {comparison.model}: {_percents(comparison.fit_percent)}"
-    return framed(figure, title, len(series), left_out, "output")
+    title = f"comparison of {comparison.model}: {_write_percents(comparison.fit_percent)}"
+    return frame(figure, title, len(series), left_out, "output")
 
 
 def draw_residuals(residuals: Residuals, names: Names) -> "go.Figure":
     """For each output its autocorrelation, and its correlation with the past of each input, with bands of 95 %."""
-    outputs = chosen(names, residuals.outputs, "output")
+    outputs = choose_names(names, residuals.outputs, "output")
     inputs = list(dict.fromkeys(key for name in outputs for key in residuals[name].inputs))
-    figure = panels(len(outputs), 1 + len(inputs), titled=True)
+    figure = make_panels(len(outputs), 1 + len(inputs), titled=True)
     for row, name in enumerate(outputs, start=1):
         one = residuals[name]
-        _bars(figure, one.whiteness, row, 1, f"autocorrelation, p = {one.whiteness.p_value:.2g}")
+        _draw_bars(figure, one.whiteness, row, 1, f"autocorrelation, p = {one.whiteness.p_value:.2g}")
         figure.update_yaxes(title_text=name, row=row, col=1)
         for column, key in enumerate(inputs, start=2):
             if key in one.inputs:
-                _bars(figure, one.inputs[key], row, column, f"with {key}, p = {one.inputs[key].p_value:.2g}")
+                _draw_bars(figure, one.inputs[key], row, column, f"with {key}, p = {one.inputs[key].p_value:.2g}")
     title = f"residuals of {residuals.model} on {quoted(residuals.experiments)}"
-    return framed(figure, title, len(outputs), len(residuals.outputs) - len(outputs), "output")
+    return frame(figure, title, len(outputs), len(residuals.outputs) - len(outputs), "output")
 
 
 def draw_profile(profile: Profile, names: Names) -> "go.Figure":
     """The criterion along each parameter; dashed the threshold, dotted the interval."""
-    shown = chosen(names, profile.curves, "parameter")
-    figure = panels(len(shown), titled=True)
+    shown = choose_names(names, profile.curves, "parameter")
+    figure = make_panels(len(shown), titled=True)
     for row, name in enumerate(shown, start=1):
-        _profile(figure, profile[name], row)
+        _draw_profile(figure, profile[name], row)
     title = f"profiles of {profile.model}, intervals of {100 * profile.level:g} %"
-    return framed(figure, title, len(shown), len(profile.curves) - len(shown), "parameter")
+    return frame(figure, title, len(shown), len(profile.curves) - len(shown), "parameter")
 
 
 def draw_order_search(search: OrderSearch, _names: Names) -> "go.Figure":
     """BIC above the lowest of each candidate, one line for each input order, the chosen one marked."""
-    figure = panels(1)
-    found = [each for each in search.candidates if np.isfinite(each.bic)]
-    lowest = min(each.bic for each in found)
-    for order in sorted({each.input_order for each in found}):
-        mine = [each for each in found if each.input_order == order]
-        x, y = [each.order for each in mine], [each.bic - lowest for each in mine]
+    figure = make_panels(1)
+    candidates = [candidate for candidate in search.candidates if np.isfinite(candidate.bic)]
+    lowest = min(candidate.bic for candidate in candidates)
+    for order in sorted({candidate.input_order for candidate in candidates}):
+        mine = [candidate for candidate in candidates if candidate.input_order == order]
+        x, y = [candidate.order for candidate in mine], [candidate.bic - lowest for candidate in mine]
         figure.add_scatter(x=x, y=y, name=f"input order {order}", mode="lines+markers", row=1, col=1)
     marker = {"size": 14, "color": BOUND, "symbol": "circle-open", "line": {"width": 2}}
     chosen = {"x": [search.order], "y": [search.chosen.bic - lowest]}
     figure.add_scatter(**chosen, name="chosen", mode="markers", marker=marker, row=1, col=1)
     figure.update_yaxes(title_text="BIC above the lowest", row=1, col=1)
     figure.update_xaxes(title_text="order", dtick=1, row=1, col=1)
-    return framed(figure, f"order search by {search.method}", 1, 0)
+    return frame(figure, f"order search by {search.method}", 1, 0)
 
 
-def draw_identifiability(found: Identifiability, names: Names) -> "go.Figure":
+def draw_identifiability(result: Identifiability, names: Names) -> "go.Figure":
     """Singular values, and below them the components of each direction, the least determined first."""
-    components = {name: None for each in found.directions for name in each.weights}
-    shown = list(components) if names is None else chosen(names, components, "parameter")
-    worst = found.directions[::-1][: PANELS - 1]
-    figure = panels(1 + len(worst))
-    numbers = [str(k + 1) for k in range(len(found.directions))]
-    figure.add_bar(x=numbers, y=found.singular_values, name="singular values", marker={"color": MEASURED}, row=1, col=1)
+    components = {name: None for direction in result.directions for name in direction.weights}
+    shown = list(components) if names is None else choose_names(names, components, "parameter")
+    worst = result.directions[::-1][: PANELS - 1]
+    figure = make_panels(1 + len(worst))
+    numbers = [str(k + 1) for k in range(len(result.directions))]
+    figure.add_bar(
+        x=numbers, y=result.singular_values, name="singular values", marker={"color": MEASURED}, row=1, col=1
+    )
     figure.update_yaxes(title_text="singular value", type="log", row=1, col=1)
     figure.update_xaxes(type="category", row=1, col=1)
-    for row, each in enumerate(worst, start=2):
-        weights = [each.weights[name] for name in shown]
-        color = PREDICTED if each.verdict == "determined" else BOUND
-        number = str(len(found.directions) + 2 - row)
+    for row, direction in enumerate(worst, start=2):
+        weights = [direction.weights[name] for name in shown]
+        color = PREDICTED if direction.verdict == "determined" else BOUND
+        number = str(len(result.directions) + 2 - row)
         figure.add_bar(x=shown, y=weights, name=f"direction {number}", marker={"color": color}, row=row, col=1)
         figure.update_yaxes(title_text=f"direction {number}", range=[-1.05, 1.05], row=row, col=1)
         figure.update_xaxes(type="category", row=row, col=1)
-    title = f"identifiability of {found.model}: condition number {found.condition:.3g}"
-    return framed(figure, title, 1 + len(worst), len(found.directions) - len(worst), "direction")
+    title = f"identifiability of {result.model}: condition number {result.condition:.3g}"
+    return frame(figure, title, 1 + len(worst), len(result.directions) - len(worst), "direction")
 
 
 DRAWERS: Mapping[type, Callable[..., "go.Figure"]] = {
@@ -135,29 +139,29 @@ DRAWERS: Mapping[type, Callable[..., "go.Figure"]] = {
 }
 
 
-def _series(comparison: Comparison, names: Names, most: int) -> tuple[list[Compared], int]:
+def _list_series(comparison: Comparison, names: Names, most: int) -> tuple[list[Compared], int]:
     """What to draw, and how much is left out for lack of room."""
-    outputs = comparison.outputs if names is None else chosen(names, dict.fromkeys(comparison.outputs), "output")
+    outputs = comparison.outputs if names is None else choose_names(names, dict.fromkeys(comparison.outputs), "output")
     wanted = [one for name in outputs for one in comparison.series if one.output == name]
     shown = wanted[:most] if names is None else wanted
     return shown, len(wanted) - len(shown)
 
 
-def _label(comparison: Comparison, one: Compared) -> str:
-    several = len({each.experiment for each in comparison.series}) > 1
+def _make_label(comparison: Comparison, one: Compared) -> str:
+    several = len({series.experiment for series in comparison.series}) > 1
     return f"{one.output}, {one.experiment}" if several else one.output
 
 
-def _percents(percents: Mapping[str, float]) -> str:
+def _write_percents(percents: Mapping[str, float]) -> str:
     shown = [f"{name} {percent:.1f} %" for name, percent in list(percents.items())[:PANELS]]
     return ", ".join(shown)
 
 
-def _axis(row: int) -> str:
+def _name_axis(row: int) -> str:
     return "x" if row == 1 else f"x{row}"
 
 
-def _samples(figure: "go.Figure", one: Compared, row: int, label: str) -> None:
+def _draw_samples(figure: "go.Figure", one: Compared, row: int, label: str) -> None:
     """Band, samples and prediction in one panel; samples that do not count are pale."""
     place: dict[str, Any] = {"row": row, "col": 1}
     if np.isfinite(one.deviation).any():
@@ -173,7 +177,7 @@ def _samples(figure: "go.Figure", one: Compared, row: int, label: str) -> None:
     figure.update_yaxes(title_text=label, **place)
 
 
-def _bars(figure: "go.Figure", test: CorrelationTest, row: int, column: int, title: str) -> None:
+def _draw_bars(figure: "go.Figure", test: CorrelationTest, row: int, column: int, title: str) -> None:
     place: dict[str, Any] = {"row": row, "col": column}
     there_and_back = np.concatenate([test.lags, test.lags[::-1]])
     around = np.concatenate([test.band, -test.band[::-1]])
@@ -183,7 +187,7 @@ def _bars(figure: "go.Figure", test: CorrelationTest, row: int, column: int, tit
     figure.update_xaxes(title_text=f"lag ({title})", **place)
 
 
-def _profile(figure: "go.Figure", curve: ProfileCurve, row: int) -> None:
+def _draw_profile(figure: "go.Figure", curve: ProfileCurve, row: int) -> None:
     place: dict[str, Any] = {"row": row, "col": 1}
     line = {"color": PREDICTED, "width": 1.5}
     figure.add_scatter(x=curve.values, y=curve.cost, name=curve.name, mode="lines+markers", line=line, **place)

@@ -9,7 +9,7 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.estimation import Fit, describe, experiment_labels, match_fit
+from daedal.estimation import Fit, describe, experiment_labels, match_fit, measure_fit
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
@@ -267,8 +267,7 @@ def _pool(series: Sequence[Compared]) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 def _compute_fit_percent(series: Sequence[Compared]) -> float:
     y, predicted, _ = _pool(series)
-    spread = float(np.linalg.norm(y - y.mean())) if y.size else 0.0
-    return 100.0 * (1.0 - float(np.linalg.norm(y - predicted)) / spread) if spread > 0.0 else float("nan")
+    return measure_fit(y, predicted)
 
 
 def _compute_rmse(series: Sequence[Compared]) -> float:

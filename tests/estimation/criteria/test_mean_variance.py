@@ -8,13 +8,13 @@ import daedal as dd
 from daedal import delay, der
 from daedal.errors import DaedalError
 from daedal.estimation.arguments import Arguments, prepare_objective
-from daedal.papers.reactor.experiment import reactor
+from daedal.papers.reactor.experiment import make_reactor
 
 TIMES = 0.5 * np.arange(1, 21)
 x, tau, a, b = dd.symbols("x tau a b")
 NOMINAL = {"tau": 2.0, "z1": -2.0, "z2": -2.5}
 FREE = ["tau", "z1", "z2"]
-REACTOR = reactor()
+REACTOR = make_reactor()
 # gamma → estimates, mean and variance of the error (found by another program)
 TABLE = {
     1.0: ((1.76561, -1.73471, -2.29216), 52.280, 410.13),

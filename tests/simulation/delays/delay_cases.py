@@ -7,7 +7,7 @@ import numpy as np
 
 import daedal as dd
 from daedal import delay, der
-from daedal.papers.reactor.experiment import reactor
+from daedal.papers.reactor.experiment import make_reactor
 from daedal.simulation.ensemble_solver import Lanes
 from daedal.simulation.prediction import Predictor, predictor
 from daedal.simulation.request import check_request
@@ -117,7 +117,7 @@ PUSHED = single(
 )
 
 CASES = {
-    "reactor": Case(reactor(), {"tau": 2.0, "z1": -2.0, "z2": -2.5}, np.linspace(0.3, 9.7, 12)),
+    "reactor": Case(make_reactor(), {"tau": 2.0, "z1": -2.0, "z2": -2.5}, np.linspace(0.3, 9.7, 12)),
     "feedback": Case(FEEDBACK, {"a": 0.8, "tau": 0.6}),
     "jump at the start": Case(STARTS, {"a": 0.8, "b": 0.3, "c": 1.1, "tau": 0.63}),
     "history of parameters": Case(WAVE, {"a": 0.8, "b": 0.3, "c": 1.1, "tau": 0.63}),

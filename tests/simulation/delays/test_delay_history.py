@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from delay_cases import NESTED, STARTS, a, b, c, reactor, single, tau, u, x
+from delay_cases import NESTED, STARTS, a, b, c, make_reactor, single, tau, u, x
 
 import daedal as dd
 from daedal import delay, der
@@ -71,7 +71,7 @@ def test_inputs_are_read_on_the_piece_of_the_middle(kind):
 
 
 def test_the_start_is_where_the_history_ends_unless_initial_says_otherwise():
-    held = start_from_history(build(reactor()), 0.0).model.initial
+    held = start_from_history(build(make_reactor()), 0.0).model.initial
     assert {name: float(value) for name, value in held.items()} == {"x1": 1.0, "x2": 1.0}
     moving = start_from_history(build(single(-delay(x, tau), history={x: 1.0 + dd.time})), 3.0).model.initial
     assert float(moving["x"]) == 4.0

@@ -6,7 +6,27 @@ from math import factorial
 
 import numpy as np
 import pytest
-from delay_cases import BOTH, CASES, ECHO, FEEDBACK, GRID, OFF, a, b, c, held, reactor, single, tau, u, v, w, x, y, z
+from delay_cases import (
+    BOTH,
+    CASES,
+    ECHO,
+    FEEDBACK,
+    GRID,
+    OFF,
+    a,
+    b,
+    c,
+    held,
+    make_reactor,
+    single,
+    tau,
+    u,
+    v,
+    w,
+    x,
+    y,
+    z,
+)
 
 import daedal as dd
 from batteries.counting import count_calls
@@ -46,7 +66,7 @@ def feedback(times, rate, lag, first=0):
 
 
 def test_the_reactor_at_its_nominal_point():
-    model = reactor().with_parameters({"tau": 2.0, "z1": -2.0, "z2": -2.5})
+    model = make_reactor().with_parameters({"tau": 2.0, "z1": -2.0, "z2": -2.5})
     expected = np.array(NOMINAL.split(), dtype=float)
     found = dd.simulate(model, TIMES, t0=0.0, solver=TIGHT)
     np.testing.assert_allclose(found["y"], expected, rtol=0, atol=1e-9)
@@ -186,7 +206,7 @@ def test_slopes_agree_with_differences(name):
 
 def test_slopes_of_the_reactor_where_samples_fall_on_multiples_of_the_delay():
     """The second derivative jumps there: differences from one side, which agree from both."""
-    asked = check_request("test", reactor(), TIMES, None, 0.0)
+    asked = check_request("test", make_reactor(), TIMES, None, 0.0)
     values, step = {"tau": 2.0, "z1": -2.0, "z2": -2.5}, 2e-4
     run = predictor(asked, ("y",), ("tau",), values, TIGHT, None, 0, "test")
     slopes = run(values).slopes[0]

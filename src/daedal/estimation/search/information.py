@@ -4,7 +4,8 @@ When nothing but white measurement noise stands between model and data, half the
 
     log L = −½ Σ z² − Σ log σ − ½ n log 2π,   AIC = 2p − 2 log L,   BIC = p log n − 2 log L,
 
-p counting the free numbers and the accuracies that were not declared, which are then those of the residuals. With
+p counting the free numbers and the accuracies that were not declared, which are then those of the residuals. A filter
+that whitens the residuals has coefficients, which count too, and the variance of what it leaves in place of σ². With
 disturbances the residuals are correlated and none of this holds, unless the criterion is a likelihood itself: then p
 also counts what it estimated of the start.
 """
@@ -28,7 +29,7 @@ class Information:
     bic: float | None = None
 
 
-def compute_information(loglik: float, parameters: int, samples: int) -> Information:
+def compute_information(loglik: float, parameters: float, samples: int) -> Information:
     """AIC and BIC of a log-likelihood with so many free numbers.
 
     Examples
@@ -62,6 +63,9 @@ def assess_information(objective: Objective, evaluation: Evaluation) -> Informat
                 return Information()  # exact data have no likelihood
             total -= 0.5 * residuals.size * (1.0 + np.log(square))
             numbers += 1
+        if whitening := objective.capabilities.filters.get(output):
+            total -= 0.5 * residuals.size * np.log(whitening.variance)
+            numbers += whitening.order + (output in declared)
     count = count_samples(evaluation.parts)
     return compute_information(float(total - 0.5 * count * np.log(2.0 * np.pi)), numbers, count)
 

@@ -21,6 +21,7 @@ from daedal.estimation.criteria import Evaluation, Part, count_samples, list_out
 from daedal.estimation.problem import Autoregression, contiguous, fit_autoregression
 
 RANK = 1e-12  # eigenvalue of the curvature, scaled to a unit diagonal, that counts as zero
+FACTOR_RANK = 1e-10  # singular value of slopes, scaled to unit columns, relative to the largest, that counts as zero
 PARTICIPATES = 1e-3  # squared share of a parameter in a direction that is not determined
 NO_EFFECT = 1e-4  # of one unit of φ on a log-likelihood
 NEAR = 0.02  # of the distance of the bounds: what is farther inside is not at one
@@ -106,8 +107,25 @@ def compute_covariance(curvature: np.ndarray, scores: np.ndarray | None = None) 
         return curvature
     scale, eigenvalues, vectors, kept = _decompose(curvature)
     inverse = (vectors[:, kept] / eigenvalues[kept]) @ vectors[:, kept].T * np.outer(scale, scale)
-    covariance = inverse if scores is None else inverse @ scores @ inverse
-    lost = np.sum(vectors[:, ~kept] ** 2, axis=1) > PARTICIPATES
+    return _open(inverse if scores is None else inverse @ scores @ inverse, vectors[:, ~kept])
+
+
+def invert_squares(jacobian: np.ndarray) -> np.ndarray:
+    """(JᵀJ)⁻¹ for the slopes of residuals (residual, number); infinite where they do not depend on a number.
+
+    J itself tells directions apart that JᵀJ has lost to rounding.
+    """
+    norms = np.linalg.norm(jacobian, axis=0)
+    scale = np.where(norms > 0.0, 1.0 / np.where(norms > 0.0, norms, 1.0), 1.0)
+    _, roots, vectors = np.linalg.svd(jacobian * scale, full_matrices=False)
+    kept = roots > FACTOR_RANK * roots.max(initial=0.0)
+    inverse = (vectors[kept].T / roots[kept] ** 2) @ vectors[kept] * np.outer(scale, scale)
+    return _open(inverse, vectors[~kept].T)
+
+
+def _open(covariance: np.ndarray, lost_directions: np.ndarray) -> np.ndarray:
+    """Infinite variances for what takes part in directions (number, direction) that nothing is known about."""
+    lost = np.sum(lost_directions**2, axis=1) > PARTICIPATES
     covariance[lost, :] = np.nan
     covariance[:, lost] = np.nan
     covariance[lost, lost] = np.inf

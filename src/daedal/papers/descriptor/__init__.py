@@ -18,30 +18,30 @@ differential-algebraic equations, 2006, sections 3 to 7.
 from collections.abc import Iterator
 from pathlib import Path
 
-from daedal.papers.descriptor.drive import simulated
 from daedal.papers.descriptor.estimates import LIKELIHOOD, Size, estimate
-from daedal.papers.descriptor.examples import examples
-from daedal.papers.descriptor.figures import estimate_scatter, transfer_functions, unmeasured_torques
-from daedal.papers.descriptor.states import state_errors
-from daedal.papers.descriptor.structure import drive_structure
+from daedal.papers.descriptor.examples import judge_examples
+from daedal.papers.descriptor.experiment import simulate_data_sets
+from daedal.papers.descriptor.figures import draw_estimates, draw_torques, draw_transfer_functions
+from daedal.papers.descriptor.states import find_state_errors
+from daedal.papers.descriptor.structure import analyze_drive
 from daedal.papers.descriptor.tables import (
-    estimates_csv,
-    estimates_text,
-    examples_text,
-    states_csv,
-    states_text,
-    structure_text,
-    summary_csv,
-    transfer_csv,
-    verdicts_file,
+    tabulate_estimates,
+    tabulate_states,
+    tabulate_summary,
+    tabulate_transfer,
+    write_estimates,
+    write_examples,
+    write_states,
+    write_structure,
+    write_verdicts,
 )
-from daedal.papers.result_files import Part, checked_directory, page, write_files
+from daedal.papers.result_files import Result, make_directory, write_files, write_page
 
 FULL = Size(data_sets=200, noise_too=60)
 QUICK = Size(data_sets=20, noise_too=5)
 
 
-def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
+def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
     """Work through the paper; each part is yielded when its files are complete.
 
     Parameters
@@ -51,28 +51,28 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
     full
         200 data sets, so that coverage can be told to 1.5 %, instead of few.
     """
-    folder = checked_directory(directory)
+    folder = make_directory(directory)
     size = FULL if full else QUICK
-    yield Part(_introduction(full))
-    judged, structure = examples(), drive_structure()
-    yield Part(examples_text(judged))
+    yield Result(_introduction(full))
+    judged, structure = judge_examples(), analyze_drive()
+    yield Result(write_examples(judged))
     texts = {
-        "verdicts.txt": verdicts_file(judged, structure),
-        "transfer.csv": transfer_csv(structure),
-        "transfer.html": page(transfer_functions(structure)),
+        "verdicts.txt": write_verdicts(judged, structure),
+        "transfer.csv": tabulate_transfer(structure),
+        "transfer.html": write_page(draw_transfer_functions(structure)),
     }
-    yield Part(structure_text(structure), write_files(folder, texts))
-    data = simulated(size.data_sets)
-    found = estimate(data, size)
+    yield Result(write_structure(structure), write_files(folder, texts))
+    data = simulate_data_sets(size.data_sets)
+    estimates = estimate(data, size)
     texts = {
-        "estimates.csv": estimates_csv(found),
-        "estimates_table.csv": summary_csv(found),
-        "estimates.html": page(estimate_scatter(found, size)),
+        "estimates.csv": tabulate_estimates(estimates),
+        "estimates_table.csv": tabulate_summary(estimates),
+        "estimates.html": write_page(draw_estimates(estimates, size)),
     }
-    yield Part(estimates_text(found, size), write_files(folder, texts))
-    errors = state_errors(data, found[LIKELIHOOD])
-    texts = {"states_table.csv": states_csv(errors), "states.html": page(unmeasured_torques(data, errors))}
-    yield Part(states_text(errors), write_files(folder, texts))
+    yield Result(write_estimates(estimates, size), write_files(folder, texts))
+    errors = find_state_errors(data, estimates[LIKELIHOOD])
+    texts = {"states_table.csv": tabulate_states(errors), "states.html": write_page(draw_torques(data, errors))}
+    yield Result(write_states(errors), write_files(folder, texts))
 
 
 def _introduction(full: bool) -> str:

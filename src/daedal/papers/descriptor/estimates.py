@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.estimation import Fit, Likelihood, OutputError, fit
-from daedal.papers.descriptor.drive import FREE, INTERVAL, NOISE_FREE, NOISE_TRUTH, SEED, TRUTH, drive
+from daedal.papers.descriptor.experiment import FREE, INTERVAL, NOISE_FREE, NOISE_TRUTH, SEED, TRUTH, make_drive
 from daedal.progress import Progress
 from daedal.simulation import Lanes, Trajectory
 
@@ -61,7 +61,7 @@ class Summary:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Found:
+class Estimates:
     """Estimates by one method.
 
     Attributes
@@ -88,7 +88,7 @@ class Found:
     def summary(self, parameter: str) -> Summary:
         """How good the estimates of one parameter are."""
         k = self.parameters.index(parameter)
-        values, truth, count = self.values[:, k], true_value(parameter), len(self.values)
+        values, truth, count = self.values[:, k], find_truth(parameter), len(self.values)
         return Summary(
             count=count,
             mean=float(values.mean()),
@@ -101,38 +101,40 @@ class Found:
         )
 
 
-def estimate(data: Trajectory, size: Size) -> Mapping[str, Found]:
+def estimate(data: Trajectory, size: Size) -> Mapping[str, Estimates]:
     """Method → estimates, from data sets that are the realizations of a simulation."""
     everything = {**FREE, **NOISE_FREE}
     return {
-        LIKELIHOOD: _found(data, size.data_sets, LIKELIHOOD, free=FREE, criterion=Likelihood()),
-        OUTPUT_ERROR: _found(data, size.data_sets, OUTPUT_ERROR, free=FREE, criterion=OutputError(), solver=SOLVER),
-        NOISE_TOO: _found(data, size.noise_too, NOISE_TOO, free=everything, criterion=Likelihood()),
+        LIKELIHOOD: _fit_data_sets(data, size.data_sets, LIKELIHOOD, free=FREE, criterion=Likelihood()),
+        OUTPUT_ERROR: _fit_data_sets(
+            data, size.data_sets, OUTPUT_ERROR, free=FREE, criterion=OutputError(), solver=SOLVER
+        ),
+        NOISE_TOO: _fit_data_sets(data, size.noise_too, NOISE_TOO, free=everything, criterion=Likelihood()),
     }
 
 
-def true_value(parameter: str) -> float:
+def find_truth(parameter: str) -> float:
     """What the data were simulated with."""
     return {**TRUTH, **NOISE_TRUTH}[parameter]
 
 
-def _found(data: Trajectory, count: int, method: str, **options: Any) -> Found:
-    model, fits = drive(), []
+def _fit_data_sets(data: Trajectory, count: int, method: str, **options: Any) -> Estimates:
+    model, fits = make_drive(), []
     with Progress(f"{method}: data set", end=count) as progress:
         for number in range(count):
             fits.append(fit(model, data.to_dataset(number), rng=SEED, **options))
             progress(number)
     parameters = tuple(options["free"])
-    return Found(
+    return Estimates(
         parameters=parameters,
-        values=np.array([[each.params[name] for name in parameters] for each in fits]),
-        std_errors=np.array([[each.std_errors[name] for name in parameters] for each in fits]),
-        covered=np.array([_covered(each, parameters) for each in fits]),
-        cov=np.array([each.cov for each in fits]),
-        failures=sum(not each.status.ok for each in fits),
+        values=np.array([[one.params[name] for name in parameters] for one in fits]),
+        std_errors=np.array([[one.std_errors[name] for name in parameters] for one in fits]),
+        covered=np.array([_check_coverage(one, parameters) for one in fits]),
+        cov=np.array([one.cov for one in fits]),
+        failures=sum(not one.status.ok for one in fits),
     )
 
 
-def _covered(one: Fit, parameters: tuple[str, ...]) -> list[bool]:
+def _check_coverage(one: Fit, parameters: tuple[str, ...]) -> list[bool]:
     intervals = one.conf_int(LEVEL)
-    return [intervals[name][0] <= true_value(name) <= intervals[name][1] for name in parameters]
+    return [intervals[name][0] <= find_truth(name) <= intervals[name][1] for name in parameters]

@@ -56,9 +56,9 @@ class Examples:
     chain: Mapping[str, int]
 
 
-def examples() -> Examples:
+def judge_examples() -> Examples:
     """Judge the examples, and work out the variances."""
-    plain = equation_10()
+    plain = make_equation_10()
     filtered = plain.with_presampling_filter({"y": TIME_CONSTANT})
     integrated = plain.with_integrating_sampling({"y": WINDOW})
     return Examples(
@@ -66,13 +66,13 @@ def examples() -> Examples:
         filtered=check_noise(filtered),
         wanted=check_noise(filtered, variables=["z2"]),
         integrated=check_noise(integrated),
-        filtered_variance=_filtered_variance(filtered),
-        integrated_variance=_integrated_variance(integrated),
-        chain={variable: _poles_needed(variable) for variable in CHAIN},
+        filtered_variance=_compute_filtered_variance(filtered),
+        integrated_variance=_compute_integrated_variance(integrated),
+        chain={variable: _count_poles(variable) for variable in CHAIN},
     )
 
 
-def equation_10() -> Model:
+def make_equation_10() -> Model:
     """Equation (10) from its matrices, v₁ of unit intensity."""
     return Model.from_descriptor(
         name="equation (10)",
@@ -87,7 +87,7 @@ def equation_10() -> Model:
     )
 
 
-def chain(noise: Noise) -> Model:
+def make_chain(noise: Noise) -> Model:
     """Three variables, each the derivative of the next; the last is the noise."""
     return Model.from_descriptor(
         name="chain",
@@ -99,37 +99,37 @@ def chain(noise: Noise) -> Model:
     )
 
 
-def _poles_needed(variable: str) -> int:
+def _count_poles(variable: str) -> int:
     """The fewest poles that suffice; one more than the chain is long would always do."""
     return next(
         count
         for count in range(len(CHAIN) + 2)
-        if check_noise(chain(_noise_with_poles(count)), variables=[variable]).well_posed
+        if check_noise(make_chain(_make_noise(count)), variables=[variable]).well_posed
     )
 
 
-def _noise_with_poles(count: int) -> Noise:
+def _make_noise(count: int) -> Noise:
     if not count:
         return WhiteNoise(intensity=1.0)
     return FilteredNoise(numerator=(1.0,), denominator=tuple(np.poly(-np.ones(count)).tolist()))
 
 
-def _filtered_variance(model: Model) -> float:
-    A, Q = _moving(model, ["z1", "y.filtered"])
+def _compute_filtered_variance(model: Model) -> float:
+    A, Q = _find_drift(model, ["z1", "y.filtered"])
     return float(stationary_covariance(A, Q)[1, 1])
 
 
-def _integrated_variance(model: Model) -> float:
+def _compute_integrated_variance(model: Model) -> float:
     """Var of the integral over the window, which starts at zero while z₁ is stationary."""
     bare = model.with_measurement_noise({"y": None}).with_outputs({"y": None})  # delays have no descriptor form
-    A, Q = _moving(bare, ["z1", "y.integral"])
+    A, Q = _find_drift(bare, ["z1", "y.integral"])
     start = np.zeros((2, 2))
     start[:1, :1] = stationary_covariance(A[:1, :1], Q[:1, :1])
     transition, added = van_loan(A, Q, WINDOW)
     return float((transition @ start @ transition.T + added)[1, 1]) / WINDOW**2
 
 
-def _moving(model: Model, states: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def _find_drift(model: Model, states: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """A and Q of dx = A x dt + dv, E dv dvᵀ = Q dt, through the standard form; the variables named are x."""
     matrices = descriptor(model)
     form = matrices.standard_form()

@@ -15,8 +15,8 @@ from scipy.stats import chi2, norm
 
 from daedal.filtering import estimate_states
 from daedal.models import Model
-from daedal.papers.descriptor.drive import STATES, drive
-from daedal.papers.descriptor.estimates import LEVEL, Found
+from daedal.papers.descriptor.estimates import LEVEL, Estimates
+from daedal.papers.descriptor.experiment import STATES, make_drive
 from daedal.progress import Progress
 from daedal.simulation import Trajectory
 
@@ -71,37 +71,39 @@ class StateErrors:
         """How e and σ fit together."""
         squares = (self.errors[variable] / self.deviations[variable]) ** 2
         count = len(squares)
-        each = squares.mean(axis=1)
-        lower, upper = chi_square_band(count)
+        means = squares.mean(axis=1)
+        lower, upper = compute_chi_square_band(count)
         at_times = squares.mean(axis=0)
         return Calibration(
-            mean=float(each.mean()),
-            standard_error=float(each.std(ddof=1) / np.sqrt(count)),
+            mean=float(means.mean()),
+            standard_error=float(means.std(ddof=1) / np.sqrt(count)),
             inside=float(np.mean((at_times >= lower) & (at_times <= upper))),
             coverage=float(np.mean(squares <= norm.ppf((1 + LEVEL) / 2) ** 2)),
             deviation=float(np.median(self.deviations[variable])),
         )
 
 
-def chi_square_band(count: int) -> tuple[float, float]:
+def compute_chi_square_band(count: int) -> tuple[float, float]:
     """Between which values the mean of so many squares of standard normal numbers lies in 95 % of all cases."""
     lower, upper = chi2.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2], count) / count
     return float(lower), float(upper)
 
 
-def state_errors(data: Trajectory, found: Found) -> Mapping[str, StateErrors]:
+def find_state_errors(data: Trajectory, estimates: Estimates) -> Mapping[str, StateErrors]:
     """Kind → errors in all data sets: with the true parameters, and with those estimated from the same data."""
-    true = drive()
-    fitted = [true.with_parameters(dict(zip(found.parameters, row.tolist(), strict=True))) for row in found.values]
+    true = make_drive()
+    fitted = [
+        true.with_parameters(dict(zip(estimates.parameters, row.tolist(), strict=True))) for row in estimates.values
+    ]
     known = [true] * len(fitted)
     return {
-        FILTERED: _errors(data, known, "filtered", FILTERED),
-        SMOOTHED: _errors(data, known, "smoothed", SMOOTHED),
-        WITH_ESTIMATES: _errors(data, fitted, "smoothed", WITH_ESTIMATES),
+        FILTERED: _find_errors(data, known, "filtered", FILTERED),
+        SMOOTHED: _find_errors(data, known, "smoothed", SMOOTHED),
+        WITH_ESTIMATES: _find_errors(data, fitted, "smoothed", WITH_ESTIMATES),
     }
 
 
-def _errors(
+def _find_errors(
     data: Trajectory, models: Sequence[Model], kind: Literal["filtered", "smoothed"], title: str
 ) -> StateErrors:
     estimates = []
@@ -113,8 +115,8 @@ def _errors(
     return StateErrors(
         times=data.times[after],
         errors={
-            name: np.stack([each.mean[name] - data[name][k] for k, each in enumerate(estimates)])[:, after]
+            name: np.stack([estimate.mean[name] - data[name][k] for k, estimate in enumerate(estimates)])[:, after]
             for name in STATES
         },
-        deviations={name: np.stack([each.std[name] for each in estimates])[:, after] for name in STATES},
+        deviations={name: np.stack([estimate.std[name] for estimate in estimates])[:, after] for name in STATES},
     )

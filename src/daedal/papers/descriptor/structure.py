@@ -13,7 +13,7 @@ import numpy as np
 
 from daedal.analysis import ZERO, Descriptor, WellPosedness, check_noise, descriptor, find_polynomial_part
 from daedal.disturbances import WhiteNoise
-from daedal.papers.descriptor.drive import drive
+from daedal.papers.descriptor.experiment import make_drive
 
 FREQUENCIES = np.geomspace(0.1, 1000.0, 401)  # rad/s
 SHOWN = {"shaft torque": "shaft.tau", "disc acceleration": "disc.a"}  # compared besides what is measured
@@ -54,9 +54,9 @@ class DriveStructure:
         return max(float(self.difference(*pair).max()) for pair in self.direct)
 
 
-def drive_structure() -> DriveStructure:
+def analyze_drive() -> DriveStructure:
     """Judge the drive, and compare transfer functions."""
-    model = drive()
+    model = make_drive()
     white = model.with_disturbances({"load.tau": WhiteNoise(intensity=1.0)})
     shown = descriptor(model.with_outputs({name: model[variable] for name, variable in SHOWN.items()}))
     # The disturbance as one more input.
@@ -66,12 +66,12 @@ def drive_structure() -> DriveStructure:
         coloured=check_noise(model),
         white=check_noise(white),
         wanted=check_noise(white, variables=["disc.a"]),
-        direct=_by_name(driven, driven.transfer(1j * FREQUENCIES)),
-        standard=_by_name(driven, standard_transfer(driven, 1j * FREQUENCIES)),
+        direct=_order_by_name(driven, driven.transfer(1j * FREQUENCIES)),
+        standard=_order_by_name(driven, transfer_in_standard_form(driven, 1j * FREQUENCIES)),
     )
 
 
-def _by_name(matrices: Descriptor, values: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
+def _order_by_name(matrices: Descriptor, values: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
     """(source, variable) → (point,), of an array (point, output, input)."""
     return {
         (source, variable): values[:, row, column]
@@ -80,7 +80,7 @@ def _by_name(matrices: Descriptor, values: np.ndarray) -> dict[tuple[str, str], 
     }
 
 
-def standard_transfer(matrices: Descriptor, points: np.ndarray) -> np.ndarray:
+def transfer_in_standard_form(matrices: Descriptor, points: np.ndarray) -> np.ndarray:
     """The transfer function of the standard form, (point, output, input)."""
     form = matrices.standard_form()
     evolving = slice(form.evolving)

@@ -23,30 +23,30 @@ from daedal.papers.order.estimates import (
     REFINED,
     Searched,
     Size,
-    as_printed,
-    pursued,
+    estimate_as_printed,
+    join_searches,
+    pursue,
     run,
-    searched,
-    together,
+    search_orders,
 )
-from daedal.papers.order.figures import frequency_responses, step_responses
-from daedal.papers.order.systems import READINGS, SYSTEMS
+from daedal.papers.order.experiment import READINGS, SYSTEMS
+from daedal.papers.order.figures import draw_frequency_responses, draw_step_responses
 from daedal.papers.order.tables import (
-    printed_csv,
-    printed_text,
-    pursuit_csv,
-    pursuit_text,
-    searches_csv,
-    searches_text,
+    tabulate_printed,
+    tabulate_pursuits,
+    tabulate_searches,
+    write_printed,
+    write_pursuits,
+    write_searches,
 )
-from daedal.papers.result_files import Part, checked_directory, page, write_files
+from daedal.papers.result_files import Result, make_directory, write_files, write_page
 
 FULL = Size(printed=50, too_many=5, refined=50, splines=10)
 QUICK = Size(printed=3, too_many=1, refined=1, splines=1)
 AT_ONCE = 5  # searches that one process makes before it reports
 
 
-def reproduce(directory: str | Path, *, full: bool = False, processes: int | None = None) -> Iterator[Part]:
+def reproduce(directory: str | Path, *, full: bool = False, processes: int | None = None) -> Iterator[Result]:
     """Work through the tables; each part is yielded when its files are complete.
 
     Parameters
@@ -59,21 +59,21 @@ def reproduce(directory: str | Path, *, full: bool = False, processes: int | Non
         How many share the work; by default one for each processor. A script that asks for more than one calls this
         under ``if __name__ == "__main__":``.
     """
-    folder = checked_directory(directory)
+    folder = make_directory(directory)
     size = FULL if full else QUICK
-    yield Part(_introduction(full))
+    yield Result(_introduction(full))
     count = processes or os.cpu_count() or 1
     if count == 1:
-        yield from _parts(folder, size, None)
+        yield from _work_through(folder, size, None)
         return
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_ends_quietly)
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_quietly)
     try:
-        yield from _parts(folder, size, pool)
+        yield from _work_through(folder, size, pool)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _ends_quietly() -> None:
+def _end_quietly() -> None:
     """Ctrl-C reaches all processes: the one that started the others answers, the others just end."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -84,28 +84,30 @@ def _introduction(full: bool) -> str:
     )
 
 
-def _parts(folder: Path, size: Size, pool: Executor | None) -> Iterator[Part]:
+def _work_through(folder: Path, size: Size, pool: Executor | None) -> Iterator[Result]:
     for system in SYSTEMS:
-        tasks = [(as_printed, (system, reading, n, size)) for n in system.columns for reading in READINGS]
-        found = run(tasks, pool)
+        tasks = [(estimate_as_printed, (system, reading, n, size)) for n in system.columns for reading in READINGS]
+        printed = run(tasks, pool)
         name = system.name.replace(" ", "_").replace("'", "").lower()
-        yield Part(printed_text(system, found, size), write_files(folder, {f"{name}.csv": printed_csv(found)}))
-    searches = _searches(size, pool)
-    pursuits = run([(pursued, (SYSTEMS[3], reading)) for reading in READINGS], pool)
+        yield Result(
+            write_printed(system, printed, size), write_files(folder, {f"{name}.csv": tabulate_printed(printed)})
+        )
+    searches = _search_all(size, pool)
+    pursuits = run([(pursue, (SYSTEMS[3], reading)) for reading in READINGS], pool)
     first = {
-        one.reading.name: one.found[0, ::-1] for one in searches if one.system == SYSTEMS[3] and one.method == REFINED
+        one.reading.name: one.values[0, ::-1] for one in searches if one.system == SYSTEMS[3] and one.method == REFINED
     }
     texts = {
-        "tables_8_to_10.csv": pursuit_csv(pursuits),
-        "figure1.html": page(step_responses(pursuits)),
-        "figure2.html": page(frequency_responses(pursuits)),
-        "figure3.html": page(frequency_responses(pursuits, first)),
+        "tables_8_to_10.csv": tabulate_pursuits(pursuits),
+        "figure1.html": write_page(draw_step_responses(pursuits)),
+        "figure2.html": write_page(draw_frequency_responses(pursuits)),
+        "figure3.html": write_page(draw_frequency_responses(pursuits, first)),
     }
-    yield Part(pursuit_text(pursuits), write_files(folder, texts))
-    yield Part(searches_text(searches, size), write_files(folder, {"searches.csv": searches_csv(searches)}))
+    yield Result(write_pursuits(pursuits), write_files(folder, texts))
+    yield Result(write_searches(searches, size), write_files(folder, {"searches.csv": tabulate_searches(searches)}))
 
 
-def _searches(size: Size, pool: Executor | None) -> list[Searched]:
+def _search_all(size: Size, pool: Executor | None) -> list[Searched]:
     """All searches, in portions that processes can share."""
     counts = dict(zip(METHODS, (size.refined, size.splines), strict=True))
     cases = [(system, reading, method) for system in SYSTEMS for reading in READINGS for method in METHODS]
@@ -114,5 +116,8 @@ def _searches(size: Size, pool: Executor | None) -> list[Searched]:
         for case in cases
         for first in range(0, counts[case[2]], AT_ONCE)
     ]
-    found = run([(searched, (*case, numbers)) for case, numbers in portions], pool)
-    return [together([one for one, (mine, _) in zip(found, portions, strict=True) if mine is case]) for case in cases]
+    searches = run([(search_orders, (*case, numbers)) for case, numbers in portions], pool)
+    return [
+        join_searches([one for one, (mine, _) in zip(searches, portions, strict=True) if mine is case])
+        for case in cases
+    ]

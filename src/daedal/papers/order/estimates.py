@@ -23,18 +23,26 @@ from daedal.order import (
     Shape,
     SparseSplines,
     SplineEquation,
+    find_nearest_solution,
+    keep_largest,
     make_record,
-    nearest_solution,
-    on_support,
+    make_spline_equation,
     polish,
     pursue_basis,
     select_order,
-    sparse_equation,
-    spline_equation,
-    thinned,
+    solve_on_support,
+    sparsify_equation,
 )
-from daedal.papers.order import systems
-from daedal.papers.order.systems import Reading, System, clean, monic_coefficients, noisy, paper_coefficients
+from daedal.papers.order.experiment import (
+    THINNED,
+    Reading,
+    System,
+    make_monic,
+    make_paper_coefficients,
+    simulate_clean,
+    simulate_noisy,
+    thin,
+)
 
 # Without noise there is nothing that few knots would smooth. Four poles start with a fast transient, which splines of
 # a low degree follow only with more of them.
@@ -68,7 +76,7 @@ class Printed:
     ----------
     quiet
         θ without noise, (a_0 … a_n, b_1 … b_m) with n the assumed order.
-    found
+    values
         θ of each data set, (data set, coefficient).
     orders
         Terms too many → the order of each data set.
@@ -78,7 +86,7 @@ class Printed:
     reading: Reading
     assumed: int
     quiet: np.ndarray
-    found: np.ndarray
+    values: np.ndarray
     orders: Mapping[int, tuple[int, ...]]
 
     def place(self, name: str) -> int:
@@ -88,14 +96,14 @@ class Printed:
     @property
     def supported(self) -> float:
         """Share of the data sets in which exactly the true coefficients differ from zero."""
-        true = np.zeros(self.found.shape[1], dtype=bool)
+        true = np.zeros(self.values.shape[1], dtype=bool)
         true[[self.place(name) for name in self.system.names]] = True
-        return float(np.mean(np.all((self.found != 0.0) == true, axis=1)))
+        return float(np.mean(np.all((self.values != 0.0) == true, axis=1)))
 
     def rmse(self) -> np.ndarray:
         """Root mean square error of each true coefficient."""
-        found = self.found[:, [self.place(name) for name in self.system.names]]
-        return np.sqrt(np.mean((found - self.system.theta) ** 2, axis=0))
+        values = self.values[:, [self.place(name) for name in self.system.names]]
+        return np.sqrt(np.mean((values - self.system.theta) ** 2, axis=0))
 
 
 @final
@@ -107,7 +115,7 @@ class Searched:
     ----------
     orders
         The order that was chosen, (data set,).
-    found, optimal
+    values, optimal
         θ of the candidate with the true orders, and of output error from the truth, (data set, coefficient).
     leading
         Standard error of the coefficient of the highest derivative, relative to it, in the candidate with the true
@@ -118,7 +126,7 @@ class Searched:
     reading: Reading
     method: str
     orders: np.ndarray
-    found: np.ndarray
+    values: np.ndarray
     optimal: np.ndarray
     leading: np.ndarray
 
@@ -129,7 +137,7 @@ class Searched:
 
     def rmse(self) -> np.ndarray:
         """Root mean square error of each coefficient."""
-        return np.sqrt(np.mean((self.found - self.system.theta) ** 2, axis=0))
+        return np.sqrt(np.mean((self.values - self.system.theta) ** 2, axis=0))
 
     def ratio(self) -> float:
         """The largest ratio of the root mean square errors of search and optimum."""
@@ -156,40 +164,40 @@ def run(tasks: Sequence[Task], pool: Executor | None = None) -> list[Any]:
     if pool is None:
         return [function(*arguments) for function, arguments in tasks]
     waiting = [pool.submit(function, *arguments) for function, arguments in tasks]
-    return [each.result() for each in waiting]
+    return [future.result() for future in waiting]
 
 
 @one_thread
-def as_printed(system: System, reading: Reading, assumed: int, size: Size) -> Printed:
+def estimate_as_printed(system: System, reading: Reading, assumed: int, size: Size) -> Printed:
     """The paper's method with the true number of terms, and with more of them."""
     terms = system.theta.size
-    quiet = clean(system, reading)
-    equations = [spline_equation(quiet, assumed, system.input_order, knots) for knots in PRINTED_KNOTS]
-    found, orders = [], {1: [], 2: []}
+    quiet = simulate_clean(system, reading)
+    equations = [make_spline_equation(quiet, assumed, system.input_order, knots) for knots in PRINTED_KNOTS]
+    values, orders = [], {1: [], 2: []}
     for number in range(size.printed):
-        data = noisy(system, reading, number)
-        found.append(nearest_solution(equations, True, data, terms).theta)
+        data = simulate_noisy(system, reading, number)
+        values.append(find_nearest_solution(equations, True, data, terms).theta)
         for more, chosen in orders.items():
             if number < size.too_many and assumed >= system.order + more:
-                theta = nearest_solution(equations, True, data, terms + more).theta
+                theta = find_nearest_solution(equations, True, data, terms + more).theta
                 chosen.append(int(np.max(np.flatnonzero(theta[: assumed + 1]), initial=0)))
     return Printed(
         system,
         reading,
         assumed,
-        _without_noise(quiet, assumed, system)[1],
-        np.stack(found),
+        _solve_without_noise(quiet, assumed, system)[1],
+        np.stack(values),
         {more: tuple(chosen) for more, chosen in orders.items()},
     )
 
 
 @one_thread
-def searched(system: System, reading: Reading, method: str, numbers: range) -> Searched:
+def search_orders(system: System, reading: Reading, method: str, numbers: range) -> Searched:
     """Searches over all orders of the tables, from every tenth sample."""
-    orders, found, optimal, leading = [], [], [], []
-    truth = monic_coefficients(system.theta, system.order)
+    orders, values, optimal, leading = [], [], [], []
+    truth = make_monic(system.theta, system.order)
     for number in numbers:
-        data = systems.thinned(noisy(system, reading, number))
+        data = thin(simulate_noisy(system, reading, number))
         search = _search(data, system, METHODS[method])
         if search.order != system.order:  # candidates that are not chosen are compared, not finished
             true = select_order(data, orders=[system.order], input_orders=[system.input_order], method=METHODS[method])
@@ -197,15 +205,15 @@ def searched(system: System, reading: Reading, method: str, numbers: range) -> S
         else:
             candidate = search.chosen
         orders.append(search.order)
-        found.append(paper_coefficients(np.array(list(candidate.coefficients.values())), system.order))
+        values.append(make_paper_coefficients(np.array(list(candidate.coefficients.values())), system.order))
         # In the paper's normalisation a_n = 1/b_0.
         leading.append(candidate.std_errors["b0"] / abs(candidate.coefficients["b0"]))
         shape = Shape(system.order, system.input_order, 1, start=True)
         begin = np.concatenate([truth, np.zeros(system.order)])
         best = polish(shape, begin, make_record("reproduce", data, None, None))
         assert best is not None  # the truth has a response
-        optimal.append(paper_coefficients(best.theta[: shape.coefficients], system.order))
-    arrays = [np.array(each) for each in (orders, found, optimal, leading)]
+        optimal.append(make_paper_coefficients(best.theta[: shape.coefficients], system.order))
+    arrays = [np.array(column) for column in (orders, values, optimal, leading)]
     return Searched(system, reading, method, *arrays)
 
 
@@ -214,48 +222,48 @@ def _search(data: Any, system: System, method: Any) -> OrderSearch:
     return select_order(data, orders=tried, input_orders=[system.input_order], method=method)
 
 
-def together(parts: Sequence[Searched]) -> Searched:
+def join_searches(parts: Sequence[Searched]) -> Searched:
     """Searches of several data sets as one."""
     first = parts[0]
     arrays = [
-        np.concatenate([getattr(each, name) for each in parts]) for name in ("orders", "found", "optimal", "leading")
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("orders", "values", "optimal", "leading")
     ]
     return Searched(first.system, first.reading, first.method, *arrays)
 
 
 @one_thread
-def pursued(system: System, reading: Reading) -> Pursued:
+def pursue(system: System, reading: Reading) -> Pursued:
     """Tables 8 to 10, from one data set with a ratio of 8 and from the same without noise."""
-    quiet, data = clean(system, reading), noisy(system, reading, 0, PURSUED_RATIO)
+    quiet, data = simulate_clean(system, reading), simulate_noisy(system, reading, 0, PURSUED_RATIO)
     terms = system.theta.size
-    dense, exact = _without_noise(quiet, PURSUED_ORDER, system)
-    equations = [spline_equation(quiet, PURSUED_ORDER, 0, knots) for knots in PRINTED_KNOTS]
-    solutions = [nearest_solution([each], True, data, terms) for each in equations]
-    best = int(np.argmin([each.squares for each in solutions]))
+    dense, exact = _solve_without_noise(quiet, PURSUED_ORDER, system)
+    equations = [make_spline_equation(quiet, PURSUED_ORDER, 0, knots) for knots in PRINTED_KNOTS]
+    solutions = [find_nearest_solution([equation], True, data, terms) for equation in equations]
+    best = int(np.argmin([one.squares for one in solutions]))
     chosen, solution = equations[best], solutions[best].theta
     columns = chosen.columns(chosen.fitted(chosen.reduced(data.y)))
-    least = on_support(columns, chosen.target, np.ones(columns.shape[1], dtype=bool))
-    guess = thinned(least, PURSUED_ORDER, terms)
+    least = solve_on_support(columns, chosen.target, np.ones(columns.shape[1], dtype=bool))
+    guess = keep_largest(least, PURSUED_ORDER, terms)
     return Pursued(
         reading,
         {"dense": least[::-1], "guess": guess[::-1], "solution": solution[::-1]},
-        {"proposed": exact[::-1], **_pursuits(dense, quiet.y[:: systems.THINNED], quiet)},
-        {"proposed": solution[::-1], **_pursuits(chosen, data.y, quiet)},
+        {"proposed": exact[::-1], **_pursue_each(dense, quiet.y[::THINNED], quiet)},
+        {"proposed": solution[::-1], **_pursue_each(chosen, data.y, quiet)},
     )
 
 
-def _without_noise(quiet: Record, assumed: int, system: System) -> tuple[SplineEquation, np.ndarray]:
+def _solve_without_noise(quiet: Record, assumed: int, system: System) -> tuple[SplineEquation, np.ndarray]:
     """Splines with many knots, and θ; exact samples are no better for being many, so that every tenth does."""
-    few = make_record("reproduce", systems.thinned(quiet), None, None)
+    few = make_record("reproduce", thin(quiet), None, None)
     knots = MORE_KNOTS if system.order == 4 and assumed < PURSUED_ORDER else QUIET_KNOTS
-    equation = spline_equation(few, assumed, system.input_order, knots)
-    return equation, sparse_equation(equation, few.y, system.theta.size)
+    equation = make_spline_equation(few, assumed, system.input_order, knots)
+    return equation, sparsify_equation(equation, few.y, system.theta.size)
 
 
-def _pursuits(equation: SplineEquation, y: np.ndarray, whole: Record) -> dict[str, np.ndarray]:
+def _pursue_each(equation: SplineEquation, y: np.ndarray, whole: Record) -> dict[str, np.ndarray]:
     """Basis pursuit with both γ: derivatives of splines fitted to y must explain the input at all samples."""
     splines = equation.fitted(equation.reduced(y))
     A = np.stack([equation.basis.values(whole.times, k) @ splines for k in range(equation.order + 1)], axis=1)
     b = whole.inputs_now[0]
-    least = float(np.linalg.norm(A @ on_support(A, b, np.ones(A.shape[1], dtype=bool)) - b))
+    least = float(np.linalg.norm(A @ solve_on_support(A, b, np.ones(A.shape[1], dtype=bool)) - b))
     return {f"γ = {gamma:g}": pursue_basis(A, b, least + gamma)[::-1] for gamma in GAMMAS}

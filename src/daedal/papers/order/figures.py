@@ -7,8 +7,9 @@ import numpy as np
 
 from daedal.lti import TransferFunction
 from daedal.papers.order.estimates import Pursued
-from daedal.papers.order.systems import READINGS, SYSTEMS
-from daedal.report import panels
+from daedal.papers.order.experiment import READINGS, SYSTEMS
+from daedal.papers.result_files import title_figure
+from daedal.report import make_panels
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -19,46 +20,50 @@ FREQUENCIES = np.geomspace(0.03, 30.0, 200)  # rad/s
 STEP_END = 8.0  # seconds
 
 
-def transfer_functions(found: Mapping[str, np.ndarray]) -> dict[str, TransferFunction]:
+def make_transfer_functions(coefficients: Mapping[str, np.ndarray]) -> dict[str, TransferFunction]:
     """The truth and what was found, from coefficients with falling powers; u has the coefficient one."""
     truth = np.array(SYSTEMS[3].a[::-1])
-    return {name: TransferFunction([1.0], np.trim_zeros(a, "f")) for name, a in {"truth": truth, **found}.items()}
+    return {
+        name: TransferFunction([1.0], np.trim_zeros(a, "f")) for name, a in {"truth": truth, **coefficients}.items()
+    }
 
 
-def step_response(system: TransferFunction, times: np.ndarray) -> np.ndarray:
+def compute_step_response(system: TransferFunction, times: np.ndarray) -> np.ndarray:
     """The output for an input that jumps from zero to one."""
     from scipy.signal import lti, step
 
     return step(lti([1.0], np.asarray(system.denominator)), T=times)[1]
 
 
-def step_responses(found: Sequence[Pursued]) -> "go.Figure":
+def draw_step_responses(pursuits: Sequence[Pursued]) -> "go.Figure":
     """Figure 1, without noise; a panel for each reading."""
     times = np.linspace(0.0, STEP_END, 201)
-    figure = panels(1, 2, subplot_titles=[f"input in {one.reading.unit}" for one in found])
+    figure = make_panels(1, 2, subplot_titles=[f"input in {one.reading.unit}" for one in pursuits])
     limit = 1.5 / SYSTEMS[3].a[0]
-    for column, one in enumerate(found, start=1):
-        for name, system in transfer_functions(one.quiet).items():
+    for column, one in enumerate(pursuits, start=1):
+        for name, system in make_transfer_functions(one.quiet).items():
             # Some of what basis pursuit finds is not stable.
-            values = np.clip(step_response(system, times), -limit, limit)
-            _line(figure, 1, column, times, values, name)
+            values = np.clip(compute_step_response(system, times), -limit, limit)
+            _draw_line(figure, 1, column, times, values, name)
     figure.update_xaxes(title_text="time (s)")
     figure.update_yaxes(title_text="step response", row=1, col=1)
-    return _titled(figure, "Figure 1: step responses of system 4", "estimated without noise, n = 6", 460)
+    return title_figure(figure, "Figure 1: step responses of system 4", "estimated without noise, n = 6", 460, top=120)
 
 
-def frequency_responses(found: Sequence[Pursued], searched: Mapping[str, np.ndarray] | None = None) -> "go.Figure":
+def draw_frequency_responses(
+    pursuits: Sequence[Pursued], searched: Mapping[str, np.ndarray] | None = None
+) -> "go.Figure":
     """Figure 2 (without noise) or, with searches by reading, Figure 3 (with noise): gain and phase."""
-    titles = [f"input in {one.reading.unit}" for one in found]
-    figure = panels(2, 2, shared_xaxes=True, subplot_titles=titles)
-    for column, one in enumerate(found, start=1):
+    titles = [f"input in {one.reading.unit}" for one in pursuits]
+    figure = make_panels(2, 2, shared_xaxes=True, subplot_titles=titles)
+    for column, one in enumerate(pursuits, start=1):
         drawn = dict(one.quiet if searched is None else one.noisy)
         if searched is not None:
             drawn["RefinedIV()"] = searched[one.reading.name]
-        for name, system in transfer_functions(drawn).items():
+        for name, system in make_transfer_functions(drawn).items():
             values = system.response(1j * FREQUENCIES)
-            _line(figure, 1, column, FREQUENCIES, 20 * np.log10(np.abs(values)), name)
-            _line(figure, 2, column, FREQUENCIES, np.degrees(np.unwrap(np.angle(values))), name, legend=False)
+            _draw_line(figure, 1, column, FREQUENCIES, 20 * np.log10(np.abs(values)), name)
+            _draw_line(figure, 2, column, FREQUENCIES, np.degrees(np.unwrap(np.angle(values))), name, legend=False)
         highest = READINGS[column - 1].factor
         for row in (1, 2):
             figure.add_vrect(0.1 * highest, highest, row=row, col=column, opacity=0.12, fillcolor="gray", line_width=0)  # type: ignore[arg-type]
@@ -68,19 +73,12 @@ def frequency_responses(found: Sequence[Pursued], searched: Mapping[str, np.ndar
     figure.update_yaxes(title_text="phase (degree)", row=2, col=1)
     number, noise = (2, "without noise") if searched is None else (3, "from one data set with noise")
     subtitle = f"estimated {noise}, n = 6; grey: frequencies of the input"
-    return _titled(figure, f"Figure {number}: frequency responses of system 4", subtitle, 720)
+    return title_figure(figure, f"Figure {number}: frequency responses of system 4", subtitle, 720, top=120)
 
 
-def _line(
+def _draw_line(
     figure: "go.Figure", row: int, column: int, x: np.ndarray, y: np.ndarray, name: str, legend: bool = True
 ) -> None:
     line = {"color": COLORS[name], "dash": DASHES[name], "width": 2}
     shown = legend and column == 1
     figure.add_scatter(x=x, y=y, name=name, legendgroup=name, showlegend=shown, line=line, row=row, col=column)
-
-
-def _titled(figure: "go.Figure", title: str, subtitle: str, height: int) -> "go.Figure":
-    text = {"text": title, "subtitle": {"text": subtitle}}
-    return figure.update_layout(
-        title=text, template="plotly_white", height=height, margin={"t": 120}, legend={"orientation": "h", "y": -0.15}
-    )

@@ -8,11 +8,13 @@ The paper estimates a parameter θ of a differential-algebraic model from y(t₁
 compares it with output error, which ignores the disturbance.
 
 The experiment that the article prints does not give the article's figure; the program that its authors published does
-(`daedal.papers.pendulum.experiment`). Both are run. Two estimators that the paper does not have see the same data:
-Gauss–Newton on the continuous parameter, and the same whitened by a model of its residual. Removing the bias Var(ŷ)/M
-of (3a) is not part of this study.
+(`daedal.papers.pendulum.experiment`). Both are run.
 
-`reproduce(folder)` takes about half a minute; `reproduce(folder, full=True)` has the sizes of the paper.
+`reproduce(folder)` takes about a minute: a few dozen data sets, each fitted by `fit` as any measured one would be
+(`daedal.papers.pendulum.fits`). `reproduce(folder, full=True)` has the sizes of the paper, which a study of its own
+makes fast (`daedal.papers.pendulum.estimates`); two estimators that the paper does not have see the same data there:
+Gauss–Newton on the continuous parameter, and the same whitened by a model of its residual. Removing the bias Var(ŷ)/M
+of (3a) is not part of that study.
 
 Reference: M. R.-H. Abdalmoaty, O. Eriksson, R. Bereza, D. Broman, H. Hjalmarsson, Identification of Non-Linear
 Differential-Algebraic Equation Models with Process Disturbances, IEEE Conf. on Decision and Control 2021, section V.
@@ -21,32 +23,33 @@ Differential-Algebraic Equation Models with Process Disturbances, IEEE Conf. on 
 from collections.abc import Iterator
 from pathlib import Path
 
-from daedal.papers.pendulum.estimates import Size, estimate
-from daedal.papers.pendulum.experiment import PRINTED, PROGRAM, Reading
-from daedal.papers.pendulum.figures import box_plots, cost_curves
-from daedal.papers.pendulum.smoothness import costs
+from daedal.papers.pendulum.estimates import Estimates, Size, estimate
+from daedal.papers.pendulum.experiment import PRINTED, PROGRAM
+from daedal.papers.pendulum.figures import draw_costs, draw_estimates
+from daedal.papers.pendulum.fits import fit_data_sets
+from daedal.papers.pendulum.smoothness import compute_costs
 from daedal.papers.pendulum.tables import (
-    costs_csv,
-    estimates_csv,
-    estimates_text,
-    smoothness_csv,
-    smoothness_text,
-    summary_csv,
+    tabulate_costs,
+    tabulate_estimates,
+    tabulate_smoothness,
+    tabulate_summary,
+    write_estimates,
+    write_smoothness,
 )
-from daedal.papers.result_files import Part, checked_directory, page, write_files
+from daedal.papers.result_files import Result, make_directory, write_files, write_page
 
 FULL = {
     PROGRAM: Size(samples=(1000, 5000, 10_000, 50_000), data_sets=1000, realizations=500),
     PRINTED: Size(samples=(1000, 5000, 10_000, 50_000), data_sets=200, realizations=128),
 }
 QUICK = {
-    PROGRAM: Size(samples=(1000, 5000, 10_000), data_sets=400, realizations=256),
-    PRINTED: Size(samples=(1000, 5000), data_sets=100, realizations=128),
+    PROGRAM: Size(samples=(5000,), data_sets=24, realizations=64),
+    PRINTED: Size(samples=(2000,), data_sets=6, realizations=16),
 }
 
 
-def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
-    """Work through the figures; each part is yielded when its files are complete.
+def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
+    """Work through the figures; each result is yielded when its files are complete.
 
     Parameters
     ----------
@@ -55,38 +58,39 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
     full
         The sizes of the paper (E = 1000, M = 500, N up to 50 000) instead of small ones.
     """
-    folder = checked_directory(directory)
-    sizes = FULL if full else QUICK
-    yield Part(_introduction(full))
+    folder = make_directory(directory)
+    yield Result(_introduction(full))
     for reading in (PROGRAM, PRINTED):
-        yield _figure_1(folder, reading, sizes[reading])
-    yield _figure_2(folder)
+        estimates = estimate(reading, FULL[reading]) if full else fit_data_sets(reading, QUICK[reading])
+        yield _draw_figure_1(folder, estimates)
+        if estimates.interrupted:
+            raise KeyboardInterrupt
+    yield _draw_figure_2(folder)
 
 
 def _introduction(full: bool) -> str:
     return (
         "The pendulum paper: a pendulum is pushed by a known force and by wind that nobody measures; "
         "what does its angle tell?\n"
-        + ("Sizes of the paper: some minutes." if full else "Small sizes: about half a minute (--full: the paper's).")
+        + ("Sizes of the paper: some minutes." if full else "Small sizes: about a minute (--full: the paper's).")
     )
 
 
-def _figure_1(folder: Path, reading: Reading, size: Size) -> Part:
-    estimates = estimate(reading, size)
-    name = f"figure1_{reading.name}"
+def _draw_figure_1(folder: Path, estimates: Estimates) -> Result:
+    name = f"figure1_{estimates.reading.name}"
     texts = {
-        f"{name}_estimates.csv": estimates_csv(estimates),
-        f"{name}_table.csv": summary_csv(estimates),
-        f"{name}.html": page(box_plots(estimates)),
+        f"{name}_estimates.csv": tabulate_estimates(estimates),
+        f"{name}_table.csv": tabulate_summary(estimates),
+        f"{name}.html": write_page(draw_estimates(estimates)),
     }
-    return Part(estimates_text(estimates), write_files(folder, texts))
+    return Result(write_estimates(estimates), write_files(folder, texts))
 
 
-def _figure_2(folder: Path) -> Part:
-    smoothness = costs()
+def _draw_figure_2(folder: Path) -> Result:
+    smoothness = compute_costs()
     texts = {
-        "figure2_costs.csv": costs_csv(smoothness),
-        "figure2_table.csv": smoothness_csv(smoothness),
-        "figure2.html": page(cost_curves(smoothness)),
+        "figure2_costs.csv": tabulate_costs(smoothness),
+        "figure2_table.csv": tabulate_smoothness(smoothness),
+        "figure2.html": write_page(draw_costs(smoothness)),
     }
-    return Part(smoothness_text(smoothness), write_files(folder, texts))
+    return Result(write_smoothness(smoothness), write_files(folder, texts))

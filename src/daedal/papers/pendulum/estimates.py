@@ -1,4 +1,4 @@
-"""Figure 1: estimates of five methods from the same E data sets, for growing numbers of samples N.
+"""Figure 1 in full: estimates of five methods from the same E data sets, for growing numbers of samples N.
 
 - output error: the wind is ignored, ŷ(θ) is one simulation with w = 0;
 - proposed: cost (3a) of the paper, ŷ(θ) is the mean over M realizations that stay fixed;
@@ -27,12 +27,12 @@ from daedal.papers.pendulum.experiment import (
     TRANSIENT,
     TRUTH,
     Reading,
-    pendulum,
-    push,
-    sample_times,
+    list_times,
+    make_pendulum,
+    make_push,
 )
-from daedal.papers.pendulum.interpolated_cost import GridPredictor, InterpolatedCost, best_on_grid, gauss_newton
-from daedal.papers.pendulum.whitened_cost import ORDER, whitened_cost
+from daedal.papers.pendulum.interpolated_cost import GridPredictor, InterpolatedCost, minimize_cost, search_grid
+from daedal.papers.pendulum.whitened_cost import ORDER, whiten_cost
 from daedal.simulation import Ensemble, ensemble, simulate
 
 OUTPUT_ERROR = "output error, grid"
@@ -40,7 +40,13 @@ OUTPUT_ERROR_SMOOTH = "output error, Gauss–Newton"
 PROPOSED = "proposed, grid"
 PROPOSED_SMOOTH = "proposed, Gauss–Newton"
 WHITENED = f"whitened, AR({ORDER})"
-METHODS = (OUTPUT_ERROR, OUTPUT_ERROR_SMOOTH, PROPOSED, PROPOSED_SMOOTH, WHITENED)
+METHODS = {  # and their names in files
+    OUTPUT_ERROR: "output_error_grid",
+    OUTPUT_ERROR_SMOOTH: "output_error_gauss_newton",
+    PROPOSED: "proposed_grid",
+    PROPOSED_SMOOTH: "proposed_gauss_newton",
+    WHITENED: "whitened",
+}
 
 
 @final
@@ -69,37 +75,55 @@ class Summary:
 
 
 @final
+@dataclass(frozen=True)
+class Wind:
+    """What the wind does after the transient, at the truth.
+
+    Attributes
+    ----------
+    swing, shift, shaking
+        In radian: standard deviation of the angle without wind, root mean square of what the wind adds to its mean,
+        and standard deviation of the angle around that mean.
+    error
+        Largest estimated error of the steps, relative to the largest angle.
+    """
+
+    swing: float
+    shift: float
+    shaking: float
+    error: float
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Estimates:
     """Estimates of all methods from the same data.
 
     Attributes
     ----------
-    found
+    methods
+        Name → its name in files.
+    values
         (N, method) → estimates (data set,).
-    swing, shift, shaking
-        After the transient, at the truth, in radian: standard deviation of the angle without wind, root mean square
-        of what the wind adds to its mean, and standard deviation of the angle around that mean.
-    error
-        Largest estimated error of the steps, relative to the largest angle.
+    interrupted
+        Whether fewer data sets than wanted were finished.
     """
 
     reading: Reading
     size: Size
-    found: Mapping[tuple[int, str], np.ndarray]
-    swing: float
-    shift: float
-    shaking: float
-    error: float
+    methods: Mapping[str, str]
+    values: Mapping[tuple[int, str], np.ndarray]
+    wind: Wind
+    interrupted: bool = False
 
     def summary(self, samples: int, method: str) -> Summary:
-        found = self.found[samples, method]
+        values = self.values[samples, method]
         return Summary(
-            mean=float(found.mean()),
-            standard_error=float(found.std(ddof=1) / np.sqrt(len(found))),
-            median=float(np.median(found)),
-            rmse=float(np.sqrt(np.mean((found - TRUTH) ** 2))),
-            at_bounds=float(np.mean((found <= GRID[0]) | (found >= GRID[-1]))),
+            mean=float(values.mean()),
+            standard_error=float(values.std(ddof=1) / np.sqrt(len(values))),
+            median=float(np.median(values)),
+            rmse=float(np.sqrt(np.mean((values - TRUTH) ** 2))),
+            at_bounds=float(np.mean((values <= GRID[0]) | (values >= GRID[-1]))),
         )
 
     def disagreement(self) -> float:
@@ -107,9 +131,9 @@ class Estimates:
         largest = 0.0
         for on_grid, method in ((OUTPUT_ERROR, OUTPUT_ERROR_SMOOTH), (PROPOSED, PROPOSED_SMOOTH)):
             for samples in self.size.samples:
-                smooth = self.found[samples, method]
+                smooth = self.values[samples, method]
                 inside = (smooth > GRID[0]) & (smooth < GRID[-1])
-                apart = np.abs(smooth - self.found[samples, on_grid])[inside]
+                apart = np.abs(smooth - self.values[samples, on_grid])[inside]
                 largest = max(largest, float(np.max(apart, initial=0.0)))
         return largest / float(GRID[1] - GRID[0])
 
@@ -117,35 +141,35 @@ class Estimates:
 def estimate(reading: Reading, size: Size) -> Estimates:
     """Simulate the data sets and the predictors of one reading, and estimate from them."""
     longest = max(size.samples)
-    times, inputs = sample_times(longest), {"u": push(reading, longest)}
-    data = _data_sets(reading, times, inputs, size.data_sets)
-    calm = _on_grid(pendulum(reading, windy=False), reading.free, times, inputs, 1)
-    windy = _on_grid(pendulum(reading), reading.free, times, inputs, size.realizations)
-    ignoring, proposed = _predictor(calm, reading.free), _predictor(windy, reading.free)
-    found: dict[tuple[int, str], np.ndarray] = {}
+    times, inputs = list_times(longest), {"u": make_push(reading, longest)}
+    data = simulate_data_sets(reading, times, inputs, size.data_sets)
+    calm = simulate_grid(make_pendulum(reading, windy=False), reading.free, times, inputs, 1, GRID)
+    windy = simulate_grid(make_pendulum(reading), reading.free, times, inputs, size.realizations, GRID)
+    ignoring, proposed = (_make_predictor(run, reading.free) for run in (calm, windy))
+    values: dict[tuple[int, str], np.ndarray] = {}
     for samples in size.samples:
-        after = slice(TRANSIENT, samples)
-        estimates = _estimates(
-            data[:, after], ignoring.between(TRANSIENT, samples), proposed.between(TRANSIENT, samples)
-        )
-        found |= {(samples, method): values for method, values in estimates.items()}
-    true = int(np.argmin(np.abs(GRID - TRUTH)))
-    quiet, mean = (run.mean["angle"][true, TRANSIENT:] for run in (calm, windy))
-    return Estimates(
-        reading=reading,
-        size=size,
-        found=found,
+        after = (TRANSIENT, samples)
+        columns = _estimate_each(data[:, slice(*after)], ignoring.between(*after), proposed.between(*after))
+        values |= {(samples, method): column for method, column in columns.items()}
+    wind = measure_wind(calm, windy, int(np.argmin(np.abs(GRID - TRUTH))))
+    return Estimates(reading, size, METHODS, values, wind)
+
+
+def measure_wind(calm: Ensemble, windy: Ensemble, place: int) -> Wind:
+    """From runs without and with wind, the truth having this place among their values."""
+    quiet, mean = (run.mean["angle"][place, TRANSIENT:] for run in (calm, windy))
+    return Wind(
         swing=float(np.std(quiet)),
         shift=float(np.sqrt(np.mean((mean - quiet) ** 2))),
-        shaking=float(np.sqrt(np.mean(windy.variance["angle"][true, TRANSIENT:]))),
+        shaking=float(np.sqrt(np.mean(windy.variance["angle"][place, TRANSIENT:]))),
         error=max(calm.error, windy.error),
     )
 
 
-def _data_sets(reading: Reading, times: np.ndarray, inputs: Mapping[str, Signal], count: int) -> np.ndarray:
+def simulate_data_sets(reading: Reading, times: np.ndarray, inputs: Mapping[str, Signal], count: int) -> np.ndarray:
     """(data set, time), from paths that no predictor uses."""
     measured = simulate(
-        pendulum(reading),
+        make_pendulum(reading),
         times,
         inputs=inputs,
         realizations=count,
@@ -160,13 +184,16 @@ def _data_sets(reading: Reading, times: np.ndarray, inputs: Mapping[str, Signal]
     return measured["angle"]
 
 
-def _on_grid(model: Model, free: str, times: np.ndarray, inputs: Mapping[str, Signal], realizations: int) -> Ensemble:
+def simulate_grid(
+    model: Model, free: str, times: np.ndarray, inputs: Mapping[str, Signal], realizations: int, grid: np.ndarray
+) -> Ensemble:
+    """Means over realizations that are the same at all values."""
     return ensemble(
         model,
         times,
         inputs=inputs,
         realizations=realizations,
-        values=[{free: float(value)} for value in GRID],
+        values=[{free: float(value)} for value in grid],
         sensitivities=[free],
         rng=SEED,
         solver=SOLVER,
@@ -174,19 +201,18 @@ def _on_grid(model: Model, free: str, times: np.ndarray, inputs: Mapping[str, Si
     )
 
 
-def _predictor(run: Ensemble, free: str) -> GridPredictor:
+def _make_predictor(run: Ensemble, free: str) -> GridPredictor:
     return GridPredictor.of(GRID, run.mean["angle"], run.sensitivities[free]["angle"])
 
 
-def _estimates(data: np.ndarray, ignoring: GridPredictor, proposed: GridPredictor) -> dict[str, np.ndarray]:
-    blind, blind_smooth = _both_ways(InterpolatedCost.of(ignoring, data))
-    best, smooth = _both_ways(InterpolatedCost.of(proposed, data))
-    _, whitened = _both_ways(whitened_cost(proposed, data, smooth))
-    found = (blind, blind_smooth, best, smooth, whitened)
-    return dict(zip(METHODS, found, strict=True))
+def _estimate_each(data: np.ndarray, ignoring: GridPredictor, proposed: GridPredictor) -> dict[str, np.ndarray]:
+    blind, blind_smooth = _minimize_both_ways(InterpolatedCost.of(ignoring, data))
+    best, smooth = _minimize_both_ways(InterpolatedCost.of(proposed, data))
+    _, whitened = _minimize_both_ways(whiten_cost(proposed, data, smooth))
+    return dict(zip(METHODS, (blind, blind_smooth, best, smooth, whitened), strict=True))
 
 
-def _both_ways(cost: InterpolatedCost) -> tuple[np.ndarray, np.ndarray]:
+def _minimize_both_ways(cost: InterpolatedCost) -> tuple[np.ndarray, np.ndarray]:
     """On the grid, and from there by Gauss–Newton."""
-    best = best_on_grid(cost)
-    return best, gauss_newton(cost, best)
+    best = search_grid(cost)
+    return best, minimize_cost(cost, best)

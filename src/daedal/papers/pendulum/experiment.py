@@ -74,7 +74,7 @@ PRINTED = Reading(
 )
 
 
-def pendulum(reading: Reading, *, windy: bool = True) -> Model:
+def make_pendulum(reading: Reading, *, windy: bool = True) -> Model:
     """The model at the true values; without wind it is what output error simulates."""
     x, y, vx, vy, tension, u, w = symbols("x y vx vy tension u w")
     m, g, k, L = symbols("m g k L")
@@ -92,23 +92,23 @@ def pendulum(reading: Reading, *, windy: bool = True) -> Model:
         inputs=[u],
         outputs={"angle": np.arctan(x / -y)},
         parameters={m: 0.3, g: 9.81, L: 6.25, k: reading.drag},
-        disturbances={w: _noise(reading.wind, grid=FINE)} if windy else {},
+        disturbances={w: _make_noise(reading.wind, grid=FINE)} if windy else {},
         measurement_noise={"angle": reading.noise},
         initial={x: 0.0, vx: 0.0},
         guess={y: -L},
     )
 
 
-def push(reading: Reading, samples: int) -> Signal:
+def make_push(reading: Reading, samples: int) -> Signal:
     """The known input, the same realization for all data sets and both readings, in its scale."""
     times = np.arange(round(samples * INTERVAL / FINE) + 1, dtype=np.float64) * FINE
-    return Signal(times, sample_path(_noise(reading.push), times, rng=SEED))
+    return Signal(times, sample_path(_make_noise(reading.push), times, rng=SEED))
 
 
-def sample_times(samples: int) -> np.ndarray:
+def list_times(samples: int) -> np.ndarray:
     """t₁ … t_N; the pendulum starts at rest at t = 0."""
     return np.arange(1, samples + 1) * INTERVAL
 
 
-def _noise(scale: float, grid: float | None = None) -> FilteredNoise:
+def _make_noise(scale: float, grid: float | None = None) -> FilteredNoise:
     return FilteredNoise(numerator=(scale,), denominator=(1.0, 0.8, 16.0), grid=grid, initial="rest")

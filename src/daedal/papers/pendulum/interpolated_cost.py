@@ -55,28 +55,28 @@ class GridPredictor:
 
     def at(self, values: np.ndarray) -> np.ndarray:
         """Predictions (value, time) at any values within the grid."""
-        cell, part = _located(self.grid, values)
-        return np.stack([h @ self.rows[2 * i : 2 * i + 4] for h, i in zip(_hermite(part), cell, strict=True)])
+        cell, part = _locate(self.grid, values)
+        return np.stack([h @ self.rows[2 * i : 2 * i + 4] for h, i in zip(_evaluate_hermite(part), cell, strict=True)])
 
 
-def _located(grid: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _locate(grid: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The cell of the grid that each value lies in, and how far, 0 … 1."""
     place = (np.asarray(values, dtype=float) - grid[0]) / (grid[1] - grid[0])
     cell = np.clip(np.floor(place).astype(int), 0, len(grid) - 2)
     return cell, place - cell
 
 
-def _hermite(s: np.ndarray) -> np.ndarray:
+def _evaluate_hermite(s: np.ndarray) -> np.ndarray:
     """h(s), (value, 4)."""
     return np.stack([1 - 3 * s**2 + 2 * s**3, s - 2 * s**2 + s**3, 3 * s**2 - 2 * s**3, s**3 - s**2], axis=-1)
 
 
-def _hermite_slope(s: np.ndarray) -> np.ndarray:
+def _differentiate_hermite(s: np.ndarray) -> np.ndarray:
     """h'(s), (value, 4)."""
     return np.stack([6 * s**2 - 6 * s, 1 - 4 * s + 3 * s**2, 6 * s - 6 * s**2, 3 * s**2 - 2 * s], axis=-1)
 
 
-def cells(table: np.ndarray) -> np.ndarray:
+def cut_cells(table: np.ndarray) -> np.ndarray:
     """The 4 × 4 blocks along the diagonal of a (2K, 2K) table that belong to the K − 1 cells of the grid."""
     return np.stack([table[i : i + 4, i : i + 4] for i in range(0, len(table) - 2, 2)])
 
@@ -105,7 +105,7 @@ class InterpolatedCost:
     def of(predictor: GridPredictor, data: np.ndarray) -> "InterpolatedCost":
         """Without a filter; data are (data set, time)."""
         square = np.einsum("et,et->e", data, data)
-        gram = cells(predictor.rows @ predictor.rows.T)[None]
+        gram = cut_cells(predictor.rows @ predictor.rows.T)[None]
         return InterpolatedCost(predictor.grid, square, data @ predictor.rows.T, gram)
 
     def on_grid(self) -> np.ndarray:
@@ -116,30 +116,30 @@ class InterpolatedCost:
     def at(self, values: np.ndarray) -> np.ndarray:
         """Cost of each data set at its own value."""
         part, b, G = self._local(values)
-        h = _hermite(part)
+        h = _evaluate_hermite(part)
         return self.square - 2 * np.einsum("ej,ej->e", h, b) + np.einsum("ej,ejk,ek->e", h, G, h)
 
     def step(self, values: np.ndarray) -> np.ndarray:
         """The step of Gauss–Newton of each data set at its own value."""
         part, b, G = self._local(values)
-        slope = _hermite_slope(part)
-        descent = np.einsum("ej,ej->e", slope, b - np.einsum("ejk,ek->ej", G, _hermite(part)))
+        slope = _differentiate_hermite(part)
+        descent = np.einsum("ej,ej->e", slope, b - np.einsum("ejk,ek->ej", G, _evaluate_hermite(part)))
         return (self.grid[1] - self.grid[0]) * descent / np.einsum("ej,ejk,ek->e", slope, G, slope)
 
     def _local(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Where in its cell each value lies, and b and G there."""
-        cell, part = _located(self.grid, values)
-        each = np.arange(len(self.square))
-        b = self.cross[each[:, None], 2 * cell[:, None] + np.arange(4)]
-        return part, b, self.gram[each if len(self.gram) > 1 else 0, cell]
+        cell, part = _locate(self.grid, values)
+        places = np.arange(len(self.square))
+        b = self.cross[places[:, None], 2 * cell[:, None] + np.arange(4)]
+        return part, b, self.gram[places if len(self.gram) > 1 else 0, cell]
 
 
-def best_on_grid(cost: InterpolatedCost) -> np.ndarray:
+def search_grid(cost: InterpolatedCost) -> np.ndarray:
     """The grid value of least cost, of each data set."""
     return cost.grid[np.argmin(cost.on_grid(), axis=1)]
 
 
-def gauss_newton(cost: InterpolatedCost, start: np.ndarray) -> np.ndarray:
+def minimize_cost(cost: InterpolatedCost, start: np.ndarray) -> np.ndarray:
     """Minimise the cost of each data set within the grid; a step that does not descend is halved."""
     values = np.array(start, dtype=float)
     reached = cost.at(values)

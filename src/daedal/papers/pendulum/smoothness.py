@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.papers.pendulum.experiment import GRID, PROGRAM, SEED, pendulum, push, sample_times
+from daedal.papers.pendulum.experiment import GRID, PROGRAM, SEED, list_times, make_pendulum, make_push
 from daedal.simulation import Lanes, ensemble, simulate
 from daedal.systems import build
 
@@ -27,11 +27,11 @@ class Smoothness:
     fresh: np.ndarray
 
 
-def costs() -> Smoothness:
+def compute_costs() -> Smoothness:
     """Both costs of one data set."""
-    system = build(pendulum(PROGRAM))
-    times = sample_times(SAMPLES)
-    common = {"inputs": {"u": push(PROGRAM, SAMPLES)}, "t0": 0.0, "solver": SOLVER}
+    system = build(make_pendulum(PROGRAM))
+    times = list_times(SAMPLES)
+    common = {"inputs": {"u": make_push(PROGRAM, SAMPLES)}, "t0": 0.0, "solver": SOLVER}
     data = simulate(system, times, realizations=1, measurement_noise=True, variables=["angle"], rng=SEED, **common)
     values = [{PROGRAM.free: float(value)} for value in GRID]
     fixed = ensemble(system, times, realizations=REALIZATIONS, values=values, rng=SEED, **common)
@@ -39,19 +39,19 @@ def costs() -> Smoothness:
         ensemble(system, times, realizations=REALIZATIONS, values=one, rng=SEED + number, **common).mean["angle"]
         for number, one in enumerate(values, start=1)
     ]
-    return Smoothness(_cost(data["angle"], fixed.mean["angle"]), _cost(data["angle"], np.stack(fresh)))
+    return Smoothness(_compute_cost(data["angle"], fixed.mean["angle"]), _compute_cost(data["angle"], np.stack(fresh)))
 
 
-def roughness(cost: np.ndarray) -> float:
+def measure_roughness(cost: np.ndarray) -> float:
     """Sum of squared second differences."""
     return float(np.sum(np.diff(cost, 2) ** 2))
 
 
-def local_minima(cost: np.ndarray) -> int:
+def count_minima(cost: np.ndarray) -> int:
     """How many values lie below both neighbours; the ends of the grid have one neighbour and do not count."""
     inner = cost[1:-1]
     return int(np.sum((inner < cost[:-2]) & (inner < cost[2:])))
 
 
-def _cost(data: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+def _compute_cost(data: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     return np.mean((data - predictions) ** 2, axis=1)

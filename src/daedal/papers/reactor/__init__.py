@@ -15,52 +15,52 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-from daedal.papers.reactor.estimates import Size, accuracy, designs, drawn, sweep
+from daedal.papers.reactor.estimates import Size, assess_accuracy, assess_designs, draw_errors, sweep_weights
 from daedal.papers.reactor.experiment import EPSILON
-from daedal.papers.reactor.figures import fitted_outputs, mean_and_variance, reference_and_samples
+from daedal.papers.reactor.figures import draw_fitted_outputs, draw_mean_and_variance, draw_samples
 from daedal.papers.reactor.tables import (
-    accuracy_csv,
-    accuracy_text,
-    designs_csv,
-    designs_text,
-    errors_text,
-    estimates_text,
-    misspecified_text,
-    sweep_csv,
+    tabulate_accuracy,
+    tabulate_designs,
+    tabulate_sweep,
+    write_accuracy,
+    write_designs,
+    write_errors,
+    write_estimates,
+    write_misspecified,
 )
-from daedal.papers.result_files import Part, checked_directory, page, write_files
+from daedal.papers.result_files import Result, make_directory, write_files, write_page
 
 FULL = Size(weights=101, realizations=100_000, data_sets=100)
 QUICK = Size(weights=101, realizations=100_000, data_sets=6)
 
 
-def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Part]:
-    """Write tables (CSV) and figures (HTML) into a directory; each part is yielded when its files are complete.
+def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
+    """Work through tables and figures; each part is yielded when its files are complete.
 
     `full`: 100 data sets for the accuracy of the parameters instead of 6; all else has the sizes of the paper.
     """
-    folder = checked_directory(directory)
+    folder = make_directory(directory)
     size = FULL if full else QUICK
-    yield Part(_introduction(full))
+    yield Result(_introduction(full))
     begin = perf_counter()
-    made = sweep(size)
+    sweep = sweep_weights(size)
     seconds = perf_counter() - begin
-    right, wrong = (drawn(made, size.realizations, misspecified=each) for each in (False, True))
+    right, wrong = (draw_errors(sweep, size.realizations, misspecified=law) for law in (False, True))
     texts = {
-        "sweep.csv": sweep_csv(made, right, wrong),
-        "figure1.html": page(reference_and_samples(made)),
-        "figure2.html": page(fitted_outputs(made)),
+        "sweep.csv": tabulate_sweep(sweep, right, wrong),
+        "figure1.html": write_page(draw_samples(sweep)),
+        "figure2.html": write_page(draw_fitted_outputs(sweep)),
     }
-    yield Part(estimates_text(made, seconds), write_files(folder, texts))
-    figure = mean_and_variance(made, right, "Figure 3: the squared error under (27)", exact=True)
-    yield Part(errors_text(made, right), write_files(folder, {"figure3.html": page(figure)}))
+    yield Result(write_estimates(sweep, seconds), write_files(folder, texts))
+    figure = draw_mean_and_variance(sweep, right, "Figure 3: the squared error under (27)", exact=True)
+    yield Result(write_errors(sweep, right), write_files(folder, {"figure3.html": write_page(figure)}))
     title = f"Figure 4: the squared error under (28), epsilon = {EPSILON}"
-    figure = mean_and_variance(made, wrong, title, exact=False)
-    yield Part(misspecified_text(made, right, wrong), write_files(folder, {"figure4.html": page(figure)}))
-    chosen = designs()
-    yield Part(designs_text(chosen), write_files(folder, {"sample_times.csv": designs_csv(chosen)}))
-    parameters = accuracy(size)
-    yield Part(accuracy_text(parameters), write_files(folder, {"parameters.csv": accuracy_csv(parameters)}))
+    figure = draw_mean_and_variance(sweep, wrong, title, exact=False)
+    yield Result(write_misspecified(sweep, right, wrong), write_files(folder, {"figure4.html": write_page(figure)}))
+    chosen = assess_designs()
+    yield Result(write_designs(chosen), write_files(folder, {"sample_times.csv": tabulate_designs(chosen)}))
+    parameters = assess_accuracy(size)
+    yield Result(write_accuracy(parameters), write_files(folder, {"parameters.csv": tabulate_accuracy(parameters)}))
 
 
 def _introduction(full: bool) -> str:

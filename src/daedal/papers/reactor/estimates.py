@@ -27,11 +27,11 @@ from daedal.papers.reactor.experiment import (
     PERTURBATION,
     SOLVER,
     TIMES,
-    moments,
-    reactor,
-    realizations,
-    reference,
-    samples,
+    compute_moments,
+    draw_realizations,
+    draw_samples,
+    make_reactor,
+    simulate_reference,
 )
 from daedal.simulation import check_request, predictor
 
@@ -116,63 +116,63 @@ class Design:
     by_equal: np.ndarray
 
 
-def objective(mean: np.ndarray, law: MeasurementMoments) -> MeanVarianceObjective:
+def make_objective(mean: np.ndarray, law: MeasurementMoments) -> MeanVarianceObjective:
     """The criterion with γ = 1; other weights share its simulation."""
     data = Dataset(TIMES, outputs={"y": mean}, t0=0.0)
-    asked = Arguments(reactor(), data, FREE, (), None, MeanVariance(1.0, law, gradient="forward"), SOLVER)
-    made, _, _ = prepare_objective("reactor", asked, 0)
-    assert isinstance(made, MeanVarianceObjective)
-    return made
+    asked = Arguments(make_reactor(), data, FREE, (), None, MeanVariance(1.0, law, gradient="forward"), SOLVER)
+    objective, _, _ = prepare_objective("reactor", asked, 0)
+    assert isinstance(objective, MeanVarianceObjective)
+    return objective
 
 
-def weighed(made: MeanVarianceObjective, gamma: float) -> MeanVarianceObjective:
+def weigh(objective: MeanVarianceObjective, gamma: float) -> MeanVarianceObjective:
     """The same with another γ."""
-    return replace(made, criterion=replace(made.criterion, gamma=float(gamma)))
+    return replace(objective, criterion=replace(objective.criterion, gamma=float(gamma)))
 
 
-def minima(made: MeanVarianceObjective) -> list[Evaluation]:
+def find_minima(objective: MeanVarianceObjective) -> list[Evaluation]:
     """All that searches from different delays end in, the best first."""
-    space = made.problem.coordinates
-    starts = [np.r_[each, space.start[1:]] for each in DELAYS]
-    found = [TrustRegion()(made, start, space.bounds).evaluation for start in starts]
+    space = objective.problem.coordinates
+    starts = [np.r_[delay, space.start[1:]] for delay in DELAYS]
+    ends = [TrustRegion()(objective, start, space.bounds).evaluation for start in starts]
     distinct: list[Evaluation] = []
-    for one in sorted((each for each in found if each.ok), key=lambda each: each.value):
+    for one in sorted((end for end in ends if end.ok), key=lambda end: end.value):
         if all(abs(one.point[0] - other.point[0]) > SAME for other in distinct):
             distinct.append(one)
     return distinct
 
 
 @one_thread
-def sweep(size: Size) -> Sweep:
+def sweep_weights(size: Size) -> Sweep:
     """From γ = 1 down to 0."""
-    mean = samples()
-    law = moments(mean)
-    made = objective(mean, law)
-    first = minima(made)
-    found: list[Evaluation] = []
+    mean = draw_samples()
+    law = compute_moments(mean)
+    objective = make_objective(mean, law)
+    first = find_minima(objective)
+    path: list[Evaluation] = []
     gammas = np.linspace(1.0, 0.0, size.weights)
-    start, bounds = first[0].point, made.problem.coordinates.bounds
+    start, bounds = first[0].point, objective.problem.coordinates.bounds
     for gamma in gammas:
-        at = weighed(made, gamma)
+        at = weigh(objective, gamma)
         last = TrustRegion()(at, np.clip(start, *bounds), bounds).evaluation
         if np.any(np.isclose(gamma, AGAIN)):
-            last = min([last, *minima(at)], key=lambda each: each.value)
-        start = 2.0 * last.point - found[-1].point if found else last.point
-        found.append(last)
-    estimates = np.stack([each.point for each in found])[::-1]
-    predictions = np.stack([each.parts[0].prediction for each in found])[::-1]
+            last = min([last, *find_minima(at)], key=lambda evaluation: evaluation.value)
+        start = 2.0 * last.point - path[-1].point if path else last.point
+        path.append(last)
+    estimates = np.stack([evaluation.point for evaluation in path])[::-1]
+    predictions = np.stack([evaluation.parts[0].prediction for evaluation in path])[::-1]
     exact = np.array([law.error(y) for y in predictions])
-    listed = tuple((float(each.point[0]), each.value) for each in first)
+    listed = tuple((float(evaluation.point[0]), evaluation.value) for evaluation in first)
     return Sweep(mean, gammas[::-1], estimates, predictions, exact[:, 0], exact[:, 1], listed)
 
 
-def drawn(made: Sweep, count: int, *, misspecified: bool = False) -> Drawn:
+def draw_errors(sweep: Sweep, count: int, *, misspecified: bool = False) -> Drawn:
     """The error of every estimate over realizations of (27), or of (28)."""
     rng = np.random.default_rng([SEED, int(misspecified)])
-    mean = made.mean + (EPSILON if misspecified else 0.0)
+    mean = sweep.mean + (EPSILON if misspecified else 0.0)
     errors = np.concatenate(
         [
-            _errors(made.predictions, realizations(mean, min(DRAWN_AT_ONCE, count - first), rng))
+            _compute_errors(sweep.predictions, draw_realizations(mean, min(DRAWN_AT_ONCE, count - first), rng))
             for first in range(0, count, DRAWN_AT_ONCE)
         ]
     )
@@ -182,28 +182,28 @@ def drawn(made: Sweep, count: int, *, misspecified: bool = False) -> Drawn:
     return Drawn(count, center, squares.mean(axis=0), *spread)
 
 
-def _errors(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _compute_errors(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Σ (y − ŷ)² as (realization, γ)."""
     own, theirs = np.sum(predictions**2, axis=1), np.sum(y**2, axis=1)
     return theirs[:, None] - 2.0 * y @ predictions.T + own
 
 
 @one_thread
-def accuracy(size: Size) -> Accuracy:
+def assess_accuracy(size: Size) -> Accuracy:
     """Parameters from data sets whose mean is the reference output."""
-    found: dict[float, list[np.ndarray]] = {gamma: [] for gamma in COMPARED}
+    estimates: dict[float, list[np.ndarray]] = {gamma: [] for gamma in COMPARED}
     for seed in range(size.data_sets):
-        mean = samples(seed)
-        made = objective(mean, moments(mean))
-        starts = minima(made)
+        mean = draw_samples(seed)
+        objective = make_objective(mean, compute_moments(mean))
+        starts = find_minima(objective)
         for gamma in COMPARED:
-            at = weighed(made, gamma)
-            ends = [TrustRegion()(at, one.point, made.problem.coordinates.bounds).evaluation for one in starts]
-            found[gamma].append(min(ends, key=lambda each: each.value).point)
-    return Accuracy({gamma: np.stack(each) for gamma, each in found.items()})
+            at = weigh(objective, gamma)
+            ends = [TrustRegion()(at, one.point, objective.problem.coordinates.bounds).evaluation for one in starts]
+            estimates[gamma].append(min(ends, key=lambda end: end.value).point)
+    return Accuracy({gamma: np.stack(rows) for gamma, rows in estimates.items()})
 
 
-def sample_times() -> dict[str, np.ndarray]:
+def list_sample_times() -> dict[str, np.ndarray]:
     """Choices of twenty times (but for two), all in the ten seconds of the paper."""
     return {
         "every 0.5 to 10 (paper)": TIMES,
@@ -217,15 +217,15 @@ def sample_times() -> dict[str, np.ndarray]:
     }
 
 
-def designs() -> list[Design]:
+def assess_designs() -> list[Design]:
     """Standard errors of least squares at the nominal parameters."""
-    found = []
-    for name, times in sample_times().items():
+    designs = []
+    for name, times in list_sample_times().items():
         run = predictor(
-            check_request("reactor", reactor(), times, None, 0.0), ("y",), FREE, NOMINAL, SOLVER, None, 0, ""
+            check_request("reactor", make_reactor(), times, None, 0.0), ("y",), FREE, NOMINAL, SOLVER, None, 0, ""
         )
         pseudo = np.linalg.pinv(run(NOMINAL).slopes[:, 0].T)
-        law, equal = moments(reference(times)).covariance, PERTURBATION**2 * np.eye(times.size)
-        by_law, by_equal = (np.sqrt(np.diag(pseudo @ each @ pseudo.T)) for each in (law, equal))
-        found.append(Design(name, times, by_law, by_equal))
-    return found
+        law, equal = compute_moments(simulate_reference(times)).covariance, PERTURBATION**2 * np.eye(times.size)
+        by_law, by_equal = (np.sqrt(np.diag(pseudo @ covariance @ pseudo.T)) for covariance in (law, equal))
+        designs.append(Design(name, times, by_law, by_equal))
+    return designs

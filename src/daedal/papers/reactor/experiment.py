@@ -23,7 +23,7 @@ BETA = (2.0, 5.0)
 SOLVER = Lanes(step=0.02)  # reproduces estimates of another program to five digits
 
 
-def reactor() -> Model:
+def make_reactor() -> Model:
     """(24)–(26) with the bounds of this study."""
     x1, x2, tau, z1, z2 = symbols("x1 x2 tau z1 z2")
     rate = (1 - x1) * np.exp(20 * x2 / (x2 + 20))
@@ -44,46 +44,46 @@ def reactor() -> Model:
     )
 
 
-def reference(times: np.ndarray = TIMES) -> np.ndarray:
+def simulate_reference(times: np.ndarray = TIMES) -> np.ndarray:
     """The output at the nominal parameters."""
-    return simulate(reactor(), times, t0=0.0, values=NOMINAL, variables=["y"])["y"]
+    return simulate(make_reactor(), times, t0=0.0, values=NOMINAL, variables=["y"])["y"]
 
 
-def samples(seed: int = 0) -> np.ndarray:
+def draw_samples(seed: int = 0) -> np.ndarray:
     """ȳ of Figure 1."""
-    return reference() + PERTURBATION * np.random.default_rng(seed).standard_normal(TIMES.size)
+    return simulate_reference() + PERTURBATION * np.random.default_rng(seed).standard_normal(TIMES.size)
 
 
-def mixing(count: int = TIMES.size) -> np.ndarray:
+def make_mixing(count: int = TIMES.size) -> np.ndarray:
     """(27): ŷ_k = α_k + Σ_{j ≤ k} β_j."""
     return np.hstack([np.eye(count), np.tril(np.ones((count, count)))])
 
 
-def gamma_moment(mean: np.ndarray, order: int) -> np.ndarray:
+def compute_gamma_moment(mean: np.ndarray, order: int) -> np.ndarray:
     """E αⁿ = meanⁿ Π (shape + i)/shape."""
     return mean**order * np.prod(1.0 + np.arange(order) / SHAPE)
 
 
-def beta_moment(order: int) -> float:
+def compute_beta_moment(order: int) -> float:
     """E (β̄ − E β̄)ⁿ of the beta law."""
     first, second = BETA
     raw = [float(np.prod((first + np.arange(k)) / (first + second + np.arange(k)))) for k in range(order + 1)]
     return sum(comb(order, k) * raw[k] * (-raw[1]) ** (order - k) for k in range(order + 1)) if order else 1.0
 
 
-def moments(mean: np.ndarray) -> MeasurementMoments:
+def compute_moments(mean: np.ndarray) -> MeasurementMoments:
     """Of (27), fourth moments included."""
     count = mean.size
     return MeasurementMoments.mixture(
-        mixing(count),
+        make_mixing(count),
         mean=np.r_[mean, np.zeros(count)],
-        variance=np.r_[gamma_moment(mean, 2) - mean**2, np.full(count, beta_moment(2))],
-        third_raw_moment=np.r_[gamma_moment(mean, 3), np.full(count, beta_moment(3))],
-        fourth_raw_moment=np.r_[gamma_moment(mean, 4), np.full(count, beta_moment(4))],
+        variance=np.r_[compute_gamma_moment(mean, 2) - mean**2, np.full(count, compute_beta_moment(2))],
+        third_raw_moment=np.r_[compute_gamma_moment(mean, 3), np.full(count, compute_beta_moment(3))],
+        fourth_raw_moment=np.r_[compute_gamma_moment(mean, 4), np.full(count, compute_beta_moment(4))],
     )
 
 
-def realizations(mean: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+def draw_realizations(mean: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     """Draws of (27), (realization, sample); of (28) where the mean is ȳ + ε."""
     alpha = rng.gamma(SHAPE, mean / SHAPE, (count, mean.size))
     beta = rng.beta(*BETA, (count, mean.size)) - BETA[0] / sum(BETA)

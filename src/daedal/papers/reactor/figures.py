@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daedal.papers.reactor.estimates import Drawn, Sweep
-from daedal.papers.reactor.experiment import FREE, TIMES, reactor, reference
-from daedal.report import panels
+from daedal.papers.reactor.experiment import FREE, TIMES, make_reactor, simulate_reference
+from daedal.report import make_panels
 from daedal.simulation import simulate
 
 if TYPE_CHECKING:
@@ -16,48 +16,48 @@ FINE = np.linspace(0.0, 10.0, 401)
 DRAWN = (0.0, 0.5, 0.9, 1.0)
 
 
-def reference_and_samples(made: Sweep) -> "go.Figure":
+def draw_samples(sweep: Sweep) -> "go.Figure":
     """Figure 1."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    figure.add_scatter(x=FINE, y=reference(FINE), name="reference", line={"color": "#1f77b4"})
-    return _titled(_with_samples(figure, made), "Figure 1: reference output and perturbed samples")
+    figure.add_scatter(x=FINE, y=simulate_reference(FINE), name="reference", line={"color": "#1f77b4"})
+    return _title(_add_samples(figure, sweep), "Figure 1: reference output and perturbed samples")
 
 
-def fitted_outputs(made: Sweep) -> "go.Figure":
+def draw_fitted_outputs(sweep: Sweep) -> "go.Figure":
     """Figure 2."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
     for gamma in DRAWN:
-        values = dict(zip(FREE, made.estimates[made.at(gamma)].tolist(), strict=True))
-        run = simulate(reactor(), FINE, t0=0.0, values=values, variables=["y"])
+        values = dict(zip(FREE, sweep.estimates[sweep.at(gamma)].tolist(), strict=True))
+        run = simulate(make_reactor(), FINE, t0=0.0, values=values, variables=["y"])
         figure.add_scatter(x=FINE, y=run["y"], name=f"gamma = {gamma:g}")
-    return _titled(_with_samples(figure, made), "Figure 2: outputs at the estimates")
+    return _title(_add_samples(figure, sweep), "Figure 2: outputs at the estimates")
 
 
-def mean_and_variance(made: Sweep, found: Drawn, title: str, *, exact: bool) -> "go.Figure":
+def draw_mean_and_variance(sweep: Sweep, errors: Drawn, title: str, *, exact: bool) -> "go.Figure":
     """Figures 3 and 4: of the squared error over realizations, against γ."""
-    figure = panels(2, shared_xaxes=True)
-    rows = ((1, found.mean, made.expectation, "mean"), (2, found.variance, made.variance, "variance"))
+    figure = make_panels(2, shared_xaxes=True)
+    rows = ((1, errors.mean, sweep.expectation, "mean"), (2, errors.variance, sweep.variance, "variance"))
     for row, drawn, known, name in rows:
-        label = f"{found.count} realizations"
-        figure.add_scatter(x=made.gammas, y=drawn, name=label, line={"color": "#d62728"}, row=row, col=1)
+        label = f"{errors.count} realizations"
+        figure.add_scatter(x=sweep.gammas, y=drawn, name=label, line={"color": "#d62728"}, row=row, col=1)
         if exact:
             dots = {"name": "from the moments", "line": {"color": "#444444", "dash": "dot"}}
-            figure.add_scatter(x=made.gammas, y=known, row=row, col=1, **dots)
+            figure.add_scatter(x=sweep.gammas, y=known, row=row, col=1, **dots)
         figure.update_yaxes(title_text=f"{name} of the error", row=row, col=1)
     figure.update_xaxes(title_text="gamma", row=2, col=1)
-    return _titled(figure, title)
+    return _title(figure, title)
 
 
-def _with_samples(figure: "go.Figure", made: Sweep) -> "go.Figure":
+def _add_samples(figure: "go.Figure", sweep: Sweep) -> "go.Figure":
     marker = {"symbol": "x", "color": "#d62728"}
-    figure.add_scatter(x=TIMES, y=made.mean, name="samples", mode="markers", marker=marker)
+    figure.add_scatter(x=TIMES, y=sweep.mean, name="samples", mode="markers", marker=marker)
     figure.update_xaxes(title_text="time")
     return figure.update_yaxes(title_text="y")
 
 
-def _titled(figure: "go.Figure", title: str) -> "go.Figure":
+def _title(figure: "go.Figure", title: str) -> "go.Figure":
     return figure.update_layout(title=title, template="plotly_white", height=560)

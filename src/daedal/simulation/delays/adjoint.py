@@ -14,6 +14,9 @@ looking ahead where the system looks back, and
 (Lin et al. 2015, theorems 3 and 4; the last sum where the right side jumps at a moving break point b). Before the start
 ∂q_j/∂θ and q_j' are those of the history. An impulse of ν_i at t, which an output with a delayed value makes, is one of
 λ and of ν at t − τ_i. Costates have break points of their own: the samples, and delays before each.
+
+Reference: Q. Lin, R. Loxton, C. Xu, K. L. Teo, Parameter estimation for nonlinear time-delay systems with noisy output
+measurements, Automatica 60 (2015) 48–56.
 """
 
 from collections.abc import Mapping

@@ -15,6 +15,9 @@ all delays have been observed. For a value delayed by τ(θ)
 Λ being the recorded derivative (Lin et al. 2015, theorems 1 and 2); where a break point b(θ) moves, sensitivities jump
 before the step by (f⁻ − f⁺) ∂b/∂θ. A step of length zero at the beginning of every segment makes that jump visible in
 the record.
+
+Reference: Q. Lin, R. Loxton, C. Xu, K. L. Teo, Parameter estimation for nonlinear time-delay systems with noisy output
+measurements, Automatica 60 (2015) 48–56.
 """
 
 from collections.abc import Mapping

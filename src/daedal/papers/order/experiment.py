@@ -97,47 +97,47 @@ READINGS = (RADIAN, HERTZ)
 
 
 @cache
-def clean(system: System, reading: Reading) -> Record:
+def simulate_clean(system: System, reading: Reading) -> Record:
     """The record without noise, all samples; it starts at rest."""
     times = np.linspace(0.0, reading.end, SAMPLES)
     values = np.sin(reading.factor * times[:, None] * FREQUENCIES).sum(axis=1)
     drive = Signal(times, values, "spline")
-    made = make_record("reproduce", Dataset(times, inputs={"u": drive}, outputs={"y": values}), None, None)
+    record = make_record("reproduce", Dataset(times, inputs={"u": drive}, outputs={"y": values}), None, None)
     shape = Shape(system.order, system.input_order, 1, start=False)
-    found = compute_response(shape, monic_coefficients(system.theta, system.order), made)
-    assert found is not None  # all systems are stable
-    return with_output(made, found.y)
+    response = compute_response(shape, make_monic(system.theta, system.order), record)
+    assert response is not None  # all systems are stable
+    return replace_output(record, response.y)
 
 
-def with_output(made: Record, y: np.ndarray) -> Record:
+def replace_output(record: Record, y: np.ndarray) -> Record:
     """The same record with another output."""
-    data = Dataset(made.times, inputs=dict(made.data.inputs), outputs={"y": y})
+    data = Dataset(record.times, inputs=dict(record.data.inputs), outputs={"y": y})
     return make_record("reproduce", data, None, None)
 
 
-def noisy(system: System, reading: Reading, number: int, ratio: float | None = None) -> Record:
+def simulate_noisy(system: System, reading: Reading, number: int, ratio: float | None = None) -> Record:
     """One of the data sets, which do not depend on how many there are."""
-    quiet = clean(system, reading)
+    quiet = simulate_clean(system, reading)
     stream = np.random.default_rng([SEED, SYSTEMS.index(system), READINGS.index(reading), number])
     drawn = stream.uniform(*RATIOS)
     size = np.sqrt(np.mean(quiet.y**2)) / (drawn if ratio is None else ratio)
-    return with_output(quiet, quiet.y + size * stream.standard_normal(quiet.y.size))
+    return replace_output(quiet, quiet.y + size * stream.standard_normal(quiet.y.size))
 
 
-def thinned(made: Record) -> Dataset:
+def thin(record: Record) -> Dataset:
     """Every tenth sample of output and input."""
-    times = made.times[::THINNED]
-    drive = Signal(times, made.data.inputs["u"].values[::THINNED], "spline")
-    return Dataset(times, inputs={"u": drive}, outputs={"y": made.y[::THINNED]})
+    times = record.times[::THINNED]
+    drive = Signal(times, record.data.inputs["u"].values[::THINNED], "spline")
+    return Dataset(times, inputs={"u": drive}, outputs={"y": record.y[::THINNED]})
 
 
-def monic_coefficients(theta: np.ndarray, order: int) -> np.ndarray:
+def make_monic(theta: np.ndarray, order: int) -> np.ndarray:
     """(a_0 … a_{n−1}, b_0 … b_m) with a_n = 1, from the paper's normalisation."""
     leading = theta[order]
     return np.concatenate([theta[:order], [1.0], theta[order + 1 :]]) / leading
 
 
-def paper_coefficients(monic: np.ndarray, order: int) -> np.ndarray:
+def make_paper_coefficients(monic: np.ndarray, order: int) -> np.ndarray:
     """The paper's normalisation, from (a_0 … a_{n−1}, b_0 … b_m) with a_n = 1."""
     gain = monic[order]
     return np.concatenate([monic[:order], [1.0], monic[order + 1 :]]) / gain

@@ -39,7 +39,7 @@ LOAD = "load.flange.tau"  # the load torque as the disc feels it
 STATES = ("disc.w", "shaft.tau", LOAD)
 
 
-def drive(*, grid: float | None = None) -> Model:
+def make_drive(*, grid: float | None = None) -> Model:
     """The drive at the true values; `grid` is where the points of a simulated load torque are."""
     gain, pole, speed_noise, current_noise = noise = symbols(" ".join(NOISE_TRUTH))
     return assemble(
@@ -77,12 +77,12 @@ def drive(*, grid: float | None = None) -> Model:
     )
 
 
-def simulated(data_sets: int) -> Trajectory:
+def simulate_data_sets(data_sets: int) -> Trajectory:
     """Data sets, as realizations, with the truth about what is not measured."""
     times = np.arange(SAMPLES, dtype=np.float64) * INTERVAL
     volts = Signal(times, 6.0 * np.sign(np.sin(0.7 * times + 0.1)), intersample="zoh")
     return simulate(
-        drive(grid=FINE),
+        make_drive(grid=FINE),
         times,
         inputs={"supply.v": volts},
         realizations=data_sets,

@@ -1,0 +1,91 @@
+"""Figure 1 by `fit`: each data set on its own, as any measured one would be fitted, the wind ignored and not.
+
+- `OutputError`: one simulation without wind;
+- `SimulationPEM`: cost (3a) of the paper, the mean over M realizations, without its bias Var(ŷ)/M;
+- `SimulationPEM(whiten=True)`: the same after filtering by an autoregression of its residual.
+
+Every fit starts away from the truth. Data sets do not share realizations: what these err by averages out over them.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from daedal.data import Dataset
+from daedal.estimation import OutputError, SimulationPEM, describe, fit
+from daedal.models import Model, Parameter
+from daedal.papers.pendulum.estimates import Estimates, Size, measure_wind, simulate_data_sets, simulate_grid
+from daedal.papers.pendulum.experiment import (
+    GRID,
+    INTERVAL,
+    SOLVER,
+    TRANSIENT,
+    TRUTH,
+    Reading,
+    list_times,
+    make_pendulum,
+    make_push,
+)
+from daedal.progress import Progress
+
+START = 8.0
+
+
+def fit_data_sets(reading: Reading, size: Size) -> Estimates:
+    """Fit every data set by every criterion; an interrupt keeps those that are finished, if there are two."""
+    (samples,) = size.samples
+    times, inputs = list_times(samples), {"u": make_push(reading, samples)}
+    truth, free = np.array([TRUTH]), Parameter(START, lower=float(GRID[0]), upper=float(GRID[-1]))
+    calm = simulate_grid(make_pendulum(reading, windy=False), reading.free, times, inputs, 1, truth)
+    windy = simulate_grid(make_pendulum(reading), reading.free, times, inputs, size.realizations, truth)
+    data_sets = [
+        Dataset(times, inputs=inputs, outputs={"angle": angle}, t0=0.0)
+        for angle in simulate_data_sets(reading, times, inputs, size.data_sets)
+    ]
+    criteria = _list_criteria(size)
+    rows, interrupted = _fit_each(
+        make_pendulum(reading).with_parameters({reading.free: free}), reading.free, data_sets, criteria
+    )
+    names = [describe(criterion) for criterion in criteria.values()]
+    return Estimates(
+        reading=reading,
+        size=replace(size, data_sets=len(rows)),
+        methods=dict(zip(names, criteria, strict=True)),
+        values={(samples, name): column for name, column in zip(names, np.array(rows).T, strict=True)},
+        wind=measure_wind(calm, windy, 0),
+        interrupted=interrupted,
+    )
+
+
+def _list_criteria(size: Size) -> dict[str, OutputError | SimulationPEM]:
+    """Names for files → criteria."""
+    transient, count = TRANSIENT * INTERVAL, size.realizations
+    return {
+        "output_error": OutputError(transient=transient),
+        "simulation_pem": SimulationPEM(realizations=count, transient=transient),
+        "simulation_pem_whitened": SimulationPEM(realizations=count, transient=transient, whiten=True),
+    }
+
+
+def _fit_each(
+    model: Model, free: str, data_sets: list[Dataset], criteria: dict[str, OutputError | SimulationPEM]
+) -> tuple[list[list[float]], bool]:
+    """Estimates (data set, criterion) of the finished data sets, and whether it was interrupted."""
+    rows: list[list[float]] = []
+    try:
+        with Progress("fitting: data set", end=len(data_sets)) as progress:
+            for number, data in enumerate(data_sets):
+                progress(number)
+                rows.append([_fit(model, free, data, criterion, number) for criterion in criteria.values()])
+    except KeyboardInterrupt:
+        if len(rows) < 2:
+            raise
+        return rows, True
+    return rows, False
+
+
+def _fit(model: Model, free: str, data: Dataset, criterion: OutputError | SimulationPEM, number: int) -> float:
+    fitted = fit(model, data, free=[free], criterion=criterion, solver=SOLVER, rng=number)
+    if fitted.status.sentence.startswith("Interrupted"):  # it kept the best so far, which is not enough here
+        raise KeyboardInterrupt
+    return fitted.params[free]

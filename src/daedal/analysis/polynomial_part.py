@@ -43,9 +43,9 @@ def find_polynomial_part(
 
     Examples
     --------
-    >>> from daedal.linear.standard_form import standard_form
+    >>> from daedal.linear import reduce_to_standard_form
     >>> E, F = np.array([[0.0, 1.0], [0.0, 0.0]]), np.eye(2)
-    >>> polynomial_part(E, F, np.array([[0.0], [1.0]]), np.eye(2), standard_form(E, F)).orders
+    >>> find_polynomial_part(E, F, np.array([[0.0], [1.0]]), np.eye(2), reduce_to_standard_form(E, F)).orders
     array([[1],
            [0]])
     """

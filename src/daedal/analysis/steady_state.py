@@ -13,8 +13,8 @@ import numpy as np
 
 from daedal.analysis.equations import Equations
 from daedal.errors import InitialValueError
-from daedal.models import Model, evaluate, parameter_values
-from daedal.symbolic import Delayed, expand, interned, operator, symbols_in
+from daedal.models import Model, evaluate_expressions, evaluate_parameters
+from daedal.symbolic import Delayed, expand, find_operator, intern_symbol, list_symbols, stack_symbols
 
 SOLVED = 1e-8  # of the size of its terms: residual of an equation that counts as fulfilled
 ROUNDING = 1e-13  # of its slopes, where the terms themselves vanish
@@ -22,13 +22,13 @@ OPEN = 1e-10  # singular value, relative to the largest, of a direction that the
 SHARE = 1e-6  # of the largest: an unknown with less does not move along an open direction
 
 
-def steady_state(model: Model, given: Mapping[str, float]) -> dict[str, float]:
+def find_steady_state(model: Model, given: Mapping[str, float]) -> dict[str, float]:
     """Unknowns that were not given, such that all equations hold with derivatives and disturbances at rest."""
     names = [name for name in model.unknown_names if name not in given]
     if not names:
         return {}
     problem = _SteadyState.of(model, names, given)
-    numbers = evaluate({**model.guess, **model.initial}, parameter_values(model))
+    numbers = evaluate_expressions({**model.guess, **model.initial}, evaluate_parameters(model))
     guessed = np.array([name in numbers for name in names])
     best: tuple[float, np.ndarray] | None = None
     for other in (0.0, 1.0):  # a square root has no slope at zero
@@ -40,7 +40,7 @@ def steady_state(model: Model, given: Mapping[str, float]) -> dict[str, float]:
         if worst <= SOLVED:
             return dict(zip(names, map(float, problem.with_open_held(found, start, guessed)), strict=True))
         best = (worst, found) if best is None or worst < best[0] else best
-    raise InitialValueError(_no_steady_state(model, problem, best), _REMEDY)
+    raise InitialValueError(_explain_failure(model, problem, best), _REMEDY)
 
 
 _REMEDY = (
@@ -49,7 +49,7 @@ _REMEDY = (
 )
 
 
-def _no_steady_state(model: Model, problem: "_SteadyState", best: tuple[float, np.ndarray] | None) -> str:
+def _explain_failure(model: Model, problem: "_SteadyState", best: tuple[float, np.ndarray] | None) -> str:
     if best is None:
         return f"Equations of model '{model.name}' cannot be evaluated at the guess, so no steady state was found."
     worst = list(model.equations)[int(np.argmax(problem.remaining(best[1])))]
@@ -68,16 +68,16 @@ class _SteadyState:
     def of(model: Model, names: list[str], given: Mapping[str, float]) -> "_SteadyState":
         typed = Equations.of(model)
         sx = typed.residuals
-        while delayed := [(n, m) for n in symbols_in(sx) if isinstance(m := operator(n), Delayed)]:
-            old, new = zip(*((interned(name).sx, meaning.operand.sx) for name, meaning in delayed), strict=True)
+        while delayed := [(n, m) for n in list_symbols(sx) if isinstance(m := find_operator(n), Delayed)]:
+            old, new = zip(*((intern_symbol(name).sx, meaning.operand.sx) for name, meaning in delayed), strict=True)
             sx = expand(ca.substitute(sx, ca.vertcat(*old), ca.vertcat(*new)), typed.constants)
-        parameters = parameter_values(model)
-        leaves = symbols_in(sx)
+        parameters = evaluate_parameters(model)
+        leaves = list_symbols(sx)
         known = [name for name in leaves if name not in names]
         numbers = [parameters.get(name, given.get(name, 0.0)) for name in known]
         if known:
-            sx = ca.substitute(sx, _column(known), ca.DM(numbers))
-        free = _column(names)
+            sx = ca.substitute(sx, stack_symbols(known), ca.DM(numbers))
+        free = stack_symbols(names)
         residual = ca.Function("residual", [free], [ca.densify(sx)])
         slopes = ca.Function("slopes", [free], [ca.densify(ca.jacobian(sx, free))])
         return _SteadyState(residual, slopes, np.abs(residual(np.zeros(len(names))).full().ravel()))
@@ -148,7 +148,3 @@ class _SteadyState:
                 break
             x = nearer
         return x
-
-
-def _column(names: list[str]) -> ca.SX:
-    return ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)

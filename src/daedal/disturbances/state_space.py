@@ -16,7 +16,7 @@ import numpy as np
 from daedal.disturbances.noise import FilteredNoise, Noise, StateSpaceNoise
 from daedal.errors import ModelError, nearest, quoted
 from daedal.linear import controllable_form, smoothness
-from daedal.symbolic import as_expression, interned, number_text, symbols_in
+from daedal.symbolic import as_expression, intern_symbol, list_symbols, write_number
 
 
 @final
@@ -52,7 +52,7 @@ class _Symbolic:
 def parameter_names(noise: Noise) -> tuple[str, ...]:
     """The parameters that the coefficients contain, in order of appearance."""
     terms = [as_expression(value, "A coefficient").sx for value in noise.coefficients()]
-    return tuple(symbols_in(ca.vertcat(*terms)))
+    return tuple(list_symbols(ca.vertcat(*terms)))
 
 
 def realize(noise: Noise, numbers: Mapping[str, float] | None = None) -> NoiseStateSpace:
@@ -107,7 +107,7 @@ def _symbolic(noise: Noise) -> _Symbolic:
     else:
         raise white_noise_refused(noise, "The noise")
     names = parameter_names(noise)
-    symbols = ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)
+    symbols = ca.vertcat(*(intern_symbol(name).sx for name in names)) if names else ca.SX(0, 1)
     entries = ca.vertcat(*(as_expression(entry, "An entry").sx for matrix in matrices for entry in matrix.ravel()))
     return _Symbolic(
         names,
@@ -145,7 +145,7 @@ def _matrices(symbolic: _Symbolic, values: np.ndarray) -> NoiseStateSpace:
 def _at(names: tuple[str, ...], point: ca.DM) -> str:
     values = point.full().ravel()
     return (
-        " at " + ", ".join(f"{n} = {number_text(float(v))}" for n, v in zip(names, values, strict=True))
+        " at " + ", ".join(f"{n} = {write_number(float(v))}" for n, v in zip(names, values, strict=True))
         if names
         else ""
     )

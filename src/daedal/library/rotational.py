@@ -4,7 +4,7 @@ A part between flange_a and flange_b has the relative angle phi_rel = flange_b.p
 """
 
 from daedal.library.quantities import Value, positive, quantity, smooth_sign
-from daedal.models import Model, Port, new_port
+from daedal.models import Model, Port, make_port
 from daedal.symbolic import Equation, der, symbol, symbols
 
 DOMAIN = "rotational"
@@ -12,7 +12,7 @@ DOMAIN = "rotational"
 
 def flange() -> Port:
     """The end of a shaft: angle `phi` in rad, torque `tau` in N.m."""
-    return new_port(DOMAIN, "phi", "tau")
+    return make_port(DOMAIN, "phi", "tau")
 
 
 def Fixed(phi0: Value = 0.0) -> Model:

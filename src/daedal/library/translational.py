@@ -5,7 +5,7 @@ A part between flange_a and flange_b has the distance s_rel = flange_b.s − fla
 
 from daedal.library import rotational
 from daedal.library.quantities import Value, positive, quantity, smooth_sign
-from daedal.models import Model, Port, new_port
+from daedal.models import Model, Port, make_port
 from daedal.symbolic import Equation, der, symbol, symbols
 
 DOMAIN = "translational"
@@ -13,7 +13,7 @@ DOMAIN = "translational"
 
 def flange() -> Port:
     """The end of a rod: position `s` in m, force `f` in N."""
-    return new_port(DOMAIN, "s", "f")
+    return make_port(DOMAIN, "s", "f")
 
 
 def Fixed(s0: Value = 0.0) -> Model:

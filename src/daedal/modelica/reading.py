@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from daedal.errors import ModelError
-from daedal.modelica.branches import aligned
-from daedal.modelica.formulas import Formulas, Node, content_of, extent, sides
-from daedal.modelica.functions import boxed
+from daedal.modelica.branches import align_branches
+from daedal.modelica.formulas import FormulaReader, Node, find_extent, split_sides, unpack
+from daedal.modelica.functions import box
 from daedal.modelica.refusals import check_connections, check_events, check_text
-from daedal.modelica.source import Source, own_file, read_source
+from daedal.modelica.source import Source, find_own_file, read_source
 from daedal.modelica.variables import Variables
 from daedal.models import Model
 from daedal.symbolic import Equation, Expression, jet
@@ -60,28 +60,28 @@ def read_modelica(path_or_text: str | Path, model: str | None = None) -> Model:
             raise
         raise ModelError("Reading Modelica needs rumoca, which is not installed.", _INSTALL) from None
     name, flat = translate(source, model)
-    source = replace(source, file=own_file(source, flat))
+    source = replace(source, file=find_own_file(source, flat))
     check_text(source)
     check_events(source, flat)
     check_connections(source, flat)
-    return _model(name, flat, source)
+    return _make_model(name, flat, source)
 
 
 _INSTALL = "Run: pip install 'daedal[modelica]'."
 
 
-def _model(name: str, flat: dict[str, Any], source: Source) -> Model:
+def _make_model(name: str, flat: dict[str, Any], source: Source) -> Model:
     variables = Variables(source, flat)
     formulas = variables.formulas
     equations = _Equations(source)
-    for row in _rows(flat, "equations", "structured_equations", formulas):
+    for row in _list_rows(flat, "equations", "structured_equations", formulas):
         equations.add(*row)
     for variable, binding in variables.bindings():
         equations.define(variable, binding)
     starts = variables.starts()
     unknowns = variables.symbols("unknown")
     held = _Held(starts["initial"], {str(unknown) for unknown in unknowns})
-    for row in _rows(flat, "initial_equations", "initial_structured_equations", formulas):
+    for row in _list_rows(flat, "initial_equations", "initial_structured_equations", formulas):
         held.add(*row)
     return Model(
         name=name,
@@ -94,7 +94,9 @@ def _model(name: str, flat: dict[str, Any], source: Source) -> Model:
     )
 
 
-def _rows(flat: dict[str, Any], rows: str, families: str, formulas: Formulas) -> list[tuple[Node, Node, Formulas]]:
+def _list_rows(
+    flat: dict[str, Any], rows: str, families: str, formulas: FormulaReader
+) -> list[tuple[Node, Node, FormulaReader]]:
     """Every equation with its formula and the loop indices it stands in.
 
     Of the equations of a loop, rumoca may write only the first ones and leave zeros in place of the others; the
@@ -116,21 +118,21 @@ def _rows(flat: dict[str, Any], rows: str, families: str, formulas: Formulas) ->
         expanded = [(node, formulas.at(point)) for node in body for point in points]
         for k, (node, inside) in enumerate(expanded):
             found[first + k] = (found[first + k][0], node, inside)
-    return aligned(found)
+    return align_branches(found)
 
 
-def _pairs(node: Node, inside: Formulas) -> list[tuple[Expression, Expression]]:
+def _split_scalars(node: Node, inside: FormulaReader) -> list[tuple[Expression, Expression]]:
     """The scalar equations lhs = rhs of a residual."""
-    lhs, rhs = sides(node)
-    left = boxed(inside.value(lhs if lhs else node))
-    right = boxed(inside.value(rhs) if rhs else 0.0)
+    lhs, rhs = split_sides(node)
+    left = box(inside.value(lhs if lhs else node))
+    right = box(inside.value(rhs) if rhs else 0.0)
     shape = left.shape or right.shape
     if left.shape and right.shape and left.shape != right.shape:
         inside.refuse(node, f"an array of shape {left.shape} equals one of {right.shape}", "Give both one shape.")
-    return [(left[k if left.shape else ()], right[k if right.shape else ()]) for k in _places(shape)]
+    return [(left[k if left.shape else ()], right[k if right.shape else ()]) for k in _list_places(shape)]
 
 
-def _places(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+def _list_places(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     return list(product(*map(range, shape)))
 
 
@@ -142,10 +144,10 @@ class _Equations:
         self.named: dict[str, Equation] = {}
         self.used: Counter[str] = Counter()
 
-    def add(self, row: Node, node: Node, inside: Formulas) -> None:
+    def add(self, row: Node, node: Node, inside: FormulaReader) -> None:
         """The scalar equations of one row of the flat form."""
         label = self._label(row, node)
-        for left, right in _pairs(node, inside):
+        for left, right in _split_scalars(node, inside):
             self._put(label, left, right)
 
     def define(self, variable: Expression, binding: Any) -> None:
@@ -159,7 +161,7 @@ class _Equations:
         self.named[name] = left == right
 
     def _label(self, row: Node, node: Node) -> str:
-        kind, origin = content_of(row["origin"])
+        kind, origin = unpack(row["origin"])
         if kind == "Connection":
             return f"{origin['lhs']} = {origin['rhs']}"
         if kind == "UnconnectedFlow":
@@ -171,7 +173,7 @@ class _Equations:
 
     def _text(self, node: Node) -> str:
         """The equation as it was typed; what is spread over branches, by its line."""
-        place = extent(node)
+        place = find_extent(node)
         if place is None or not self.source.holds(place):
             return "equation"
         text = self.source.statement(place)
@@ -189,9 +191,9 @@ class _Held:
     initial: dict[str, Any]
     unknowns: set[str]
 
-    def add(self, row: Node, node: Node, inside: Formulas) -> None:
+    def add(self, row: Node, node: Node, inside: FormulaReader) -> None:
         """An initial equation that gives an unknown, or its derivative, a value."""
-        for left, right in _pairs(node, inside):
+        for left, right in _split_scalars(node, inside):
             given = [(str(one), other) for one, other in ((left, right), (right, left)) if self._is_unknown(one)]
             if not given:
                 inside.refuse(

@@ -42,7 +42,7 @@ CONSTRUCTS = {
 }
 
 
-def syntax_error(source: Source, message: str) -> ModelError:
+def explain_syntax_error(source: Source, message: str) -> ModelError:
     """The first of the errors rumoca prints as pictures of the text."""
     first = re.split(r"\n\nEP\d+\n", message)[0]
     place = re.search(r":(\d+):(\d+)\]", first)
@@ -55,14 +55,16 @@ def syntax_error(source: Source, message: str) -> ModelError:
     expected = set(re.split(r",\s+", help_text[1])) if help_text else set()
     found = "the text ends" if unexpected[1] == "end of input" else f"{unexpected[1].replace('`', chr(39))} stands"
     lines = source.text.splitlines()
-    wanted = _in_words({" ".join(token.split()) for token in expected})
+    wanted = _put_in_words({" ".join(token.split()) for token in expected})
     sentence = f"{source.opening}, line {line}: {found} where {wanted} was expected."
     if found == "the text ends" or line > len(lines):
         return ModelError(sentence, "Write what is missing before the end.")
-    return ModelError(sentence, _missing(lines, line, column, expected) or f"The line reads: {lines[line - 1].strip()}")
+    return ModelError(
+        sentence, _guess_missing(lines, line, column, expected) or f"The line reads: {lines[line - 1].strip()}"
+    )
 
 
-def _in_words(expected: set[str]) -> str:
+def _put_in_words(expected: set[str]) -> str:
     """What may stand at a place, with all operands and all operators as one thing each."""
     words = []
     if "package" in expected and "equation" not in expected:
@@ -77,7 +79,7 @@ def _in_words(expected: set[str]) -> str:
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words) or "something else"
 
 
-def _missing(lines: list[str], line: int, column: int, expected: set[str]) -> str:
+def _guess_missing(lines: list[str], line: int, column: int, expected: set[str]) -> str:
     """What is likely forgotten at the end of a line: a semicolon, or the word that opens a block."""
     text = lines[line - 1]
     begins = not text[: column - 1].strip()
@@ -95,55 +97,55 @@ def _missing(lines: list[str], line: int, column: int, expected: set[str]) -> st
     return f"Write '{word}' at the end of line {line}." if word in expected else ""
 
 
-def compile_error(source: Source, model: str, message: str) -> ModelError:
+def explain_compile_error(source: Source, model: str, message: str) -> ModelError:
     """What rumoca could not translate."""
     for pattern, sentence, remedy in MEANINGS:
         found = re.search(pattern, message)
         if found:
             lines = source.lines_with(rf"(?<![\w.]){re.escape(found[1])}(?!\w)")
-            return ModelError(f"{source.opening}: {sentence.format(found[1], _lines(lines))}.", remedy)
+            return ModelError(f"{source.opening}: {sentence.format(found[1], _write_lines(lines))}.", remedy)
     counts = re.search(r"unbalanced model: (\d+) equations, (\d+) unknowns", message)
     if counts:
         equations, unknowns = counted(int(counts[1]), "equation"), counted(int(counts[2]), "unknown")
         remedy = "Add or remove an equation; every input of a part must be connected or given."
-        uses = _uses(source)
+        uses = _write_uses(source)
         return ModelError(f"Model '{model}' of {source.name} has {equations} for {unknowns}{uses}.", remedy)
     if "derivative expression" in message:
         lines = source.lines_with(r"\bder\s*\((?!\s*[\w.\[\], ]+\))")
         return ModelError(
-            f"{source.opening}: der takes one variable, got a formula{_lines(lines)}.",
+            f"{source.opening}: der takes one variable, got a formula{_write_lines(lines)}.",
             "Give the formula a variable of its own, and differentiate that.",
         )
     if "mismatched equation counts" in message:
         lines = source.lines_with(r"(?:^|;|\bequation|\bloop|\bthen|\belse)\s*if\b")
         return ModelError(
-            f"{source.opening}: the branches of an if-equation{_lines(lines)} must have equally many equations.",
+            f"{source.opening}: the branches of an if-equation{_write_lines(lines)} must have equally many equations.",
             "Add what is missing, and an else.",
         )
     place = re.search(r"failed in \w+: (.*?) \[input\.mo:(\d+):\d+\]", message, re.DOTALL)
     if place:
-        return ModelError(f"{source.opening}, line {place[2]}: {_first(place[1])}.", "Correct the line.")
-    reason = _first(re.sub(r"^.*?(?:could not be compiled|failed in \w+): ", "", message, flags=re.DOTALL))
+        return ModelError(f"{source.opening}, line {place[2]}: {_shorten_reason(place[1])}.", "Correct the line.")
+    reason = _shorten_reason(re.sub(r"^.*?(?:could not be compiled|failed in \w+): ", "", message, flags=re.DOTALL))
     return ModelError(
-        f"Model '{model}' of {source.name} cannot be translated{_uses(source)}: {reason}.",
+        f"Model '{model}' of {source.name} cannot be translated{_write_uses(source)}: {reason}.",
         "Write that in another way.",
     )
 
 
-def _first(reason: str) -> str:
+def _shorten_reason(reason: str) -> str:
     return " ".join(reason.split("\nRelated failures")[0].split()).rstrip(".")
 
 
-def _lines(lines: Iterable[int]) -> str:
+def _write_lines(lines: Iterable[int]) -> str:
     """Where in the text: (line 4), (lines 4, 7)."""
     listed = [str(line) for line in lines]
     return f" (line{'s' * (len(listed) > 1)} {', '.join(listed)})" if listed else ""
 
 
-def _uses(source: Source) -> str:
+def _write_uses(source: Source) -> str:
     """Constructs of the text that rumoca or daedal cannot take, which are then the likely cause."""
     found = {what: source.lines_with(pattern) for what, pattern in CONSTRUCTS.items()}
-    named = [f"{what}{_lines(lines)}" for what, lines in found.items() if lines]
+    named = [f"{what}{_write_lines(lines)}" for what, lines in found.items() if lines]
     return f"; the text uses {', '.join(named)}" if named else ""
 
 
@@ -152,14 +154,14 @@ def check_text(source: Source) -> None:
     dotted = source.lines_with(r"[(,]\s*(?:final\s+|each\s+)*\w+(?:\s*\.\s*\w+)+\s*(?:=(?!=)|\(\s*\w+\s*=(?!=))")
     if dotted:
         raise ModelError(
-            f"{source.opening}: a modification by path{_lines(dotted)} cannot be read.",
+            f"{source.opening}: a modification by path{_write_lines(dotted)} cannot be read.",
             "Write part(inner(k = 2)) in place of part(inner.k = 2).",
         )
     kinds = "model|block|class|record|package|connector|type|function"
     redeclared = source.lines_with(rf"\bredeclare\s+(?:final\s+|replaceable\s+)*(?:{kinds})\s+\w+\s*=\s*[\w.]+\s*\(")
     if redeclared:
         raise ModelError(
-            f"{source.opening}: a redeclared class with modifications{_lines(redeclared)} cannot be read.",
+            f"{source.opening}: a redeclared class with modifications{_write_lines(redeclared)} cannot be read.",
             "Declare a class with these modifications first, model Stiff = Spring(c = 2), and redeclare that one.",
         )
 
@@ -183,7 +185,7 @@ def check_events(source: Source, flat: Mapping[str, Any]) -> None:
         if "Discrete" in variable["variability"]:
             note(f"the discrete variable '{variable['name']}'", variable["source_span"])
     if found:
-        listed = [f"{what}{_lines([line] if line else [])}" for line, what in sorted(set(found))]
+        listed = [f"{what}{_write_lines([line] if line else [])}" for line, what in sorted(set(found))]
         raise ModelError(
             f"{source.opening} uses what a model of equations cannot hold: {', '.join(listed)}.",
             "Write it with equations; switching formulas with if.",
@@ -206,12 +208,13 @@ def check_connections(source: Source, flat: Mapping[str, Any]) -> None:
             other = path[: len(path) - len(first)] + second
             if other in under and under[path] != under[other]:
                 raise ModelError(
-                    f"{source.opening}{_lines(source.lines_with(rf'connect[^;]*{re.escape(second)}'))}: "
-                    f"'{path}' and '{other}' are connected, but {_holds(path, under)}, and {_holds(other, under)}.",
+                    f"{source.opening}{_write_lines(source.lines_with(rf'connect[^;]*{re.escape(second)}'))}: "
+                    f"'{path}' and '{other}' are connected, but "
+                    f"{_describe_connector(path, under)}, and {_describe_connector(other, under)}.",
                     "Connect connectors of one kind.",
                 )
 
 
-def _holds(path: str, under: Mapping[str, set[tuple[str, bool]]]) -> str:
+def _describe_connector(path: str, under: Mapping[str, set[tuple[str, bool]]]) -> str:
     names = [f"flow {name}" if flow else name for name, flow in sorted(under[path]) if name]
     return f"'{path}' has {quoted(names)}" if names else f"'{path}' is one signal"

@@ -30,7 +30,7 @@ class Source:
         """The text with spaces in place of comments, strings and annotations; every character keeps its place."""
         code = HIDDEN.sub(lambda found: _blank(found.group()), self.text)
         for found in reversed(list(re.finditer(r"\bannotation\s*\(", code))):
-            end = _closing(code, found.end())
+            end = _find_closing(code, found.end())
             code = code[: found.start()] + _blank(code[found.start() : end]) + code[end:]
         return code
 
@@ -76,7 +76,7 @@ def _blank(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
 
 
-def _closing(code: str, start: int) -> int:
+def _find_closing(code: str, start: int) -> int:
     """The place behind the bracket that closes the one before `start`."""
     depth = 1
     for place in range(start, len(code)):
@@ -108,7 +108,7 @@ def read_source(path_or_text: Any) -> Source:
         raise ModelError(f"The file '{path}' cannot be read: {error.strerror}.", "Give a file ending in .mo.") from None
 
 
-def own_file(source: Source, flat: Mapping[str, Any]) -> int | None:
+def find_own_file(source: Source, flat: Mapping[str, Any]) -> int | None:
     """rumoca's number of the text: that of the declarations which are found in it."""
     count: Counter[int] = Counter()
     for name, variable in flat["variables"].items():

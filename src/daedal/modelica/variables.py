@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from daedal.errors import DaedalError, ModelError
-from daedal.modelica.formulas import Formulas, Node, content_of
-from daedal.modelica.functions import Value, boxed, constant, filled, plain
+from daedal.modelica.formulas import FormulaReader, Node, unpack
+from daedal.modelica.functions import Value, box, fill, make_constant, unbox
 from daedal.modelica.source import Source
 from daedal.models import Parameter
 from daedal.symbolic import NAME, Expression, symbol
@@ -27,12 +27,12 @@ class Variables:
         self.declared: dict[str, Node] = flat["variables"]
         self.literals: dict[str, int] = flat["enum_literal_ordinals"]
         external = {name for name, function in dict(flat["functions"]).items() if function["external"]}
-        self.formulas = Formulas(source, self.meaning, external)
+        self.formulas = FormulaReader(source, self.meaning, external)
         self.values: dict[str, Value | None] = {}
         self.used: set[str] = set()
         deciding = self._deciding(flat)
         driven = set(flat["top_level_input_components"])
-        self.roles = {name: _role(name, variable, deciding, driven) for name, variable in self.declared.items()}
+        self.roles = {name: _find_role(name, variable, deciding, driven) for name, variable in self.declared.items()}
         for name, variable in self.declared.items():
             if self.roles[name] in ("number", "parameter") and not all(variable["fixed"] or ()):
                 raise self.refuse(name, f"parameter '{name}' is found from initial equations", "Give it a value.")
@@ -47,7 +47,7 @@ class Variables:
             name = waiting.pop()
             if name in self.declared and name not in found:
                 found.add(name)
-                waiting += _names_in(self.declared[name]["binding"])
+                waiting += _list_names(self.declared[name]["binding"])
         return found
 
     def refuse(self, name: str, what: str, remedy: str) -> ModelError:
@@ -57,7 +57,7 @@ class Variables:
     def meaning(self, name: str) -> Value | None:
         """What a name stands for in a formula; None when it is no variable."""
         if name in self.literals and name not in self.declared:
-            return constant(self.literals[name])
+            return make_constant(self.literals[name])
         if name not in self.declared:
             return None
         self.used.add(name)
@@ -83,14 +83,14 @@ class Variables:
     def _shaped(self, name: str, values: list[Any]) -> Value:
         array = np.empty(len(values), dtype=object)
         array[:] = values
-        return plain(array.reshape(self.declared[name]["dims"]))
+        return unbox(array.reshape(self.declared[name]["dims"]))
 
     def _spread(self, name: str, node: Node) -> list[Any]:
         """The values of a variable's scalars, from one formula for all or an array of them."""
-        value, shape = boxed(self.formulas.value(node)), tuple(self.declared[name]["dims"])
+        value, shape = box(self.formulas.value(node)), tuple(self.declared[name]["dims"])
         if value.shape not in ((), shape):
             raise self.refuse(name, f"'{name}' has shape {shape}, its value {value.shape}", "Give both one shape.")
-        return list(boxed(filled(plain(value), shape)).ravel())
+        return list(box(fill(unbox(value), shape)).ravel())
 
     def _given(self, name: str) -> Value:
         """The value a parameter or constant is declared with, or else starts with."""
@@ -144,7 +144,7 @@ class Variables:
         for name in names:
             if name in bound:
                 lower, upper = (self._bound(name, side) for side in ("min", "max"))
-                for row in zip(self.elements(name), boxed(bound[name]).ravel(), lower, upper, strict=True):
+                for row in zip(self.elements(name), box(bound[name]).ravel(), lower, upper, strict=True):
                     found[symbol(row[0])] = self._parameter(name, *row[1:])
         return found
 
@@ -168,7 +168,7 @@ class Variables:
         return [float(value) for value in values]
 
 
-def _role(name: str, variable: Node, deciding: set[str], driven: set[str]) -> str:
+def _find_role(name: str, variable: Node, deciding: set[str], driven: set[str]) -> str:
     variability = variable["variability"]
     if "Constant" in variability or ("Parameter" in variability and name in deciding):
         return "number"
@@ -178,17 +178,17 @@ def _role(name: str, variable: Node, deciding: set[str], driven: set[str]) -> st
     return "input" if outside and "Input" in variable["causality"] and variable["binding"] is None else "unknown"
 
 
-def _names_in(node: Any) -> list[str]:
+def _list_names(node: Any) -> list[str]:
     """The names a formula refers to."""
     if isinstance(node, Mapping):
         own = [node["VarRef"]["name"]["name"]] if "VarRef" in node else []
-        return own + [name for value in node.values() for name in _names_in(value)]
-    return [name for value in node for name in _names_in(value)] if isinstance(node, list) else []
+        return own + [name for value in node.values() for name in _list_names(value)]
+    return [name for value in node for name in _list_names(value)] if isinstance(node, list) else []
 
 
 def _says_start(variable: Node) -> bool:
     """Whether a start value was written; rumoca's own zeros have the place of the declaration."""
     if variable["start"] is None:
         return False
-    content = content_of(variable["start"])[1]
+    content = unpack(variable["start"])[1]
     return content["span"]["start"] != variable["source_span"]["start"]

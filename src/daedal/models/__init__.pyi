@@ -1,23 +1,23 @@
 from .assembly import assemble
-from .declarations import as_tuple, key_name
-from .formulas import Formulas
+from .declarations import as_name, as_tuple
+from .formulas import ParameterFormulas
 from .model import Model
 from .parameter import Parameter, as_parameter
-from .port import Port, new_port
-from .values import evaluate, parameter_directions, parameter_followers, parameter_values
+from .port import Port, make_port
+from .values import differentiate_parameters, evaluate_expressions, evaluate_parameters, find_followers
 
 __all__ = [
-    "Formulas",
     "Model",
     "Parameter",
+    "ParameterFormulas",
     "Port",
+    "as_name",
     "as_parameter",
     "as_tuple",
     "assemble",
-    "evaluate",
-    "key_name",
-    "new_port",
-    "parameter_directions",
-    "parameter_followers",
-    "parameter_values",
+    "differentiate_parameters",
+    "evaluate_expressions",
+    "evaluate_parameters",
+    "find_followers",
+    "make_port",
 ]

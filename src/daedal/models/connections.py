@@ -9,7 +9,7 @@ from typing import Any
 from daedal.errors import ModelError, counted, quoted, with_article
 from daedal.models.parts import Parts
 from daedal.models.port import Port
-from daedal.symbolic import NAME, Equation, as_expression, interned
+from daedal.symbolic import NAME, Equation, as_expression, intern_symbol
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class Connections:
     signals: tuple[tuple[str, ...], ...]
 
 
-def sorted_connections(parts: Parts, given: Any) -> Connections:
+def sort_connections(parts: Parts, given: Any) -> Connections:
     """The connections by kind; those that share a port or a signal are joined."""
     ports, signals = [], []
-    for connection in _checked(given):
+    for connection in _check_connections(given):
         is_port = [path in parts.ports for path in connection]
         for path in connection:
             if path not in parts.ports and not parts.has_signal(path):
@@ -38,10 +38,10 @@ def sorted_connections(parts: Parts, given: Any) -> Connections:
         (ports if is_port[0] else signals).append(connection)
         if is_port[0]:
             _check_alike(parts, connection)
-    return Connections(_joined(ports), _joined(signals))
+    return Connections(_join(ports), _join(signals))
 
 
-def _checked(connections: Any) -> list[tuple[str, ...]]:
+def _check_connections(connections: Any) -> list[tuple[str, ...]]:
     remedy = "Write connections=[('supply.p', 'winding.p'), ...]."
     if isinstance(connections, (str, Mapping)) or not isinstance(connections, Iterable):
         raise ModelError(f"The connections must be a list of tuples of paths, got {connections!r}.", remedy)
@@ -77,7 +77,7 @@ def _check_alike(parts: Parts, connection: Sequence[str]) -> None:
             )
 
 
-def _joined(connections: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+def _join(connections: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
     """Connections that have a path in common as one."""
     group_of: dict[str, dict[str, None]] = {}
     for connection in connections:
@@ -89,7 +89,7 @@ def _joined(connections: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ..
     return tuple({id(group): tuple(group) for group in group_of.values()}.values())
 
 
-def offered_ports(parts: Parts, given: Mapping[str, str]) -> dict[str, Port]:
+def make_offered_ports(parts: Parts, given: Mapping[str, str]) -> dict[str, Port]:
     """The ports of the assembly: like those of the parts, with variables of their own."""
     made = {}
     for label, path in given.items():
@@ -104,7 +104,7 @@ def offered_ports(parts: Parts, given: Mapping[str, str]) -> dict[str, Port]:
     return made
 
 
-def node_equations(
+def write_node_equations(
     parts: Parts, nodes: Sequence[Sequence[str]], offered: Mapping[str, Port], ports: Mapping[str, str]
 ) -> dict[str, Equation]:
     """Potentials equal, flows summing to zero or to what enters at a port of the assembly; none where it ends."""
@@ -126,7 +126,7 @@ def node_equations(
     return equations
 
 
-def signal_equations(
+def write_signal_equations(
     parts: Parts, signals: Sequence[Sequence[str]], given: Collection[str]
 ) -> tuple[dict[str, Equation], list[str]]:
     """Connected signals equal to the one that is determined; and the inputs of parts that become unknowns thereby.
@@ -143,6 +143,6 @@ def signal_equations(
             )
         if sources:
             for path in (each for each in group if each != sources[0]):
-                equations[f"{sources[0]} = {path}"] = interned(path) == parts.expression(sources[0])
+                equations[f"{sources[0]} = {path}"] = intern_symbol(path) == parts.expression(sources[0])
                 driven.append(path)
     return equations, driven

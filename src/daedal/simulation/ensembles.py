@@ -14,7 +14,7 @@ import numpy as np
 from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest
-from daedal.models import key_name
+from daedal.models import as_name
 from daedal.simulation.lanes import BLOCK, AnyRun, Failure, Lanes, Moments, collect_moments, prepare
 from daedal.simulation.request import check_memory, check_request, checked_realizations, checked_values
 from daedal.simulation.steps import MEANINGLESS
@@ -148,7 +148,7 @@ def ensemble(
 
 
 def _checked_parameter(model: Any, name: Any) -> str:
-    key = key_name(name)
+    key = as_name(name)
     if key not in model.parameters:
         raise SimulationError(f"Model '{model.name}' has no parameter '{key}'.", nearest(str(key), model.parameters))
     return key

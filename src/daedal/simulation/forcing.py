@@ -12,8 +12,8 @@ import numpy as np
 
 from daedal.data import Dataset, Signal, short
 from daedal.errors import SimulationError, nearest, quoted, with_article
-from daedal.models import Model, key_name
-from daedal.symbolic import Delayed, Expression, jet, operator, symbols_in
+from daedal.models import Model, as_name
+from daedal.symbolic import Delayed, Expression, find_operator, jet, list_symbols
 from daedal.systems import System
 
 
@@ -128,7 +128,7 @@ def make_forcing(
             f"The inputs of a simulation must be a mapping, got {type(inputs).__name__}.",
             "Write inputs={'u': Signal(times, values)}.",
         )
-    given = {key_name(key): value for key, value in inputs.items()}
+    given = {as_name(key): value for key, value in inputs.items()}
     for name in given:
         if name not in model.input_names:
             raise _no_input(model, name)
@@ -223,6 +223,8 @@ def _need(system: System, base: str, order: int) -> str:
 
 def _highest(sx: ca.SX, base: str) -> float:
     """The highest derivative of a symbol in an expression, delayed or not."""
-    leaves = symbols_in(sx)
-    inside = [_highest(meaning.operand.sx, base) for each in leaves if isinstance(meaning := operator(each), Delayed)]
+    leaves = list_symbols(sx)
+    inside = [
+        _highest(meaning.operand.sx, base) for each in leaves if isinstance(meaning := find_operator(each), Delayed)
+    ]
     return max([-inf, *inside, *(order for name, order in map(jet, leaves) if name == base)])

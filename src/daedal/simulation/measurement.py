@@ -8,7 +8,7 @@ from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import innovations
 from daedal.errors import SimulationError
 from daedal.linear import semidefinite_factor
-from daedal.models import Model, as_tuple, evaluate
+from daedal.models import Model, as_tuple, evaluate_expressions
 from daedal.simulation.trajectory import Trajectory
 from daedal.symbolic import Expression
 
@@ -51,7 +51,7 @@ def _scaled(trajectory: Trajectory, name: str, accuracy: object, drawn: np.ndarr
             )
         return accuracy * drawn[0]
     if isinstance(accuracy, Expression):
-        accuracy = evaluate({name: accuracy}, trajectory.parameters)[name]
+        accuracy = evaluate_expressions({name: accuracy}, trajectory.parameters)[name]
     deviation = float(accuracy)  # pyright: ignore[reportArgumentType]
     if not deviation > 0:
         raise SimulationError(

@@ -10,7 +10,7 @@ from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, nearest, quoted
 from daedal.lti import TransferFunction
-from daedal.models import Model, parameter_values
+from daedal.models import Model, evaluate_parameters
 from daedal.simulation.ida import IDA, RealizedPath, Run
 from daedal.simulation.initial_notes import start_notes
 from daedal.simulation.lanes import (
@@ -29,7 +29,7 @@ from daedal.simulation.steps import BRIEF, MEANINGLESS, PATIENT, Effort, sample_
 from daedal.simulation.trajectory import Status, Trajectory
 from daedal.simulation.transfer_response import simulate_transfer_function
 from daedal.symbolic import Expression
-from daedal.systems import InitialValues, System, initial_values, without_zero_delays
+from daedal.systems import InitialValues, System, find_initial_values, remove_zero_delays
 
 DELAYED = 1e-10  # tolerance of the steps of a single trajectory with delays
 PURPOSE = "simulate"
@@ -91,7 +91,7 @@ def simulate(
     _check_solver(solver)
     typed = model.model if isinstance(model, System) else model
     if isinstance(typed, Model):
-        simpler = without_zero_delays(typed, checked_values(values))
+        simpler = remove_zero_delays(typed, checked_values(values))
         model = model if simpler is typed else simpler
     asked = check_request("simulate", model, times, inputs, t0)
     given = checked_values(values)
@@ -249,7 +249,7 @@ def _reference(asked: Request, values: Mapping[Any, float] | None, wanted: tuple
 
 def _reference_run(asked: Request, values: Mapping[Any, float] | None, solver: IDA) -> tuple[InitialValues, Run]:
     system, forcing = asked.system, asked.forcing
-    start = initial_values(system, forcing.start, values, forcing.at(forcing.start))
+    start = find_initial_values(system, forcing.start, values, forcing.at(forcing.start))
     return start, solver.solve(system, start, asked.times, forcing, system.parameter_vector(values))
 
 
@@ -263,14 +263,14 @@ def _references(
 ) -> Trajectory:
     """Realizations one by one through the reference solver, on the paths that the lanes would see."""
     system, forcing = asked.system, asked.forcing
-    numbers = parameter_values(system.model, values)
+    numbers = evaluate_parameters(system.model, values)
     grid, warnings = 1.0, []
     if disturbance_places(system):
         check_smoothness(system, numbers)
         grid, warnings = disturbance_grid(system, numbers, sample_interval(forcing.start, asked.times))
     kept = np.full((realizations, len(wanted), asked.times.size), np.nan)
     stopped: dict[int, Run] = {}
-    start = initial_values(system, forcing.start, values, forcing.at(forcing.start))
+    start = find_initial_values(system, forcing.start, values, forcing.at(forcing.start))
     for number in range(realizations):
         path = RealizedPath(system, numbers, grid, forcing.end - forcing.start, seed, PURPOSE, number)
         disturbed = replace(asked, forcing=replace(forcing, path=path))
@@ -331,7 +331,7 @@ def _trajectory(
         values=FrozenMapping({name: frozen(np.ascontiguousarray(column)) for name, column in columns.items()}),
         outputs=tuple(name for name in model.outputs if name in wanted),
         inputs=FrozenMapping(asked.forcing.signals),
-        parameters=FrozenMapping(parameter_values(model, values)),
+        parameters=FrozenMapping(evaluate_parameters(model, values)),
         status=status,
         notes=(*asked.system.structure.repairs, *zero, *start_notes(start), *notes),
         realizations=realizations,

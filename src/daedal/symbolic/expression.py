@@ -16,7 +16,7 @@ import numpy as np
 
 from daedal.errors import ExpressionError
 from daedal.symbolic import functions
-from daedal.symbolic.writing import write
+from daedal.symbolic.writing import write_expression
 
 NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[\d+(?:,\d+)*\])*")
 RESERVED = frozenset({"time", "and", "or", "not", "inf", "nan"})
@@ -49,7 +49,7 @@ class Expression:
             )
 
     def __repr__(self) -> str:
-        return write(self.sx)
+        return write_expression(self.sx)
 
     def __hash__(self) -> int:
         return hash(self.sx.element_hash())
@@ -65,34 +65,34 @@ class Expression:
         return self.sx.is_symbolic()
 
     def __add__(self, other: Any) -> Any:
-        return _binary("add", self, other)
+        return _apply_binary("add", self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return _binary("add", other, self)
+        return _apply_binary("add", other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return _binary("subtract", self, other)
+        return _apply_binary("subtract", self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return _binary("subtract", other, self)
+        return _apply_binary("subtract", other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return _binary("multiply", self, other)
+        return _apply_binary("multiply", self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return _binary("multiply", other, self)
+        return _apply_binary("multiply", other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return _binary("divide", self, other)
+        return _apply_binary("divide", self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return _binary("divide", other, self)
+        return _apply_binary("divide", other, self)
 
     def __pow__(self, other: Any) -> Any:
-        return _binary("power", self, other)
+        return _apply_binary("power", self, other)
 
     def __rpow__(self, other: Any) -> Any:
-        return _binary("power", other, self)
+        return _apply_binary("power", other, self)
 
     def __mod__(self, other: Any) -> NoReturn:
         raise ExpressionError("'%' is not defined for expressions.", "Write np.fmod(a, b), with the sign of a.")
@@ -103,19 +103,19 @@ class Expression:
     __rmod__, __rxor__ = __mod__, __xor__
 
     def __lt__(self, other: Any) -> Any:
-        return _binary("less", self, other)
+        return _apply_binary("less", self, other)
 
     def __le__(self, other: Any) -> Any:
-        return _binary("less_equal", self, other)
+        return _apply_binary("less_equal", self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return _binary("greater", self, other)
+        return _apply_binary("greater", self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return _binary("greater_equal", self, other)
+        return _apply_binary("greater_equal", self, other)
 
     def __ne__(self, other: object) -> Any:
-        return _binary("not_equal", self, other)
+        return _apply_binary("not_equal", self, other)
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, np.ndarray) and other.ndim:
@@ -123,16 +123,16 @@ class Expression:
         return Equation(self, as_expression(other, "The right side of '=='"))
 
     def __and__(self, other: Any) -> Any:
-        return _binary("logical_and", self, other)
+        return _apply_binary("logical_and", self, other)
 
     def __rand__(self, other: Any) -> Any:
-        return _binary("logical_and", other, self)
+        return _apply_binary("logical_and", other, self)
 
     def __or__(self, other: Any) -> Any:
-        return _binary("logical_or", self, other)
+        return _apply_binary("logical_or", self, other)
 
     def __ror__(self, other: Any) -> Any:
-        return _binary("logical_or", other, self)
+        return _apply_binary("logical_or", other, self)
 
     def __invert__(self) -> "Expression":
         return Expression(ca.logic_not(self.sx))
@@ -173,7 +173,7 @@ class Expression:
             way = f"np.{ufunc.__name__}" + (f" with {', '.join(options)}" if options else f".{method}")
             raise ExpressionError(f"{way} cannot take expressions.", "Write the operation out.")
         if any(isinstance(value, np.ndarray) and value.ndim for value in inputs):
-            return np.frompyfunc(lambda *values: _apply(name, values), len(inputs), 1)(*map(_boxed, inputs))
+            return np.frompyfunc(lambda *values: _apply(name, values), len(inputs), 1)(*map(_box, inputs))
         return _apply(name, inputs)
 
     def __array_function__(self, function: Callable, types: Any, inputs: tuple, options: dict) -> Any:
@@ -258,7 +258,7 @@ def symbol(name: str) -> Expression:
         raise ExpressionError(
             f"The name '{name}' has a meaning of its own.", "Choose another name (time itself is dd.time)."
         )
-    return interned(name)
+    return intern_symbol(name)
 
 
 def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
@@ -280,14 +280,14 @@ def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
     return tuple(symbol(name) for name in names.replace(",", " ").split())
 
 
-def interned(name: str) -> Expression:
+def intern_symbol(name: str) -> Expression:
     """The one symbol with this text; derivatives and delayed values have texts such as `der(x)` and `delay(x, tau)`."""
     if name not in _symbols:
         _symbols[name] = Expression(ca.SX.sym(name))
     return _symbols[name]
 
 
-time = interned("time")
+time = intern_symbol("time")
 
 
 def where(condition: Any, yes: Any, no: Any) -> Any:
@@ -300,7 +300,7 @@ def where(condition: Any, yes: Any, no: Any) -> Any:
     where(0 < x, x**2, 0)
     """
     if any(isinstance(value, np.ndarray) and value.ndim for value in (condition, yes, no)):
-        return np.frompyfunc(where, 3, 1)(*map(_boxed, (condition, yes, no)))
+        return np.frompyfunc(where, 3, 1)(*map(_box, (condition, yes, no)))
     return Expression(functions.where(*(as_expression(value, "A part of where").sx for value in (condition, yes, no))))
 
 
@@ -329,7 +329,7 @@ def as_expression(value: object, what: str) -> Expression:
     )
 
 
-def _binary(name: str, left: Any, right: Any) -> Any:
+def _apply_binary(name: str, left: Any, right: Any) -> Any:
     if any(isinstance(value, np.ndarray) and value.ndim for value in (left, right)):
         return NotImplemented  # numpy then calls back element by element
     return _apply(name, (left, right))
@@ -354,6 +354,6 @@ def _apply(name: str, inputs: tuple) -> Any:
     return Expression(function(*(value.sx for value in values)))
 
 
-def _boxed(value: Any) -> np.ndarray:
+def _box(value: Any) -> np.ndarray:
     """An array of objects; an expression inside one no longer takes part in numpy's dispatch."""
     return np.asarray(value, dtype=object)

@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from daedal.models import Formulas
+from daedal.models import ParameterFormulas
 from daedal.symbolic import Expression
 from daedal.systems.reduction import Reduction
 
 
 @dataclass(frozen=True, eq=False)
-class Declared:
+class DeclaredStart:
     """Values of some unknowns and derivatives of them, as formulas of the parameters in the order of the reduction."""
 
-    formulas: Formulas
+    formulas: ParameterFormulas
     places: Mapping[str, tuple[int, int]]  # position in z and sign; without what the model does not determine
 
     @staticmethod
-    def of(reduction: Reduction, expressions: Mapping[str, Expression]) -> "Declared":
+    def of(reduction: Reduction, expressions: Mapping[str, Expression]) -> "DeclaredStart":
         """What these expressions declare."""
         found = {name: place for name in expressions if (place := reduction.place(name))}
-        return Declared(Formulas(expressions, reduction.parameters), found)
+        return DeclaredStart(ParameterFormulas(expressions, reduction.parameters), found)

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from daedal.systems.declared import Declared
+from daedal.systems.declared import DeclaredStart
 from daedal.systems.initialization import InitialValues
 from daedal.systems.system import System
 
 
-def initial_sensitivities(
+def differentiate_initial_values(
     system: System,
     start: InitialValues,
     time: float,
@@ -31,7 +31,7 @@ def initial_sensitivities(
     last = size + parameters.size
     by_z, by_p, by_w = gradient[:, :size], gradient[:, size:last], gradient[:, last:]
     result = np.zeros((size, directions.shape[1]))
-    held = _held_rates(system, start, parameters, directions)
+    held = _find_held_rates(system, start, parameters, directions)
     for place, rates in held.items():
         result[place] = rates
     fixed = np.array(sorted(held), dtype=int)
@@ -41,7 +41,7 @@ def initial_sensitivities(
     return result
 
 
-def _held_rates(
+def _find_held_rates(
     system: System, start: InitialValues, parameters: np.ndarray, directions: np.ndarray
 ) -> dict[int, np.ndarray]:
     """Derivatives of what is held: by `initial`, and by `guess` where freedom was open."""
@@ -49,12 +49,12 @@ def _held_rates(
     opened = {names.index(name) for name in start.open}
     rates: dict[int, np.ndarray] = {place: np.zeros(directions.shape[1]) for place in opened}
     held, guessed = system.held, system.guessed
-    rates |= _declared_rates(guessed, opened, parameters, directions)
-    return rates | _declared_rates(held, {place for place, _ in held.places.values()}, parameters, directions)
+    rates |= _find_declared_rates(guessed, opened, parameters, directions)
+    return rates | _find_declared_rates(held, {place for place, _ in held.places.values()}, parameters, directions)
 
 
-def _declared_rates(
-    declared: Declared, places: Collection[int], parameters: np.ndarray, directions: np.ndarray
+def _find_declared_rates(
+    declared: DeclaredStart, places: Collection[int], parameters: np.ndarray, directions: np.ndarray
 ) -> dict[int, np.ndarray]:
     """Derivatives of declared values, for some of their places."""
     wanted = {name: at for name, at in declared.places.items() if at[0] in places}

@@ -21,17 +21,18 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daedal.analysis import Alias, Equations, Offsets, substitute_aliases, user_names
+from daedal.analysis import Alias, Equations, Offsets, make_namer, substitute_aliases
 from daedal.symbolic import (
     Delayed,
     Expression,
-    derivative_name,
     differentiate,
     expand,
-    interned,
+    find_operator,
+    intern_symbol,
     jet,
-    operator,
-    symbols_in,
+    list_symbols,
+    name_derivative,
+    stack_symbols,
 )
 
 Jet = tuple[int, int]  # position of an unknown or equation, and order of the derivative
@@ -57,12 +58,12 @@ class Reduction:
     @cached_property
     def X(self) -> ca.SX:
         """What the past determines, as a vector of symbols."""
-        return _vector([self.jet_name(v) for v in self.states])
+        return stack_symbols([self.jet_name(v) for v in self.states])
 
     @cached_property
     def T(self) -> ca.SX:
         """What is solved for, as a vector of symbols."""
-        return _vector([self.jet_name(v) for v in self.tops])
+        return stack_symbols([self.jet_name(v) for v in self.tops])
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -75,12 +76,12 @@ class Reduction:
         inside = {*self._names(self.states), *self._names(self.tops), *self.equations.constants, "time"}
         operands = [each.operand for each in self.delays.values()]
         everything = ca.vertcat(self.G, self.top, *self.observed.values(), *operands)
-        return tuple(name for name in symbols_in(everything) if name not in inside)
+        return tuple(name for name in list_symbols(everything) if name not in inside)
 
     @cached_property
     def arguments(self) -> list[ca.SX]:
         """t, X, T, parameters, exogenous: the arguments of every function of the system."""
-        return [interned("time").sx, self.X, self.T, _vector(self.parameters), _vector(self.exogenous)]
+        return [intern_symbol("time").sx, self.X, self.T, stack_symbols(self.parameters), stack_symbols(self.exogenous)]
 
     @cached_property
     def J(self) -> ca.SX:
@@ -100,7 +101,7 @@ class Reduction:
     @cached_property
     def shift(self) -> ca.SX:
         """S(X, T): the derivative of each state is the next state or a top."""
-        return _vector([self.jet_name((j, k + 1)) for j, k in self.states])
+        return stack_symbols([self.jet_name((j, k + 1)) for j, k in self.states])
 
     @cached_property
     def B(self) -> ca.SX:
@@ -142,7 +143,7 @@ class Reduction:
 
     def jet_name(self, v: Jet) -> str:
         """The symbol of a derivative of an unknown."""
-        return derivative_name(self.equations.unknowns[v[0]], v[1])
+        return name_derivative(self.equations.unknowns[v[0]], v[1])
 
     def _names(self, jets: tuple[Jet, ...]) -> list[str]:
         return [self.jet_name(v) for v in jets]
@@ -158,7 +159,7 @@ class Reduction:
         return self._user_names(self.tops)
 
     def _user_names(self, jets: tuple[Jet, ...]) -> tuple[str, ...]:
-        name_of = user_names(self.aliases)
+        name_of = make_namer(self.aliases)
         return tuple(name_of(self.equations.unknowns[j], k) for j, k in jets)
 
     @cached_property
@@ -176,7 +177,7 @@ class DelayedValue:
     amount: Expression
 
 
-def delayed_values(
+def find_delayed_values(
     symbols: list[str], constants: frozenset[str], aliases: Mapping[str, Alias]
 ) -> dict[str, DelayedValue]:
     """The delayed values among symbols, and those inside of them."""
@@ -184,17 +185,12 @@ def delayed_values(
     waiting = list(symbols)
     while waiting:
         name = waiting.pop(0)
-        meaning = operator(name)
+        meaning = find_operator(name)
         if isinstance(meaning, Delayed) and name not in found:
             operand = substitute_aliases(expand(meaning.operand.sx, constants), aliases)
             found[name] = DelayedValue(operand, meaning.operand, meaning.amount)
-            waiting += symbols_in(operand)
+            waiting += list_symbols(operand)
     return found
-
-
-def _vector(names) -> ca.SX:
-    symbols = [interned(name).sx for name in names]
-    return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
 
 
 def prolong(
@@ -206,7 +202,7 @@ def prolong(
 ) -> Reduction:
     """Differentiate equation i up to c_i times and split the result."""
     c, d = offsets.equations, offsets.unknowns
-    levels = differentiated(equations, c)
+    levels = differentiate_equations(equations, c)
     constraints = tuple((i, k) for i in range(c.size) for k in range(int(c[i])))
     everything = ca.vertcat(*levels.values(), *observed.values())
     return Reduction(
@@ -220,11 +216,11 @@ def prolong(
         G=ca.vertcat(*(levels[v] for v in constraints)) if constraints else ca.SX(0, 1),
         top=ca.vertcat(*(levels[i, int(c[i])] for i in range(c.size))),
         repairs=repairs,
-        delays=delayed_values(symbols_in(everything), equations.constants, aliases),
+        delays=find_delayed_values(list_symbols(everything), equations.constants, aliases),
     )
 
 
-def differentiated(equations: Equations, times: np.ndarray) -> dict[Jet, ca.SX]:
+def differentiate_equations(equations: Equations, times: np.ndarray) -> dict[Jet, ca.SX]:
     """f_i^(k) for k = 0 … times[i]."""
     rows = list(range(len(equations.names)))
     current = equations.residuals

@@ -17,19 +17,19 @@ from daedal.analysis import (
     Equations,
     Structure,
     analyze,
-    choices,
     eliminate_aliases,
-    incidence,
-    offsets_or_error,
-    structure_of,
+    find_incidence,
+    list_choices,
+    make_structure,
+    require_offsets,
     substitute_aliases,
 )
 from daedal.errors import ModelError, StructureError, counted, quoted
-from daedal.models import Model, evaluate, parameter_values
-from daedal.symbolic import BufferedFunction, expand, interned, jet, symbols_in
-from daedal.systems.declared import Declared
+from daedal.models import Model, evaluate_expressions, evaluate_parameters
+from daedal.symbolic import BufferedFunction, expand, intern_symbol, jet, list_symbols
+from daedal.systems.declared import DeclaredStart
 from daedal.systems.reduction import Reduction, prolong
-from daedal.systems.regularity import participants, rank_of
+from daedal.systems.regularity import find_rank, list_participants
 from daedal.systems.repair import combine, find_defect
 
 HIGHEST_DELAYED = 6  # derivative of a delayed unknown beyond which a model is called advanced
@@ -78,20 +78,22 @@ class System:
         return self.reduction.top_names
 
     @cached_property
-    def held(self) -> Declared:
+    def held(self) -> DeclaredStart:
         """What the model holds at the start."""
-        return Declared.of(self.reduction, self.model.initial)
+        return DeclaredStart.of(self.reduction, self.model.initial)
 
     @cached_property
-    def guessed(self) -> Declared:
+    def guessed(self) -> DeclaredStart:
         """What the model guesses of the start."""
-        return Declared.of(self.reduction, self.model.guess)
+        return DeclaredStart.of(self.reduction, self.model.guess)
 
     @property
     def linear(self) -> bool:
         """Whether the equations are linear in unknowns, inputs and disturbances (with constant coefficients)."""
         equations = self.reduction.equations
-        changing = [interned(name).sx for name in symbols_in(equations.residuals) if name not in equations.constants]
+        changing = [
+            intern_symbol(name).sx for name in list_symbols(equations.residuals) if name not in equations.constants
+        ]
         moving = [sx for sx in changing if sx.name() != "time"]
         return not ca.depends_on(ca.jacobian(equations.residuals, ca.vertcat(*moving)), ca.vertcat(*changing))
 
@@ -114,7 +116,7 @@ class System:
 
     def parameter_vector(self, values: Mapping[Any, float] | None = None) -> np.ndarray:
         """The parameters in the order of the functions' fourth argument; `values` override the model's."""
-        numbers = parameter_values(self.model, values)
+        numbers = evaluate_parameters(self.model, values)
         return np.array([numbers[name] for name in self.reduction.parameters])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -154,15 +156,15 @@ def build(model: Model) -> System:
     >>> build(Model(name="circle", equations=equations, unknowns=[x, y], guess={y: 1.0}))
     System('circle': 1 state, 1 solved for, index 1)
     """
-    structure, reduction = _remembered(model)
+    structure, reduction = _recall(model)
     system = System(model, replace(structure, model=model.name), reduction)
     _check_values(system)
     return system
 
 
-def _remembered(model: Model) -> tuple[Structure, Reduction]:
+def _recall(model: Model) -> tuple[Structure, Reduction]:
     """The reduction of this structure, made once; several threads may ask."""
-    key = _structural_key(model)
+    key = _write_key(model)
     with _lock:
         if key not in _reductions:
             _reductions[key] = _reduce(model)
@@ -172,7 +174,7 @@ def _remembered(model: Model) -> tuple[Structure, Reduction]:
         return _reductions[key]
 
 
-def _structural_key(model: Model) -> str:
+def _write_key(model: Model) -> str:
     parts = [*model.names.items(), *model.equations.items(), *model.outputs.items()]
     return "\n".join(f"{name}: {value}" for name, value in parts)
 
@@ -183,14 +185,14 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
     typed = Equations.of(model)
     equations, aliases = eliminate_aliases(typed)
     outputs = {name: expand(value.sx, typed.constants) for name, value in model.outputs.items()}
-    wanted = {name: interned(name).sx for name in model.unknown_names} | outputs
+    wanted = {name: intern_symbol(name).sx for name in model.unknown_names} | outputs
     observed = {name: substitute_aliases(sx, aliases) for name, sx in wanted.items()}
-    equations = replace(equations, least=_least_orders(equations, observed))
+    equations = replace(equations, least=_find_least_orders(equations, observed))
     repairs: tuple[str, ...] = ()
     while True:
-        offsets = offsets_or_error(model.name, equations)
+        offsets = require_offsets(model.name, equations)
         reduction = prolong(equations, offsets, aliases, observed, repairs)
-        if further := _delayed_further(model, reduction):
+        if further := _find_delayed_further(model, reduction):
             equations = replace(equations, least={**equations.least, **further})
             continue
         points = sample_points(model, reduction, vary_parameters=True)
@@ -200,13 +202,13 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
         equations, sentence = combine(reduction, defect, points, model.name)
         repairs = (*repairs, sentence)
     if repairs:
-        given = choices(equations, incidence(equations), offsets, aliases)
-        found = structure_of(model.name, equations, offsets, given, repairs)
+        given = list_choices(equations, find_incidence(equations), offsets, aliases)
+        found = make_structure(model.name, equations, offsets, given, repairs)
         structure = replace(found, equations=structure.equations)
     return structure, reduction
 
 
-def _delayed_further(model: Model, reduction: Reduction) -> dict[str, int]:
+def _find_delayed_further(model: Model, reduction: Reduction) -> dict[str, int]:
     """Unknowns whose delayed derivative is higher than the highest that is solved for: they must be solved for too.
 
     Where that makes an equation ask for a still higher one, the present depends on the future.
@@ -214,7 +216,7 @@ def _delayed_further(model: Model, reduction: Reduction) -> dict[str, int]:
     highest = dict(zip(reduction.equations.unknowns, reduction.offsets.unknowns.tolist(), strict=True))
     wanted: dict[str, int] = {}
     for name, each in reduction.delays.items():
-        for base, order in (jet(symbol) for symbol in symbols_in(each.operand)):
+        for base, order in (jet(symbol) for symbol in list_symbols(each.operand)):
             if base in highest and order > highest[base]:
                 if order > HIGHEST_DELAYED:
                     raise ModelError(
@@ -226,25 +228,25 @@ def _delayed_further(model: Model, reduction: Reduction) -> dict[str, int]:
     return wanted
 
 
-def _least_orders(equations: Equations, observed: Mapping[str, ca.SX]) -> dict[str, int]:
+def _find_least_orders(equations: Equations, observed: Mapping[str, ca.SX]) -> dict[str, int]:
     least = dict(equations.least)
-    for name in symbols_in(ca.vertcat(*observed.values())):
+    for name in list_symbols(ca.vertcat(*observed.values())):
         base, order = jet(name)
         if base in equations.unknowns:
             least[base] = max(order, least.get(base, 0))
     return least
 
 
-def start_values(model: Model, values: Mapping[str, float]) -> dict[str, float]:
+def evaluate_start(model: Model, values: Mapping[str, float]) -> dict[str, float]:
     """Guesses and held values as numbers, by the names the user gave them."""
-    return evaluate({**model.guess, **model.initial}, values)
+    return evaluate_expressions({**model.guess, **model.initial}, values)
 
 
 def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, count: int = 3) -> list[list[np.ndarray]]:
     """Arguments of the system's functions at a few random points near the guess where J is finite."""
     rng = np.random.default_rng(0)
-    numbers = parameter_values(model)
-    near = start_values(model, numbers)
+    numbers = evaluate_parameters(model)
+    near = evaluate_start(model, numbers)
     centre = {}
     for name, number in near.items():
         base, order = jet(name)
@@ -282,8 +284,8 @@ def _check_values(system: System) -> None:
     points = sample_points(system.model, system.reduction, vary_parameters=False)
     defect = find_defect(system.reduction, points) if points else None
     if defect is not None:
-        numbers = parameter_values(system.model)
-        involved = symbols_in(system.reduction.J[list(defect.rows), :])
+        numbers = evaluate_parameters(system.model)
+        involved = list_symbols(system.reduction.J[list(defect.rows), :])
         zero = [name for name in numbers if name in involved and numbers[name] == 0.0]
         names = system.reduction.equations.typed_names(defect.rows)
         cause = f"With {' = '.join(zero)} = 0" if zero else "With the given parameter values"
@@ -294,20 +296,20 @@ def _check_values(system: System) -> None:
         )
 
 
-def dead_point(system: System, point: list[np.ndarray]) -> str:
+def describe_dead_point(system: System, point: list[np.ndarray]) -> str:
     """What is singular at this point, in the user's names; empty when the system is regular there."""
-    return singularity(system, system.function("top_jacobian")(*point).full())
+    return describe_singularity(system, system.function("top_jacobian")(*point).full())
 
 
-def singularity(system: System, jacobian: np.ndarray) -> str:
+def describe_singularity(system: System, jacobian: np.ndarray) -> str:
     """The same for a value of ∂top/∂T."""
     if not np.isfinite(jacobian).all():
         return ""
-    rank = rank_of(jacobian)
+    rank = find_rank(jacobian)
     if rank.left.shape[1] == 0:
         return ""
-    equations = participants(np.max(np.abs(rank.left), axis=1), system.reduction.equations.names)
-    unknowns = participants(np.max(np.abs(rank.right), axis=1), system.tops)
+    equations = list_participants(np.max(np.abs(rank.left), axis=1), system.reduction.equations.names)
+    unknowns = list_participants(np.max(np.abs(rank.right), axis=1), system.tops)
     several = len(equations) > 1
     return (
         f"the equation{'s' * several} {quoted(equations)} no longer determine{'s' * (not several)} {quoted(unknowns)}"

@@ -11,7 +11,7 @@ from daedal.simulation.lanes.solver import Lanes
 from daedal.simulation.lanes.start import Lineup
 from daedal.simulation.prediction import predictor
 from daedal.simulation.request import check_request
-from daedal.systems import build, initial_values
+from daedal.systems import build, find_initial_values
 
 x, y, a, b, c = dd.symbols("x y a b c")
 
@@ -44,7 +44,7 @@ def lineup(model: dd.Model, output: str, values: dict[str, float]) -> Lineup:
 def test_other_values(name, monkeypatch):
     make, output, values = MODELS[name]
     made = lineup(make(), output, values)
-    fresh = initial_values(build(make().with_parameters(values)))
+    fresh = find_initial_values(build(make().with_parameters(values)))
     made.states(made.all_values([None])[0], None, 1)
     monkeypatch.setattr(ca, "Function", None)
     (found,) = made.all_values([values])

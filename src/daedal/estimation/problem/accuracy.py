@@ -15,8 +15,8 @@ from scipy.linalg import solve_triangular
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.problem.coordinates import Coordinates
 from daedal.estimation.problem.experiments import Experiment, Series
-from daedal.models import Formulas, Model, parameter_directions, parameter_values
-from daedal.symbolic import Expression, symbols_in
+from daedal.models import Model, ParameterFormulas, differentiate_parameters, evaluate_parameters
+from daedal.symbolic import Expression, list_symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,19 +46,19 @@ class Accuracies:
         if not isinstance(expression, Expression) or not self._moves(expression):
             return np.zeros(len(own))
         formulas, vector = self._formulas[series.output], self._vector(values)
-        directions = parameter_directions(self.model, self.coordinates.parameters, values)
+        directions = differentiate_parameters(self.model, self.coordinates.parameters, values)
         by_parameter = (formulas.slopes(vector) @ directions).ravel() / formulas.values(vector)
         return np.where(own >= 0, by_parameter[own], 0.0)
 
     @cached_property
-    def _formulas(self) -> dict[str, Formulas]:
+    def _formulas(self) -> dict[str, ParameterFormulas]:
         """Accuracies that are expressions, ready for all values."""
         names = tuple(self.model.parameters)
         declared = self.model.measurement_noise.items()
-        return {key: Formulas({key: one}, names) for key, one in declared if isinstance(one, Expression)}
+        return {key: ParameterFormulas({key: one}, names) for key, one in declared if isinstance(one, Expression)}
 
     def _vector(self, values: Mapping[str, float]) -> np.ndarray:
-        return np.array(list(parameter_values(self.model, values).values()))
+        return np.array(list(evaluate_parameters(self.model, values).values()))
 
     @cached_property
     def free(self) -> bool:
@@ -68,13 +68,13 @@ class Accuracies:
 
     @cached_property
     def _free_values(self) -> dict[str, float]:
-        return {name: parameter_values(self.model)[name] for name in self.coordinates.parameters}
+        return {name: evaluate_parameters(self.model)[name] for name in self.coordinates.parameters}
 
     def _moves(self, expression: Expression) -> bool:
-        rates = parameter_directions(self.model, self.coordinates.parameters, self._free_values)
+        rates = differentiate_parameters(self.model, self.coordinates.parameters, self._free_values)
         moving = {name for name, row in zip(self.model.parameters, rates, strict=True) if row.any()}
         moving |= set(self.coordinates.parameters)
-        return bool(moving & set(symbols_in(expression.sx)))
+        return bool(moving & set(list_symbols(expression.sx)))
 
     def _number(self, output: str, expression: Expression, values: Mapping[str, float]) -> float:
         number = float(self._formulas[output].values(self._vector(values))[0])

@@ -19,14 +19,14 @@ from daedal.symbolic import (
     BufferedFunction,
     Delayed,
     Expression,
-    derivative_name,
     expand,
-    interned,
+    find_operator,
+    intern_symbol,
     jet,
-    operator,
-    symbols_in,
+    list_symbols,
+    name_derivative,
 )
-from daedal.systems import DelayedValue, System, places
+from daedal.systems import DelayedValue, System, find_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def pasts(system: System) -> Mapping[str, Past]:
 def _past(system: System, name: str, each: DelayedValue) -> Past:
     model = system.model
     operand = expand(each.typed.sx, system.reduction.equations.constants)
-    leaves = [jet(leaf) for leaf in symbols_in(operand)]
+    leaves = [jet(leaf) for leaf in list_symbols(operand)]
     inputs = [base for base, _ in leaves if base in model.input_names]
     noisy = [base for base, _ in leaves if base in model.disturbance_names]
     if noisy:
@@ -87,7 +87,7 @@ def _past(system: System, name: str, each: DelayedValue) -> Past:
             "Delay the input itself, and write the formula around it.",
         )
     value = _before(system, name, each.typed.sx)
-    return Past(name, None, _law(system, value), not ca.depends_on(value, interned("time").sx))
+    return Past(name, None, _law(system, value), not ca.depends_on(value, intern_symbol("time").sx))
 
 
 def _past_input(system: System, name: str, leaf: tuple[str, int]) -> Past:
@@ -95,7 +95,7 @@ def _past_input(system: System, name: str, leaf: tuple[str, int]) -> Past:
     base, order = leaf
     if base not in system.model.history:
         return Past(name, leaf, None)
-    time, value = interned("time").sx, system.model.history[base].sx
+    time, value = intern_symbol("time").sx, system.model.history[base].sx
     for _ in range(order):
         value = ca.densify(ca.jacobian(value, time))
     return Past(name, leaf, _law(system, value), not ca.depends_on(value, time))
@@ -103,18 +103,18 @@ def _past_input(system: System, name: str, leaf: tuple[str, int]) -> Past:
 
 def _law(system: System, value: ca.SX) -> ca.Function:
     """Value, rate and gradient of an expression of time and parameters."""
-    time, p = interned("time").sx, system.reduction.arguments[3]
+    time, p = intern_symbol("time").sx, system.reduction.arguments[3]
     column = ca.vertcat(value, ca.jacobian(value, time), ca.jacobian(value, p).T)
     return ca.Function("history", [time, p], [ca.densify(column)])
 
 
 def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
     """An expression of unknowns as a function of time and parameters, where the history holds."""
-    model, time = system.model, interned("time").sx
+    model, time = system.model, intern_symbol("time").sx
     expanded = expand(operand, system.reduction.equations.constants)
     old, new = [], []
-    for leaf in symbols_in(expanded):
-        meaning = operator(leaf)
+    for leaf in list_symbols(expanded):
+        meaning = find_operator(leaf)
         base, order = jet(leaf)
         if isinstance(meaning, Delayed):
             further = _before(system, leaf, meaning.operand.sx)
@@ -135,7 +135,7 @@ def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
             )
         else:
             continue
-        old.append(interned(leaf).sx)
+        old.append(intern_symbol(leaf).sx)
         new.append(value)
     return ca.substitute(expanded, ca.vertcat(*old), ca.vertcat(*new)) if old else expanded
 
@@ -186,7 +186,7 @@ def started(system: System, start: float) -> System:
     ends = _ends(system, start)
     if not ends:
         return system
-    where = places(system, ends)
+    where = find_places(system, ends)
     free = not system.reduction.constraints
     held = {
         name: value for name, value in ends.items() if free and where.get(name, (np.inf, 1))[0] < len(system.states)
@@ -197,19 +197,19 @@ def started(system: System, start: float) -> System:
 
 def _ends(system: System, start: float) -> dict[str, Expression]:
     """Where histories end, with the derivatives that are states, but for what `initial` says."""
-    model, time = system.model, interned("time").sx
+    model, time = system.model, intern_symbol("time").sx
     laws = {name: value.sx for name, value in model.history.items() if name in model.unknown_names}
     found = {name: sx for name, sx in laws.items() if name not in model.initial}
     states = {system.reduction.jet_name(each) for each in system.reduction.states}
     for name, law in laws.items():
         sx = law
         for order in count(1):
-            own = derivative_name(name, order)
+            own = name_derivative(name, order)
             if own not in states:
                 break
             sx = ca.densify(ca.jacobian(sx, time))
             # Under another name it may have a history of its own.
-            known = {place for place, _ in places(system, [*model.initial, *found]).values()}
-            if places(system, [own])[own][0] not in known:
+            known = {place for place, _ in find_places(system, [*model.initial, *found]).values()}
+            if find_places(system, [own])[own][0] not in known:
                 found[own] = sx
     return {name: Expression(ca.substitute(sx, time, ca.SX(start))) for name, sx in found.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.simulation.delays.history import Past
-from daedal.symbolic import BufferedFunction, symbols_in
+from daedal.symbolic import BufferedFunction, list_symbols
 from daedal.systems import Reduction, System
 
 DEPTH = 1000  # to which two formulas are compared
@@ -94,7 +94,7 @@ def kinks(system: System) -> tuple[bool, int]:
     if "kinks" not in known:
         delays = system.reduction.delays
         tops = {system.reduction.jet_name(each) for each in system.reduction.tops}
-        lasting = any(set(symbols_in(each.operand)) & tops for each in delays.values())
+        lasting = any(set(list_symbols(each.operand)) & tops for each in delays.values())
         known["kinks"] = lasting, max(_nesting(system, name) for name in delays)
     return known["kinks"]
 
@@ -102,4 +102,4 @@ def kinks(system: System) -> tuple[bool, int]:
 def _nesting(system: System, name: str) -> int:
     """How many delays a delayed value passes: 2 for a delay of a delay."""
     delays = system.reduction.delays
-    return 1 + max((_nesting(system, each) for each in symbols_in(delays[name].operand) if each in delays), default=0)
+    return 1 + max((_nesting(system, each) for each in list_symbols(delays[name].operand) if each in delays), default=0)

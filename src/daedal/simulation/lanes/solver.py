@@ -13,7 +13,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.models import parameter_values
+from daedal.models import evaluate_parameters
 from daedal.simulation.delays import DelayRun, prepare_delayed
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes.blocks import Consume, in_blocks
@@ -208,7 +208,7 @@ def prepare(
         refuse_exact(system)
         interval = sample_interval(forcing.start, times)
         for given in values:
-            numbers = parameter_values(system.model, given)
+            numbers = evaluate_parameters(system.model, given)
             check_smoothness(system, numbers)
             step, found = disturbance_grid(system, numbers, interval)
             grid = min(grid, step) if grid else step

@@ -9,12 +9,12 @@ import casadi as ca
 import numpy as np
 
 from daedal.disturbances import parameter_names
-from daedal.models import parameter_directions, parameter_values
+from daedal.models import differentiate_parameters, evaluate_parameters
 from daedal.simulation.delays import Lags, Past, delayed_input, find_lags, pasts
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes.noise import LanePaths, Sources, sources
 from daedal.simulation.steps import Directions
-from daedal.systems import InitialValues, System, initial_sensitivities, initial_values, places
+from daedal.systems import InitialValues, System, differentiate_initial_values, find_initial_values, find_places
 
 Delayed = Sequence[tuple[int, np.ndarray]]  # symbols of delayed values, with value and derivatives at the start
 
@@ -49,7 +49,7 @@ class Lineup:
         alike: dict[tuple[float, ...], Sources | None] = {}
         resolved = []
         for one in given:
-            numbers = parameter_values(self.system.model, one)
+            numbers = evaluate_parameters(self.system.model, one)
             rates = self._rates(one)
             key = (*(numbers[name] for name in self._noise_parameters), *rates[self._noise_rows].ravel())
             if key not in alike:
@@ -72,7 +72,7 @@ class Lineup:
 
     def _rates(self, given: Mapping[Any, float] | None) -> np.ndarray:
         """dp/dθ as (parameter of the reduction, direction)."""
-        return parameter_directions(self.system.model, self.free, given)[self._rows]
+        return differentiate_parameters(self.system.model, self.free, given)[self._rows]
 
     @cached_property
     def _rows(self) -> list[int]:
@@ -91,7 +91,7 @@ class Lineup:
             delays = find_lags(self.system, self._pasts, parameters, rates)
             self._look_back(known, delays, parameters)
         # With numbers for all parameters no formula is evaluated again.
-        start = initial_values(self.system, begin, numbers, known)
+        start = find_initial_values(self.system, begin, numbers, known)
         return Values(given, rates, column, start, made, delays)
 
     @cached_property
@@ -136,7 +136,7 @@ class Lineup:
         columns = []
         for lane in range(lanes):
             at = table[:, :, lane]
-            start = initial_values(self.system, self.forcing.start, values.given, at[0])
+            start = find_initial_values(self.system, self.forcing.start, values.given, at[0])
             columns.append(self._column(values, start, at))
         return np.stack(columns, axis=1)
 
@@ -146,7 +146,7 @@ class Lineup:
         if not self.disturbances:
             return False
         states = len(self.system.states)
-        if any(place >= states for place, _ in places(self.system, self.system.model.initial).values()):
+        if any(place >= states for place, _ in find_places(self.system, self.system.model.initial).values()):
             return True
         symbols = self.system.reduction.arguments[-1]
         constraints = self.system.reduction.G
@@ -158,5 +158,5 @@ class Lineup:
         if not self.free:
             return np.concatenate([start.states, start.tops, [0.0]])
         time, at = self.forcing.start, exogenous[0]
-        rates = initial_sensitivities(self.system, start, time, values.given, at, values.rates, exogenous[1:].T)
+        rates = differentiate_initial_values(self.system, start, time, values.given, at, values.rates, exogenous[1:].T)
         return np.concatenate([start.states, start.tops, rates.T.ravel(), [0.0]])

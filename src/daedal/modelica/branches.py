@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from daedal.modelica.formulas import FormulaReader, Node, split_sides, unpack
+from daedal.modelica.formula_reader import FormulaReader, Node, split_sides, unpack
 
 Row = tuple[Node, Node, FormulaReader]
 

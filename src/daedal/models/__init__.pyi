@@ -1,10 +1,10 @@
 from .assembly import assemble
 from .declarations import as_name, as_tuple
-from .formulas import ParameterFormulas
 from .model import Model
 from .parameter import Parameter, as_parameter
+from .parameter_formulas import ParameterFormulas
+from .parameter_values import differentiate_parameters, evaluate_expressions, evaluate_parameters, find_followers
 from .port import Port, make_port
-from .values import differentiate_parameters, evaluate_expressions, evaluate_parameters, find_followers
 
 __all__ = [
     "Model",

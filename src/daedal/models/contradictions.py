@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from daedal.errors import ModelError, nearest, quoted, with_article
 from daedal.models.declarations import as_tuple
-from daedal.models.values import evaluate_parameters
+from daedal.models.parameter_values import evaluate_parameters
 from daedal.symbolic import Delayed, Expression, find_operator, jet, list_symbols
 
 if TYPE_CHECKING:

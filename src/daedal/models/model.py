@@ -14,8 +14,8 @@ from daedal.disturbances import Noise
 from daedal.errors import ModelError, counted, nearest, quoted
 from daedal.models.contradictions import refuse_contradictions
 from daedal.models.declarations import as_name, as_tuple, normalize
-from daedal.models.formulas import ParameterFormulas, sort_in_rounds
 from daedal.models.parameter import Parameter, as_parameter
+from daedal.models.parameter_formulas import ParameterFormulas, sort_in_rounds
 from daedal.models.port import Port, name_ports
 from daedal.symbolic import Equation, Expression, intern_symbol
 

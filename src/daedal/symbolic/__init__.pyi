@@ -14,7 +14,7 @@ from .operators import (
     rename_symbols,
     stack_symbols,
 )
-from .reading import read_equation, read_expression
+from .parsing import read_equation, read_expression
 from .writing import write_number
 
 __all__ = [

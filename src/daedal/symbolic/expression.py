@@ -55,7 +55,7 @@ class Expression:
         return hash(self.sx.element_hash())
 
     def __reduce__(self) -> tuple[Callable[[str], "Expression"], tuple[str]]:
-        from daedal.symbolic.reading import read_expression
+        from daedal.symbolic.parsing import read_expression
 
         return read_expression, (repr(self),)
 

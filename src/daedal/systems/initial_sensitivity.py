@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.systems.declared import DeclaredStart
+from daedal.systems.declared_start import DeclaredStart
 from daedal.systems.initialization import InitialValues
 from daedal.systems.system import System
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from daedal.errors import ModelError, nearest, quoted
 from daedal.models.declarations import as_name
-from daedal.models.formulas import ParameterFormulas, check_numbers_given, sort_in_rounds
 from daedal.models.parameter import as_parameter
+from daedal.models.parameter_formulas import ParameterFormulas, check_numbers_given, sort_in_rounds
 from daedal.symbolic import Expression, list_symbols, stack_symbols
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from daedal.errors import ModelError
-from daedal.modelica.functions import (
+from daedal.modelica.array_functions import (
     FUNCTIONS,
     Value,
     box,

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from daedal.errors import ModelError
+from daedal.modelica.array_functions import box
 from daedal.modelica.branches import align_branches
-from daedal.modelica.formulas import FormulaReader, Node, find_extent, split_sides, unpack
-from daedal.modelica.functions import box
+from daedal.modelica.formula_reader import FormulaReader, Node, find_extent, split_sides, unpack
 from daedal.modelica.refusals import check_connections, check_events, check_text
 from daedal.modelica.source import Source, find_own_file, read_source
 from daedal.modelica.variables import Variables

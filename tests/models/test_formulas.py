@@ -18,21 +18,21 @@ def model(**parameters):
 def test_values_and_slopes():
     made = ParameterFormulas({"first": a * np.exp(b), "second": b - 3.0, "third": b * 0 + 2}, ("a", "b"))
     at = np.array([2.0, 0.5])
-    np.testing.assert_allclose(made.values(at), [2 * np.exp(0.5), -2.5, 2.0], rtol=1e-15)
-    np.testing.assert_allclose(made.slopes(at), [[np.exp(0.5), 2 * np.exp(0.5)], [0, 1], [0, 0]], rtol=1e-15)
+    np.testing.assert_allclose(made.evaluate(at), [2 * np.exp(0.5), -2.5, 2.0], rtol=1e-15)
+    np.testing.assert_allclose(made.differentiate(at), [[np.exp(0.5), 2 * np.exp(0.5)], [0, 1], [0, 0]], rtol=1e-15)
 
 
 def test_numbers_and_nothing():
     plain = ParameterFormulas({"first": a * 0 + 4.0}, ("a", "b"))
-    assert plain.values(np.ones(2)) == [4.0]
-    np.testing.assert_array_equal(plain.slopes(np.ones(2)), np.zeros((1, 2)))
-    assert ParameterFormulas({}, ("a",)).values(np.ones(1)).shape == (0,)
+    assert plain.evaluate(np.ones(2)) == [4.0]
+    np.testing.assert_array_equal(plain.differentiate(np.ones(2)), np.zeros((1, 2)))
+    assert ParameterFormulas({}, ("a",)).evaluate(np.ones(1)).shape == (0,)
 
 
 def test_numbers_handed_out_belong_to_the_caller():
     plain = ParameterFormulas({"first": a * 0 + 4.0}, ("a",))
-    plain.values(np.ones(1))[:] = 0.0
-    assert plain.values(np.ones(1)) == [4.0]
+    plain.evaluate(np.ones(1))[:] = 0.0
+    assert plain.evaluate(np.ones(1)) == [4.0]
 
 
 def test_a_formula_that_a_number_replaces_is_not_differentiated():

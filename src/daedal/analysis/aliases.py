@@ -111,11 +111,11 @@ def make_namer(aliases: Mapping[str, Alias]) -> Callable[[str, int], str]:
         if alias.sign > 0:
             named.setdefault(alias.root, {}).setdefault(alias.order, name)
 
-    def name_of(root: str, order: int) -> str:
+    def name_jet(root: str, order: int) -> str:
         nearest = max(k for k in named[root] if k <= order)
         return name_derivative(named[root][nearest], order - nearest)
 
-    return name_of
+    return name_jet
 
 
 def substitute_aliases(sx: ca.SX, aliases: Mapping[str, Alias]) -> ca.SX:

@@ -26,11 +26,11 @@ class Equations:
     least: Mapping[str, int] = field(default_factory=dict)
     origins: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
-    def typed_names(self, rows: Iterable[int]) -> list[str]:
+    def find_typed_names(self, rows: Iterable[int]) -> list[str]:
         """The equations as they were typed that these rows were made from."""
-        return list(self.typed_orders(dict.fromkeys(rows, 0)))
+        return list(self.find_typed_orders(dict.fromkeys(rows, 0)))
 
-    def typed_orders(self, orders: Mapping[int, int]) -> dict[str, int]:
+    def find_typed_orders(self, orders: Mapping[int, int]) -> dict[str, int]:
         """How often the typed equations are differentiated when row i is differentiated orders[i] times."""
         found: dict[str, int] = {}
         for i, order in orders.items():

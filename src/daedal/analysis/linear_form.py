@@ -59,18 +59,18 @@ class LinearForm:
 
     def at(self, model: Model, values: Mapping[Any, float] | None = None) -> dict[str, np.ndarray]:
         """Matrix by name at the values of a model's parameters."""
-        entries = self._entries(self._point(model, values)).full().ravel()
+        entries = self._entries(self._find_point(model, values)).full().ravel()
         return self._split(entries)
 
     def along(self, model: Model, values: Mapping[Any, float] | None, rates: np.ndarray) -> dict[str, np.ndarray]:
         """Derivatives of the matrices (direction, row, column), parameters moving by `rates` (parameter, direction)."""
         order = [list(model.parameters).index(name) for name in self.parameters]
-        slopes = self._slopes(self._point(model, values)).full() @ rates[order]
+        slopes = self._slopes(self._find_point(model, values)).full() @ rates[order]
         parts = [self._split(column) for column in slopes.T]
         count = rates.shape[1]
         return {key: np.array([part[key] for part in parts]).reshape(count, *self._shape(key)) for key in MATRICES}
 
-    def _point(self, model: Model, values: Mapping[Any, float] | None) -> ca.DM:
+    def _find_point(self, model: Model, values: Mapping[Any, float] | None) -> ca.DM:
         numbers = evaluate_parameters(model, values)
         return ca.DM([numbers[name] for name in self.parameters]) if self.parameters else ca.DM(0, 1)
 
@@ -163,8 +163,8 @@ def _make_form(model: Model, outputs: Mapping[str, Expression], reduced: bool) -
         unknowns, rows = left.unknowns, dict(zip(left.names, ca.vertsplit(left.residuals), strict=True))
         shown = {name: substitute_aliases(sx, aliases) for name, sx in shown.items()}
     frame = _make_frame(model, unknowns, [*rows.values(), *shown.values()])
-    rows = {name: frame.replaced(sx) for name, sx in rows.items()} | frame.links
-    shown = {name: frame.replaced(sx) for name, sx in shown.items()}
+    rows = {name: frame.replace(sx) for name, sx in rows.items()} | frame.links
+    shown = {name: frame.replace(sx) for name, sx in shown.items()}
     z, dz = list(frame.z.values()), list(frame.dz.values())
     names = list(frame.names)
     delays = []
@@ -228,7 +228,7 @@ class _Frame:
     old: ca.SX
     new: ca.SX
 
-    def replaced(self, sx: ca.SX) -> ca.SX:
+    def replace(self, sx: ca.SX) -> ca.SX:
         """An expression of the model in these variables."""
         return ca.substitute(sx, self.old, self.new)
 

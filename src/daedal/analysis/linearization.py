@@ -97,14 +97,14 @@ class _OperatingPoint:
     values: Mapping[str, float]
     parameters: Mapping[str, float]
 
-    def of(self, names: list[str]) -> np.ndarray:
-        return np.array([self._of(name) for name in names], dtype=float)
+    def find_values(self, names: list[str]) -> np.ndarray:
+        return np.array([self._find_value(name) for name in names], dtype=float)
 
-    def _of(self, name: str) -> float:
+    def _find_value(self, name: str) -> float:
         meaning = find_operator(name)
         if isinstance(meaning, Delayed):  # at rest, what was is what is
             leaves = [leaf for leaf in list_symbols(meaning.operand.sx) if leaf not in self.parameters]
-            return float(_compile(meaning.operand.sx, leaves, self.parameters)(self.of(leaves)))
+            return float(_compile(meaning.operand.sx, leaves, self.parameters)(self.find_values(leaves)))
         return self.values.get(name, 0.0)
 
 
@@ -170,7 +170,7 @@ def _linearize_expression(model: Model, expression: Expression, point: _Operatin
     else:
         if all(new.sx.is_symbolic() and new.sx.name() == name for name, new in inner.items()):
             return expression
-    numbers = point.of(leaves)
+    numbers = point.find_values(leaves)
     _check_smooth(model, sx, leaves, numbers, point.parameters, where)
     old, star = stack_symbols(leaves), ca.DM(numbers)
     slopes = ca.substitute(ca.jacobian(sx, old), old, star)

@@ -33,12 +33,12 @@ def find_steady_state(model: Model, given: Mapping[str, float]) -> dict[str, flo
     best: tuple[float, np.ndarray] | None = None
     for other in (0.0, 1.0):  # a square root has no slope at zero
         start = np.array([numbers.get(name, other) for name in names])
-        found = problem.solved(start, np.ones(len(names), dtype=bool))
+        found = problem.solve(start, np.ones(len(names), dtype=bool))
         if found is None:
             continue
-        worst = float(problem.remaining(found).max())
+        worst = float(problem.weigh_residuals(found).max())
         if worst <= SOLVED:
-            return dict(zip(names, map(float, problem.with_open_held(found, start, guessed)), strict=True))
+            return dict(zip(names, map(float, problem.hold_open(found, start, guessed)), strict=True))
         best = (worst, found) if best is None or worst < best[0] else best
     raise InitialValueError(_explain_failure(model, problem, best), _REMEDY)
 
@@ -52,7 +52,7 @@ _REMEDY = (
 def _explain_failure(model: Model, problem: "_SteadyState", best: tuple[float, np.ndarray] | None) -> str:
     if best is None:
         return f"Equations of model '{model.name}' cannot be evaluated at the guess, so no steady state was found."
-    worst = list(model.equations)[int(np.argmax(problem.remaining(best[1])))]
+    worst = list(model.equations)[int(np.argmax(problem.weigh_residuals(best[1])))]
     return f"No steady state of model '{model.name}' was found: equation '{worst}' cannot be fulfilled."
 
 
@@ -88,14 +88,14 @@ class _SteadyState:
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         return self.slopes(x).full()
 
-    def remaining(self, x: np.ndarray) -> np.ndarray:
+    def weigh_residuals(self, x: np.ndarray) -> np.ndarray:
         """Residuals relative to the terms they are the sum of."""
         slopes, left = np.abs(self.jacobian(x)), np.abs(self.at(x))
         terms = slopes @ np.abs(x) + np.where(np.isfinite(self.fixed), self.fixed, 0.0)
         size = np.maximum(terms, ROUNDING / SOLVED * (slopes @ np.maximum(np.abs(x), 1.0)))
         return np.divide(left, size, out=np.where(left > 0.0, np.inf, 0.0), where=size > 0.0)
 
-    def with_open_held(self, found: np.ndarray, start: np.ndarray, guessed: np.ndarray) -> np.ndarray:
+    def hold_open(self, found: np.ndarray, start: np.ndarray, guessed: np.ndarray) -> np.ndarray:
         """A solution in which what the equations leave open is where it started, rather what has a guess."""
         slopes = self.jacobian(found)
         slopes = slopes / np.maximum(np.abs(slopes).max(axis=1, keepdims=True), np.finfo(float).tiny)
@@ -112,10 +112,10 @@ class _SteadyState:
             open_directions -= np.outer(open_directions @ along, along)
         if free.all():
             return found
-        held = self.solved(np.where(free, found, start), free)
-        return held if held is not None and self.remaining(held).max() <= SOLVED else found
+        held = self.solve(np.where(free, found, start), free)
+        return held if held is not None and self.weigh_residuals(held).max() <= SOLVED else found
 
-    def solved(self, start: np.ndarray, free: np.ndarray) -> np.ndarray | None:
+    def solve(self, start: np.ndarray, free: np.ndarray) -> np.ndarray | None:
         """The nearest least-squares solution in the free unknowns; None where the equations cannot be evaluated."""
         from scipy.optimize import least_squares
 
@@ -125,20 +125,20 @@ class _SteadyState:
         largest = np.abs(slopes).max(axis=1)
         weights = 1.0 / np.where(largest > 0.0, largest, 1.0)  # equations in different units count alike
 
-        def whole(part: np.ndarray) -> np.ndarray:
+        def complete(part: np.ndarray) -> np.ndarray:
             x = start.copy()
             x[free] = part
             return x
 
         options: dict[str, Any] = {"x_scale": "jac", "ftol": 1e-14, "xtol": 1e-14, "gtol": 1e-14, "max_nfev": 500}
-        options["jac"] = lambda part: weights[:, None] * self.jacobian(whole(part))[:, free]
+        options["jac"] = lambda part: weights[:, None] * self.jacobian(complete(part))[:, free]
         try:
-            found = least_squares(lambda part: weights * self.at(whole(part)), start[free], **options).x
-            return self._polished(whole(found), free, weights)
+            found = least_squares(lambda part: weights * self.at(complete(part)), start[free], **options).x
+            return self._polish(complete(found), free, weights)
         except (ValueError, np.linalg.LinAlgError):  # slopes became infinite on the way
             return None
 
-    def _polished(self, x: np.ndarray, free: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _polish(self, x: np.ndarray, free: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The last digits, by steps of least length."""
         for _ in range(3):
             left = weights * self.at(x)

@@ -121,7 +121,7 @@ def make_structure(
     model: str, equations: Equations, offsets: Offsets, given: tuple[Choice, ...], repairs: tuple[str, ...] = ()
 ) -> Structure:
     """Put the findings in a Structure."""
-    found = equations.typed_orders({i: int(c) for i, c in enumerate(offsets.equations)})
+    found = equations.find_typed_orders({i: int(c) for i, c in enumerate(offsets.equations)})
     differentiated = {name: order for name, order in found.items() if order}
     index = max([0, *differentiated.values()]) + int(np.any(offsets.unknowns == 0))
     orders = {name: int(d) for name, d in zip(equations.unknowns, offsets.unknowns, strict=True)}
@@ -142,7 +142,7 @@ def list_choices(
     equations: Equations, entries: Incidence, offsets: Offsets, aliases: Mapping[str, Alias]
 ) -> tuple[Choice, ...]:
     """Group what may be given: on each level of differentiation, connected unknowns less the equations between them."""
-    name_of = make_namer(aliases)
+    name_jet = make_namer(aliases)
     c, d = offsets.equations, offsets.unknowns
     found = []
     for level in range(1, int(d.max(initial=0)) + 1):
@@ -150,7 +150,7 @@ def list_choices(
             count = len(unknowns) - constraints
             if count > 0:
                 jets = [(equations.unknowns[j], int(d[j]) - level) for j in unknowns]
-                found.append(Choice(count, tuple(name_of(*v) for v in jets)))
+                found.append(Choice(count, tuple(name_jet(*v) for v in jets)))
     return tuple(reversed(found))
 
 

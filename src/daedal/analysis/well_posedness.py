@@ -292,13 +292,15 @@ def _count_pole_excess(model: Model) -> np.ndarray:
     """Poles minus zeros of the noise of each disturbance symbol, (disturbance,)."""
     numbers = evaluate_parameters(model)
 
-    def of(noise: Noise) -> tuple[int, ...]:
+    def count_excess(noise: Noise) -> tuple[int, ...]:
         if isinstance(noise, WhiteNoise):
             return (0,)
         return tuple(count + 1 for count in derivatives_available(noise, numbers))
 
     found = {
-        name: p for key, noise in model.disturbances.items() for name, p in zip(as_tuple(key), of(noise), strict=True)
+        name: p
+        for key, noise in model.disturbances.items()
+        for name, p in zip(as_tuple(key), count_excess(noise), strict=True)
     }
     return np.array([found[name] for name in model.disturbance_names], dtype=int)
 

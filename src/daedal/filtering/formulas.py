@@ -18,10 +18,10 @@ class DualFormulas:
 
     def at(self, point: "Point") -> Dual:
         """Numbers (expression,) with slopes (direction, expression)."""
-        value = self._formulas.values(point.vector)
+        value = self._formulas.evaluate(point.vector)
         if not len(point.names):
             return Dual(value, np.zeros((0, value.size)))
-        return Dual(value, (self._formulas.slopes(point.vector) @ point.rates).T)
+        return Dual(value, (self._formulas.differentiate(point.vector) @ point.rates).T)
 
 
 class Point:

@@ -31,10 +31,10 @@ def unbox(value: Any) -> Value:
 def vectorize(function: Callable[..., Any]) -> Callable[..., Value]:
     """The function of scalars applied element by element."""
 
-    def applied(*values: Value) -> Value:
+    def apply(*values: Value) -> Value:
         return unbox(np.frompyfunc(function, len(values), 1)(*map(box, values)))
 
-    return applied
+    return apply
 
 
 def stack(values: Iterable[Any]) -> np.ndarray:
@@ -84,11 +84,11 @@ def _add_up(value: Value) -> Value:
 def _make_extreme(function: Callable[[Any, Any], Any]) -> Callable[..., Value]:
     """max or min: of two scalars, or of all elements of one array."""
 
-    def found(*values: Value) -> Value:
+    def find_extreme(*values: Value) -> Value:
         elements = box(values[0]).ravel() if len(values) == 1 else values
         return reduce(function, elements)
 
-    return found
+    return find_extreme
 
 
 def _divide(a: Any, b: Any) -> Any:

@@ -76,10 +76,10 @@ def _make_model(name: str, flat: dict[str, Any], source: Source) -> Model:
     equations = _Equations(source)
     for row in _list_rows(flat, "equations", "structured_equations", formulas):
         equations.add(*row)
-    for variable, binding in variables.bindings():
+    for variable, binding in variables.read_bindings():
         equations.define(variable, binding)
-    starts = variables.starts()
-    unknowns = variables.symbols("unknown")
+    starts = variables.read_starts()
+    unknowns = variables.list_symbols("unknown")
     held = _Held(starts["initial"], {str(unknown) for unknown in unknowns})
     for row in _list_rows(flat, "initial_equations", "initial_structured_equations", formulas):
         held.add(*row)
@@ -87,9 +87,9 @@ def _make_model(name: str, flat: dict[str, Any], source: Source) -> Model:
         name=name,
         equations=equations.named,
         unknowns=unknowns,
-        inputs=variables.symbols("input"),
-        outputs={str(symbol): symbol for symbol in variables.symbols("output")},
-        parameters=variables.parameters(),
+        inputs=variables.list_symbols("input"),
+        outputs={str(symbol): symbol for symbol in variables.list_symbols("output")},
+        parameters=variables.read_parameters(),
         **starts,
     )
 
@@ -115,7 +115,7 @@ def _list_rows(
         ]
         first, body = family["first_equation_index"], family["template"]["body"]
         # One equation of the body after the other, each at all points.
-        expanded = [(node, formulas.at(point)) for node in body for point in points]
+        expanded = [(node, formulas.with_indices(point)) for node in body for point in points]
         for k, (node, inside) in enumerate(expanded):
             found[first + k] = (found[first + k][0], node, inside)
     return align_branches(found)
@@ -124,8 +124,8 @@ def _list_rows(
 def _split_scalars(node: Node, inside: FormulaReader) -> list[tuple[Expression, Expression]]:
     """The scalar equations lhs = rhs of a residual."""
     lhs, rhs = split_sides(node)
-    left = box(inside.value(lhs if lhs else node))
-    right = box(inside.value(rhs) if rhs else 0.0)
+    left = box(inside.read(lhs if lhs else node))
+    right = box(inside.read(rhs) if rhs else 0.0)
     shape = left.shape or right.shape
     if left.shape and right.shape and left.shape != right.shape:
         inside.refuse(node, f"an array of shape {left.shape} equals one of {right.shape}", "Give both one shape.")
@@ -146,7 +146,7 @@ class _Equations:
 
     def add(self, row: Node, node: Node, inside: FormulaReader) -> None:
         """The scalar equations of one row of the flat form."""
-        label = self._label(row, node)
+        label = self._choose_label(row, node)
         for left, right in _split_scalars(node, inside):
             self._put(label, left, right)
 
@@ -160,7 +160,7 @@ class _Equations:
         name = label if count == 1 else f"{label} [{count}]"
         self.named[name] = left == right
 
-    def _label(self, row: Node, node: Node) -> str:
+    def _choose_label(self, row: Node, node: Node) -> str:
         kind, origin = unpack(row["origin"])
         if kind == "Connection":
             return f"{origin['lhs']} = {origin['rhs']}"
@@ -168,16 +168,18 @@ class _Equations:
             return f"no flow into {origin['variable']}"
         if kind == "FlowSum":
             return _cut(origin["description"])
-        text = self._text(node)
+        text = self._read_text(node)
         return f"{origin['component']}: {text}" if origin.get("component") else text
 
-    def _text(self, node: Node) -> str:
+    def _read_text(self, node: Node) -> str:
         """The equation as it was typed; what is spread over branches, by its line."""
         place = find_extent(node)
         if place is None or not self.source.holds(place):
             return "equation"
-        text = self.source.statement(place)
-        return _cut(text) if "=" in text and not text.startswith(("if ", "for ")) else f"line {self.source.line(place)}"
+        text = self.source.find_statement(place)
+        if "=" not in text or text.startswith(("if ", "for ")):
+            return f"line {self.source.find_line(place)}"
+        return _cut(text)
 
 
 def _cut(text: str) -> str:

@@ -106,19 +106,19 @@ class FormulaReader:
     """Reads formulas, given what each name stands for."""
 
     source: Source
-    meaning: Callable[[str], Value | None]
+    look_up: Callable[[str], Value | None]
     external: Collection[str] = ()
     indices: Mapping[str, float] = field(default_factory=dict)
 
-    def at(self, indices: Mapping[str, float]) -> "FormulaReader":
+    def with_indices(self, indices: Mapping[str, float]) -> "FormulaReader":
         """The same inside a loop, where some names are numbers."""
         return replace(self, indices={**self.indices, **indices})
 
     def refuse(self, node: Any, what: str, remedy: str) -> NoReturn:
         """The error for something that cannot be read, with its line."""
-        raise ModelError(f"{self.source.at(find_extent(node))}: {what}.", remedy)
+        raise ModelError(f"{self.source.locate(find_extent(node))}: {what}.", remedy)
 
-    def value(self, node: Node) -> Value:
+    def read(self, node: Node) -> Value:
         """The scalar or array that a formula stands for."""
         kind, content = unpack(node)
         read = getattr(self, f"_read_{kind}", None)
@@ -127,9 +127,9 @@ class FormulaReader:
             self.refuse(node, f"{what} cannot be read", "Write its elements out.")
         return read(content)
 
-    def number(self, node: Node, what: str) -> float:
+    def read_number(self, node: Node, what: str) -> float:
         """A number that must be known when the file is read."""
-        value = unbox(self.value(node))
+        value = unbox(self.read(node))
         if not isinstance(value, Expression) or not value.sx.is_constant():
             self.refuse(node, f"{what} must be a number, got {value}", "Use numbers, constants and Integer parameters.")
         return float(value)
@@ -144,12 +144,12 @@ class FormulaReader:
         name = content["name"]["name"]
         if name in self.indices:
             return make_constant(self.indices[name])
-        value = time if name == "time" else self.meaning(name)
+        value = time if name == "time" else self.look_up(name)
         if value is None:
             self.refuse(content, f"'{name}' cannot be read", "Refer to variables, parameters and constants by name.")
-        return self._element(content, name, value) if content["subscripts"] else value
+        return self._take_element(content, name, value) if content["subscripts"] else value
 
-    def _element(self, content: Node, name: str, value: Value) -> Value:
+    def _take_element(self, content: Node, name: str, value: Value) -> Value:
         """An element or a part of an array; dimensions that are indexed by a scalar vanish."""
         array, axis = box(value), 0
         for subscript in content["subscripts"]:
@@ -157,7 +157,7 @@ class FormulaReader:
             if kind == "Colon":
                 axis += 1
                 continue
-            chosen = make_constant(inner["value"]) if kind == "Index" else self.value(inner["expr"])
+            chosen = make_constant(inner["value"]) if kind == "Index" else self.read(inner["expr"])
             if any(not one.sx.is_constant() for one in box(chosen).ravel()):
                 self.refuse(content, f"an index of '{name}' changes with time", "Use numbers and Integer parameters.")
             places = np.asarray(box(chosen), dtype=float).astype(int)
@@ -176,33 +176,33 @@ class FormulaReader:
         chain = [content]  # a long sum is a deep tree on the left, deeper than Python may recurse
         while (left := unpack(chain[-1]["lhs"]))[0] == "Binary":
             chain.append(left[1])
-        value = self.value(chain[-1]["lhs"])
+        value = self.read(chain[-1]["lhs"])
         for part in reversed(chain):
             if part["op"] not in OPERATORS:
                 self.refuse(part, f"the operator '{part['op']}' cannot be read", "Write it in another way.")
-            value = unbox(OPERATORS[part["op"]](value, self.value(part["rhs"])))
+            value = unbox(OPERATORS[part["op"]](value, self.read(part["rhs"])))
         return value
 
     def _read_Unary(self, content: Node) -> Value:
         if content["op"] not in SIGNS:
             self.refuse(content, f"the operator '{content['op']}' cannot be read", "Write it in another way.")
-        return unbox(SIGNS[content["op"]](self.value(content["rhs"])))
+        return unbox(SIGNS[content["op"]](self.read(content["rhs"])))
 
     def _read_If(self, content: Node) -> Value:
-        return self._choice(list(content["branches"]), content["else_branch"])
+        return self._choose(list(content["branches"]), content["else_branch"])
 
-    def _choice(self, branches: Sequence[Sequence[Node]], otherwise: Node) -> Value:
+    def _choose(self, branches: Sequence[Sequence[Node]], otherwise: Node) -> Value:
         """The first branch whose condition holds; those that can never hold are left out."""
         if not branches:
-            return self.value(otherwise)
-        condition = self.value(branches[0][0])
+            return self.read(otherwise)
+        condition = self.read(branches[0][0])
         holds = is_true(condition)
         if holds is None:
-            return unbox(where(condition, self.value(branches[0][1]), self._choice(branches[1:], otherwise)))
-        return self.value(branches[0][1]) if holds else self._choice(branches[1:], otherwise)
+            return unbox(where(condition, self.read(branches[0][1]), self._choose(branches[1:], otherwise)))
+        return self.read(branches[0][1]) if holds else self._choose(branches[1:], otherwise)
 
     def _read_Array(self, content: Node) -> Value:
-        values = [self.value(element) for element in content["elements"]]
+        values = [self.read(element) for element in content["elements"]]
         if content["kind"] == "Array":
             return stack(values)
         return concatenate(values, axis=0 if content["kind"] == "Vertical" else 1)
@@ -211,12 +211,12 @@ class FormulaReader:
         loops = content["indices"]
         if len(loops) > 1 or content["filter"]:
             self.refuse(content, "a formula with several loops cannot be read", "Write one loop inside the other.")
-        name, values = loops[0]["name"], box(self.value(loops[0]["range"]))
-        return stack(self.at({name: float(value)}).value(content["expr"]) for value in values)
+        name, values = loops[0]["name"], box(self.read(loops[0]["range"]))
+        return stack(self.with_indices({name: float(value)}).read(content["expr"]) for value in values)
 
     def _read_Range(self, content: Node) -> Value:
-        first, last = (self.number(content[side], "The end of a range") for side in ("start", "end"))
-        step = self.number(content["step"], "The step of a range") if content["step"] else 1.0
+        first, last = (self.read_number(content[side], "The end of a range") for side in ("start", "end"))
+        step = self.read_number(content["step"], "The step of a range") if content["step"] else 1.0
         if not step:
             self.refuse(content, "the step of a range is zero", "Give another step.")
         count = int(np.floor((last - first) / step + 1e-9)) + 1
@@ -230,36 +230,37 @@ class FormulaReader:
     def _read_BuiltinCall(self, content: Node) -> Value:
         name, inputs = content["function"], content["args"]
         if name in FUNCTIONS:
-            return unbox(FUNCTIONS[name](*map(self.value, inputs)))
+            return unbox(FUNCTIONS[name](*map(self.read, inputs)))
         made = getattr(self, f"_make_{name}", None)
         if made is None:
             self.refuse(content, f"the function '{name.lower()}' cannot be read", "Write the model without events.")
         return made(*inputs)
 
     def _make_Fill(self, value: Node, *counts: Node) -> Value:
-        return fill(self.value(value), self._counts(counts))
+        return fill(self.read(value), self._read_counts(counts))
 
     def _make_Zeros(self, *counts: Node) -> Value:
-        return fill(make_constant(0.0), self._counts(counts))
+        return fill(make_constant(0.0), self._read_counts(counts))
 
     def _make_Ones(self, *counts: Node) -> Value:
-        return fill(make_constant(1.0), self._counts(counts))
+        return fill(make_constant(1.0), self._read_counts(counts))
 
     def _make_Identity(self, count: Node) -> Value:
-        return make_identity(*self._counts([count]))
+        return make_identity(*self._read_counts([count]))
 
     def _make_Linspace(self, begin: Node, end: Node, points: Node) -> Value:
-        first, last = self.value(begin), self.value(end)
-        (count,) = self._counts([points])
+        first, last = self.read(begin), self.read(end)
+        (count,) = self._read_counts([points])
         return stack(first + (last - first) * (k / max(count - 1, 1)) for k in range(count))
 
     def _make_Cat(self, dimension: Node, *parts: Node) -> Value:
-        (number,) = self._counts([dimension])
-        return np.concatenate([box(self.value(part)) for part in parts], axis=number - 1)
+        (number,) = self._read_counts([dimension])
+        return np.concatenate([box(self.read(part)) for part in parts], axis=number - 1)
 
     def _make_Size(self, array: Node, *dimension: Node) -> Value:
-        shape = box(self.value(array)).shape
-        return make_constant(shape[self._counts(dimension)[0] - 1]) if dimension else stack(map(make_constant, shape))
+        shape = box(self.read(array)).shape
+        sizes = [make_constant(count) for count in shape]
+        return sizes[self._read_counts(dimension)[0] - 1] if dimension else stack(sizes)
 
-    def _counts(self, nodes: Sequence[Node]) -> list[int]:
-        return [int(self.number(node, "A size")) for node in nodes]
+    def _read_counts(self, nodes: Sequence[Node]) -> list[int]:
+        return [int(self.read_number(node, "A size")) for node in nodes]

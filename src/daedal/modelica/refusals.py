@@ -102,7 +102,7 @@ def explain_compile_error(source: Source, model: str, message: str) -> ModelErro
     for pattern, sentence, remedy in MEANINGS:
         found = re.search(pattern, message)
         if found:
-            lines = source.lines_with(rf"(?<![\w.]){re.escape(found[1])}(?!\w)")
+            lines = source.find_lines(rf"(?<![\w.]){re.escape(found[1])}(?!\w)")
             return ModelError(f"{source.opening}: {sentence.format(found[1], _write_lines(lines))}.", remedy)
     counts = re.search(r"unbalanced model: (\d+) equations, (\d+) unknowns", message)
     if counts:
@@ -111,13 +111,13 @@ def explain_compile_error(source: Source, model: str, message: str) -> ModelErro
         uses = _write_uses(source)
         return ModelError(f"Model '{model}' of {source.name} has {equations} for {unknowns}{uses}.", remedy)
     if "derivative expression" in message:
-        lines = source.lines_with(r"\bder\s*\((?!\s*[\w.\[\], ]+\))")
+        lines = source.find_lines(r"\bder\s*\((?!\s*[\w.\[\], ]+\))")
         return ModelError(
             f"{source.opening}: der takes one variable, got a formula{_write_lines(lines)}.",
             "Give the formula a variable of its own, and differentiate that.",
         )
     if "mismatched equation counts" in message:
-        lines = source.lines_with(r"(?:^|;|\bequation|\bloop|\bthen|\belse)\s*if\b")
+        lines = source.find_lines(r"(?:^|;|\bequation|\bloop|\bthen|\belse)\s*if\b")
         return ModelError(
             f"{source.opening}: the branches of an if-equation{_write_lines(lines)} must have equally many equations.",
             "Add what is missing, and an else.",
@@ -144,21 +144,21 @@ def _write_lines(lines: Iterable[int]) -> str:
 
 def _write_uses(source: Source) -> str:
     """Constructs of the text that rumoca or daedal cannot take, which are then the likely cause."""
-    found = {what: source.lines_with(pattern) for what, pattern in CONSTRUCTS.items()}
+    found = {what: source.find_lines(pattern) for what, pattern in CONSTRUCTS.items()}
     named = [f"{what}{_write_lines(lines)}" for what, lines in found.items() if lines]
     return f"; the text uses {', '.join(named)}" if named else ""
 
 
 def check_text(source: Source) -> None:
     """Refuse modifications that rumoca would leave out."""
-    dotted = source.lines_with(r"[(,]\s*(?:final\s+|each\s+)*\w+(?:\s*\.\s*\w+)+\s*(?:=(?!=)|\(\s*\w+\s*=(?!=))")
+    dotted = source.find_lines(r"[(,]\s*(?:final\s+|each\s+)*\w+(?:\s*\.\s*\w+)+\s*(?:=(?!=)|\(\s*\w+\s*=(?!=))")
     if dotted:
         raise ModelError(
             f"{source.opening}: a modification by path{_write_lines(dotted)} cannot be read.",
             "Write part(inner(k = 2)) in place of part(inner.k = 2).",
         )
     kinds = "model|block|class|record|package|connector|type|function"
-    redeclared = source.lines_with(rf"\bredeclare\s+(?:final\s+|replaceable\s+)*(?:{kinds})\s+\w+\s*=\s*[\w.]+\s*\(")
+    redeclared = source.find_lines(rf"\bredeclare\s+(?:final\s+|replaceable\s+)*(?:{kinds})\s+\w+\s*=\s*[\w.]+\s*\(")
     if redeclared:
         raise ModelError(
             f"{source.opening}: a redeclared class with modifications{_write_lines(redeclared)} cannot be read.",
@@ -171,7 +171,7 @@ def check_events(source: Source, flat: Mapping[str, Any]) -> None:
     found: list[tuple[int, str]] = []
 
     def note(what: str, span: Span) -> None:
-        found.append((source.line(span) if source.holds(span) else 0, what))
+        found.append((source.find_line(span) if source.holds(span) else 0, what))
 
     for chain in flat["when_chains"]:
         note("when", chain["span"])
@@ -208,7 +208,7 @@ def check_connections(source: Source, flat: Mapping[str, Any]) -> None:
             other = path[: len(path) - len(first)] + second
             if other in under and under[path] != under[other]:
                 raise ModelError(
-                    f"{source.opening}{_write_lines(source.lines_with(rf'connect[^;]*{re.escape(second)}'))}: "
+                    f"{source.opening}{_write_lines(source.find_lines(rf'connect[^;]*{re.escape(second)}'))}: "
                     f"'{path}' and '{other}' are connected, but "
                     f"{_describe_connector(path, under)}, and {_describe_connector(other, under)}.",
                     "Connect connectors of one kind.",

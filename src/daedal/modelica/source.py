@@ -48,11 +48,11 @@ class Source:
         """Whether a span is one of this text, not of a library."""
         return span is not None and (self.file is None or span["source"] == self.file)
 
-    def line(self, span: Span) -> int:
+    def find_line(self, span: Span) -> int:
         """The number of the line where a span begins."""
         return self.encoded.count(b"\n", 0, span["start"]) + 1
 
-    def statement(self, span: Span) -> str:
+    def find_statement(self, span: Span) -> str:
         """The equation around the place where a span begins, in one line."""
         place = len(self.encoded[: span["start"]].decode(errors="replace"))
         begin = max([0, *(found.end() for found in BEGIN.finditer(self.code, 0, place))])
@@ -62,14 +62,14 @@ class Source:
             end += 1
         return " ".join(self.code[begin:end].split())
 
-    def lines_with(self, pattern: str) -> list[int]:
+    def find_lines(self, pattern: str) -> list[int]:
         """The lines whose code contains the pattern."""
         found = re.finditer(pattern, self.code, re.MULTILINE)
         return list(dict.fromkeys(self.code.count("\n", 0, each.end()) + 1 for each in found))
 
-    def at(self, span: Span | None) -> str:
+    def locate(self, span: Span | None) -> str:
         """File and line, to begin a sentence with."""
-        return f"{self.opening}, line {self.line(span)}" if span and self.holds(span) else self.opening
+        return f"{self.opening}, line {self.find_line(span)}" if span and self.holds(span) else self.opening
 
 
 def _blank(text: str) -> str:

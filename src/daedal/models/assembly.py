@@ -100,7 +100,7 @@ def assemble(
         equations={**whole.equations, **write_node_equations(whole, connected.nodes, offered, ports), **signals},
         unknowns=[intern_symbol(each) for each in (*whole.unknowns, *driven)],
         inputs=[intern_symbol(as_name(path)) for path in inputs],
-        outputs={label: whole.expression(value) for label, value in outputs.items()},
+        outputs={label: whole.find_expression(value) for label, value in outputs.items()},
         parameters=declared,
         disturbances={**whole.disturbances, **{as_name(key): value for key, value in disturbances.items()}},
         measurement_noise=measurement_noise,
@@ -144,7 +144,7 @@ def _collect_parameters(whole: Parts, given: Mapping[Any, Any]) -> dict[str, Par
                 "Only parameters and inputs of parts can be given numbers.",
             )
         if known is None and path not in whole.inputs and (isinstance(key, str) or "." in path):
-            error = whole.nothing(path, "parameter", whole.parameters)
+            error = whole.explain_missing(path, "parameter", whole.parameters)
             new = "" if "." in path else f" A new one is given by its symbol: symbol('{path}')."
             raise ModelError(error.sentence, error.remedy + new)
         declared[path] = made if known is None or isinstance(value, Parameter) else known.with_value(made.value)
@@ -184,7 +184,7 @@ def _explain_no_input(whole: Parts, path: str, role: str) -> ModelError:
         return ModelError(
             f"'{path}' cannot be {role}: it is a parameter.", "Give it a value under parameters, or leave it out."
         )
-    return whole.nothing(path, "input", whole.inputs)
+    return whole.explain_missing(path, "input", whole.inputs)
 
 
 def _check_driven(whole: Parts, roles: Mapping[str, str], driven: Sequence[str]) -> None:

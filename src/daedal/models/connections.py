@@ -28,7 +28,7 @@ def sort_connections(parts: Parts, given: Any) -> Connections:
         for path in connection:
             if path not in parts.ports and not parts.has_signal(path):
                 what = ("port", parts.ports) if any(is_port) else ("port or signal", [*parts.ports, *parts.signals])
-                raise parts.nothing(path, *what)
+                raise parts.explain_missing(path, *what)
         if any(is_port) and not all(is_port):
             port, signal = connection[is_port.index(True)], connection[is_port.index(False)]
             raise ModelError(
@@ -98,7 +98,7 @@ def make_offered_ports(parts: Parts, given: Mapping[str, str]) -> dict[str, Port
             raise ModelError(f"A port of '{parts.name}' must be called by a word, got {label!r}{taken}.", "Rename it.")
         if not isinstance(path, str):
             raise ModelError(f"A path must be a text, got {path!r}.", "Write for example 'motor.p'.")
-        inner = parts.port(path)
+        inner = parts.find_port(path)
         names = {symbol.sx.name(): f"{label}.{symbol.sx.name().rsplit('.', 1)[-1]}" for symbol in inner.symbols}
         made[label] = inner.renamed(names)
     return made
@@ -143,6 +143,6 @@ def write_signal_equations(
             )
         if sources:
             for path in (each for each in group if each != sources[0]):
-                equations[f"{sources[0]} = {path}"] = intern_symbol(path) == parts.expression(sources[0])
+                equations[f"{sources[0]} = {path}"] = intern_symbol(path) == parts.find_expression(sources[0])
                 driven.append(path)
     return equations, driven

@@ -126,13 +126,13 @@ class Model:
         A new parameter is given by its symbol; a name must be known.
         """
 
-        def changed(name: str, value: Any) -> Parameter:
+        def change(name: str, value: Any) -> Parameter:
             known = self.parameters.get(name)
             new = as_parameter(value, name)
             return new if known is None or isinstance(value, Parameter) else known.with_value(new.value)
 
         _check_known(self.parameters, changes, "parameter")
-        return replace(self, parameters=_merge(self.parameters, changes, changed))
+        return replace(self, parameters=_merge(self.parameters, changes, change))
 
     def with_disturbances(self, changes: Mapping[Any, Noise | None]) -> "Model":
         """Other disturbances; None removes one, and its symbol must then be an input or a parameter.

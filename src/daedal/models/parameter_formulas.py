@@ -18,11 +18,11 @@ class ParameterFormulas:
     expressions: Mapping[str, Expression]
     parameters: tuple[str, ...]  # the order of the vectors
 
-    def values(self, vector: np.ndarray) -> np.ndarray:
+    def evaluate(self, vector: np.ndarray) -> np.ndarray:
         """The expressions as numbers."""
         return self._values.matrix(vector).ravel() if self._constant is None else self._constant.copy()
 
-    def slopes(self, vector: np.ndarray) -> np.ndarray:
+    def differentiate(self, vector: np.ndarray) -> np.ndarray:
         """Their derivatives as (expression, parameter)."""
         return self._slopes.matrix(vector) if self._constant is None else np.zeros((len(self.expressions), vector.size))
 

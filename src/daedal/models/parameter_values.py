@@ -46,7 +46,7 @@ def _resolve(
     vector = np.array([0.0 if isinstance(value, Expression) else value for value in given.values()])
     resolved: dict[str, float] = {}
     for each in _choose_rounds(model, given, formulas):
-        for (name, place), number in zip(each.places.items(), each.values(vector).tolist(), strict=True):
+        for (name, place), number in zip(each.places.items(), each.evaluate(vector).tolist(), strict=True):
             if name in formulas:
                 vector[place] = resolved[name] = number
     return resolved
@@ -106,7 +106,7 @@ def differentiate_parameters(
         for each in _choose_rounds(model, given, formulas):
             rows = [row for row, name in enumerate(each.places) if name in formulas and name not in names]
             places = [*each.places.values()]
-            rates[[places[row] for row in rows]] = each.slopes(vector)[rows] @ rates
+            rates[[places[row] for row in rows]] = each.differentiate(vector)[rows] @ rates
     return rates
 
 

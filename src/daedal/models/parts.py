@@ -30,10 +30,10 @@ class Parts:
     guess: Mapping[str, Expression]
     history: Mapping[str, Expression]
 
-    def port(self, path: str) -> Port:
+    def find_port(self, path: str) -> Port:
         """The port at a path."""
         if path not in self.ports:
-            raise self.nothing(path, "port", self.ports)
+            raise self.explain_missing(path, "port", self.ports)
         return self.ports[path]
 
     def has_signal(self, path: str) -> bool:
@@ -45,7 +45,7 @@ class Parts:
         """Paths of all variables and outputs."""
         return [*self.unknowns, *self.inputs, *self.outputs]
 
-    def nothing(self, path: str, what: str, known: Iterable[str]) -> ModelError:
+    def explain_missing(self, path: str, what: str, known: Iterable[str]) -> ModelError:
         """The error for a path that leads nowhere."""
         label = path.split(".")[0]
         if label not in self.labels and "." in path:
@@ -58,7 +58,7 @@ class Parts:
             return ModelError(f"'{path}' is a part of '{self.name}' where a {what} belongs.", listed)
         return ModelError(f"'{self.name}' has no {what} '{path}'.", nearest(path, inside or known))
 
-    def expression(self, value: Any) -> Any:
+    def find_expression(self, value: Any) -> Any:
         """The expression at a path: an output of a part, a variable or its derivative; else as it is."""
         if not isinstance(value, str):
             return value
@@ -68,7 +68,7 @@ class Parts:
         known |= dict.fromkeys(name for key in self.disturbances for name in as_tuple(key))
         base = jet(as_name(read_expression(value)))[0] if "(" in value else value
         if base not in known:
-            raise self.nothing(base, "variable", [*known, *self.outputs])
+            raise self.explain_missing(base, "variable", [*known, *self.outputs])
         return read_expression(value)
 
 
@@ -103,33 +103,33 @@ def _prefix(label: str, part: Model) -> dict[str, dict[Any, Any]]:
     """What a model declares, with a path before every name."""
     names = {own: f"{label}.{own}" for own in part.names}
 
-    def moved(value: Any) -> Any:
+    def move(value: Any) -> Any:
         if isinstance(value, Expression):
             return value if value.sx.is_constant() else rename_symbols(value, names)
         if isinstance(value, Parameter):
-            return value if isinstance(value.value, float) else value.with_value(moved(value.value))
+            return value if isinstance(value.value, float) else value.with_value(move(value.value))
         if isinstance(value, Noise):
-            return replace(value, **{each.name: moved(getattr(value, each.name)) for each in fields(value)})  # pyright: ignore[reportArgumentType]
-        return type(value)(moved(each) for each in value) if isinstance(value, (list, tuple)) else value
+            return replace(value, **{each.name: move(getattr(value, each.name)) for each in fields(value)})  # pyright: ignore[reportArgumentType]
+        return type(value)(move(each) for each in value) if isinstance(value, (list, tuple)) else value
 
-    def key(own: Any) -> Any:
+    def move_key(own: Any) -> Any:
         return tuple(f"{label}.{each}" for each in own) if isinstance(own, tuple) else f"{label}.{own}"
 
-    def start(own: str) -> str:
+    def move_start(own: str) -> str:
         return names[own] if own in names else rename_symbols(intern_symbol(own), names).sx.name()
 
     equations = rename_equations(part.equations, names) if part.equations else {}
     return {
-        "equations": {key(own): equation for own, equation in equations.items()},
+        "equations": {move_key(own): equation for own, equation in equations.items()},
         "unknowns": dict.fromkeys(names[own] for own in part.unknown_names),
         "inputs": dict.fromkeys(names[own] for own in part.input_names),
-        "ports": {key(own): port.renamed(names) for own, port in part.ports.items()},
+        "ports": {move_key(own): port.renamed(names) for own, port in part.ports.items()},
         **{
-            field: {key(own): moved(value) for own, value in getattr(part, field).items()}
+            field: {move_key(own): move(value) for own, value in getattr(part, field).items()}
             for field in ("outputs", "parameters", "disturbances")
         },
         **{
-            field: {start(own): moved(value) for own, value in getattr(part, field).items()}
+            field: {move_start(own): move(value) for own, value in getattr(part, field).items()}
             for field in ("initial", "guess", "history")
         },
     }

@@ -136,11 +136,11 @@ def make_port(domain: str, potential: str | tuple[str, ...], flow: str | tuple[s
     """
     number = next(_numbers)
 
-    def made(names: Any) -> Any:
+    def intern_symbols(names: Any) -> Any:
         marked = tuple(intern_symbol(f"{name}{MARK}{number}") for name in _as_tuple(names))
         return marked if isinstance(names, tuple) else marked[0]
 
-    return Port(domain, made(potential), made(flow))
+    return Port(domain, intern_symbols(potential), intern_symbols(flow))
 
 
 def name_ports(raw: dict[str, Any]) -> dict[str, Any]:

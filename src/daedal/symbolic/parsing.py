@@ -104,48 +104,48 @@ class _Reader:
 
     def read(self) -> Expression | Equation:
         try:
-            result: Expression | Equation = self.side()
+            result: Expression | Equation = self.read_side()
             if self.token == "==":
                 self.take()
-                result = Equation(result, self.side())
+                result = Equation(result, self.read_side())
         except RecursionError:
             self.refuse("its brackets nest too deeply")
         if self.token:
             self.refuse(f"'{self.token}' was not expected")
         return result
 
-    def side(self) -> Expression:
+    def read_side(self) -> Expression:
         while self.token.startswith("@") and self.tokens[self.position + 1 : self.position + 2] == ["="]:
             name = self.take()
             self.take("=")
-            self.names[name] = self.infix(0)
+            self.names[name] = self.read_infix(0)
             self.take(";")
-        return self.infix(0)
+        return self.read_infix(0)
 
-    def infix(self, level: int) -> Expression:
+    def read_infix(self, level: int) -> Expression:
         if level == len(INFIX):
-            return self.signed()
+            return self.read_signed()
         if INFIX[level].keys() & {"<"} and self.token == "not":
             self.take()
-            return ~self.infix(level)
-        result = self.infix(level + 1)
+            return ~self.read_infix(level)
+        result = self.read_infix(level + 1)
         while self.token in INFIX[level]:
-            result = INFIX[level][self.take()](result, self.infix(level + 1))
+            result = INFIX[level][self.take()](result, self.read_infix(level + 1))
         return result
 
-    def signed(self) -> Expression:
+    def read_signed(self) -> Expression:
         if self.token in ("-", "+"):
-            return -self.signed() if self.take() == "-" else self.signed()
-        base = self.operand()
+            return -self.read_signed() if self.take() == "-" else self.read_signed()
+        base = self.read_operand()
         if self.token == "**":
             self.take()
-            return base ** self.signed()
+            return base ** self.read_signed()
         return base
 
-    def operand(self) -> Expression:
+    def read_operand(self) -> Expression:
         token = self.take()
         if token == "(":
-            inner = self.infix(0)
+            inner = self.read_infix(0)
             self.take(")")
             return inner
         if DIGIT.match(token):
@@ -155,21 +155,21 @@ class _Reader:
         if not NAME.fullmatch(token):
             self.refuse(f"'{token}' was not expected")
         if self.token == "(":
-            return self.call(token)
+            return self.read_call(token)
         if token in CONSTANTS:
             return as_expression(CONSTANTS[token], token)
         return time if token == "time" else symbol(token)
 
-    def call(self, name: str) -> Expression:
+    def read_call(self, name: str) -> Expression:
         if name not in CALLS:
             self.refuse(f"there is no function '{name}' ({nearest(name, CALLS).rstrip('.')})")
         count, function = CALLS[name]
         self.take("(")
         outer = dict(self.names)  # a formula inside der or delay names its parts for itself
-        inputs = [self.side()]
+        inputs = [self.read_side()]
         while self.token == ",":
             self.take()
-            inputs.append(self.side())
+            inputs.append(self.read_side())
         self.take(")")
         self.names = outer
         if len(inputs) != count:

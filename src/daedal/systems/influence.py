@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from daedal.kernels import Tape, read_tape
-from daedal.models import Model
+from daedal.models import Model, as_tuple
 from daedal.symbolic import jet
 from daedal.systems.initialization import find_places
 from daedal.systems.reduction import Reduction
@@ -58,7 +58,7 @@ class _Flow:
     successors: tuple[Variables, ...]
     useful: Variables  # what an output depends on
 
-    def influenced(self, disturbances: Collection[str]) -> Variables:
+    def find_influenced(self, disturbances: Collection[str]) -> Variables:
         """What these disturbances reach, they and their derivatives included."""
         return _find_reached((i for i, name in enumerate(self.names) if jet(name)[0] in disturbances), self.successors)
 
@@ -78,13 +78,13 @@ def find_influenced(system: System, disturbances: Collection[str]) -> frozenset[
     """
     flow = _trace_flow(system)
     names = (*system.states, *system.tops)
-    return frozenset(names[i] for i in flow.influenced(disturbances) & flow.useful if i < len(names))
+    return frozenset(names[i] for i in flow.find_influenced(disturbances) & flow.useful if i < len(names))
 
 
 def reaches_an_output(system: System) -> dict[Key, bool]:
     """For each disturbance, as declared, whether any output depends on it."""
     flow = _trace_flow(system)
-    return {key: bool(flow.influenced(_members(key)) & flow.useful) for key in system.model.disturbances}
+    return {key: bool(flow.find_influenced(as_tuple(key)) & flow.useful) for key in system.model.disturbances}
 
 
 def moves_the_mean(system: System) -> dict[Key, bool]:
@@ -102,14 +102,10 @@ def moves_the_mean(system: System) -> dict[Key, bool]:
     {'w': True}
     """
     flow = _trace_flow(system)
-    equations, outputs = _find_occurrences(flow.tape, flow.influenced(system.model.disturbance_names))
+    equations, outputs = _find_occurrences(flow.tape, flow.find_influenced(system.model.disturbance_names))
     on_the_way = [found for found, solved in zip(equations, flow.determined, strict=True) if solved & flow.useful]
     bent = NOTHING.union(*(found.nonlinear for found in (*on_the_way, *outputs)))
-    return {key: bool(flow.influenced(_members(key)) & bent) for key in system.model.disturbances}
-
-
-def _members(key: Key) -> tuple[str, ...]:
-    return (key,) if isinstance(key, str) else key
+    return {key: bool(flow.find_influenced(as_tuple(key)) & bent) for key in system.model.disturbances}
 
 
 def _trace_flow(system: System) -> _Flow:

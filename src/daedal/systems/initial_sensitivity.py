@@ -61,5 +61,5 @@ def _find_declared_rates(
     if not wanted:
         return {}
     order = list(declared.formulas.expressions)
-    slopes = declared.formulas.slopes(parameters)[[order.index(name) for name in wanted]] @ directions
+    slopes = declared.formulas.differentiate(parameters)[[order.index(name) for name in wanted]] @ directions
     return {place: sign * row for (place, sign), row in zip(wanted.values(), slopes, strict=True)}

@@ -65,14 +65,14 @@ def find_initial_values(
 
 def find_places(system: System, names: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Position in z and sign of each given unknown or derivative; what the model does not determine is left out."""
-    return {name: place for name in names if (place := system.reduction.place(name))}
+    return {name: place for name in names if (place := system.reduction.find_place(name))}
 
 
 def _place(declared: DeclaredStart, parameters: np.ndarray, names: tuple[str, ...], held: bool) -> dict[int, float]:
     """Declared values by position in z; the same derivative under two names must have one value."""
     placed: dict[int, float] = {}
     given_by: dict[int, str] = {}
-    numbers = declared.formulas.values(parameters).tolist()
+    numbers = declared.formulas.evaluate(parameters).tolist()
     for name, number in zip(declared.formulas.expressions, numbers, strict=True):
         if name not in declared.places:
             if held:
@@ -113,7 +113,7 @@ def _solve(
     error = inf
     for _ in range(ITERATIONS):
         jacobian = at.jacobian[rows]
-        size = problem.size(at.z, jacobian)
+        size = problem.estimate_size(at.z, jacobian)
         residual = at.residual[rows] / size
         error = float(np.abs(residual).max(initial=0.0))
         if not isfinite(error) or error < 1e-15 or free.size == 0:

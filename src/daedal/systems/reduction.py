@@ -58,12 +58,12 @@ class Reduction:
     @cached_property
     def X(self) -> ca.SX:
         """What the past determines, as a vector of symbols."""
-        return stack_symbols([self.jet_name(v) for v in self.states])
+        return stack_symbols([self.name_jet(v) for v in self.states])
 
     @cached_property
     def T(self) -> ca.SX:
         """What is solved for, as a vector of symbols."""
-        return stack_symbols([self.jet_name(v) for v in self.tops])
+        return stack_symbols([self.name_jet(v) for v in self.tops])
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class Reduction:
     @cached_property
     def exogenous(self) -> tuple[str, ...]:
         """Inputs, disturbances and the derivatives of them that occur anywhere."""
-        inside = {*self._names(self.states), *self._names(self.tops), *self.equations.constants, "time"}
+        inside = {*self._name_jets(self.states), *self._name_jets(self.tops), *self.equations.constants, "time"}
         operands = [each.operand for each in self.delays.values()]
         everything = ca.vertcat(self.G, self.top, *self.observed.values(), *operands)
         return tuple(name for name in list_symbols(everything) if name not in inside)
@@ -101,7 +101,7 @@ class Reduction:
     @cached_property
     def shift(self) -> ca.SX:
         """S(X, T): the derivative of each state is the next state or a top."""
-        return stack_symbols([self.jet_name((j, k + 1)) for j, k in self.states])
+        return stack_symbols([self.name_jet((j, k + 1)) for j, k in self.states])
 
     @cached_property
     def B(self) -> ca.SX:
@@ -134,33 +134,33 @@ class Reduction:
     def _positions(self) -> dict[tuple[str, int], int]:
         return {(self.equations.unknowns[j], k): place for place, (j, k) in enumerate((*self.states, *self.tops))}
 
-    def place(self, name: str) -> tuple[int, int] | None:
+    def find_place(self, name: str) -> tuple[int, int] | None:
         """Position in z = (X, T) and sign of an unknown or derivative; None where the model does not determine it."""
         base, order = jet(name)
         alias = self.aliases[base]
         position = self._positions.get((alias.root, alias.order + order))
         return None if position is None else (position, alias.sign)
 
-    def jet_name(self, v: Jet) -> str:
+    def name_jet(self, v: Jet) -> str:
         """The symbol of a derivative of an unknown."""
         return name_derivative(self.equations.unknowns[v[0]], v[1])
 
-    def _names(self, jets: tuple[Jet, ...]) -> list[str]:
-        return [self.jet_name(v) for v in jets]
+    def _name_jets(self, jets: tuple[Jet, ...]) -> list[str]:
+        return [self.name_jet(v) for v in jets]
 
     @cached_property
     def state_names(self) -> tuple[str, ...]:
         """X in the user's own names: der(x) is vx where an alias says so."""
-        return self._user_names(self.states)
+        return self._name_for_user(self.states)
 
     @cached_property
     def top_names(self) -> tuple[str, ...]:
         """T in the user's own names."""
-        return self._user_names(self.tops)
+        return self._name_for_user(self.tops)
 
-    def _user_names(self, jets: tuple[Jet, ...]) -> tuple[str, ...]:
-        name_of = make_namer(self.aliases)
-        return tuple(name_of(self.equations.unknowns[j], k) for j, k in jets)
+    def _name_for_user(self, jets: tuple[Jet, ...]) -> tuple[str, ...]:
+        name_jet = make_namer(self.aliases)
+        return tuple(name_jet(self.equations.unknowns[j], k) for j, k in jets)
 
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def find_defect(reduction: Reduction, points: list[list[np.ndarray]]) -> Defect 
 def combine(reduction: Reduction, defect: Defect, points: list[list[np.ndarray]], model: str) -> tuple[Equations, str]:
     """Equations with one of the dependent ones replaced, and a sentence about it."""
     c, d = reduction.offsets.equations, reduction.offsets.unknowns
-    names = reduction.equations.typed_names(defect.rows)
+    names = reduction.equations.find_typed_names(defect.rows)
     chosen = min(defect.rows, key=lambda i: (c[i], -i))
     others = [i for i in defect.rows if i != chosen]
     lift = np.where(np.isin(np.arange(c.size), defect.rows), c - c[chosen], 0)
@@ -80,7 +80,7 @@ def combine(reduction: Reduction, defect: Defect, points: list[list[np.ndarray]]
     residuals = ca.vertcat(*(lower if i == chosen else reduction.equations.residuals[i] for i in range(c.size)))
     replaced = reduction.equations.names[chosen]
     sentence = f"terms cancel between {quoted(names)}; '{replaced}' was replaced by a combination of them"
-    used = reduction.equations.typed_orders({i: int(lift[i]) for i in defect.rows})
+    used = reduction.equations.find_typed_orders({i: int(lift[i]) for i in defect.rows})
     origins = {**reduction.equations.origins, replaced: used}
     return replace(reduction.equations, residuals=residuals, origins=origins), sentence
 

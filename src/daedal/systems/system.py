@@ -260,17 +260,17 @@ def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, cou
         size = 0.3 * 0.5 ** (attempt // 4)
         one_sided = attempt % 2 == 1  # keeps square roots and logarithms of small positive guesses in their domain
 
-        def near_to(centre, size=size, one_sided=one_sided):
+        def draw_near(centre, size=size, one_sided=one_sided):
             noise = rng.uniform(-1.0, 1.0, (2, len(centre)))
             return np.asarray(centre) * (1 + size * noise[0]) + size * (np.abs(noise[1]) if one_sided else noise[1])
 
         varied = p * (1 + 0.1 * rng.uniform(-1.0, 1.0, p.size)) + 0.01 * rng.uniform(0.1, 1.0, p.size) * (p == 0)
         point = [
-            near_to([0.0]),
-            near_to(x),
-            near_to(top),
+            draw_near([0.0]),
+            draw_near(x),
+            draw_near(top),
             varied if vary_parameters else p,
-            near_to([0.0] * len(reduction.exogenous)),
+            draw_near([0.0] * len(reduction.exogenous)),
         ]
         if np.isfinite(reduction.top_jacobian(*point).full()).all():
             points.append(point)
@@ -287,7 +287,7 @@ def _check_values(system: System) -> None:
         numbers = evaluate_parameters(system.model)
         involved = list_symbols(system.reduction.J[list(defect.rows), :])
         zero = [name for name in numbers if name in involved and numbers[name] == 0.0]
-        names = system.reduction.equations.typed_names(defect.rows)
+        names = system.reduction.equations.find_typed_names(defect.rows)
         cause = f"With {' = '.join(zero)} = 0" if zero else "With the given parameter values"
         raise StructureError(
             f"{cause} the equation{'s' * (len(names) > 1)} {quoted(names)} of model '{system.model.name}' no longer "

@@ -35,10 +35,10 @@ def remove_zero_delays(model: Model, values: Mapping[Any, float] | None = None) 
     old = stack_symbols(gone)
     new = ca.vertcat(*(delays[name].operand.sx for name in gone))
 
-    def now(expression: Expression) -> Expression:
+    def undelay(expression: Expression) -> Expression:
         return Expression(ca.substitute(expression.sx, old, new))
 
-    equations = {name: Equation(now(each.lhs), now(each.rhs)) for name, each in model.equations.items()}
-    outputs = {name: now(each) for name, each in model.outputs.items()}
+    equations = {name: Equation(undelay(each.lhs), undelay(each.rhs)) for name, each in model.equations.items()}
+    outputs = {name: undelay(each) for name, each in model.outputs.items()}
     # A zero inside another zero delay comes out in the next round.
     return remove_zero_delays(replace(model, equations=equations, outputs=outputs), values)

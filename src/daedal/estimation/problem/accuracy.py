@@ -47,7 +47,7 @@ class Accuracies:
             return np.zeros(len(own))
         formulas, vector = self._formulas[series.output], self._vector(values)
         directions = differentiate_parameters(self.model, self.coordinates.parameters, values)
-        by_parameter = (formulas.slopes(vector) @ directions).ravel() / formulas.values(vector)
+        by_parameter = (formulas.differentiate(vector) @ directions).ravel() / formulas.evaluate(vector)
         return np.where(own >= 0, by_parameter[own], 0.0)
 
     @cached_property
@@ -77,7 +77,7 @@ class Accuracies:
         return bool(moving & set(list_symbols(expression.sx)))
 
     def _number(self, output: str, expression: Expression, values: Mapping[str, float]) -> float:
-        number = float(self._formulas[output].values(self._vector(values))[0])
+        number = float(self._formulas[output].evaluate(self._vector(values))[0])
         if not 0.0 < number < np.inf:
             raise EstimationError(
                 f"The measurement noise of '{output}', {expression}, is {number:g} but must be positive.",

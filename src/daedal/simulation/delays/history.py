@@ -200,7 +200,7 @@ def _ends(system: System, start: float) -> dict[str, Expression]:
     model, time = system.model, intern_symbol("time").sx
     laws = {name: value.sx for name, value in model.history.items() if name in model.unknown_names}
     found = {name: sx for name, sx in laws.items() if name not in model.initial}
-    states = {system.reduction.jet_name(each) for each in system.reduction.states}
+    states = {system.reduction.name_jet(each) for each in system.reduction.states}
     for name, law in laws.items():
         sx = law
         for order in count(1):

@@ -93,7 +93,7 @@ def kinks(system: System) -> tuple[bool, int]:
     known = system.reduction.compiled
     if "kinks" not in known:
         delays = system.reduction.delays
-        tops = {system.reduction.jet_name(each) for each in system.reduction.tops}
+        tops = {system.reduction.name_jet(each) for each in system.reduction.tops}
         lasting = any(set(list_symbols(each.operand)) & tops for each in delays.values())
         known["kinks"] = lasting, max(_nesting(system, name) for name in delays)
     return known["kinks"]

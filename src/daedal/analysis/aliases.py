@@ -39,7 +39,7 @@ def eliminate_aliases(equations: Equations) -> tuple[Equations, dict[str, Alias]
 def _find_candidates(equations: Equations) -> dict[int, tuple[str, str, int]]:
     """Equations ±(a ∓ b) = 0 between two unknowns or derivatives: (a, b, sign) with a = sign · b."""
     unknowns = set(equations.unknowns)
-    found = {}
+    candidates = {}
     for i, residual in enumerate(ca.vertsplit(equations.residuals)):
         if residual.op() == ca.OP_NEG:
             residual = residual.dep(0)
@@ -47,8 +47,8 @@ def _find_candidates(equations: Equations) -> dict[int, tuple[str, str, int]]:
             continue
         (a, s), (b, r) = _read_signed(residual.dep(0)), _read_signed(residual.dep(1))
         if a and b and jet(a)[0] in unknowns and jet(b)[0] in unknowns and a != b:
-            found[i] = (a, b, s * r * (1 if residual.op() == ca.OP_SUB else -1))
-    return found
+            candidates[i] = (a, b, s * r * (1 if residual.op() == ca.OP_SUB else -1))
+    return candidates
 
 
 def _read_signed(sx: ca.SX) -> tuple[str, int]:

@@ -85,16 +85,16 @@ class Descriptor:
         points = np.asarray(s, dtype=complex)
         rows, columns, _ = balance(self.E, self.F)
         E, F = (rows[:, None] * matrix * columns for matrix in (self.E, self.F))
-        result = np.empty((*points.shape, len(self.outputs), len(self.inputs)), dtype=complex)
+        response = np.empty((*points.shape, len(self.outputs), len(self.inputs)), dtype=complex)
         for place, point in np.ndenumerate(points):
             try:
-                result[place] = (self.H * columns) @ np.linalg.solve(point * E - F, rows[:, None] * self.G)
+                response[place] = (self.H * columns) @ np.linalg.solve(point * E - F, rows[:, None] * self.G)
             except np.linalg.LinAlgError:
                 raise ModelError(
                     f"The transfer function of '{self.model}' has no value at s = {point:g}, a pole of the model.",
                     "Give a value beside it.",
                 ) from None
-        return result
+        return response
 
     def to_control(self) -> "control.StateSpace":
         """The transfer from inputs to outputs as a state space of python-control; constant terms are left out.
@@ -198,7 +198,7 @@ def evaluate_descriptor(model: Model, form: LinearForm, values: Mapping[Any, flo
     require_offsets(model.name, Equations.of(model))
     matrices = form.at(model, values)
     matrices["f"] = matrices["f"].ravel()
-    made = Descriptor(
+    evaluated = Descriptor(
         model=model.name,
         variables=form.variables,
         equations=form.equations,
@@ -207,8 +207,8 @@ def evaluate_descriptor(model: Model, form: LinearForm, values: Mapping[Any, flo
         outputs=form.outputs,
         **{key: frozen(matrices[key] + 0.0) for key in ("E", "F", "G", "J", "f", "H")},
     )
-    made.standard_form()
-    return made
+    evaluated.standard_form()
+    return evaluated
 
 
 def split_pencil(

@@ -46,8 +46,8 @@ class Differentiations:
 
     def of_expression(self, sx: ca.SX) -> np.ndarray:
         """The same for an expression whose derivatives are all of plain symbols."""
-        found = [self.of_symbol(name) for name in list_symbols(sx)]
-        return np.max(found, axis=0) if found else np.full(len(self.disturbances), -np.inf)
+        orders = [self.of_symbol(name) for name in list_symbols(sx)]
+        return np.max(orders, axis=0) if orders else np.full(len(self.disturbances), -np.inf)
 
 
 def count_differentiations(model: str, equations: Equations, disturbances: Sequence[str]) -> Differentiations:
@@ -71,8 +71,8 @@ def count_differentiations(model: str, equations: Equations, disturbances: Seque
     others = np.column_stack([present.rows, present.columns, present.orders])[~own]
     rows, columns, orders = np.vstack([others, _trace_delays(equations, equations.unknowns)]).T
     weights = (orders - solved[rows])[:, None]
-    given = find_incidence(replace(equations, unknowns=tuple(disturbances)))
-    sources = np.column_stack([given.rows, given.columns, given.orders])
+    driven = find_incidence(replace(equations, unknowns=tuple(disturbances)))
+    sources = np.column_stack([driven.rows, driven.columns, driven.orders])
     source_rows, source_columns, source_orders = np.vstack([sources, _trace_delays(equations, disturbances)]).T
     direct = np.full((len(match), len(disturbances)), -np.inf)
     np.maximum.at(direct, (match[source_rows], source_columns), source_orders - solved[source_rows])
@@ -92,14 +92,14 @@ def count_differentiations(model: str, equations: Equations, disturbances: Seque
 def _trace_delays(equations: Equations, names: Sequence[str]) -> np.ndarray:
     """(equation, place in `names`, order) of what delayed values are made of."""
     place = {name: j for j, name in enumerate(names)}
-    found = [
+    entries = [
         (i, place[base], order)
         for i, row in enumerate(ca.vertsplit(equations.residuals))
         for operand in list_operands(row)
         for base, order in map(jet, list_symbols(operand))
         if base in place
     ]
-    return np.array(found, dtype=int).reshape(-1, 3)
+    return np.array(entries, dtype=int).reshape(-1, 3)
 
 
 def list_operands(sx: ca.SX) -> list[ca.SX]:

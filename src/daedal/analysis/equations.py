@@ -32,11 +32,11 @@ class Equations:
 
     def find_typed_orders(self, orders: Mapping[int, int]) -> dict[str, int]:
         """How often the typed equations are differentiated when row i is differentiated orders[i] times."""
-        found: dict[str, int] = {}
+        typed: dict[str, int] = {}
         for i, order in orders.items():
             for name, before in self.origins.get(self.names[i], {self.names[i]: 0}).items():
-                found[name] = max(order + before, found.get(name, 0))
-        return found
+                typed[name] = max(order + before, typed.get(name, 0))
+        return typed
 
     @staticmethod
     def of(model: Model) -> "Equations":

@@ -207,14 +207,14 @@ def _make_form(model: Model, outputs: Mapping[str, Expression], reduced: bool) -
 
 def _find_delayed(model: Model, outputs: Mapping[str, ca.SX]) -> dict[str, tuple[str, float]]:
     """Delayed unknowns in outputs, with a delay that is a number: text → unknown and delay."""
-    found = {}
+    delayed = {}
     for name in list_symbols(ca.vertcat(*outputs.values())) if outputs else ():
         meaning = find_operator(name)
         if isinstance(meaning, Delayed) and meaning.amount.sx.is_constant():
             operand = str(meaning.operand)
             if operand in model.unknown_names:
-                found[name] = (operand, float(meaning.amount))
-    return found
+                delayed[name] = (operand, float(meaning.amount))
+    return delayed
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,6 +326,6 @@ def _vanishes(rest: ca.SX, term: ca.SX, moving: list[str]) -> bool:
     function = ca.Function("rest", [stack_symbols(moving), stack_symbols(others)], [rest, term])
     generator = np.random.default_rng(0)
     fixed = generator.uniform(0.5, 1.5, len(others))
-    found = [function(generator.uniform(-2.0, 2.0, len(moving)), fixed) for _ in range(8)]
-    left, whole = (np.array([float(each[k]) for each in found]) for k in (0, 1))
+    trials = [function(generator.uniform(-2.0, 2.0, len(moving)), fixed) for _ in range(8)]
+    left, whole = (np.array([float(trial[k]) for trial in trials]) for k in (0, 1))
     return bool(np.ptp(left) <= 1e-9 * np.max(np.abs(whole)))

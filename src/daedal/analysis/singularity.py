@@ -71,8 +71,8 @@ def explain_singularity(
         surplus = f"{len(over) - len(inside)} of {quoted(over)}" if inside else quoted(over)
         remedies.append(f"Remove {surplus}, or free something in {'it' if len(over) == 1 else 'them'}.")
     if under:
-        found = f"only in {quoted(around)}" if around else "in no equation"
-        sentences.append(f"the unknown{'s' * (len(under) != 1)} {quoted(under)} occur{_end_verb(under)} {found}")
+        place = f"only in {quoted(around)}" if around else "in no equation"
+        sentences.append(f"the unknown{'s' * (len(under) != 1)} {quoted(under)} occur{_end_verb(under)} {place}")
         missing = len(under) - len(around)
         remedies.append(f"Add {counted(missing, 'equation')} that contain{'s' * (missing == 1)} {quoted(under)}.")
     counts = f"{counted(len(equations), 'equation')} for {counted(len(unknowns), 'unknown')}: "

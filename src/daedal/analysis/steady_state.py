@@ -33,13 +33,13 @@ def find_steady_state(model: Model, given: Mapping[str, float]) -> dict[str, flo
     best: tuple[float, np.ndarray] | None = None
     for other in (0.0, 1.0):  # a square root has no slope at zero
         start = np.array([numbers.get(name, other) for name in names])
-        found = problem.solve(start, np.ones(len(names), dtype=bool))
-        if found is None:
+        solution = problem.solve(start, np.ones(len(names), dtype=bool))
+        if solution is None:
             continue
-        worst = float(problem.weigh_residuals(found).max())
+        worst = float(problem.weigh_residuals(solution).max())
         if worst <= SOLVED:
-            return dict(zip(names, map(float, problem.hold_open(found, start, guessed)), strict=True))
-        best = (worst, found) if best is None or worst < best[0] else best
+            return dict(zip(names, map(float, problem.hold_open(solution, start, guessed)), strict=True))
+        best = (worst, solution) if best is None or worst < best[0] else best
     raise InitialValueError(_explain_failure(model, problem, best), _REMEDY)
 
 
@@ -95,25 +95,25 @@ class _SteadyState:
         size = np.maximum(terms, ROUNDING / SOLVED * (slopes @ np.maximum(np.abs(x), 1.0)))
         return np.divide(left, size, out=np.where(left > 0.0, np.inf, 0.0), where=size > 0.0)
 
-    def hold_open(self, found: np.ndarray, start: np.ndarray, guessed: np.ndarray) -> np.ndarray:
+    def hold_open(self, solution: np.ndarray, start: np.ndarray, guessed: np.ndarray) -> np.ndarray:
         """A solution in which what the equations leave open is where it started, rather what has a guess."""
-        slopes = self.jacobian(found)
+        slopes = self.jacobian(solution)
         slopes = slopes / np.maximum(np.abs(slopes).max(axis=1, keepdims=True), np.finfo(float).tiny)
         units = np.maximum(np.abs(slopes).max(axis=0), np.finfo(float).tiny)
         _, values, right = np.linalg.svd(slopes / units)
         rank = int(np.sum(values > OPEN * values[0]))
-        free = np.ones(len(found), dtype=bool)
+        free = np.ones(len(solution), dtype=bool)
         open_directions = right[rank:].T.copy()
-        for _ in range(len(found) - rank):
+        for _ in range(len(solution) - rank):
             share = np.linalg.norm(open_directions, axis=1)
             kept = int(np.argmax(np.where(guessed & (share > SHARE * share.max()), share + 1.0, share)))
             free[kept] = False
             along = open_directions[kept] / np.linalg.norm(open_directions[kept])
             open_directions -= np.outer(open_directions @ along, along)
         if free.all():
-            return found
-        held = self.solve(np.where(free, found, start), free)
-        return held if held is not None and self.weigh_residuals(held).max() <= SOLVED else found
+            return solution
+        held = self.solve(np.where(free, solution, start), free)
+        return held if held is not None and self.weigh_residuals(held).max() <= SOLVED else solution
 
     def solve(self, start: np.ndarray, free: np.ndarray) -> np.ndarray | None:
         """The nearest least-squares solution in the free unknowns; None where the equations cannot be evaluated."""
@@ -133,8 +133,8 @@ class _SteadyState:
         options: dict[str, Any] = {"x_scale": "jac", "ftol": 1e-14, "xtol": 1e-14, "gtol": 1e-14, "max_nfev": 500}
         options["jac"] = lambda part: weights[:, None] * self.jacobian(complete(part))[:, free]
         try:
-            found = least_squares(lambda part: weights * self.at(complete(part)), start[free], **options).x
-            return self._polish(complete(found), free, weights)
+            nearest = least_squares(lambda part: weights * self.at(complete(part)), start[free], **options).x
+            return self._polish(complete(nearest), free, weights)
         except (ValueError, np.linalg.LinAlgError):  # slopes became infinite on the way
             return None
 

@@ -118,11 +118,11 @@ def require_offsets(model: str, equations: Equations) -> Offsets:
 
 
 def make_structure(
-    model: str, equations: Equations, offsets: Offsets, given: tuple[Choice, ...], repairs: tuple[str, ...] = ()
+    model: str, equations: Equations, offsets: Offsets, choices: tuple[Choice, ...], repairs: tuple[str, ...] = ()
 ) -> Structure:
     """Put the findings in a Structure."""
-    found = equations.find_typed_orders({i: int(c) for i, c in enumerate(offsets.equations)})
-    differentiated = {name: order for name, order in found.items() if order}
+    typed = equations.find_typed_orders({i: int(c) for i, c in enumerate(offsets.equations)})
+    differentiated = {name: order for name, order in typed.items() if order}
     index = max([0, *differentiated.values()]) + int(np.any(offsets.unknowns == 0))
     orders = {name: int(d) for name, d in zip(equations.unknowns, offsets.unknowns, strict=True)}
     freedom = offsets.degrees_of_freedom
@@ -132,7 +132,7 @@ def make_structure(
         index=index,
         degrees_of_freedom=freedom,
         differentiated=FrozenMapping(differentiated),
-        choices=given,
+        choices=choices,
         orders=FrozenMapping(orders),
         repairs=repairs,
     )
@@ -144,14 +144,14 @@ def list_choices(
     """Group what may be given: on each level of differentiation, connected unknowns less the equations between them."""
     name_jet = make_namer(aliases)
     c, d = offsets.equations, offsets.unknowns
-    found = []
+    choices = []
     for level in range(1, int(d.max(initial=0)) + 1):
         for unknowns, constraints in _group_connected(entries, d >= level, c >= level, c, d):
             count = len(unknowns) - constraints
             if count > 0:
                 jets = [(equations.unknowns[j], int(d[j]) - level) for j in unknowns]
-                found.append(Choice(count, tuple(name_jet(*v) for v in jets)))
-    return tuple(reversed(found))
+                choices.append(Choice(count, tuple(name_jet(*v) for v in jets)))
+    return tuple(reversed(choices))
 
 
 def _group_connected(

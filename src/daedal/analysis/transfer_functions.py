@@ -61,7 +61,8 @@ def transfer_function(
     zeros, gains = _find_zeros(A / rate, B / rate, C, direct)
     poles, zeros = _cancel(poles / rate, zeros)
     numerators = {
-        each: _scale(gain, found, poles.size, rate) for each, gain, found in zip(form.inputs, gains, zeros, strict=True)
+        source: _scale(gain, roots, poles.size, rate)
+        for source, gain, roots in zip(form.inputs, gains, zeros, strict=True)
     }
     denominator = np.real(np.poly(poles)) * rate ** np.arange(poles.size + 1.0) if poles.size else np.ones(1)
     return TransferFunction(numerators, denominator, output=name)
@@ -103,9 +104,9 @@ def _cancel(poles: np.ndarray, zeros: list[np.ndarray]) -> tuple[np.ndarray, lis
     """Without the poles that every numerator cancels."""
     kept = []
     for pole in poles:
-        places = [place for each in zeros if (place := _find_near(each, pole)) is not None]
+        places = [place for roots in zeros if (place := _find_near(roots, pole)) is not None]
         if zeros and len(places) == len(zeros):
-            zeros = [np.delete(each, place) for each, place in zip(zeros, places, strict=True)]
+            zeros = [np.delete(roots, place) for roots, place in zip(zeros, places, strict=True)]
         else:
             kept.append(pole)
     return np.array(kept), zeros

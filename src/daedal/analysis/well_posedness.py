@@ -174,7 +174,7 @@ class WellPosedness:
         ending = f" ({'; '.join(notes)})"
         if self.findings:
             lines = [f"the noise of '{self.model}' is not well-posed{ending}"]
-            return "\n".join(lines + [f"  {found.sentence}\n    {found.remedy}" for found in self.findings])
+            return "\n".join(lines + [f"  {finding.sentence}\n    {finding.remedy}" for finding in self.findings])
         if not self.disturbances:
             return f"the noise of '{self.model}' is well-posed: the model has no disturbances (index {self.index})"
         if not self.variables:
@@ -227,12 +227,12 @@ def _judge_exactly(model: Model, form: LinearForm) -> WellPosedness:
     orders = part.orders[: len(form.outputs)].copy()
     for (output, _), before in zip(past, part.orders[len(form.outputs) :], strict=True):
         orders[output] = np.maximum(orders[output], before)
-    found = [
+    findings = [
         _make_finding(model, form.outputs[i], form.disturbances[j], int(orders[i, j]), int(excess[j]))
         for i, j in np.argwhere(orders >= excess)
     ]
     return WellPosedness(
-        model.name, form.outputs, form.disturbances, matrices.index, tuple(found), structural=False, margin=margin
+        model.name, form.outputs, form.disturbances, matrices.index, tuple(findings), structural=False, margin=margin
     )
 
 
@@ -254,20 +254,20 @@ def _judge_by_structure(model: Model, wanted: Mapping[str, Expression]) -> WellP
     names = model.disturbance_names
     paths = count_differentiations(model.name, typed, names)
     excess = _count_pole_excess(model)
-    found = _find_rough_and_nonlinear(typed, paths, excess)
+    findings = _find_rough_and_nonlinear(typed, paths, excess)
     shown = {**model.outputs, **wanted}
     for variable, value in shown.items():
         orders = paths.of_expression(expand(value.sx, typed.constants))
-        found += [
+        findings += [
             _make_finding(model, variable, names[j], int(orders[j]), int(excess[j]))
             for j in np.flatnonzero(orders >= excess)
         ]
-    return WellPosedness(model.name, tuple(shown), names, index, tuple(found), structural=True)
+    return WellPosedness(model.name, tuple(shown), names, index, tuple(findings), structural=True)
 
 
 def _find_rough_and_nonlinear(equations: Equations, paths: Differentiations, excess: np.ndarray) -> list[Finding]:
     """Equations in which something of infinite variance stands under a nonlinear function."""
-    found = []
+    findings = []
     for equation, row in zip(equations.names, ca.vertsplit(equations.residuals), strict=True):
         reached = np.full(len(excess), -np.inf)
         for sx in (row, *list_operands(row)):
@@ -277,11 +277,11 @@ def _find_rough_and_nonlinear(equations: Equations, paths: Differentiations, exc
                 refuse_nonlinear({"": sx}, frozenset(leaves) - frozenset(rough), allowed=rough)
             except NonlinearError:
                 reached = np.max([reached, *(paths.of_symbol(name) for name in rough)], axis=0)
-        found += [
+        findings += [
             Finding(paths.disturbances[j], equation, "equation", int(reached[j]), int(excess[j]), int(reached[j]) + 1)
             for j in np.flatnonzero(reached >= excess)
         ]
-    return found
+    return findings
 
 
 def _make_finding(model: Model, variable: str, disturbance: str, order: int, excess: int) -> Finding:
@@ -297,12 +297,12 @@ def _count_pole_excess(model: Model) -> np.ndarray:
             return (0,)
         return tuple(count + 1 for count in derivatives_available(noise, numbers))
 
-    found = {
+    excess = {
         name: p
         for key, noise in model.disturbances.items()
         for name, p in zip(as_tuple(key), count_excess(noise), strict=True)
     }
-    return np.array([found[name] for name in model.disturbance_names], dtype=int)
+    return np.array([excess[name] for name in model.disturbance_names], dtype=int)
 
 
 def _read_wanted(model: Model, variables: Any) -> dict[str, Expression]:

@@ -17,11 +17,11 @@ Row = tuple[Node, Node, FormulaReader]
 
 def align_branches(rows: Sequence[Row]) -> list[Row]:
     """The rows, where neighbouring ones that are nothing but an if of equal conditions become side = if …."""
-    found: list[Row] = []
+    aligned: list[Row] = []
     for conditions, group in groupby(rows, key=_write_conditions):
         members = list(group)
-        found += _join(members) if conditions else members
-    return found
+        aligned += _join(members) if conditions else members
+    return aligned
 
 
 def _write_conditions(row: Row) -> str:
@@ -39,12 +39,12 @@ def _join(rows: list[Row]) -> list[Row]:
     left = {_write_text(lhs): lhs for lhs, _ in map(split_sides, columns[0]) if lhs}
     if any(len(column) < len(rows) or set(column) != set(left) for column in right):
         return rows  # equations that are no assignments keep the order they were written in
-    result = []
+    joined = []
     for (row, _, inside), choice, (side, lhs) in zip(rows, choices, left.items(), strict=True):
         branches = [[condition, right[k][side]] for k, condition in enumerate(conditions)]
         chosen = {"If": {"branches": branches, "else_branch": right[-1][side], "span": choice["span"]}}
-        result.append((row, {"Binary": {"op": "Sub", "lhs": lhs, "rhs": chosen, "span": choice["span"]}}, inside))
-    return result
+        joined.append((row, {"Binary": {"op": "Sub", "lhs": lhs, "rhs": chosen, "span": choice["span"]}}, inside))
+    return joined
 
 
 def _write_text(node: Any) -> str:

@@ -102,23 +102,24 @@ def _list_rows(
     Of the equations of a loop, rumoca may write only the first ones and leave zeros in place of the others; the
     formula they come from is then the template of their family.
     """
-    found = [(row, row["residual"], formulas) for row in flat[rows]]
+    listed = [(row, row["residual"], formulas) for row in flat[rows]]
     for family in flat[families]:
         if family["interiors_materialized"]:
             continue
         binders = family["domain"]["binders"]
         ranges = [
-            range(each["lower"], each["upper"] + (1 if each["step"] > 0 else -1), each["step"]) for each in binders
+            range(binder["lower"], binder["upper"] + (1 if binder["step"] > 0 else -1), binder["step"])
+            for binder in binders
         ]
         points = [
-            dict(zip((each["display_name"] for each in binders), point, strict=True)) for point in product(*ranges)
+            dict(zip((binder["display_name"] for binder in binders), point, strict=True)) for point in product(*ranges)
         ]
         first, body = family["first_equation_index"], family["template"]["body"]
         # One equation of the body after the other, each at all points.
         expanded = [(node, formulas.with_indices(point)) for node in body for point in points]
         for k, (node, inside) in enumerate(expanded):
-            found[first + k] = (found[first + k][0], node, inside)
-    return align_branches(found)
+            listed[first + k] = (listed[first + k][0], node, inside)
+    return align_branches(listed)
 
 
 def _split_scalars(node: Node, inside: FormulaReader) -> list[tuple[Expression, Expression]]:
@@ -196,14 +197,16 @@ class _Held:
     def add(self, row: Node, node: Node, inside: FormulaReader) -> None:
         """An initial equation that gives an unknown, or its derivative, a value."""
         for left, right in _split_scalars(node, inside):
-            given = [(str(one), other) for one, other in ((left, right), (right, left)) if self._is_unknown(one)]
-            if not given:
+            assignments = [
+                (str(side), other) for side, other in ((left, right), (right, left)) if self._is_unknown(side)
+            ]
+            if not assignments:
                 inside.refuse(
                     row,
                     "an initial equation must give one variable, or its derivative, a value",
                     "Write x = 1 or der(x) = 0, with parameters and numbers on the right.",
                 )
-            name, value = given[0]
+            name, value = assignments[0]
             if name in self.initial:
                 inside.refuse(row, f"the start of '{name}' is given twice", "Keep one of the two.")
             self.initial[name] = value

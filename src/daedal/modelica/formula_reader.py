@@ -78,20 +78,20 @@ def split_sides(node: Node) -> tuple[Node | None, Node | None]:
 
 def find_extent(node: Any) -> Span | None:
     """The place of a whole formula: from its first to its last part, declarations of its names left out."""
-    waiting, found = [node], []
+    waiting, spans = [node], []
     while waiting:
         part = waiting.pop()
         if isinstance(part, Mapping):
-            found += [part["span"]] if part.get("span") else []
+            spans += [part["span"]] if part.get("span") else []
             waiting += [value for key, value in part.items() if key not in ("span", "name")]
         elif isinstance(part, list):
             waiting += part
-    if not found:
+    if not spans:
         return None
     return {
-        "source": found[0]["source"],
-        "start": min(span["start"] for span in found),
-        "end": max(span["end"] for span in found),
+        "source": spans[0]["source"],
+        "start": min(span["start"] for span in spans),
+        "end": max(span["end"] for span in spans),
     }
 
 
@@ -158,7 +158,7 @@ class FormulaReader:
                 axis += 1
                 continue
             chosen = make_constant(inner["value"]) if kind == "Index" else self.read(inner["expr"])
-            if any(not one.sx.is_constant() for one in box(chosen).ravel()):
+            if any(not index.sx.is_constant() for index in box(chosen).ravel()):
                 self.refuse(content, f"an index of '{name}' changes with time", "Use numbers and Integer parameters.")
             places = np.asarray(box(chosen), dtype=float).astype(int)
             if np.any((places < 1) | (places > array.shape[axis])):
@@ -231,10 +231,10 @@ class FormulaReader:
         name, inputs = content["function"], content["args"]
         if name in FUNCTIONS:
             return unbox(FUNCTIONS[name](*map(self.read, inputs)))
-        made = getattr(self, f"_make_{name}", None)
-        if made is None:
+        make = getattr(self, f"_make_{name}", None)
+        if make is None:
             self.refuse(content, f"the function '{name.lower()}' cannot be read", "Write the model without events.")
-        return made(*inputs)
+        return make(*inputs)
 
     def _make_Fill(self, value: Node, *counts: Node) -> Value:
         return fill(self.read(value), self._read_counts(counts))

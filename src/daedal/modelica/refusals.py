@@ -53,11 +53,11 @@ def explain_syntax_error(source: Source, message: str) -> ModelError:
         return ModelError(f"{source.opening}, line {line}: {cause[1] if cause else first}.", "Correct the line.")
     help_text = re.search(r"help: expected (?:one of: )?(.*?)\s*\Z", first, re.DOTALL)
     expected = set(re.split(r",\s+", help_text[1])) if help_text else set()
-    found = "the text ends" if unexpected[1] == "end of input" else f"{unexpected[1].replace('`', chr(39))} stands"
+    happens = "the text ends" if unexpected[1] == "end of input" else f"{unexpected[1].replace('`', chr(39))} stands"
     lines = source.text.splitlines()
     wanted = _put_in_words({" ".join(token.split()) for token in expected})
-    sentence = f"{source.opening}, line {line}: {found} where {wanted} was expected."
-    if found == "the text ends" or line > len(lines):
+    sentence = f"{source.opening}, line {line}: {happens} where {wanted} was expected."
+    if happens == "the text ends" or line > len(lines):
         return ModelError(sentence, "Write what is missing before the end.")
     return ModelError(
         sentence, _guess_missing(lines, line, column, expected) or f"The line reads: {lines[line - 1].strip()}"
@@ -100,10 +100,10 @@ def _guess_missing(lines: list[str], line: int, column: int, expected: set[str])
 def explain_compile_error(source: Source, model: str, message: str) -> ModelError:
     """What rumoca could not translate."""
     for pattern, sentence, remedy in MEANINGS:
-        found = re.search(pattern, message)
-        if found:
-            lines = source.find_lines(rf"(?<![\w.]){re.escape(found[1])}(?!\w)")
-            return ModelError(f"{source.opening}: {sentence.format(found[1], _write_lines(lines))}.", remedy)
+        named = re.search(pattern, message)
+        if named:
+            lines = source.find_lines(rf"(?<![\w.]){re.escape(named[1])}(?!\w)")
+            return ModelError(f"{source.opening}: {sentence.format(named[1], _write_lines(lines))}.", remedy)
     counts = re.search(r"unbalanced model: (\d+) equations, (\d+) unknowns", message)
     if counts:
         equations, unknowns = counted(int(counts[1]), "equation"), counted(int(counts[2]), "unknown")
@@ -144,8 +144,8 @@ def _write_lines(lines: Iterable[int]) -> str:
 
 def _write_uses(source: Source) -> str:
     """Constructs of the text that rumoca or daedal cannot take, which are then the likely cause."""
-    found = {what: source.find_lines(pattern) for what, pattern in CONSTRUCTS.items()}
-    named = [f"{what}{_write_lines(lines)}" for what, lines in found.items() if lines]
+    places = {what: source.find_lines(pattern) for what, pattern in CONSTRUCTS.items()}
+    named = [f"{what}{_write_lines(lines)}" for what, lines in places.items() if lines]
     return f"; the text uses {', '.join(named)}" if named else ""
 
 
@@ -168,10 +168,10 @@ def check_text(source: Source) -> None:
 
 def check_events(source: Source, flat: Mapping[str, Any]) -> None:
     """Refuse what changes a model at instants, and what is a program rather than equations."""
-    found: list[tuple[int, str]] = []
+    notes: list[tuple[int, str]] = []
 
     def note(what: str, span: Span) -> None:
-        found.append((source.find_line(span) if source.holds(span) else 0, what))
+        notes.append((source.find_line(span) if source.holds(span) else 0, what))
 
     for chain in flat["when_chains"]:
         note("when", chain["span"])
@@ -184,8 +184,8 @@ def check_events(source: Source, flat: Mapping[str, Any]) -> None:
     for variable in flat["variables"].values():
         if "Discrete" in variable["variability"]:
             note(f"the discrete variable '{variable['name']}'", variable["source_span"])
-    if found:
-        listed = [f"{what}{_write_lines([line] if line else [])}" for line, what in sorted(set(found))]
+    if notes:
+        listed = [f"{what}{_write_lines([line] if line else [])}" for line, what in sorted(set(notes))]
         raise ModelError(
             f"{source.opening} uses what a model of equations cannot hold: {', '.join(listed)}.",
             "Write it with equations; switching formulas with if.",
@@ -202,8 +202,8 @@ def check_connections(source: Source, flat: Mapping[str, Any]) -> None:
     code = source.code
     while "[" in code and (shorter := re.sub(r"\[[^\[\]]*\]", "", code)) != code:
         code = shorter
-    for found in re.finditer(r"\bconnect\s*\(\s*([\w.]+)\s*,\s*([\w.]+)\s*\)", code):
-        first, second = found[1], found[2]
+    for connection in re.finditer(r"\bconnect\s*\(\s*([\w.]+)\s*,\s*([\w.]+)\s*\)", code):
+        first, second = connection[1], connection[2]
         for path in [path for path in under if path == first or path.endswith("." + first)]:
             other = path[: len(path) - len(first)] + second
             if other in under and under[path] != under[other]:

@@ -28,10 +28,10 @@ class Source:
     @cached_property
     def code(self) -> str:
         """The text with spaces in place of comments, strings and annotations; every character keeps its place."""
-        code = HIDDEN.sub(lambda found: _blank(found.group()), self.text)
-        for found in reversed(list(re.finditer(r"\bannotation\s*\(", code))):
-            end = _find_closing(code, found.end())
-            code = code[: found.start()] + _blank(code[found.start() : end]) + code[end:]
+        code = HIDDEN.sub(lambda match: _blank(match.group()), self.text)
+        for match in reversed(list(re.finditer(r"\bannotation\s*\(", code))):
+            end = _find_closing(code, match.end())
+            code = code[: match.start()] + _blank(code[match.start() : end]) + code[end:]
         return code
 
     @cached_property
@@ -55,7 +55,7 @@ class Source:
     def find_statement(self, span: Span) -> str:
         """The equation around the place where a span begins, in one line."""
         place = len(self.encoded[: span["start"]].decode(errors="replace"))
-        begin = max([0, *(found.end() for found in BEGIN.finditer(self.code, 0, place))])
+        begin = max([0, *(match.end() for match in BEGIN.finditer(self.code, 0, place))])
         end, depth = place, 0
         while end < len(self.code) and (depth or self.code[end] != ";"):  # a matrix has semicolons of its own
             depth += {"[": 1, "]": -1}.get(self.code[end], 0)
@@ -64,8 +64,8 @@ class Source:
 
     def find_lines(self, pattern: str) -> list[int]:
         """The lines whose code contains the pattern."""
-        found = re.finditer(pattern, self.code, re.MULTILINE)
-        return list(dict.fromkeys(self.code.count("\n", 0, each.end()) + 1 for each in found))
+        matches = re.finditer(pattern, self.code, re.MULTILINE)
+        return list(dict.fromkeys(self.code.count("\n", 0, match.end()) + 1 for match in matches))
 
     def locate(self, span: Span | None) -> str:
         """File and line, to begin a sentence with."""

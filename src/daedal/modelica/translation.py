@@ -61,8 +61,8 @@ def _explain(source: Source, model: str | None, message: str) -> ModelError:
     if known and model is not None and model not in known:
         close = nearest(model, known, "Choose one of")
         return ModelError(f"{source.opening} has no model '{model}', but {quoted(known)}.", close)
-    found = CLASS.search(message)
-    return explain_compile_error(source, model or (found and (found[1] or found[2])) or "the model", message)
+    failed = CLASS.search(message)
+    return explain_compile_error(source, model or (failed and (failed[1] or failed[2])) or "the model", message)
 
 
 def _list_models(source: Source) -> list[str]:
@@ -70,10 +70,10 @@ def _list_models(source: Source) -> list[str]:
     try:
         return [rumoca.Session().loads(source.text).name]
     except rumoca.RumocaError as error:
-        several, one = SEVERAL.search(str(error)), CLASS.search(str(error))
+        several, single = SEVERAL.search(str(error)), CLASS.search(str(error))
         if several:
             return _complete_models(source, several[1].split(", "))
-        return [one[1] or one[2]] if one else []
+        return [single[1] or single[2]] if single else []
 
 
 def _complete_models(source: Source, listed: Sequence[str]) -> list[str]:

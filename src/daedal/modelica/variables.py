@@ -42,13 +42,13 @@ class Variables:
         waiting = [name for name, variable in self.declared.items() if variable["is_discrete_type"]]
         for selection in flat["parameter_branch_selections"]:
             waiting += [".".join(path) for path in selection["references"]]
-        found: set[str] = set()
+        deciding: set[str] = set()
         while waiting:
             name = waiting.pop()
-            if name in self.declared and name not in found:
-                found.add(name)
+            if name in self.declared and name not in deciding:
+                deciding.add(name)
                 waiting += _list_names(self.declared[name]["binding"])
-        return found
+        return deciding
 
     def refuse(self, name: str, what: str, remedy: str) -> ModelError:
         """The error about a variable, with the line of its declaration."""
@@ -71,7 +71,7 @@ class Variables:
         return value
 
     def _make_symbols(self, name: str) -> list[Expression]:
-        return [symbol(each) for each in self.name_elements(name)]
+        return [symbol(element) for element in self.name_elements(name)]
 
     def name_elements(self, name: str) -> list[str]:
         """The names of a variable's scalars, row by row: x, or x[1], x[2]."""
@@ -108,7 +108,7 @@ class Variables:
             if self.roles[name] == role
             or (role == "output" and "Output" in variable["causality"] and "." not in name and self._varies(name))
         ]
-        return [each for name in names for each in self._make_symbols(name)]
+        return [element for name in names for element in self._make_symbols(name)]
 
     def _varies(self, name: str) -> bool:
         return self.roles[name] in ("unknown", "input")
@@ -121,7 +121,7 @@ class Variables:
 
     def read_starts(self) -> dict[str, dict[str, Any]]:
         """Initial values where `fixed`, else guesses."""
-        found: dict[str, dict[str, Any]] = {"initial": {}, "guess": {}}
+        starts: dict[str, dict[str, Any]] = {"initial": {}, "guess": {}}
         for name, variable in self.declared.items():
             says, fixed = _says_start(variable), variable["fixed"] or [False]
             if self.roles[name] != "unknown" or not (says or any(fixed)) or variable["is_discrete_type"]:
@@ -129,10 +129,10 @@ class Variables:
             names = self.name_elements(name)
             values = self._spread(name, variable["start"]) if says else [0.0] * len(names)
             held = fixed * len(names) if len(fixed) == 1 else fixed
-            for each, value, is_held in zip(names, values, held, strict=True):
+            for element, value, is_held in zip(names, values, held, strict=True):
                 if is_held or says:
-                    found["initial" if is_held else "guess"][each] = value
-        return found
+                    starts["initial" if is_held else "guess"][element] = value
+        return starts
 
     def read_parameters(self) -> dict[Expression, Parameter]:
         """All parameters with values, bounds and units; one without a value must not be used."""
@@ -140,13 +140,13 @@ class Variables:
         # An outer parameter is listed without a value, and the formulas use the inner one.
         bound = {name: self._read_value(name) for name in names if self.declared[name]["binding"] is not None}
         bound |= {name: self._read_value(name) for name in names if name not in bound and self._needs_value(name)}
-        found: dict[Expression, Parameter] = {}
+        parameters: dict[Expression, Parameter] = {}
         for name in names:
             if name in bound:
                 lower, upper = (self._read_bound(name, side) for side in ("min", "max"))
                 for row in zip(self.name_elements(name), box(bound[name]).ravel(), lower, upper, strict=True):
-                    found[symbol(row[0])] = self._make_parameter(name, *row[1:])
-        return found
+                    parameters[symbol(row[0])] = self._make_parameter(name, *row[1:])
+        return parameters
 
     def _needs_value(self, name: str) -> bool:
         return name in self.used or _says_start(self.declared[name])

@@ -98,7 +98,7 @@ def assemble(
     model = Model(
         name=name,
         equations={**whole.equations, **write_node_equations(whole, connected.nodes, offered, ports), **signals},
-        unknowns=[intern_symbol(each) for each in (*whole.unknowns, *driven)],
+        unknowns=[intern_symbol(path) for path in (*whole.unknowns, *driven)],
         inputs=[intern_symbol(as_name(path)) for path in inputs],
         outputs={label: whole.find_expression(value) for label, value in outputs.items()},
         parameters=declared,
@@ -113,8 +113,8 @@ def assemble(
     return model
 
 
-def _check_mappings(**given: Any) -> None:
-    for field, value in given.items():
+def _check_mappings(**mappings: Any) -> None:
+    for field, value in mappings.items():
         if not isinstance(value, Mapping):
             raise ModelError(
                 f"The {field} of an assembly must be a mapping, got {value!r}.", f"Write {field}={{...: ...}}."
@@ -126,17 +126,17 @@ def _check_mappings(**given: Any) -> None:
                 raise ModelError(f"Under {field}, {quoted(as_tuple(twice[0]))} is given twice.", "Keep one of the two.")
 
 
-def _key_by_name(given: Mapping[Any, Any]) -> dict[str, Any]:
+def _key_by_name(starts: Mapping[Any, Any]) -> dict[str, Any]:
     """Values at the start by the names of what they belong to, so that they replace what a part brings along."""
-    return {as_name(read_expression(key) if isinstance(key, str) else key): value for key, value in given.items()}
+    return {as_name(read_expression(key) if isinstance(key, str) else key): value for key, value in starts.items()}
 
 
-def _collect_parameters(whole: Parts, given: Mapping[Any, Any]) -> dict[str, Parameter]:
+def _collect_parameters(whole: Parts, changes: Mapping[Any, Any]) -> dict[str, Parameter]:
     """Those of the parts with other values, inputs that became constants, and new ones."""
     declared = dict(whole.parameters)
-    for key, value in given.items():
+    for key, value in changes.items():
         path = as_name(key)
-        made = as_parameter(value, path)
+        parameter = as_parameter(value, path)
         known = declared.get(path)
         if path in whole.unknowns:
             raise ModelError(
@@ -147,7 +147,9 @@ def _collect_parameters(whole: Parts, given: Mapping[Any, Any]) -> dict[str, Par
             error = whole.explain_missing(path, "parameter", whole.parameters)
             new = "" if "." in path else f" A new one is given by its symbol: symbol('{path}')."
             raise ModelError(error.sentence, error.remedy + new)
-        declared[path] = made if known is None or isinstance(value, Parameter) else known.with_value(made.value)
+        declared[path] = (
+            parameter if known is None or isinstance(value, Parameter) else known.with_value(parameter.value)
+        )
     return declared
 
 
@@ -161,7 +163,7 @@ def _assign_roles(
         )
     named = [("an input", as_name(path)) for path in inputs]
     new = [as_name(key) for key in disturbances if as_name(key) not in whole.disturbances]
-    named += [("a disturbance", each) for key in new for each in as_tuple(key)]
+    named += [("a disturbance", path) for key in new for path in as_tuple(key)]
     named += [("a number", path) for path in declared if path in whole.inputs]
     roles: dict[str, str] = {}
     for role, path in named:

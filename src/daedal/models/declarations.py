@@ -44,13 +44,13 @@ def _normalize_mapping(
     raw: dict[str, Any], field: str, rename: Callable[[Any], Any], convert: Callable[[Any, Any], Any]
 ) -> dict[Any, Any]:
     """A declared mapping with names as keys; a symbol and its name are the same key."""
-    result: dict[Any, Any] = {}
+    normal: dict[Any, Any] = {}
     for key, value in raw[field].items():
         name = rename(key)
-        if name in result:
+        if name in normal:
             raise ModelError(f"Under {field}, {quoted(as_tuple(name))} is given twice.", "Keep one of the two.")
-        result[name] = convert(value, name)
-    return result
+        normal[name] = convert(value, name)
+    return normal
 
 
 _IN_WORDS = {"initial": "initial values", "guess": "guesses", "measurement_noise": "measurement noise"}

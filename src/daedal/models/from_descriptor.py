@@ -41,7 +41,7 @@ def build_from_matrices(
     """The Model with these matrices; what the arguments mean stands at `Model.from_descriptor`."""
     known = [as_name(key) for key in parameters]
     matrices = {
-        key: _read_matrix(key, given, known) for key, given in (("E", E), ("F", F), ("G", G), ("J", J), ("H", H))
+        key: _read_matrix(key, entries, known) for key, entries in (("E", E), ("F", F), ("G", G), ("J", J), ("H", H))
     }
     constants = _read_matrix("f", None if f is None else _as_column(f), known)
     e = matrices["E"]
@@ -87,14 +87,14 @@ def build_from_matrices(
     )
 
 
-def _read_matrix(key: str, given: Any, parameters: Sequence[str]) -> Matrix | None:
+def _read_matrix(key: str, rows: Any, parameters: Sequence[str]) -> Matrix | None:
     """The entries as expressions of parameters."""
-    if given is None:
+    if rows is None:
         return None
-    array = np.array(given, dtype=object)
+    array = np.array(rows, dtype=object)
     if array.ndim != 2 or not array.size or any(isinstance(entry, (list, tuple)) for entry in array.flat):
         raise ModelError(
-            f"The matrix {key} must be a list of rows of equal length, got {given!r}.",
+            f"The matrix {key} must be a list of rows of equal length, got {rows!r}.",
             "Write [[1.0, 0.0], [0.0, 0.0]], or leave it out.",
         )
     entries = np.empty(array.shape, dtype=object)
@@ -118,9 +118,9 @@ def _read_entry(value: Any, what: str, parameters: Sequence[str]) -> Expression:
     return expression
 
 
-def _as_column(given: Any) -> Any:
+def _as_column(vector: Any) -> Any:
     """The constant term, a vector, as a matrix of one column."""
-    array = np.array(given, dtype=object)
+    array = np.array(vector, dtype=object)
     return array[:, None] if array.ndim == 1 else array
 
 
@@ -156,8 +156,8 @@ def _check_shape(key: str, matrix: Matrix | None, rows: tuple[int, str], columns
             )
 
 
-def _choose_symbols(field: str, given: Any, letter: str, count: int, owner: str) -> list[Expression]:
-    return [symbol(name) for name in _choose_names(field, given, letter, count, owner)]
+def _choose_symbols(field: str, names: Any, letter: str, count: int, owner: str) -> list[Expression]:
+    return [symbol(name) for name in _choose_names(field, names, letter, count, owner)]
 
 
 def _choose_names(field: str, given: Any, letter: str, count: int, owner: str) -> list[str]:
@@ -176,20 +176,24 @@ def _choose_names(field: str, given: Any, letter: str, count: int, owner: str) -
     return names
 
 
-def _name_noise(given: Any) -> dict[str | tuple[str, ...], Noise]:
+def _name_noise(declarations: Any) -> dict[str | tuple[str, ...], Noise]:
     """Name → noise; a list of declarations is numbered w[0], w[1], …"""
-    if given is None:
+    if declarations is None:
         return {}
-    if isinstance(given, Mapping):
-        return {as_name(key): noise for key, noise in given.items()}
-    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(x, Noise) for x in given):
+    if isinstance(declarations, Mapping):
+        return {as_name(key): noise for key, noise in declarations.items()}
+    if (
+        isinstance(declarations, str)
+        or not isinstance(declarations, Sequence)
+        or not all(isinstance(x, Noise) for x in declarations)
+    ):
         raise ModelError(
-            f"The disturbances must be noise declarations in the order of the columns of J, got {given!r}.",
+            f"The disturbances must be noise declarations in the order of the columns of J, got {declarations!r}.",
             "Write {'w': WhiteNoise(intensity=1.0)}, or a list of declarations.",
         )
     named: dict[str | tuple[str, ...], Noise] = {}
     first = 0
-    for noise in given:
+    for noise in declarations:
         names = tuple(f"w[{first + k}]" for k in range(noise.channels))
         named[names if noise.channels > 1 else f"w[{first}]"] = noise
         first += noise.channels

@@ -34,8 +34,8 @@ class ParameterFormulas:
     @cached_property
     def _constant(self) -> np.ndarray | None:
         """The numbers where nothing depends on a parameter, as in most declarations."""
-        plain = all(each.sx.is_constant() for each in self.expressions.values())
-        return np.array([float(each) for each in self.expressions.values()]) if plain else None
+        plain = all(expression.sx.is_constant() for expression in self.expressions.values())
+        return np.array([float(expression) for expression in self.expressions.values()]) if plain else None
 
     @cached_property
     def _values(self) -> BufferedFunction:
@@ -48,7 +48,11 @@ class ParameterFormulas:
 
     @property
     def _column(self) -> ca.SX:
-        return ca.vertcat(*(each.sx for each in self.expressions.values())) if self.expressions else ca.SX(0, 1)
+        return (
+            ca.vertcat(*(expression.sx for expression in self.expressions.values()))
+            if self.expressions
+            else ca.SX(0, 1)
+        )
 
 
 def sort_in_rounds(values: Mapping[str, float | Expression]) -> tuple[ParameterFormulas, ...]:
@@ -56,18 +60,18 @@ def sort_in_rounds(values: Mapping[str, float | Expression]) -> tuple[ParameterF
     left = {name: value for name, value in values.items() if isinstance(value, Expression)}
     leaves = {name: list_symbols(value.sx) for name, value in left.items()}
     known = values.keys() - left.keys()
-    found = []
+    rounds = []
     while left:
         ready = {name: value for name, value in left.items() if known.issuperset(leaves[name])}
         if not ready:
             check_numbers_given(left, values)
             several = "The values of the parameters {} are defined by each other."
-            one = "The value of parameter {} is defined by itself."
-            raise ModelError((several if len(left) > 1 else one).format(quoted(left)), "Give one of them a number.")
-        found.append(ParameterFormulas(ready, tuple(values)))
+            single = "The value of parameter {} is defined by itself."
+            raise ModelError((several if len(left) > 1 else single).format(quoted(left)), "Give one of them a number.")
+        rounds.append(ParameterFormulas(ready, tuple(values)))
         known |= ready.keys()
         left = {name: value for name, value in left.items() if name not in ready}
-    return tuple(found)
+    return tuple(rounds)
 
 
 def check_numbers_given(expressions: Mapping[str, Expression], names: Collection[str]) -> None:

@@ -45,8 +45,10 @@ def _resolve(
     """The formulas among given values as numbers, round by round."""
     vector = np.array([0.0 if isinstance(value, Expression) else value for value in given.values()])
     resolved: dict[str, float] = {}
-    for each in _choose_rounds(model, given, formulas):
-        for (name, place), number in zip(each.places.items(), each.evaluate(vector).tolist(), strict=True):
+    for formula_round in _choose_rounds(model, given, formulas):
+        for (name, place), number in zip(
+            formula_round.places.items(), formula_round.evaluate(vector).tolist(), strict=True
+        ):
             if name in formulas:
                 vector[place] = resolved[name] = number
     return resolved
@@ -76,19 +78,19 @@ def _check_finite(name: str, number: float, formula: Expression, numbers: Mappin
 
 def find_followers(model: "Model", name: str) -> set[str]:
     """The parameters whose formulas contain this one, directly or through others."""
-    found: set[str] = set()
+    followers: set[str] = set()
     waiting = [name]
     while waiting:
         current = waiting.pop()
         for other, parameter in model.parameters.items():
             if (
-                other not in found
+                other not in followers
                 and isinstance(parameter.value, Expression)
                 and current in list_symbols(parameter.value.sx)
             ):
-                found.add(other)
+                followers.add(other)
                 waiting.append(other)
-    return found - {name}
+    return followers - {name}
 
 
 def differentiate_parameters(
@@ -103,10 +105,10 @@ def differentiate_parameters(
     given = _apply_overrides(model, values)
     if formulas := _select_formulas(given):
         vector = np.array(list(numbers.values()))
-        for each in _choose_rounds(model, given, formulas):
-            rows = [row for row, name in enumerate(each.places) if name in formulas and name not in names]
-            places = [*each.places.values()]
-            rates[[places[row] for row in rows]] = each.differentiate(vector)[rows] @ rates
+        for formula_round in _choose_rounds(model, given, formulas):
+            rows = [row for row, name in enumerate(formula_round.places) if name in formulas and name not in names]
+            places = [*formula_round.places.values()]
+            rates[[places[row] for row in rows]] = formula_round.differentiate(vector)[rows] @ rates
     return rates
 
 
@@ -134,5 +136,5 @@ def evaluate_expressions(expressions: Mapping[str, Expression], numbers: Mapping
     names = list(numbers)
     check_numbers_given(expressions, numbers)
     function = ca.Function("values", [stack_symbols(names)], [ca.vertcat(*(e.sx for e in expressions.values()))])
-    result = function(ca.DM([numbers[name] for name in names])).full().ravel()
-    return dict(zip(expressions, map(float, result), strict=True))
+    column = function(ca.DM([numbers[name] for name in names])).full().ravel()
+    return dict(zip(expressions, map(float, column), strict=True))

@@ -52,7 +52,7 @@ class Parts:
             return ModelError(
                 f"'{self.name}' has no part '{label}' for the path '{path}'.", nearest(label, self.labels)
             )
-        inside = [each for each in known if each.startswith(f"{label}.")]
+        inside = [other for other in known if other.startswith(f"{label}.")]
         if path in self.labels:
             listed = f"It goes on to {quoted(inside)}." if inside else f"It has no {what}."
             return ModelError(f"'{path}' is a part of '{self.name}' where a {what} belongs.", listed)
@@ -80,7 +80,7 @@ def gather_parts(name: str, parts: Any) -> Parts:
             "Write parts={'motor': Motor(...)}.",
         )
     moved = [_prefix(label, _check_part(label, part)) for label, part in parts.items()]
-    merged = {field: {key: each for part in moved for key, each in part[field].items()} for field in moved[0]}
+    merged = {field: {key: value for part in moved for key, value in part[field].items()} for field in moved[0]}
     return Parts(name=name, labels=tuple(parts), **merged)
 
 
@@ -109,11 +109,11 @@ def _prefix(label: str, part: Model) -> dict[str, dict[Any, Any]]:
         if isinstance(value, Parameter):
             return value if isinstance(value.value, float) else value.with_value(move(value.value))
         if isinstance(value, Noise):
-            return replace(value, **{each.name: move(getattr(value, each.name)) for each in fields(value)})  # pyright: ignore[reportArgumentType]
-        return type(value)(move(each) for each in value) if isinstance(value, (list, tuple)) else value
+            return replace(value, **{field.name: move(getattr(value, field.name)) for field in fields(value)})  # pyright: ignore[reportArgumentType]
+        return type(value)(move(entry) for entry in value) if isinstance(value, (list, tuple)) else value
 
     def move_key(own: Any) -> Any:
-        return tuple(f"{label}.{each}" for each in own) if isinstance(own, tuple) else f"{label}.{own}"
+        return tuple(f"{label}.{name}" for name in own) if isinstance(own, tuple) else f"{label}.{own}"
 
     def move_start(own: str) -> str:
         return names[own] if own in names else rename_symbols(intern_symbol(own), names).sx.name()

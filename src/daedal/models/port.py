@@ -108,9 +108,9 @@ class Port:
     def renamed(self, names: Mapping[str, str]) -> "Port":
         """The port with other names for its symbols."""
 
-        def change(given: Any) -> Any:
-            changed = tuple(intern_symbol(names.get(s.sx.name(), s.sx.name())) for s in _as_tuple(given))
-            return changed if isinstance(given, tuple) else changed[0]
+        def change(symbols: Any) -> Any:
+            changed = tuple(intern_symbol(names.get(s.sx.name(), s.sx.name())) for s in _as_tuple(symbols))
+            return changed if isinstance(symbols, tuple) else changed[0]
 
         return Port(self.domain, change(self.potential), change(self.flow))
 
@@ -155,14 +155,14 @@ def name_ports(raw: dict[str, Any]) -> dict[str, Any]:
                 "Write ports={'flange': Port('rotational', phi, tau)}.",
             )
     names = _choose_names(ports)
-    made = {field: _rename(value, names) for field, value in raw.items() if field != "ports"} if names else dict(raw)
-    made["ports"] = {label: port.renamed(names) for label, port in ports.items()}
-    declared = {str(each) for field in ("unknowns", "inputs") for each in made[field]} | set(
-        map(str, made["parameters"])
+    named = {field: _rename(value, names) for field, value in raw.items() if field != "ports"} if names else dict(raw)
+    named["ports"] = {label: port.renamed(names) for label, port in ports.items()}
+    declared = {str(symbol) for field in ("unknowns", "inputs") for symbol in named[field]} | set(
+        map(str, named["parameters"])
     )
-    variables = [symbol for port in made["ports"].values() for symbol in port.symbols]
-    made["unknowns"] = (*made["unknowns"], *(each for each in variables if str(each) not in declared))
-    return made
+    variables = [symbol for port in named["ports"].values() for symbol in port.symbols]
+    named["unknowns"] = (*named["unknowns"], *(symbol for symbol in variables if str(symbol) not in declared))
+    return named
 
 
 def _choose_names(ports: Mapping[str, Port]) -> dict[str, str]:
@@ -185,18 +185,18 @@ def _rename(value: Any, names: Mapping[str, str]) -> Any:
     """Everything that may contain a symbol with the new names."""
     if isinstance(value, Expression):
         return rename_symbols(value, names)
-    if isinstance(value, Mapping) and value and all(isinstance(each, Equation) for each in value.values()):
+    if isinstance(value, Mapping) and value and all(isinstance(entry, Equation) for entry in value.values()):
         return rename_equations(value, names)
     if isinstance(value, Mapping):
-        return {_rename(key, names): _rename(each, names) for key, each in value.items()}
+        return {_rename(key, names): _rename(entry, names) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return tuple(_rename(each, names) for each in value)
+        return tuple(_rename(entry, names) for entry in value)
     return value
 
 
 def rename_equations(equations: Mapping[Any, Equation], names: Mapping[str, str]) -> dict[Any, Equation]:
     """All equations with other names for their symbols, in one substitution: that is many times faster."""
-    vector = ca.vertcat(*(side.sx for each in equations.values() for side in (each.lhs, each.rhs)))
+    vector = ca.vertcat(*(side.sx for equation in equations.values() for side in (equation.lhs, equation.rhs)))
     changed = {leaf: names[leaf] if leaf in names else _rename_leaf(leaf, names) for leaf in list_symbols(vector)}
     old, new = (stack_symbols(side) for side in (changed, changed.values()))
     sides = iter(ca.vertsplit(ca.substitute(vector, old, new)))
@@ -207,5 +207,5 @@ def _rename_leaf(leaf: str, names: Mapping[str, str]) -> str:
     return rename_symbols(intern_symbol(leaf), names).sx.name() if find_operator(leaf) else leaf
 
 
-def _as_tuple(given: Any) -> tuple[Any, ...]:
-    return given if isinstance(given, tuple) else (given,)
+def _as_tuple(symbols: Any) -> tuple[Any, ...]:
+    return symbols if isinstance(symbols, tuple) else (symbols,)

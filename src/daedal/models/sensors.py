@@ -40,14 +40,14 @@ def add_presampling_filter(model: Model, time_constants: Mapping[str, Any]) -> M
 
 def add_integrating_sampling(model: Model, windows: Mapping[str, float]) -> Model:
     """The model with outputs averaged over the time before each sample."""
-    for name, given in _check_outputs(model, windows, "with_integrating_sampling", "window").items():
-        if not isinstance(given, Real) or isinstance(given, (bool, np.bool_)):
+    for name, seconds in _check_outputs(model, windows, "with_integrating_sampling", "window").items():
+        if not isinstance(seconds, Real) or isinstance(seconds, (bool, np.bool_)):
             raise ModelError(
                 f"The window of the integrating sampling of '{name}' must be a positive number of seconds, "
-                f"got {given!r}.",
+                f"got {seconds!r}.",
                 "Give the time over which the sensor integrates.",
             )
-        window = float(_check_positive(given, f"The window of the integrating sampling of '{name}'"))
+        window = float(_check_positive(seconds, f"The window of the integrating sampling of '{name}'"))
         integral = symbol(_choose_name(model, name, "integral"))
         equation = Equation(der(integral), model.outputs[name])
         model = replace(

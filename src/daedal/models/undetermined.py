@@ -92,7 +92,7 @@ def _list_parts(paths: Iterable[str]) -> list[str]:
 
 def _extract_rows(model: Model) -> list[Row]:
     """The coefficients of each equation, for each order of derivative apart, by plain unknown."""
-    residuals = ca.vertcat(*(each.lhs.sx - each.rhs.sx for each in model.equations.values()))
+    residuals = ca.vertcat(*(equation.lhs.sx - equation.rhs.sx for equation in model.equations.values()))
     leaves = list_symbols(residuals)
     jets = [jet(leaf) for leaf in leaves]
     jacobian = ca.jacobian(residuals, stack_symbols(leaves))

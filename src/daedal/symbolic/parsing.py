@@ -49,18 +49,18 @@ def read_expression(text: str) -> Expression:
     >>> read_expression("k*sin(x)**2")
     k*sin(x)**2
     """
-    result = _Reader(text).read()
-    if isinstance(result, Equation):
+    expression = _Reader(text).read()
+    if isinstance(expression, Equation):
         raise ExpressionError(f"'{text}' is an equation where an expression belongs.", "Give one side of it.")
-    return result
+    return expression
 
 
 def read_equation(text: str) -> Equation:
     """The equation written in `text` as lhs == rhs."""
-    result = _Reader(text).read()
-    if isinstance(result, Expression):
+    equation = _Reader(text).read()
+    if isinstance(equation, Expression):
         raise ExpressionError(f"'{text}' is not an equation.", "Write it with '==' between its sides.")
-    return result
+    return equation
 
 
 class _Reader:
@@ -94,25 +94,25 @@ class _Reader:
         )
 
     def take(self, token: str = "") -> str:
-        found = self.token
-        if not found:
+        present = self.token
+        if not present:
             self.refuse(f"it ends where {repr(token) if token else 'a number or a name'} is missing")
-        if token and found != token:
-            self.refuse(f"'{found}' stands where '{token}' belongs")
+        if token and present != token:
+            self.refuse(f"'{present}' stands where '{token}' belongs")
         self.position += 1
-        return found
+        return present
 
     def read(self) -> Expression | Equation:
         try:
-            result: Expression | Equation = self.read_side()
+            formula: Expression | Equation = self.read_side()
             if self.token == "==":
                 self.take()
-                result = Equation(result, self.read_side())
+                formula = Equation(formula, self.read_side())
         except RecursionError:
             self.refuse("its brackets nest too deeply")
         if self.token:
             self.refuse(f"'{self.token}' was not expected")
-        return result
+        return formula
 
     def read_side(self) -> Expression:
         while self.token.startswith("@") and self.tokens[self.position + 1 : self.position + 2] == ["="]:
@@ -128,10 +128,10 @@ class _Reader:
         if INFIX[level].keys() & {"<"} and self.token == "not":
             self.take()
             return ~self.read_infix(level)
-        result = self.read_infix(level + 1)
+        left = self.read_infix(level + 1)
         while self.token in INFIX[level]:
-            result = INFIX[level][self.take()](result, self.read_infix(level + 1))
-        return result
+            left = INFIX[level][self.take()](left, self.read_infix(level + 1))
+        return left
 
     def read_signed(self) -> Expression:
         if self.token in ("-", "+"):

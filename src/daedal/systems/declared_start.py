@@ -18,5 +18,5 @@ class DeclaredStart:
     @staticmethod
     def of(reduction: Reduction, expressions: Mapping[str, Expression]) -> "DeclaredStart":
         """What these expressions declare."""
-        found = {name: place for name in expressions if (place := reduction.find_place(name))}
-        return DeclaredStart(ParameterFormulas(expressions, reduction.parameters), found)
+        places = {name: place for name in expressions if (place := reduction.find_place(name))}
+        return DeclaredStart(ParameterFormulas(expressions, reduction.parameters), places)

@@ -103,8 +103,10 @@ def moves_the_mean(system: System) -> dict[Key, bool]:
     """
     flow = _trace_flow(system)
     equations, outputs = _find_occurrences(flow.tape, flow.find_influenced(system.model.disturbance_names))
-    on_the_way = [found for found, solved in zip(equations, flow.determined, strict=True) if solved & flow.useful]
-    bent = NOTHING.union(*(found.nonlinear for found in (*on_the_way, *outputs)))
+    on_the_way = [
+        occurrence for occurrence, solved in zip(equations, flow.determined, strict=True) if solved & flow.useful
+    ]
+    bent = NOTHING.union(*(occurrence.nonlinear for occurrence in (*on_the_way, *outputs)))
     return {key: bool(flow.find_influenced(as_tuple(key)) & bent) for key in system.model.disturbances}
 
 
@@ -114,11 +116,11 @@ def _trace_flow(system: System) -> _Flow:
     tape = _make_tape(system.model, reduction)
     names = tuple(leaf.name() for part in _list_variables(reduction) for leaf in ca.vertsplit(part))
     equations, outputs = _find_occurrences(tape, frozenset(range(len(names))))
-    determined = _find_determined(system, [found.all for found in equations])
+    determined = _find_determined(system, [occurrence.all for occurrence in equations])
     edges = {
-        (i, j) for found, solved in zip(equations, determined, strict=True) for i in found.all for j in solved
+        (i, j) for occurrence, solved in zip(equations, determined, strict=True) for i in occurrence.all for j in solved
     } | _list_shifts(reduction)
-    edges |= {(i, len(names)) for found in outputs for i in found.all}
+    edges |= {(i, len(names)) for occurrence in outputs for i in occurrence.all}
     successors = _list_neighbours(edges, len(names) + 1)
     predecessors = _list_neighbours({(j, i) for i, j in edges}, len(names) + 1)
     return _Flow(tape, names, determined, successors, _find_reached([len(names)], predecessors))
@@ -140,14 +142,14 @@ def _make_tape(model: Model, reduction: Reduction) -> Tape:
 
 def _find_occurrences(tape: Tape, among: Variables) -> list[list[_Occurrence]]:
     """For each result of the tape, which of the variables `among` occur in it, and how."""
-    found: list[_Occurrence] = []
+    occurrences: list[_Occurrence] = []
     for operation, operands, _ in tape.instructions:
         if operation == "input":
             argument, row = operands
-            found.append(_Occurrence(frozenset({row}) & among if argument == 0 else NOTHING))
+            occurrences.append(_Occurrence(frozenset({row}) & among if argument == 0 else NOTHING))
         else:
-            found.append(_combine(operation, [found[operand] for operand in operands]))
-    return [[found[position] for position in positions] for positions in tape.outputs]
+            occurrences.append(_combine(operation, [occurrences[operand] for operand in operands]))
+    return [[occurrences[position] for position in positions] for positions in tape.outputs]
 
 
 def _combine(operation: str, operands: Sequence[_Occurrence]) -> _Occurrence:
@@ -181,8 +183,8 @@ def _weigh_free_at_start(system: System) -> dict[int, int]:
     """What is not held there, with weights: tops are solved for before states, guessed states after the others."""
     count, size = len(system.states), len(system.states) + len(system.tops)
     held, guessed = (
-        {place for place, _ in find_places(system, given).values()}
-        for given in (system.model.initial, system.model.guess)
+        {place for place, _ in find_places(system, names).values()}
+        for names in (system.model.initial, system.model.guess)
     )
     weights = {j: 2 * size + 1 if j >= count else 1 if j in guessed else 2 for j in range(size)}
     return {j: weight for j, weight in weights.items() if j not in held}
@@ -222,10 +224,10 @@ def _list_neighbours(edges: Iterable[tuple[int, int]], count: int) -> tuple[Vari
 
 def _find_reached(start: Iterable[int], successors: Sequence[Variables]) -> Variables:
     """The given positions and all that follow from them."""
-    found = set(start)
-    waiting = list(found)
+    reached = set(start)
+    waiting = list(reached)
     while waiting:
-        new = successors[waiting.pop()] - found
-        found |= new
+        new = successors[waiting.pop()] - reached
+        reached |= new
         waiting.extend(new)
-    return frozenset(found)
+    return frozenset(reached)

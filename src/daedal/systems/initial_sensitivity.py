@@ -30,15 +30,15 @@ def differentiate_initial_values(
     size = start.states.size + start.tops.size
     last = size + parameters.size
     by_z, by_p, by_w = gradient[:, :size], gradient[:, size:last], gradient[:, last:]
-    result = np.zeros((size, directions.shape[1]))
+    dz = np.zeros((size, directions.shape[1]))
     held = _find_held_rates(system, start, parameters, directions)
     for place, rates in held.items():
-        result[place] = rates
+        dz[place] = rates
     fixed = np.array(sorted(held), dtype=int)
     free = np.array([j for j in range(size) if j not in held], dtype=int)
-    right = -(by_p @ directions + by_w @ exogenous_directions + by_z[:, fixed] @ result[fixed])
-    result[free] = np.linalg.lstsq(by_z[:, free], right, rcond=1e-12)[0] if free.size else result[free]
-    return result
+    right = -(by_p @ directions + by_w @ exogenous_directions + by_z[:, fixed] @ dz[fixed])
+    dz[free] = np.linalg.lstsq(by_z[:, free], right, rcond=1e-12)[0] if free.size else dz[free]
+    return dz
 
 
 def _find_held_rates(

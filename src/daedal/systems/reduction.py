@@ -74,7 +74,7 @@ class Reduction:
     def exogenous(self) -> tuple[str, ...]:
         """Inputs, disturbances and the derivatives of them that occur anywhere."""
         inside = {*self._name_jets(self.states), *self._name_jets(self.tops), *self.equations.constants, "time"}
-        operands = [each.operand for each in self.delays.values()]
+        operands = [delayed.operand for delayed in self.delays.values()]
         everything = ca.vertcat(self.G, self.top, *self.observed.values(), *operands)
         return tuple(name for name in list_symbols(everything) if name not in inside)
 
@@ -181,16 +181,16 @@ def find_delayed_values(
     symbols: list[str], constants: frozenset[str], aliases: Mapping[str, Alias]
 ) -> dict[str, DelayedValue]:
     """The delayed values among symbols, and those inside of them."""
-    found: dict[str, DelayedValue] = {}
+    delayed: dict[str, DelayedValue] = {}
     waiting = list(symbols)
     while waiting:
         name = waiting.pop(0)
         meaning = find_operator(name)
-        if isinstance(meaning, Delayed) and name not in found:
+        if isinstance(meaning, Delayed) and name not in delayed:
             operand = substitute_aliases(expand(meaning.operand.sx, constants), aliases)
-            found[name] = DelayedValue(operand, meaning.operand, meaning.amount)
+            delayed[name] = DelayedValue(operand, meaning.operand, meaning.amount)
             waiting += list_symbols(operand)
-    return found
+    return delayed
 
 
 def prolong(

@@ -202,9 +202,9 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
         equations, sentence = combine(reduction, defect, points, model.name)
         repairs = (*repairs, sentence)
     if repairs:
-        given = list_choices(equations, find_incidence(equations), offsets, aliases)
-        found = make_structure(model.name, equations, offsets, given, repairs)
-        structure = replace(found, equations=structure.equations)
+        choices = list_choices(equations, find_incidence(equations), offsets, aliases)
+        repaired = make_structure(model.name, equations, offsets, choices, repairs)
+        structure = replace(repaired, equations=structure.equations)
     return structure, reduction
 
 
@@ -215,8 +215,8 @@ def _find_delayed_further(model: Model, reduction: Reduction) -> dict[str, int]:
     """
     highest = dict(zip(reduction.equations.unknowns, reduction.offsets.unknowns.tolist(), strict=True))
     wanted: dict[str, int] = {}
-    for name, each in reduction.delays.items():
-        for base, order in (jet(symbol) for symbol in list_symbols(each.operand)):
+    for name, delayed in reduction.delays.items():
+        for base, order in (jet(symbol) for symbol in list_symbols(delayed.operand)):
             if base in highest and order > highest[base]:
                 if order > HIGHEST_DELAYED:
                     raise ModelError(

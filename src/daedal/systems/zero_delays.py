@@ -27,7 +27,7 @@ def remove_zero_delays(model: Model, values: Mapping[Any, float] | None = None) 
     if not delays:
         return model
     amounts = evaluate_expressions(
-        {name: each.amount for name, each in delays.items()}, evaluate_parameters(model, values)
+        {name: delayed.amount for name, delayed in delays.items()}, evaluate_parameters(model, values)
     )
     gone = [name for name, amount in amounts.items() if amount == 0.0]
     if not gone:
@@ -38,7 +38,9 @@ def remove_zero_delays(model: Model, values: Mapping[Any, float] | None = None) 
     def undelay(expression: Expression) -> Expression:
         return Expression(ca.substitute(expression.sx, old, new))
 
-    equations = {name: Equation(undelay(each.lhs), undelay(each.rhs)) for name, each in model.equations.items()}
-    outputs = {name: undelay(each) for name, each in model.outputs.items()}
+    equations = {
+        name: Equation(undelay(equation.lhs), undelay(equation.rhs)) for name, equation in model.equations.items()
+    }
+    outputs = {name: undelay(expression) for name, expression in model.outputs.items()}
     # A zero inside another zero delay comes out in the next round.
     return remove_zero_delays(replace(model, equations=equations, outputs=outputs), values)

@@ -24,7 +24,7 @@ from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
 from daedal.analysis.structure import analyze
 from daedal.disturbances import Noise, WhiteNoise, derivatives_available
 from daedal.errors import ModelError, counted, nearest, quoted
-from daedal.models import Model, as_name, as_tuple, evaluate_parameters
+from daedal.models import Model, as_name, evaluate_parameters
 from daedal.symbolic import Expression, expand, intern_symbol, jet, list_symbols, read_expression
 
 DOUBTFUL = 1e3  # factor around ZERO within which a verdict is called uncertain
@@ -101,9 +101,7 @@ class Finding:
     def remedy(self) -> str:
         """What to do about it."""
         poles = counted(self.needed, "more pole")
-        shaped = (
-            f"Give '{self.disturbance}' noise with at least {poles} than zeros, such as {_write_example(self.needed)}"
-        )
+        shaped = f"Give '{self.disturbance}' noise with at least {poles} than zeros, such as {_suggest(self.needed)}"
         if self.role != "output":
             return f"{shaped}."
         lacking = self.needed - self.pole_excess
@@ -119,7 +117,7 @@ class Finding:
         )
 
 
-def _write_example(poles: int) -> str:
+def _suggest(poles: int) -> str:
     if poles == 1:
         return "FilteredNoise.low_pass(std=..., time_constant=...)"
     if poles == 2:
@@ -297,12 +295,7 @@ def _count_pole_excess(model: Model) -> np.ndarray:
             return (0,)
         return tuple(count + 1 for count in derivatives_available(noise, numbers))
 
-    excess = {
-        name: p
-        for key, noise in model.disturbances.items()
-        for name, p in zip(as_tuple(key), count_excess(noise), strict=True)
-    }
-    return np.array([excess[name] for name in model.disturbance_names], dtype=int)
+    return np.array([p for noise in model.disturbances.values() for p in count_excess(noise)], dtype=int)
 
 
 def _read_wanted(model: Model, variables: Any) -> dict[str, Expression]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from daedal.errors import ModelError
 from daedal.modelica.array_functions import box
-from daedal.modelica.branches import align_branches
+from daedal.modelica.branches import Row, align_branches
 from daedal.modelica.formula_reader import FormulaReader, Node, find_extent, split_sides, unpack
 from daedal.modelica.refusals import check_connections, check_events, check_text
 from daedal.modelica.source import Source, find_own_file, read_source
@@ -94,9 +94,7 @@ def _make_model(name: str, flat: dict[str, Any], source: Source) -> Model:
     )
 
 
-def _list_rows(
-    flat: dict[str, Any], rows: str, families: str, formulas: FormulaReader
-) -> list[tuple[Node, Node, FormulaReader]]:
+def _list_rows(flat: dict[str, Any], rows: str, families: str, formulas: FormulaReader) -> list[Row]:
     """Every equation with its formula and the loop indices it stands in.
 
     Of the equations of a loop, rumoca may write only the first ones and leave zeros in place of the others; the
@@ -108,11 +106,10 @@ def _list_rows(
             continue
         binders = family["domain"]["binders"]
         ranges = [
-            range(binder["lower"], binder["upper"] + (1 if binder["step"] > 0 else -1), binder["step"])
-            for binder in binders
+            range(loop["lower"], loop["upper"] + (1 if loop["step"] > 0 else -1), loop["step"]) for loop in binders
         ]
         points = [
-            dict(zip((binder["display_name"] for binder in binders), point, strict=True)) for point in product(*ranges)
+            dict(zip((loop["display_name"] for loop in binders), point, strict=True)) for point in product(*ranges)
         ]
         first, body = family["first_equation_index"], family["template"]["body"]
         # One equation of the body after the other, each at all points.
@@ -178,9 +175,8 @@ class _Equations:
         if place is None or not self.source.holds(place):
             return "equation"
         text = self.source.find_statement(place)
-        if "=" not in text or text.startswith(("if ", "for ")):
-            return f"line {self.source.find_line(place)}"
-        return _cut(text)
+        is_whole = "=" in text and not text.startswith(("if ", "for "))
+        return _cut(text) if is_whole else f"line {self.source.find_line(place)}"
 
 
 def _cut(text: str) -> str:
@@ -197,16 +193,14 @@ class _Held:
     def add(self, row: Node, node: Node, inside: FormulaReader) -> None:
         """An initial equation that gives an unknown, or its derivative, a value."""
         for left, right in _split_scalars(node, inside):
-            assignments = [
-                (str(side), other) for side, other in ((left, right), (right, left)) if self._is_unknown(side)
-            ]
-            if not assignments:
+            starts = [(str(side), other) for side, other in ((left, right), (right, left)) if self._is_unknown(side)]
+            if not starts:
                 inside.refuse(
                     row,
                     "an initial equation must give one variable, or its derivative, a value",
                     "Write x = 1 or der(x) = 0, with parameters and numbers on the right.",
                 )
-            name, value = assignments[0]
+            name, value = starts[0]
             if name in self.initial:
                 inside.refuse(row, f"the start of '{name}' is given twice", "Keep one of the two.")
             self.initial[name] = value

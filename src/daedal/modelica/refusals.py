@@ -59,9 +59,8 @@ def explain_syntax_error(source: Source, message: str) -> ModelError:
     sentence = f"{source.opening}, line {line}: {happens} where {wanted} was expected."
     if happens == "the text ends" or line > len(lines):
         return ModelError(sentence, "Write what is missing before the end.")
-    return ModelError(
-        sentence, _guess_missing(lines, line, column, expected) or f"The line reads: {lines[line - 1].strip()}"
-    )
+    missing = _guess_missing(lines, line, column, expected)
+    return ModelError(sentence, missing or f"The line reads: {lines[line - 1].strip()}")
 
 
 def _put_in_words(expected: set[str]) -> str:

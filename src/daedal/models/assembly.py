@@ -136,7 +136,7 @@ def _collect_parameters(whole: Parts, changes: Mapping[Any, Any]) -> dict[str, P
     declared = dict(whole.parameters)
     for key, value in changes.items():
         path = as_name(key)
-        parameter = as_parameter(value, path)
+        new = as_parameter(value, path)
         known = declared.get(path)
         if path in whole.unknowns:
             raise ModelError(
@@ -145,11 +145,9 @@ def _collect_parameters(whole: Parts, changes: Mapping[Any, Any]) -> dict[str, P
             )
         if known is None and path not in whole.inputs and (isinstance(key, str) or "." in path):
             error = whole.explain_missing(path, "parameter", whole.parameters)
-            new = "" if "." in path else f" A new one is given by its symbol: symbol('{path}')."
-            raise ModelError(error.sentence, error.remedy + new)
-        declared[path] = (
-            parameter if known is None or isinstance(value, Parameter) else known.with_value(parameter.value)
-        )
+            hint = "" if "." in path else f" A new one is given by its symbol: symbol('{path}')."
+            raise ModelError(error.sentence, error.remedy + hint)
+        declared[path] = new if known is None or isinstance(value, Parameter) else known.with_value(new.value)
     return declared
 
 

@@ -21,26 +21,22 @@ def normalize(raw: dict[str, Any]) -> dict[str, Any]:
             raise ModelError(f"The {what} of model '{name}' must be a mapping, got {value!r}.", _MAPPING_REMEDY[key])
     return {
         "name": name,
-        "equations": _normalize_mapping(raw, "equations", _check_equation_name, _check_equation),
+        "equations": _convert(raw, "equations", _check_equation_name, _check_equation),
         "unknowns": _check_symbols(raw["unknowns"], "unknowns"),
         "inputs": _check_symbols(raw["inputs"], "inputs"),
-        "outputs": _normalize_mapping(
-            raw, "outputs", _check_output_name, lambda value, name: as_expression(value, f"Output '{name}'")
-        ),
-        "parameters": _normalize_mapping(raw, "parameters", _as_plain_name, as_parameter),
-        "disturbances": _normalize_mapping(raw, "disturbances", _as_disturbance_name, _check_noise),
-        "measurement_noise": _normalize_mapping(raw, "measurement_noise", as_name, _check_accuracy),
+        "outputs": _convert(raw, "outputs", _check_output_name, lambda v, name: as_expression(v, f"Output '{name}'")),
+        "parameters": _convert(raw, "parameters", _as_plain_name, as_parameter),
+        "disturbances": _convert(raw, "disturbances", _as_disturbance_name, _check_noise),
+        "measurement_noise": _convert(raw, "measurement_noise", as_name, _check_accuracy),
         **{
-            part: _normalize_mapping(
-                raw, part, _as_jet_name, lambda value, name, part=part: _check_start(value, name, part)
-            )
+            part: _convert(raw, part, _as_jet_name, lambda value, name, part=part: _check_start(value, name, part))
             for part in ("initial", "guess", "history")
         },
         "ports": dict(raw["ports"]),
     }
 
 
-def _normalize_mapping(
+def _convert(
     raw: dict[str, Any], field: str, rename: Callable[[Any], Any], convert: Callable[[Any, Any], Any]
 ) -> dict[Any, Any]:
     """A declared mapping with names as keys; a symbol and its name are the same key."""

@@ -40,9 +40,7 @@ def build_from_matrices(
 ) -> Model:
     """The Model with these matrices; what the arguments mean stands at `Model.from_descriptor`."""
     known = [as_name(key) for key in parameters]
-    matrices = {
-        key: _read_matrix(key, entries, known) for key, entries in (("E", E), ("F", F), ("G", G), ("J", J), ("H", H))
-    }
+    matrices = {key: _read_matrix(key, rows, known) for key, rows in zip("EFGJH", (E, F, G, J, H), strict=True)}
     constants = _read_matrix("f", None if f is None else _as_column(f), known)
     e = matrices["E"]
     if e is None or matrices["F"] is None:
@@ -67,18 +65,18 @@ def build_from_matrices(
     _check_named("H", matrices["H"], len(y), "output")
     _check_shape("H", matrices["H"], (len(y), "output"), (n, "variable"))
     right = [
-        _multiply(matrices["F"], z),
-        _multiply(matrices["G"], u),
-        _multiply(matrices["J"], w),
-        _multiply(constants, [1.0]),
+        _apply(matrices["F"], z),
+        _apply(matrices["G"], u),
+        _apply(matrices["J"], w),
+        _apply(constants, [1.0]),
     ]
-    left = _multiply(e, [der(symbol) for symbol in z])
+    left = _apply(e, [der(symbol) for symbol in z])
     return Model(
         name=name,
         equations={row: Equation(left[i], _add_up([part[i] for part in right if part])) for i, row in enumerate(rows)},
         unknowns=z,
         inputs=u,
-        outputs=dict(zip(y, _multiply(matrices["H"], z), strict=True)),
+        outputs=dict(zip(y, _apply(matrices["H"], z), strict=True)),
         parameters=parameters,
         disturbances=noise,
         measurement_noise=measurement_noise,
@@ -99,9 +97,8 @@ def _read_matrix(key: str, rows: Any, parameters: Sequence[str]) -> Matrix | Non
         )
     entries = np.empty(array.shape, dtype=object)
     for (i, j), value in np.ndenumerate(array):
-        entries[i, j] = _read_entry(
-            value, f"Entry [{i}, {j}] of {key}" if key != "f" else f"Entry [{i}] of f", parameters
-        )
+        place = f"[{i}, {j}]" if key != "f" else f"[{i}]"
+        entries[i, j] = _read_entry(value, f"Entry {place} of {key}", parameters)
     return entries
 
 
@@ -176,31 +173,27 @@ def _choose_names(field: str, given: Any, letter: str, count: int, owner: str) -
     return names
 
 
-def _name_noise(declarations: Any) -> dict[str | tuple[str, ...], Noise]:
+def _name_noise(noises: Any) -> dict[str | tuple[str, ...], Noise]:
     """Name → noise; a list of declarations is numbered w[0], w[1], …"""
-    if declarations is None:
+    if noises is None:
         return {}
-    if isinstance(declarations, Mapping):
-        return {as_name(key): noise for key, noise in declarations.items()}
-    if (
-        isinstance(declarations, str)
-        or not isinstance(declarations, Sequence)
-        or not all(isinstance(x, Noise) for x in declarations)
-    ):
+    if isinstance(noises, Mapping):
+        return {as_name(key): noise for key, noise in noises.items()}
+    if isinstance(noises, str) or not isinstance(noises, Sequence) or not all(isinstance(x, Noise) for x in noises):
         raise ModelError(
-            f"The disturbances must be noise declarations in the order of the columns of J, got {declarations!r}.",
+            f"The disturbances must be noise declarations in the order of the columns of J, got {noises!r}.",
             "Write {'w': WhiteNoise(intensity=1.0)}, or a list of declarations.",
         )
     named: dict[str | tuple[str, ...], Noise] = {}
     first = 0
-    for noise in declarations:
+    for noise in noises:
         names = tuple(f"w[{first + k}]" for k in range(noise.channels))
         named[names if noise.channels > 1 else f"w[{first}]"] = noise
         first += noise.channels
     return named
 
 
-def _multiply(matrix: Matrix | None, terms: Sequence[Any]) -> list[Expression]:
+def _apply(matrix: Matrix | None, terms: Sequence[Any]) -> list[Expression]:
     """Row by row the sum of entry · term."""
     if matrix is None:
         return []

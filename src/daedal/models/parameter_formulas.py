@@ -48,11 +48,8 @@ class ParameterFormulas:
 
     @property
     def _column(self) -> ca.SX:
-        return (
-            ca.vertcat(*(expression.sx for expression in self.expressions.values()))
-            if self.expressions
-            else ca.SX(0, 1)
-        )
+        entries = [expression.sx for expression in self.expressions.values()]
+        return ca.vertcat(*entries) if entries else ca.SX(0, 1)
 
 
 def sort_in_rounds(values: Mapping[str, float | Expression]) -> tuple[ParameterFormulas, ...]:

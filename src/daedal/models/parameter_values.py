@@ -45,10 +45,8 @@ def _resolve(
     """The formulas among given values as numbers, round by round."""
     vector = np.array([0.0 if isinstance(value, Expression) else value for value in given.values()])
     resolved: dict[str, float] = {}
-    for formula_round in _choose_rounds(model, given, formulas):
-        for (name, place), number in zip(
-            formula_round.places.items(), formula_round.evaluate(vector).tolist(), strict=True
-        ):
+    for stage in _choose_rounds(model, given, formulas):
+        for (name, place), number in zip(stage.places.items(), stage.evaluate(vector).tolist(), strict=True):
             if name in formulas:
                 vector[place] = resolved[name] = number
     return resolved
@@ -105,10 +103,10 @@ def differentiate_parameters(
     given = _apply_overrides(model, values)
     if formulas := _select_formulas(given):
         vector = np.array(list(numbers.values()))
-        for formula_round in _choose_rounds(model, given, formulas):
-            rows = [row for row, name in enumerate(formula_round.places) if name in formulas and name not in names]
-            places = [*formula_round.places.values()]
-            rates[[places[row] for row in rows]] = formula_round.differentiate(vector)[rows] @ rates
+        for stage in _choose_rounds(model, given, formulas):
+            rows = [row for row, name in enumerate(stage.places) if name in formulas and name not in names]
+            places = [*stage.places.values()]
+            rates[[places[row] for row in rows]] = stage.differentiate(vector)[rows] @ rates
     return rates
 
 

@@ -8,16 +8,7 @@ from typing import Any, final
 import casadi as ca
 
 from daedal.errors import ModelError
-from daedal.symbolic import (
-    NAME,
-    Equation,
-    Expression,
-    find_operator,
-    intern_symbol,
-    list_symbols,
-    rename_symbols,
-    stack_symbols,
-)
+from daedal.symbolic import NAME, Equation, Expression, find_operator, intern_symbol, list_symbols, rename_symbols
 
 MARK = "~"  # in the name of a symbol that gets its real one from the port it belongs to
 _numbers = count(1)
@@ -198,7 +189,7 @@ def rename_equations(equations: Mapping[Any, Equation], names: Mapping[str, str]
     """All equations with other names for their symbols, in one substitution: that is many times faster."""
     vector = ca.vertcat(*(side.sx for equation in equations.values() for side in (equation.lhs, equation.rhs)))
     changed = {leaf: names[leaf] if leaf in names else _rename_leaf(leaf, names) for leaf in list_symbols(vector)}
-    old, new = (stack_symbols(side) for side in (changed, changed.values()))
+    old, new = (ca.vertcat(*(intern_symbol(name).sx for name in side)) for side in (changed, changed.values()))
     sides = iter(ca.vertsplit(ca.substitute(vector, old, new)))
     return {key: Equation(Expression(next(sides)), Expression(next(sides))) for key in equations}
 

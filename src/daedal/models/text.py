@@ -42,26 +42,23 @@ TABLES = (
 
 def write_model(model: Model) -> str:
     """The model as text."""
-    lines = [f"name = {_write_value(model.name)}"]
-    lines += [f"{field} = {_write_value(list(map(str, getattr(model, field))))}" for field in ("unknowns", "inputs")]
+    lines = [f"name = {_write(model.name)}"]
+    lines += [f"{field} = {_write(list(map(str, getattr(model, field))))}" for field in ("unknowns", "inputs")]
     for table in TABLES:
         rows = getattr(model, table)
         if rows:
             lines += ["", f"[{table}]"]
-            lines += [
-                f"{_write_value(json.dumps(k) if isinstance(k, tuple) else k)} = {_write_value(v)}"
-                for k, v in rows.items()
-            ]
+            lines += [f"{_write(json.dumps(k) if isinstance(k, tuple) else k)} = {_write(v)}" for k, v in rows.items()]
     return "\n".join(lines) + "\n"
 
 
-def _write_value(value: Any) -> str:
+def _write(value: Any) -> str:
     if isinstance(value, str):
         return _quote(value)
     if isinstance(value, Expression):
         return repr(float(value)) if value.sx.is_constant() else _quote(str(value))
     if isinstance(value, Parameter):
-        return _write_table({"value": value.value, **value.details()}) if value.details() else _write_value(value.value)
+        return _write_table({"value": value.value, **value.details()}) if value.details() else _write(value.value)
     if isinstance(value, Port):
         return _write_table({name: getattr(value, name) for name in _list_fields(Port)})
     if isinstance(value, Noise):
@@ -69,7 +66,7 @@ def _write_value(value: Any) -> str:
         entries = {name: getattr(value, name) for name in _list_fields(kind)}
         return _write_table({"kind": kind.__name__, **{name: e for name, e in entries.items() if e is not None}})
     if isinstance(value, (list, tuple, np.ndarray)):
-        return f"[{', '.join(map(_write_value, value))}]"
+        return f"[{', '.join(map(_write, value))}]"
     return repr(float(value)) if isinstance(value, (int, float)) else _quote(str(value))
 
 
@@ -79,7 +76,7 @@ def _quote(text: str) -> str:
 
 
 def _write_table(entries: Mapping[str, Any]) -> str:
-    return "{ " + ", ".join(f"{key} = {_write_value(value)}" for key, value in entries.items()) + " }"
+    return "{ " + ", ".join(f"{key} = {_write(value)}" for key, value in entries.items()) + " }"
 
 
 def read_model(text: str) -> Model:

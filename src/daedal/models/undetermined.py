@@ -41,9 +41,8 @@ def refuse_undetermined(model: Model, ports: Mapping[str, Port], nodes: Sequence
     if not ports:
         return
     outside = {symbol.sx.name() for port in model.ports.values() for symbol in port.symbols}
-    for direction in find_null_vectors(
-        _extract_rows(model), [name for name in model.unknown_names if name not in outside]
-    ):
+    inside = [name for name in model.unknown_names if name not in outside]
+    for direction in find_null_vectors(_extract_rows(model), inside):
         potentials, flows = (
             [path for path, port in ports.items() if any(s.sx.name() in direction for s in getattr(port, role))]
             for role in ("potentials", "flows")

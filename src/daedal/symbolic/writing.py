@@ -76,7 +76,7 @@ class _Node:
     exponent: int = 1
     depth: int = 0
 
-    def write_at(self, strength: int) -> str:
+    def wrap(self, strength: int) -> str:
         """The text, in parentheses where it binds more loosely than `strength`."""
         return self.text if self.strength >= strength else f"({self.text})"
 
@@ -158,19 +158,19 @@ def _write_operation(operation: int, operands: tuple[_Node, ...]) -> _Node:
         return _Node(
             operation,
             operands,
-            f"{first.write_at(strength)}{space}{sign}{space}{second.write_at(strength + 1)}",
+            f"{first.wrap(strength)}{space}{sign}{space}{second.wrap(strength + 1)}",
             strength,
         )
     if operation in (ca.OP_POW, ca.OP_CONSTPOW):
-        return _Node(operation, operands, f"{first.write_at(ATOM)}**{second.write_at(NEGATION)}", POWER)
+        return _Node(operation, operands, f"{first.wrap(ATOM)}**{second.wrap(NEGATION)}", POWER)
     if operation == ca.OP_NEG:
-        return _Node(operation, operands, f"-{first.write_at(NEGATION)}", NEGATION)
+        return _Node(operation, operands, f"-{first.wrap(NEGATION)}", NEGATION)
     if operation == ca.OP_NOT:
-        return _Node(operation, operands, f"not {first.write_at(NOT)}", NOT)
+        return _Node(operation, operands, f"not {first.wrap(NOT)}", NOT)
     if operation == ca.OP_TWICE:
-        return _Node(operation, operands, f"2*{first.write_at(NEGATION)}", PRODUCT)
+        return _Node(operation, operands, f"2*{first.wrap(NEGATION)}", PRODUCT)
     if operation == ca.OP_INV:
-        return _Node(operation, operands, f"1/{first.write_at(NEGATION)}", PRODUCT)
+        return _Node(operation, operands, f"1/{first.wrap(NEGATION)}", PRODUCT)
     if operation == ca.OP_IF_ELSE_ZERO:
         return _Node(operation, operands, f"where({first.text}, {second.text}, 0)", ATOM)
     if operation in CALLS:
@@ -191,7 +191,7 @@ def _write_integer_power(operation: int, operands: tuple[_Node, ...]) -> _Node |
         exponent = last.exponent + 1
     else:
         return None
-    return _Node(operation, operands, f"{base.write_at(ATOM)}**{exponent}", POWER, base, exponent)
+    return _Node(operation, operands, f"{base.wrap(ATOM)}**{exponent}", POWER, base, exponent)
 
 
 def _is_choice(first: _Node, second: _Node) -> bool:

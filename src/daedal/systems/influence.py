@@ -103,10 +103,8 @@ def moves_the_mean(system: System) -> dict[Key, bool]:
     """
     flow = _trace_flow(system)
     equations, outputs = _find_occurrences(flow.tape, flow.find_influenced(system.model.disturbance_names))
-    on_the_way = [
-        occurrence for occurrence, solved in zip(equations, flow.determined, strict=True) if solved & flow.useful
-    ]
-    bent = NOTHING.union(*(occurrence.nonlinear for occurrence in (*on_the_way, *outputs)))
+    on_the_way = [row for row, solved in zip(equations, flow.determined, strict=True) if solved & flow.useful]
+    bent = NOTHING.union(*(row.nonlinear for row in (*on_the_way, *outputs)))
     return {key: bool(flow.find_influenced(as_tuple(key)) & bent) for key in system.model.disturbances}
 
 
@@ -116,11 +114,11 @@ def _trace_flow(system: System) -> _Flow:
     tape = _make_tape(system.model, reduction)
     names = tuple(leaf.name() for part in _list_variables(reduction) for leaf in ca.vertsplit(part))
     equations, outputs = _find_occurrences(tape, frozenset(range(len(names))))
-    determined = _find_determined(system, [occurrence.all for occurrence in equations])
+    determined = _find_determined(system, [row.all for row in equations])
     edges = {
-        (i, j) for occurrence, solved in zip(equations, determined, strict=True) for i in occurrence.all for j in solved
+        (i, j) for row, solved in zip(equations, determined, strict=True) for i in row.all for j in solved
     } | _list_shifts(reduction)
-    edges |= {(i, len(names)) for occurrence in outputs for i in occurrence.all}
+    edges |= {(i, len(names)) for row in outputs for i in row.all}
     successors = _list_neighbours(edges, len(names) + 1)
     predecessors = _list_neighbours({(j, i) for i, j in edges}, len(names) + 1)
     return _Flow(tape, names, determined, successors, _find_reached([len(names)], predecessors))

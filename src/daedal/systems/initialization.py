@@ -56,7 +56,7 @@ def find_initial_values(
     at, error = _solve(problem, _solve_levels(problem, at), EVERY, problem.free)
     if not error <= CONSISTENT:
         raise diagnose(problem, at.z)
-    at, open_names = _close_freedom(problem, at, guesses)
+    at, open_names = _close(problem, at, guesses)
     refuse_dead_point(problem, at)
     z, count = at.z, len(system.states)
     opened = {names[j]: float(z[j]) for j in open_names}
@@ -151,9 +151,7 @@ def _solve_least_norm(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return solution[0]  # pyright: ignore[reportOptionalSubscript]
 
 
-def _close_freedom(
-    problem: Consistency, at: Linearization, guesses: Mapping[int, float]
-) -> tuple[Linearization, list[int]]:
+def _close(problem: Consistency, at: Linearization, guesses: Mapping[int, float]) -> tuple[Linearization, list[int]]:
     """Hold what is open at its guess: given guesses first, then lower derivatives, as long as each is free to be."""
     space = _find_null_space(at.jacobian[:, problem.free])
     if space.shape[1] == 0:

@@ -58,12 +58,10 @@ def balance_entries(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def find_rank(matrix: np.ndarray) -> Rank:
     """Rank and null spaces; a cheap condition estimate decides the regular case."""
     square = matrix.shape[0] == matrix.shape[1]
-    if square and (
-        _estimate_reciprocal_condition(matrix) > PLAIN or _estimate_reciprocal_condition(equilibrate(matrix)) > REGULAR
-    ):
+    if square and (_estimate_rcond(matrix) > PLAIN or _estimate_rcond(equilibrate(matrix)) > REGULAR):
         return _make_regular(matrix.shape[0])
     scaled, rows = balance_entries(matrix)
-    if square and _estimate_reciprocal_condition(scaled) > REGULAR:
+    if square and _estimate_rcond(scaled) > REGULAR:
         return _make_regular(matrix.shape[0])
     u, s, vt = np.linalg.svd(scaled)
     rank = int(np.sum(s > SINGULAR * max(s.max(initial=0.0), 1e-300)))
@@ -74,7 +72,7 @@ def _make_regular(count: int) -> Rank:
     return Rank(count, np.zeros((count, 0)), np.zeros((count, 0)), np.ones(count))
 
 
-def _estimate_reciprocal_condition(matrix: np.ndarray) -> float:
+def _estimate_rcond(matrix: np.ndarray) -> float:
     from scipy.linalg import lapack
 
     if matrix.size == 0:

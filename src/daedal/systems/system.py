@@ -26,7 +26,7 @@ from daedal.analysis import (
 )
 from daedal.errors import ModelError, StructureError, counted, quoted
 from daedal.models import Model, evaluate_expressions, evaluate_parameters
-from daedal.symbolic import BufferedFunction, expand, intern_symbol, jet, list_symbols
+from daedal.symbolic import BufferedFunction, expand, intern_symbol, jet, list_symbols, stack_symbols
 from daedal.systems.declared_start import DeclaredStart
 from daedal.systems.reduction import Reduction, prolong
 from daedal.systems.regularity import find_rank, list_participants
@@ -91,11 +91,9 @@ class System:
     def linear(self) -> bool:
         """Whether the equations are linear in unknowns, inputs and disturbances (with constant coefficients)."""
         equations = self.reduction.equations
-        changing = [
-            intern_symbol(name).sx for name in list_symbols(equations.residuals) if name not in equations.constants
-        ]
-        moving = [sx for sx in changing if sx.name() != "time"]
-        return not ca.depends_on(ca.jacobian(equations.residuals, ca.vertcat(*moving)), ca.vertcat(*changing))
+        changing = [name for name in list_symbols(equations.residuals) if name not in equations.constants]
+        moving = stack_symbols(name for name in changing if name != "time")
+        return not ca.depends_on(ca.jacobian(equations.residuals, moving), stack_symbols(changing))
 
     def function(self, name: str) -> ca.Function:
         """A `casadi.Function` of (t, X, T, parameters, exogenous); see `SYSTEM_FUNCTIONS` for the names."""

@@ -21,7 +21,7 @@ def remove_zero_delays(model: Model, values: Mapping[Any, float] | None = None) 
     >>> remove_zero_delays(late).equations["rate"]
     der(x) == -x
     """
-    sides = [side for equation in model.equations.values() for side in (equation.lhs, equation.rhs)]
+    sides = [side for e in model.equations.values() for side in (e.lhs, e.rhs)]
     leaves = list_symbols(ca.vertcat(*(side.sx for side in (*sides, *model.outputs.values()))))
     delays = {name: meaning for name in leaves if isinstance(meaning := find_operator(name), Delayed)}
     if not delays:
@@ -38,9 +38,7 @@ def remove_zero_delays(model: Model, values: Mapping[Any, float] | None = None) 
     def undelay(expression: Expression) -> Expression:
         return Expression(ca.substitute(expression.sx, old, new))
 
-    equations = {
-        name: Equation(undelay(equation.lhs), undelay(equation.rhs)) for name, equation in model.equations.items()
-    }
+    equations = {name: Equation(undelay(e.lhs), undelay(e.rhs)) for name, e in model.equations.items()}
     outputs = {name: undelay(expression) for name, expression in model.outputs.items()}
     # A zero inside another zero delay comes out in the next round.
     return remove_zero_delays(replace(model, equations=equations, outputs=outputs), values)

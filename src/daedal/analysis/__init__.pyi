@@ -5,7 +5,6 @@ from .linear_form import MATRICES, LinearForm, extract_linear_form, is_linear
 from .linearization import linearize
 from .polynomial_part import ZERO, find_polynomial_part
 from .signature import Offsets, find_offsets
-from .singularity import explain_singularity
 from .structure import Choice, Structure, analyze, list_choices, make_structure, require_offsets
 from .transfer_functions import transfer_function
 from .well_posedness import Finding, Margin, WellPosedness, check_noise
@@ -28,7 +27,6 @@ __all__ = [
     "check_noise",
     "descriptor",
     "eliminate_aliases",
-    "explain_singularity",
     "extract_linear_form",
     "find_incidence",
     "find_offsets",

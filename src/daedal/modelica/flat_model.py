@@ -127,11 +127,7 @@ def _split_scalars(node: Node, inside: FormulaReader) -> list[tuple[Expression, 
     shape = left.shape or right.shape
     if left.shape and right.shape and left.shape != right.shape:
         inside.refuse(node, f"an array of shape {left.shape} equals one of {right.shape}", "Give both one shape.")
-    return [(left[k if left.shape else ()], right[k if right.shape else ()]) for k in _list_places(shape)]
-
-
-def _list_places(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    return list(product(*map(range, shape)))
+    return [(left[k if left.shape else ()], right[k if right.shape else ()]) for k in product(*map(range, shape))]
 
 
 class _Equations:

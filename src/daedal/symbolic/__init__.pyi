@@ -1,5 +1,5 @@
 from .evaluation import BufferedFunction
-from .expression import NAME, RESERVED, Equation, Expression, as_expression, intern_symbol, symbol, symbols, time, where
+from .expression import NAME, Equation, Expression, as_expression, where
 from .operators import (
     Delayed,
     Derivative,
@@ -15,6 +15,7 @@ from .operators import (
     stack_symbols,
 )
 from .parsing import read_equation, read_expression
+from .symbol_table import RESERVED, intern_symbol, symbol, symbols, time
 from .writing import write_number
 
 __all__ = [

@@ -1,7 +1,6 @@
 """`Expression`: a thin value around a scalar CasADi SX, with numpy dispatch of its own; and `Equation`.
 
-A symbol *is* its name: `symbol("x")` gives the same symbol wherever it is called, which is what makes models
-comparable, picklable and readable from text. `==` gives an `Equation`; everything else behaves as numbers do.
+`==` gives an `Equation`; everything else behaves as numbers do.
 """
 
 import numbers
@@ -19,9 +18,6 @@ from daedal.symbolic import functions
 from daedal.symbolic.writing import write_expression
 
 NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[\d+(?:,\d+)*\])*")
-RESERVED = frozenset({"time", "and", "or", "not", "inf", "nan"})
-
-_symbols: dict[str, "Expression"] = {}
 
 
 @final
@@ -34,7 +30,7 @@ class Expression:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from daedal.symbolic import symbols
     >>> x, k = symbols("x k")
     >>> k * np.sin(x) ** 2
     k*sin(x)**2
@@ -200,6 +196,7 @@ class Equation:
 
     Examples
     --------
+    >>> from daedal.symbolic import symbols
     >>> x, v = symbols("x v")
     >>> 2 * x == v
     2*x == v
@@ -237,64 +234,12 @@ class Equation:
         )
 
 
-def symbol(name: str) -> Expression:
-    """The symbol of that name: a letter or word, with `.` and `[0]` allowed after it.
-
-    Examples
-    --------
-    >>> symbol("shaft.c")
-    shaft.c
-    """
-    if isinstance(name, Expression):
-        raise ExpressionError(
-            f"symbol takes a name, got the expression '{name}'.", 'Give the name in quotes: symbol("x").'
-        )
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ExpressionError(
-            f"A symbol's name must be a word such as 'x', 'motor.i' or 'T[0]', got {name!r}.",
-            "Use letters, digits and underscores, beginning with a letter.",
-        )
-    if name in RESERVED:
-        raise ExpressionError(
-            f"The name '{name}' has a meaning of its own.", "Choose another name (time itself is dd.time)."
-        )
-    return intern_symbol(name)
-
-
-def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
-    """Several symbols: `symbols("x y")`, or `symbols("T", 30)` for T[0] … T[29].
-
-    Examples
-    --------
-    >>> symbols("x y"), symbols("T", 2)
-    ((x, y), (T[0], T[1]))
-    """
-    if not isinstance(names, str):
-        raise ExpressionError(f"symbols takes names in one text, got {names!r}.", 'Write symbols("x y z").')
-    if isinstance(count, str):
-        raise ExpressionError("symbols takes all names in one text.", f'Write symbols("{names} {count}").')
-    if count is not None:
-        if not isinstance(count, numbers.Integral) or count < 0:
-            raise ExpressionError(f"The count of symbols '{names}' must be a whole number, got {count!r}.", "Write 30.")
-        return tuple(symbol(f"{names}[{i}]") for i in range(count))
-    return tuple(symbol(name) for name in names.replace(",", " ").split())
-
-
-def intern_symbol(name: str) -> Expression:
-    """The one symbol with this text; derivatives and delayed values have texts such as `der(x)` and `delay(x, tau)`."""
-    if name not in _symbols:
-        _symbols[name] = Expression(ca.SX.sym(name))
-    return _symbols[name]
-
-
-time = intern_symbol("time")
-
-
 def where(condition: Any, yes: Any, no: Any) -> Any:
     """`yes` where the condition holds, else `no`; the same as `np.where`.
 
     Examples
     --------
+    >>> from daedal.symbolic import symbol
     >>> x = symbol("x")
     >>> where(x > 0, x**2, 0)
     where(0 < x, x**2, 0)

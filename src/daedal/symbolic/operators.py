@@ -16,7 +16,8 @@ from typing import Any
 import casadi as ca
 
 from daedal.errors import ExpressionError
-from daedal.symbolic.expression import Equation, Expression, as_expression, intern_symbol
+from daedal.symbolic.expression import Equation, Expression, as_expression
+from daedal.symbolic.symbol_table import intern_symbol
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,9 @@ from typing import NoReturn
 
 from daedal.errors import ExpressionError, counted, nearest
 from daedal.symbolic import functions
-from daedal.symbolic.expression import NAME, Equation, Expression, as_expression, symbol, time, where
+from daedal.symbolic.expression import NAME, Equation, Expression, as_expression, where
 from daedal.symbolic.operators import delay, der
+from daedal.symbolic.symbol_table import symbol, time
 
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 SIGN = r"\*\*|[<>=!]=|[-+*/()<>,;=]"

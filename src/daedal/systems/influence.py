@@ -28,7 +28,6 @@ import casadi as ca
 from daedal.kernels import Tape, read_tape
 from daedal.models import Model, as_tuple
 from daedal.symbolic import jet
-from daedal.systems.initialization import find_places
 from daedal.systems.reduction import Reduction
 from daedal.systems.system import System
 
@@ -180,10 +179,7 @@ def _find_determined(system: System, rows: Sequence[Variables]) -> tuple[Variabl
 def _weigh_free_at_start(system: System) -> dict[int, int]:
     """What is not held there, with weights: tops are solved for before states, guessed states after the others."""
     count, size = len(system.states), len(system.states) + len(system.tops)
-    held, guessed = (
-        {place for place, _ in find_places(system, names).values()}
-        for names in (system.model.initial, system.model.guess)
-    )
+    held, guessed = ({place for place, _ in declared.places.values()} for declared in (system.held, system.guessed))
     weights = {j: 2 * size + 1 if j >= count else 1 if j in guessed else 2 for j in range(size)}
     return {j: weight for j, weight in weights.items() if j not in held}
 

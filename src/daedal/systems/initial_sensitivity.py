@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from daedal.systems.declared_start import DeclaredStart
 from daedal.systems.initialization import InitialValues
+from daedal.systems.reduction import DeclaredStart
 from daedal.systems.system import System
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from daedal.data import FrozenMapping
 from daedal.errors import InitialValueError, nearest
 from daedal.systems.consistency import Consistency, Linearization
-from daedal.systems.declared_start import DeclaredStart
 from daedal.systems.diagnosis import diagnose, find_redundant, refuse_dead_point, refuse_undefined
+from daedal.systems.reduction import DeclaredStart
 from daedal.systems.regularity import find_rank
 from daedal.systems.system import System
 

@@ -22,6 +22,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.analysis import Alias, Equations, Offsets, make_namer, substitute_aliases
+from daedal.models import ParameterFormulas
 from daedal.symbolic import (
     Delayed,
     Expression,
@@ -231,3 +232,17 @@ def differentiate_equations(equations: Equations, times: np.ndarray) -> dict[Jet
         current = differentiate(current[keep], equations.constants)
         levels |= {(i, k): current[position] for position, i in enumerate(rows)}
     return levels
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredStart:
+    """What a model declares of its start, `initial` or `guess`: formulas of the parameters in the reduction's order."""
+
+    formulas: ParameterFormulas
+    places: Mapping[str, tuple[int, int]]  # position in z and sign; without what the model does not determine
+
+    @staticmethod
+    def of(reduction: Reduction, expressions: Mapping[str, Expression]) -> "DeclaredStart":
+        """What these expressions declare."""
+        places = {name: place for name in expressions if (place := reduction.find_place(name))}
+        return DeclaredStart(ParameterFormulas(expressions, reduction.parameters), places)

@@ -27,8 +27,7 @@ from daedal.analysis import (
 from daedal.errors import ModelError, StructureError, counted, quoted
 from daedal.models import Model, evaluate_expressions, evaluate_parameters
 from daedal.symbolic import BufferedFunction, expand, intern_symbol, jet, list_symbols, stack_symbols
-from daedal.systems.declared_start import DeclaredStart
-from daedal.systems.reduction import Reduction, prolong
+from daedal.systems.reduction import DeclaredStart, Reduction, prolong
 from daedal.systems.regularity import find_rank, list_participants
 from daedal.systems.repair import combine, find_defect
 

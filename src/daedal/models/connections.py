@@ -131,7 +131,7 @@ def write_signal_equations(
 ) -> tuple[dict[str, Equation], list[str]]:
     """Connected signals equal to the one that is determined; and the inputs of parts that become unknowns thereby.
 
-    `given` are the inputs of parts that are determined at the top: one of them may drive others.
+    `determined` are the inputs of parts that are determined at the top: one of them may drive others.
     """
     equations, driven = {}, []
     for group in signals:

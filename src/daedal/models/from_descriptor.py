@@ -64,12 +64,7 @@ def build_from_matrices(
         _check_shape(key, matrices[key], (n, "row of E"), (count, owner))
     _check_named("H", matrices["H"], len(y), "output")
     _check_shape("H", matrices["H"], (len(y), "output"), (n, "variable"))
-    right = [
-        _apply(matrices["F"], z),
-        _apply(matrices["G"], u),
-        _apply(matrices["J"], w),
-        _apply(constants, [1.0]),
-    ]
+    right = [_apply(matrices["F"], z), _apply(matrices["G"], u), _apply(matrices["J"], w), _apply(constants, [1.0])]
     left = _apply(e, [der(symbol) for symbol in z])
     return Model(
         name=name,

@@ -156,10 +156,7 @@ def _write_operation(operation: int, operands: tuple[_Node, ...]) -> _Node:
         sign, strength = INFIX[operation]
         space = "" if strength == PRODUCT else " "
         return _Node(
-            operation,
-            operands,
-            f"{first.wrap(strength)}{space}{sign}{space}{second.wrap(strength + 1)}",
-            strength,
+            operation, operands, f"{first.wrap(strength)}{space}{sign}{space}{second.wrap(strength + 1)}", strength
         )
     if operation in (ca.OP_POW, ca.OP_CONSTPOW):
         return _Node(operation, operands, f"{first.wrap(ATOM)}**{second.wrap(NEGATION)}", POWER)

@@ -142,7 +142,7 @@ def write_signal_equations(
                 "Connect one of them to inputs of parts that nothing else drives.",
             )
         if sources:
-            for path in (each for each in group if each != sources[0]):
+            for path in (path for path in group if path != sources[0]):
                 equations[f"{sources[0]} = {path}"] = intern_symbol(path) == parts.find_expression(sources[0])
                 driven.append(path)
     return equations, driven

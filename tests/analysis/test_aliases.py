@@ -6,9 +6,9 @@ import pytest
 import daedal as dd
 from catalogue.small import model
 from daedal import der
-from daedal.analysis import Alias, Equations, eliminate_aliases, substitute_aliases, user_names
+from daedal.analysis import Alias, Equations, eliminate_aliases, make_namer, substitute_aliases
 from daedal.errors import InitialValueError
-from daedal.systems import build, initial_values
+from daedal.systems import build, find_initial_values
 
 x, v, w, a, b, c, y = dd.symbols("x v w a b c y")
 TIMES = np.linspace(0.0, 2.0, 9)
@@ -58,7 +58,7 @@ def test_any_expression_is_rewritten():
 
 def test_the_users_names_of_derivatives():
     aliases = {"x": Alias("x", 0, 1), "v": Alias("x", 1, 1), "back": Alias("x", 2, -1)}
-    name_of = user_names(aliases)
+    name_of = make_namer(aliases)
     assert [name_of("x", k) for k in range(4)] == ["x", "v", "der(v)", "der(der(v))"]
 
 
@@ -82,13 +82,13 @@ def test_signs_of_a_negated_name(key, unknowns):
 @pytest.mark.parametrize("unknowns", [[a, b], [b, a]])
 def test_open_values_are_reported_with_the_sign_of_their_name(unknowns):
     system = build(model([a == -b, der(a) == -a], unknowns, guess={a: 2.0}))
-    ((name, value),) = initial_values(system).open.items()
+    ((name, value),) = find_initial_values(system).open.items()
     assert value == {"a": 2.0, "b": -2.0}[name]
 
 
 def test_open_negated_velocity():
     system = build(model([v == -der(x), der(v) == x], [x, v], guess={x: 1.0, v: 2.0}))
-    start = initial_values(system)
+    start = find_initial_values(system)
     assert system.states == ("x", "der(x)")
     assert dict(start.open) == {"x": 1.0, "der(x)": -2.0}
 
@@ -112,13 +112,13 @@ def test_derivative_of_an_input():
 
 def test_two_names_held_alike():
     decay = model([a == b, der(a) == -a], [a, b], initial={a: 0.1 * 3, b: 0.3})
-    assert initial_values(build(decay)).states == pytest.approx([0.3])
+    assert find_initial_values(build(decay)).states == pytest.approx([0.3])
 
 
 def test_two_names_held_differently():
     decay = model([a == -b, der(a) == -a], [a, b], initial={a: 2.0, b: 2.0})
     with pytest.raises(InitialValueError, match="'a' and 'b' are the same quantity but are held at different values"):
-        initial_values(build(decay))
+        find_initial_values(build(decay))
 
 
 def test_a_derivative_held_under_its_other_name():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 
-from daedal.analysis import Incidence, signature_offsets
+from daedal.analysis import Incidence, find_offsets
 
 NONE = -1  # the unknown does not occur
 
@@ -53,7 +53,7 @@ def test_offsets_are_the_smallest_of_the_linear_programme(signature, data):
     n = len(signature)
     least = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
     match = transversal(signature)
-    found = signature_offsets(sparse(signature, least))
+    found = find_offsets(sparse(signature, least))
     if match is None:
         assert found is None
         return
@@ -67,7 +67,7 @@ def test_offsets_are_the_smallest_of_the_linear_programme(signature, data):
 @given(signatures())
 def test_degrees_of_freedom_are_the_value_of_the_assignment(signature):
     match = transversal(signature)
-    found = signature_offsets(sparse(signature))
+    found = find_offsets(sparse(signature))
     if match is not None:
         assert found is not None
         assert found.degrees_of_freedom == signature[np.arange(len(signature)), match].sum()
@@ -75,4 +75,4 @@ def test_degrees_of_freedom_are_the_value_of_the_assignment(signature):
 
 @pytest.mark.parametrize("shape", [(1, 2), (2, 1)])
 def test_as_many_equations_as_unknowns_are_needed(shape):
-    assert signature_offsets(sparse(np.zeros(shape, dtype=int))) is None
+    assert find_offsets(sparse(np.zeros(shape, dtype=int))) is None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from daedal.models import evaluate, parameter_values
+from daedal.models import evaluate_expressions, evaluate_parameters
 
 
 def read(text: str, model: str | None = None) -> dd.Model:
@@ -53,7 +53,7 @@ SCALARS = {
 
 @pytest.mark.parametrize("text", SCALARS)
 def test_scalar_formulas(text):
-    value = evaluate({"y": formula(text, "Real y;")["y"]}, {"x": 0.7})["y"]
+    value = evaluate_expressions({"y": formula(text, "Real y;")["y"]}, {"x": 0.7})["y"]
     assert value == pytest.approx(SCALARS[text], abs=1e-13)
 
 
@@ -91,7 +91,7 @@ def test_array_formulas(text):
     declared = "Real v[2] = {x, 2}; constant Real M[2, 2] = [1, 2; 3, 4]; constant Real w[3] = {1, 2, 3};"
     found = formula(text, f"{declared} Real y[{','.join(map(str, expected.shape))}];")
     names = [f"y[{','.join(str(k + 1) for k in place)}]" for place in np.ndindex(expected.shape)]
-    values = evaluate({name: found[name] for name in names}, {"x": 0.7, "v[1]": 0.7, "v[2]": 2.0})
+    values = evaluate_expressions({name: found[name] for name in names}, {"x": 0.7, "v[1]": 0.7, "v[2]": 2.0})
     assert [values[name] for name in names] == pytest.approx(expected.ravel(), abs=1e-13)
 
 
@@ -175,7 +175,7 @@ def test_values_bounds_units_and_starts():
     assert model.name == "P.A"
     assert model.parameters["m"] == dd.Parameter(2 * dd.symbol("k"), lower=0.0, upper=10.0, unit="kg")
     assert model.parameters["v[2]"] == dd.Parameter(4.0, lower=1.0, upper=9.0)
-    assert parameter_values(model) == {"m": 3.0, "k": 1.5, "q": 9.0, "v[1]": 9.0, "v[2]": 4.0}
+    assert evaluate_parameters(model) == {"m": 3.0, "k": 1.5, "q": 9.0, "v[1]": 9.0, "v[2]": 4.0}
     assert {name: str(value) for name, value in model.initial.items()} == {"x": "q"}
     assert {name: float(value) for name, value in model.guess.items()} == {"y": -1.0, "free": 7.0}
 
@@ -240,7 +240,7 @@ def test_modifications_reach_every_part():
         end A;""",
         "A",
     )
-    values = parameter_values(model)
+    values = evaluate_parameters(model)
     assert values["seven.k"] == 7.0
     assert (values["pair.a.k"], values["pair.b.k"]) == (5.0, 11.0)
     assert (values["changed.a.k"], values["changed.b.k"]) == (6.0, 3.0)

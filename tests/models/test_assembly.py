@@ -12,7 +12,7 @@ from batteries.counting import count_calls
 from daedal import der
 from daedal.library import electrical as el
 from daedal.library import rotational as rot
-from daedal.models import Model, Port, new_port
+from daedal.models import Model, Port, make_port
 
 TIMES = np.arange(401) * 0.025
 VOLTS = 6.0 * np.sign(np.sin(0.7 * TIMES + 0.1))
@@ -180,7 +180,7 @@ def test_connections_that_share_a_port_are_one_node():
 
 def mixer(domain="warm water"):
     """A tank of one unit of water: two potentials (level, temperature) and two flows (water, heat)."""
-    port = new_port(domain, ("h", "T"), ("q", "heat"))
+    port = make_port(domain, ("h", "T"), ("q", "heat"))
     h, T = dd.symbols("h T")
     return Model(
         name="mixer",
@@ -198,7 +198,7 @@ def mixer(domain="warm water"):
 
 def pipe():
     """Water and heat pass with the differences of their potentials."""
-    ends = {label: new_port("warm water", ("h", "T"), ("q", "heat")) for label in ("a", "b")}
+    ends = {label: make_port("warm water", ("h", "T"), ("q", "heat")) for label in ("a", "b")}
     a, b = ends.values()
     law = {f"law {k}": a.flows[k] == a.potentials[k] - b.potentials[k] for k in range(2)}
     return Model(

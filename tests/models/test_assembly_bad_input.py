@@ -8,7 +8,7 @@ from daedal.library import electrical as el
 from daedal.library import rotational as rot
 from daedal.library import thermal as th
 from daedal.library import translational as tra
-from daedal.models import Model, new_port
+from daedal.models import Model, make_port
 
 PARTS = {"supply": el.VoltageSource(), "winding": el.Resistor(R=2.0), "ground": el.Ground(), "disc": rot.Inertia()}
 LOOP = [("supply.p", "winding.p"), ("supply.n", "winding.n", "ground.p")]
@@ -100,7 +100,7 @@ def test_two_signals_that_drive_one_input_are_found_across_connections():
 
 def test_ports_of_one_domain_with_different_variables():
     def vessel(count):
-        port = new_port("water", tuple("hT"[:count]), tuple("qj"[:count]))
+        port = make_port("water", tuple("hT"[:count]), tuple("qj"[:count]))
         zero = {f"flow {k}": port.flows[k] == 0.0 for k in range(count)}
         return Model(name="vessel", ports={"port": port}, unknowns=[], equations=zero)
 

@@ -11,14 +11,14 @@ import daedal as dd
 from daedal import delay, der
 from daedal.errors import ModelError
 from daedal.library import electrical as el
-from daedal.models import Model, Parameter, Port, new_port
-from daedal.models.undetermined import null_vectors
+from daedal.models import Model, Parameter, Port, make_port
+from daedal.models.undetermined import find_null_vectors
 
 
 def lake():
     """Ports of both kinds: from symbols of the model, and with symbols of their own; one with two potentials."""
     level, inflow, area, k = dd.symbols("level inflow A k")
-    shore, spring = Port("water", level, inflow), new_port("warm water", ("h", "T"), ("q", "heat"))
+    shore, spring = Port("water", level, inflow), make_port("warm water", ("h", "T"), ("q", "heat"))
     return Model(
         name="lake",
         ports={"shore": shore, "spring": spring},
@@ -114,7 +114,7 @@ def test_null_vectors_span_the_null_space(shape, rank, seed):
     matrix = rng.integers(-2, 3, (shape[0], rank)) @ rng.integers(-2, 3, (rank, shape[1])).astype(float)
     names = [f"x{j}" for j in range(shape[1])]
     rows = [{name: value for name, value in zip(names, row, strict=True) if value} for row in matrix]
-    found = list(null_vectors(rows, names))
+    found = list(find_null_vectors(rows, names))
     vectors = np.array([[vector.get(name, 0.0) for name in names] for vector in found]).reshape(len(found), shape[1])
     assert len(found) == shape[1] - np.linalg.matrix_rank(matrix)
     assert np.linalg.matrix_rank(vectors) == len(found)

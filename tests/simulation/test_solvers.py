@@ -6,7 +6,7 @@ import pytest
 import daedal as dd
 from batteries.solver import CHECKS, TIMES, check_disturbed_path, decay
 from daedal.simulation.solver import REACHED, Outcome
-from daedal.systems import initial_values
+from daedal.systems import find_initial_values
 
 SOLVERS = {"Lanes": dd.Lanes(), "Lanes with steps": dd.Lanes(step=0.0125), "IDA": dd.IDA()}
 
@@ -27,7 +27,7 @@ class Euler:
     def simulate(self, job):
         assert job.realizations is None
         system, times = job.asked.system, job.asked.times
-        start = initial_values(system, times[0], job.values)
+        start = find_initial_values(system, times[0], job.values)
         rate, parameters = system.function("derivative"), system.parameter_vector(job.values)
         states = [start.states[0]]
         for time, length in zip(times, np.diff(times), strict=False):

@@ -15,15 +15,15 @@ from daedal.symbolic import (
     delay,
     der,
     functions,
-    interned,
-    number_text,
+    intern_symbol,
+    list_symbols,
     read_equation,
     read_expression,
     symbol,
     symbols,
-    symbols_in,
     time,
     where,
+    write_number,
 )
 
 x, y = symbols("x y")
@@ -60,7 +60,7 @@ EXPRESSIONS = st.recursive(
 
 
 def bits(expression, names, points):
-    function = ca.Function("f", [interned(name).sx for name in names], [expression.sx])
+    function = ca.Function("f", [intern_symbol(name).sx for name in names], [expression.sx])
     values = np.array([float(function.call(list(map(ca.DM, point)))[0]) for point in points])
     values[np.isnan(values)] = math.nan  # the sign of a NaN means nothing
     return values.tobytes()
@@ -70,8 +70,8 @@ def assert_reads_back(expression, seed=0):
     text = str(expression)
     again = read_expression(text)
     assert str(again) == text
-    names = symbols_in(expression.sx)
-    assert set(symbols_in(again.sx)) <= set(names)
+    names = list_symbols(expression.sx)
+    assert set(list_symbols(again.sx)) <= set(names)
     points = np.random.default_rng(seed).normal(scale=2.0, size=(3, len(names)))
     assert bits(again, names, points) == bits(expression, names, points)
 
@@ -107,7 +107,7 @@ def test_any_equation_reads_back(left, right):
 
 @given(st.floats())
 def test_numbers_keep_all_their_digits(value):
-    again = float(number_text(value))
+    again = float(write_number(value))
     assert again == value or (math.isnan(again) and math.isnan(value))
 
 
@@ -170,7 +170,7 @@ def test_names_survive(name):
     for expression in (named, 2 * named, der(named), np.sin(named) ** named, delay(named * x, named)):
         again = read_expression(str(expression))
         assert str(again) == str(expression)
-        assert set(symbols_in(again.sx)) == set(symbols_in(expression.sx))
+        assert set(list_symbols(again.sx)) == set(list_symbols(expression.sx))
     assert read_expression(name) is named
 
 

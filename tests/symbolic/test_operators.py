@@ -12,15 +12,15 @@ from daedal.symbolic import (
     Derivative,
     delay,
     der,
-    derivative_name,
     differentiate,
     expand,
-    interned,
+    find_operator,
+    intern_symbol,
     jet,
-    operator,
+    list_symbols,
+    name_derivative,
     symbol,
     symbols,
-    symbols_in,
     time,
 )
 
@@ -40,13 +40,13 @@ def text_after(expression, constants=CONSTANTS):
 
 def value(sx, t):
     """The number of an expanded expression along the paths at time t."""
-    names = symbols_in(sx)
-    function = ca.Function("f", [ca.vertcat(*(interned(name).sx for name in names))], [sx])
+    names = list_symbols(sx)
+    function = ca.Function("f", [ca.vertcat(*(intern_symbol(name).sx for name in names))], [sx])
 
     def number(name):
         if name == "time":
             return t
-        meaning = operator(name)
+        meaning = find_operator(name)
         if isinstance(meaning, Delayed):
             return value(meaning.operand.sx, t - float(meaning.amount))
         base, order = jet(name)
@@ -131,21 +131,21 @@ def test_vectors_are_expanded_and_differentiated_together():
 def test_derivatives_are_symbols_with_a_meaning():
     assert der(x).is_symbol
     assert der(x) is der(symbol("x"))
-    meaning = operator("der(m*x)") or operator(str(der(m * x)))
+    meaning = find_operator("der(m*x)") or find_operator(str(der(m * x)))
     assert isinstance(meaning, Derivative)
     assert str(meaning.operand) == "m*x"
-    shifted = operator(str(delay(x, 2 * tau)))
+    shifted = find_operator(str(delay(x, 2 * tau)))
     assert isinstance(shifted, Delayed)
     assert str(shifted.amount) == "2*tau"
-    assert operator("x") is None
+    assert find_operator("x") is None
 
 
 def test_jets_name_symbol_and_order():
     assert jet(str(der(der(x)))) == ("x", 2)
     assert jet("x") == ("x", 0)
     assert jet(str(der(x * y))) == ("der(x*y)", 0)
-    assert derivative_name("x", 3) == "der(der(der(x)))"
-    assert jet(derivative_name("x", 3)) == ("x", 3)
+    assert name_derivative("x", 3) == "der(der(der(x)))"
+    assert jet(name_derivative("x", 3)) == ("x", 3)
 
 
 def test_a_name_asked_for_before_it_is_made_gets_its_meaning_later():

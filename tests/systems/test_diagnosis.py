@@ -8,7 +8,7 @@ import daedal as dd
 from catalogue.small import model, pendulum
 from daedal import der
 from daedal.errors import InitialValueError
-from daedal.systems import build, initial_values
+from daedal.systems import build, find_initial_values
 
 x, y, z, v, h, q, p = dd.symbols("x y z v h q p")
 L, C, k = dd.symbols("L C k")
@@ -16,7 +16,7 @@ L, C, k = dd.symbols("L C k")
 
 def refused(example, message):
     with pytest.raises(InitialValueError, match=message) as caught:
-        initial_values(build(example))
+        find_initial_values(build(example))
     return str(caught.value)
 
 
@@ -57,7 +57,7 @@ def test_charges_that_contradict_voltages(size):
     text = refused(capacitor, "contradict the equation 'charge'")
     assert "'q' and 'v'" in text or "'v' and 'q'" in text
     consistent = capacitor.with_initial({v: 1.0})
-    assert initial_values(build(consistent)).redundant != ()
+    assert find_initial_values(build(consistent)).redundant != ()
 
 
 def test_infeasible():
@@ -94,7 +94,7 @@ def test_no_slope_although_another_equation_has_the_larger_residual():
     )
     refused(tank, "equation 'outflow' does not change with 'v'")
     system = build(tank.with_guess({v: 1.0}))
-    tops = dict(zip(system.tops, initial_values(system).tops, strict=True))
+    tops = dict(zip(system.tops, find_initial_values(system).tops, strict=True))
     assert tops["v"] == pytest.approx(np.sqrt(2 * 9.81))
 
 
@@ -103,7 +103,7 @@ def test_not_finite_at_the_guess():
     text = refused(example, "Equation 'rate' of model 'test' is not finite at the guess")
     assert "'y'" in text
     assert "the default guess is 0" in text
-    assert initial_values(build(example.with_guess({y: 0.5}))).tops == pytest.approx([1.0, 1.0])
+    assert find_initial_values(build(example.with_guess({y: 0.5}))).tops == pytest.approx([1.0, 1.0])
 
 
 def test_not_finite_at_a_held_value():
@@ -119,8 +119,8 @@ def test_what_the_model_does_not_determine_cannot_be_held():
 
 
 def test_what_the_model_does_not_determine_may_be_guessed():
-    found = initial_values(build(pendulum(initial={x: 1.0}, guess={y: -L, der(z): 2.0})))
-    plain = initial_values(build(pendulum(initial={x: 1.0}, guess={y: -L})))
+    found = find_initial_values(build(pendulum(initial={x: 1.0}, guess={y: -L, der(z): 2.0})))
+    plain = find_initial_values(build(pendulum(initial={x: 1.0}, guess={y: -L})))
     np.testing.assert_array_equal(found.states, plain.states)
 
 

@@ -6,7 +6,7 @@ import pytest
 import daedal as dd
 from daedal import der
 from daedal.systems import build
-from daedal.systems.influence import influenced, moves_the_mean, reaches_an_output
+from daedal.systems.influence import find_influenced, moves_the_mean, reaches_an_output
 
 x, v, y, z, f, s, u, a, b, w = dd.symbols("x v y z f s u a b w")
 NOISE = dd.FilteredNoise(numerator=[1.0], denominator=[1.0, 1.0], grid=0.05)
@@ -95,7 +95,7 @@ def test_disturbance_that_reaches_no_output():
     system = build(model([der(x) == -(x**3) + w, der(y) == -y + b], [x, y], [y], (w, b)))
     assert moves_the_mean(system) == {"w": False, "b": False}
     assert reaches_an_output(system) == {"w": False, "b": True}
-    assert influenced(system, ["w"]) == frozenset()
+    assert find_influenced(system, ["w"]) == frozenset()
 
 
 def test_model_without_outputs():
@@ -111,7 +111,7 @@ def test_disturbance_straight_into_an_output():
 def test_direction_through_algebraic_equations():
     equations = [der(x) == -(x**3) + s, s == u, f == x - y + w, der(y) == f]
     system = build(model(equations, [x, s, f, y], [y], inputs=[u]))
-    assert influenced(system, ["w"]) == {"f", "der(y)", "y"} & {*system.states, *system.tops}
+    assert find_influenced(system, ["w"]) == {"f", "der(y)", "y"} & {*system.states, *system.tops}
     assert moves_the_mean(system) == {"w": False}
 
 
@@ -178,7 +178,7 @@ def test_state_that_follows_the_disturbance_at_the_start(held, moved):
     equations = [der(x) == -(x**3), der(y) == x - y + w]
     system = build(model(equations, [x, y], [y], initial=held))
     assert moves_the_mean(system) == {"w": moved}
-    assert ("x" in influenced(system, ["w"])) == moved
+    assert ("x" in find_influenced(system, ["w"])) == moved
 
 
 def test_start_that_holds_too_much_is_judged_carefully():

@@ -1,4 +1,4 @@
-"""Derivatives of consistent initial values against finite differences of `initial_values`."""
+"""Derivatives of consistent initial values against finite differences of `find_initial_values`."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ import pytest
 import catalogue
 import daedal as dd
 from daedal import der
-from daedal.models import parameter_directions
-from daedal.systems import initial_sensitivities, initial_values
+from daedal.models import differentiate_parameters
+from daedal.systems import differentiate_initial_values, find_initial_values
 
 x, y, z, lam, vx, vy, tension = dd.symbols("x y z lam vx vy tension")
 u, w = dd.symbols("u w")
@@ -36,21 +36,23 @@ def pendulum(**changes):
 def directions(system, names, values=None):
     order = list(system.model.parameters)
     rows = [order.index(name) for name in system.reduction.parameters]
-    return parameter_directions(system.model, names, values)[rows]
+    return differentiate_parameters(system.model, names, values)[rows]
 
 
 def both(model, names, exogenous, values=None, time=0.0):
     """The derivatives, and central differences of order four."""
     system = dd.build(model)
-    start = initial_values(system, time, values, exogenous)
+    start = find_initial_values(system, time, values, exogenous)
     none = np.zeros((exogenous.size, len(names)))
-    found = initial_sensitivities(system, start, time, values, exogenous, directions(system, names, values), none)
+    found = differentiate_initial_values(
+        system, start, time, values, exogenous, directions(system, names, values), none
+    )
     base = dict(values or {})
 
     def at(name, shift):
         number = base.get(name)
         number = model.parameters[name].value if number is None else number
-        moved = initial_values(system, time, {**base, name: number + shift}, exogenous)
+        moved = find_initial_values(system, time, {**base, name: number + shift}, exogenous)
         return np.r_[moved.states, moved.tops]
 
     h = 1e-3
@@ -128,11 +130,11 @@ def test_exogenous_values_move_the_start_too():
     count = len(system.reduction.exogenous)
     assert count == 2  # w and its derivative
     at = np.array([0.2, -0.4])
-    start = initial_values(system, 0.0, None, at)
+    start = find_initial_values(system, 0.0, None, at)
     still = np.zeros((len(system.reduction.parameters), count))
-    found = initial_sensitivities(system, start, 0.0, None, at, still, np.eye(count))
+    found = differentiate_initial_values(system, start, 0.0, None, at, still, np.eye(count))
     for i in range(count):
-        moved = [initial_values(system, 0.0, None, at + s * 1e-4 * np.eye(count)[i]) for s in (-1, 1)]
+        moved = [find_initial_values(system, 0.0, None, at + s * 1e-4 * np.eye(count)[i]) for s in (-1, 1)]
         low, high = (np.r_[one.states, one.tops] for one in moved)
         np.testing.assert_allclose(found[:, i], (high - low) / 2e-4, atol=1e-7)
 
@@ -155,11 +157,11 @@ def test_directions_through_formulas_of_formulas():
         parameters={k: 0.5, a: k**2, b: a * k, c: 3 * b + a},
         initial={x: 1.0},
     )
-    found = parameter_directions(model, ["k"], None)[:, 0]
+    found = differentiate_parameters(model, ["k"], None)[:, 0]
     np.testing.assert_allclose(found, [1, 1.0, 0.75, 3 * 0.75 + 1.0], rtol=1e-14)
     # An override cuts the formula: a no longer follows k.
-    found = parameter_directions(model, ["k"], {"a": 2.0})[:, 0]
+    found = differentiate_parameters(model, ["k"], {"a": 2.0})[:, 0]
     np.testing.assert_allclose(found, [1, 0, 2.0, 6.0], rtol=1e-14)
     # So does naming it.
-    found = parameter_directions(model, ["k", "a"], None)
+    found = differentiate_parameters(model, ["k", "a"], None)
     np.testing.assert_allclose(found, [[1, 0], [0, 1], [0.25, 0.5], [0.75, 2.5]], rtol=1e-14)

@@ -7,7 +7,7 @@ import catalogue
 import daedal as dd
 from catalogue.small import model, pendulum
 from daedal import der
-from daedal.systems import build, initial_values
+from daedal.systems import build, find_initial_values
 
 x, y, z, a, b, c, p, q, T = dd.symbols("x y z a b c p q T")
 L, C, k = dd.symbols("L C k")
@@ -16,7 +16,7 @@ L, C, k = dd.symbols("L C k")
 def started(example, **more):
     """Every state and top by name, and the InitialValues."""
     system = build(example)
-    start = initial_values(system, **more)
+    start = find_initial_values(system, **more)
     return dict(zip((*system.states, *system.tops), [*start.states, *start.tops], strict=True)), start
 
 
@@ -26,7 +26,7 @@ def test_catalogue(problem):
     system = build(example)
     drive = problem.inputs()
     exogenous = np.array([float(drive["u"](0.0, order)) for order in range(len(system.reduction.exogenous))])
-    start = initial_values(system, exogenous=exogenous)
+    start = find_initial_values(system, exogenous=exogenous)
     point = [0.0, start.states, start.tops, system.parameter_vector(), exogenous]
     residual = system.function("consistency")(*point).full().ravel()
     slope = np.abs(system.function("consistency_jacobian")(*point).full())
@@ -42,10 +42,10 @@ def test_catalogue(problem):
 @pytest.mark.parametrize("seed", range(8))
 def test_andrews_from_poor_guesses(seed):
     example = catalogue.andrews().model()
-    exact = initial_values(build(example))
+    exact = find_initial_values(build(example))
     rng = np.random.default_rng(seed)
     poor = {name: float(value) + rng.uniform(-0.3, 0.3) for name, value in example.guess.items()}
-    start = initial_values(build(example.with_guess(poor)))
+    start = find_initial_values(build(example.with_guess(poor)))
     np.testing.assert_allclose(start.states, exact.states, atol=1e-9)
     np.testing.assert_allclose(start.tops, exact.tops, rtol=1e-6, atol=1e-4)
 
@@ -181,7 +181,7 @@ def test_acid_and_base_over_eleven_decades():
 def test_time_and_inputs_enter():
     u = dd.symbol("u")
     system = build(model([der(x) == y, y == u + dd.time], [x, y], inputs=[u], initial={x: 0.0}))
-    start = initial_values(system, time=2.0, exogenous=np.array([3.0]))
+    start = find_initial_values(system, time=2.0, exogenous=np.array([3.0]))
     assert dict(zip(system.tops, start.tops, strict=True))["y"] == 5.0
 
 
@@ -193,5 +193,5 @@ def test_purely_algebraic():
 
 def test_large_model():
     example = catalogue.rlc_ladder(200).model()
-    start = initial_values(build(example))
+    start = find_initial_values(build(example))
     assert np.abs(start.states).max() == 0.0

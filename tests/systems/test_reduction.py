@@ -7,7 +7,7 @@ import pytest
 import catalogue
 import daedal as dd
 from daedal import der
-from daedal.symbolic import derivative_name, jet
+from daedal.symbolic import jet, name_derivative
 from daedal.systems import build
 
 x, y, z, lam, mu, u = dd.symbols("x y z lam mu u")
@@ -128,7 +128,7 @@ def test_constraints_do_not_contain_what_is_solved_for():
 def test_the_shift_names_the_next_derivative():
     system = build(random_semi_explicit(0))
     reduction = system.reduction
-    following = [derivative_name(reduction.equations.unknowns[j], k + 1) for j, k in reduction.states]
+    following = [name_derivative(reduction.equations.unknowns[j], k + 1) for j, k in reduction.states]
     assert [leaf.name() for leaf in ca.vertsplit(reduction.shift)] == following
 
 

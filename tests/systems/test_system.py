@@ -10,7 +10,7 @@ import daedal as dd
 from catalogue.small import model
 from daedal import der
 from daedal.errors import InitialValueError, ModelError, StructureError
-from daedal.systems import SYSTEM_FUNCTIONS, build, dead_point, initial_values
+from daedal.systems import SYSTEM_FUNCTIONS, build, describe_dead_point, find_initial_values
 from daedal.systems import system as home
 
 x, y, v, u, w = dd.symbols("x y v u w")
@@ -76,7 +76,7 @@ def test_a_mass_of_zero():
 
 def test_a_mass_of_zero_by_values():
     with pytest.raises(InitialValueError, match=r"equation 'force' no longer determines 'der\(v\)'"):
-        initial_values(build(SPRING), values={m: 0.0})
+        find_initial_values(build(SPRING), values={m: 0.0})
 
 
 def test_zeros_that_do_no_harm():
@@ -145,6 +145,6 @@ def test_dead_point_names_what_is_lost():
     system = build(catalogue.pendulum().model())
     place = {name: i for i, name in enumerate(system.states)}
     at = np.zeros(4)
-    assert "'rod'" in dead_point(system, [0.0, at, np.zeros(3), system.parameter_vector(), np.zeros(0)])
+    assert "'rod'" in describe_dead_point(system, [0.0, at, np.zeros(3), system.parameter_vector(), np.zeros(0)])
     at[place["x"]] = 1.0
-    assert dead_point(system, [0.0, at, np.zeros(3), system.parameter_vector(), np.zeros(0)]) == ""
+    assert describe_dead_point(system, [0.0, at, np.zeros(3), system.parameter_vector(), np.zeros(0)]) == ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 
 from daedal.analysis.equations import Equations
-from daedal.symbolic import derivative_name, interned, jet, symbols_in
+from daedal.symbolic import intern_symbol, jet, list_symbols, name_derivative
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Alias:
 def eliminate_aliases(equations: Equations) -> tuple[Equations, dict[str, Alias]]:
     """The remaining equations in the remaining unknowns, and what every unknown is in terms of those."""
     aliases = {name: Alias(name, 0, 1) for name in equations.unknowns}
-    candidates = _candidates(equations)
+    candidates = _find_candidates(equations)
     kept = [i for i in range(len(equations.names)) if i not in candidates or not _join(aliases, *candidates[i])]
     residuals = substitute_aliases(equations.residuals[kept], aliases)
     names = tuple(equations.names[i] for i in kept)
@@ -36,22 +36,22 @@ def eliminate_aliases(equations: Equations) -> tuple[Equations, dict[str, Alias]
     return replace(equations, names=names, residuals=residuals, unknowns=roots, least=least), aliases
 
 
-def _candidates(equations: Equations) -> dict[int, tuple[str, str, int]]:
+def _find_candidates(equations: Equations) -> dict[int, tuple[str, str, int]]:
     """Equations ±(a ∓ b) = 0 between two unknowns or derivatives: (a, b, sign) with a = sign · b."""
     unknowns = set(equations.unknowns)
-    found = {}
+    candidates = {}
     for i, residual in enumerate(ca.vertsplit(equations.residuals)):
         if residual.op() == ca.OP_NEG:
             residual = residual.dep(0)
         if residual.op() not in (ca.OP_SUB, ca.OP_ADD) or residual.n_dep() != 2:
             continue
-        (a, s), (b, r) = _signed(residual.dep(0)), _signed(residual.dep(1))
+        (a, s), (b, r) = _read_signed(residual.dep(0)), _read_signed(residual.dep(1))
         if a and b and jet(a)[0] in unknowns and jet(b)[0] in unknowns and a != b:
-            found[i] = (a, b, s * r * (1 if residual.op() == ca.OP_SUB else -1))
-    return found
+            candidates[i] = (a, b, s * r * (1 if residual.op() == ca.OP_SUB else -1))
+    return candidates
 
 
-def _signed(sx: ca.SX) -> tuple[str, int]:
+def _read_signed(sx: ca.SX) -> tuple[str, int]:
     """Name and sign of ±symbol; an empty name for anything else."""
     if sx.is_symbolic():
         return sx.name(), 1
@@ -82,10 +82,10 @@ def _redirect(aliases: dict[str, Alias], root: str, target: Alias) -> None:
             aliases[name] = Alias(target.root, target.order + alias.order, target.sign * alias.sign)
 
 
-def circle(equations: Equations, eliminated: set[str], name: str) -> list[str]:
+def find_circle(equations: Equations, eliminated: set[str], name: str) -> list[str]:
     """The eliminated equations that together already say what equation `name` says: a shortest path between its two
     unknowns."""
-    edges = {equations.names[i]: (jet(a)[0], jet(b)[0]) for i, (a, b, _) in _candidates(equations).items()}
+    edges = {equations.names[i]: (jet(a)[0], jet(b)[0]) for i, (a, b, _) in _find_candidates(equations).items()}
     if name not in edges:
         return []
     start, end = edges[name]
@@ -101,7 +101,7 @@ def circle(equations: Equations, eliminated: set[str], name: str) -> list[str]:
     return paths.get(end, [])
 
 
-def user_names(aliases: Mapping[str, Alias]) -> Callable[[str, int], str]:
+def make_namer(aliases: Mapping[str, Alias]) -> Callable[[str, int], str]:
     """What the user calls a derivative of a remaining unknown: der(vx) for der(der(x)) where vx is der(x).
 
     A name with the opposite sign (vx == -der(x)) is another quantity and is not used.
@@ -111,20 +111,20 @@ def user_names(aliases: Mapping[str, Alias]) -> Callable[[str, int], str]:
         if alias.sign > 0:
             named.setdefault(alias.root, {}).setdefault(alias.order, name)
 
-    def name_of(root: str, order: int) -> str:
+    def name_jet(root: str, order: int) -> str:
         nearest = max(k for k in named[root] if k <= order)
-        return derivative_name(named[root][nearest], order - nearest)
+        return name_derivative(named[root][nearest], order - nearest)
 
-    return name_of
+    return name_jet
 
 
 def substitute_aliases(sx: ca.SX, aliases: Mapping[str, Alias]) -> ca.SX:
     """Any expression of the model in terms of the remaining unknowns."""
     old, new = [], []
-    for name in symbols_in(sx):
+    for name in list_symbols(sx):
         base, order = jet(name)
         alias = aliases.get(base)
         if alias is not None and alias.root != base:
-            old.append(interned(name).sx)
-            new.append(alias.sign * interned(derivative_name(alias.root, alias.order + order)).sx)
+            old.append(intern_symbol(name).sx)
+            new.append(alias.sign * intern_symbol(name_derivative(alias.root, alias.order + order)).sx)
     return ca.substitute(sx, ca.vertcat(*old), ca.vertcat(*new)) if old else sx

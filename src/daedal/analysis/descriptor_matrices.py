@@ -10,7 +10,7 @@ import numpy as np
 from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import LinearForm, extract_linear_form
 from daedal.analysis.polynomial_part import find_polynomial_part
-from daedal.analysis.structure import offsets_or_error
+from daedal.analysis.structure import require_offsets
 from daedal.data import frozen
 from daedal.errors import DaedalError, ModelError, StructureError, counted, often, quoted
 from daedal.linear import SingularPencilError, StandardForm, balance, reduce_to_standard_form
@@ -59,7 +59,7 @@ class Descriptor:
         """How many differentiations separate the equations from an ordinary differential equation."""
         # An output of more than unknowns is a variable here, and would raise the index of an ordinary equation.
         own = [i for i, name in enumerate(self.variables) if not name.startswith("output '")]
-        return split(self.model, self.E[own][:, own], self.F[own][:, own], self.equations, self.variables).index
+        return split_pencil(self.model, self.E[own][:, own], self.F[own][:, own], self.equations, self.variables).index
 
     @property
     def states(self) -> int:
@@ -78,23 +78,23 @@ class Descriptor:
 
     @cached_property
     def _form(self) -> StandardForm:
-        return split(self.model, self.E, self.F, self.equations, self.variables)
+        return split_pencil(self.model, self.E, self.F, self.equations, self.variables)
 
     def transfer(self, s: Any) -> np.ndarray:
         """H (sE − F)⁻¹ G at complex s, (output, input); at an array of s, (…, output, input)."""
         points = np.asarray(s, dtype=complex)
         rows, columns, _ = balance(self.E, self.F)
         E, F = (rows[:, None] * matrix * columns for matrix in (self.E, self.F))
-        result = np.empty((*points.shape, len(self.outputs), len(self.inputs)), dtype=complex)
+        response = np.empty((*points.shape, len(self.outputs), len(self.inputs)), dtype=complex)
         for place, point in np.ndenumerate(points):
             try:
-                result[place] = (self.H * columns) @ np.linalg.solve(point * E - F, rows[:, None] * self.G)
+                response[place] = (self.H * columns) @ np.linalg.solve(point * E - F, rows[:, None] * self.G)
             except np.linalg.LinAlgError:
                 raise ModelError(
                     f"The transfer function of '{self.model}' has no value at s = {point:g}, a pole of the model.",
                     "Give a value beside it.",
                 ) from None
-        return result
+        return response
 
     def to_control(self) -> "control.StateSpace":
         """The transfer from inputs to outputs as a state space of python-control; constant terms are left out.
@@ -125,9 +125,9 @@ class Descriptor:
             (form.P @ self.G)[:n],
             self.H @ form.Q[:, :n],
             through,
-            inputs=_without_dots(self.inputs),
-            outputs=_without_dots(self.outputs),
-            name=_without_dots((self.model,))[0],
+            inputs=_replace_dots(self.inputs),
+            outputs=_replace_dots(self.outputs),
+            name=_replace_dots((self.model,))[0],
         )
 
     def __str__(self) -> str:
@@ -139,9 +139,9 @@ class Descriptor:
             "disturbances": self.disturbances,
             "outputs": self.outputs,
         }
-        lines += [f"  {title}: {_shortened(names)}" for title, names in listed.items() if names]
+        lines += [f"  {title}: {_shorten(names)}" for title, names in listed.items() if names]
         if self.states:
-            lines.append(f"  poles: {_shortened([f'{_real(pole):.6g}' for pole in self.poles])}")
+            lines.append(f"  poles: {_shorten([f'{_simplify(pole):.6g}' for pole in self.poles])}")
         if len(self.variables) <= MOST:
             for key in ("E", "F", "G", "J", "H"):
                 matrix = getattr(self, key)
@@ -183,22 +183,22 @@ def descriptor(model: Model, values: Mapping[Any, float] | None = None) -> Descr
            [3.]]
       H = [[1. 0.]]
     """
-    form = extract_linear_form(checked_model("descriptor", model), "descriptor")
+    form = extract_linear_form(check_model("descriptor", model), "descriptor")
     if form.delays:
         raise ModelError(
             f"The outputs of model '{model.name}' contain {form.variables[form.delays[0].variable]}, and delays have "
             "no descriptor form.",
             "Remove that output with with_outputs({...: None}), or filter it with with_presampling_filter.",
         )
-    return described(model, form, values)
+    return evaluate_descriptor(model, form, values)
 
 
-def described(model: Model, form: LinearForm, values: Mapping[Any, float] | None = None) -> Descriptor:
+def evaluate_descriptor(model: Model, form: LinearForm, values: Mapping[Any, float] | None = None) -> Descriptor:
     """A linear form with numbers; refused when the equations do not determine the unknowns."""
-    offsets_or_error(model.name, Equations.of(model))
+    require_offsets(model.name, Equations.of(model))
     matrices = form.at(model, values)
     matrices["f"] = matrices["f"].ravel()
-    made = Descriptor(
+    evaluated = Descriptor(
         model=model.name,
         variables=form.variables,
         equations=form.equations,
@@ -207,11 +207,11 @@ def described(model: Model, form: LinearForm, values: Mapping[Any, float] | None
         outputs=form.outputs,
         **{key: frozen(matrices[key] + 0.0) for key in ("E", "F", "G", "J", "f", "H")},
     )
-    made.standard_form()
-    return made
+    evaluated.standard_form()
+    return evaluated
 
 
-def split(
+def split_pencil(
     model: str, E: np.ndarray, F: np.ndarray, equations: tuple[str, ...], variables: tuple[str, ...]
 ) -> StandardForm:
     """The standard form of a pencil; a singular one is refused in the names of its equations and variables."""
@@ -227,7 +227,7 @@ def split(
         ) from None
 
 
-def checked_model(verb: str, model: Any) -> Model:
+def check_model(verb: str, model: Any) -> Model:
     """A Model, or a sentence that says what was given in its place."""
     if isinstance(model, Model):
         return model
@@ -236,7 +236,7 @@ def checked_model(verb: str, model: Any) -> Model:
     )
 
 
-def _without_dots(names: tuple[str, ...]) -> list[str]:
+def _replace_dots(names: tuple[str, ...]) -> list[str]:
     changed: list[str] = []
     for name in names:
         plain = name.replace(".", "_")
@@ -246,10 +246,10 @@ def _without_dots(names: tuple[str, ...]) -> list[str]:
     return changed
 
 
-def _real(pole: complex) -> complex | float:
+def _simplify(pole: complex) -> complex | float:
     return pole if pole.imag else pole.real
 
 
-def _shortened(items: Any) -> str:
+def _shorten(items: Any) -> str:
     listed = list(items)
     return ", ".join(listed if len(listed) <= MOST else [*listed[:MOST], f"and {len(listed) - MOST} more"])

@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from daedal.analysis.equations import Equations, incidence
-from daedal.analysis.signature import transversal
+from daedal.analysis.equations import Equations, find_incidence
+from daedal.analysis.signature import find_transversal
 from daedal.errors import StructureError
-from daedal.symbolic import Delayed, jet, operator, symbols_in
+from daedal.symbolic import Delayed, find_operator, jet, list_symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Differentiations:
 
     def of_symbol(self, name: str) -> np.ndarray:
         """The same for a symbol, its derivative or a delayed value, (disturbance,)."""
-        meaning = operator(name)
+        meaning = find_operator(name)
         if isinstance(meaning, Delayed):
             return self.of_expression(meaning.operand.sx)
         base, order = jet(name)
@@ -46,11 +46,11 @@ class Differentiations:
 
     def of_expression(self, sx: ca.SX) -> np.ndarray:
         """The same for an expression whose derivatives are all of plain symbols."""
-        found = [self.of_symbol(name) for name in symbols_in(sx)]
-        return np.max(found, axis=0) if found else np.full(len(self.disturbances), -np.inf)
+        orders = [self.of_symbol(name) for name in list_symbols(sx)]
+        return np.max(orders, axis=0) if orders else np.full(len(self.disturbances), -np.inf)
 
 
-def differentiations(model: str, equations: Equations, disturbances: Sequence[str]) -> Differentiations:
+def count_differentiations(model: str, equations: Equations, disturbances: Sequence[str]) -> Differentiations:
     """Longest paths from the disturbances to the unknowns of a model whose equations can be matched.
 
     Examples
@@ -58,22 +58,22 @@ def differentiations(model: str, equations: Equations, disturbances: Sequence[st
     >>> from daedal import der, symbols
     >>> x, y, w = symbols("x y w")
     >>> chain = Equations(("a", "b"), ca.vertcat((y - der(x)).sx, (x - w).sx), ("x", "y"), frozenset())
-    >>> differentiations("chain", chain, ["w"]).orders
+    >>> count_differentiations("chain", chain, ["w"]).orders
     array([[0.],
            [1.]])
     """
-    present = incidence(equations)
-    match = transversal(present)
+    present = find_incidence(equations)
+    match = find_transversal(present)
     assert match is not None, "whoever asks has found a matching"
     solved = np.zeros(len(match), dtype=int)  # the order s_ij that equation i is solved for
     own = present.columns == match[present.rows]
     solved[present.rows[own]] = present.orders[own]
     others = np.column_stack([present.rows, present.columns, present.orders])[~own]
-    rows, columns, orders = np.vstack([others, _past(equations, equations.unknowns)]).T
+    rows, columns, orders = np.vstack([others, _trace_delays(equations, equations.unknowns)]).T
     weights = (orders - solved[rows])[:, None]
-    given = incidence(replace(equations, unknowns=tuple(disturbances)))
-    sources = np.column_stack([given.rows, given.columns, given.orders])
-    source_rows, source_columns, source_orders = np.vstack([sources, _past(equations, disturbances)]).T
+    driven = find_incidence(replace(equations, unknowns=tuple(disturbances)))
+    sources = np.column_stack([driven.rows, driven.columns, driven.orders])
+    source_rows, source_columns, source_orders = np.vstack([sources, _trace_delays(equations, disturbances)]).T
     direct = np.full((len(match), len(disturbances)), -np.inf)
     np.maximum.at(direct, (match[source_rows], source_columns), source_orders - solved[source_rows])
     longest = direct
@@ -89,20 +89,20 @@ def differentiations(model: str, equations: Equations, disturbances: Sequence[st
     )
 
 
-def _past(equations: Equations, names: Sequence[str]) -> np.ndarray:
+def _trace_delays(equations: Equations, names: Sequence[str]) -> np.ndarray:
     """(equation, place in `names`, order) of what delayed values are made of."""
     place = {name: j for j, name in enumerate(names)}
-    found = [
+    entries = [
         (i, place[base], order)
         for i, row in enumerate(ca.vertsplit(equations.residuals))
-        for operand in operands(row)
-        for base, order in map(jet, symbols_in(operand))
+        for operand in list_operands(row)
+        for base, order in map(jet, list_symbols(operand))
         if base in place
     ]
-    return np.array(found, dtype=int).reshape(-1, 3)
+    return np.array(entries, dtype=int).reshape(-1, 3)
 
 
-def operands(sx: ca.SX) -> list[ca.SX]:
+def list_operands(sx: ca.SX) -> list[ca.SX]:
     """What the delayed values of an expression delay, and the delayed values in those."""
-    direct = [meaning.operand.sx for name in symbols_in(sx) if isinstance(meaning := operator(name), Delayed)]
-    return direct + [inner for operand in direct for inner in operands(operand)]
+    direct = [meaning.operand.sx for name in list_symbols(sx) if isinstance(meaning := find_operator(name), Delayed)]
+    return direct + [inner for operand in direct for inner in list_operands(operand)]

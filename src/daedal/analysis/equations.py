@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.models import Model
-from daedal.symbolic import derivative_name, expand, interned, jet, symbols_in
+from daedal.symbolic import expand, jet, list_symbols, stack_symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,17 +26,17 @@ class Equations:
     least: Mapping[str, int] = field(default_factory=dict)
     origins: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
-    def typed_names(self, rows: Iterable[int]) -> list[str]:
+    def find_typed_names(self, rows: Iterable[int]) -> list[str]:
         """The equations as they were typed that these rows were made from."""
-        return list(self.typed_orders(dict.fromkeys(rows, 0)))
+        return list(self.find_typed_orders(dict.fromkeys(rows, 0)))
 
-    def typed_orders(self, orders: Mapping[int, int]) -> dict[str, int]:
+    def find_typed_orders(self, orders: Mapping[int, int]) -> dict[str, int]:
         """How often the typed equations are differentiated when row i is differentiated orders[i] times."""
-        found: dict[str, int] = {}
+        typed: dict[str, int] = {}
         for i, order in orders.items():
             for name, before in self.origins.get(self.names[i], {self.names[i]: 0}).items():
-                found[name] = max(order + before, found.get(name, 0))
-        return found
+                typed[name] = max(order + before, typed.get(name, 0))
+        return typed
 
     @staticmethod
     def of(model: Model) -> "Equations":
@@ -61,23 +61,17 @@ class Incidence:
     unknowns: int
 
 
-def incidence(equations: Equations) -> Incidence:
+def find_incidence(equations: Equations) -> Incidence:
     """The signature matrix of Pryce: the highest derivative of each unknown in each equation."""
     position = {name: j for j, name in enumerate(equations.unknowns)}
-    leaves = [(name, *jet(name)) for name in symbols_in(equations.residuals)]
+    leaves = [(name, *jet(name)) for name in list_symbols(equations.residuals)]
     leaves = [(name, position[base], order) for name, base, order in leaves if base in position]
     highest: dict[tuple[int, int], int] = {}
     if leaves:
-        sparsity = ca.jacobian_sparsity(equations.residuals, ca.vertcat(*(interned(name).sx for name, _, _ in leaves)))
+        sparsity = ca.jacobian_sparsity(equations.residuals, stack_symbols(name for name, _, _ in leaves))
         for row, column in zip(*sparsity.get_triplet(), strict=True):
             _, unknown, order = leaves[column]
             highest[row, unknown] = max(order, highest.get((row, unknown), 0))
     entries = np.array([(i, j, s) for (i, j), s in highest.items()], dtype=int).reshape(-1, 3)
     least = np.array([equations.least.get(name, 0) for name in equations.unknowns], dtype=int)
     return Incidence(*entries.T, least=least, equations=len(equations.names), unknowns=len(equations.unknowns))
-
-
-def derivative_symbols(names: tuple[str, ...], orders: tuple[int, ...]) -> ca.SX:
-    """The vector of the given derivatives as SX."""
-    listed = [interned(derivative_name(name, order)).sx for name, order in zip(names, orders, strict=True)]
-    return ca.vertcat(*listed) if listed else ca.SX(0, 1)

@@ -19,8 +19,18 @@ import numpy as np
 from daedal.analysis.aliases import eliminate_aliases, substitute_aliases
 from daedal.analysis.equations import Equations
 from daedal.errors import ModelError
-from daedal.models import Model, parameter_values
-from daedal.symbolic import Delayed, Expression, derivative_name, expand, interned, jet, operator, symbols_in
+from daedal.models import Model, evaluate_parameters
+from daedal.symbolic import (
+    Delayed,
+    Expression,
+    expand,
+    find_operator,
+    intern_symbol,
+    jet,
+    list_symbols,
+    name_derivative,
+    stack_symbols,
+)
 
 MATRICES = ("E", "F", "G", "J", "f", "H")
 
@@ -49,19 +59,19 @@ class LinearForm:
 
     def at(self, model: Model, values: Mapping[Any, float] | None = None) -> dict[str, np.ndarray]:
         """Matrix by name at the values of a model's parameters."""
-        entries = self._entries(self._point(model, values)).full().ravel()
+        entries = self._entries(self._find_point(model, values)).full().ravel()
         return self._split(entries)
 
     def along(self, model: Model, values: Mapping[Any, float] | None, rates: np.ndarray) -> dict[str, np.ndarray]:
         """Derivatives of the matrices (direction, row, column), parameters moving by `rates` (parameter, direction)."""
         order = [list(model.parameters).index(name) for name in self.parameters]
-        slopes = self._slopes(self._point(model, values)).full() @ rates[order]
+        slopes = self._slopes(self._find_point(model, values)).full() @ rates[order]
         parts = [self._split(column) for column in slopes.T]
         count = rates.shape[1]
         return {key: np.array([part[key] for part in parts]).reshape(count, *self._shape(key)) for key in MATRICES}
 
-    def _point(self, model: Model, values: Mapping[Any, float] | None) -> ca.DM:
-        numbers = parameter_values(model, values)
+    def _find_point(self, model: Model, values: Mapping[Any, float] | None) -> ca.DM:
+        numbers = evaluate_parameters(model, values)
         return ca.DM([numbers[name] for name in self.parameters]) if self.parameters else ca.DM(0, 1)
 
     def _shape(self, key: str) -> tuple[int, int]:
@@ -81,7 +91,7 @@ class LinearForm:
 
     @cached_property
     def _arguments(self) -> ca.SX:
-        return _column(self.parameters)
+        return stack_symbols(self.parameters)
 
     @cached_property
     def _entries(self) -> ca.Function:
@@ -103,7 +113,7 @@ def extract_linear_form(
     key = "\n".join(f"{name}: {value}" for name, value in (*model.names.items(), *model.equations.items()))
     outputs = tuple((name, str(value)) for name, value in {**model.outputs, **(wanted or {})}.items())
     try:
-        return _remembered(key, outputs, reduced, _Source(model, {**model.outputs, **(wanted or {})}))
+        return _recall(key, outputs, reduced, _Source(model, {**model.outputs, **(wanted or {})}))
     except NonlinearError as error:
         raise ModelError(f"{verb} needs a linear model, but {error.sentence}", error.remedy) from None
 
@@ -127,8 +137,8 @@ class _Source:
 
 
 @lru_cache(maxsize=64)
-def _remembered(_key: str, _outputs: tuple, reduced: bool, source: _Source) -> LinearForm:
-    return _made(source.model, source.outputs, reduced)
+def _recall(_key: str, _outputs: tuple, reduced: bool, source: _Source) -> LinearForm:
+    return _make_form(source.model, source.outputs, reduced)
 
 
 def is_linear(model: Model) -> bool:
@@ -140,11 +150,11 @@ def is_linear(model: Model) -> bool:
     return True
 
 
-def _made(model: Model, outputs: Mapping[str, Expression], reduced: bool) -> LinearForm:
+def _make_form(model: Model, outputs: Mapping[str, Expression], reduced: bool) -> LinearForm:
     typed = Equations.of(model)
     shown = {name: expand(value.sx, typed.constants) for name, value in outputs.items()}
     rows = dict(zip(typed.names, ca.vertsplit(typed.residuals), strict=True))
-    delayed = _delayed(model, shown)
+    delayed = _find_delayed(model, shown)
     refuse_nonlinear({f"equation '{name}'": sx for name, sx in rows.items()}, typed.constants)
     refuse_nonlinear({f"output '{name}'": sx for name, sx in shown.items()}, typed.constants, delayed)
     unknowns = typed.unknowns
@@ -152,20 +162,20 @@ def _made(model: Model, outputs: Mapping[str, Expression], reduced: bool) -> Lin
         left, aliases = eliminate_aliases(typed)
         unknowns, rows = left.unknowns, dict(zip(left.names, ca.vertsplit(left.residuals), strict=True))
         shown = {name: substitute_aliases(sx, aliases) for name, sx in shown.items()}
-    frame = _frame(model, unknowns, [*rows.values(), *shown.values()])
-    rows = {name: frame.replaced(sx) for name, sx in rows.items()} | frame.links
-    shown = {name: frame.replaced(sx) for name, sx in shown.items()}
+    frame = _make_frame(model, unknowns, [*rows.values(), *shown.values()])
+    rows = {name: frame.replace(sx) for name, sx in rows.items()} | frame.links
+    shown = {name: frame.replace(sx) for name, sx in shown.items()}
     z, dz = list(frame.z.values()), list(frame.dz.values())
     names = list(frame.names)
     delays = []
     for leaf, (source, amount) in delayed.items():
         delays.append(DelayedVariable(len(names), names.index(source), amount))
-        z, dz, names = [*z, interned(leaf).sx], [*dz, ca.SX.sym(f"rate of {leaf}")], [*names, leaf]
+        z, dz, names = [*z, intern_symbol(leaf).sx], [*dz, ca.SX.sym(f"rate of {leaf}")], [*names, leaf]
         rows[f"'{leaf}' between samples"] = dz[-1]
-    u, w = _column(model.input_names), _column(model.disturbance_names)
+    u, w = stack_symbols(model.input_names), stack_symbols(model.disturbance_names)
     picked = []
     for name, sx in shown.items():
-        if _combination(sx, ca.vertcat(*z)):
+        if _is_combination(sx, ca.vertcat(*z)):
             picked.append(sx)
             continue
         added = ca.SX.sym(name)  # an output of more than unknowns is a variable of its own
@@ -189,22 +199,22 @@ def _made(model: Model, outputs: Mapping[str, Expression], reduced: bool) -> Lin
         inputs=model.input_names,
         disturbances=model.disturbance_names,
         outputs=tuple(outputs),
-        parameters=tuple(symbols_in(ca.vertcat(*(ca.vec(matrix) for matrix in matrices)))),
+        parameters=tuple(list_symbols(ca.vertcat(*(ca.vec(matrix) for matrix in matrices)))),
         matrices=matrices,
         delays=tuple(delays),
     )
 
 
-def _delayed(model: Model, outputs: Mapping[str, ca.SX]) -> dict[str, tuple[str, float]]:
+def _find_delayed(model: Model, outputs: Mapping[str, ca.SX]) -> dict[str, tuple[str, float]]:
     """Delayed unknowns in outputs, with a delay that is a number: text → unknown and delay."""
-    found = {}
-    for name in symbols_in(ca.vertcat(*outputs.values())) if outputs else ():
-        meaning = operator(name)
+    delayed = {}
+    for name in list_symbols(ca.vertcat(*outputs.values())) if outputs else ():
+        meaning = find_operator(name)
         if isinstance(meaning, Delayed) and meaning.amount.sx.is_constant():
             operand = str(meaning.operand)
             if operand in model.unknown_names:
-                found[name] = (operand, float(meaning.amount))
-    return found
+                delayed[name] = (operand, float(meaning.amount))
+    return delayed
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,14 +228,14 @@ class _Frame:
     old: ca.SX
     new: ca.SX
 
-    def replaced(self, sx: ca.SX) -> ca.SX:
+    def replace(self, sx: ca.SX) -> ca.SX:
         """An expression of the model in these variables."""
         return ca.substitute(sx, self.old, self.new)
 
 
-def _frame(model: Model, unknowns: tuple[str, ...], expressions: list[ca.SX]) -> _Frame:
+def _make_frame(model: Model, unknowns: tuple[str, ...], expressions: list[ca.SX]) -> _Frame:
     order: dict[str, int] = {}
-    for name in symbols_in(ca.vertcat(*expressions)):
+    for name in list_symbols(ca.vertcat(*expressions)):
         base, k = jet(name)
         order[base] = max(k, order.get(base, 0))
     known = (*model.input_names, *model.disturbance_names)
@@ -233,36 +243,31 @@ def _frame(model: Model, unknowns: tuple[str, ...], expressions: list[ca.SX]) ->
     names, z, dz, links = [], {}, {}, {}
     for base in (*unknowns, *copied):
         for k in range(max(order.get(base, 0), 1)):
-            names.append(f"copy of '{base}'" if base in known and k == 0 else derivative_name(base, k))
+            names.append(f"copy of '{base}'" if base in known and k == 0 else name_derivative(base, k))
             z[base, k], dz[base, k] = ca.SX.sym(names[-1]), ca.SX.sym(f"rate of {names[-1]}")
             if k:
-                links[f"derivative of '{derivative_name(base, k - 1)}'"] = dz[base, k - 1] - z[base, k]
+                links[f"derivative of '{name_derivative(base, k - 1)}'"] = dz[base, k - 1] - z[base, k]
         if base in known:
-            links[f"copy of '{base}'"] = z[base, 0] - interned(base).sx
+            links[f"copy of '{base}'"] = z[base, 0] - intern_symbol(base).sx
     old, new = [], []
     for base, highest in order.items():
         first = 1 if base in known else 0
         for k in range(first, highest + 1):
             if (base, k) in z or (base, k - 1) in dz:
-                old.append(interned(derivative_name(base, k)).sx)
+                old.append(intern_symbol(name_derivative(base, k)).sx)
                 new.append(z[base, k] if (base, k) in z else dz[base, k - 1])
     empty = ca.SX(0, 1)
     both = (ca.vertcat(*old), ca.vertcat(*new)) if old else (empty, empty)
     return _Frame(tuple(names), z, dz, links, *both)
 
 
-def _combination(sx: ca.SX, z: ca.SX) -> bool:
+def _is_combination(sx: ca.SX, z: ca.SX) -> bool:
     """Whether an output is a combination of variables and nothing else."""
-    leaves = set(symbols_in(z))
+    leaves = set(list_symbols(z))
     jacobian = ca.jacobian(sx, z)
     rest = ca.simplify(ca.substitute(sx, z, ca.SX.zeros(*z.shape)))
     constant = rest.is_constant() and float(rest) == 0.0
-    return constant and not leaves & set(symbols_in(jacobian))
-
-
-def _column(names: Any) -> ca.SX:
-    symbols = [interned(name).sx for name in names]
-    return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
+    return constant and not leaves & set(list_symbols(jacobian))
 
 
 def refuse_nonlinear(
@@ -273,9 +278,9 @@ def refuse_nonlinear(
     Delayed values are refused, but for those `allowed`.
     """
     for where, sx in expressions.items():
-        for term in _terms(sx):
-            moving = [name for name in symbols_in(term) if name not in constants]
-            delayed = [name for name in moving if operator(jet(name)[0]) is not None and name not in allowed]
+        for term in _split_terms(sx):
+            moving = [name for name in list_symbols(term) if name not in constants]
+            delayed = [name for name in moving if find_operator(jet(name)[0]) is not None and name not in allowed]
             if delayed:
                 raise NonlinearError(
                     f"{where} contains {delayed[0]}, and delays have no such form.",
@@ -286,41 +291,41 @@ def refuse_nonlinear(
                     f"{where} contains {Expression(term)}, a function of time of its own.",
                     "Make it an input and give its values with the data.",
                 )
-            if not _linear(term, moving):
+            if not _is_linear_term(term, moving):
                 raise NonlinearError(
                     f"{where} contains {Expression(term)}, which is not linear.",
                     "Use linearize(model, at={...}), or a criterion for nonlinear models such as SimulationPEM().",
                 )
 
 
-def _terms(sx: ca.SX) -> list[ca.SX]:
+def _split_terms(sx: ca.SX) -> list[ca.SX]:
     """The summands of an expression, without their signs."""
     if sx.op() == ca.OP_NEG:
-        return _terms(sx.dep(0))
+        return _split_terms(sx.dep(0))
     if sx.op() in (ca.OP_ADD, ca.OP_SUB):
-        return [*_terms(sx.dep(0)), *_terms(sx.dep(1))]
+        return [*_split_terms(sx.dep(0)), *_split_terms(sx.dep(1))]
     return [sx]
 
 
-def _linear(term: ca.SX, moving: list[str]) -> bool:
+def _is_linear_term(term: ca.SX, moving: list[str]) -> bool:
     """Whether the slopes of a term depend on nothing that moves; sign and where have slopes of zero but jump."""
     if not moving:
         return True
-    point = _column(moving)
+    point = stack_symbols(moving)
     slopes = ca.jacobian(term, point)
-    if set(symbols_in(slopes)) & set(moving):
+    if set(list_symbols(slopes)) & set(moving):
         return False
     # What is left once the linear part is taken away must vanish, or be constant.
     rest = ca.simplify(term - slopes @ point)
-    return not set(symbols_in(rest)) & set(moving) or _vanishes(rest, term, moving)
+    return not set(list_symbols(rest)) & set(moving) or _vanishes(rest, term, moving)
 
 
 def _vanishes(rest: ca.SX, term: ca.SX, moving: list[str]) -> bool:
     """Whether what is left of a term does not move with these symbols, tried at random points."""
-    others = [name for name in symbols_in(term) if name not in moving]
-    function = ca.Function("rest", [_column(moving), _column(others)], [rest, term])
+    others = [name for name in list_symbols(term) if name not in moving]
+    function = ca.Function("rest", [stack_symbols(moving), stack_symbols(others)], [rest, term])
     generator = np.random.default_rng(0)
     fixed = generator.uniform(0.5, 1.5, len(others))
-    found = [function(generator.uniform(-2.0, 2.0, len(moving)), fixed) for _ in range(8)]
-    left, whole = (np.array([float(each[k]) for each in found]) for k in (0, 1))
+    trials = [function(generator.uniform(-2.0, 2.0, len(moving)), fixed) for _ in range(8)]
+    left, whole = (np.array([float(trial[k]) for trial in trials]) for k in (0, 1))
     return bool(np.ptp(left) <= 1e-9 * np.max(np.abs(whole)))

@@ -3,7 +3,7 @@
     f(ż, z, u, w, θ) ≈ f* + Σ_v ∂f/∂v* (v − v*),     v: every variable and derivative in f, * at the operating point
 
 The point is numbers; the parameters θ stay symbols in f* and in the slopes, so that the linear model can be estimated.
-Values that are not given are those of a steady state (`steady_state`).
+Values that are not given are those of a steady state (`find_steady_state`).
 """
 
 from collections.abc import Mapping
@@ -15,23 +15,24 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daedal.analysis.descriptor_matrices import checked_model
+from daedal.analysis.descriptor_matrices import check_model
 from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import NonlinearError, is_linear, refuse_nonlinear
-from daedal.analysis.steady_state import steady_state
+from daedal.analysis.steady_state import find_steady_state
 from daedal.errors import ModelError, nearest, quoted, with_article
-from daedal.models import Model, key_name, parameter_values
+from daedal.models import Model, as_name, evaluate_parameters
 from daedal.symbolic import (
     Delayed,
     Equation,
     Expression,
     delay,
     expand,
-    interned,
+    find_operator,
+    intern_symbol,
     jet,
-    operator,
+    list_symbols,
     read_expression,
-    symbols_in,
+    stack_symbols,
 )
 
 STEPS = (1e-6, 1e-12)  # relative distances at which a jump or a kink is looked for
@@ -61,59 +62,59 @@ def linearize(model: Model, at: Mapping[Any, float] | None = None, values: Mappi
     >>> print(linearize(tank, at={"q": 4.0}).equations["level"])
     der(h) == q - c - c/4*h
     """
-    given = _given(checked_model("linearize", model), at)
+    given = _read_point(check_model("linearize", model), at)
     model = model.with_parameters(values) if values else model
     if is_linear(model):
         return model
     _refuse_time(model)
-    inputs = _inputs_used(model)
+    inputs = _find_used_inputs(model)
     if missing := [name for name in inputs if name not in given]:
         raise ModelError(
             f"linearize needs the value of input {quoted(missing)} at the operating point of model '{model.name}'.",
             f"Write at={{'{missing[0]}': 0.0}}.",
         )
-    point = _Point(given | steady_state(model, given), parameter_values(model))
+    point = _OperatingPoint(given | find_steady_state(model, given), evaluate_parameters(model))
     equations, outputs = {}, {}
     for name, equation in model.equations.items():
         where = f"equation '{name}'"
-        sides = [_tangent(model, side, point, where) for side in (equation.lhs, equation.rhs)]
+        sides = [_linearize_expression(model, side, point, where) for side in (equation.lhs, equation.rhs)]
         equations[name] = Equation(*sides)
-        leaves = {jet(leaf)[0] for side in sides for leaf in symbols_in(expand(side.sx, frozenset(model.parameters)))}
+        leaves = {jet(leaf)[0] for side in sides for leaf in list_symbols(expand(side.sx, frozenset(model.parameters)))}
         if not leaves & set(model.unknown_names):
             raise ModelError(
                 f"At the operating point, {where} of model '{model.name}' does not change with any unknown.",
                 "Choose another operating point.",
             )
     for name, value in model.outputs.items():
-        outputs[name] = _tangent(model, value, point, f"output '{name}'")
+        outputs[name] = _linearize_expression(model, value, point, f"output '{name}'")
     return replace(model, equations=equations, outputs=outputs)
 
 
 @dataclass(frozen=True)
-class _Point:
+class _OperatingPoint:
     """Values of unknowns, inputs and derivatives, zero for others, and numbers of the parameters."""
 
     values: Mapping[str, float]
     parameters: Mapping[str, float]
 
-    def of(self, names: list[str]) -> np.ndarray:
-        return np.array([self._of(name) for name in names], dtype=float)
+    def find_values(self, names: list[str]) -> np.ndarray:
+        return np.array([self._find_value(name) for name in names], dtype=float)
 
-    def _of(self, name: str) -> float:
-        meaning = operator(name)
+    def _find_value(self, name: str) -> float:
+        meaning = find_operator(name)
         if isinstance(meaning, Delayed):  # at rest, what was is what is
-            leaves = [leaf for leaf in symbols_in(meaning.operand.sx) if leaf not in self.parameters]
-            return float(_function(meaning.operand.sx, leaves, self.parameters)(self.of(leaves)))
+            leaves = [leaf for leaf in list_symbols(meaning.operand.sx) if leaf not in self.parameters]
+            return float(_compile(meaning.operand.sx, leaves, self.parameters)(self.find_values(leaves)))
         return self.values.get(name, 0.0)
 
 
-def _given(model: Model, at: Any) -> dict[str, float]:
+def _read_point(model: Model, at: Any) -> dict[str, float]:
     """The operating point as the user gave it, by name."""
     if at is not None and not isinstance(at, Mapping):
         raise ModelError(f"The operating point must be a mapping name → number, got {at!r}.", "Write at={'x': 0.0}.")
     given: dict[str, float] = {}
     for key, value in (at or {}).items():
-        name = key_name(read_expression(key) if isinstance(key, str) and "(" in key else key)
+        name = as_name(read_expression(key) if isinstance(key, str) and "(" in key else key)
         role = model.names.get(jet(name)[0])
         if role is None:
             known = [*model.unknown_names, *model.input_names]
@@ -132,36 +133,36 @@ def _given(model: Model, at: Any) -> dict[str, float]:
 def _refuse_time(model: Model) -> None:
     sides = {f"equation '{name}'": (e.lhs, e.rhs) for name, e in model.equations.items()}
     for where, parts in (sides | {f"output '{name}'": (value,) for name, value in model.outputs.items()}).items():
-        if any("time" in symbols_in(expand(part.sx, frozenset(model.parameters))) for part in parts):
+        if any("time" in list_symbols(expand(part.sx, frozenset(model.parameters))) for part in parts):
             raise ModelError(
                 f"linearize needs equations that do not change with time, but {where} contains time.",
                 "Make that function of time an input and give its values with the data.",
             )
 
 
-def _inputs_used(model: Model) -> list[str]:
+def _find_used_inputs(model: Model) -> list[str]:
     """Inputs that occur in equations or outputs."""
     shown = [value.sx for value in model.outputs.values()]
-    leaves = symbols_in(ca.vertcat(Equations.of(model).residuals, *shown))
-    plain = {name for leaf in leaves for name in _plain(leaf)}
+    leaves = list_symbols(ca.vertcat(Equations.of(model).residuals, *shown))
+    plain = {name for leaf in leaves for name in _list_plain(leaf)}
     return [name for name in model.input_names if name in plain]
 
 
-def _plain(leaf: str) -> set[str]:
+def _list_plain(leaf: str) -> set[str]:
     """The plain symbols inside a derivative or delayed value."""
-    meaning = operator(leaf)
+    meaning = find_operator(leaf)
     if meaning is None:
         return {leaf}
-    return {name for inner in symbols_in(meaning.operand.sx) for name in _plain(inner)}
+    return {name for inner in list_symbols(meaning.operand.sx) for name in _list_plain(inner)}
 
 
-def _tangent(model: Model, expression: Expression, point: _Point, where: str) -> Expression:
+def _linearize_expression(model: Model, expression: Expression, point: _OperatingPoint, where: str) -> Expression:
     """An expression's tangent at the point, with parameters as symbols; a linear expression stays as it was typed."""
     constants = frozenset(model.parameters)
     sx = expand(expression.sx, constants)
-    leaves = [name for name in symbols_in(sx) if name not in constants]
-    delayed = [name for name in leaves if isinstance(operator(name), Delayed)]
-    inner = {name: _tangent_delay(model, name, point, where) for name in delayed}
+    leaves = [name for name in list_symbols(sx) if name not in constants]
+    delayed = [name for name in leaves if isinstance(find_operator(name), Delayed)]
+    inner = {name: _linearize_delay(model, name, point, where) for name in delayed}
     try:
         refuse_nonlinear({"": sx}, constants, allowed=delayed)
     except NonlinearError:
@@ -169,32 +170,32 @@ def _tangent(model: Model, expression: Expression, point: _Point, where: str) ->
     else:
         if all(new.sx.is_symbolic() and new.sx.name() == name for name, new in inner.items()):
             return expression
-    numbers = point.of(leaves)
+    numbers = point.find_values(leaves)
     _check_smooth(model, sx, leaves, numbers, point.parameters, where)
-    old, star = _column(leaves), ca.DM(numbers)
+    old, star = stack_symbols(leaves), ca.DM(numbers)
     slopes = ca.substitute(ca.jacobian(sx, old), old, star)
     constant = ca.substitute(sx, old, star) - slopes @ star
     total = Expression(ca.simplify(constant))
     for j, name in enumerate(leaves):
         slope = slopes[0, j]
         if not slope.is_zero():
-            variable = inner.get(name, interned(name))
+            variable = inner.get(name, intern_symbol(name))
             total = variable * Expression(slope) + total if total.sx.is_zero() else total + Expression(slope) * variable
     return total
 
 
-def _tangent_delay(model: Model, name: str, point: _Point, where: str) -> Expression:
-    meaning = operator(name)
+def _linearize_delay(model: Model, name: str, point: _OperatingPoint, where: str) -> Expression:
+    meaning = find_operator(name)
     assert isinstance(meaning, Delayed)
-    operand = _tangent(model, meaning.operand, point, where)
-    return interned(name) if operand is meaning.operand else delay(operand, meaning.amount)
+    operand = _linearize_expression(model, meaning.operand, point, where)
+    return intern_symbol(name) if operand is meaning.operand else delay(operand, meaning.amount)
 
 
 def _check_smooth(
     model: Model, sx: ca.SX, leaves: list[str], star: np.ndarray, parameters: Mapping[str, float], where: str
 ) -> None:
     """Refuse a point at which value or slopes are infinite, or jump from one side of it to the other."""
-    both = _function(ca.horzcat(sx, ca.jacobian(sx, _column(leaves))), leaves, parameters)
+    both = _compile(ca.horzcat(sx, ca.jacobian(sx, stack_symbols(leaves))), leaves, parameters)
     here = both(star).full().ravel()
     shown = ", ".join(f"{name} = {value:.6g}" for name, value in zip(leaves, star, strict=True))
     if not np.isfinite(here).all():
@@ -215,13 +216,9 @@ def _check_smooth(
         )
 
 
-def _function(sx: ca.SX, leaves: list[str], parameters: Mapping[str, float]) -> ca.Function:
+def _compile(sx: ca.SX, leaves: list[str], parameters: Mapping[str, float]) -> ca.Function:
     """A function of the leaves, with numbers for the parameters."""
-    used = [name for name in symbols_in(sx) if name in parameters]
+    used = [name for name in list_symbols(sx) if name in parameters]
     if used:
-        sx = ca.substitute(sx, _column(used), ca.DM([parameters[name] for name in used]))
-    return ca.Function("values", [_column(leaves)], [ca.densify(sx)])
-
-
-def _column(names: list[str]) -> ca.SX:
-    return ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)
+        sx = ca.substitute(sx, stack_symbols(used), ca.DM([parameters[name] for name in used]))
+    return ca.Function("values", [stack_symbols(leaves)], [ca.densify(sx)])

@@ -33,9 +33,9 @@ class Offsets:
         return int(self.unknowns.sum() - self.equations.sum())
 
 
-def signature_offsets(incidence: Incidence) -> Offsets | None:
+def find_offsets(incidence: Incidence) -> Offsets | None:
     """The smallest offsets; None when no transversal exists (structurally singular)."""
-    match = transversal(incidence)
+    match = find_transversal(incidence)
     if match is None:
         return None
     rows, columns, orders = incidence.rows, incidence.columns, incidence.orders
@@ -52,7 +52,7 @@ def signature_offsets(incidence: Incidence) -> Offsets | None:
         c = raised
 
 
-def transversal(incidence: Incidence) -> np.ndarray | None:
+def find_transversal(incidence: Incidence) -> np.ndarray | None:
     """The unknown matched to each equation, with the largest sum of orders."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching

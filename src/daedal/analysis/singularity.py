@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.analysis.aliases import circle
+from daedal.analysis.aliases import find_circle
 from daedal.analysis.equations import Equations, Incidence
 from daedal.errors import StructureError, counted, quoted
 
@@ -34,12 +34,12 @@ def dulmage_mendelsohn(incidence: Incidence) -> Imbalance:
     equation_of = np.full(incidence.unknowns, -1)
     matched = np.flatnonzero(unknown_of >= 0)
     equation_of[unknown_of[matched]] = matched
-    over = _reachable(np.flatnonzero(unknown_of < 0), pattern, equation_of)
-    under = _reachable(np.flatnonzero(equation_of < 0), csr_array(pattern.T), unknown_of)
+    over = _find_reachable(np.flatnonzero(unknown_of < 0), pattern, equation_of)
+    under = _find_reachable(np.flatnonzero(equation_of < 0), csr_array(pattern.T), unknown_of)
     return Imbalance(over[0], over[1], under[1], under[0])
 
 
-def _reachable(start: np.ndarray, pattern, partner: np.ndarray) -> tuple[list[int], list[int]]:
+def _find_reachable(start: np.ndarray, pattern, partner: np.ndarray) -> tuple[list[int], list[int]]:
     """Rows and columns reached from rows `start` along: any edge row → column, matched edge column → row."""
     rows, columns = set(start.tolist()), set()
     waiting = list(rows)
@@ -55,7 +55,7 @@ def _reachable(start: np.ndarray, pattern, partner: np.ndarray) -> tuple[list[in
     return sorted(rows), sorted(columns)
 
 
-def singular_error(
+def explain_singularity(
     model: str, incidence: Incidence, equations: tuple[str, ...], unknowns: tuple[str, ...]
 ) -> StructureError:
     """The sentence for a model whose equations cannot determine its unknowns."""
@@ -67,12 +67,12 @@ def singular_error(
     sentences, remedies = [], []
     if over:
         content = f"only {counted(len(inside), 'unknown')} ({quoted(inside)})" if inside else "no unknown"
-        sentences.append(f"the {counted(len(over), 'equation')} {quoted(over)} contain{_s(over)} {content}")
+        sentences.append(f"the {counted(len(over), 'equation')} {quoted(over)} contain{_end_verb(over)} {content}")
         surplus = f"{len(over) - len(inside)} of {quoted(over)}" if inside else quoted(over)
         remedies.append(f"Remove {surplus}, or free something in {'it' if len(over) == 1 else 'them'}.")
     if under:
-        found = f"only in {quoted(around)}" if around else "in no equation"
-        sentences.append(f"the unknown{'s' * (len(under) != 1)} {quoted(under)} occur{_s(under)} {found}")
+        place = f"only in {quoted(around)}" if around else "in no equation"
+        sentences.append(f"the unknown{'s' * (len(under) != 1)} {quoted(under)} occur{_end_verb(under)} {place}")
         missing = len(under) - len(around)
         remedies.append(f"Add {counted(missing, 'equation')} that contain{'s' * (missing == 1)} {quoted(under)}.")
     counts = f"{counted(len(equations), 'equation')} for {counted(len(unknowns), 'unknown')}: "
@@ -80,12 +80,12 @@ def singular_error(
     return StructureError(f"Model '{model}' cannot be solved, {balance}{'; '.join(sentences)}.", " ".join(remedies))
 
 
-def repeated_error(model: str, typed: Equations, reduced: Equations, inner: Incidence) -> StructureError:
+def explain_repetition(model: str, typed: Equations, reduced: Equations, inner: Incidence) -> StructureError:
     """The sentence for equations that only name each other in a circle: a == b, b == a."""
     empty = sorted(set(range(inner.equations)) - set(inner.rows.tolist()))
     eliminated = set(typed.names) - set(reduced.names)
     for name in (reduced.names[i] for i in empty):
-        names = sorted([*circle(typed, eliminated, name), name], key=typed.names.index)
+        names = sorted([*find_circle(typed, eliminated, name), name], key=typed.names.index)
         under = [reduced.unknowns[j] for j in dulmage_mendelsohn(inner).under_unknowns]
         if len(names) > 1:
             return StructureError(
@@ -93,9 +93,9 @@ def repeated_error(model: str, typed: Equations, reduced: Equations, inner: Inci
                 f"{quoted(under)} {'is' if len(under) == 1 else 'are'} not determined.",
                 f"Replace one of {quoted(names)} by an equation that determines {quoted(under)}.",
             )
-    return singular_error(model, inner, reduced.names, reduced.unknowns)
+    return explain_singularity(model, inner, reduced.names, reduced.unknowns)
 
 
-def _s(subjects: list[str]) -> str:
+def _end_verb(subjects: list[str]) -> str:
     """The ending of the verb."""
     return "s" if len(subjects) == 1 else ""

@@ -6,9 +6,9 @@ from typing import final
 
 import numpy as np
 
-from daedal.analysis.aliases import Alias, eliminate_aliases, user_names
-from daedal.analysis.equations import Equations, Incidence, incidence
-from daedal.analysis.signature import Offsets, signature_offsets
+from daedal.analysis.aliases import Alias, eliminate_aliases, make_namer
+from daedal.analysis.equations import Equations, Incidence, find_incidence
+from daedal.analysis.signature import Offsets, find_offsets
 from daedal.data import FrozenMapping
 from daedal.errors import counted, often
 from daedal.models import Model
@@ -23,7 +23,7 @@ class Choice:
     variables: tuple[str, ...]
 
     def __str__(self) -> str:
-        listed = ", ".join(_shortened(list(self.variables)))
+        listed = ", ".join(_shorten(list(self.variables)))
         return listed if self.count == len(self.variables) else f"{self.count} of {listed}"
 
 
@@ -73,13 +73,13 @@ class Structure:
         lines = [f"structure of '{self.model}': {counted(self.equations, 'equation')}, index {self.index}, {freedom}"]
         if self.differentiated:
             listed = [f"{name} {often(count)}" for name, count in self.differentiated.items()]
-            lines.append(f"  differentiated: {', '.join(_shortened(listed))}")
+            lines.append(f"  differentiated: {', '.join(_shorten(listed))}")
         if self.choices:
-            lines.append(f"  may be given at the start: {'; '.join(_shortened([str(c) for c in self.choices]))}")
+            lines.append(f"  may be given at the start: {'; '.join(_shorten([str(c) for c in self.choices]))}")
         return "\n".join(lines + [f"  {sentence}" for sentence in self.repairs])
 
 
-def _shortened(items: list[str], most: int = 12) -> list[str]:
+def _shorten(items: list[str], most: int = 12) -> list[str]:
     return items if len(items) <= most else [*items[:most], f"and {len(items) - most} more"]
 
 
@@ -98,34 +98,34 @@ def analyze(model: Model) -> Structure:
     2
     """
     typed = Equations.of(model)
-    offsets = offsets_or_error(model.name, typed)
+    offsets = require_offsets(model.name, typed)
     reduced, aliases = eliminate_aliases(typed)
-    inner = incidence(reduced)
-    inner_offsets = signature_offsets(inner)
+    inner = find_incidence(reduced)
+    inner_offsets = find_offsets(inner)
     if inner_offsets is None:
-        from daedal.analysis.singularity import repeated_error
+        from daedal.analysis.singularity import explain_repetition
 
-        raise repeated_error(model.name, typed, reduced, inner)
-    return structure_of(model.name, typed, offsets, choices(reduced, inner, inner_offsets, aliases))
+        raise explain_repetition(model.name, typed, reduced, inner)
+    return make_structure(model.name, typed, offsets, list_choices(reduced, inner, inner_offsets, aliases))
 
 
-def offsets_or_error(model: str, equations: Equations) -> Offsets:
+def require_offsets(model: str, equations: Equations) -> Offsets:
     """The offsets of the signature method, or an error that names what is over- and under-determined."""
-    entries = incidence(equations)
-    offsets = signature_offsets(entries)
+    entries = find_incidence(equations)
+    offsets = find_offsets(entries)
     if offsets is None:
-        from daedal.analysis.singularity import singular_error
+        from daedal.analysis.singularity import explain_singularity
 
-        raise singular_error(model, entries, equations.names, equations.unknowns)
+        raise explain_singularity(model, entries, equations.names, equations.unknowns)
     return offsets
 
 
-def structure_of(
-    model: str, equations: Equations, offsets: Offsets, given: tuple[Choice, ...], repairs: tuple[str, ...] = ()
+def make_structure(
+    model: str, equations: Equations, offsets: Offsets, choices: tuple[Choice, ...], repairs: tuple[str, ...] = ()
 ) -> Structure:
     """Put the findings in a Structure."""
-    found = equations.typed_orders({i: int(c) for i, c in enumerate(offsets.equations)})
-    differentiated = {name: order for name, order in found.items() if order}
+    typed = equations.find_typed_orders({i: int(c) for i, c in enumerate(offsets.equations)})
+    differentiated = {name: order for name, order in typed.items() if order}
     index = max([0, *differentiated.values()]) + int(np.any(offsets.unknowns == 0))
     orders = {name: int(d) for name, d in zip(equations.unknowns, offsets.unknowns, strict=True)}
     freedom = offsets.degrees_of_freedom
@@ -135,29 +135,29 @@ def structure_of(
         index=index,
         degrees_of_freedom=freedom,
         differentiated=FrozenMapping(differentiated),
-        choices=given,
+        choices=choices,
         orders=FrozenMapping(orders),
         repairs=repairs,
     )
 
 
-def choices(
+def list_choices(
     equations: Equations, entries: Incidence, offsets: Offsets, aliases: Mapping[str, Alias]
 ) -> tuple[Choice, ...]:
     """Group what may be given: on each level of differentiation, connected unknowns less the equations between them."""
-    name_of = user_names(aliases)
+    name_jet = make_namer(aliases)
     c, d = offsets.equations, offsets.unknowns
-    found = []
+    choices = []
     for level in range(1, int(d.max(initial=0)) + 1):
-        for unknowns, constraints in _connected(entries, d >= level, c >= level, c, d):
+        for unknowns, constraints in _group_connected(entries, d >= level, c >= level, c, d):
             count = len(unknowns) - constraints
             if count > 0:
                 jets = [(equations.unknowns[j], int(d[j]) - level) for j in unknowns]
-                found.append(Choice(count, tuple(name_of(*v) for v in jets)))
-    return tuple(reversed(found))
+                choices.append(Choice(count, tuple(name_jet(*v) for v in jets)))
+    return tuple(reversed(choices))
 
 
-def _connected(
+def _group_connected(
     entries: Incidence, unknowns: np.ndarray, equations: np.ndarray, c: np.ndarray, d: np.ndarray
 ) -> Iterator[tuple[list[int], int]]:
     """Connected groups of the given unknowns through the given equations, with the number of equations in each."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.analysis.descriptor_matrices import checked_model, described
+from daedal.analysis.descriptor_matrices import check_model, evaluate_descriptor
 from daedal.analysis.linear_form import extract_linear_form
 from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
 from daedal.errors import ModelError, counted, nearest, quoted
@@ -38,8 +38,8 @@ def transfer_function(
     >>> print(transfer_function(Model(name="m", equations=equations, unknowns=[x, v], inputs=[u], outputs={"y": x})))
     y = 1 / (s² + 2.8 s + 1) u
     """
-    name = _output(checked_model("transfer_function", model), output)
-    form = described(model, extract_linear_form(model, "transfer_function"), values)
+    name = _choose_output(check_model("transfer_function", model), output)
+    form = evaluate_descriptor(model, extract_linear_form(model, "transfer_function"), values)
     standard = form.standard_form()
     n = standard.evolving
     row = form.outputs.index(name)
@@ -58,17 +58,17 @@ def transfer_function(
         direct = np.where(part.sizes[0, row] > ZERO, part.coefficients[0, row], 0.0)
     poles = np.linalg.eigvals(A)
     rate = float(np.exp(np.mean(np.log(np.abs(poles[poles != 0]))))) if np.any(poles != 0) else 1.0
-    zeros, gains = _zeros(A / rate, B / rate, C, direct)
-    poles, zeros = _cancelled(poles / rate, zeros)
+    zeros, gains = _find_zeros(A / rate, B / rate, C, direct)
+    poles, zeros = _cancel(poles / rate, zeros)
     numerators = {
-        each: _scaled(gain, found, poles.size, rate)
-        for each, gain, found in zip(form.inputs, gains, zeros, strict=True)
+        source: _scale(gain, roots, poles.size, rate)
+        for source, gain, roots in zip(form.inputs, gains, zeros, strict=True)
     }
     denominator = np.real(np.poly(poles)) * rate ** np.arange(poles.size + 1.0) if poles.size else np.ones(1)
     return TransferFunction(numerators, denominator, output=name)
 
 
-def _output(model: Model, output: Any) -> str:
+def _choose_output(model: Model, output: Any) -> str:
     if not model.inputs:
         raise ModelError(f"Model '{model.name}' has no inputs.", "Declare inputs=[u].")
     if output is None and len(model.outputs) != 1:
@@ -82,7 +82,9 @@ def _output(model: Model, output: Any) -> str:
     return name
 
 
-def _zeros(A: np.ndarray, B: np.ndarray, C: np.ndarray, direct: np.ndarray) -> tuple[list[np.ndarray], list[float]]:
+def _find_zeros(
+    A: np.ndarray, B: np.ndarray, C: np.ndarray, direct: np.ndarray
+) -> tuple[list[np.ndarray], list[float]]:
     """Zeros of each numerator and its leading coefficient."""
     n = len(A)
     below = np.real(np.poly(A)) if n else np.ones(1)
@@ -98,26 +100,26 @@ def _zeros(A: np.ndarray, B: np.ndarray, C: np.ndarray, direct: np.ndarray) -> t
     return zeros, gains
 
 
-def _cancelled(poles: np.ndarray, zeros: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+def _cancel(poles: np.ndarray, zeros: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Without the poles that every numerator cancels."""
     kept = []
     for pole in poles:
-        places = [place for each in zeros if (place := _near(each, pole)) is not None]
+        places = [place for roots in zeros if (place := _find_near(roots, pole)) is not None]
         if zeros and len(places) == len(zeros):
-            zeros = [np.delete(each, place) for each, place in zip(zeros, places, strict=True)]
+            zeros = [np.delete(roots, place) for roots, place in zip(zeros, places, strict=True)]
         else:
             kept.append(pole)
     return np.array(kept), zeros
 
 
-def _near(zeros: np.ndarray, pole: complex) -> int | None:
+def _find_near(zeros: np.ndarray, pole: complex) -> int | None:
     if not zeros.size:
         return None
     place = int(np.argmin(np.abs(zeros - pole)))
     return place if abs(zeros[place] - pole) <= CANCELS * max(1.0, abs(pole)) else None
 
 
-def _scaled(gain: float, zeros: np.ndarray, order: int, rate: float) -> np.ndarray:
+def _scale(gain: float, zeros: np.ndarray, order: int, rate: float) -> np.ndarray:
     """A numerator in the unit of time of the model: s was divided by the rate in all of them."""
     polynomial = gain * np.real(np.poly(zeros)) if zeros.size else np.array([gain])
     powers = order - np.arange(polynomial.size - 1, -1, -1.0)

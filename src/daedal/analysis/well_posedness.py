@@ -16,16 +16,16 @@ from typing import Any, Literal, final
 import casadi as ca
 import numpy as np
 
-from daedal.analysis.descriptor_matrices import checked_model, described
-from daedal.analysis.differentiations import Differentiations, differentiations, operands
+from daedal.analysis.descriptor_matrices import check_model, evaluate_descriptor
+from daedal.analysis.differentiations import Differentiations, count_differentiations, list_operands
 from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import LinearForm, NonlinearError, extract_linear_form, refuse_nonlinear
 from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
 from daedal.analysis.structure import analyze
 from daedal.disturbances import derivatives_available
 from daedal.errors import ModelError, counted, nearest, quoted
-from daedal.models import Model, as_tuple, key_name, parameter_values
-from daedal.symbolic import Expression, expand, interned, jet, read_expression, symbols_in
+from daedal.models import Model, as_name, as_tuple, evaluate_parameters
+from daedal.symbolic import Expression, expand, intern_symbol, jet, list_symbols, read_expression
 
 DOUBTFUL = 1e3  # factor around ZERO within which a verdict is called uncertain
 
@@ -101,7 +101,7 @@ class Finding:
     def remedy(self) -> str:
         """What to do about it."""
         poles = counted(self.needed, "more pole")
-        shaped = f"Give '{self.disturbance}' noise with at least {poles} than zeros, such as {_example(self.needed)}"
+        shaped = f"Give '{self.disturbance}' noise with at least {poles} than zeros, such as {_suggest(self.needed)}"
         if self.role != "output":
             return f"{shaped}."
         lacking = self.needed - self.pole_excess
@@ -117,7 +117,7 @@ class Finding:
         )
 
 
-def _example(poles: int) -> str:
+def _suggest(poles: int) -> str:
     if poles == 1:
         return "FilteredNoise.low_pass(std=..., time_constant=...)"
     if poles == 2:
@@ -172,7 +172,7 @@ class WellPosedness:
         ending = f" ({'; '.join(notes)})"
         if self.findings:
             lines = [f"the noise of '{self.model}' is not well-posed{ending}"]
-            return "\n".join(lines + [f"  {found.sentence}\n    {found.remedy}" for found in self.findings])
+            return "\n".join(lines + [f"  {finding.sentence}\n    {finding.remedy}" for finding in self.findings])
         if not self.disturbances:
             return f"the noise of '{self.model}' is well-posed: the model has no disturbances (index {self.index})"
         if not self.variables:
@@ -203,18 +203,18 @@ def check_noise(model: Model, variables: Sequence[Any] | None = None) -> WellPos
     >>> print(check_noise(model, variables=["z2"]).findings[0].sentence)
     variable 'z2' has infinite variance: disturbance 'v' reaches it directly, and its noise is white.
     """
-    wanted = _wanted(checked_model("check_noise", model), variables)
+    wanted = _read_wanted(check_model("check_noise", model), variables)
     try:
         form = extract_linear_form(model, "check_noise", wanted)
     except ModelError:
-        return _structural(model, wanted)
-    return _exact(model, form)
+        return _judge_by_structure(model, wanted)
+    return _judge_exactly(model, form)
 
 
-def _exact(model: Model, form: LinearForm) -> WellPosedness:
-    matrices = described(model, form)
-    excess = _pole_excess(model)
-    past = _delayed_sources(model, form)
+def _judge_exactly(model: Model, form: LinearForm) -> WellPosedness:
+    matrices = evaluate_descriptor(model, form)
+    excess = _count_pole_excess(model)
+    past = _find_delayed_sources(model, form)
     # What an output was a while ago must have had a finite variance too, whatever is added now.
     H = np.vstack([matrices.H, *(np.eye(len(matrices.E))[[source]] for _, source in past)])
     part = find_polynomial_part(matrices.E, matrices.F, matrices.J, H, matrices.standard_form())
@@ -225,19 +225,19 @@ def _exact(model: Model, form: LinearForm) -> WellPosedness:
     orders = part.orders[: len(form.outputs)].copy()
     for (output, _), before in zip(past, part.orders[len(form.outputs) :], strict=True):
         orders[output] = np.maximum(orders[output], before)
-    found = [
-        _finding(model, form.outputs[i], form.disturbances[j], int(orders[i, j]), int(excess[j]))
+    findings = [
+        _make_finding(model, form.outputs[i], form.disturbances[j], int(orders[i, j]), int(excess[j]))
         for i, j in np.argwhere(orders >= excess)
     ]
     return WellPosedness(
-        model.name, form.outputs, form.disturbances, matrices.index, tuple(found), structural=False, margin=margin
+        model.name, form.outputs, form.disturbances, matrices.index, tuple(findings), structural=False, margin=margin
     )
 
 
-def _delayed_sources(model: Model, form: LinearForm) -> list[tuple[int, int]]:
+def _find_delayed_sources(model: Model, form: LinearForm) -> list[tuple[int, int]]:
     """Outputs with the variables whose past they contain, by their places."""
     constants = frozenset(model.parameters)
-    leaves = [symbols_in(expand(model[name].sx, constants)) if name in model.outputs else () for name in form.outputs]
+    leaves = [list_symbols(expand(model[name].sx, constants)) if name in model.outputs else () for name in form.outputs]
     return [
         (i, held.source)
         for i, names in enumerate(leaves)
@@ -246,49 +246,49 @@ def _delayed_sources(model: Model, form: LinearForm) -> list[tuple[int, int]]:
     ]
 
 
-def _structural(model: Model, wanted: Mapping[str, Expression]) -> WellPosedness:
+def _judge_by_structure(model: Model, wanted: Mapping[str, Expression]) -> WellPosedness:
     index = analyze(model).index
     typed = Equations.of(model)
     names = model.disturbance_names
-    paths = differentiations(model.name, typed, names)
-    excess = _pole_excess(model)
-    found = _rough_and_nonlinear(typed, paths, excess)
+    paths = count_differentiations(model.name, typed, names)
+    excess = _count_pole_excess(model)
+    findings = _find_rough_and_nonlinear(typed, paths, excess)
     shown = {**model.outputs, **wanted}
     for variable, value in shown.items():
         orders = paths.of_expression(expand(value.sx, typed.constants))
-        found += [
-            _finding(model, variable, names[j], int(orders[j]), int(excess[j]))
+        findings += [
+            _make_finding(model, variable, names[j], int(orders[j]), int(excess[j]))
             for j in np.flatnonzero(orders >= excess)
         ]
-    return WellPosedness(model.name, tuple(shown), names, index, tuple(found), structural=True)
+    return WellPosedness(model.name, tuple(shown), names, index, tuple(findings), structural=True)
 
 
-def _rough_and_nonlinear(equations: Equations, paths: Differentiations, excess: np.ndarray) -> list[Finding]:
+def _find_rough_and_nonlinear(equations: Equations, paths: Differentiations, excess: np.ndarray) -> list[Finding]:
     """Equations in which something of infinite variance stands under a nonlinear function."""
-    found = []
+    findings = []
     for equation, row in zip(equations.names, ca.vertsplit(equations.residuals), strict=True):
         reached = np.full(len(excess), -np.inf)
-        for sx in (row, *operands(row)):
-            leaves = symbols_in(sx)
+        for sx in (row, *list_operands(row)):
+            leaves = list_symbols(sx)
             rough = [name for name in leaves if np.any(paths.of_symbol(name) >= excess)]
             try:
                 refuse_nonlinear({"": sx}, frozenset(leaves) - frozenset(rough), allowed=rough)
             except NonlinearError:
                 reached = np.max([reached, *(paths.of_symbol(name) for name in rough)], axis=0)
-        found += [
+        findings += [
             Finding(paths.disturbances[j], equation, "equation", int(reached[j]), int(excess[j]), int(reached[j]) + 1)
             for j in np.flatnonzero(reached >= excess)
         ]
-    return found
+    return findings
 
 
-def _finding(model: Model, variable: str, disturbance: str, order: int, excess: int) -> Finding:
+def _make_finding(model: Model, variable: str, disturbance: str, order: int, excess: int) -> Finding:
     return Finding(disturbance, variable, "output" if variable in model.outputs else "wanted", order, excess, order + 1)
 
 
-def _pole_excess(model: Model) -> np.ndarray:
+def _count_pole_excess(model: Model) -> np.ndarray:
     """Poles minus zeros of the noise of each disturbance symbol, (disturbance,)."""
-    numbers = parameter_values(model)
+    numbers = evaluate_parameters(model)
     derivatives = {
         name: count
         for key, noise in model.disturbances.items()
@@ -297,7 +297,7 @@ def _pole_excess(model: Model) -> np.ndarray:
     return np.array([1 + derivatives[name] for name in model.disturbance_names], dtype=int)
 
 
-def _wanted(model: Model, variables: Any) -> dict[str, Expression]:
+def _read_wanted(model: Model, variables: Any) -> dict[str, Expression]:
     """Name → expression of what is wanted besides the outputs."""
     if variables is None:
         return {}
@@ -306,7 +306,7 @@ def _wanted(model: Model, variables: Any) -> dict[str, Expression]:
             f"The variables of check_noise must be a list of names, got {variables!r}.",
             f"Write variables=['{variables}'].",
         )
-    names = [key_name(read_expression(v) if isinstance(v, str) and "(" in v else v) for v in variables]
+    names = [as_name(read_expression(v) if isinstance(v, str) and "(" in v else v) for v in variables]
     if not names:
         raise ModelError("The list of variables of check_noise is empty.", "Leave it out to check the outputs alone.")
     for name in names:
@@ -316,4 +316,4 @@ def _wanted(model: Model, variables: Any) -> dict[str, Expression]:
             raise ModelError(f"Model '{model.name}' has no variable '{name}'.", nearest(str(name), known))
         if role == "parameter":
             raise ModelError(f"'{name}' is a parameter and does not vary.", "Name unknowns, outputs or derivatives.")
-    return {name: interned(name) for name in names if name not in model.outputs}
+    return {name: intern_symbol(name) for name in names if name not in model.outputs}

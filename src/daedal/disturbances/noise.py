@@ -14,7 +14,7 @@ import numpy as np
 
 from daedal.errors import ModelError
 from daedal.linear import controllable_form
-from daedal.symbolic import Expression, as_expression, renamed
+from daedal.symbolic import Expression, as_expression, rename_symbols
 
 Coefficient = float | Expression
 Initial = Literal["stationary", "rest"]
@@ -90,7 +90,7 @@ def rename_parameters(noise: Noise, names: Mapping[str, str]) -> Noise:
     def rename(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(rename, value))
-        return renamed(value, names) if isinstance(value, Expression) else value
+        return rename_symbols(value, names) if isinstance(value, Expression) else value
 
     return type(noise)(**{name: rename(value) for name, value in noise.entries().items()})
 

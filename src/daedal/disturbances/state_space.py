@@ -19,7 +19,7 @@ import numpy as np
 from daedal.disturbances.noise import Noise, formulas
 from daedal.errors import ModelError, nearest, quoted
 from daedal.linear import smoothness
-from daedal.symbolic import as_expression, interned, number_text, symbols_in
+from daedal.symbolic import as_expression, intern_symbol, list_symbols, write_number
 
 
 @final
@@ -54,7 +54,7 @@ class _Symbolic:
 
 def parameter_names(noise: Noise) -> tuple[str, ...]:
     """The parameters that the coefficients contain, in order of appearance."""
-    return tuple(dict.fromkeys(name for formula in formulas(noise) for name in symbols_in(formula.sx)))
+    return tuple(dict.fromkeys(name for formula in formulas(noise) for name in list_symbols(formula.sx)))
 
 
 def realize(noise: Noise, numbers: Mapping[str, float] | None = None) -> NoiseStateSpace:
@@ -106,7 +106,7 @@ def _symbolic(noise: Noise) -> _Symbolic:
     if noise.intensity is not None:
         raise white_noise_refused(noise, "The noise")
     matrices, names = noise.matrices(), parameter_names(noise)
-    symbols = ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)
+    symbols = ca.vertcat(*(intern_symbol(name).sx for name in names)) if names else ca.SX(0, 1)
     entries = ca.vertcat(*(as_expression(entry, "An entry").sx for matrix in matrices for entry in matrix.ravel()))
     return _Symbolic(
         names,
@@ -144,7 +144,7 @@ def _matrices(symbolic: _Symbolic, values: np.ndarray) -> NoiseStateSpace:
 def _at(names: tuple[str, ...], point: ca.DM) -> str:
     values = point.full().ravel()
     return (
-        " at " + ", ".join(f"{n} = {number_text(float(v))}" for n, v in zip(names, values, strict=True))
+        " at " + ", ".join(f"{n} = {write_number(float(v))}" for n, v in zip(names, values, strict=True))
         if names
         else ""
     )

@@ -15,8 +15,8 @@ from scipy.linalg import solve_triangular
 
 from daedal.errors import DaedalError, EstimationError, ModelError, counted, quoted
 from daedal.experiments.experiment import Experiment, Series
-from daedal.models import Formulas, Model, as_tuple, parameter_directions, parameter_values
-from daedal.symbolic import Expression, symbols_in
+from daedal.models import Model, ParameterFormulas, as_tuple, differentiate_parameters, evaluate_parameters
+from daedal.symbolic import Expression, list_symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Accuracies:
         declared = self.model.measurement_noise.get(output, self.scales.get(output, 1.0))
         if not isinstance(declared, Expression):
             return declared
-        number = float(self._formulas[output].values(vector)[0])
+        number = float(self._formulas[output].evaluate(vector)[0])
         if not 0.0 < number < np.inf:
             raise ModelError(
                 f"The measurement noise of '{output}', {declared}, is {number:g} but must be positive.",
@@ -45,7 +45,7 @@ class Accuracies:
 
     def slopes(self, output: str, vector: np.ndarray) -> np.ndarray:
         """The derivatives of that with respect to all parameters, (parameter,)."""
-        return self._formulas[output].slopes(vector)[0] if output in self._formulas else np.zeros(vector.size)
+        return self._formulas[output].differentiate(vector)[0] if output in self._formulas else np.zeros(vector.size)
 
     def deviation(self, series: Series, values: Mapping[str, float]) -> float | np.ndarray:
         """The standard deviation of the samples of a series, one for all or one each."""
@@ -57,7 +57,7 @@ class Accuracies:
         if series.output not in self._moving:
             return np.zeros(len(own))
         vector = self._vector(values)
-        directions = parameter_directions(self.model, self.parameters, values)
+        directions = differentiate_parameters(self.model, self.parameters, values)
         by_parameter = self.slopes(series.output, vector) @ directions / self.at(series.output, vector)
         return np.where(own >= 0, by_parameter[own], 0.0)
 
@@ -76,24 +76,24 @@ class Accuracies:
         return bool(self._moving)
 
     @cached_property
-    def _formulas(self) -> dict[str, Formulas]:
+    def _formulas(self) -> dict[str, ParameterFormulas]:
         """Accuracies that are expressions, ready for all values."""
         names = tuple(self.model.parameters)
         declared = self.model.measurement_noise.items()
-        return {key: Formulas({key: one}, names) for key, one in declared if isinstance(one, Expression)}
+        return {key: ParameterFormulas({key: one}, names) for key, one in declared if isinstance(one, Expression)}
 
     @cached_property
     def _moving(self) -> set[str]:
         """Outputs whose accuracy contains a free parameter, or one that follows it."""
-        numbers = parameter_values(self.model)
-        rates = parameter_directions(self.model, self.parameters, {name: numbers[name] for name in self.parameters})
+        numbers = evaluate_parameters(self.model)
+        rates = differentiate_parameters(self.model, self.parameters, {name: numbers[name] for name in self.parameters})
         moving = {name for name, row in zip(self.model.parameters, rates, strict=True) if row.any()}
         moving |= set(self.parameters)
         noise = self.model.measurement_noise
-        return {output for output in self._formulas if moving & set(symbols_in(noise[output].sx))}
+        return {output for output in self._formulas if moving & set(list_symbols(noise[output].sx))}
 
     def _vector(self, values: Mapping[str, float]) -> np.ndarray:
-        return np.array(list(parameter_values(self.model, values).values()))
+        return np.array(list(evaluate_parameters(self.model, values).values()))
 
 
 def declared_outputs(model: Model) -> set[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from daedal.data import Dataset, Signal, increasing, short
 from daedal.errors import DaedalError, DataError, EstimationError, SimulationError, nearest, quoted, with_article
-from daedal.models import Model, key_name
+from daedal.models import Model, as_name
 from daedal.symbolic import Expression
 
 REACH = 1e-9  # of its length: by how much a signal may miss the ends of the time it is needed for, which is rounding
@@ -42,7 +42,7 @@ def match_drive(
             f"The inputs of a simulation must be a mapping, got {type(inputs).__name__}.",
             "Write inputs={'u': Signal(times, values)}.",
         )
-    given = {key_name(key): value for key, value in (inputs or {}).items()}
+    given = {as_name(key): value for key, value in (inputs or {}).items()}
     data = times if isinstance(times, Dataset) else None
     if data is not None:
         given = {name: signal for name, signal in data.inputs.items() if name in needed} | given

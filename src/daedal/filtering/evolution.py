@@ -35,7 +35,7 @@ from daedal.linear import (
     stationary_covariance_derivative,
 )
 from daedal.models import Model, as_tuple
-from daedal.symbolic import Expression, symbols_in
+from daedal.symbolic import Expression, list_symbols
 
 LEADING = 0.1  # share of a null vector, relative to its largest, from which a name takes part
 NEGLIGIBLE = 1e-12  # of the natural size of an entry, in balanced units: rounding
@@ -139,7 +139,7 @@ class StochasticModel:
                 continue
             row = int(np.argmax(wrong))
             where = f"output '{self.rows[row]}'" if key == "H" else f"equation '{self.form.equations[row]}'"
-            names = symbols_in(self.form.matrices[MATRICES.index(key)][row, :])
+            names = list_symbols(self.form.matrices[MATRICES.index(key)][row, :])
             at = ", ".join(f"{name} = {point.numbers[name]:g}" for name in names)
             kind = "has a derivative that is" if np.isfinite(matrix.value).all() else "is"
             raise EstimationError(

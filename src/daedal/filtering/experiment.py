@@ -28,7 +28,7 @@ from daedal.filtering.start import Start, StartPlan, plan_start
 from daedal.kernels import Events, Keep
 from daedal.linear import Dual
 from daedal.models import Model
-from daedal.symbolic import Delayed, Expression, interned, operator, symbols_in
+from daedal.symbolic import Delayed, Expression, find_operator, intern_symbol, list_symbols
 
 InitialState = Literal["free", "diffuse", "guess"]
 ROUNDING = 1e-11  # of an effect on the samples, relative to the terms it is the sum of
@@ -195,7 +195,7 @@ def linear_experiments(
     held = initial.held(model)
     candidates = system.states
     named = dict.fromkeys((*initial.names(model), *candidates, *wanted))
-    rows = {row_of(name): interned(name) for name in named} | _delay_starts(model)
+    rows = {row_of(name): intern_symbol(name) for name in named} | _delay_starts(model)
     stochastic = stochastic_model(model, verb, rows)
     made = []
     for experiment, numbers in zip(experiments, values, strict=True):
@@ -214,10 +214,10 @@ def _delay_starts(model: Model) -> dict[str, Expression]:
     """Delayed values of outputs begin as what they delay."""
     leaves = ca.vertcat(*(value.sx for value in model.outputs.values())) if model.outputs else ca.SX(0, 1)
     found = {}
-    for name in symbols_in(leaves):
-        meaning = operator(name)
+    for name in list_symbols(leaves):
+        meaning = find_operator(name)
         if isinstance(meaning, Delayed):
-            found[row_of(f"start of {name}")] = interned(name) - meaning.operand
+            found[row_of(f"start of {name}")] = intern_symbol(name) - meaning.operand
     return found
 
 

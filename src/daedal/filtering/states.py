@@ -37,7 +37,7 @@ from daedal.filtering.readings import needed_orders
 from daedal.filtering.timeline import timeline
 from daedal.kernels import Events, Innovations, Keep, pack, run_smoother
 from daedal.linear import constant, one_thread, van_loan
-from daedal.models import Model, key_name
+from daedal.models import Model, as_name
 from daedal.symbolic import Expression, jet
 from daedal.systems import System, build
 from daedal.tables import align_columns
@@ -214,7 +214,7 @@ def _wanted(model: Model, variables: Any) -> tuple[dict[str, str], tuple[str, ..
         raise EstimationError(
             f"The variables of estimate_states must be a list, got {variables!r}.", "Write variables=['x']."
         )
-    names = list(dict.fromkeys(str(key_name(each)) for each in variables))
+    names = list(dict.fromkeys(str(as_name(each)) for each in variables))
     if not names:
         raise EstimationError("The list of variables is empty.", "Leave it out for all unknowns.")
     known = {**model.names, **dict.fromkeys(model.outputs, "output")}

@@ -7,7 +7,7 @@ import numpy as np
 
 from daedal.library.quantities import Value, positive, quantity
 from daedal.library.rotational import flange
-from daedal.models import Model, Port, new_port
+from daedal.models import Model, Port, make_port
 from daedal.symbolic import Equation, der, symbol, symbols
 
 DOMAIN = "electrical"
@@ -15,7 +15,7 @@ DOMAIN = "electrical"
 
 def pin() -> Port:
     """A place to connect a wire: voltage `v` in V, current `i` in A."""
-    return new_port(DOMAIN, "v", "i")
+    return make_port(DOMAIN, "v", "i")
 
 
 def _two_pins(

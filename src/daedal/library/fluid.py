@@ -7,7 +7,7 @@ from a to b. Roots are regularised: sign(dp) √|dp| is replaced by dp / (dp² +
 import numpy as np
 
 from daedal.library.quantities import ATMOSPHERIC_PRESSURE, GRAVITY, Value, positive, quantity, regularized_root
-from daedal.models import Model, Port, new_port
+from daedal.models import Model, Port, make_port
 from daedal.symbolic import Equation, der, symbol, symbols
 
 DOMAIN = "fluid"
@@ -16,7 +16,7 @@ WATER = 998.2  # kg/m3 at 20 °C
 
 def fluid_port() -> Port:
     """The end of a pipe: pressure `p` in Pa, mass flow `m_flow` in kg/s."""
-    return new_port(DOMAIN, "p", "m_flow")
+    return make_port(DOMAIN, "p", "m_flow")
 
 
 def Tank(

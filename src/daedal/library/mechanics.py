@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 from daedal.library.quantities import Value, positive, quantity, smooth_sign
-from daedal.models import Model, Parameter, Port, new_port
+from daedal.models import Model, Parameter, Port, make_port
 from daedal.symbolic import Equation, Expression, der, symbol, symbols
 
 
@@ -40,7 +40,7 @@ class Motion:
         return f"{self.load_unit}.s/{self.position_unit}"
 
     def flange(self) -> Port:
-        return new_port(self.domain, self.position, self.load)
+        return make_port(self.domain, self.position, self.load)
 
     def relative(self) -> tuple[Expression, Expression, Expression]:
         """Relative position, its rate and the load of a part between two flanges."""

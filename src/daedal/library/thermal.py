@@ -4,7 +4,7 @@ A part between two ports has the difference dT = T_a − T_b and the heat flow Q
 """
 
 from daedal.library.quantities import ROOM_TEMPERATURE, Value, positive, quantity
-from daedal.models import Model, Port, new_port
+from daedal.models import Model, Port, make_port
 from daedal.symbolic import Equation, der, symbol, symbols
 
 DOMAIN = "thermal"
@@ -13,7 +13,7 @@ STEFAN_BOLTZMANN = 5.670374419e-8  # W/(m2.K4)
 
 def heat_port() -> Port:
     """A place where heat enters: temperature `T` in K, heat flow `Q_flow` in W."""
-    return new_port(DOMAIN, "T", "Q_flow")
+    return make_port(DOMAIN, "T", "Q_flow")
 
 
 def HeatCapacitor(C: Value = 1.0) -> Model:

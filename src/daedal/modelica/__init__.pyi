@@ -1,3 +1,3 @@
-from .reading import read_modelica
+from .flat_model import read_modelica
 
 __all__ = ["read_modelica"]

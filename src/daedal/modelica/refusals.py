@@ -42,7 +42,7 @@ CONSTRUCTS = {
 }
 
 
-def syntax_error(source: Source, message: str) -> ModelError:
+def explain_syntax_error(source: Source, message: str) -> ModelError:
     """The first of the errors rumoca prints as pictures of the text."""
     first = re.split(r"\n\nEP\d+\n", message)[0]
     place = re.search(r":(\d+):(\d+)\]", first)
@@ -53,16 +53,17 @@ def syntax_error(source: Source, message: str) -> ModelError:
         return ModelError(f"{source.opening}, line {line}: {cause[1] if cause else first}.", "Correct the line.")
     help_text = re.search(r"help: expected (?:one of: )?(.*?)\s*\Z", first, re.DOTALL)
     expected = set(re.split(r",\s+", help_text[1])) if help_text else set()
-    found = "the text ends" if unexpected[1] == "end of input" else f"{unexpected[1].replace('`', chr(39))} stands"
+    happens = "the text ends" if unexpected[1] == "end of input" else f"{unexpected[1].replace('`', chr(39))} stands"
     lines = source.text.splitlines()
-    wanted = _in_words({" ".join(token.split()) for token in expected})
-    sentence = f"{source.opening}, line {line}: {found} where {wanted} was expected."
-    if found == "the text ends" or line > len(lines):
+    wanted = _put_in_words({" ".join(token.split()) for token in expected})
+    sentence = f"{source.opening}, line {line}: {happens} where {wanted} was expected."
+    if happens == "the text ends" or line > len(lines):
         return ModelError(sentence, "Write what is missing before the end.")
-    return ModelError(sentence, _missing(lines, line, column, expected) or f"The line reads: {lines[line - 1].strip()}")
+    missing = _guess_missing(lines, line, column, expected)
+    return ModelError(sentence, missing or f"The line reads: {lines[line - 1].strip()}")
 
 
-def _in_words(expected: set[str]) -> str:
+def _put_in_words(expected: set[str]) -> str:
     """What may stand at a place, with all operands and all operators as one thing each."""
     words = []
     if "package" in expected and "equation" not in expected:
@@ -77,7 +78,7 @@ def _in_words(expected: set[str]) -> str:
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words) or "something else"
 
 
-def _missing(lines: list[str], line: int, column: int, expected: set[str]) -> str:
+def _guess_missing(lines: list[str], line: int, column: int, expected: set[str]) -> str:
     """What is likely forgotten at the end of a line: a semicolon, or the word that opens a block."""
     text = lines[line - 1]
     begins = not text[: column - 1].strip()
@@ -95,81 +96,81 @@ def _missing(lines: list[str], line: int, column: int, expected: set[str]) -> st
     return f"Write '{word}' at the end of line {line}." if word in expected else ""
 
 
-def compile_error(source: Source, model: str, message: str) -> ModelError:
+def explain_compile_error(source: Source, model: str, message: str) -> ModelError:
     """What rumoca could not translate."""
     for pattern, sentence, remedy in MEANINGS:
-        found = re.search(pattern, message)
-        if found:
-            lines = source.lines_with(rf"(?<![\w.]){re.escape(found[1])}(?!\w)")
-            return ModelError(f"{source.opening}: {sentence.format(found[1], _lines(lines))}.", remedy)
+        named = re.search(pattern, message)
+        if named:
+            lines = source.find_lines(rf"(?<![\w.]){re.escape(named[1])}(?!\w)")
+            return ModelError(f"{source.opening}: {sentence.format(named[1], _write_lines(lines))}.", remedy)
     counts = re.search(r"unbalanced model: (\d+) equations, (\d+) unknowns", message)
     if counts:
         equations, unknowns = counted(int(counts[1]), "equation"), counted(int(counts[2]), "unknown")
         remedy = "Add or remove an equation; every input of a part must be connected or given."
-        uses = _uses(source)
+        uses = _write_uses(source)
         return ModelError(f"Model '{model}' of {source.name} has {equations} for {unknowns}{uses}.", remedy)
     if "derivative expression" in message:
-        lines = source.lines_with(r"\bder\s*\((?!\s*[\w.\[\], ]+\))")
+        lines = source.find_lines(r"\bder\s*\((?!\s*[\w.\[\], ]+\))")
         return ModelError(
-            f"{source.opening}: der takes one variable, got a formula{_lines(lines)}.",
+            f"{source.opening}: der takes one variable, got a formula{_write_lines(lines)}.",
             "Give the formula a variable of its own, and differentiate that.",
         )
     if "mismatched equation counts" in message:
-        lines = source.lines_with(r"(?:^|;|\bequation|\bloop|\bthen|\belse)\s*if\b")
+        lines = source.find_lines(r"(?:^|;|\bequation|\bloop|\bthen|\belse)\s*if\b")
         return ModelError(
-            f"{source.opening}: the branches of an if-equation{_lines(lines)} must have equally many equations.",
+            f"{source.opening}: the branches of an if-equation{_write_lines(lines)} must have equally many equations.",
             "Add what is missing, and an else.",
         )
     place = re.search(r"failed in \w+: (.*?) \[input\.mo:(\d+):\d+\]", message, re.DOTALL)
     if place:
-        return ModelError(f"{source.opening}, line {place[2]}: {_first(place[1])}.", "Correct the line.")
-    reason = _first(re.sub(r"^.*?(?:could not be compiled|failed in \w+): ", "", message, flags=re.DOTALL))
+        return ModelError(f"{source.opening}, line {place[2]}: {_shorten_reason(place[1])}.", "Correct the line.")
+    reason = _shorten_reason(re.sub(r"^.*?(?:could not be compiled|failed in \w+): ", "", message, flags=re.DOTALL))
     return ModelError(
-        f"Model '{model}' of {source.name} cannot be translated{_uses(source)}: {reason}.",
+        f"Model '{model}' of {source.name} cannot be translated{_write_uses(source)}: {reason}.",
         "Write that in another way.",
     )
 
 
-def _first(reason: str) -> str:
+def _shorten_reason(reason: str) -> str:
     return " ".join(reason.split("\nRelated failures")[0].split()).rstrip(".")
 
 
-def _lines(lines: Iterable[int]) -> str:
+def _write_lines(lines: Iterable[int]) -> str:
     """Where in the text: (line 4), (lines 4, 7)."""
     listed = [str(line) for line in lines]
     return f" (line{'s' * (len(listed) > 1)} {', '.join(listed)})" if listed else ""
 
 
-def _uses(source: Source) -> str:
+def _write_uses(source: Source) -> str:
     """Constructs of the text that rumoca or daedal cannot take, which are then the likely cause."""
-    found = {what: source.lines_with(pattern) for what, pattern in CONSTRUCTS.items()}
-    named = [f"{what}{_lines(lines)}" for what, lines in found.items() if lines]
+    places = {what: source.find_lines(pattern) for what, pattern in CONSTRUCTS.items()}
+    named = [f"{what}{_write_lines(lines)}" for what, lines in places.items() if lines]
     return f"; the text uses {', '.join(named)}" if named else ""
 
 
 def check_text(source: Source) -> None:
     """Refuse modifications that rumoca would leave out."""
-    dotted = source.lines_with(r"[(,]\s*(?:final\s+|each\s+)*\w+(?:\s*\.\s*\w+)+\s*(?:=(?!=)|\(\s*\w+\s*=(?!=))")
+    dotted = source.find_lines(r"[(,]\s*(?:final\s+|each\s+)*\w+(?:\s*\.\s*\w+)+\s*(?:=(?!=)|\(\s*\w+\s*=(?!=))")
     if dotted:
         raise ModelError(
-            f"{source.opening}: a modification by path{_lines(dotted)} cannot be read.",
+            f"{source.opening}: a modification by path{_write_lines(dotted)} cannot be read.",
             "Write part(inner(k = 2)) in place of part(inner.k = 2).",
         )
     kinds = "model|block|class|record|package|connector|type|function"
-    redeclared = source.lines_with(rf"\bredeclare\s+(?:final\s+|replaceable\s+)*(?:{kinds})\s+\w+\s*=\s*[\w.]+\s*\(")
+    redeclared = source.find_lines(rf"\bredeclare\s+(?:final\s+|replaceable\s+)*(?:{kinds})\s+\w+\s*=\s*[\w.]+\s*\(")
     if redeclared:
         raise ModelError(
-            f"{source.opening}: a redeclared class with modifications{_lines(redeclared)} cannot be read.",
+            f"{source.opening}: a redeclared class with modifications{_write_lines(redeclared)} cannot be read.",
             "Declare a class with these modifications first, model Stiff = Spring(c = 2), and redeclare that one.",
         )
 
 
 def check_events(source: Source, flat: Mapping[str, Any]) -> None:
     """Refuse what changes a model at instants, and what is a program rather than equations."""
-    found: list[tuple[int, str]] = []
+    notes: list[tuple[int, str]] = []
 
     def note(what: str, span: Span) -> None:
-        found.append((source.line(span) if source.holds(span) else 0, what))
+        notes.append((source.find_line(span) if source.holds(span) else 0, what))
 
     for chain in flat["when_chains"]:
         note("when", chain["span"])
@@ -182,8 +183,8 @@ def check_events(source: Source, flat: Mapping[str, Any]) -> None:
     for variable in flat["variables"].values():
         if "Discrete" in variable["variability"]:
             note(f"the discrete variable '{variable['name']}'", variable["source_span"])
-    if found:
-        listed = [f"{what}{_lines([line] if line else [])}" for line, what in sorted(set(found))]
+    if notes:
+        listed = [f"{what}{_write_lines([line] if line else [])}" for line, what in sorted(set(notes))]
         raise ModelError(
             f"{source.opening} uses what a model of equations cannot hold: {', '.join(listed)}.",
             "Write it with equations; switching formulas with if.",
@@ -200,18 +201,19 @@ def check_connections(source: Source, flat: Mapping[str, Any]) -> None:
     code = source.code
     while "[" in code and (shorter := re.sub(r"\[[^\[\]]*\]", "", code)) != code:
         code = shorter
-    for found in re.finditer(r"\bconnect\s*\(\s*([\w.]+)\s*,\s*([\w.]+)\s*\)", code):
-        first, second = found[1], found[2]
+    for connection in re.finditer(r"\bconnect\s*\(\s*([\w.]+)\s*,\s*([\w.]+)\s*\)", code):
+        first, second = connection[1], connection[2]
         for path in [path for path in under if path == first or path.endswith("." + first)]:
             other = path[: len(path) - len(first)] + second
             if other in under and under[path] != under[other]:
                 raise ModelError(
-                    f"{source.opening}{_lines(source.lines_with(rf'connect[^;]*{re.escape(second)}'))}: "
-                    f"'{path}' and '{other}' are connected, but {_holds(path, under)}, and {_holds(other, under)}.",
+                    f"{source.opening}{_write_lines(source.find_lines(rf'connect[^;]*{re.escape(second)}'))}: "
+                    f"'{path}' and '{other}' are connected, but "
+                    f"{_describe_connector(path, under)}, and {_describe_connector(other, under)}.",
                     "Connect connectors of one kind.",
                 )
 
 
-def _holds(path: str, under: Mapping[str, set[tuple[str, bool]]]) -> str:
+def _describe_connector(path: str, under: Mapping[str, set[tuple[str, bool]]]) -> str:
     names = [f"flow {name}" if flow else name for name, flow in sorted(under[path]) if name]
     return f"'{path}' has {quoted(names)}" if names else f"'{path}' is one signal"

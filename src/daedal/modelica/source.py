@@ -28,10 +28,10 @@ class Source:
     @cached_property
     def code(self) -> str:
         """The text with spaces in place of comments, strings and annotations; every character keeps its place."""
-        code = HIDDEN.sub(lambda found: _blank(found.group()), self.text)
-        for found in reversed(list(re.finditer(r"\bannotation\s*\(", code))):
-            end = _closing(code, found.end())
-            code = code[: found.start()] + _blank(code[found.start() : end]) + code[end:]
+        code = HIDDEN.sub(lambda match: _blank(match.group()), self.text)
+        for match in reversed(list(re.finditer(r"\bannotation\s*\(", code))):
+            end = _find_closing(code, match.end())
+            code = code[: match.start()] + _blank(code[match.start() : end]) + code[end:]
         return code
 
     @cached_property
@@ -48,35 +48,35 @@ class Source:
         """Whether a span is one of this text, not of a library."""
         return span is not None and (self.file is None or span["source"] == self.file)
 
-    def line(self, span: Span) -> int:
+    def find_line(self, span: Span) -> int:
         """The number of the line where a span begins."""
         return self.encoded.count(b"\n", 0, span["start"]) + 1
 
-    def statement(self, span: Span) -> str:
+    def find_statement(self, span: Span) -> str:
         """The equation around the place where a span begins, in one line."""
         place = len(self.encoded[: span["start"]].decode(errors="replace"))
-        begin = max([0, *(found.end() for found in BEGIN.finditer(self.code, 0, place))])
+        begin = max([0, *(match.end() for match in BEGIN.finditer(self.code, 0, place))])
         end, depth = place, 0
         while end < len(self.code) and (depth or self.code[end] != ";"):  # a matrix has semicolons of its own
             depth += {"[": 1, "]": -1}.get(self.code[end], 0)
             end += 1
         return " ".join(self.code[begin:end].split())
 
-    def lines_with(self, pattern: str) -> list[int]:
+    def find_lines(self, pattern: str) -> list[int]:
         """The lines whose code contains the pattern."""
-        found = re.finditer(pattern, self.code, re.MULTILINE)
-        return list(dict.fromkeys(self.code.count("\n", 0, each.end()) + 1 for each in found))
+        matches = re.finditer(pattern, self.code, re.MULTILINE)
+        return list(dict.fromkeys(self.code.count("\n", 0, match.end()) + 1 for match in matches))
 
-    def at(self, span: Span | None) -> str:
+    def locate(self, span: Span | None) -> str:
         """File and line, to begin a sentence with."""
-        return f"{self.opening}, line {self.line(span)}" if span and self.holds(span) else self.opening
+        return f"{self.opening}, line {self.find_line(span)}" if span and self.holds(span) else self.opening
 
 
 def _blank(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
 
 
-def _closing(code: str, start: int) -> int:
+def _find_closing(code: str, start: int) -> int:
     """The place behind the bracket that closes the one before `start`."""
     depth = 1
     for place in range(start, len(code)):
@@ -108,7 +108,7 @@ def read_source(path_or_text: Any) -> Source:
         raise ModelError(f"The file '{path}' cannot be read: {error.strerror}.", "Give a file ending in .mo.") from None
 
 
-def own_file(source: Source, flat: Mapping[str, Any]) -> int | None:
+def find_own_file(source: Source, flat: Mapping[str, Any]) -> int | None:
     """rumoca's number of the text: that of the declarations which are found in it."""
     count: Counter[int] = Counter()
     for name, variable in flat["variables"].items():

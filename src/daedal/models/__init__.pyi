@@ -1,24 +1,24 @@
 from .assembly import assemble
-from .declarations import as_tuple, key_name
-from .formulas import Formulas
+from .declarations import as_name, as_tuple
 from .model import Model
 from .parameter import Parameter, as_parameter
-from .port import Port, name_ports, new_port
-from .values import evaluate, parameter_directions, parameter_followers, parameter_values
+from .parameter_formulas import ParameterFormulas
+from .parameter_values import differentiate_parameters, evaluate_expressions, evaluate_parameters, find_followers
+from .port import Port, make_port, name_ports
 
 __all__ = [
-    "Formulas",
     "Model",
     "Parameter",
+    "ParameterFormulas",
     "Port",
+    "as_name",
     "as_parameter",
     "as_tuple",
     "assemble",
-    "evaluate",
-    "key_name",
+    "differentiate_parameters",
+    "evaluate_expressions",
+    "evaluate_parameters",
+    "find_followers",
+    "make_port",
     "name_ports",
-    "new_port",
-    "parameter_directions",
-    "parameter_followers",
-    "parameter_values",
 ]

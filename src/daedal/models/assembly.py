@@ -14,13 +14,13 @@ from typing import Any
 
 from daedal.disturbances import Noise
 from daedal.errors import ModelError, quoted
-from daedal.models.connections import node_equations, offered_ports, signal_equations, sorted_connections
-from daedal.models.declarations import as_tuple, key_name
+from daedal.models.connections import make_offered_ports, sort_connections, write_node_equations, write_signal_equations
+from daedal.models.declarations import as_name, as_tuple
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter, as_parameter
-from daedal.models.parts import Parts, together
+from daedal.models.parts import Parts, gather_parts
 from daedal.models.undetermined import refuse_undetermined
-from daedal.symbolic import Expression, interned, read_expression
+from daedal.symbolic import Expression, intern_symbol, read_expression
 
 NOTHING: Mapping[Any, Any] = {}
 
@@ -88,55 +88,55 @@ def assemble(
         guess=guess,
         history=history,
     )
-    whole = together(name, parts)
-    connected = sorted_connections(whole, connections)
-    offered = offered_ports(whole, ports)
-    declared = _parameters(whole, parameters)
-    roles = _roles(whole, inputs, disturbances, declared)
-    signals, driven = signal_equations(whole, connected.signals, roles)
+    whole = gather_parts(name, parts)
+    connected = sort_connections(whole, connections)
+    offered = make_offered_ports(whole, ports)
+    declared = _collect_parameters(whole, parameters)
+    roles = _assign_roles(whole, inputs, disturbances, declared)
+    signals, driven = write_signal_equations(whole, connected.signals, roles)
     _check_driven(whole, roles, driven)
     model = Model(
         name=name,
-        equations={**whole.equations, **node_equations(whole, connected.nodes, offered, ports), **signals},
-        unknowns=[interned(each) for each in (*whole.unknowns, *driven)],
-        inputs=[interned(key_name(path)) for path in inputs],
-        outputs={label: whole.expression(value) for label, value in outputs.items()},
+        equations={**whole.equations, **write_node_equations(whole, connected.nodes, offered, ports), **signals},
+        unknowns=[intern_symbol(path) for path in (*whole.unknowns, *driven)],
+        inputs=[intern_symbol(as_name(path)) for path in inputs],
+        outputs={label: whole.find_expression(value) for label, value in outputs.items()},
         parameters=declared,
-        disturbances={**whole.disturbances, **{key_name(key): value for key, value in disturbances.items()}},
+        disturbances={**whole.disturbances, **{as_name(key): value for key, value in disturbances.items()}},
         measurement_noise=measurement_noise,
-        initial={**whole.initial, **_by_name(initial)},
-        guess={**whole.guess, **_by_name(guess)},
-        history={**whole.history, **_by_name(history)},
+        initial={**whole.initial, **_key_by_name(initial)},
+        guess={**whole.guess, **_key_by_name(guess)},
+        history={**whole.history, **_key_by_name(history)},
         ports=offered,
     )
     refuse_undetermined(model, whole.ports, connected.nodes)
     return model
 
 
-def _check_mappings(**given: Any) -> None:
-    for field, value in given.items():
+def _check_mappings(**mappings: Any) -> None:
+    for field, value in mappings.items():
         if not isinstance(value, Mapping):
             raise ModelError(
                 f"The {field} of an assembly must be a mapping, got {value!r}.", f"Write {field}={{...: ...}}."
             )
         if field != "measurement_noise":
-            count = Counter(key_name(key) for key in value)
+            count = Counter(as_name(key) for key in value)
             twice = [key for key, times in count.items() if times > 1]
             if twice:
                 raise ModelError(f"Under {field}, {quoted(as_tuple(twice[0]))} is given twice.", "Keep one of the two.")
 
 
-def _by_name(given: Mapping[Any, Any]) -> dict[str, Any]:
+def _key_by_name(starts: Mapping[Any, Any]) -> dict[str, Any]:
     """Values at the start by the names of what they belong to, so that they replace what a part brings along."""
-    return {key_name(read_expression(key) if isinstance(key, str) else key): value for key, value in given.items()}
+    return {as_name(read_expression(key) if isinstance(key, str) else key): value for key, value in starts.items()}
 
 
-def _parameters(whole: Parts, given: Mapping[Any, Any]) -> dict[str, Parameter]:
+def _collect_parameters(whole: Parts, changes: Mapping[Any, Any]) -> dict[str, Parameter]:
     """Those of the parts with other values, inputs that became constants, and new ones."""
     declared = dict(whole.parameters)
-    for key, value in given.items():
-        path = key_name(key)
-        made = as_parameter(value, path)
+    for key, value in changes.items():
+        path = as_name(key)
+        new = as_parameter(value, path)
         known = declared.get(path)
         if path in whole.unknowns:
             raise ModelError(
@@ -144,14 +144,14 @@ def _parameters(whole: Parts, given: Mapping[Any, Any]) -> dict[str, Parameter]:
                 "Only parameters and inputs of parts can be given numbers.",
             )
         if known is None and path not in whole.inputs and (isinstance(key, str) or "." in path):
-            error = whole.nothing(path, "parameter", whole.parameters)
-            new = "" if "." in path else f" A new one is given by its symbol: symbol('{path}')."
-            raise ModelError(error.sentence, error.remedy + new)
-        declared[path] = made if known is None or isinstance(value, Parameter) else known.with_value(made.value)
+            error = whole.explain_missing(path, "parameter", whole.parameters)
+            hint = "" if "." in path else f" A new one is given by its symbol: symbol('{path}')."
+            raise ModelError(error.sentence, error.remedy + hint)
+        declared[path] = new if known is None or isinstance(value, Parameter) else known.with_value(new.value)
     return declared
 
 
-def _roles(
+def _assign_roles(
     whole: Parts, inputs: Sequence[Any], disturbances: Mapping[Any, Any], declared: Collection[str]
 ) -> dict[str, str]:
     """Input of a part → what it is at the top."""
@@ -159,14 +159,14 @@ def _roles(
         raise ModelError(
             f"The inputs of '{whole.name}' must be a list of paths, got {inputs!r}.", "Write inputs=['supply.v']."
         )
-    named = [("an input", key_name(path)) for path in inputs]
-    new = [key_name(key) for key in disturbances if key_name(key) not in whole.disturbances]
-    named += [("a disturbance", each) for key in new for each in as_tuple(key)]
+    named = [("an input", as_name(path)) for path in inputs]
+    new = [as_name(key) for key in disturbances if as_name(key) not in whole.disturbances]
+    named += [("a disturbance", path) for key in new for path in as_tuple(key)]
     named += [("a number", path) for path in declared if path in whole.inputs]
     roles: dict[str, str] = {}
     for role, path in named:
         if path not in whole.inputs:
-            raise _no_input(whole, path, role)
+            raise _explain_no_input(whole, path, role)
         if path in roles:
             again = f"{role} twice" if roles[path] == role else f"both {roles[path]} and {role}"
             raise ModelError(f"'{path}' cannot be {again}.", "Keep one of the two.")
@@ -174,7 +174,7 @@ def _roles(
     return roles
 
 
-def _no_input(whole: Parts, path: str, role: str) -> ModelError:
+def _explain_no_input(whole: Parts, path: str, role: str) -> ModelError:
     if path in whole.unknowns:
         return ModelError(
             f"'{path}' cannot be {role}: it is determined by its part.",
@@ -184,7 +184,7 @@ def _no_input(whole: Parts, path: str, role: str) -> ModelError:
         return ModelError(
             f"'{path}' cannot be {role}: it is a parameter.", "Give it a value under parameters, or leave it out."
         )
-    return whole.nothing(path, "input", whole.inputs)
+    return whole.explain_missing(path, "input", whole.inputs)
 
 
 def _check_driven(whole: Parts, roles: Mapping[str, str], driven: Sequence[str]) -> None:

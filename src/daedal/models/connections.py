@@ -9,7 +9,7 @@ from typing import Any
 from daedal.errors import ModelError, counted, quoted, with_article
 from daedal.models.parts import Parts
 from daedal.models.port import Port
-from daedal.symbolic import NAME, Equation, as_expression, interned
+from daedal.symbolic import NAME, Equation, as_expression, intern_symbol
 
 
 @dataclass(frozen=True)
@@ -20,15 +20,15 @@ class Connections:
     signals: tuple[tuple[str, ...], ...]
 
 
-def sorted_connections(parts: Parts, given: Any) -> Connections:
+def sort_connections(parts: Parts, connections: Any) -> Connections:
     """The connections by kind; those that share a port or a signal are joined."""
     ports, signals = [], []
-    for connection in _checked(given):
+    for connection in _check_connections(connections):
         is_port = [path in parts.ports for path in connection]
         for path in connection:
             if path not in parts.ports and not parts.has_signal(path):
                 what = ("port", parts.ports) if any(is_port) else ("port or signal", [*parts.ports, *parts.signals])
-                raise parts.nothing(path, *what)
+                raise parts.explain_missing(path, *what)
         if any(is_port) and not all(is_port):
             port, signal = connection[is_port.index(True)], connection[is_port.index(False)]
             raise ModelError(
@@ -38,14 +38,14 @@ def sorted_connections(parts: Parts, given: Any) -> Connections:
         (ports if is_port[0] else signals).append(connection)
         if is_port[0]:
             _check_alike(parts, connection)
-    return Connections(_joined(ports), _joined(signals))
+    return Connections(_join(ports), _join(signals))
 
 
-def _checked(connections: Any) -> list[tuple[str, ...]]:
+def _check_connections(connections: Any) -> list[tuple[str, ...]]:
     remedy = "Write connections=[('supply.p', 'winding.p'), ...]."
     if isinstance(connections, (str, Mapping)) or not isinstance(connections, Iterable):
         raise ModelError(f"The connections must be a list of tuples of paths, got {connections!r}.", remedy)
-    result = []
+    checked = []
     for connection in connections:
         if isinstance(connection, str) or not isinstance(connection, Sequence) or len(connection) < 2:
             raise ModelError(f"A connection must be two or more paths, got {connection!r}.", remedy)
@@ -55,14 +55,14 @@ def _checked(connections: Any) -> list[tuple[str, ...]]:
         repeated = [path for path in connection if list(connection).count(path) > 1]
         if repeated:
             raise ModelError(f"'{repeated[0]}' is connected to itself.", "Name each port or signal once.")
-        result.append(tuple(connection))
-    return result
+        checked.append(tuple(connection))
+    return checked
 
 
 def _check_alike(parts: Parts, connection: Sequence[str]) -> None:
     """Only ports of one domain, with as many variables, can be connected."""
     path, first = connection[0], parts.ports[connection[0]]
-    for other, port in ((each, parts.ports[each]) for each in connection[1:]):
+    for other, port in ((path, parts.ports[path]) for path in connection[1:]):
         if port.domain != first.domain:
             raise ModelError(
                 f"'{path}' is {with_article(first.domain)} port and '{other}' {with_article(port.domain)} one: they "
@@ -77,7 +77,7 @@ def _check_alike(parts: Parts, connection: Sequence[str]) -> None:
             )
 
 
-def _joined(connections: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+def _join(connections: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
     """Connections that have a path in common as one."""
     group_of: dict[str, dict[str, None]] = {}
     for connection in connections:
@@ -89,22 +89,22 @@ def _joined(connections: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ..
     return tuple({id(group): tuple(group) for group in group_of.values()}.values())
 
 
-def offered_ports(parts: Parts, given: Mapping[str, str]) -> dict[str, Port]:
+def make_offered_ports(parts: Parts, paths: Mapping[str, str]) -> dict[str, Port]:
     """The ports of the assembly: like those of the parts, with variables of their own."""
-    made = {}
-    for label, path in given.items():
+    offered = {}
+    for label, path in paths.items():
         if not isinstance(label, str) or not NAME.fullmatch(label) or "." in label or label in parts.labels:
             taken = ", but a part is called so" if label in parts.labels else ""
             raise ModelError(f"A port of '{parts.name}' must be called by a word, got {label!r}{taken}.", "Rename it.")
         if not isinstance(path, str):
             raise ModelError(f"A path must be a text, got {path!r}.", "Write for example 'motor.p'.")
-        inner = parts.port(path)
+        inner = parts.find_port(path)
         names = {symbol.sx.name(): f"{label}.{symbol.sx.name().rsplit('.', 1)[-1]}" for symbol in inner.symbols}
-        made[label] = inner.renamed(names)
-    return made
+        offered[label] = inner.renamed(names)
+    return offered
 
 
-def node_equations(
+def write_node_equations(
     parts: Parts, nodes: Sequence[Sequence[str]], offered: Mapping[str, Port], ports: Mapping[str, str]
 ) -> dict[str, Equation]:
     """Potentials equal, flows summing to zero or to what enters at a port of the assembly; none where it ends."""
@@ -126,23 +126,23 @@ def node_equations(
     return equations
 
 
-def signal_equations(
-    parts: Parts, signals: Sequence[Sequence[str]], given: Collection[str]
+def write_signal_equations(
+    parts: Parts, signals: Sequence[Sequence[str]], determined: Collection[str]
 ) -> tuple[dict[str, Equation], list[str]]:
     """Connected signals equal to the one that is determined; and the inputs of parts that become unknowns thereby.
 
-    `given` are the inputs of parts that are determined at the top: one of them may drive others.
+    `determined` are the inputs of parts that are determined at the top: one of them may drive others.
     """
     equations, driven = {}, []
     for group in signals:
-        sources = [path for path in group if path not in parts.inputs] or [path for path in group if path in given]
+        sources = [path for path in group if path not in parts.inputs] or [path for path in group if path in determined]
         if len(sources) > 1:
             raise ModelError(
                 f"The signals {quoted(sources)} are connected, but each is already determined.",
                 "Connect one of them to inputs of parts that nothing else drives.",
             )
         if sources:
-            for path in (each for each in group if each != sources[0]):
-                equations[f"{sources[0]} = {path}"] = interned(path) == parts.expression(sources[0])
+            for path in (path for path in group if path != sources[0]):
+                equations[f"{sources[0]} = {path}"] = intern_symbol(path) == parts.find_expression(sources[0])
                 driven.append(path)
     return equations, driven

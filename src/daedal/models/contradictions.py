@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 from daedal.disturbances import formulas
 from daedal.errors import ModelError, nearest, quoted, with_article
 from daedal.models.declarations import as_tuple
-from daedal.models.values import parameter_values
-from daedal.symbolic import Delayed, Expression, jet, operator, symbols_in
+from daedal.models.parameter_values import evaluate_parameters
+from daedal.symbolic import Delayed, Expression, find_operator, jet, list_symbols
 
 if TYPE_CHECKING:
     from daedal.models.model import Model
 
 
-def check(model: "Model") -> None:
+def refuse_contradictions(model: "Model") -> None:
     """Refuse a declaration that contradicts itself."""
     _check_names(model)
     roles = model.names
@@ -28,7 +28,7 @@ def check(model: "Model") -> None:
         for name, value in getattr(model, part).items():
             _check_unknown(model, roles, part, name)
             _check_constant(value, roles, f"The {part} value of '{name}'", time=part == "history")
-    parameter_values(model)
+    evaluate_parameters(model)
 
 
 def _check_unknown(model: "Model", roles: Mapping[str, str], part: str, name: str) -> None:
@@ -87,7 +87,7 @@ def _check_equations(model: "Model", roles: Mapping[str, str]) -> None:
 def _check_outputs(model: "Model", roles: Mapping[str, str]) -> None:
     for name, expression in model.outputs.items():
         _check_symbols(expression, roles, f"Output '{name}'")
-        taken = roles.get(name) or ("derivative" if operator(name) else "")
+        taken = roles.get(name) or ("derivative" if find_operator(name) else "")
         if name == "time" or (taken and not (expression.is_symbol and expression.sx.name() == name)):
             role = taken or "independent variable"
             raise ModelError(
@@ -109,8 +109,8 @@ def _check_outputs(model: "Model", roles: Mapping[str, str]) -> None:
 def _check_symbols(expression: Expression, roles: Mapping[str, str], where: str) -> set[str]:
     """The plain symbols of an expression, all of which must be declared."""
     plain: set[str] = set()
-    for leaf in symbols_in(expression.sx):
-        meaning = operator(leaf)
+    for leaf in list_symbols(expression.sx):
+        meaning = find_operator(leaf)
         if meaning is None:
             _check_declared(leaf, roles, where)
             plain.add(leaf)
@@ -141,10 +141,10 @@ def _check_declared(leaf: str, roles: Mapping[str, str], where: str) -> None:
 
 def _check_constant(value: Any, roles: Mapping[str, str], where: str, time: bool = False) -> None:
     """Refuse what is not made of parameters and numbers, and of time where that is allowed."""
-    for leaf in symbols_in(value.sx) if isinstance(value, Expression) else ():
+    for leaf in list_symbols(value.sx) if isinstance(value, Expression) else ():
         if leaf == "time" and time:
             continue
-        if leaf != "time" and not operator(leaf):
+        if leaf != "time" and not find_operator(leaf):
             _check_declared(leaf, roles, where)
         if roles.get(leaf) != "parameter":
             what = f"the {roles[leaf]} '{leaf}'" if leaf in roles else leaf

@@ -9,44 +9,44 @@ import numpy as np
 from daedal import disturbances, symbolic
 from daedal.errors import ModelError, counted, quoted
 from daedal.models.parameter import as_parameter
-from daedal.symbolic import NAME, RESERVED, Equation, Expression, as_expression, operator
+from daedal.symbolic import NAME, RESERVED, Equation, Expression, as_expression, find_operator
 
 
 def normalize(raw: dict[str, Any]) -> dict[str, Any]:
     """Every field of a Model in its normal form."""
-    name = _text(raw["name"], "The name of a model", "Write name='pendulum'.")
+    name = _check_text(raw["name"], "The name of a model", "Write name='pendulum'.")
     for key, value in raw.items():
         if key not in ("name", "unknowns", "inputs") and not isinstance(value, Mapping):
             what = _IN_WORDS.get(key, key)
             raise ModelError(f"The {what} of model '{name}' must be a mapping, got {value!r}.", _MAPPING_REMEDY[key])
     return {
         "name": name,
-        "equations": _by_name(raw, "equations", _equation_name, _equation),
-        "unknowns": _symbols(raw["unknowns"], "unknowns"),
-        "inputs": _symbols(raw["inputs"], "inputs"),
-        "outputs": _by_name(raw, "outputs", _output_name, lambda value, name: as_expression(value, f"Output '{name}'")),
-        "parameters": _by_name(raw, "parameters", _plain_name, as_parameter),
-        "disturbances": _by_name(raw, "disturbances", _disturbance_name, _noise),
-        "measurement_noise": _by_name(raw, "measurement_noise", key_name, _measurement),
+        "equations": _convert(raw, "equations", _check_equation_name, _check_equation),
+        "unknowns": _check_symbols(raw["unknowns"], "unknowns"),
+        "inputs": _check_symbols(raw["inputs"], "inputs"),
+        "outputs": _convert(raw, "outputs", _check_output_name, lambda v, name: as_expression(v, f"Output '{name}'")),
+        "parameters": _convert(raw, "parameters", _as_plain_name, as_parameter),
+        "disturbances": _convert(raw, "disturbances", _as_disturbance_name, _check_noise),
+        "measurement_noise": _convert(raw, "measurement_noise", as_name, _check_accuracy),
         **{
-            part: _by_name(raw, part, _jet_name, lambda value, name, part=part: _start(value, name, part))
+            part: _convert(raw, part, _as_jet_name, lambda value, name, part=part: _check_start(value, name, part))
             for part in ("initial", "guess", "history")
         },
         "ports": dict(raw["ports"]),
     }
 
 
-def _by_name(
+def _convert(
     raw: dict[str, Any], field: str, rename: Callable[[Any], Any], convert: Callable[[Any, Any], Any]
 ) -> dict[Any, Any]:
     """A declared mapping with names as keys; a symbol and its name are the same key."""
-    result: dict[Any, Any] = {}
+    normal: dict[Any, Any] = {}
     for key, value in raw[field].items():
         name = rename(key)
-        if name in result:
+        if name in normal:
             raise ModelError(f"Under {field}, {quoted(as_tuple(name))} is given twice.", "Keep one of the two.")
-        result[name] = convert(value, name)
-    return result
+        normal[name] = convert(value, name)
+    return normal
 
 
 _IN_WORDS = {"initial": "initial values", "guess": "guesses", "measurement_noise": "measurement noise"}
@@ -63,10 +63,10 @@ _MAPPING_REMEDY = {
 }
 
 
-def key_name(key: Any) -> Any:
+def as_name(key: Any) -> Any:
     """A symbol's name, or the names of a tuple of symbols."""
     if isinstance(key, tuple):
-        return tuple(key_name(part) for part in key)
+        return tuple(as_name(part) for part in key)
     if isinstance(key, Expression) and key.is_symbol:
         return key.sx.name()
     if isinstance(key, str):
@@ -76,9 +76,9 @@ def key_name(key: Any) -> Any:
     )
 
 
-def _plain_name(key: Any) -> str:
+def _as_plain_name(key: Any) -> str:
     """The name of a symbol that may be declared: no derivative, no formula."""
-    name = key_name(key)
+    name = as_name(key)
     if not isinstance(name, str) or not NAME.fullmatch(name) or name in RESERVED:
         raise ModelError(
             f"A parameter or disturbance must be a plain symbol, got {quoted(as_tuple(name))}.",
@@ -87,15 +87,15 @@ def _plain_name(key: Any) -> str:
     return name
 
 
-def _disturbance_name(key: Any) -> str | tuple[str, ...]:
+def _as_disturbance_name(key: Any) -> str | tuple[str, ...]:
     if isinstance(key, tuple) and len(key) != 1:
-        return tuple(map(_plain_name, key))
-    return _plain_name(key[0] if isinstance(key, tuple) else key)
+        return tuple(map(_as_plain_name, key))
+    return _as_plain_name(key[0] if isinstance(key, tuple) else key)
 
 
-def _jet_name(key: Any) -> Any:
+def _as_jet_name(key: Any) -> Any:
     """The name of an unknown or of its derivative; a text such as "der(x)" is read."""
-    return key_name(symbolic.read_expression(key) if isinstance(key, str) and "(" in key else key)
+    return as_name(symbolic.read_expression(key) if isinstance(key, str) and "(" in key else key)
 
 
 def as_tuple(key: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -103,28 +103,28 @@ def as_tuple(key: str | tuple[str, ...]) -> tuple[str, ...]:
     return key if isinstance(key, tuple) else (key,)
 
 
-def _equation_name(key: Any) -> str:
-    return _text(key, "The name of an equation", "Write {'rod': x**2 + y**2 == L**2}.")
+def _check_equation_name(key: Any) -> str:
+    return _check_text(key, "The name of an equation", "Write {'rod': x**2 + y**2 == L**2}.")
 
 
-def _output_name(key: Any) -> str:
-    return _text(key, "The name of an output", "Write {'angle': np.arctan2(x, -y)}.")
+def _check_output_name(key: Any) -> str:
+    return _check_text(key, "The name of an output", "Write {'angle': np.arctan2(x, -y)}.")
 
 
-def _text(value: Any, what: str, remedy: str) -> str:
+def _check_text(value: Any, what: str, remedy: str) -> str:
     if not isinstance(value, str) or not value:
         raise ModelError(f"{what} must be a text, got {value!r}.", remedy)
     return value
 
 
-def _equation(value: Any, name: str) -> Equation:
+def _check_equation(value: Any, name: str) -> Equation:
     if isinstance(value, Equation):
         return value
     kind = "an expression" if isinstance(value, Expression) else repr(value)
     raise ModelError(f"Equation '{name}' must be made with '==', got {kind}.", "Write lhs == rhs with symbols in it.")
 
 
-def _symbols(values: Any, field: str) -> tuple[Expression, ...]:
+def _check_symbols(values: Any, field: str) -> tuple[Expression, ...]:
     if isinstance(values, (str, Expression)) or not isinstance(values, Iterable):
         raise ModelError(f"The {field} must be a list of symbols, got {values!r}.", f"Write {field}=[x, y].")
     symbols = tuple(values)
@@ -136,7 +136,7 @@ def _symbols(values: Any, field: str) -> tuple[Expression, ...]:
         if (
             not isinstance(value, Expression)
             or not value.is_symbol
-            or operator(value.sx.name())
+            or find_operator(value.sx.name())
             or value.sx.name() == "time"
         ):
             raise ModelError(f"The {field} must be plain symbols, got '{value}'.", "Make one with symbol('name').")
@@ -145,7 +145,7 @@ def _symbols(values: Any, field: str) -> tuple[Expression, ...]:
     return symbols
 
 
-def _noise(value: Any, name: str | tuple[str, ...]) -> "disturbances.Noise":
+def _check_noise(value: Any, name: str | tuple[str, ...]) -> "disturbances.Noise":
     if not disturbances.is_noise(value):
         raise ModelError(
             f"Disturbance {quoted(as_tuple(name))} must be a noise declaration, got {value!r}.",
@@ -159,18 +159,18 @@ def _noise(value: Any, name: str | tuple[str, ...]) -> "disturbances.Noise":
     return value
 
 
-def _start(value: Any, name: str, part: str) -> Expression:
+def _check_start(value: Any, name: str, part: str) -> Expression:
     expression = as_expression(value, f"The {part} value of '{name}'")
     if expression.sx.is_constant() and not np.isfinite(float(expression)):
         raise ModelError(f"The {part} value of '{name}' must be finite, got {float(expression)}.", "Give a number.")
     return expression
 
 
-def _measurement(value: Any, name: str | tuple[str, ...]) -> Any:
+def _check_accuracy(value: Any, name: str | tuple[str, ...]) -> Any:
     if isinstance(name, tuple):
-        return _covariance(value, name)
+        return _check_covariance(value, name)
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
-        array = _numbers(value)
+        array = _as_numbers(value)
         if array is None or array.ndim != 1 or not array.size or not np.all((array > 0) & np.isfinite(array)):
             raise ModelError(
                 f"The measurement noise of '{name}' must be positive standard deviations, one per sample, "
@@ -189,9 +189,9 @@ def _measurement(value: Any, name: str | tuple[str, ...]) -> Any:
     return float(expression)
 
 
-def _covariance(value: Any, names: tuple[str, ...]) -> np.ndarray:
+def _check_covariance(value: Any, names: tuple[str, ...]) -> np.ndarray:
     count = len(names)
-    array = _numbers(value)
+    array = _as_numbers(value)
     if array is None or array.shape != (count, count):
         raise ModelError(
             f"The measurement noise of {quoted(names)} must be a {count}×{count} covariance matrix, got {value!r}.",
@@ -206,7 +206,7 @@ def _covariance(value: Any, names: tuple[str, ...]) -> np.ndarray:
     return array
 
 
-def _numbers(value: Any) -> np.ndarray | None:
+def _as_numbers(value: Any) -> np.ndarray | None:
     """A read-only array of floats, or None when it is not one."""
     try:
         array = np.array(value, dtype=float)

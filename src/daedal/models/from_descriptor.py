@@ -12,14 +12,14 @@ import numpy as np
 
 from daedal.disturbances import Noise, is_noise
 from daedal.errors import ModelError, counted, nearest
-from daedal.models.declarations import as_tuple, key_name
+from daedal.models.declarations import as_name, as_tuple
 from daedal.models.model import Model
-from daedal.symbolic import Equation, Expression, as_expression, der, symbol, symbols_in
+from daedal.symbolic import Equation, Expression, as_expression, der, list_symbols, symbol
 
 Matrix = np.ndarray  # (row, column) of Expression
 
 
-def from_descriptor(
+def build_from_matrices(
     *,
     name: str,
     E: Any,
@@ -39,9 +39,9 @@ def from_descriptor(
     guess: Mapping[Any, Any],
 ) -> Model:
     """The Model with these matrices; what the arguments mean stands at `Model.from_descriptor`."""
-    known = [key_name(key) for key in parameters]
-    matrices = {key: _matrix(key, given, known) for key, given in (("E", E), ("F", F), ("G", G), ("J", J), ("H", H))}
-    constants = _matrix("f", None if f is None else _column(f), known)
+    known = [as_name(key) for key in parameters]
+    matrices = {key: _read_matrix(key, rows, known) for key, rows in zip("EFGJH", (E, F, G, J, H), strict=True)}
+    constants = _read_matrix("f", None if f is None else _as_column(f), known)
     e = matrices["E"]
     if e is None or matrices["F"] is None:
         raise ModelError("A descriptor form needs both E and F.", "Give two square matrices of the same size.")
@@ -51,12 +51,12 @@ def from_descriptor(
             "Give as many equations as variables.",
         )
     n = len(e)
-    noise = _noise(disturbances)
-    z = _symbols("variables", variables, "z", n, "column of E")
-    u = _symbols("inputs", inputs, "u", _columns(matrices["G"]), "column of G")
+    noise = _name_noise(disturbances)
+    z = _choose_symbols("variables", variables, "z", n, "column of E")
+    u = _choose_symbols("inputs", inputs, "u", _count_columns(matrices["G"]), "column of G")
     w = [symbol(part) for key in noise for part in as_tuple(key)]
-    y = _names("outputs", outputs, "y", _rows(matrices["H"]), "row of H")
-    rows = _names("equations", equations, "row", n, "row of E")
+    y = _choose_names("outputs", outputs, "y", _count_rows(matrices["H"]), "row of H")
+    rows = _choose_names("equations", equations, "row", n, "row of E")
     _check_shape("F", matrices["F"], (n, "row of E"), (n, "variable"))
     _check_shape("f", constants, (n, "row of E"), (1, "constant term"))
     for key, count, owner in (("G", len(u), "input"), ("J", len(w), "disturbance")):
@@ -64,14 +64,14 @@ def from_descriptor(
         _check_shape(key, matrices[key], (n, "row of E"), (count, owner))
     _check_named("H", matrices["H"], len(y), "output")
     _check_shape("H", matrices["H"], (len(y), "output"), (n, "variable"))
-    right = [_sum(matrices["F"], z), _sum(matrices["G"], u), _sum(matrices["J"], w), _sum(constants, [1.0])]
-    left = _sum(e, [der(symbol) for symbol in z])
+    right = [_apply(matrices["F"], z), _apply(matrices["G"], u), _apply(matrices["J"], w), _apply(constants, [1.0])]
+    left = _apply(e, [der(symbol) for symbol in z])
     return Model(
         name=name,
-        equations={row: Equation(left[i], _total([part[i] for part in right if part])) for i, row in enumerate(rows)},
+        equations={row: Equation(left[i], _add_up([part[i] for part in right if part])) for i, row in enumerate(rows)},
         unknowns=z,
         inputs=u,
-        outputs=dict(zip(y, _sum(matrices["H"], z), strict=True)),
+        outputs=dict(zip(y, _apply(matrices["H"], z), strict=True)),
         parameters=parameters,
         disturbances=noise,
         measurement_noise=measurement_noise,
@@ -80,27 +80,28 @@ def from_descriptor(
     )
 
 
-def _matrix(key: str, given: Any, parameters: Sequence[str]) -> Matrix | None:
+def _read_matrix(key: str, rows: Any, parameters: Sequence[str]) -> Matrix | None:
     """The entries as expressions of parameters."""
-    if given is None:
+    if rows is None:
         return None
-    array = np.array(given, dtype=object)
+    array = np.array(rows, dtype=object)
     if array.ndim != 2 or not array.size or any(isinstance(entry, (list, tuple)) for entry in array.flat):
         raise ModelError(
-            f"The matrix {key} must be a list of rows of equal length, got {given!r}.",
+            f"The matrix {key} must be a list of rows of equal length, got {rows!r}.",
             "Write [[1.0, 0.0], [0.0, 0.0]], or leave it out.",
         )
     entries = np.empty(array.shape, dtype=object)
     for (i, j), value in np.ndenumerate(array):
-        entries[i, j] = _entry(value, f"Entry [{i}, {j}] of {key}" if key != "f" else f"Entry [{i}] of f", parameters)
+        place = f"[{i}, {j}]" if key != "f" else f"[{i}]"
+        entries[i, j] = _read_entry(value, f"Entry {place} of {key}", parameters)
     return entries
 
 
-def _entry(value: Any, what: str, parameters: Sequence[str]) -> Expression:
+def _read_entry(value: Any, what: str, parameters: Sequence[str]) -> Expression:
     expression = as_expression(value, what)
     if expression.sx.is_constant() and not np.isfinite(float(expression)):
         raise ModelError(f"{what} must be finite, got {float(expression)}.", "Give a number.")
-    for leaf in symbols_in(expression.sx):
+    for leaf in list_symbols(expression.sx):
         if leaf not in parameters:
             raise ModelError(
                 f"{what} contains '{leaf}', which is not among the parameters.",
@@ -109,17 +110,17 @@ def _entry(value: Any, what: str, parameters: Sequence[str]) -> Expression:
     return expression
 
 
-def _column(given: Any) -> Any:
+def _as_column(vector: Any) -> Any:
     """The constant term, a vector, as a matrix of one column."""
-    array = np.array(given, dtype=object)
+    array = np.array(vector, dtype=object)
     return array[:, None] if array.ndim == 1 else array
 
 
-def _columns(matrix: Matrix | None) -> int:
+def _count_columns(matrix: Matrix | None) -> int:
     return 0 if matrix is None else matrix.shape[1]
 
 
-def _rows(matrix: Matrix | None) -> int:
+def _count_rows(matrix: Matrix | None) -> int:
     return 0 if matrix is None else len(matrix)
 
 
@@ -147,11 +148,11 @@ def _check_shape(key: str, matrix: Matrix | None, rows: tuple[int, str], columns
             )
 
 
-def _symbols(field: str, given: Any, letter: str, count: int, owner: str) -> list[Expression]:
-    return [symbol(name) for name in _names(field, given, letter, count, owner)]
+def _choose_symbols(field: str, names: Any, letter: str, count: int, owner: str) -> list[Expression]:
+    return [symbol(name) for name in _choose_names(field, names, letter, count, owner)]
 
 
-def _names(field: str, given: Any, letter: str, count: int, owner: str) -> list[str]:
+def _choose_names(field: str, given: Any, letter: str, count: int, owner: str) -> list[str]:
     """The names given, or a letter with a number."""
     if given is None:
         return [f"{letter}[{i}]" for i in range(count)]
@@ -159,7 +160,7 @@ def _names(field: str, given: Any, letter: str, count: int, owner: str) -> list[
         raise ModelError(
             f"The {field} must be a list of names, one per {owner}, got {given!r}.", f"Write {field}=['{letter}']."
         )
-    names = [key_name(name) for name in given]
+    names = [as_name(name) for name in given]
     if field in ("variables", "equations") and len(names) != count:
         raise ModelError(
             f"The {field} must be {count} names, one per {owner}, got {len(names)}.", "Leave them out to number them."
@@ -167,34 +168,34 @@ def _names(field: str, given: Any, letter: str, count: int, owner: str) -> list[
     return names
 
 
-def _noise(given: Any) -> dict[str | tuple[str, ...], Noise]:
+def _name_noise(noises: Any) -> dict[str | tuple[str, ...], Noise]:
     """Name → noise; a list of declarations is numbered w[0], w[1], …"""
-    if given is None:
+    if noises is None:
         return {}
-    if isinstance(given, Mapping):
-        return {key_name(key): noise for key, noise in given.items()}
-    if isinstance(given, str) or not isinstance(given, Sequence) or not all(map(is_noise, given)):
+    if isinstance(noises, Mapping):
+        return {as_name(key): noise for key, noise in noises.items()}
+    if isinstance(noises, str) or not isinstance(noises, Sequence) or not all(map(is_noise, noises)):
         raise ModelError(
-            f"The disturbances must be noise declarations in the order of the columns of J, got {given!r}.",
+            f"The disturbances must be noise declarations in the order of the columns of J, got {noises!r}.",
             "Write {'w': WhiteNoise(intensity=1.0)}, or a list of declarations.",
         )
     named: dict[str | tuple[str, ...], Noise] = {}
     first = 0
-    for noise in given:
+    for noise in noises:
         names = tuple(f"w[{first + k}]" for k in range(noise.channels))
         named[names if noise.channels > 1 else f"w[{first}]"] = noise
         first += noise.channels
     return named
 
 
-def _sum(matrix: Matrix | None, terms: Sequence[Any]) -> list[Expression]:
+def _apply(matrix: Matrix | None, terms: Sequence[Any]) -> list[Expression]:
     """Row by row the sum of entry · term."""
     if matrix is None:
         return []
-    return [_total([entry * term for entry, term in zip(row, terms, strict=True)]) for row in matrix]
+    return [_add_up([entry * term for entry, term in zip(row, terms, strict=True)]) for row in matrix]
 
 
-def _total(terms: Sequence[Any]) -> Expression:
+def _add_up(terms: Sequence[Any]) -> Expression:
     kept = [term for term in terms if not term.sx.is_zero()]
     total = as_expression(0.0, "A sum")
     for position, term in enumerate(kept):

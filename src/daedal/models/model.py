@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, final
 from daedal import models
 from daedal.data import FrozenMapping
 from daedal.errors import ModelError, counted, nearest, quoted
-from daedal.models.contradictions import check
-from daedal.models.declarations import as_tuple, key_name, normalize
-from daedal.models.formulas import Formulas, rounds
+from daedal.models.contradictions import refuse_contradictions
+from daedal.models.declarations import as_name, as_tuple, normalize
 from daedal.models.parameter import Parameter, as_parameter
-from daedal.symbolic import Equation, Expression, interned
+from daedal.models.parameter_formulas import ParameterFormulas, sort_in_rounds
+from daedal.symbolic import Equation, Expression, intern_symbol
 
 if TYPE_CHECKING:
     from daedal.disturbances import Noise
@@ -84,18 +84,18 @@ class Model:
         normal = normalize(models.name_ports(given) if self.ports else given)
         for key, value in normal.items():
             object.__setattr__(self, key, FrozenMapping(value) if isinstance(value, dict) else value)
-        check(self)
+        refuse_contradictions(self)
 
     def __getitem__(self, key: str | Expression) -> Expression:
         """The expression of an output, or the symbol of that name."""
-        name = key_name(key)
+        name = as_name(key)
         if name in self.outputs:
             return self.outputs[name]
         if name not in self.names:
             raise ModelError(
                 f"Model '{self.name}' has nothing called '{name}'.", nearest(str(name), [*self.names, *self.outputs])
             )
-        return interned(name)
+        return intern_symbol(name)
 
     @property
     def names(self) -> dict[str, str]:
@@ -105,9 +105,9 @@ class Model:
         return roles | dict.fromkeys(self.parameters, "parameter")
 
     @cached_property
-    def formulas(self) -> tuple[Formulas, ...]:
+    def formulas(self) -> tuple[ParameterFormulas, ...]:
         """The parameters whose values are expressions of others, in the order of their evaluation."""
-        return rounds({name: parameter.value for name, parameter in self.parameters.items()})
+        return sort_in_rounds({name: parameter.value for name, parameter in self.parameters.items()})
 
     @property
     def unknown_names(self) -> tuple[str, ...]:
@@ -130,13 +130,13 @@ class Model:
         A new parameter is given by its symbol; a name must be known.
         """
 
-        def changed(name: str, value: Any) -> Parameter:
+        def change(name: str, value: Any) -> Parameter:
             known = self.parameters.get(name)
             new = as_parameter(value, name)
             return new if known is None or isinstance(value, Parameter) else known.with_value(new.value)
 
         _check_known(self.parameters, changes, "parameter")
-        return replace(self, parameters=_merged(self.parameters, changes, changed))
+        return replace(self, parameters=_merge(self.parameters, changes, change))
 
     def with_disturbances(self, changes: Mapping[Any, "Noise | None"]) -> "Model":
         """Other disturbances; None removes one, and its symbol must then be an input or a parameter.
@@ -144,11 +144,11 @@ class Model:
         A new disturbance is given by its symbol; a name must be known.
         """
         _check_known(self.disturbances, changes, "disturbance")
-        return replace(self, disturbances=_merged(self.disturbances, changes))
+        return replace(self, disturbances=_merge(self.disturbances, changes))
 
     def with_outputs(self, changes: Mapping[str, Expression | None]) -> "Model":
         """Other outputs, merged by name; None removes one, its measurement noise with it."""
-        outputs = _merged(self.outputs, changes)
+        outputs = _merge(self.outputs, changes)
         noise = {
             key: value
             for key, value in self.measurement_noise.items()
@@ -158,15 +158,15 @@ class Model:
 
     def with_measurement_noise(self, changes: Mapping[Any, Any]) -> "Model":
         """Other measurement accuracies, merged by output; None removes one."""
-        return replace(self, measurement_noise=_merged(self.measurement_noise, changes))
+        return replace(self, measurement_noise=_merge(self.measurement_noise, changes))
 
     def with_initial(self, changes: Mapping[Any, Any]) -> "Model":
         """Other values held at the start, merged by unknown; None releases one."""
-        return replace(self, initial=_merged(self.initial, changes))
+        return replace(self, initial=_merge(self.initial, changes))
 
     def with_guess(self, changes: Mapping[Any, Any]) -> "Model":
         """Other hints for the start, merged by unknown; None removes one."""
-        return replace(self, guess=_merged(self.guess, changes))
+        return replace(self, guess=_merge(self.guess, changes))
 
     def with_presampling_filter(self, time_constants: Mapping[str, Any]) -> "Model":
         """Outputs seen through first-order low-pass sensors: T·der(filtered) == h − filtered, output = filtered.
@@ -182,9 +182,9 @@ class Model:
         >>> print(model.with_presampling_filter({"y": 0.01}).equations["presampling filter of 'y'"])
         0.01*der(y.filtered) == x - y.filtered
         """
-        from daedal.models.sensors import presampling_filter
+        from daedal.models.sensors import add_presampling_filter
 
-        return presampling_filter(self, time_constants)
+        return add_presampling_filter(self, time_constants)
 
     def with_integrating_sampling(self, windows: Mapping[str, float]) -> "Model":
         """Outputs averaged over a window before each sample, in seconds: der(integral) == h, integral = 0 at the start,
@@ -200,9 +200,9 @@ class Model:
         >>> model.with_integrating_sampling({"y": 0.5})["y"]
         2*(y.integral - delay(y.integral, 0.5))
         """
-        from daedal.models.sensors import integrating_sampling
+        from daedal.models.sensors import add_integrating_sampling
 
-        return integrating_sampling(self, windows)
+        return add_integrating_sampling(self, windows)
 
     @staticmethod
     def from_descriptor(
@@ -253,9 +253,9 @@ class Model:
           outputs: y[0] = z[0]
           parameters: k = 2.0
         """
-        from daedal.models.from_descriptor import from_descriptor
+        from daedal.models.from_descriptor import build_from_matrices
 
-        return from_descriptor(
+        return build_from_matrices(
             name=name,
             E=E,
             F=F,
@@ -319,7 +319,7 @@ class Model:
         return "\n".join(lines + [f"  {title}: {', '.join(values)}" for title, values in rows.items() if values])
 
 
-def _merged(
+def _merge(
     old: Mapping[Any, Any], changes: Mapping[Any, Any], change: Callable = lambda _, value: value
 ) -> dict[Any, Any]:
     """The old mapping with changes by key; None removes, and removing what is not there is a mistake."""
@@ -327,11 +327,11 @@ def _merged(
         raise ModelError(f"Changes must be a mapping name → value, got {changes!r}.", "Write {'k': 6.25}.")
     merged = dict(old)
     for key, value in changes.items():
-        name = key_name(key)
+        name = as_name(key)
         if value is not None:
             merged[name] = change(name, value)
         elif merged.pop(name, None) is None:
-            text, *known = _texts([name, *old])
+            text, *known = _write_keys([name, *old])
             raise ModelError(f"There is no '{text}' to remove.", nearest(text, known))
     return merged
 
@@ -342,9 +342,9 @@ def _check_known(old: Mapping[Any, Any], changes: Mapping[Any, Any], role: str) 
         if isinstance(key, str) and key not in old and changes[key] is not None:
             raise ModelError(
                 f"There is no {role} '{key}' to change.",
-                f"{nearest(key, _texts(old))} A new one is given by its symbol: symbol({key!r}).",
+                f"{nearest(key, _write_keys(old))} A new one is given by its symbol: symbol({key!r}).",
             )
 
 
-def _texts(keys: Iterable[Any]) -> list[str]:
+def _write_keys(keys: Iterable[Any]) -> list[str]:
     return [" ".join(as_tuple(key)) for key in keys]

@@ -6,11 +6,11 @@ from typing import Any
 
 from daedal.disturbances import Noise, rename_parameters
 from daedal.errors import ModelError, nearest, quoted
-from daedal.models.declarations import as_tuple, key_name
+from daedal.models.declarations import as_name, as_tuple
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter
-from daedal.models.port import Port, renamed_equations
-from daedal.symbolic import NAME, Equation, Expression, interned, jet, read_expression, renamed
+from daedal.models.port import Port, rename_equations
+from daedal.symbolic import NAME, Equation, Expression, intern_symbol, jet, read_expression, rename_symbols
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Parts:
     guess: Mapping[str, Expression]
     history: Mapping[str, Expression]
 
-    def port(self, path: str) -> Port:
+    def find_port(self, path: str) -> Port:
         """The port at a path."""
         if path not in self.ports:
-            raise self.nothing(path, "port", self.ports)
+            raise self.explain_missing(path, "port", self.ports)
         return self.ports[path]
 
     def has_signal(self, path: str) -> bool:
@@ -45,20 +45,20 @@ class Parts:
         """Paths of all variables and outputs."""
         return [*self.unknowns, *self.inputs, *self.outputs]
 
-    def nothing(self, path: str, what: str, known: Iterable[str]) -> ModelError:
+    def explain_missing(self, path: str, what: str, known: Iterable[str]) -> ModelError:
         """The error for a path that leads nowhere."""
         label = path.split(".")[0]
         if label not in self.labels and "." in path:
             return ModelError(
                 f"'{self.name}' has no part '{label}' for the path '{path}'.", nearest(label, self.labels)
             )
-        inside = [each for each in known if each.startswith(f"{label}.")]
+        inside = [other for other in known if other.startswith(f"{label}.")]
         if path in self.labels:
             listed = f"It goes on to {quoted(inside)}." if inside else f"It has no {what}."
             return ModelError(f"'{path}' is a part of '{self.name}' where a {what} belongs.", listed)
         return ModelError(f"'{self.name}' has no {what} '{path}'.", nearest(path, inside or known))
 
-    def expression(self, value: Any) -> Any:
+    def find_expression(self, value: Any) -> Any:
         """The expression at a path: an output of a part, a variable or its derivative; else as it is."""
         if not isinstance(value, str):
             return value
@@ -66,25 +66,25 @@ class Parts:
             return self.outputs[value]
         known = {**self.unknowns, **self.inputs, **dict.fromkeys(self.parameters)}
         known |= dict.fromkeys(name for key in self.disturbances for name in as_tuple(key))
-        base = jet(key_name(read_expression(value)))[0] if "(" in value else value
+        base = jet(as_name(read_expression(value)))[0] if "(" in value else value
         if base not in known:
-            raise self.nothing(base, "variable", [*known, *self.outputs])
+            raise self.explain_missing(base, "variable", [*known, *self.outputs])
         return read_expression(value)
 
 
-def together(name: str, parts: Any) -> Parts:
+def gather_parts(name: str, parts: Any) -> Parts:
     """The parts under their names."""
     if not isinstance(parts, Mapping) or not parts:
         raise ModelError(
             f"The parts of '{name}' must be a mapping from names to models, got {parts!r}.",
             "Write parts={'motor': Motor(...)}.",
         )
-    moved = [_under(label, _checked(label, part)) for label, part in parts.items()]
-    merged = {field: {key: each for part in moved for key, each in part[field].items()} for field in moved[0]}
+    moved = [_prefix(label, _check_part(label, part)) for label, part in parts.items()]
+    merged = {field: {key: value for part in moved for key, value in part[field].items()} for field in moved[0]}
     return Parts(name=name, labels=tuple(parts), **merged)
 
 
-def _checked(label: Any, part: Any) -> Model:
+def _check_part(label: Any, part: Any) -> Model:
     if not isinstance(label, str) or not NAME.fullmatch(label) or "." in label:
         raise ModelError(
             f"The name of a part must be a word without dots, got {label!r}.", "Write for example 'shaft'."
@@ -99,34 +99,34 @@ def _checked(label: Any, part: Any) -> Model:
     raise ModelError(f"Part '{label}' must be a Model, got {part!r}.", f"Write {{'{label}': Resistor(R=1.0)}}.")
 
 
-def _under(label: str, part: Model) -> dict[str, dict[Any, Any]]:
+def _prefix(label: str, part: Model) -> dict[str, dict[Any, Any]]:
     """What a model declares, with a path before every name."""
     names = {own: f"{label}.{own}" for own in part.names}
 
-    def moved(value: Any) -> Any:
+    def move(value: Any) -> Any:
         if isinstance(value, Expression):
-            return value if value.sx.is_constant() else renamed(value, names)
-        return value if isinstance(value.value, float) else value.with_value(moved(value.value))
+            return value if value.sx.is_constant() else rename_symbols(value, names)
+        return value if isinstance(value.value, float) else value.with_value(move(value.value))
 
-    def key(own: Any) -> Any:
-        return tuple(f"{label}.{each}" for each in own) if isinstance(own, tuple) else f"{label}.{own}"
+    def move_key(own: Any) -> Any:
+        return tuple(f"{label}.{name}" for name in own) if isinstance(own, tuple) else f"{label}.{own}"
 
-    def start(own: str) -> str:
-        return names[own] if own in names else renamed(interned(own), names).sx.name()
+    def move_start(own: str) -> str:
+        return names[own] if own in names else rename_symbols(intern_symbol(own), names).sx.name()
 
-    equations = renamed_equations(part.equations, names) if part.equations else {}
+    equations = rename_equations(part.equations, names) if part.equations else {}
     return {
-        "equations": {key(own): equation for own, equation in equations.items()},
+        "equations": {move_key(own): equation for own, equation in equations.items()},
         "unknowns": dict.fromkeys(names[own] for own in part.unknown_names),
         "inputs": dict.fromkeys(names[own] for own in part.input_names),
-        "ports": {key(own): port.renamed(names) for own, port in part.ports.items()},
+        "ports": {move_key(own): port.renamed(names) for own, port in part.ports.items()},
         **{
-            field: {key(own): moved(value) for own, value in getattr(part, field).items()}
+            field: {move_key(own): move(value) for own, value in getattr(part, field).items()}
             for field in ("outputs", "parameters")
         },
-        "disturbances": {key(own): rename_parameters(noise, names) for own, noise in part.disturbances.items()},
+        "disturbances": {move_key(own): rename_parameters(noise, names) for own, noise in part.disturbances.items()},
         **{
-            field: {start(own): moved(value) for own, value in getattr(part, field).items()}
+            field: {move_start(own): move(value) for own, value in getattr(part, field).items()}
             for field in ("initial", "guess", "history")
         },
     }

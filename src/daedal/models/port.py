@@ -8,7 +8,7 @@ from typing import Any, final
 import casadi as ca
 
 from daedal.errors import ModelError
-from daedal.symbolic import NAME, Equation, Expression, interned, operator, renamed, symbols_in
+from daedal.symbolic import NAME, Equation, Expression, find_operator, intern_symbol, list_symbols, rename_symbols
 
 MARK = "~"  # in the name of a symbol that gets its real one from the port it belongs to
 _numbers = count(1)
@@ -69,8 +69,8 @@ class Port:
         if not isinstance(self.domain, str) or not self.domain:
             raise ModelError(f"The domain of a port must be a text, got {self.domain!r}.", "Write 'electrical'.")
         for role in ("potential", "flow"):
-            for symbol in _tuple(getattr(self, role)):
-                if not isinstance(symbol, Expression) or not symbol.is_symbol or operator(symbol.sx.name()):
+            for symbol in _as_tuple(getattr(self, role)):
+                if not isinstance(symbol, Expression) or not symbol.is_symbol or find_operator(symbol.sx.name()):
                     raise ModelError(
                         f"The {role} of a port must be a symbol or a tuple of symbols, got {symbol!r}.",
                         "Make one with symbol('name').",
@@ -84,12 +84,12 @@ class Port:
     @property
     def potentials(self) -> tuple[Expression, ...]:
         """The potentials as a tuple."""
-        return _tuple(self.potential)
+        return _as_tuple(self.potential)
 
     @property
     def flows(self) -> tuple[Expression, ...]:
         """The flows as a tuple."""
-        return _tuple(self.flow)
+        return _as_tuple(self.flow)
 
     @property
     def symbols(self) -> tuple[Expression, ...]:
@@ -99,9 +99,9 @@ class Port:
     def renamed(self, names: Mapping[str, str]) -> "Port":
         """The port with other names for its symbols."""
 
-        def change(given: Any) -> Any:
-            changed = tuple(interned(names.get(s.sx.name(), s.sx.name())) for s in _tuple(given))
-            return changed if isinstance(given, tuple) else changed[0]
+        def change(symbols: Any) -> Any:
+            changed = tuple(intern_symbol(names.get(s.sx.name(), s.sx.name())) for s in _as_tuple(symbols))
+            return changed if isinstance(symbols, tuple) else changed[0]
 
         return Port(self.domain, change(self.potential), change(self.flow))
 
@@ -109,7 +109,7 @@ class Port:
         return f"Port({self.domain!r}, {self.potential}, {self.flow})"
 
 
-def new_port(domain: str, potential: str | tuple[str, ...], flow: str | tuple[str, ...]) -> Port:
+def make_port(domain: str, potential: str | tuple[str, ...], flow: str | tuple[str, ...]) -> Port:
     """A port with symbols of its own, which are called after it: `flange_a.phi` for phi of a port 'flange_a'.
 
     Parameters
@@ -121,17 +121,17 @@ def new_port(domain: str, potential: str | tuple[str, ...], flow: str | tuple[st
 
     Examples
     --------
-    >>> a = new_port("rotational", "phi", "tau")
+    >>> a = make_port("rotational", "phi", "tau")
     >>> a.domain
     'rotational'
     """
     number = next(_numbers)
 
-    def made(names: Any) -> Any:
-        marked = tuple(interned(f"{name}{MARK}{number}") for name in _tuple(names))
+    def intern_symbols(names: Any) -> Any:
+        marked = tuple(intern_symbol(f"{name}{MARK}{number}") for name in _as_tuple(names))
         return marked if isinstance(names, tuple) else marked[0]
 
-    return Port(domain, made(potential), made(flow))
+    return Port(domain, intern_symbols(potential), intern_symbols(flow))
 
 
 def name_ports(raw: dict[str, Any]) -> dict[str, Any]:
@@ -145,18 +145,18 @@ def name_ports(raw: dict[str, Any]) -> dict[str, Any]:
                 f"The ports of a model must be a mapping from names to Port, got {label!r}: {port!r}.",
                 "Write ports={'flange': Port('rotational', phi, tau)}.",
             )
-    names = _given_names(ports)
-    made = {field: _renamed(value, names) for field, value in raw.items() if field != "ports"} if names else dict(raw)
-    made["ports"] = {label: port.renamed(names) for label, port in ports.items()}
-    declared = {str(each) for field in ("unknowns", "inputs") for each in made[field]} | set(
-        map(str, made["parameters"])
+    names = _choose_names(ports)
+    named = {field: _rename(value, names) for field, value in raw.items() if field != "ports"} if names else dict(raw)
+    named["ports"] = {label: port.renamed(names) for label, port in ports.items()}
+    declared = {str(symbol) for field in ("unknowns", "inputs") for symbol in named[field]} | set(
+        map(str, named["parameters"])
     )
-    variables = [symbol for port in made["ports"].values() for symbol in port.symbols]
-    made["unknowns"] = (*made["unknowns"], *(each for each in variables if str(each) not in declared))
-    return made
+    variables = [symbol for port in named["ports"].values() for symbol in port.symbols]
+    named["unknowns"] = (*named["unknowns"], *(symbol for symbol in variables if str(symbol) not in declared))
+    return named
 
 
-def _given_names(ports: Mapping[str, Port]) -> dict[str, str]:
+def _choose_names(ports: Mapping[str, Port]) -> dict[str, str]:
     """Unnamed symbol of a port → the name it gets there."""
     names: dict[str, str] = {}
     for label, port in ports.items():
@@ -172,31 +172,31 @@ def _given_names(ports: Mapping[str, Port]) -> dict[str, str]:
     return names
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def _rename(value: Any, names: Mapping[str, str]) -> Any:
     """Everything that may contain a symbol with the new names."""
     if isinstance(value, Expression):
-        return renamed(value, names)
-    if isinstance(value, Mapping) and value and all(isinstance(each, Equation) for each in value.values()):
-        return renamed_equations(value, names)
+        return rename_symbols(value, names)
+    if isinstance(value, Mapping) and value and all(isinstance(entry, Equation) for entry in value.values()):
+        return rename_equations(value, names)
     if isinstance(value, Mapping):
-        return {_renamed(key, names): _renamed(each, names) for key, each in value.items()}
+        return {_rename(key, names): _rename(entry, names) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return tuple(_renamed(each, names) for each in value)
+        return tuple(_rename(entry, names) for entry in value)
     return value
 
 
-def renamed_equations(equations: Mapping[Any, Equation], names: Mapping[str, str]) -> dict[Any, Equation]:
+def rename_equations(equations: Mapping[Any, Equation], names: Mapping[str, str]) -> dict[Any, Equation]:
     """All equations with other names for their symbols, in one substitution: that is many times faster."""
-    vector = ca.vertcat(*(side.sx for each in equations.values() for side in (each.lhs, each.rhs)))
-    changed = {leaf: names[leaf] if leaf in names else _renamed_leaf(leaf, names) for leaf in symbols_in(vector)}
-    old, new = (ca.vertcat(*(interned(name).sx for name in side)) for side in (changed, changed.values()))
+    vector = ca.vertcat(*(side.sx for equation in equations.values() for side in (equation.lhs, equation.rhs)))
+    changed = {leaf: names[leaf] if leaf in names else _rename_leaf(leaf, names) for leaf in list_symbols(vector)}
+    old, new = (ca.vertcat(*(intern_symbol(name).sx for name in side)) for side in (changed, changed.values()))
     sides = iter(ca.vertsplit(ca.substitute(vector, old, new)))
     return {key: Equation(Expression(next(sides)), Expression(next(sides))) for key in equations}
 
 
-def _renamed_leaf(leaf: str, names: Mapping[str, str]) -> str:
-    return renamed(interned(leaf), names).sx.name() if operator(leaf) else leaf
+def _rename_leaf(leaf: str, names: Mapping[str, str]) -> str:
+    return rename_symbols(intern_symbol(leaf), names).sx.name() if find_operator(leaf) else leaf
 
 
-def _tuple(given: Any) -> tuple[Any, ...]:
-    return given if isinstance(given, tuple) else (given,)
+def _as_tuple(symbols: Any) -> tuple[Any, ...]:
+    return symbols if isinstance(symbols, tuple) else (symbols,)

@@ -42,43 +42,43 @@ TABLES = (
 
 def write_model(model: Model) -> str:
     """The model as text."""
-    lines = [f"name = {_value(model.name)}"]
-    lines += [f"{field} = {_value(list(map(str, getattr(model, field))))}" for field in ("unknowns", "inputs")]
+    lines = [f"name = {_write(model.name)}"]
+    lines += [f"{field} = {_write(list(map(str, getattr(model, field))))}" for field in ("unknowns", "inputs")]
     for table in TABLES:
         rows = getattr(model, table)
         if rows:
             lines += ["", f"[{table}]"]
-            write = _noise_table if table == "disturbances" else _value
-            lines += [f"{_value(json.dumps(k) if isinstance(k, tuple) else k)} = {write(v)}" for k, v in rows.items()]
+            write = _write_noise if table == "disturbances" else _write
+            lines += [f"{_write(json.dumps(k) if isinstance(k, tuple) else k)} = {write(v)}" for k, v in rows.items()]
     return "\n".join(lines) + "\n"
 
 
-def _value(value: Any) -> str:
+def _write(value: Any) -> str:
     if isinstance(value, str):
-        return _quoted(value)
+        return _quote(value)
     if isinstance(value, Expression):
-        return repr(float(value)) if value.sx.is_constant() else _quoted(str(value))
+        return repr(float(value)) if value.sx.is_constant() else _quote(str(value))
     if isinstance(value, Parameter):
-        return _table({"value": value.value, **value.details()}) if value.details() else _value(value.value)
+        return _write_table({"value": value.value, **value.details()}) if value.details() else _write(value.value)
     if isinstance(value, Port):
-        return _table({name: getattr(value, name) for name in _fields(Port)})
+        return _write_table({name: getattr(value, name) for name in _list_fields(Port)})
     if isinstance(value, (list, tuple, np.ndarray)):
-        return f"[{', '.join(map(_value, value))}]"
-    return repr(float(value)) if isinstance(value, (int, float)) else _quoted(str(value))
+        return f"[{', '.join(map(_write, value))}]"
+    return repr(float(value)) if isinstance(value, (int, float)) else _quote(str(value))
 
 
-def _noise_table(noise: Noise) -> str:
+def _write_noise(noise: Noise) -> str:
     given = {name: entry for name, entry in noise.entries().items() if entry is not None}
-    return _table({"kind": type(noise).__name__, **given})
+    return _write_table({"kind": type(noise).__name__, **given})
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A TOML string: JSON's, except that TOML allows no bare DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _table(entries: Mapping[str, Any]) -> str:
-    return "{ " + ", ".join(f"{key} = {_value(value)}" for key, value in entries.items()) + " }"
+def _write_table(entries: Mapping[str, Any]) -> str:
+    return "{ " + ", ".join(f"{key} = {_write(value)}" for key, value in entries.items()) + " }"
 
 
 def read_model(text: str) -> Model:
@@ -103,32 +103,32 @@ def read_model(text: str) -> Model:
             raise ModelError(f"In the text of the model, {table} must be a table, got {rows!r}.", f"Write [{table}].")
     read: dict[str, Callable[[Any], Any]] = {
         "equations": read_equation,
-        "parameters": _parameter,
-        "disturbances": _noise,
-        "ports": _port,
+        "parameters": _read_parameter,
+        "disturbances": _read_noise,
+        "ports": _read_port,
     }
     entries: dict[str, Any] = {
         table: {
-            _key(table, k, tables["outputs"]): _at(f"{table}: {k}", read.get(table, _coefficient), v)
+            _read_key(table, k, tables["outputs"]): _read_at(f"{table}: {k}", read.get(table, _read_coefficient), v)
             for k, v in rows.items()
         }
         for table, rows in tables.items()
     }
     return Model(
         name=content.get("name", ""),
-        unknowns=_at("unknowns", _symbols, content.get("unknowns", [])),
-        inputs=_at("inputs", _symbols, content.get("inputs", [])),
+        unknowns=_read_at("unknowns", _read_symbols, content.get("unknowns", [])),
+        inputs=_read_at("inputs", _read_symbols, content.get("inputs", [])),
         **entries,
     )
 
 
-def _symbols(names: Any) -> tuple[Expression, ...]:
+def _read_symbols(names: Any) -> tuple[Expression, ...]:
     if not isinstance(names, list):
         raise ModelError(f"A list of names belongs where {names!r} stands.", "Write ['x', 'y'].")
     return tuple(map(symbol, names))
 
 
-def _key(table: str, key: str, outputs: Collection[str]) -> str | tuple[str, ...]:
+def _read_key(table: str, key: str, outputs: Collection[str]) -> str | tuple[str, ...]:
     """A key that is several names is written as a list in quotes."""
     if table not in ("disturbances", "measurement_noise") or not key.startswith("[") or key in outputs:
         return key
@@ -141,51 +141,51 @@ def _key(table: str, key: str, outputs: Collection[str]) -> str | tuple[str, ...
         ) from None
 
 
-def _at(place: str, read: Callable[[Any], Any], value: Any) -> Any:
+def _read_at(place: str, read: Callable[[Any], Any], value: Any) -> Any:
     try:
         return read(value)
     except DaedalError as error:
         raise ModelError(f"In the text of the model, at {place}: {error.sentence}", error.remedy) from None
 
 
-def _coefficient(value: Any) -> Any:
+def _read_coefficient(value: Any) -> Any:
     if isinstance(value, list):
-        return [_coefficient(entry) for entry in value]
+        return [_read_coefficient(entry) for entry in value]
     return read_expression(value) if isinstance(value, str) else value
 
 
-def _parameter(value: Any) -> Parameter:
+def _read_parameter(value: Any) -> Parameter:
     if not isinstance(value, dict):
-        return Parameter(_coefficient(value))
-    return _made(Parameter, {**value, "value": _coefficient(value["value"])} if "value" in value else value)
+        return Parameter(_read_coefficient(value))
+    return _make(Parameter, {**value, "value": _read_coefficient(value["value"])} if "value" in value else value)
 
 
-def _port(value: Any) -> Port:
+def _read_port(value: Any) -> Port:
     if not isinstance(value, dict):
-        raise ModelError(f"A port must be a table, got {value!r}.", f"It is made of {quoted(_fields(Port))}.")
+        raise ModelError(f"A port must be a table, got {value!r}.", f"It is made of {quoted(_list_fields(Port))}.")
     entries = {
         key: tuple(map(symbol, entry)) if isinstance(entry, list) else symbol(entry)
         for key, entry in value.items()
         if key in ("potential", "flow")
     }
-    return _made(Port, {**value, **entries})
+    return _make(Port, {**value, **entries})
 
 
-def _noise(value: Any) -> Noise:
+def _read_noise(value: Any) -> Noise:
     kind = value.get("kind") if isinstance(value, dict) else None
     if kind not in NOISE:
         raise ModelError(f"A noise declaration must have a kind, got {value!r}.", f"Known are {quoted(NOISE)}.")
     entries = {
-        key: entry if key in ("initial", "between") else _coefficient(entry)
+        key: entry if key in ("initial", "between") else _read_coefficient(entry)
         for key, entry in value.items()
         if key != "kind"
     }
-    return _made(NOISE[kind], entries)
+    return _make(NOISE[kind], entries)
 
 
-def _made(kind: type, entries: Mapping[str, Any]) -> Any:
+def _make(kind: type, entries: Mapping[str, Any]) -> Any:
     """The object with these fields; none may be missing or unheard of."""
-    known = _fields(kind)
+    known = _list_fields(kind)
     for name in entries:
         if name not in known:
             raise ModelError(f"{kind.__name__} has no '{name}'.", nearest(name, known))
@@ -195,6 +195,6 @@ def _made(kind: type, entries: Mapping[str, Any]) -> Any:
     return kind(**entries)
 
 
-def _fields(kind: type) -> dict[str, Field]:
+def _list_fields(kind: type) -> dict[str, Field]:
     """What an object of this kind is made of, without what it remembers besides."""
     return {field.name: field for field in fields(kind)}

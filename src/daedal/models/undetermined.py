@@ -21,7 +21,7 @@ import numpy as np
 from daedal.errors import ModelError, quoted
 from daedal.models.model import Model
 from daedal.models.port import Port
-from daedal.symbolic import interned, jet, operator, symbols_in
+from daedal.symbolic import find_operator, intern_symbol, jet, list_symbols, stack_symbols
 
 CANCELLED = 1e-10  # relative size of what round-off leaves where coefficients cancel
 PIVOT = 0.1  # of the largest coefficient in its row
@@ -41,16 +41,17 @@ def refuse_undetermined(model: Model, ports: Mapping[str, Port], nodes: Sequence
     if not ports:
         return
     outside = {symbol.sx.name() for port in model.ports.values() for symbol in port.symbols}
-    for direction in null_vectors(_rows(model), [name for name in model.unknown_names if name not in outside]):
+    inside = [name for name in model.unknown_names if name not in outside]
+    for direction in find_null_vectors(_extract_rows(model), inside):
         potentials, flows = (
             [path for path, port in ports.items() if any(s.sx.name() in direction for s in getattr(port, role))]
             for role in ("potentials", "flows")
         )
         if potentials or flows:
-            raise _error(model.name, direction, potentials, flows, ports, nodes)
+            raise _explain(model.name, direction, potentials, flows, ports, nodes)
 
 
-def _error(
+def _explain(
     name: str,
     direction: Row,
     potentials: list[str],
@@ -58,7 +59,7 @@ def _error(
     ports: Mapping[str, Port],
     nodes: Sequence[Sequence[str]],
 ) -> ModelError:
-    parts = _parts([*potentials, *flows])
+    parts = _list_parts([*potentials, *flows])
     opened = [path for path in potentials if not any(path in node for node in nodes)]
     if not flows and len({value > 0 for value in direction.values()}) == 1:
         domain = ports[potentials[0]].domain
@@ -84,21 +85,21 @@ def _error(
     )
 
 
-def _parts(paths: Iterable[str]) -> list[str]:
+def _list_parts(paths: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(path.split(".")[0] for path in paths))
 
 
-def _rows(model: Model) -> list[Row]:
+def _extract_rows(model: Model) -> list[Row]:
     """The coefficients of each equation, for each order of derivative apart, by plain unknown."""
-    residuals = ca.vertcat(*(each.lhs.sx - each.rhs.sx for each in model.equations.values()))
-    leaves = symbols_in(residuals)
+    residuals = ca.vertcat(*(equation.lhs.sx - equation.rhs.sx for equation in model.equations.values()))
+    leaves = list_symbols(residuals)
     jets = [jet(leaf) for leaf in leaves]
-    jacobian = ca.jacobian(residuals, ca.vertcat(*(interned(leaf).sx for leaf in leaves)))
+    jacobian = ca.jacobian(residuals, stack_symbols(leaves))
     places = list(zip(*jacobian.sparsity().get_triplet(), strict=True))
-    numbers, known = _coefficients(jacobian, [jets[j][0] for _, j in places], model)
+    numbers, known = _evaluate_coefficients(jacobian, [jets[j][0] for _, j in places], model)
     for base, _ in jets:
-        meaning = operator(base)  # a delay, or the derivative of a formula: what is inside counts as determined
-        known |= set(symbols_in(meaning.operand.sx)) if meaning else set()
+        meaning = find_operator(base)  # a delay, or the derivative of a formula: what is inside counts as determined
+        known |= set(list_symbols(meaning.operand.sx)) if meaning else set()
     wanted = set(model.unknown_names) - known
     rows: dict[tuple[int, int], Row] = {}
     for (i, j), number in zip(places, numbers, strict=True):
@@ -108,16 +109,16 @@ def _rows(model: Model) -> list[Row]:
     return [*rows.values(), *({base: 1.0} for base in known)]
 
 
-def _coefficients(jacobian: ca.SX, bases: Sequence[str], model: Model) -> tuple[np.ndarray, set[str]]:
+def _evaluate_coefficients(jacobian: ca.SX, bases: Sequence[str], model: Model) -> tuple[np.ndarray, set[str]]:
     """The nonzeros, parameters by chance, and the unknowns of which some coefficient is not constant."""
     entries: list[Any] = jacobian.nonzeros()
     changing = [k for k, entry in enumerate(entries) if not entry.is_constant()]
     known = set()
     for k in changing:
-        if any(leaf not in model.parameters for leaf in symbols_in(entries[k])):
+        if any(leaf not in model.parameters for leaf in list_symbols(entries[k])):
             known.add(bases[k])
             entries[k] = ca.SX(1)
-    constants = [interned(name).sx for name in model.parameters]
+    constants = [intern_symbol(name).sx for name in model.parameters]
     chance = np.random.default_rng(0).uniform(0.5, 1.5, len(constants))
     function = ca.Function("coefficients", [ca.vertcat(*constants)], [ca.vertcat(*entries)])
     numbers = function(chance).full().ravel()
@@ -125,16 +126,16 @@ def _coefficients(jacobian: ca.SX, bases: Sequence[str], model: Model) -> tuple[
     return numbers, known
 
 
-def null_vectors(rows: Iterable[Row], columns: Sequence[str]) -> Iterable[Row]:
+def find_null_vectors(rows: Iterable[Row], columns: Sequence[str]) -> Iterable[Row]:
     """Vectors s with Σ row[c] s[c] = 0 for all rows; columns that are not listed are zero in them.
 
     Examples
     --------
-    >>> list(null_vectors([{"a": 1.0, "b": -2.0}, {"c": 1.0}], ["a", "b", "c"]))
+    >>> list(find_null_vectors([{"a": 1.0, "b": -2.0}, {"c": 1.0}], ["a", "b", "c"]))
     [{'b': 1.0, 'a': 2.0}]
     """
     listed = set(columns)
-    pivots = _eliminated([{c: v for c, v in row.items() if c in listed and v != 0.0} for row in rows])
+    pivots = _eliminate([{c: v for c, v in row.items() if c in listed and v != 0.0} for row in rows])
     bound = {column for column, _ in pivots}
     for free in (column for column in columns if column not in bound):
         vector = {free: 1.0}
@@ -145,7 +146,7 @@ def null_vectors(rows: Iterable[Row], columns: Sequence[str]) -> Iterable[Row]:
         yield vector
 
 
-def _eliminated(rows: list[Row]) -> list[tuple[str, Row]]:
+def _eliminate(rows: list[Row]) -> list[tuple[str, Row]]:
     """Pivot column and row, one after the other; a row holds no pivot column of an earlier one."""
     inside: dict[str, set[int]] = {}
     for i, row in enumerate(rows):

@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.models import parameter_values
+from daedal.models import evaluate_parameters
 from daedal.simulation import delays, lanes
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes import (
@@ -138,7 +138,7 @@ def prepare(
         lanes.refuse_exact(system)
         interval = sample_interval(forcing.start, times)
         for given in values:
-            numbers = parameter_values(system.model, given)
+            numbers = evaluate_parameters(system.model, given)
             lanes.check_smoothness(system, numbers)
             step, coarse = lanes.disturbance_grid(system, numbers, interval)
             grid = min(grid, step) if grid else step

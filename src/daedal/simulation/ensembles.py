@@ -13,7 +13,7 @@ import numpy as np
 from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import seed_number
 from daedal.errors import SimulationError, check_whole_number, nearest
-from daedal.models import key_name
+from daedal.models import as_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
 from daedal.simulation.lanes import BLOCK, Failure, Moments, Run, collect_moments, refuse_long_steps
 from daedal.simulation.request import check_memory, check_request, checked_realizations, checked_values
@@ -143,7 +143,7 @@ def ensemble(
 
 
 def _checked_parameter(model: Any, name: Any) -> str:
-    key = key_name(name)
+    key = as_name(name)
     if key not in model.parameters:
         raise SimulationError(f"Model '{model.name}' has no parameter '{key}'.", nearest(str(key), model.parameters))
     return key

@@ -12,7 +12,7 @@ import numpy as np
 from daedal.data import Signal
 from daedal.errors import SimulationError, quoted
 from daedal.experiments import check_smooth
-from daedal.symbolic import Delayed, jet, operator, symbols_in
+from daedal.symbolic import Delayed, find_operator, jet, list_symbols
 from daedal.systems import System
 
 
@@ -151,6 +151,8 @@ def _need(system: System, base: str, order: int) -> str:
 
 def _highest(sx: ca.SX, base: str) -> float:
     """The highest derivative of a symbol in an expression, delayed or not."""
-    leaves = symbols_in(sx)
-    inside = [_highest(meaning.operand.sx, base) for each in leaves if isinstance(meaning := operator(each), Delayed)]
+    leaves = list_symbols(sx)
+    inside = [
+        _highest(meaning.operand.sx, base) for each in leaves if isinstance(meaning := find_operator(each), Delayed)
+    ]
     return max([-inf, *inside, *(order for name, order in map(jet, leaves) if name == base)])

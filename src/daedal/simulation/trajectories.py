@@ -8,14 +8,14 @@ import numpy as np
 from daedal import disturbances, lti, simulation
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import SimulationError, nearest
-from daedal.models import Model, parameter_values
+from daedal.models import Model, evaluate_parameters
 from daedal.simulation.ensemble_solver import Lanes, simulate_lanes
 from daedal.simulation.lanes import BRIEF
 from daedal.simulation.request import check_request, checked_realizations, checked_values
 from daedal.simulation.solver import Job, Outcome, Solver
 from daedal.simulation.trajectory import Trajectory
 from daedal.symbolic import Expression
-from daedal.systems import System, without_zero_delays
+from daedal.systems import System, remove_zero_delays
 
 DELAYED = 1e-10  # tolerance of the steps of a single trajectory with delays
 PURPOSE = "simulate"
@@ -77,7 +77,7 @@ def simulate(
         return simulation.simulate_transfer_function(model, times, inputs, t0)
     _check_solver(solver)
     if isinstance(typed, Model):
-        simpler = without_zero_delays(typed, checked_values(values))
+        simpler = remove_zero_delays(typed, checked_values(values))
         model = model if simpler is typed else simpler
     asked = check_request("simulate", model, times, inputs, t0)
     given = checked_values(values)
@@ -158,7 +158,7 @@ def _make_trajectory(job: Job, outcome: Outcome, seed: int | None) -> Trajectory
         values=FrozenMapping({name: frozen(np.ascontiguousarray(column)) for name, column in columns.items()}),
         outputs=tuple(name for name in model.outputs if name in wanted),
         inputs=FrozenMapping(asked.forcing.signals),
-        parameters=FrozenMapping(parameter_values(model, job.values)),
+        parameters=FrozenMapping(evaluate_parameters(model, job.values)),
         status=outcome.status,
         notes=(*asked.system.structure.repairs, *zero, *outcome.start.notes, *outcome.notes),
         realizations=job.realizations,

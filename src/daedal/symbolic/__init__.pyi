@@ -1,20 +1,22 @@
 from .evaluation import BufferedFunction
-from .expression import NAME, RESERVED, Equation, Expression, as_expression, interned, symbol, symbols, time, where
+from .expression import NAME, Equation, Expression, as_expression, where
 from .operators import (
     Delayed,
     Derivative,
     delay,
     der,
-    derivative_name,
     differentiate,
     expand,
+    find_operator,
     jet,
-    operator,
-    renamed,
-    symbols_in,
+    list_symbols,
+    name_derivative,
+    rename_symbols,
+    stack_symbols,
 )
-from .reading import read_equation, read_expression
-from .writing import number_text
+from .parsing import read_equation, read_expression
+from .symbol_table import RESERVED, intern_symbol, symbol, symbols, time
+from .writing import write_number
 
 __all__ = [
     "NAME",
@@ -27,19 +29,20 @@ __all__ = [
     "as_expression",
     "delay",
     "der",
-    "derivative_name",
     "differentiate",
     "expand",
-    "interned",
+    "find_operator",
+    "intern_symbol",
     "jet",
-    "number_text",
-    "operator",
+    "list_symbols",
+    "name_derivative",
     "read_equation",
     "read_expression",
-    "renamed",
+    "rename_symbols",
+    "stack_symbols",
     "symbol",
     "symbols",
-    "symbols_in",
     "time",
     "where",
+    "write_number",
 ]

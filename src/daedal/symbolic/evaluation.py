@@ -24,8 +24,8 @@ class BufferedFunction:
         self._buffer: Any
         self._buffer, self.run = function.buffer()
         for i, values in enumerate(self.inputs):
-            self._buffer.set_arg(i, _memory(values))
-        self._buffer.set_res(0, _memory(self.result))
+            self._buffer.set_arg(i, values.data)
+        self._buffer.set_res(0, self.result.data)
 
     def __call__(self, *arguments: Any) -> np.ndarray:
         for target, value in zip(self.inputs, arguments, strict=True):
@@ -45,7 +45,3 @@ class BufferedFunction:
         """Where the nonzeros stand in the dense matrix, counted row by row."""
         rows, columns = self.sparsity.get_triplet()
         return np.array(rows, dtype=int) * self.shape[1] + np.array(columns, dtype=int)
-
-
-def _memory(values: Any) -> memoryview:
-    return memoryview(values)

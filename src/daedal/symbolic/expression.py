@@ -1,7 +1,6 @@
 """`Expression`: a thin value around a scalar CasADi SX, with numpy dispatch of its own; and `Equation`.
 
-A symbol *is* its name: `symbol("x")` gives the same symbol wherever it is called, which is what makes models
-comparable, picklable and readable from text. `==` gives an `Equation`; everything else behaves as numbers do.
+`==` gives an `Equation`; everything else behaves as numbers do.
 """
 
 import numbers
@@ -14,14 +13,11 @@ from typing import Any, NoReturn, final
 import casadi as ca
 import numpy as np
 
-from daedal.errors import ExpressionError, check_whole_number
+from daedal.errors import ExpressionError
 from daedal.symbolic import functions
-from daedal.symbolic.writing import write
+from daedal.symbolic.writing import write_expression
 
 NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[\d+(?:,\d+)*\])*")
-RESERVED = frozenset({"time", "and", "or", "not", "inf", "nan"})
-
-_symbols: dict[str, "Expression"] = {}
 
 
 @final
@@ -34,7 +30,7 @@ class Expression:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from daedal.symbolic import symbols
     >>> x, k = symbols("x k")
     >>> k * np.sin(x) ** 2
     k*sin(x)**2
@@ -49,13 +45,13 @@ class Expression:
             )
 
     def __repr__(self) -> str:
-        return write(self.sx)
+        return write_expression(self.sx)
 
     def __hash__(self) -> int:
         return hash(self.sx.element_hash())
 
     def __reduce__(self) -> tuple[Callable[[str], "Expression"], tuple[str]]:
-        from daedal.symbolic.reading import read_expression
+        from daedal.symbolic.parsing import read_expression
 
         return read_expression, (repr(self),)
 
@@ -65,34 +61,34 @@ class Expression:
         return self.sx.is_symbolic()
 
     def __add__(self, other: Any) -> Any:
-        return _binary("add", self, other)
+        return _apply_binary("add", self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return _binary("add", other, self)
+        return _apply_binary("add", other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return _binary("subtract", self, other)
+        return _apply_binary("subtract", self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return _binary("subtract", other, self)
+        return _apply_binary("subtract", other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return _binary("multiply", self, other)
+        return _apply_binary("multiply", self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return _binary("multiply", other, self)
+        return _apply_binary("multiply", other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return _binary("divide", self, other)
+        return _apply_binary("divide", self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return _binary("divide", other, self)
+        return _apply_binary("divide", other, self)
 
     def __pow__(self, other: Any) -> Any:
-        return _binary("power", self, other)
+        return _apply_binary("power", self, other)
 
     def __rpow__(self, other: Any) -> Any:
-        return _binary("power", other, self)
+        return _apply_binary("power", other, self)
 
     def __mod__(self, other: Any) -> NoReturn:
         raise ExpressionError("'%' is not defined for expressions.", "Write np.fmod(a, b), with the sign of a.")
@@ -103,19 +99,19 @@ class Expression:
     __rmod__, __rxor__ = __mod__, __xor__
 
     def __lt__(self, other: Any) -> Any:
-        return _binary("less", self, other)
+        return _apply_binary("less", self, other)
 
     def __le__(self, other: Any) -> Any:
-        return _binary("less_equal", self, other)
+        return _apply_binary("less_equal", self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return _binary("greater", self, other)
+        return _apply_binary("greater", self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return _binary("greater_equal", self, other)
+        return _apply_binary("greater_equal", self, other)
 
     def __ne__(self, other: object) -> Any:
-        return _binary("not_equal", self, other)
+        return _apply_binary("not_equal", self, other)
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, np.ndarray) and other.ndim:
@@ -123,16 +119,16 @@ class Expression:
         return Equation(self, as_expression(other, "The right side of '=='"))
 
     def __and__(self, other: Any) -> Any:
-        return _binary("logical_and", self, other)
+        return _apply_binary("logical_and", self, other)
 
     def __rand__(self, other: Any) -> Any:
-        return _binary("logical_and", other, self)
+        return _apply_binary("logical_and", other, self)
 
     def __or__(self, other: Any) -> Any:
-        return _binary("logical_or", self, other)
+        return _apply_binary("logical_or", self, other)
 
     def __ror__(self, other: Any) -> Any:
-        return _binary("logical_or", other, self)
+        return _apply_binary("logical_or", other, self)
 
     def __invert__(self) -> "Expression":
         return Expression(ca.logic_not(self.sx))
@@ -173,7 +169,7 @@ class Expression:
             way = f"np.{ufunc.__name__}" + (f" with {', '.join(options)}" if options else f".{method}")
             raise ExpressionError(f"{way} cannot take expressions.", "Write the operation out.")
         if any(isinstance(value, np.ndarray) and value.ndim for value in inputs):
-            return np.frompyfunc(lambda *values: _apply(name, values), len(inputs), 1)(*map(_boxed, inputs))
+            return np.frompyfunc(lambda *values: _apply(name, values), len(inputs), 1)(*map(_box, inputs))
         return _apply(name, inputs)
 
     def __array_function__(self, function: Callable, types: Any, inputs: tuple, options: dict) -> Any:
@@ -200,6 +196,7 @@ class Equation:
 
     Examples
     --------
+    >>> from daedal.symbolic import symbols
     >>> x, v = symbols("x v")
     >>> 2 * x == v
     2*x == v
@@ -237,70 +234,18 @@ class Equation:
         )
 
 
-def symbol(name: str) -> Expression:
-    """The symbol of that name: a letter or word, with `.` and `[0]` allowed after it.
-
-    Examples
-    --------
-    >>> symbol("shaft.c")
-    shaft.c
-    """
-    if isinstance(name, Expression):
-        raise ExpressionError(
-            f"symbol takes a name, got the expression '{name}'.", 'Give the name in quotes: symbol("x").'
-        )
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ExpressionError(
-            f"A symbol's name must be a word such as 'x', 'motor.i' or 'T[0]', got {name!r}.",
-            "Use letters, digits and underscores, beginning with a letter.",
-        )
-    if name in RESERVED:
-        raise ExpressionError(
-            f"The name '{name}' has a meaning of its own.", "Choose another name (time itself is dd.time)."
-        )
-    return interned(name)
-
-
-def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
-    """Several symbols: `symbols("x y")`, or `symbols("T", 30)` for T[0] … T[29].
-
-    Examples
-    --------
-    >>> symbols("x y"), symbols("T", 2)
-    ((x, y), (T[0], T[1]))
-    """
-    if not isinstance(names, str):
-        raise ExpressionError(f"symbols takes names in one text, got {names!r}.", 'Write symbols("x y z").')
-    if isinstance(count, str):
-        raise ExpressionError("symbols takes all names in one text.", f'Write symbols("{names} {count}").')
-    if count is not None:
-        sentence = f"The count of symbols '{names}' must be a whole number"
-        count = check_whole_number(count, ExpressionError, sentence, "Write 30.", least=0)
-        return tuple(symbol(f"{names}[{i}]") for i in range(count))
-    return tuple(symbol(name) for name in names.replace(",", " ").split())
-
-
-def interned(name: str) -> Expression:
-    """The one symbol with this text; derivatives and delayed values have texts such as `der(x)` and `delay(x, tau)`."""
-    if name not in _symbols:
-        _symbols[name] = Expression(ca.SX.sym(name))
-    return _symbols[name]
-
-
-time = interned("time")
-
-
 def where(condition: Any, yes: Any, no: Any) -> Any:
     """`yes` where the condition holds, else `no`; the same as `np.where`.
 
     Examples
     --------
+    >>> from daedal.symbolic import symbol
     >>> x = symbol("x")
     >>> where(x > 0, x**2, 0)
     where(0 < x, x**2, 0)
     """
     if any(isinstance(value, np.ndarray) and value.ndim for value in (condition, yes, no)):
-        return np.frompyfunc(where, 3, 1)(*map(_boxed, (condition, yes, no)))
+        return np.frompyfunc(where, 3, 1)(*map(_box, (condition, yes, no)))
     return Expression(functions.where(*(as_expression(value, "A part of where").sx for value in (condition, yes, no))))
 
 
@@ -329,7 +274,7 @@ def as_expression(value: object, what: str) -> Expression:
     )
 
 
-def _binary(name: str, left: Any, right: Any) -> Any:
+def _apply_binary(name: str, left: Any, right: Any) -> Any:
     if any(isinstance(value, np.ndarray) and value.ndim for value in (left, right)):
         return NotImplemented  # numpy then calls back element by element
     return _apply(name, (left, right))
@@ -354,6 +299,6 @@ def _apply(name: str, inputs: tuple) -> Any:
     return Expression(function(*(value.sx for value in values)))
 
 
-def _boxed(value: Any) -> np.ndarray:
+def _box(value: Any) -> np.ndarray:
     """An array of objects; an expression inside one no longer takes part in numpy's dispatch."""
     return np.asarray(value, dtype=object)

@@ -7,7 +7,7 @@ is also kept as it was typed, and `expand` applies the chain rule once the const
     d f/dt = ∂f/∂t + Σ ∂f/∂v · der(v),        d/dt delay(e, τ) = delay(d e/dt, τ).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -16,7 +16,8 @@ from typing import Any
 import casadi as ca
 
 from daedal.errors import ExpressionError
-from daedal.symbolic.expression import Equation, Expression, as_expression, interned
+from daedal.symbolic.expression import Equation, Expression, as_expression
+from daedal.symbolic.symbol_table import intern_symbol
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ def der(expression: Any) -> Expression:
     operand = as_expression(expression, "What der differentiates")
     if operand.sx.is_constant():
         return as_expression(0.0, "der")
-    return _operator(f"der({operand})", Derivative(operand))
+    return _intern_operator(f"der({operand})", Derivative(operand))
 
 
 def delay(expression: Any, amount: Any) -> Expression:
@@ -77,26 +78,26 @@ def delay(expression: Any, amount: Any) -> Expression:
         )
     if operand.sx.is_constant() or shift.sx.is_zero():
         return operand
-    return _operator(f"delay({operand}, {shift})", Delayed(operand, shift))
+    return _intern_operator(f"delay({operand}, {shift})", Delayed(operand, shift))
 
 
-def _operator(text: str, meaning: Derivative | Delayed) -> Expression:
+def _intern_operator(text: str, meaning: Derivative | Delayed) -> Expression:
     _operators.setdefault(text, meaning)
-    return interned(text)
+    return intern_symbol(text)
 
 
-def operator(name: str) -> Derivative | Delayed | None:
+def find_operator(name: str) -> Derivative | Delayed | None:
     """What the symbol of this name stands for; None for a plain symbol."""
     return _operators.get(name)
 
 
 def jet(name: str) -> tuple[str, int]:
     """Plain symbol and order of a derivative: `der(der(x))` is ('x', 2); formulas and delays count as plain."""
-    return _jet(name) if name in _operators else (name, 0)  # a plain name may get a meaning later
+    return _find_jet(name) if name in _operators else (name, 0)  # a plain name may get a meaning later
 
 
 @cache
-def _jet(name: str) -> tuple[str, int]:
+def _find_jet(name: str) -> tuple[str, int]:
     meaning = _operators[name]
     if isinstance(meaning, Derivative) and meaning.operand.is_symbol:
         base, order = jet(meaning.operand.sx.name())
@@ -105,29 +106,35 @@ def _jet(name: str) -> tuple[str, int]:
 
 
 @cache
-def derivative_name(name: str, order: int) -> str:
+def name_derivative(name: str, order: int) -> str:
     """The text of the order-th derivative of a symbol."""
-    expression = interned(name)
+    expression = intern_symbol(name)
     for _ in range(order):
         expression = der(expression)
     return expression.sx.name()
 
 
-def symbols_in(sx: ca.SX) -> list[str]:
+def list_symbols(sx: ca.SX) -> list[str]:
     """Names of the symbols of an expression or vector, in order of appearance."""
     return [leaf.name() for leaf in ca.symvar(sx)]
 
 
+def stack_symbols(names: Iterable[str]) -> ca.SX:
+    """The symbols of these names as a column."""
+    symbols = [intern_symbol(name).sx for name in names]
+    return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
+
+
 def differentiate(sx: ca.SX, constants: Collection[str]) -> ca.SX:
     """Total time derivative of a vector of expressions whose derivatives are all of plain symbols."""
-    leaves = [name for name in symbols_in(sx) if name not in constants]
+    leaves = [name for name in list_symbols(sx) if name not in constants]
     if not leaves:
         return ca.SX.zeros(sx.shape[0], 1)
-    seeds = ca.vertcat(*(interned(name).sx for name in leaves))
-    return ca.jtimes(sx, seeds, ca.vertcat(*(_rate(name, constants) for name in leaves)))
+    seeds = stack_symbols(leaves)
+    return ca.jtimes(sx, seeds, ca.vertcat(*(_differentiate_leaf(name, constants) for name in leaves)))
 
 
-def _rate(name: str, constants: Collection[str]) -> ca.SX:
+def _differentiate_leaf(name: str, constants: Collection[str]) -> ca.SX:
     if name == "time":
         return ca.SX(1)
     if name in constants:
@@ -135,53 +142,53 @@ def _rate(name: str, constants: Collection[str]) -> ca.SX:
     meaning = _operators.get(name)
     if isinstance(meaning, Delayed):
         return delay(Expression(differentiate(meaning.operand.sx, constants)), meaning.amount).sx
-    return der(interned(name)).sx
+    return der(intern_symbol(name)).sx
 
 
 def expand(sx: ca.SX, constants: Collection[str]) -> ca.SX:
     """Apply the chain rule wherever a formula is differentiated, inside delays too; `sx` may be a vector."""
-    meanings = {name: _expanded(name, frozenset(constants)) for name in symbols_in(sx) if name in _operators}
+    meanings = {name: _expand_leaf(name, frozenset(constants)) for name in list_symbols(sx) if name in _operators}
     changed = {name: new for name, new in meanings.items() if not (new.is_symbolic() and new.name() == name)}
     if not changed:
         return sx
-    old = ca.vertcat(*(interned(name).sx for name in changed))
+    old = stack_symbols(changed)
     return ca.substitute(sx, old, ca.vertcat(*changed.values()))
 
 
-def _expanded(name: str, constants: frozenset[str]) -> ca.SX:
+def _expand_leaf(name: str, constants: frozenset[str]) -> ca.SX:
     meaning = _operators[name]
     inner = expand(meaning.operand.sx, constants)
     if isinstance(meaning, Delayed):
         return delay(Expression(inner), meaning.amount).sx
-    return _rate(inner.name(), constants) if inner.is_symbolic() else differentiate(inner, constants)
+    return _differentiate_leaf(inner.name(), constants) if inner.is_symbolic() else differentiate(inner, constants)
 
 
-def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+def rename_symbols(expression: Expression, names: Mapping[str, str]) -> Expression:
     """The expression with other names for some plain symbols, also inside derivatives and delays.
 
     Examples
     --------
     >>> from daedal.symbolic import symbol
     >>> x = symbol("x")
-    >>> renamed(x * der(x), {"x": "shaft.x"})
+    >>> rename_symbols(x * der(x), {"x": "shaft.x"})
     shaft.x*der(shaft.x)
     """
     old, new = [], []
-    for leaf in symbols_in(expression.sx):
-        changed = _renamed_leaf(leaf, names)
+    for leaf in list_symbols(expression.sx):
+        changed = _rename_leaf(leaf, names)
         if changed != leaf:
-            old.append(interned(leaf).sx)
-            new.append(interned(changed).sx)
+            old.append(intern_symbol(leaf).sx)
+            new.append(intern_symbol(changed).sx)
     if not old:
         return expression
     return Expression(ca.substitute(expression.sx, ca.vertcat(*old), ca.vertcat(*new)))
 
 
-def _renamed_leaf(leaf: str, names: Mapping[str, str]) -> str:
+def _rename_leaf(leaf: str, names: Mapping[str, str]) -> str:
     meaning = _operators.get(leaf)
     if meaning is None:
         return names.get(leaf, leaf)
-    operand = renamed(meaning.operand, names)
+    operand = rename_symbols(meaning.operand, names)
     if isinstance(meaning, Delayed):
-        return delay(operand, renamed(meaning.amount, names)).sx.name()
+        return delay(operand, rename_symbols(meaning.amount, names)).sx.name()
     return der(operand).sx.name()

@@ -76,17 +76,17 @@ class _Node:
     exponent: int = 1
     depth: int = 0
 
-    def at(self, strength: int) -> str:
+    def wrap(self, strength: int) -> str:
         """The text, in parentheses where it binds more loosely than `strength`."""
         return self.text if self.strength >= strength else f"({self.text})"
 
 
-def number_text(value: float) -> str:
+def write_number(value: float) -> str:
     """A number as it is typed: integers without a point, everything else with all its digits."""
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
 
 
-def write(sx: ca.SX) -> str:
+def write_expression(sx: ca.SX) -> str:
     """The text of a scalar expression."""
     if sx.is_symbolic():
         return sx.name()
@@ -102,20 +102,20 @@ def write(sx: ca.SX) -> str:
         if operation == ca.OP_OUTPUT:
             return "; ".join([*statements, work[inputs[0]].text])
         if operation == ca.OP_CONST:
-            node = _constant(float(function.instruction_constant(k)))
+            node = _write_constant(float(function.instruction_constant(k)))
         elif operation == ca.OP_INPUT:
             node = _Node(operation, (), names[inputs[1]], ATOM)
         else:
             operands = tuple(work[i] for i in inputs)
-            node = _operation(operation, operands)
+            node = _write_operation(operation, operands)
             kept = operands if operation in CHOICE else ()  # all would hold the texts of all parts in memory
-            node = replace(node, depth=_depth(node, operands), operands=kept)
+            node = replace(node, depth=_measure_depth(node, operands), operands=kept)
         if len(node.text) > (NAMED_FROM if uses[k] > 1 else LONGEST) or node.depth > DEEPEST:
             name = f"@{len(statements) + 1}"
             statements.append(f"{name} = {node.text}")
             node = _Node(operation, node.operands, name, ATOM)
         work[function.instruction_output(k)[0]] = node
-    return number_text(0.0)  # a structural zero has no instructions
+    return write_number(0.0)  # a structural zero has no instructions
 
 
 def _count_uses(function: ca.Function) -> list[int]:
@@ -132,21 +132,21 @@ def _count_uses(function: ca.Function) -> list[int]:
     return uses
 
 
-def _depth(node: _Node, operands: tuple[_Node, ...]) -> int:
+def _measure_depth(node: _Node, operands: tuple[_Node, ...]) -> int:
     """How deeply the text nests, at most; a chain such as a + b + c does not."""
     chained = node.operation in INFIX and operands[0].strength == node.strength
     return max(operands[0].depth + (not chained), *(operand.depth + 1 for operand in operands[1:]), 0)
 
 
-def _constant(value: float) -> _Node:
-    return _Node(ca.OP_CONST, (), number_text(value), NEGATION if value < 0 else ATOM)
+def _write_constant(value: float) -> _Node:
+    return _Node(ca.OP_CONST, (), write_number(value), NEGATION if value < 0 else ATOM)
 
 
-def _operation(operation: int, operands: tuple[_Node, ...]) -> _Node:
+def _write_operation(operation: int, operands: tuple[_Node, ...]) -> _Node:
     """Write one operation; the second operand of an infix is bracketed at equal strength, which keeps the tree."""
     first = operands[0]
     second = operands[-1]
-    power = _integer_power(operation, operands)
+    power = _write_integer_power(operation, operands)
     if power is not None:
         return power
     if operation in INFIX:
@@ -156,18 +156,18 @@ def _operation(operation: int, operands: tuple[_Node, ...]) -> _Node:
         sign, strength = INFIX[operation]
         space = "" if strength == PRODUCT else " "
         return _Node(
-            operation, operands, f"{first.at(strength)}{space}{sign}{space}{second.at(strength + 1)}", strength
+            operation, operands, f"{first.wrap(strength)}{space}{sign}{space}{second.wrap(strength + 1)}", strength
         )
     if operation in (ca.OP_POW, ca.OP_CONSTPOW):
-        return _Node(operation, operands, f"{first.at(ATOM)}**{second.at(NEGATION)}", POWER)
+        return _Node(operation, operands, f"{first.wrap(ATOM)}**{second.wrap(NEGATION)}", POWER)
     if operation == ca.OP_NEG:
-        return _Node(operation, operands, f"-{first.at(NEGATION)}", NEGATION)
+        return _Node(operation, operands, f"-{first.wrap(NEGATION)}", NEGATION)
     if operation == ca.OP_NOT:
-        return _Node(operation, operands, f"not {first.at(NOT)}", NOT)
+        return _Node(operation, operands, f"not {first.wrap(NOT)}", NOT)
     if operation == ca.OP_TWICE:
-        return _Node(operation, operands, f"2*{first.at(NEGATION)}", PRODUCT)
+        return _Node(operation, operands, f"2*{first.wrap(NEGATION)}", PRODUCT)
     if operation == ca.OP_INV:
-        return _Node(operation, operands, f"1/{first.at(NEGATION)}", PRODUCT)
+        return _Node(operation, operands, f"1/{first.wrap(NEGATION)}", PRODUCT)
     if operation == ca.OP_IF_ELSE_ZERO:
         return _Node(operation, operands, f"where({first.text}, {second.text}, 0)", ATOM)
     if operation in CALLS:
@@ -178,7 +178,7 @@ def _operation(operation: int, operands: tuple[_Node, ...]) -> _Node:
     )
 
 
-def _integer_power(operation: int, operands: tuple[_Node, ...]) -> _Node | None:
+def _write_integer_power(operation: int, operands: tuple[_Node, ...]) -> _Node | None:
     """Recognise CasADi's expansion b**2n = (b**n)**2, b**(2n+1) = b*b**2n, which reads back as itself."""
     last = operands[-1]
     base = last.base or last
@@ -188,7 +188,7 @@ def _integer_power(operation: int, operands: tuple[_Node, ...]) -> _Node | None:
         exponent = last.exponent + 1
     else:
         return None
-    return _Node(operation, operands, f"{base.at(ATOM)}**{exponent}", POWER, base, exponent)
+    return _Node(operation, operands, f"{base.wrap(ATOM)}**{exponent}", POWER, base, exponent)
 
 
 def _is_choice(first: _Node, second: _Node) -> bool:

@@ -1,10 +1,10 @@
 from .history import start_from_history
 from .influence import moves_the_mean
-from .initial_sensitivity import initial_sensitivities
-from .initialization import InitialValues, initial_values, places
+from .initial_sensitivity import differentiate_initial_values
+from .initialization import InitialValues, find_initial_values, find_places
 from .reduction import DelayedValue, Reduction
-from .system import SYSTEM_FUNCTIONS, System, build, dead_point
-from .zero_delays import without_zero_delays
+from .system import SYSTEM_FUNCTIONS, System, build, describe_dead_point
+from .zero_delays import remove_zero_delays
 
 __all__ = [
     "SYSTEM_FUNCTIONS",
@@ -13,11 +13,11 @@ __all__ = [
     "Reduction",
     "System",
     "build",
-    "dead_point",
-    "initial_sensitivities",
-    "initial_values",
+    "describe_dead_point",
+    "differentiate_initial_values",
+    "find_initial_values",
+    "find_places",
     "moves_the_mean",
-    "places",
+    "remove_zero_delays",
     "start_from_history",
-    "without_zero_delays",
 ]

@@ -35,18 +35,18 @@ class Consistency:
     held: Mapping[int, float]
     names: tuple[str, ...]
 
-    def arguments(self, z: np.ndarray) -> list[Any]:
+    def make_arguments(self, z: np.ndarray) -> list[Any]:
         """What the system's functions take: t, X, T, parameters, exogenous."""
         count = len(self.system.states)
         return [self.time, z[:count], z[count:], self.parameters, self.exogenous]
 
     def at(self, z: np.ndarray) -> Linearization:
         """F and its slopes at a point, which must not change afterwards."""
-        table = self.system.matrix("consistency_linearized", *self.arguments(z))
+        table = self.system.matrix("consistency_linearized", *self.make_arguments(z))
         residual, slopes = table[:, 0], table[:, 1:]
-        return Linearization(z, residual, slopes, self._without_infinite(slopes))
+        return Linearization(z, residual, slopes, self._drop_infinite(slopes))
 
-    def _without_infinite(self, slopes: np.ndarray) -> np.ndarray:
+    def _drop_infinite(self, slopes: np.ndarray) -> np.ndarray:
         """An infinite slope in a held direction (a square root at zero) does no harm."""
         if np.isfinite(slopes).all():
             return slopes
@@ -72,7 +72,7 @@ class Consistency:
     def free(self) -> np.ndarray:
         return np.array([j for j in range(len(self.names)) if j not in self.held], dtype=int)
 
-    def size(self, z: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
+    def estimate_size(self, z: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
         """What a residual is compared with: the terms it is a sum of, to first order."""
         return np.maximum(np.abs(jacobian) @ np.maximum(np.abs(z), SMALLEST), FLOOR)
 

@@ -10,7 +10,7 @@ import numpy as np
 from daedal.data import short
 from daedal.errors import InitialValueError, counted, quoted
 from daedal.systems.consistency import Consistency, Linearization
-from daedal.systems.regularity import SHARE, echelon, participants, rank_of
+from daedal.systems.regularity import SHARE, find_rank, list_participants, reduce_to_echelon
 
 RELATIVE = 1e-6  # how far held values that imply each other may differ, in their own units
 ROUNDING = 1e-12  # of all terms of a residual: what round-off leaves of it
@@ -18,16 +18,16 @@ ROUNDING = 1e-12  # of all terms of a residual: what round-off leaves of it
 
 def find_redundant(problem: Consistency, z: np.ndarray) -> tuple[str, ...]:
     """Held values that the equations already imply, where more is held than there is freedom."""
-    if _contradicted(problem, z):
+    if _is_contradicted(problem, z):
         raise diagnose(problem, z)
-    return tuple(over_held(problem, z)[1])
+    return tuple(find_over_held(problem, z)[1])
 
 
-def _contradicted(problem: Consistency, z: np.ndarray) -> bool:
+def _is_contradicted(problem: Consistency, z: np.ndarray) -> bool:
     """Whether held values miss what the equations imply by more than round-off of themselves, however small they are:
     the residual that no free unknown can change, against the held terms in it."""
     jacobian = problem.jacobian(z)
-    vectors = _out_of_reach(problem, jacobian).T
+    vectors = _find_out_of_reach(problem, jacobian).T
     held = np.array(sorted(problem.held), dtype=int)
     remainder = np.abs(vectors @ problem.residual(z))
     implied = np.abs(vectors) @ (np.abs(jacobian[:, held]) @ np.abs(z[held]))
@@ -35,22 +35,22 @@ def _contradicted(problem: Consistency, z: np.ndarray) -> bool:
     return bool(np.any((implied > 0) & (remainder > RELATIVE * implied + ROUNDING * noise)))
 
 
-def _out_of_reach(problem: Consistency, jacobian: np.ndarray) -> np.ndarray:
+def _find_out_of_reach(problem: Consistency, jacobian: np.ndarray) -> np.ndarray:
     """Combinations of equations (columns) that no free unknown can change."""
     if not problem.free.size:
         return np.eye(jacobian.shape[0])
-    rank = rank_of(jacobian[:, problem.free])
-    return echelon(rank.left) * rank.rows[:, None]
+    rank = find_rank(jacobian[:, problem.free])
+    return reduce_to_echelon(rank.left) * rank.rows[:, None]
 
 
-def over_held(problem: Consistency, z: np.ndarray) -> tuple[list[str], list[str]]:
+def find_over_held(problem: Consistency, z: np.ndarray) -> tuple[list[str], list[str]]:
     """Equations that the free unknowns cannot satisfy whatever they are, and the held values those contain."""
     jacobian = problem.jacobian_nearby(z)
-    vectors = _out_of_reach(problem, jacobian)
+    vectors = _find_out_of_reach(problem, jacobian)
     if vectors.shape[1] == 0:
         return [], []
     scale = np.max(np.abs(jacobian), axis=1)
-    equations = participants(np.max(np.abs(vectors), axis=1) * scale, problem.equation_names)
+    equations = list_participants(np.max(np.abs(vectors), axis=1) * scale, problem.equation_names)
     columns = sorted(problem.held)
     inside = np.max(np.abs(vectors[:, :, None] * jacobian[:, None, columns]), axis=(0, 1), initial=0.0)
     # A value is involved by the size of its term; one that is held at zero, by the size of its coefficient.
@@ -59,12 +59,12 @@ def over_held(problem: Consistency, z: np.ndarray) -> tuple[list[str], list[str]
     smallest = np.min(terms[terms > 0], initial=np.inf)
     zero = (values == 0) & (inside > 0)
     terms[zero] = smallest if np.isfinite(smallest) else inside[zero]
-    return equations, participants(terms, tuple(problem.names[j] for j in columns))
+    return equations, list_participants(terms, tuple(problem.names[j] for j in columns))
 
 
 def diagnose(problem: Consistency, z: np.ndarray) -> InitialValueError:
     """Too much held, an equation without slope at the guess, or one that is not met near it."""
-    equations, held = over_held(problem, z)
+    equations, held = find_over_held(problem, z)
     freedom = problem.system.structure.degrees_of_freedom
     model = problem.system.model.name
     if equations and held:
@@ -76,30 +76,30 @@ def diagnose(problem: Consistency, z: np.ndarray) -> InitialValueError:
             f"{quoted(equations)} of model '{model}'.{many}",
             f"Release one of {quoted(held)} by moving it from initial to guess.",
         )
-    equation, flat = _without_slope(problem, z)
+    equation, flat = _find_without_slope(problem, z)
     if flat:
         return InitialValueError(
             f"No initial values were found for model '{model}': at the guess, equation '{equation}' does not change "
             f"with {quoted(flat)}.",
             f"Give another guess for {quoted(flat)}{', or other values in initial' * bool(problem.held)}.",
         )
-    residual = np.abs(problem.residual(z)) / problem.size(z, problem.jacobian(z))
+    residual = np.abs(problem.residual(z)) / problem.estimate_size(z, problem.jacobian(z))
     worst = problem.equation_names[int(np.argmax(residual))]
-    inside = _unknowns_in(problem, int(np.argmax(residual)))
+    inside = _list_unknowns(problem, int(np.argmax(residual)))
     return InitialValueError(
         f"No initial values were found for model '{model}': equation '{worst}' is not satisfied near the guess.",
         f"Give better guesses for {quoted(inside)}, or other values in initial.",
     )
 
 
-def _without_slope(problem: Consistency, z: np.ndarray) -> tuple[str, list[str]]:
+def _find_without_slope(problem: Consistency, z: np.ndarray) -> tuple[str, list[str]]:
     """An equation that has lost its slope exactly here, and the unknowns it lost it for: y² = 4 at y = 0.
 
     Only where this is why the equations cannot be satisfied: their rank is lower here than nearby.
     """
     here, nearby = problem.jacobian(z), problem.jacobian_nearby(z)
-    unreached = rank_of(here[:, problem.free]).left
-    if unreached.shape[1] > rank_of(nearby[:, problem.free]).left.shape[1]:
+    unreached = find_rank(here[:, problem.free]).left
+    if unreached.shape[1] > find_rank(nearby[:, problem.free]).left.shape[1]:
         for row in np.flatnonzero(np.max(np.abs(unreached), axis=1) > SHARE):
             flat = [problem.names[j] for j in problem.free if here[row, j] == 0 != nearby[row, j]]
             if flat:
@@ -107,22 +107,22 @@ def _without_slope(problem: Consistency, z: np.ndarray) -> tuple[str, list[str]]
     return "", []
 
 
-def _unknowns_in(problem: Consistency, row: int) -> list[str]:
+def _list_unknowns(problem: Consistency, row: int) -> list[str]:
     """The unknowns of an equation that are free to move (all of them, when none is)."""
-    columns = _columns_of(problem, row)
+    columns = _list_columns(problem, row)
     return [problem.names[j] for j in columns if j not in problem.held] or [problem.names[j] for j in columns]
 
 
-def _columns_of(problem: Consistency, row: int) -> list[int]:
+def _list_columns(problem: Consistency, row: int) -> list[int]:
     """Where the unknowns of an equation stand in z."""
     occurs = problem.system.function("consistency_jacobian").sparsity_out(0)
     return [j for i, j in zip(*occurs.get_triplet(), strict=True) if i == row]
 
 
-def undefined(problem: Consistency, at: Linearization) -> InitialValueError:
+def explain_undefined(problem: Consistency, at: Linearization) -> InitialValueError:
     """A residual that is not finite at the guess (a division by zero) has no direction to go."""
     bad = np.flatnonzero(~(np.isfinite(at.residual) & np.isfinite(at.jacobian).all(axis=1)))
-    columns = _columns_of(problem, int(bad[0]))
+    columns = _list_columns(problem, int(bad[0]))
     held = {problem.names[j]: problem.held[j] for j in columns if j in problem.held}
     free = [problem.names[j] for j in columns if j not in problem.held]
     values = ", ".join(f"{name} = {short(value)}" for name, value in held.items())

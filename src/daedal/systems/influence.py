@@ -26,9 +26,8 @@ from dataclasses import dataclass
 import casadi as ca
 
 from daedal.kernels import Tape, read_tape
-from daedal.models import Model
+from daedal.models import Model, as_tuple
 from daedal.symbolic import jet
-from daedal.systems.initialization import places
 from daedal.systems.reduction import Reduction
 from daedal.systems.system import System
 
@@ -58,12 +57,12 @@ class _Flow:
     successors: tuple[Variables, ...]
     useful: Variables  # what an output depends on
 
-    def influenced(self, disturbances: Collection[str]) -> Variables:
+    def find_influenced(self, disturbances: Collection[str]) -> Variables:
         """What these disturbances reach, they and their derivatives included."""
-        return _reached((i for i, name in enumerate(self.names) if jet(name)[0] in disturbances), self.successors)
+        return _find_reached((i for i, name in enumerate(self.names) if jet(name)[0] in disturbances), self.successors)
 
 
-def influenced(system: System, disturbances: Collection[str]) -> frozenset[str]:
+def find_influenced(system: System, disturbances: Collection[str]) -> frozenset[str]:
     """The states and tops, in the user's names, that move with any of these disturbances and move an output.
 
     Examples
@@ -73,18 +72,18 @@ def influenced(system: System, disturbances: Collection[str]) -> frozenset[str]:
     >>> equations = {"stage": der(x) == -(x**3), "plant": der(y) == x - y + w}
     >>> noise = {w: FilteredNoise(numerator=[1.0], denominator=[1.0, 1.0], grid=0.1)}
     >>> model = Model(name="m", equations=equations, unknowns=[x, y], outputs={"y": y}, disturbances=noise)
-    >>> sorted(influenced(build(model), ["w"]))
+    >>> sorted(find_influenced(build(model), ["w"]))
     ['der(y)', 'y']
     """
-    flow = _flow(system)
+    flow = _trace_flow(system)
     names = (*system.states, *system.tops)
-    return frozenset(names[i] for i in flow.influenced(disturbances) & flow.useful if i < len(names))
+    return frozenset(names[i] for i in flow.find_influenced(disturbances) & flow.useful if i < len(names))
 
 
 def reaches_an_output(system: System) -> dict[Key, bool]:
     """For each disturbance, as declared, whether any output depends on it."""
-    flow = _flow(system)
-    return {key: bool(flow.influenced(_members(key)) & flow.useful) for key in system.model.disturbances}
+    flow = _trace_flow(system)
+    return {key: bool(flow.find_influenced(as_tuple(key)) & flow.useful) for key in system.model.disturbances}
 
 
 def moves_the_mean(system: System) -> dict[Key, bool]:
@@ -101,67 +100,63 @@ def moves_the_mean(system: System) -> dict[Key, bool]:
     >>> moves_the_mean(build(Model(name="square", outputs={"power": x**2}, **lag)))
     {'w': True}
     """
-    flow = _flow(system)
-    equations, outputs = _occurrences(flow.tape, flow.influenced(system.model.disturbance_names))
-    on_the_way = [found for found, solved in zip(equations, flow.determined, strict=True) if solved & flow.useful]
-    bent = NOTHING.union(*(found.nonlinear for found in (*on_the_way, *outputs)))
-    return {key: bool(flow.influenced(_members(key)) & bent) for key in system.model.disturbances}
+    flow = _trace_flow(system)
+    equations, outputs = _find_occurrences(flow.tape, flow.find_influenced(system.model.disturbance_names))
+    on_the_way = [row for row, solved in zip(equations, flow.determined, strict=True) if solved & flow.useful]
+    bent = NOTHING.union(*(row.nonlinear for row in (*on_the_way, *outputs)))
+    return {key: bool(flow.find_influenced(as_tuple(key)) & bent) for key in system.model.disturbances}
 
 
-def _members(key: Key) -> tuple[str, ...]:
-    return (key,) if isinstance(key, str) else key
-
-
-def _flow(system: System) -> _Flow:
+def _trace_flow(system: System) -> _Flow:
     """Read the equations and direct them."""
     reduction = system.reduction
-    tape = _tape(system.model, reduction)
-    names = tuple(leaf.name() for part in _variables(reduction) for leaf in ca.vertsplit(part))
-    equations, outputs = _occurrences(tape, frozenset(range(len(names))))
-    determined = _determined(system, [found.all for found in equations])
+    tape = _make_tape(system.model, reduction)
+    names = tuple(leaf.name() for part in _list_variables(reduction) for leaf in ca.vertsplit(part))
+    equations, outputs = _find_occurrences(tape, frozenset(range(len(names))))
+    determined = _find_determined(system, [row.all for row in equations])
     edges = {
-        (i, j) for found, solved in zip(equations, determined, strict=True) for i in found.all for j in solved
-    } | _shift(reduction)
-    edges |= {(i, len(names)) for found in outputs for i in found.all}
-    successors = _neighbours(edges, len(names) + 1)
-    predecessors = _neighbours({(j, i) for i, j in edges}, len(names) + 1)
-    return _Flow(tape, names, determined, successors, _reached([len(names)], predecessors))
+        (i, j) for row, solved in zip(equations, determined, strict=True) for i in row.all for j in solved
+    } | _list_shifts(reduction)
+    edges |= {(i, len(names)) for row in outputs for i in row.all}
+    successors = _list_neighbours(edges, len(names) + 1)
+    predecessors = _list_neighbours({(j, i) for i, j in edges}, len(names) + 1)
+    return _Flow(tape, names, determined, successors, _find_reached([len(names)], predecessors))
 
 
-def _variables(reduction: Reduction) -> list[ca.SX]:
+def _list_variables(reduction: Reduction) -> list[ca.SX]:
     _, X, T, _, exogenous = reduction.arguments
     return [X, T, exogenous]
 
 
-def _tape(model: Model, reduction: Reduction) -> Tape:
+def _make_tape(model: Model, reduction: Reduction) -> Tape:
     """(top, G) and the outputs as operations on the variables and on what nothing disturbs."""
     time, _, _, parameters, _ = reduction.arguments
     outputs = [reduction.observed[name] for name in model.outputs]
     results = [ca.vertcat(reduction.top, reduction.G), ca.vertcat(*outputs) if outputs else ca.SX(0, 1)]
-    arguments = [ca.vertcat(*_variables(reduction)), ca.vertcat(time, parameters)]
+    arguments = [ca.vertcat(*_list_variables(reduction)), ca.vertcat(time, parameters)]
     return read_tape(ca.Function("influence", arguments, results))
 
 
-def _occurrences(tape: Tape, among: Variables) -> list[list[_Occurrence]]:
+def _find_occurrences(tape: Tape, among: Variables) -> list[list[_Occurrence]]:
     """For each result of the tape, which of the variables `among` occur in it, and how."""
-    found: list[_Occurrence] = []
+    occurrences: list[_Occurrence] = []
     for operation, operands, _ in tape.instructions:
         if operation == "input":
             argument, row = operands
-            found.append(_Occurrence(frozenset({row}) & among if argument == 0 else NOTHING))
+            occurrences.append(_Occurrence(frozenset({row}) & among if argument == 0 else NOTHING))
         else:
-            found.append(_combined(operation, [found[operand] for operand in operands]))
-    return [[found[position] for position in positions] for positions in tape.outputs]
+            occurrences.append(_combine(operation, [occurrences[operand] for operand in operands]))
+    return [[occurrences[position] for position in positions] for positions in tape.outputs]
 
 
-def _combined(operation: str, operands: Sequence[_Occurrence]) -> _Occurrence:
+def _combine(operation: str, operands: Sequence[_Occurrence]) -> _Occurrence:
     """Sums keep linearity, so do products and quotients by what does not move; everything else loses it."""
     everything = NOTHING.union(*(operand.all for operand in operands))
     inherited = NOTHING.union(*(operand.nonlinear for operand in operands))
-    return _Occurrence(everything, inherited if _linear(operation, operands) else everything)
+    return _Occurrence(everything, inherited if _is_linear(operation, operands) else everything)
 
 
-def _linear(operation: str, operands: Sequence[_Occurrence]) -> bool:
+def _is_linear(operation: str, operands: Sequence[_Occurrence]) -> bool:
     if operation == "mul":
         return not all(operand.all for operand in operands)
     if operation in STILL:
@@ -169,29 +164,27 @@ def _linear(operation: str, operands: Sequence[_Occurrence]) -> bool:
     return operation in SUMS
 
 
-def _determined(system: System, rows: Sequence[Variables]) -> tuple[Variables, ...]:
+def _find_determined(system: System, rows: Sequence[Variables]) -> tuple[Variables, ...]:
     """What each row of (top, G) is solved for: a top, the same for a row and for its derivatives, and what it gives at
     the start."""
     reduction = system.reduction
     count, height = len(reduction.states), len(reduction.tops)
     tops = dict.fromkeys(range(count, count + height), 1)
-    moving = _solved_for(rows[:height], tops)
+    moving = _match(rows[:height], tops)
     moving += [moving[i] for i, _ in reduction.constraints]
-    starting = _solved_for(rows, _free_at_the_start(system))
+    starting = _match(rows, _weigh_free_at_start(system))
     return tuple(later | first for later, first in zip(moving, starting, strict=True))
 
 
-def _free_at_the_start(system: System) -> dict[int, int]:
+def _weigh_free_at_start(system: System) -> dict[int, int]:
     """What is not held there, with weights: tops are solved for before states, guessed states after the others."""
     count, size = len(system.states), len(system.states) + len(system.tops)
-    held, guessed = (
-        {place for place, _ in places(system, given).values()} for given in (system.model.initial, system.model.guess)
-    )
+    held, guessed = ({place for place, _ in declared.places.values()} for declared in (system.held, system.guessed))
     weights = {j: 2 * size + 1 if j >= count else 1 if j in guessed else 2 for j in range(size)}
     return {j: weight for j, weight in weights.items() if j not in held}
 
 
-def _solved_for(rows: Sequence[Variables], weights: dict[int, int]) -> list[Variables]:
+def _match(rows: Sequence[Variables], weights: dict[int, int]) -> list[Variables]:
     """Which variable each row is solved for: a full matching of the largest weight."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
@@ -210,25 +203,25 @@ def _solved_for(rows: Sequence[Variables], weights: dict[int, int]) -> list[Vari
     return [solved.get(row, NOTHING) for row in range(len(rows))]
 
 
-def _shift(reduction: Reduction) -> set[tuple[int, int]]:
+def _list_shifts(reduction: Reduction) -> set[tuple[int, int]]:
     """From each derivative to the one below, which is its integral."""
     position = {v: place for place, v in enumerate((*reduction.states, *reduction.tops))}
     return {(position[j, k + 1], position[j, k]) for j, k in reduction.states}
 
 
-def _neighbours(edges: Iterable[tuple[int, int]], count: int) -> tuple[Variables, ...]:
+def _list_neighbours(edges: Iterable[tuple[int, int]], count: int) -> tuple[Variables, ...]:
     listed: list[set[int]] = [set() for _ in range(count)]
     for i, j in edges:
         listed[i].add(j)
     return tuple(frozenset(after) for after in listed)
 
 
-def _reached(start: Iterable[int], successors: Sequence[Variables]) -> Variables:
+def _find_reached(start: Iterable[int], successors: Sequence[Variables]) -> Variables:
     """The given positions and all that follow from them."""
-    found = set(start)
-    waiting = list(found)
+    reached = set(start)
+    waiting = list(reached)
     while waiting:
-        new = successors[waiting.pop()] - found
-        found |= new
+        new = successors[waiting.pop()] - reached
+        reached |= new
         waiting.extend(new)
-    return frozenset(found)
+    return frozenset(reached)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from daedal.systems.initialization import InitialValues
-from daedal.systems.reduction import Declared
+from daedal.systems.reduction import DeclaredStart
 from daedal.systems.system import System
 
 
-def initial_sensitivities(
+def differentiate_initial_values(
     system: System,
     start: InitialValues,
     time: float,
@@ -30,18 +30,18 @@ def initial_sensitivities(
     size = start.states.size + start.tops.size
     last = size + parameters.size
     by_z, by_p, by_w = gradient[:, :size], gradient[:, size:last], gradient[:, last:]
-    result = np.zeros((size, directions.shape[1]))
-    held = _held_rates(system, start, parameters, directions)
+    dz = np.zeros((size, directions.shape[1]))
+    held = _find_held_rates(system, start, parameters, directions)
     for place, rates in held.items():
-        result[place] = rates
+        dz[place] = rates
     fixed = np.array(sorted(held), dtype=int)
     free = np.array([j for j in range(size) if j not in held], dtype=int)
-    right = -(by_p @ directions + by_w @ exogenous_directions + by_z[:, fixed] @ result[fixed])
-    result[free] = np.linalg.lstsq(by_z[:, free], right, rcond=1e-12)[0] if free.size else result[free]
-    return result
+    right = -(by_p @ directions + by_w @ exogenous_directions + by_z[:, fixed] @ dz[fixed])
+    dz[free] = np.linalg.lstsq(by_z[:, free], right, rcond=1e-12)[0] if free.size else dz[free]
+    return dz
 
 
-def _held_rates(
+def _find_held_rates(
     system: System, start: InitialValues, parameters: np.ndarray, directions: np.ndarray
 ) -> dict[int, np.ndarray]:
     """Derivatives of what is held: by `initial`, and by `guess` where freedom was open."""
@@ -49,17 +49,17 @@ def _held_rates(
     opened = {names.index(name) for name in start.open}
     rates: dict[int, np.ndarray] = {place: np.zeros(directions.shape[1]) for place in opened}
     held, guessed = system.held, system.guessed
-    rates |= _declared_rates(guessed, opened, parameters, directions)
-    return rates | _declared_rates(held, {place for place, _ in held.places.values()}, parameters, directions)
+    rates |= _find_declared_rates(guessed, opened, parameters, directions)
+    return rates | _find_declared_rates(held, {place for place, _ in held.places.values()}, parameters, directions)
 
 
-def _declared_rates(
-    declared: Declared, places: Collection[int], parameters: np.ndarray, directions: np.ndarray
+def _find_declared_rates(
+    declared: DeclaredStart, places: Collection[int], parameters: np.ndarray, directions: np.ndarray
 ) -> dict[int, np.ndarray]:
     """Derivatives of declared values, for some of their places."""
     wanted = {name: at for name, at in declared.places.items() if at[0] in places}
     if not wanted:
         return {}
     order = list(declared.formulas.expressions)
-    slopes = declared.formulas.slopes(parameters)[[order.index(name) for name in wanted]] @ directions
+    slopes = declared.formulas.differentiate(parameters)[[order.index(name) for name in wanted]] @ directions
     return {place: sign * row for (place, sign), row in zip(wanted.values(), slopes, strict=True)}

@@ -16,9 +16,9 @@ import numpy as np
 from daedal.data import FrozenMapping
 from daedal.errors import InitialValueError, nearest
 from daedal.systems.consistency import Consistency, Linearization
-from daedal.systems.reduction import Declared
-from daedal.systems.regularity import rank_of
-from daedal.systems.system import System, singularity
+from daedal.systems.reduction import DeclaredStart
+from daedal.systems.regularity import find_rank
+from daedal.systems.system import System, describe_singularity
 
 CONSISTENT = 1e-9  # scaled residual below which values count as consistent
 ITERATIONS = 60
@@ -51,14 +51,14 @@ class InitialValues:
         return notes
 
 
-def initial_values(
+def find_initial_values(
     system: System, time: float = 0.0, values: Mapping[Any, float] | None = None, exogenous: np.ndarray | None = None
 ) -> InitialValues:
     """Consistent values at `time`; `exogenous` are inputs, disturbances and their derivatives there (default zero)."""
     parameters = system.parameter_vector(values)
     names = (*system.states, *system.tops)
-    held = _placed(system.held, parameters, names, held=True)
-    guesses = _placed(system.guessed, parameters, names, held=False)
+    held = _place(system.held, parameters, names, held=True)
+    guesses = _place(system.guessed, parameters, names, held=False)
     w = np.zeros(len(system.reduction.exogenous)) if exogenous is None else exogenous
     problem = Consistency(system, time, parameters, w, held, names)
     z = np.zeros(len(names))
@@ -66,7 +66,7 @@ def initial_values(
         z[place] = number
     at = problem.at(z)
     if not (np.isfinite(at.residual).all() and np.isfinite(at.jacobian).all()):
-        raise _diagnosis().undefined(problem, at)
+        raise _diagnosis().explain_undefined(problem, at)
     at, error = _solve(problem, _solve_levels(problem, at), EVERY, problem.free)
     if not error <= CONSISTENT:
         raise _diagnosis().diagnose(problem, at.z)
@@ -89,7 +89,7 @@ def _diagnosis():
 def _refuse_dead_point(problem: Consistency, at: Linearization) -> None:
     """A start from which the equations do not say how to go on."""
     reduction = problem.system.reduction
-    cause = singularity(problem.system, at.slopes[len(reduction.constraints) :, len(reduction.states) :])
+    cause = describe_singularity(problem.system, at.slopes[len(reduction.constraints) :, len(reduction.states) :])
     if cause:
         raise InitialValueError(
             f"Model '{problem.system.model.name}' is singular at its initial values: {cause}.",
@@ -97,16 +97,16 @@ def _refuse_dead_point(problem: Consistency, at: Linearization) -> None:
         )
 
 
-def places(system: System, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+def find_places(system: System, names: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Position in z and sign of each given unknown or derivative; what the model does not determine is left out."""
-    return {name: place for name in names if (place := system.reduction.place(name))}
+    return {name: place for name in names if (place := system.reduction.find_place(name))}
 
 
-def _placed(declared: Declared, parameters: np.ndarray, names: tuple[str, ...], held: bool) -> dict[int, float]:
+def _place(declared: DeclaredStart, parameters: np.ndarray, names: tuple[str, ...], held: bool) -> dict[int, float]:
     """Declared values by position in z; the same derivative under two names must have one value."""
     placed: dict[int, float] = {}
     given_by: dict[int, str] = {}
-    numbers = declared.formulas.values(parameters).tolist()
+    numbers = declared.formulas.evaluate(parameters).tolist()
     for name, number in zip(declared.formulas.expressions, numbers, strict=True):
         if name not in declared.places:
             if held:
@@ -147,20 +147,20 @@ def _solve(
     error = inf
     for _ in range(ITERATIONS):
         jacobian = at.jacobian[rows]
-        size = problem.size(at.z, jacobian)
+        size = problem.estimate_size(at.z, jacobian)
         residual = at.residual[rows] / size
         error = float(np.abs(residual).max(initial=0.0))
         if not isfinite(error) or error < 1e-15 or free.size == 0:
             break
-        step = _least_norm(jacobian[:, free] / size[:, None], -residual)
-        moved = _damped(problem, at, step, rows, free, size)
+        step = _solve_least_norm(jacobian[:, free] / size[:, None], -residual)
+        moved = _damp(problem, at, step, rows, free, size)
         if moved is None:
             break
         at = moved
     return at, error
 
 
-def _damped(problem, at, step, rows, free, size) -> Linearization | None:
+def _damp(problem, at, step, rows, free, size) -> Linearization | None:
     """The first of the steps 1, ½, ¼, … that lowers the residual; None when none does."""
     merit = np.linalg.norm(at.residual[rows] / size)
     for halving in range(30):
@@ -173,11 +173,11 @@ def _damped(problem, at, step, rows, free, size) -> Linearization | None:
     return None
 
 
-def _least_norm(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _solve_least_norm(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """The shortest least-squares solution; a plain solve where the matrix is square and regular."""
     if not np.isfinite(matrix).all():
         return np.zeros(matrix.shape[1])
-    if matrix.shape[0] == matrix.shape[1] and rank_of(matrix).rank == matrix.shape[0]:
+    if matrix.shape[0] == matrix.shape[1] and find_rank(matrix).rank == matrix.shape[0]:
         return np.linalg.solve(matrix, right)
     from scipy.linalg import lstsq
 
@@ -187,10 +187,10 @@ def _least_norm(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def _close(problem: Consistency, at: Linearization, guesses: Mapping[int, float]) -> tuple[Linearization, list[int]]:
     """Hold what is open at its guess: given guesses first, then lower derivatives, as long as each is free to be."""
-    space = _null_space(at.jacobian[:, problem.free])
+    space = _find_null_space(at.jacobian[:, problem.free])
     if space.shape[1] == 0:
         return at, []
-    count = min(space.shape[1], problem.free.size - rank_of(problem.jacobian_nearby(at.z)[:, problem.free]).rank)
+    count = min(space.shape[1], problem.free.size - find_rank(problem.jacobian_nearby(at.z)[:, problem.free]).rank)
     if count == 0:
         return at, []
     reduction = problem.system.reduction
@@ -203,7 +203,7 @@ def _close(problem: Consistency, at: Linearization, guesses: Mapping[int, float]
         share = np.linalg.norm(space[i])
         if share > OPEN and len(chosen) < count:
             chosen.append(int(problem.free[i]))
-            space = _without_direction(space, space[i] / share)
+            space = _remove_direction(space, space[i] / share)
     target = {j: guesses.get(j, 0.0) for j in chosen}
     closed = Consistency(
         problem.system, problem.time, problem.parameters, problem.exogenous, {**problem.held, **target}, problem.names
@@ -215,13 +215,13 @@ def _close(problem: Consistency, at: Linearization, guesses: Mapping[int, float]
     return (solved, chosen) if error <= CONSISTENT else (at, chosen)
 
 
-def _null_space(matrix: np.ndarray) -> np.ndarray:
-    if matrix.shape[1] == 0 or (matrix.shape[0] == matrix.shape[1] and rank_of(matrix).rank == matrix.shape[0]):
+def _find_null_space(matrix: np.ndarray) -> np.ndarray:
+    if matrix.shape[1] == 0 or (matrix.shape[0] == matrix.shape[1] and find_rank(matrix).rank == matrix.shape[0]):
         return np.zeros((matrix.shape[1], 0))
-    return rank_of(matrix).right
+    return find_rank(matrix).right
 
 
-def _without_direction(space: np.ndarray, row: np.ndarray) -> np.ndarray:
+def _remove_direction(space: np.ndarray, row: np.ndarray) -> np.ndarray:
     """The part of a space in which coordinate `row` stays fixed: rotate the row onto the first axis and drop it."""
     q, _ = np.linalg.qr(np.column_stack([row, np.eye(row.size)]))
     return space @ q[:, 1 : row.size]

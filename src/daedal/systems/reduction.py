@@ -21,18 +21,19 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daedal.analysis import Alias, Equations, Offsets, substitute_aliases, user_names
-from daedal.models import Formulas
+from daedal.analysis import Alias, Equations, Offsets, make_namer, substitute_aliases
+from daedal.models import ParameterFormulas
 from daedal.symbolic import (
     Delayed,
     Expression,
-    derivative_name,
     differentiate,
     expand,
-    interned,
+    find_operator,
+    intern_symbol,
     jet,
-    operator,
-    symbols_in,
+    list_symbols,
+    name_derivative,
+    stack_symbols,
 )
 
 Jet = tuple[int, int]  # position of an unknown or equation, and order of the derivative
@@ -58,12 +59,12 @@ class Reduction:
     @cached_property
     def X(self) -> ca.SX:
         """What the past determines, as a vector of symbols."""
-        return _vector([self.jet_name(v) for v in self.states])
+        return stack_symbols([self.name_jet(v) for v in self.states])
 
     @cached_property
     def T(self) -> ca.SX:
         """What is solved for, as a vector of symbols."""
-        return _vector([self.jet_name(v) for v in self.tops])
+        return stack_symbols([self.name_jet(v) for v in self.tops])
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -73,15 +74,15 @@ class Reduction:
     @cached_property
     def exogenous(self) -> tuple[str, ...]:
         """Inputs, disturbances and the derivatives of them that occur anywhere."""
-        inside = {*self._names(self.states), *self._names(self.tops), *self.equations.constants, "time"}
-        operands = [each.operand for each in self.delays.values()]
+        inside = {*self._name_jets(self.states), *self._name_jets(self.tops), *self.equations.constants, "time"}
+        operands = [delayed.operand for delayed in self.delays.values()]
         everything = ca.vertcat(self.G, self.top, *self.observed.values(), *operands)
-        return tuple(name for name in symbols_in(everything) if name not in inside)
+        return tuple(name for name in list_symbols(everything) if name not in inside)
 
     @cached_property
     def arguments(self) -> list[ca.SX]:
         """t, X, T, parameters, exogenous: the arguments of every function of the system."""
-        return [interned("time").sx, self.X, self.T, _vector(self.parameters), _vector(self.exogenous)]
+        return [intern_symbol("time").sx, self.X, self.T, stack_symbols(self.parameters), stack_symbols(self.exogenous)]
 
     @cached_property
     def J(self) -> ca.SX:
@@ -101,7 +102,7 @@ class Reduction:
     @cached_property
     def shift(self) -> ca.SX:
         """S(X, T): the derivative of each state is the next state or a top."""
-        return _vector([self.jet_name((j, k + 1)) for j, k in self.states])
+        return stack_symbols([self.name_jet((j, k + 1)) for j, k in self.states])
 
     @cached_property
     def B(self) -> ca.SX:
@@ -134,33 +135,33 @@ class Reduction:
     def _positions(self) -> dict[tuple[str, int], int]:
         return {(self.equations.unknowns[j], k): place for place, (j, k) in enumerate((*self.states, *self.tops))}
 
-    def place(self, name: str) -> tuple[int, int] | None:
+    def find_place(self, name: str) -> tuple[int, int] | None:
         """Position in z = (X, T) and sign of an unknown or derivative; None where the model does not determine it."""
         base, order = jet(name)
         alias = self.aliases[base]
         position = self._positions.get((alias.root, alias.order + order))
         return None if position is None else (position, alias.sign)
 
-    def jet_name(self, v: Jet) -> str:
+    def name_jet(self, v: Jet) -> str:
         """The symbol of a derivative of an unknown."""
-        return derivative_name(self.equations.unknowns[v[0]], v[1])
+        return name_derivative(self.equations.unknowns[v[0]], v[1])
 
-    def _names(self, jets: tuple[Jet, ...]) -> list[str]:
-        return [self.jet_name(v) for v in jets]
+    def _name_jets(self, jets: tuple[Jet, ...]) -> list[str]:
+        return [self.name_jet(v) for v in jets]
 
     @cached_property
     def state_names(self) -> tuple[str, ...]:
         """X in the user's own names: der(x) is vx where an alias says so."""
-        return self._user_names(self.states)
+        return self._name_for_user(self.states)
 
     @cached_property
     def top_names(self) -> tuple[str, ...]:
         """T in the user's own names."""
-        return self._user_names(self.tops)
+        return self._name_for_user(self.tops)
 
-    def _user_names(self, jets: tuple[Jet, ...]) -> tuple[str, ...]:
-        name_of = user_names(self.aliases)
-        return tuple(name_of(self.equations.unknowns[j], k) for j, k in jets)
+    def _name_for_user(self, jets: tuple[Jet, ...]) -> tuple[str, ...]:
+        name_jet = make_namer(self.aliases)
+        return tuple(name_jet(self.equations.unknowns[j], k) for j, k in jets)
 
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:
@@ -177,25 +178,20 @@ class DelayedValue:
     amount: Expression
 
 
-def delayed_values(
+def find_delayed_values(
     symbols: list[str], constants: frozenset[str], aliases: Mapping[str, Alias]
 ) -> dict[str, DelayedValue]:
     """The delayed values among symbols, and those inside of them."""
-    found: dict[str, DelayedValue] = {}
+    delayed: dict[str, DelayedValue] = {}
     waiting = list(symbols)
     while waiting:
         name = waiting.pop(0)
-        meaning = operator(name)
-        if isinstance(meaning, Delayed) and name not in found:
+        meaning = find_operator(name)
+        if isinstance(meaning, Delayed) and name not in delayed:
             operand = substitute_aliases(expand(meaning.operand.sx, constants), aliases)
-            found[name] = DelayedValue(operand, meaning.operand, meaning.amount)
-            waiting += symbols_in(operand)
-    return found
-
-
-def _vector(names) -> ca.SX:
-    symbols = [interned(name).sx for name in names]
-    return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
+            delayed[name] = DelayedValue(operand, meaning.operand, meaning.amount)
+            waiting += list_symbols(operand)
+    return delayed
 
 
 def prolong(
@@ -207,7 +203,7 @@ def prolong(
 ) -> Reduction:
     """Differentiate equation i up to c_i times and split the result."""
     c, d = offsets.equations, offsets.unknowns
-    levels = differentiated(equations, c)
+    levels = differentiate_equations(equations, c)
     constraints = tuple((i, k) for i in range(c.size) for k in range(int(c[i])))
     everything = ca.vertcat(*levels.values(), *observed.values())
     return Reduction(
@@ -221,11 +217,11 @@ def prolong(
         G=ca.vertcat(*(levels[v] for v in constraints)) if constraints else ca.SX(0, 1),
         top=ca.vertcat(*(levels[i, int(c[i])] for i in range(c.size))),
         repairs=repairs,
-        delays=delayed_values(symbols_in(everything), equations.constants, aliases),
+        delays=find_delayed_values(list_symbols(everything), equations.constants, aliases),
     )
 
 
-def differentiated(equations: Equations, times: np.ndarray) -> dict[Jet, ca.SX]:
+def differentiate_equations(equations: Equations, times: np.ndarray) -> dict[Jet, ca.SX]:
     """f_i^(k) for k = 0 … times[i]."""
     rows = list(range(len(equations.names)))
     current = equations.residuals
@@ -239,14 +235,14 @@ def differentiated(equations: Equations, times: np.ndarray) -> dict[Jet, ca.SX]:
 
 
 @dataclass(frozen=True, eq=False)
-class Declared:
+class DeclaredStart:
     """What `initial` or `guess` says of unknowns and derivatives, as formulas of the reduction's parameters."""
 
-    formulas: Formulas
+    formulas: ParameterFormulas
     places: Mapping[str, tuple[int, int]]  # position in z and sign; without what the model does not determine
 
     @staticmethod
-    def of(reduction: Reduction, expressions: Mapping[str, Expression]) -> "Declared":
+    def of(reduction: Reduction, expressions: Mapping[str, Expression]) -> "DeclaredStart":
         """What these expressions declare."""
-        places = {name: place for name in expressions if (place := reduction.place(name))}
-        return Declared(Formulas(expressions, reduction.parameters), places)
+        places = {name: place for name in expressions if (place := reduction.find_place(name))}
+        return DeclaredStart(ParameterFormulas(expressions, reduction.parameters), places)

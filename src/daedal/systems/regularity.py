@@ -26,7 +26,7 @@ class Rank:
     rows: np.ndarray
 
 
-def equilibrated(matrix: np.ndarray) -> np.ndarray:
+def equilibrate(matrix: np.ndarray) -> np.ndarray:
     """R M C with diagonal R, C such that the largest entries of rows and columns are of comparable size."""
     scaled = np.array(matrix, dtype=float)
     for _ in range(3):
@@ -36,7 +36,7 @@ def equilibrated(matrix: np.ndarray) -> np.ndarray:
     return scaled
 
 
-def balanced(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def balance_entries(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """R M C with the largest and smallest entries of each row and column around one, and the diagonal of R.
 
     It sees through units that differ by many decades, where a small entry may be the only one that fixes an unknown.
@@ -57,24 +57,24 @@ def balanced(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return scaled / last, (scales[0] / last).ravel()
 
 
-def rank_of(matrix: np.ndarray) -> Rank:
+def find_rank(matrix: np.ndarray) -> Rank:
     """Rank and null spaces; a cheap condition estimate decides the regular case."""
     square = matrix.shape[0] == matrix.shape[1]
-    if square and (_reciprocal_condition(matrix) > PLAIN or _reciprocal_condition(equilibrated(matrix)) > REGULAR):
-        return _regular(matrix.shape[0])
-    scaled, rows = balanced(matrix)
-    if square and _reciprocal_condition(scaled) > REGULAR:
-        return _regular(matrix.shape[0])
+    if square and (_estimate_rcond(matrix) > PLAIN or _estimate_rcond(equilibrate(matrix)) > REGULAR):
+        return _make_regular(matrix.shape[0])
+    scaled, rows = balance_entries(matrix)
+    if square and _estimate_rcond(scaled) > REGULAR:
+        return _make_regular(matrix.shape[0])
     u, s, vt = np.linalg.svd(scaled)
     rank = int(np.sum(s > SINGULAR * max(s.max(initial=0.0), 1e-300)))
     return Rank(rank, u[:, rank:], vt[rank:].T, rows)
 
 
-def _regular(count: int) -> Rank:
+def _make_regular(count: int) -> Rank:
     return Rank(count, np.zeros((count, 0)), np.zeros((count, 0)), np.ones(count))
 
 
-def _reciprocal_condition(matrix: np.ndarray) -> float:
+def _estimate_rcond(matrix: np.ndarray) -> float:
     from scipy.linalg import lapack
 
     if matrix.size == 0:
@@ -86,24 +86,24 @@ def _reciprocal_condition(matrix: np.ndarray) -> float:
     return float(routines.dgecon(factors, np.abs(matrix).sum(axis=0).max())[0])
 
 
-def participants(vector: np.ndarray, names: tuple[str, ...]) -> list[str]:
+def list_participants(vector: np.ndarray, names: tuple[str, ...]) -> list[str]:
     """The names that take part in a null vector, largest share first."""
     size = np.abs(vector)
     order = np.argsort(-size, kind="stable")
     return list(dict.fromkeys(names[i] for i in order if size[i] > SHARE * size.max(initial=0.0)))
 
 
-def echelon(space: np.ndarray) -> np.ndarray:
+def reduce_to_echelon(space: np.ndarray) -> np.ndarray:
     """The same space spanned by vectors with few entries: each has a one where the others have zeros."""
     if space.shape[1] == 0:
         return space
-    chosen = independent_columns(space.T)
+    chosen = choose_independent_columns(space.T)
     sparse = space @ np.linalg.inv(space[chosen])
     sparse[np.abs(sparse) < SPARSE * np.max(np.abs(sparse), axis=0)] = 0.0
     return sparse
 
 
-def independent_columns(matrix: np.ndarray) -> list[int]:
+def choose_independent_columns(matrix: np.ndarray) -> list[int]:
     """As many columns as there are rows, chosen by pivoting to be as independent as possible."""
     from scipy.linalg import qr
 
@@ -123,13 +123,13 @@ def find_defect(reduction: Reduction, points: list[list[np.ndarray]]) -> Defect 
     """A smallest set of dependent rows of J, or None when J is regular somewhere."""
     defect = None
     for point in points:
-        rank = rank_of(reduction.top_jacobian(*point).full())
+        rank = find_rank(reduction.top_jacobian(*point).full())
         if rank.left.shape[1] == 0:
             return None
         if defect is None:
-            vectors = echelon(rank.left)
+            vectors = reduce_to_echelon(rank.left)
             sparsest = vectors[:, np.argmin(np.count_nonzero(vectors, axis=0))]
             rows = tuple(int(i) for i in np.flatnonzero(sparsest))
-            columns = participants(np.max(np.abs(rank.right), axis=1), reduction.top_names)
+            columns = list_participants(np.max(np.abs(rank.right), axis=1), reduction.top_names)
             defect = Defect(rows, tuple(columns))
     return defect

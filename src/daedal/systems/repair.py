@@ -21,9 +21,9 @@ import numpy as np
 from daedal.analysis import Equations
 from daedal.errors import StructureError, quoted
 from daedal.linear import factorize
-from daedal.symbolic import derivative_name, interned, jet, symbols_in
-from daedal.systems.reduction import Reduction, differentiated
-from daedal.systems.regularity import Defect, independent_columns
+from daedal.symbolic import intern_symbol, jet, list_symbols, name_derivative, stack_symbols
+from daedal.systems.reduction import Reduction, differentiate_equations
+from daedal.systems.regularity import Defect, choose_independent_columns
 
 MATCHES = 1e-7  # relative agreement of an expression with and without the terms that should cancel
 NOTHING = 1e-12  # relative size of what is left when two equations say the same thing
@@ -32,21 +32,21 @@ NOTHING = 1e-12  # relative size of what is left when two equations say the same
 def combine(reduction: Reduction, defect: Defect, points: list[list[np.ndarray]], model: str) -> tuple[Equations, str]:
     """Equations with one of the dependent ones replaced, and a sentence about it."""
     c, d = reduction.offsets.equations, reduction.offsets.unknowns
-    names = reduction.equations.typed_names(defect.rows)
+    names = reduction.equations.find_typed_names(defect.rows)
     chosen = min(defect.rows, key=lambda i: (c[i], -i))
     others = [i for i in defect.rows if i != chosen]
     lift = np.where(np.isin(np.arange(c.size), defect.rows), c - c[chosen], 0)
-    levels = differentiated(reduction.equations, lift)
-    factors = _dependence(reduction, chosen, others, points[0])
+    levels = differentiate_equations(reduction.equations, lift)
+    factors = _solve_dependence(reduction, chosen, others, points[0])
     parts = [levels[chosen, 0], *(u * levels[i, int(lift[i])] for i, u in zip(others, factors, strict=True))]
-    combined, size = sum(parts[1:], parts[0]), _size(parts)
+    combined, size = sum(parts[1:], parts[0]), _estimate_size(parts)
     cancelling = {
-        derivative_name(v, int(d[j] - c[chosen]))
+        name_derivative(v, int(d[j] - c[chosen]))
         for j, v in enumerate(reduction.equations.unknowns)
         if d[j] >= c[chosen]
     }
-    cancelling.update(_negligible(parts, reduction, points))
-    lower = _without(combined, size, cancelling, reduction, points)
+    cancelling.update(_find_negligible(parts, reduction, points))
+    lower = _remove_cancelling(combined, size, cancelling, reduction, points)
     if lower is None:
         raise StructureError(
             f"In model '{model}' terms cancel between {quoted(names)} in a way that hides their true structure.",
@@ -56,26 +56,26 @@ def combine(reduction: Reduction, defect: Defect, points: list[list[np.ndarray]]
     residuals = ca.vertcat(*(lower if i == chosen else reduction.equations.residuals[i] for i in range(c.size)))
     replaced = reduction.equations.names[chosen]
     sentence = f"terms cancel between {quoted(names)}; '{replaced}' was replaced by a combination of them"
-    used = reduction.equations.typed_orders({i: int(lift[i]) for i in defect.rows})
+    used = reduction.equations.find_typed_orders({i: int(lift[i]) for i in defect.rows})
     origins = {**reduction.equations.origins, replaced: used}
     return replace(reduction.equations, residuals=residuals, origins=origins), sentence
 
 
-def _dependence(reduction: Reduction, chosen: int, others: list[int], point: list[np.ndarray]) -> list[ca.SX]:
+def _solve_dependence(reduction: Reduction, chosen: int, others: list[int], point: list[np.ndarray]) -> list[ca.SX]:
     """u of the other rows for u = 1 of the chosen one: J[others, K]ᵀ u = −J[chosen, K]ᵀ, K as independent as can be."""
     if not others:
         return []
     numbers = reduction.top_jacobian(*point).full()[others]
-    columns = independent_columns(numbers)
+    columns = choose_independent_columns(numbers)
     factors = factorize(reduction.J[others, columns].T, numbers[:, columns].T)
     return ca.vertsplit(factors.solve(-reduction.J[chosen, columns].T))
 
 
-def _without(
+def _remove_cancelling(
     combined: ca.SX, size: ca.SX, names: set[str], reduction: Reduction, points: list[list[np.ndarray]]
 ) -> ca.SX | None:
     """The expression with numbers for the names that cancel; None when it does depend on them."""
-    present = [interned(name).sx for name in symbols_in(combined) if name in names]
+    present = [intern_symbol(name).sx for name in list_symbols(combined) if name in names]
     for number in (0.0, 1.0):
         lower = (
             ca.substitute(combined, ca.vertcat(*present), ca.SX.ones(len(present)) * number) if present else combined
@@ -88,11 +88,11 @@ def _without(
     return None
 
 
-def _negligible(parts: list[ca.SX], reduction: Reduction, points: list[list[np.ndarray]]) -> list[str]:
+def _find_negligible(parts: list[ca.SX], reduction: Reduction, points: list[list[np.ndarray]]) -> list[str]:
     """Unknowns on which a sum depends only by round-off, although its parts do: they cancel as well."""
     unknowns = set(reduction.equations.unknowns)
-    names = [name for name in symbols_in(ca.vertcat(*parts)) if jet(name)[0] in unknowns]
-    slopes = ca.densify(ca.jacobian(ca.vertcat(*parts), ca.vertcat(*(interned(name).sx for name in names))))
+    names = [name for name in list_symbols(ca.vertcat(*parts)) if jet(name)[0] in unknowns]
+    slopes = ca.densify(ca.jacobian(ca.vertcat(*parts), stack_symbols(names)))
     function = ca.Function("slopes", reduction.arguments, [slopes])
     values = np.array([function(*point).full() for point in points])
     size = np.abs(values).sum(axis=1)
@@ -100,7 +100,7 @@ def _negligible(parts: list[ca.SX], reduction: Reduction, points: list[list[np.n
     return [name for name, cancels in zip(names, small, strict=True) if cancels]
 
 
-def _size(parts: list[ca.SX]) -> ca.SX:
+def _estimate_size(parts: list[ca.SX]) -> ca.SX:
     """A magnitude to judge the cancellation of a sum by: |f| and Σ |v ∂f/∂v| of each part before they are added."""
     size = ca.SX(0)
     for part in parts:
@@ -120,7 +120,7 @@ def _refuse_dependent(
 ) -> None:
     """Nothing left of the combination: the equations repeat or contradict each other."""
     unknowns = set(reduction.equations.unknowns)
-    if any(jet(name)[0] in unknowns for name in symbols_in(lower)):
+    if any(jet(name)[0] in unknowns for name in list_symbols(lower)):
         return
     both = ca.Function("rest", reduction.arguments, [lower, size])
     rests = [[float(entry) for entry in both(*point)] for point in points]

@@ -17,18 +17,18 @@ from daedal.analysis import (
     Equations,
     Structure,
     analyze,
-    choices,
     eliminate_aliases,
-    incidence,
-    offsets_or_error,
-    structure_of,
+    find_incidence,
+    list_choices,
+    make_structure,
+    require_offsets,
     substitute_aliases,
 )
 from daedal.errors import ModelError, StructureError, counted, quoted
-from daedal.models import Model, evaluate, parameter_values
-from daedal.symbolic import BufferedFunction, expand, interned, jet, symbols_in
-from daedal.systems.reduction import Declared, Reduction, prolong
-from daedal.systems.regularity import find_defect, participants, rank_of
+from daedal.models import Model, evaluate_expressions, evaluate_parameters
+from daedal.symbolic import BufferedFunction, expand, intern_symbol, jet, list_symbols, stack_symbols
+from daedal.systems.reduction import DeclaredStart, Reduction, prolong
+from daedal.systems.regularity import find_defect, find_rank, list_participants
 
 HIGHEST_DELAYED = 6  # derivative of a delayed unknown beyond which a model is called advanced
 REMEMBERED = 64  # reductions kept, most recently used last
@@ -76,22 +76,22 @@ class System:
         return self.reduction.top_names
 
     @cached_property
-    def held(self) -> Declared:
+    def held(self) -> DeclaredStart:
         """What the model holds at the start."""
-        return Declared.of(self.reduction, self.model.initial)
+        return DeclaredStart.of(self.reduction, self.model.initial)
 
     @cached_property
-    def guessed(self) -> Declared:
+    def guessed(self) -> DeclaredStart:
         """What the model guesses of the start."""
-        return Declared.of(self.reduction, self.model.guess)
+        return DeclaredStart.of(self.reduction, self.model.guess)
 
     @property
     def linear(self) -> bool:
         """Whether the equations are linear in unknowns, inputs and disturbances (with constant coefficients)."""
         equations = self.reduction.equations
-        changing = [interned(name).sx for name in symbols_in(equations.residuals) if name not in equations.constants]
-        moving = [sx for sx in changing if sx.name() != "time"]
-        return not ca.depends_on(ca.jacobian(equations.residuals, ca.vertcat(*moving)), ca.vertcat(*changing))
+        changing = [name for name in list_symbols(equations.residuals) if name not in equations.constants]
+        moving = stack_symbols(name for name in changing if name != "time")
+        return not ca.depends_on(ca.jacobian(equations.residuals, moving), stack_symbols(changing))
 
     def function(self, name: str) -> ca.Function:
         """A `casadi.Function` of (t, X, T, parameters, exogenous); see `SYSTEM_FUNCTIONS` for the names."""
@@ -112,7 +112,7 @@ class System:
 
     def parameter_vector(self, values: Mapping[Any, float] | None = None) -> np.ndarray:
         """The parameters in the order of the functions' fourth argument; `values` override the model's."""
-        numbers = parameter_values(self.model, values)
+        numbers = evaluate_parameters(self.model, values)
         return np.array([numbers[name] for name in self.reduction.parameters])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -152,15 +152,15 @@ def build(model: Model) -> System:
     >>> build(Model(name="circle", equations=equations, unknowns=[x, y], guess={y: 1.0}))
     System('circle': 1 state, 1 solved for, index 1)
     """
-    structure, reduction = _remembered(model)
+    structure, reduction = _recall(model)
     system = System(model, replace(structure, model=model.name), reduction)
     _check_values(system)
     return system
 
 
-def _remembered(model: Model) -> tuple[Structure, Reduction]:
+def _recall(model: Model) -> tuple[Structure, Reduction]:
     """The reduction of this structure, made once; several threads may ask."""
-    key = _structural_key(model)
+    key = _write_key(model)
     with _lock:
         if key not in _reductions:
             _reductions[key] = _reduce(model)
@@ -170,7 +170,7 @@ def _remembered(model: Model) -> tuple[Structure, Reduction]:
         return _reductions[key]
 
 
-def _structural_key(model: Model) -> str:
+def _write_key(model: Model) -> str:
     parts = [*model.names.items(), *model.equations.items(), *model.outputs.items()]
     return "\n".join(f"{name}: {value}" for name, value in parts)
 
@@ -181,14 +181,14 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
     typed = Equations.of(model)
     equations, aliases = eliminate_aliases(typed)
     outputs = {name: expand(value.sx, typed.constants) for name, value in model.outputs.items()}
-    wanted = {name: interned(name).sx for name in model.unknown_names} | outputs
+    wanted = {name: intern_symbol(name).sx for name in model.unknown_names} | outputs
     observed = {name: substitute_aliases(sx, aliases) for name, sx in wanted.items()}
-    equations = replace(equations, least=_least_orders(equations, observed))
+    equations = replace(equations, least=_find_least_orders(equations, observed))
     repairs: tuple[str, ...] = ()
     while True:
-        offsets = offsets_or_error(model.name, equations)
+        offsets = require_offsets(model.name, equations)
         reduction = prolong(equations, offsets, aliases, observed, repairs)
-        if further := _delayed_further(model, reduction):
+        if further := _find_delayed_further(model, reduction):
             equations = replace(equations, least={**equations.least, **further})
             continue
         points = sample_points(model, reduction, vary_parameters=True)
@@ -200,21 +200,21 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
         equations, sentence = combine(reduction, defect, points, model.name)
         repairs = (*repairs, sentence)
     if repairs:
-        given = choices(equations, incidence(equations), offsets, aliases)
-        found = structure_of(model.name, equations, offsets, given, repairs)
-        structure = replace(found, equations=structure.equations)
+        choices = list_choices(equations, find_incidence(equations), offsets, aliases)
+        repaired = make_structure(model.name, equations, offsets, choices, repairs)
+        structure = replace(repaired, equations=structure.equations)
     return structure, reduction
 
 
-def _delayed_further(model: Model, reduction: Reduction) -> dict[str, int]:
+def _find_delayed_further(model: Model, reduction: Reduction) -> dict[str, int]:
     """Unknowns whose delayed derivative is higher than the highest that is solved for: they must be solved for too.
 
     Where that makes an equation ask for a still higher one, the present depends on the future.
     """
     highest = dict(zip(reduction.equations.unknowns, reduction.offsets.unknowns.tolist(), strict=True))
     wanted: dict[str, int] = {}
-    for name, each in reduction.delays.items():
-        for base, order in (jet(symbol) for symbol in symbols_in(each.operand)):
+    for name, delayed in reduction.delays.items():
+        for base, order in (jet(symbol) for symbol in list_symbols(delayed.operand)):
             if base in highest and order > highest[base]:
                 if order > HIGHEST_DELAYED:
                     raise ModelError(
@@ -226,25 +226,25 @@ def _delayed_further(model: Model, reduction: Reduction) -> dict[str, int]:
     return wanted
 
 
-def _least_orders(equations: Equations, observed: Mapping[str, ca.SX]) -> dict[str, int]:
+def _find_least_orders(equations: Equations, observed: Mapping[str, ca.SX]) -> dict[str, int]:
     least = dict(equations.least)
-    for name in symbols_in(ca.vertcat(*observed.values())):
+    for name in list_symbols(ca.vertcat(*observed.values())):
         base, order = jet(name)
         if base in equations.unknowns:
             least[base] = max(order, least.get(base, 0))
     return least
 
 
-def start_values(model: Model, values: Mapping[str, float]) -> dict[str, float]:
+def evaluate_start(model: Model, values: Mapping[str, float]) -> dict[str, float]:
     """Guesses and held values as numbers, by the names the user gave them."""
-    return evaluate({**model.guess, **model.initial}, values)
+    return evaluate_expressions({**model.guess, **model.initial}, values)
 
 
 def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, count: int = 3) -> list[list[np.ndarray]]:
     """Arguments of the system's functions at a few random points near the guess where J is finite."""
     rng = np.random.default_rng(0)
-    numbers = parameter_values(model)
-    near = start_values(model, numbers)
+    numbers = evaluate_parameters(model)
+    near = evaluate_start(model, numbers)
     centre = {}
     for name, number in near.items():
         base, order = jet(name)
@@ -258,17 +258,17 @@ def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, cou
         size = 0.3 * 0.5 ** (attempt // 4)
         one_sided = attempt % 2 == 1  # keeps square roots and logarithms of small positive guesses in their domain
 
-        def near_to(centre, size=size, one_sided=one_sided):
+        def draw_near(centre, size=size, one_sided=one_sided):
             noise = rng.uniform(-1.0, 1.0, (2, len(centre)))
             return np.asarray(centre) * (1 + size * noise[0]) + size * (np.abs(noise[1]) if one_sided else noise[1])
 
         varied = p * (1 + 0.1 * rng.uniform(-1.0, 1.0, p.size)) + 0.01 * rng.uniform(0.1, 1.0, p.size) * (p == 0)
         point = [
-            near_to([0.0]),
-            near_to(x),
-            near_to(top),
+            draw_near([0.0]),
+            draw_near(x),
+            draw_near(top),
             varied if vary_parameters else p,
-            near_to([0.0] * len(reduction.exogenous)),
+            draw_near([0.0] * len(reduction.exogenous)),
         ]
         if np.isfinite(reduction.top_jacobian(*point).full()).all():
             points.append(point)
@@ -282,10 +282,10 @@ def _check_values(system: System) -> None:
     points = sample_points(system.model, system.reduction, vary_parameters=False)
     defect = find_defect(system.reduction, points) if points else None
     if defect is not None:
-        numbers = parameter_values(system.model)
-        involved = symbols_in(system.reduction.J[list(defect.rows), :])
+        numbers = evaluate_parameters(system.model)
+        involved = list_symbols(system.reduction.J[list(defect.rows), :])
         zero = [name for name in numbers if name in involved and numbers[name] == 0.0]
-        names = system.reduction.equations.typed_names(defect.rows)
+        names = system.reduction.equations.find_typed_names(defect.rows)
         cause = f"With {' = '.join(zero)} = 0" if zero else "With the given parameter values"
         raise StructureError(
             f"{cause} the equation{'s' * (len(names) > 1)} {quoted(names)} of model '{system.model.name}' no longer "
@@ -294,20 +294,20 @@ def _check_values(system: System) -> None:
         )
 
 
-def dead_point(system: System, point: list[np.ndarray]) -> str:
+def describe_dead_point(system: System, point: list[np.ndarray]) -> str:
     """What is singular at this point, in the user's names; empty when the system is regular there."""
-    return singularity(system, system.function("top_jacobian")(*point).full())
+    return describe_singularity(system, system.function("top_jacobian")(*point).full())
 
 
-def singularity(system: System, jacobian: np.ndarray) -> str:
+def describe_singularity(system: System, jacobian: np.ndarray) -> str:
     """The same for a value of ∂top/∂T."""
     if not np.isfinite(jacobian).all():
         return ""
-    rank = rank_of(jacobian)
+    rank = find_rank(jacobian)
     if rank.left.shape[1] == 0:
         return ""
-    equations = participants(np.max(np.abs(rank.left), axis=1), system.reduction.equations.names)
-    unknowns = participants(np.max(np.abs(rank.right), axis=1), system.tops)
+    equations = list_participants(np.max(np.abs(rank.left), axis=1), system.reduction.equations.names)
+    unknowns = list_participants(np.max(np.abs(rank.right), axis=1), system.tops)
     several = len(equations) > 1
     return (
         f"the equation{'s' * several} {quoted(equations)} no longer determine{'s' * (not several)} {quoted(unknowns)}"

@@ -6,11 +6,11 @@ from typing import Any
 
 import casadi as ca
 
-from daedal.models import Model, evaluate, parameter_values
-from daedal.symbolic import Delayed, Equation, Expression, interned, operator, symbols_in
+from daedal.models import Model, evaluate_expressions, evaluate_parameters
+from daedal.symbolic import Delayed, Equation, Expression, find_operator, list_symbols, stack_symbols
 
 
-def without_zero_delays(model: Model, values: Mapping[Any, float] | None = None) -> Model:
+def remove_zero_delays(model: Model, values: Mapping[Any, float] | None = None) -> Model:
     """The model with every delay that is zero at these values taken out; itself where there is none.
 
     Examples
@@ -18,25 +18,27 @@ def without_zero_delays(model: Model, values: Mapping[Any, float] | None = None)
     >>> from daedal import Model, delay, der, symbols
     >>> x, tau = symbols("x tau")
     >>> late = Model(name="late", equations={"rate": der(x) == -delay(x, tau)}, unknowns=[x], parameters={tau: 0.0})
-    >>> without_zero_delays(late).equations["rate"]
+    >>> remove_zero_delays(late).equations["rate"]
     der(x) == -x
     """
-    sides = [side for equation in model.equations.values() for side in (equation.lhs, equation.rhs)]
-    leaves = symbols_in(ca.vertcat(*(side.sx for side in (*sides, *model.outputs.values()))))
-    delays = {name: meaning for name in leaves if isinstance(meaning := operator(name), Delayed)}
+    sides = [side for e in model.equations.values() for side in (e.lhs, e.rhs)]
+    leaves = list_symbols(ca.vertcat(*(side.sx for side in (*sides, *model.outputs.values()))))
+    delays = {name: meaning for name in leaves if isinstance(meaning := find_operator(name), Delayed)}
     if not delays:
         return model
-    amounts = evaluate({name: each.amount for name, each in delays.items()}, parameter_values(model, values))
+    amounts = evaluate_expressions(
+        {name: delayed.amount for name, delayed in delays.items()}, evaluate_parameters(model, values)
+    )
     gone = [name for name, amount in amounts.items() if amount == 0.0]
     if not gone:
         return model
-    old = ca.vertcat(*(interned(name).sx for name in gone))
+    old = stack_symbols(gone)
     new = ca.vertcat(*(delays[name].operand.sx for name in gone))
 
-    def now(expression: Expression) -> Expression:
+    def undelay(expression: Expression) -> Expression:
         return Expression(ca.substitute(expression.sx, old, new))
 
-    equations = {name: Equation(now(each.lhs), now(each.rhs)) for name, each in model.equations.items()}
-    outputs = {name: now(each) for name, each in model.outputs.items()}
+    equations = {name: Equation(undelay(e.lhs), undelay(e.rhs)) for name, e in model.equations.items()}
+    outputs = {name: undelay(expression) for name, expression in model.outputs.items()}
     # A zero inside another zero delay comes out in the next round.
-    return without_zero_delays(replace(model, equations=equations, outputs=outputs), values)
+    return remove_zero_delays(replace(model, equations=equations, outputs=outputs), values)

@@ -6,7 +6,7 @@ import pytest
 import catalogue
 import daedal as dd
 from daedal.simulation.ida.projection import Projection
-from daedal.systems import initial_values
+from daedal.systems import find_initial_values
 
 EPS = np.finfo(float).eps
 
@@ -31,7 +31,7 @@ def test_energy_over_a_long_run():
 @pytest.mark.parametrize("problem", [catalogue.slider_crank(), catalogue.chain(20)], ids=lambda p: p.name)
 def test_projection_is_idempotent(problem):
     system = dd.build(problem.model())
-    start = initial_values(system)
+    start = find_initial_values(system)
     project = Projection(system, system.parameter_vector())
     w = np.zeros(len(system.reduction.exogenous))
     rng = np.random.default_rng(0)

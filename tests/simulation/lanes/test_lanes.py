@@ -14,7 +14,7 @@ from scipy.linalg import expm, solve_continuous_lyapunov
 import catalogue
 import daedal as dd
 from daedal import der
-from daedal.models import parameter_values
+from daedal.models import evaluate_parameters
 from daedal.simulation.lanes import blocks, lane_run
 from daedal.simulation.lanes.noise import LanePaths, sources
 
@@ -134,7 +134,7 @@ def paths_of(model, grid, seed, count, points, numbers=None):
     system = dd.build(model)
     rates = np.zeros((len(system.reduction.parameters), 0))
     rows = LanePaths(
-        sources(system, parameter_values(model, numbers), grid, rates, 1), seed, "simulate", range(count)
+        sources(system, evaluate_parameters(model, numbers), grid, rates, 1), seed, "simulate", range(count)
     ).rows(0, points)
     times = np.arange(points) * grid
     return [[dd.Signal(times, rows[:, j, m]) for j in range(rows.shape[1])] for m in range(count)]

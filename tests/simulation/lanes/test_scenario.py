@@ -11,7 +11,7 @@ from daedal.simulation.ensemble_solver import Lanes
 from daedal.simulation.lanes.scenario import Scenario
 from daedal.simulation.prediction import predictor
 from daedal.simulation.request import check_request
-from daedal.systems import build, initial_values
+from daedal.systems import build, find_initial_values
 
 x, y, a, b, c = dd.symbols("x y a b c")
 
@@ -44,7 +44,7 @@ def make_scenario(model: dd.Model, output: str, values: dict[str, float]) -> Sce
 def test_other_values(name, monkeypatch):
     make, output, values = MODELS[name]
     made = make_scenario(make(), output, values)
-    fresh = initial_values(build(make().with_parameters(values)))
+    fresh = find_initial_values(build(make().with_parameters(values)))
     made.states(made.all_values([None])[0], None, 1)
     monkeypatch.setattr(ca, "Function", None)
     (found,) = made.all_values([values])

@@ -36,7 +36,7 @@ def test_states_at_the_nodes_of_a_polynomial(method):
     p = np.polynomial.Polynomial([2.0, -3.0][: NODES[method].size - 1])
     speed = p.integ(k=v0)
     position = speed.integ(k=x0)
-    names = [reduction.jet_name(state) for state in reduction.states]
+    names = [reduction.name_jet(state) for state in reduction.states]
     start = {"x": x0, names[1 - names.index("x")]: v0}
     stages = [ca.SX(p(c * h)) for c in NODES[method]]
     for node, c in enumerate(NODES[method]):

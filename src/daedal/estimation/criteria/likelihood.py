@@ -36,7 +36,7 @@ from daedal.filtering import (
     linear_experiments,
 )
 from daedal.linear import Dual
-from daedal.models import as_tuple, key_name
+from daedal.models import as_name, as_tuple
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -101,9 +101,9 @@ def _check_deviations(given: Any) -> dict[str, float]:
     for key, value in given.items():
         if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 <= float(value) < np.inf:
             raise EstimationError(
-                f"The initial_std of '{key_name(key)}' must be a number from zero on, got {value!r}.", "Write 0.1."
+                f"The initial_std of '{as_name(key)}' must be a number from zero on, got {value!r}.", "Write 0.1."
             )
-    return {key_name(key): float(value) for key, value in given.items()}
+    return {as_name(key): float(value) for key, value in given.items()}
 
 
 def make_likelihood_objective(problem: Problem, condition: InitialCondition) -> "LikelihoodObjective":

@@ -15,7 +15,7 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.models import Model, Parameter, as_parameter, key_name, parameter_values
+from daedal.models import Model, Parameter, as_name, as_parameter, evaluate_parameters
 from daedal.symbolic import Expression
 
 
@@ -172,7 +172,7 @@ def _declared(model: Model, given: Any, option: str) -> dict[str, Parameter | No
             f"Write {option}=[{_some(model)}].",
         )
     listed = list(given)
-    names = [key_name(key) for key in listed]
+    names = [as_name(key) for key in listed]
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
         raise EstimationError(f"{option} lists {quoted(repeated)} twice.", "List every parameter once.")
     for name in names:
@@ -231,20 +231,20 @@ def _fixed(model: Model, fixed: Any, experiments: int) -> list[dict[str, float]]
         )
     result = []
     for one in listed:
-        numbers = {key_name(key): value for key, value in one.items()}
+        numbers = {as_name(key): value for key, value in one.items()}
         for name in numbers:
             if name not in model.parameters:
                 raise EstimationError(
                     f"Model '{model.name}' has no parameter '{name}' to fix.", nearest(str(name), model.parameters)
                 )
-        resolved = parameter_values(model, numbers)
+        resolved = evaluate_parameters(model, numbers)
         result.append({name: resolved[name] for name in numbers})
     return result
 
 
 def _coordinate(model: Model, label: str, name: str, experiment: int | None, fixed: Mapping[str, float]) -> Coordinate:
     parameter = model.parameters[name]
-    start = parameter_values(model, fixed)[name]  # refuses a start outside its bounds
+    start = evaluate_parameters(model, fixed)[name]  # refuses a start outside its bounds
     lower = max(parameter.lower, 0.0) if parameter.scale == "log" else parameter.lower
     return Coordinate(label, name, experiment, start, lower, parameter.upper, parameter.scale, parameter.unit)
 

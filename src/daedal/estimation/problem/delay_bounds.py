@@ -8,8 +8,8 @@ import numpy as np
 from daedal.errors import EstimationError
 from daedal.estimation.problem.coordinates import Coordinate
 from daedal.estimation.problem.problem import Problem
-from daedal.models import Model, evaluate, parameter_followers, parameter_values
-from daedal.symbolic import Expression, symbols_in
+from daedal.models import Model, evaluate_expressions, evaluate_parameters, find_followers
+from daedal.symbolic import Expression, list_symbols
 
 CORNERS = 6  # free parameters of one delay up to which all corners of their bounds are looked at
 
@@ -18,8 +18,8 @@ def check_delay_bounds(problem: Problem) -> None:
     """Refuse free parameters whose bounds let a delay become zero or negative."""
     model, items = problem.system.model, problem.coordinates.items
     for name, amount in _amounts(problem).items():
-        inside = set(symbols_in(amount.sx))
-        moving = [one for one in items if inside & {one.parameter, *parameter_followers(model, one.parameter)}]
+        inside = set(list_symbols(amount.sx))
+        moving = [one for one in items if inside & {one.parameter, *find_followers(model, one.parameter)}]
         for item in moving:
             if str(amount) == item.parameter and not (item.lower > 0.0 or item.logarithmic):
                 below = "no lower bound" if np.isinf(item.lower) else f"the lower bound {item.lower:g}"
@@ -68,7 +68,7 @@ def _amounts(problem: Problem) -> dict[str, Expression]:
 
 
 def _length(model: Model, name: str, amount: Expression, given: Mapping[str, float]) -> float:
-    return float(evaluate({name: amount}, parameter_values(model, given))[name])
+    return float(evaluate_expressions({name: amount}, evaluate_parameters(model, given))[name])
 
 
 def _example(start: float) -> float:

@@ -5,8 +5,8 @@ import numpy as np
 from daedal.estimation.problem.coordinates import finite_bounds
 from daedal.estimation.problem.problem import Problem
 from daedal.estimation.problem.starts import hypercube
-from daedal.models import parameter_followers
-from daedal.symbolic import symbols_in
+from daedal.models import find_followers
+from daedal.symbolic import list_symbols
 
 EACH = 5  # starts for one delay, and so many more for each further one
 
@@ -14,11 +14,11 @@ EACH = 5  # starts for one delay, and so many more for each further one
 def delay_coordinates(problem: Problem) -> list[int]:
     """Which free numbers lengthen a delay."""
     system = problem.system
-    inside = {name for each in system.reduction.delays.values() for name in symbols_in(each.amount.sx)}
+    inside = {name for each in system.reduction.delays.values() for name in list_symbols(each.amount.sx)}
     return [
         k
         for k, item in enumerate(problem.coordinates.items)
-        if inside & {item.parameter, *parameter_followers(system.model, item.parameter)}
+        if inside & {item.parameter, *find_followers(system.model, item.parameter)}
     ]
 
 

@@ -15,7 +15,7 @@ from daedal.experiments import Experiment
 from daedal.models import Model, Parameter
 from daedal.simulation import Lanes, Predictor, Request, make_forcing, make_request, predictor
 from daedal.symbolic import read_expression, symbol
-from daedal.systems import System, build, initial_values
+from daedal.systems import System, build, find_initial_values
 
 NODE = "node_"  # of the names of parameters at which the states of a piece start
 STATE = "state_"  # of the names of the outputs that report them
@@ -94,7 +94,7 @@ def free_states(
 
     begin = asked.forcing.start
     exogenous = asked.forcing.at(begin)
-    start = initial_values(system, begin, values, exogenous)
+    start = find_initial_values(system, begin, values, exogenous)
     names = system.states
     if system.reduction.G.shape[0] == 0:
         chosen = np.arange(len(names))

@@ -10,7 +10,7 @@ import numpy as np
 from daedal.data import FrozenMapping
 from daedal.errors import EstimationError, check_whole_number, nearest, quoted
 from daedal.estimation.problem.coordinates import Coordinate, Coordinates, finite_bounds
-from daedal.models import key_name
+from daedal.models import as_name
 
 
 @final
@@ -50,7 +50,7 @@ class Grid:
                 f"A grid must be a mapping from parameter to a number of values, got {self.points!r}.",
                 "Write Grid({'tau': 5}).",
             )
-        named = {key_name(key): count for key, count in self.points.items()}
+        named = {as_name(key): count for key, count in self.points.items()}
         for name, count in named.items():
             sentence = f"The grid must have a whole number of values of '{name}' from 1 on"
             check_whole_number(count, EstimationError, sentence, "Write Grid({'tau': 5}).", least=1)
@@ -119,7 +119,7 @@ def given_point(space: Coordinates, one: Any, what: str) -> np.ndarray:
             f"What {what} gives must be a mapping from parameter to number, got {one!r}.",
             f"Write {{'{space.names[0]}': {space.items[0].start:g}}}.",
         )
-    named = {key_name(key): value for key, value in one.items()}
+    named = {as_name(key): value for key, value in one.items()}
     for name in named:
         if name not in space.names and name not in space.parameters:
             raise EstimationError(f"'{name}' is not free, so {what} cannot give it.", nearest(name, space.names))

@@ -12,8 +12,8 @@ from daedal.analysis import is_linear
 from daedal.disturbances import parameter_names
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.problem.problem import Problem
-from daedal.models import Model, as_tuple, parameter_followers
-from daedal.symbolic import Delayed, Expression, interned, jet, operator, symbols_in
+from daedal.models import Model, as_tuple, find_followers
+from daedal.symbolic import Delayed, Expression, find_operator, intern_symbol, jet, list_symbols
 from daedal.systems import moves_the_mean
 
 
@@ -35,12 +35,12 @@ def check_visible(problem: Problem, seen: Collection[str], accuracies: bool, cri
     if accuracies:
         visible |= _in_accuracies(model)
     for name in problem.coordinates.parameters:
-        if not visible & {name, *parameter_followers(model, name)}:
+        if not visible & {name, *find_followers(model, name)}:
             raise _hidden(model, name, unseen, criterion)
 
 
 def _hidden(model: Model, name: str, unseen: Collection[str], criterion: str) -> EstimationError:
-    reached = {name, *parameter_followers(model, name)}
+    reached = {name, *find_followers(model, name)}
     acting = [
         " ".join(as_tuple(key))
         for key, noise in model.disturbances.items()
@@ -80,9 +80,9 @@ def _sides(model: Model) -> list[Expression]:
 def _in_equations(model: Model, unseen: Collection[str]) -> set[str]:
     """Parameters that are left when the unseen disturbances are zero."""
     everything = ca.vertcat(*(side.sx for side in _sides(model)))
-    zero = [interned(name).sx for name in symbols_in(everything) if jet(name)[0] in unseen]
+    zero = [intern_symbol(name).sx for name in list_symbols(everything) if jet(name)[0] in unseen]
     left = ca.substitute(everything, ca.vertcat(*zero), ca.DM.zeros(len(zero))) if zero else everything
-    return _with_delays(symbols_in(left))
+    return _with_delays(list_symbols(left))
 
 
 def _with_delays(names: Iterable[str]) -> set[str]:
@@ -94,9 +94,9 @@ def _with_delays(names: Iterable[str]) -> set[str]:
         if name in found:
             continue
         found.add(name)
-        meaning = operator(name)
+        meaning = find_operator(name)
         if isinstance(meaning, Delayed):
-            waiting += [*symbols_in(meaning.operand.sx), *symbols_in(meaning.amount.sx)]
+            waiting += [*list_symbols(meaning.operand.sx), *list_symbols(meaning.amount.sx)]
     return found
 
 
@@ -104,7 +104,7 @@ def _beside(model: Model, disturbances: Collection[str]) -> set[str]:
     """Symbols of the equations in which these disturbances are."""
     found: set[str] = set()
     for side in _sides(model):
-        names = symbols_in(side.sx)
+        names = list_symbols(side.sx)
         if any(jet(name)[0] in disturbances for name in names):
             found |= set(names)
     return found
@@ -115,4 +115,4 @@ def _in_accuracies(model: Model) -> set[str]:
 
 
 def _names(expressions: Iterable[Expression]) -> set[str]:
-    return {name for expression in expressions for name in symbols_in(expression.sx)}
+    return {name for expression in expressions for name in list_symbols(expression.sx)}

@@ -37,7 +37,7 @@ from daedal.simulation.delays.solution import Solution
 from daedal.simulation.ida import Projection
 from daedal.simulation.lanes import Run
 from daedal.simulation.steps import RUNGE_KUTTA, Directions
-from daedal.systems import Reduction, initial_sensitivities
+from daedal.systems import Reduction, differentiate_initial_values
 
 ENOUGH = 1e-9  # relative change of a gradient by halved steps that is let pass
 HALVINGS = 5
@@ -177,7 +177,7 @@ class Backward:
         moved = np.zeros((len(along.system.reduction.exogenous), self._directions))
         moved[[place for _, place in along.delayed]] = along.moved(at, middle)[0, 0]
         w = along.driving(at, middle)[0, 0]
-        rates = initial_sensitivities(along.system, values.start, start, values.given, w, values.rates, moved)
+        rates = differentiate_initial_values(along.system, values.start, start, values.given, w, values.rates, moved)
         return lam @ rates[: along.states]
 
     def _jumps(self, costate: Costate) -> np.ndarray:

@@ -18,10 +18,10 @@ from daedal.symbolic import (
     BufferedFunction,
     Delayed,
     expand,
-    interned,
+    find_operator,
+    intern_symbol,
     jet,
-    operator,
-    symbols_in,
+    list_symbols,
 )
 from daedal.systems import DelayedValue, System
 
@@ -68,7 +68,7 @@ def pasts(system: System) -> Mapping[str, Past]:
 def _past(system: System, name: str, each: DelayedValue) -> Past:
     model = system.model
     operand = expand(each.typed.sx, system.reduction.equations.constants)
-    leaves = [jet(leaf) for leaf in symbols_in(operand)]
+    leaves = [jet(leaf) for leaf in list_symbols(operand)]
     inputs = [base for base, _ in leaves if base in model.input_names]
     noisy = [base for base, _ in leaves if base in model.disturbance_names]
     if noisy:
@@ -84,7 +84,7 @@ def _past(system: System, name: str, each: DelayedValue) -> Past:
             "Delay the input itself, and write the formula around it.",
         )
     value = _before(system, name, each.typed.sx)
-    return Past(name, None, _law(system, value), not ca.depends_on(value, interned("time").sx))
+    return Past(name, None, _law(system, value), not ca.depends_on(value, intern_symbol("time").sx))
 
 
 def _past_input(system: System, name: str, leaf: tuple[str, int]) -> Past:
@@ -92,7 +92,7 @@ def _past_input(system: System, name: str, leaf: tuple[str, int]) -> Past:
     base, order = leaf
     if base not in system.model.history:
         return Past(name, leaf, None)
-    time, value = interned("time").sx, system.model.history[base].sx
+    time, value = intern_symbol("time").sx, system.model.history[base].sx
     for _ in range(order):
         value = ca.densify(ca.jacobian(value, time))
     return Past(name, leaf, _law(system, value), not ca.depends_on(value, time))
@@ -100,18 +100,18 @@ def _past_input(system: System, name: str, leaf: tuple[str, int]) -> Past:
 
 def _law(system: System, value: ca.SX) -> ca.Function:
     """Value, rate and gradient of an expression of time and parameters."""
-    time, p = interned("time").sx, system.reduction.arguments[3]
+    time, p = intern_symbol("time").sx, system.reduction.arguments[3]
     column = ca.vertcat(value, ca.jacobian(value, time), ca.jacobian(value, p).T)
     return ca.Function("history", [time, p], [ca.densify(column)])
 
 
 def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
     """An expression of unknowns as a function of time and parameters, where the history holds."""
-    model, time = system.model, interned("time").sx
+    model, time = system.model, intern_symbol("time").sx
     expanded = expand(operand, system.reduction.equations.constants)
     old, new = [], []
-    for leaf in symbols_in(expanded):
-        meaning = operator(leaf)
+    for leaf in list_symbols(expanded):
+        meaning = find_operator(leaf)
         base, order = jet(leaf)
         if isinstance(meaning, Delayed):
             further = _before(system, leaf, meaning.operand.sx)
@@ -132,7 +132,7 @@ def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
             )
         else:
             continue
-        old.append(interned(leaf).sx)
+        old.append(intern_symbol(leaf).sx)
         new.append(value)
     return ca.substitute(expanded, ca.vertcat(*old), ca.vertcat(*new)) if old else expanded
 

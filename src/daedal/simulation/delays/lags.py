@@ -11,7 +11,7 @@ from daedal.errors import SimulationError
 from daedal.simulation.delays.history import Past, delayed_input
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes import Values
-from daedal.symbolic import BufferedFunction, symbols_in
+from daedal.symbolic import BufferedFunction, list_symbols
 from daedal.systems import Reduction, System
 
 DEPTH = 1000  # to which two formulas are compared
@@ -118,8 +118,8 @@ def kinks(system: System) -> tuple[bool, int]:
     known = system.reduction.compiled
     if "kinks" not in known:
         delays = system.reduction.delays
-        tops = {system.reduction.jet_name(each) for each in system.reduction.tops}
-        lasting = any(set(symbols_in(each.operand)) & tops for each in delays.values())
+        tops = {system.reduction.name_jet(each) for each in system.reduction.tops}
+        lasting = any(set(list_symbols(each.operand)) & tops for each in delays.values())
         known["kinks"] = lasting, max(_nesting(system, name) for name in delays)
     return known["kinks"]
 
@@ -127,4 +127,4 @@ def kinks(system: System) -> tuple[bool, int]:
 def _nesting(system: System, name: str) -> int:
     """How many delays a delayed value passes: 2 for a delay of a delay."""
     delays = system.reduction.delays
-    return 1 + max((_nesting(system, each) for each in symbols_in(delays[name].operand) if each in delays), default=0)
+    return 1 + max((_nesting(system, each) for each in list_symbols(delays[name].operand) if each in delays), default=0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal.data import short
 from daedal.errors import SimulationError, quoted
-from daedal.models import parameter_values
+from daedal.models import evaluate_parameters
 from daedal.progress import Progress
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.ida.integration import Integration
@@ -17,7 +17,7 @@ from daedal.simulation.ida.silence import silence_sundials
 from daedal.simulation.lanes import check_smoothness, disturbance_grid, sample_interval
 from daedal.simulation.solver import REACHED, Job, Outcome, Status
 from daedal.simulation.steps import disturbance_places
-from daedal.systems import InitialValues, System, initial_values
+from daedal.systems import InitialValues, System, find_initial_values
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ class IDA:
 
     def _sample(self, job: Job, count: int) -> Outcome:
         system, forcing, times = job.asked.system, job.asked.forcing, job.asked.times
-        numbers = parameter_values(system.model, job.values)
+        numbers = evaluate_parameters(system.model, job.values)
         grid, warnings = 1.0, []
         if disturbance_places(system):
             check_smoothness(system, numbers)
             grid, warnings = disturbance_grid(system, numbers, sample_interval(forcing.start, times))
-        start = initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
+        start = find_initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
         kept = np.full((count, len(job.wanted), times.size), np.nan)
         stopped: dict[int, Reached] = {}
         for number in range(count):
@@ -106,7 +106,7 @@ class IDA:
 
     def _solve_job(self, job: Job) -> tuple[InitialValues, Reached]:
         system, forcing = job.asked.system, job.asked.forcing
-        start = initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
+        start = find_initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
         return start, self.solve(system, start, job.asked.times, forcing, system.parameter_vector(job.values))
 
 

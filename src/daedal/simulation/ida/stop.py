@@ -12,7 +12,7 @@ import numpy as np
 
 from daedal.data import short
 from daedal.errors import quoted
-from daedal.systems import System, dead_point
+from daedal.systems import System, describe_dead_point
 
 BEYOND = 10.0 ** np.arange(-12, -2)  # of the time since the start: how far the solution is continued
 POOR = 1e-4  # smallest singular value of J relative to the sample before
@@ -35,7 +35,7 @@ class Stop:
         """Sentence and remedy."""
         time = short(self.point[0])
         finite = all(np.isfinite(part).all() for part in (*self.point, self.rates))
-        if cause := finite and (dead_point(self.system, self.point) or self._dead_point_ahead()):
+        if cause := finite and (describe_dead_point(self.system, self.point) or self._dead_point_ahead()):
             return (
                 f"The simulation stopped at time {time}, where {cause}.",
                 "The model passes through a singular position; change the position, the parameters or the equations.",

@@ -9,7 +9,7 @@ from daedal import disturbances
 from daedal.errors import ModelError, SimulationError
 from daedal.models import as_tuple
 from daedal.simulation.steps import grid_row
-from daedal.symbolic import jet, symbols_in
+from daedal.symbolic import jet, list_symbols
 from daedal.systems import System
 
 
@@ -50,7 +50,7 @@ def _equation_with(system: System, name: str) -> str:
     """An equation that contains the disturbance, differentiated if there is one."""
     r = system.reduction
     inside = [
-        i for i in range(len(r.equations.names)) if name in {jet(s)[0] for s in symbols_in(r.equations.residuals[i])}
+        i for i in range(len(r.equations.names)) if name in {jet(s)[0] for s in list_symbols(r.equations.residuals[i])}
     ]
     return r.equations.names[max(inside, key=lambda i: int(r.offsets.equations[i]), default=0)]
 

@@ -9,11 +9,11 @@ import casadi as ca
 import numpy as np
 
 from daedal import disturbances, systems
-from daedal.models import parameter_directions, parameter_values
+from daedal.models import differentiate_parameters, evaluate_parameters
 from daedal.simulation import lanes
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.steps import Directions, Point
-from daedal.systems import InitialValues, System, initial_values, places
+from daedal.systems import InitialValues, System, find_initial_values, find_places
 
 if TYPE_CHECKING:
     from daedal.simulation.lanes.noise import Sources
@@ -59,7 +59,7 @@ class Scenario:
         alike: dict[tuple[float, ...], Sources | None] = {}
         resolved = []
         for one in given:
-            numbers = parameter_values(self.system.model, one)
+            numbers = evaluate_parameters(self.system.model, one)
             rates = self._rates(one)
             key = (*(numbers[name] for name in self._noise_parameters), *rates[self._noise_rows].ravel())
             if key not in alike:
@@ -86,7 +86,7 @@ class Scenario:
 
     def _rates(self, given: Mapping[Any, float] | None) -> np.ndarray:
         """dp/dθ as (parameter of the reduction, direction)."""
-        return parameter_directions(self.system.model, self.free, given)[self._rows]
+        return differentiate_parameters(self.system.model, self.free, given)[self._rows]
 
     @cached_property
     def _rows(self) -> list[int]:
@@ -104,7 +104,7 @@ class Scenario:
         for place, value in self.delayed(parameters).items() if self.delayed else ():
             known[place] = value
         # With numbers for all parameters no formula is evaluated again.
-        return Values(given, rates, column, initial_values(self.system, begin, numbers, known), made)
+        return Values(given, rates, column, find_initial_values(self.system, begin, numbers, known), made)
 
     def point(self, values: Values) -> Point:
         """The start at these values, where pivots are chosen."""
@@ -138,7 +138,7 @@ class Scenario:
         columns = []
         for lane in range(lanes):
             at = table[:, :, lane]
-            start = initial_values(self.system, self.forcing.start, values.given, at[0])
+            start = find_initial_values(self.system, self.forcing.start, values.given, at[0])
             columns.append(self._column(values, start, at))
         return np.stack(columns, axis=1)
 
@@ -148,7 +148,7 @@ class Scenario:
         if not self.disturbances:
             return False
         states = len(self.system.states)
-        if any(place >= states for place, _ in places(self.system, self.system.model.initial).values()):
+        if any(place >= states for place, _ in find_places(self.system, self.system.model.initial).values()):
             return True
         symbols = self.system.reduction.arguments[-1]
         constraints = self.system.reduction.G
@@ -160,5 +160,7 @@ class Scenario:
         if not self.free:
             return np.concatenate([start.states, start.tops, [0.0]])
         time, at = self.forcing.start, exogenous[0]
-        rates = systems.initial_sensitivities(self.system, start, time, values.given, at, values.rates, exogenous[1:].T)
+        rates = systems.differentiate_initial_values(
+            self.system, start, time, values.given, at, values.rates, exogenous[1:].T
+        )
         return np.concatenate([start.states, start.tops, rates.T.ravel(), [0.0]])

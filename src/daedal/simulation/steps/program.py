@@ -23,7 +23,7 @@ import numpy as np
 from daedal import disturbances
 from daedal.errors import SimulationError
 from daedal.kernels import compile_scan
-from daedal.models import parameter_followers
+from daedal.models import find_followers
 from daedal.simulation.steps.curves import Curve, GridRow, cell_weights, grid_row
 from daedal.simulation.steps.discretization import Discretization, Point
 from daedal.simulation.steps.radau import NODES, Method
@@ -50,7 +50,7 @@ class Directions:
         columns = []
         moving: set[str] = set()
         for name in free:
-            followers = parameter_followers(model, name)
+            followers = find_followers(model, name)
             moving |= {name, *followers}
             listed = [(i, p == name) for i, p in enumerate(system.reduction.parameters) if p == name or p in followers]
             columns.append(tuple(listed))

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from daedal.errors import ModelError
-from daedal.modelica.branches import aligned
-from daedal.modelica.formulas import Formulas, Node, content_of, extent, sides
-from daedal.modelica.functions import boxed
+from daedal.modelica.array_functions import box
+from daedal.modelica.branches import Row, align_branches
+from daedal.modelica.formula_reader import FormulaReader, Node, find_extent, split_sides, unpack
 from daedal.modelica.refusals import check_connections, check_events, check_text
-from daedal.modelica.source import Source, own_file, read_source
+from daedal.modelica.source import Source, find_own_file, read_source
 from daedal.modelica.variables import Variables
 from daedal.models import Model
 from daedal.symbolic import Equation, Expression, jet
@@ -60,78 +60,74 @@ def read_modelica(path_or_text: str | Path, model: str | None = None) -> Model:
             raise
         raise ModelError("Reading Modelica needs rumoca, which is not installed.", _INSTALL) from None
     name, flat = translate(source, model)
-    source = replace(source, file=own_file(source, flat))
+    source = replace(source, file=find_own_file(source, flat))
     check_text(source)
     check_events(source, flat)
     check_connections(source, flat)
-    return _model(name, flat, source)
+    return _make_model(name, flat, source)
 
 
 _INSTALL = "Run: pip install 'daedal[modelica]'."
 
 
-def _model(name: str, flat: dict[str, Any], source: Source) -> Model:
+def _make_model(name: str, flat: dict[str, Any], source: Source) -> Model:
     variables = Variables(source, flat)
     formulas = variables.formulas
     equations = _Equations(source)
-    for row in _rows(flat, "equations", "structured_equations", formulas):
+    for row in _list_rows(flat, "equations", "structured_equations", formulas):
         equations.add(*row)
-    for variable, binding in variables.bindings():
+    for variable, binding in variables.read_bindings():
         equations.define(variable, binding)
-    starts = variables.starts()
-    unknowns = variables.symbols("unknown")
+    starts = variables.read_starts()
+    unknowns = variables.list_symbols("unknown")
     held = _Held(starts["initial"], {str(unknown) for unknown in unknowns})
-    for row in _rows(flat, "initial_equations", "initial_structured_equations", formulas):
+    for row in _list_rows(flat, "initial_equations", "initial_structured_equations", formulas):
         held.add(*row)
     return Model(
         name=name,
         equations=equations.named,
         unknowns=unknowns,
-        inputs=variables.symbols("input"),
-        outputs={str(symbol): symbol for symbol in variables.symbols("output")},
-        parameters=variables.parameters(),
+        inputs=variables.list_symbols("input"),
+        outputs={str(symbol): symbol for symbol in variables.list_symbols("output")},
+        parameters=variables.read_parameters(),
         **starts,
     )
 
 
-def _rows(flat: dict[str, Any], rows: str, families: str, formulas: Formulas) -> list[tuple[Node, Node, Formulas]]:
+def _list_rows(flat: dict[str, Any], rows: str, families: str, formulas: FormulaReader) -> list[Row]:
     """Every equation with its formula and the loop indices it stands in.
 
     Of the equations of a loop, rumoca may write only the first ones and leave zeros in place of the others; the
     formula they come from is then the template of their family.
     """
-    found = [(row, row["residual"], formulas) for row in flat[rows]]
+    listed = [(row, row["residual"], formulas) for row in flat[rows]]
     for family in flat[families]:
         if family["interiors_materialized"]:
             continue
         binders = family["domain"]["binders"]
         ranges = [
-            range(each["lower"], each["upper"] + (1 if each["step"] > 0 else -1), each["step"]) for each in binders
+            range(loop["lower"], loop["upper"] + (1 if loop["step"] > 0 else -1), loop["step"]) for loop in binders
         ]
         points = [
-            dict(zip((each["display_name"] for each in binders), point, strict=True)) for point in product(*ranges)
+            dict(zip((loop["display_name"] for loop in binders), point, strict=True)) for point in product(*ranges)
         ]
         first, body = family["first_equation_index"], family["template"]["body"]
         # One equation of the body after the other, each at all points.
-        expanded = [(node, formulas.at(point)) for node in body for point in points]
+        expanded = [(node, formulas.with_indices(point)) for node in body for point in points]
         for k, (node, inside) in enumerate(expanded):
-            found[first + k] = (found[first + k][0], node, inside)
-    return aligned(found)
+            listed[first + k] = (listed[first + k][0], node, inside)
+    return align_branches(listed)
 
 
-def _pairs(node: Node, inside: Formulas) -> list[tuple[Expression, Expression]]:
+def _split_scalars(node: Node, inside: FormulaReader) -> list[tuple[Expression, Expression]]:
     """The scalar equations lhs = rhs of a residual."""
-    lhs, rhs = sides(node)
-    left = boxed(inside.value(lhs if lhs else node))
-    right = boxed(inside.value(rhs) if rhs else 0.0)
+    lhs, rhs = split_sides(node)
+    left = box(inside.read(lhs if lhs else node))
+    right = box(inside.read(rhs) if rhs else 0.0)
     shape = left.shape or right.shape
     if left.shape and right.shape and left.shape != right.shape:
         inside.refuse(node, f"an array of shape {left.shape} equals one of {right.shape}", "Give both one shape.")
-    return [(left[k if left.shape else ()], right[k if right.shape else ()]) for k in _places(shape)]
-
-
-def _places(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    return list(product(*map(range, shape)))
+    return [(left[k if left.shape else ()], right[k if right.shape else ()]) for k in product(*map(range, shape))]
 
 
 class _Equations:
@@ -142,10 +138,10 @@ class _Equations:
         self.named: dict[str, Equation] = {}
         self.used: Counter[str] = Counter()
 
-    def add(self, row: Node, node: Node, inside: Formulas) -> None:
+    def add(self, row: Node, node: Node, inside: FormulaReader) -> None:
         """The scalar equations of one row of the flat form."""
-        label = self._label(row, node)
-        for left, right in _pairs(node, inside):
+        label = self._choose_label(row, node)
+        for left, right in _split_scalars(node, inside):
             self._put(label, left, right)
 
     def define(self, variable: Expression, binding: Any) -> None:
@@ -158,24 +154,25 @@ class _Equations:
         name = label if count == 1 else f"{label} [{count}]"
         self.named[name] = left == right
 
-    def _label(self, row: Node, node: Node) -> str:
-        kind, origin = content_of(row["origin"])
+    def _choose_label(self, row: Node, node: Node) -> str:
+        kind, origin = unpack(row["origin"])
         if kind == "Connection":
             return f"{origin['lhs']} = {origin['rhs']}"
         if kind == "UnconnectedFlow":
             return f"no flow into {origin['variable']}"
         if kind == "FlowSum":
             return _cut(origin["description"])
-        text = self._text(node)
+        text = self._read_text(node)
         return f"{origin['component']}: {text}" if origin.get("component") else text
 
-    def _text(self, node: Node) -> str:
+    def _read_text(self, node: Node) -> str:
         """The equation as it was typed; what is spread over branches, by its line."""
-        place = extent(node)
+        place = find_extent(node)
         if place is None or not self.source.holds(place):
             return "equation"
-        text = self.source.statement(place)
-        return _cut(text) if "=" in text and not text.startswith(("if ", "for ")) else f"line {self.source.line(place)}"
+        text = self.source.find_statement(place)
+        is_whole = "=" in text and not text.startswith(("if ", "for "))
+        return _cut(text) if is_whole else f"line {self.source.find_line(place)}"
 
 
 def _cut(text: str) -> str:
@@ -189,17 +186,17 @@ class _Held:
     initial: dict[str, Any]
     unknowns: set[str]
 
-    def add(self, row: Node, node: Node, inside: Formulas) -> None:
+    def add(self, row: Node, node: Node, inside: FormulaReader) -> None:
         """An initial equation that gives an unknown, or its derivative, a value."""
-        for left, right in _pairs(node, inside):
-            given = [(str(one), other) for one, other in ((left, right), (right, left)) if self._is_unknown(one)]
-            if not given:
+        for left, right in _split_scalars(node, inside):
+            starts = [(str(side), other) for side, other in ((left, right), (right, left)) if self._is_unknown(side)]
+            if not starts:
                 inside.refuse(
                     row,
                     "an initial equation must give one variable, or its derivative, a value",
                     "Write x = 1 or der(x) = 0, with parameters and numbers on the right.",
                 )
-            name, value = given[0]
+            name, value = starts[0]
             if name in self.initial:
                 inside.refuse(row, f"the start of '{name}' is given twice", "Keep one of the two.")
             self.initial[name] = value

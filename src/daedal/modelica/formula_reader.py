@@ -11,19 +11,19 @@ from typing import Any, NoReturn
 import numpy as np
 
 from daedal.errors import ModelError
-from daedal.modelica.functions import (
+from daedal.modelica.array_functions import (
     FUNCTIONS,
     Value,
-    boxed,
-    constant,
-    each,
-    filled,
-    identity,
-    joined,
-    plain,
-    power,
-    product,
-    stacked,
+    box,
+    concatenate,
+    fill,
+    make_constant,
+    make_identity,
+    multiply,
+    raise_to,
+    stack,
+    unbox,
+    vectorize,
 )
 from daedal.modelica.source import Source, Span
 from daedal.symbolic import Expression, time, where
@@ -36,11 +36,11 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "AddElem": add,
     "Sub": sub,
     "SubElem": sub,
-    "Mul": product,
+    "Mul": multiply,
     "MulElem": lambda a, b: a * b,
     "Div": truediv,
     "DivElem": truediv,
-    "Exp": power,
+    "Exp": raise_to,
     "ExpElem": lambda a, b: a**b,
     "Lt": lt,
     "Le": le,
@@ -56,7 +56,7 @@ SIGNS: dict[str, Callable[[Any], Any]] = {
     "DotMinus": lambda a: -a,
     "Plus": lambda a: a,
     "DotPlus": lambda a: a,
-    "Not": each(lambda a: ~a),
+    "Not": vectorize(lambda a: ~a),
 }
 IN_WORDS = {
     "FieldAccess": "a slice of components",
@@ -65,71 +65,71 @@ IN_WORDS = {
 }
 
 
-def content_of(node: Node) -> tuple[str, Any]:
+def unpack(node: Node) -> tuple[str, Any]:
     """Kind and content of a node."""
     return next(iter(node.items()))
 
 
-def sides(node: Node) -> tuple[Node | None, Node | None]:
+def split_sides(node: Node) -> tuple[Node | None, Node | None]:
     """Left and right side of a residual; a residual that is no difference has none."""
-    kind, content = content_of(node)
+    kind, content = unpack(node)
     return (content["lhs"], content["rhs"]) if kind == "Binary" and content["op"] == "Sub" else (None, None)
 
 
-def extent(node: Any) -> Span | None:
+def find_extent(node: Any) -> Span | None:
     """The place of a whole formula: from its first to its last part, declarations of its names left out."""
-    waiting, found = [node], []
+    waiting, spans = [node], []
     while waiting:
         part = waiting.pop()
         if isinstance(part, Mapping):
-            found += [part["span"]] if part.get("span") else []
+            spans += [part["span"]] if part.get("span") else []
             waiting += [value for key, value in part.items() if key not in ("span", "name")]
         elif isinstance(part, list):
             waiting += part
-    if not found:
+    if not spans:
         return None
     return {
-        "source": found[0]["source"],
-        "start": min(span["start"] for span in found),
-        "end": max(span["end"] for span in found),
+        "source": spans[0]["source"],
+        "start": min(span["start"] for span in spans),
+        "end": max(span["end"] for span in spans),
     }
 
 
 def is_true(value: Value) -> bool | None:
     """Whether a condition holds; None when that is known only later."""
-    scalar = plain(value)
+    scalar = unbox(value)
     return bool(float(scalar)) if isinstance(scalar, Expression) and scalar.sx.is_constant() else None
 
 
 @dataclass(frozen=True)
-class Formulas:
+class FormulaReader:
     """Reads formulas, given what each name stands for."""
 
     source: Source
-    meaning: Callable[[str], Value | None]
+    look_up: Callable[[str], Value | None]
     external: Collection[str] = ()
     indices: Mapping[str, float] = field(default_factory=dict)
 
-    def at(self, indices: Mapping[str, float]) -> "Formulas":
+    def with_indices(self, indices: Mapping[str, float]) -> "FormulaReader":
         """The same inside a loop, where some names are numbers."""
         return replace(self, indices={**self.indices, **indices})
 
     def refuse(self, node: Any, what: str, remedy: str) -> NoReturn:
         """The error for something that cannot be read, with its line."""
-        raise ModelError(f"{self.source.at(extent(node))}: {what}.", remedy)
+        raise ModelError(f"{self.source.locate(find_extent(node))}: {what}.", remedy)
 
-    def value(self, node: Node) -> Value:
+    def read(self, node: Node) -> Value:
         """The scalar or array that a formula stands for."""
-        kind, content = content_of(node)
+        kind, content = unpack(node)
         read = getattr(self, f"_read_{kind}", None)
         if read is None:
             what = IN_WORDS.get(kind, f"the construct '{kind}'")
             self.refuse(node, f"{what} cannot be read", "Write its elements out.")
         return read(content)
 
-    def number(self, node: Node, what: str) -> float:
+    def read_number(self, node: Node, what: str) -> float:
         """A number that must be known when the file is read."""
-        value = plain(self.value(node))
+        value = unbox(self.read(node))
         if not isinstance(value, Expression) or not value.sx.is_constant():
             self.refuse(node, f"{what} must be a number, got {value}", "Use numbers, constants and Integer parameters.")
         return float(value)
@@ -138,29 +138,29 @@ class Formulas:
         value = next(iter(content["value"].values())) if isinstance(content["value"], Mapping) else content["value"]
         if not isinstance(value, (int, float)):
             self.refuse(content, f"the text {value!r} stands where a number belongs", "Write a number.")
-        return constant(float(value))
+        return make_constant(float(value))
 
     def _read_VarRef(self, content: Node) -> Value:
         name = content["name"]["name"]
         if name in self.indices:
-            return constant(self.indices[name])
-        value = time if name == "time" else self.meaning(name)
+            return make_constant(self.indices[name])
+        value = time if name == "time" else self.look_up(name)
         if value is None:
             self.refuse(content, f"'{name}' cannot be read", "Refer to variables, parameters and constants by name.")
-        return self._element(content, name, value) if content["subscripts"] else value
+        return self._take_element(content, name, value) if content["subscripts"] else value
 
-    def _element(self, content: Node, name: str, value: Value) -> Value:
+    def _take_element(self, content: Node, name: str, value: Value) -> Value:
         """An element or a part of an array; dimensions that are indexed by a scalar vanish."""
-        array, axis = boxed(value), 0
+        array, axis = box(value), 0
         for subscript in content["subscripts"]:
-            kind, inner = content_of(subscript)
+            kind, inner = unpack(subscript)
             if kind == "Colon":
                 axis += 1
                 continue
-            chosen = constant(inner["value"]) if kind == "Index" else self.value(inner["expr"])
-            if any(not one.sx.is_constant() for one in boxed(chosen).ravel()):
+            chosen = make_constant(inner["value"]) if kind == "Index" else self.read(inner["expr"])
+            if any(not index.sx.is_constant() for index in box(chosen).ravel()):
                 self.refuse(content, f"an index of '{name}' changes with time", "Use numbers and Integer parameters.")
-            places = np.asarray(boxed(chosen), dtype=float).astype(int)
+            places = np.asarray(box(chosen), dtype=float).astype(int)
             if np.any((places < 1) | (places > array.shape[axis])):
                 self.refuse(
                     content,
@@ -168,59 +168,59 @@ class Formulas:
                     f"{array.shape[axis]}",
                     "Correct the index, or declare a larger array.",
                 )
-            array = boxed(np.take(array, places - 1, axis=axis))
+            array = box(np.take(array, places - 1, axis=axis))
             axis += places.ndim
-        return plain(array)
+        return unbox(array)
 
     def _read_Binary(self, content: Node) -> Value:
         chain = [content]  # a long sum is a deep tree on the left, deeper than Python may recurse
-        while (left := content_of(chain[-1]["lhs"]))[0] == "Binary":
+        while (left := unpack(chain[-1]["lhs"]))[0] == "Binary":
             chain.append(left[1])
-        value = self.value(chain[-1]["lhs"])
+        value = self.read(chain[-1]["lhs"])
         for part in reversed(chain):
             if part["op"] not in OPERATORS:
                 self.refuse(part, f"the operator '{part['op']}' cannot be read", "Write it in another way.")
-            value = plain(OPERATORS[part["op"]](value, self.value(part["rhs"])))
+            value = unbox(OPERATORS[part["op"]](value, self.read(part["rhs"])))
         return value
 
     def _read_Unary(self, content: Node) -> Value:
         if content["op"] not in SIGNS:
             self.refuse(content, f"the operator '{content['op']}' cannot be read", "Write it in another way.")
-        return plain(SIGNS[content["op"]](self.value(content["rhs"])))
+        return unbox(SIGNS[content["op"]](self.read(content["rhs"])))
 
     def _read_If(self, content: Node) -> Value:
-        return self._choice(list(content["branches"]), content["else_branch"])
+        return self._choose(list(content["branches"]), content["else_branch"])
 
-    def _choice(self, branches: Sequence[Sequence[Node]], otherwise: Node) -> Value:
+    def _choose(self, branches: Sequence[Sequence[Node]], otherwise: Node) -> Value:
         """The first branch whose condition holds; those that can never hold are left out."""
         if not branches:
-            return self.value(otherwise)
-        condition = self.value(branches[0][0])
+            return self.read(otherwise)
+        condition = self.read(branches[0][0])
         holds = is_true(condition)
         if holds is None:
-            return plain(where(condition, self.value(branches[0][1]), self._choice(branches[1:], otherwise)))
-        return self.value(branches[0][1]) if holds else self._choice(branches[1:], otherwise)
+            return unbox(where(condition, self.read(branches[0][1]), self._choose(branches[1:], otherwise)))
+        return self.read(branches[0][1]) if holds else self._choose(branches[1:], otherwise)
 
     def _read_Array(self, content: Node) -> Value:
-        values = [self.value(element) for element in content["elements"]]
+        values = [self.read(element) for element in content["elements"]]
         if content["kind"] == "Array":
-            return stacked(values)
-        return joined(values, axis=0 if content["kind"] == "Vertical" else 1)
+            return stack(values)
+        return concatenate(values, axis=0 if content["kind"] == "Vertical" else 1)
 
     def _read_ArrayComprehension(self, content: Node) -> Value:
         loops = content["indices"]
         if len(loops) > 1 or content["filter"]:
             self.refuse(content, "a formula with several loops cannot be read", "Write one loop inside the other.")
-        name, values = loops[0]["name"], boxed(self.value(loops[0]["range"]))
-        return stacked(self.at({name: float(value)}).value(content["expr"]) for value in values)
+        name, values = loops[0]["name"], box(self.read(loops[0]["range"]))
+        return stack(self.with_indices({name: float(value)}).read(content["expr"]) for value in values)
 
     def _read_Range(self, content: Node) -> Value:
-        first, last = (self.number(content[side], "The end of a range") for side in ("start", "end"))
-        step = self.number(content["step"], "The step of a range") if content["step"] else 1.0
+        first, last = (self.read_number(content[side], "The end of a range") for side in ("start", "end"))
+        step = self.read_number(content["step"], "The step of a range") if content["step"] else 1.0
         if not step:
             self.refuse(content, "the step of a range is zero", "Give another step.")
         count = int(np.floor((last - first) / step + 1e-9)) + 1
-        return stacked(constant(first + k * step) for k in range(max(count, 0)))
+        return stack(make_constant(first + k * step) for k in range(max(count, 0)))
 
     def _read_FunctionCall(self, content: Node) -> NoReturn:
         name = content["name"]["name"]
@@ -230,36 +230,37 @@ class Formulas:
     def _read_BuiltinCall(self, content: Node) -> Value:
         name, inputs = content["function"], content["args"]
         if name in FUNCTIONS:
-            return plain(FUNCTIONS[name](*map(self.value, inputs)))
-        made = getattr(self, f"_make_{name}", None)
-        if made is None:
+            return unbox(FUNCTIONS[name](*map(self.read, inputs)))
+        make = getattr(self, f"_make_{name}", None)
+        if make is None:
             self.refuse(content, f"the function '{name.lower()}' cannot be read", "Write the model without events.")
-        return made(*inputs)
+        return make(*inputs)
 
     def _make_Fill(self, value: Node, *counts: Node) -> Value:
-        return filled(self.value(value), self._counts(counts))
+        return fill(self.read(value), self._read_counts(counts))
 
     def _make_Zeros(self, *counts: Node) -> Value:
-        return filled(constant(0.0), self._counts(counts))
+        return fill(make_constant(0.0), self._read_counts(counts))
 
     def _make_Ones(self, *counts: Node) -> Value:
-        return filled(constant(1.0), self._counts(counts))
+        return fill(make_constant(1.0), self._read_counts(counts))
 
     def _make_Identity(self, count: Node) -> Value:
-        return identity(*self._counts([count]))
+        return make_identity(*self._read_counts([count]))
 
     def _make_Linspace(self, begin: Node, end: Node, points: Node) -> Value:
-        first, last = self.value(begin), self.value(end)
-        (count,) = self._counts([points])
-        return stacked(first + (last - first) * (k / max(count - 1, 1)) for k in range(count))
+        first, last = self.read(begin), self.read(end)
+        (count,) = self._read_counts([points])
+        return stack(first + (last - first) * (k / max(count - 1, 1)) for k in range(count))
 
     def _make_Cat(self, dimension: Node, *parts: Node) -> Value:
-        (number,) = self._counts([dimension])
-        return np.concatenate([boxed(self.value(part)) for part in parts], axis=number - 1)
+        (number,) = self._read_counts([dimension])
+        return np.concatenate([box(self.read(part)) for part in parts], axis=number - 1)
 
     def _make_Size(self, array: Node, *dimension: Node) -> Value:
-        shape = boxed(self.value(array)).shape
-        return constant(shape[self._counts(dimension)[0] - 1]) if dimension else stacked(map(constant, shape))
+        shape = box(self.read(array)).shape
+        sizes = [make_constant(count) for count in shape]
+        return sizes[self._read_counts(dimension)[0] - 1] if dimension else stack(sizes)
 
-    def _counts(self, nodes: Sequence[Node]) -> list[int]:
-        return [int(self.number(node, "A size")) for node in nodes]
+    def _read_counts(self, nodes: Sequence[Node]) -> list[int]:
+        return [int(self.read_number(node, "A size")) for node in nodes]

@@ -11,110 +11,110 @@ from daedal.symbolic import Expression, as_expression, delay, der, where
 Value = Expression | np.ndarray
 
 
-def constant(number: float) -> Expression:
+def make_constant(number: float) -> Expression:
     """A number as an expression."""
     return as_expression(number, "A number")
 
 
-def boxed(value: Any) -> np.ndarray:
+def box(value: Any) -> np.ndarray:
     """An array of objects; a scalar becomes one without dimensions."""
     return np.asarray(value, dtype=object)
 
 
-def plain(value: Any) -> Value:
+def unbox(value: Any) -> Value:
     """A scalar for an array without dimensions; numbers as expressions."""
     if isinstance(value, np.ndarray):
-        return value if value.ndim else plain(value.item())
-    return value if isinstance(value, Expression) else constant(value)
+        return value if value.ndim else unbox(value.item())
+    return value if isinstance(value, Expression) else make_constant(value)
 
 
-def each(function: Callable[..., Any]) -> Callable[..., Value]:
+def vectorize(function: Callable[..., Any]) -> Callable[..., Value]:
     """The function of scalars applied element by element."""
 
-    def applied(*values: Value) -> Value:
-        return plain(np.frompyfunc(function, len(values), 1)(*map(boxed, values)))
+    def apply(*values: Value) -> Value:
+        return unbox(np.frompyfunc(function, len(values), 1)(*map(box, values)))
 
-    return applied
+    return apply
 
 
-def stacked(values: Iterable[Any]) -> np.ndarray:
+def stack(values: Iterable[Any]) -> np.ndarray:
     """An array whose first dimension runs over the values."""
-    parts = [boxed(value) for value in values]
+    parts = [box(value) for value in values]
     return np.stack(parts) if parts else np.zeros(0, dtype=object)
 
 
-def joined(values: Iterable[Value], axis: int) -> np.ndarray:
+def concatenate(values: Iterable[Value], axis: int) -> np.ndarray:
     """Modelica's [a, b] (axis 1) and [a; b] (axis 0): scalars and vectors count as columns."""
-    return np.concatenate([_column(boxed(value)) for value in values], axis=axis)
+    return np.concatenate([_as_column(box(value)) for value in values], axis=axis)
 
 
-def _column(value: np.ndarray) -> np.ndarray:
+def _as_column(value: np.ndarray) -> np.ndarray:
     return value.reshape(value.shape + (1,) * (2 - value.ndim))
 
 
-def product(left: Value, right: Value) -> Value:
+def multiply(left: Value, right: Value) -> Value:
     """Modelica's `*`: matrix products where both sides are arrays."""
     if not (isinstance(left, np.ndarray) and isinstance(right, np.ndarray)):
         return left * right
-    return plain(left @ right) if left.shape[-1] else constant(0.0)
+    return unbox(left @ right) if left.shape[-1] else make_constant(0.0)
 
 
-def power(base: Value, exponent: Value) -> Value:
+def raise_to(base: Value, exponent: Value) -> Value:
     """Modelica's `^`: for a matrix, repeated products."""
     if not isinstance(base, np.ndarray):
         return base**exponent
-    count = int(float(plain(exponent)))
-    return reduce(product, [base] * count) if count else identity(len(base))
+    count = int(float(unbox(exponent)))
+    return reduce(multiply, [base] * count) if count else make_identity(len(base))
 
 
-def identity(count: int) -> np.ndarray:
+def make_identity(count: int) -> np.ndarray:
     """The unit matrix."""
-    return stacked(stacked(constant(float(row == column)) for column in range(count)) for row in range(count))
+    return stack(stack(make_constant(float(row == column)) for column in range(count)) for row in range(count))
 
 
-def filled(value: Value, shape: Iterable[int]) -> Value:
+def fill(value: Value, shape: Iterable[int]) -> Value:
     """An array of equal elements; without dimensions, the element."""
-    return plain(np.broadcast_to(boxed(value), tuple(shape)).copy())
+    return unbox(np.broadcast_to(box(value), tuple(shape)).copy())
 
 
-def _total(value: Value) -> Value:
-    return reduce(lambda a, b: a + b, boxed(value).ravel(), constant(0.0))
+def _add_up(value: Value) -> Value:
+    return reduce(lambda a, b: a + b, box(value).ravel(), make_constant(0.0))
 
 
-def _extreme(function: Callable[[Any, Any], Any]) -> Callable[..., Value]:
+def _make_extreme(function: Callable[[Any, Any], Any]) -> Callable[..., Value]:
     """max or min: of two scalars, or of all elements of one array."""
 
-    def found(*values: Value) -> Value:
-        elements = boxed(values[0]).ravel() if len(values) == 1 else values
+    def find_extreme(*values: Value) -> Value:
+        elements = box(values[0]).ravel() if len(values) == 1 else values
         return reduce(function, elements)
 
-    return found
+    return find_extreme
 
 
-def _quotient(a: Any, b: Any) -> Any:
+def _divide(a: Any, b: Any) -> Any:
     return where(a / b >= 0, np.floor(a / b), np.ceil(a / b))
 
 
-def _skew(x: Value) -> Value:
-    a, b, c = boxed(x)
-    zero = constant(0.0)
-    return stacked([stacked([zero, -c, b]), stacked([c, zero, -a]), stacked([-b, a, zero])])
+def _make_skew(x: Value) -> Value:
+    a, b, c = box(x)
+    zero = make_constant(0.0)
+    return stack([stack([zero, -c, b]), stack([c, zero, -a]), stack([-b, a, zero])])
 
 
-def _spread(x: Value) -> Value:
-    vector = boxed(x)
-    return identity(len(vector)) * vector
+def _make_diagonal(x: Value) -> Value:
+    vector = box(x)
+    return make_identity(len(vector)) * vector
 
 
-def _symmetric(x: Value) -> Value:
-    matrix = boxed(x)
+def _make_symmetric(x: Value) -> Value:
+    matrix = box(x)
     upper = np.arange(len(matrix))[:, None] <= np.arange(len(matrix))
     return np.where(upper, matrix, matrix.T)
 
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {
     **{
-        name: each(function)
+        name: vectorize(function)
         for name, function in {
             "Sin": np.sin,
             "Cos": np.cos,
@@ -136,8 +136,8 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
             "Integer": np.floor,
             "Ceil": np.ceil,
             "Mod": lambda a, b: a - np.floor(a / b) * b,
-            "Rem": lambda a, b: a - _quotient(a, b) * b,
-            "Div": _quotient,
+            "Rem": lambda a, b: a - _divide(a, b) * b,
+            "Div": _divide,
             "SemiLinear": lambda x, above, below: where(x >= 0, above * x, below * x),
             "Der": der,
             "Delay": lambda value, amount, longest=None: delay(value, amount),  # noqa: ARG005
@@ -147,16 +147,16 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "NoEvent": lambda value: value,
     "Smooth": lambda order, value: value,  # noqa: ARG005
     "Homotopy": lambda actual, simplified: actual,  # noqa: ARG005
-    "Max": _extreme(np.maximum),
-    "Min": _extreme(np.minimum),
-    "Sum": _total,
-    "Product": lambda value: reduce(lambda a, b: a * b, boxed(value).ravel(), constant(1.0)),
-    "Transpose": lambda value: boxed(value).T,
-    "Cross": lambda a, b: product(_skew(a), b),
-    "Skew": _skew,
-    "OuterProduct": lambda a, b: boxed(a)[:, None] * boxed(b)[None, :],
-    "Diagonal": _spread,
-    "Symmetric": _symmetric,
-    "Vector": lambda value: boxed(value).ravel(),
-    "Scalar": lambda value: plain(boxed(value).ravel()[0]),
+    "Max": _make_extreme(np.maximum),
+    "Min": _make_extreme(np.minimum),
+    "Sum": _add_up,
+    "Product": lambda value: reduce(lambda a, b: a * b, box(value).ravel(), make_constant(1.0)),
+    "Transpose": lambda value: box(value).T,
+    "Cross": lambda a, b: multiply(_make_skew(a), b),
+    "Skew": _make_skew,
+    "OuterProduct": lambda a, b: box(a)[:, None] * box(b)[None, :],
+    "Diagonal": _make_diagonal,
+    "Symmetric": _make_symmetric,
+    "Vector": lambda value: box(value).ravel(),
+    "Scalar": lambda value: unbox(box(value).ravel()[0]),
 }

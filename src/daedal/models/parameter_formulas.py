@@ -8,21 +8,21 @@ import casadi as ca
 import numpy as np
 
 from daedal.errors import ModelError, nearest, quoted
-from daedal.symbolic import BufferedFunction, Expression, interned, symbols_in
+from daedal.symbolic import BufferedFunction, Expression, list_symbols, stack_symbols
 
 
 @dataclass(frozen=True, eq=False)
-class Formulas:
+class ParameterFormulas:
     """Expressions of parameters by name, compiled once for all values of the parameters."""
 
     expressions: Mapping[str, Expression]
     parameters: tuple[str, ...]  # the order of the vectors
 
-    def values(self, vector: np.ndarray) -> np.ndarray:
+    def evaluate(self, vector: np.ndarray) -> np.ndarray:
         """The expressions as numbers."""
         return self._values.matrix(vector).ravel() if self._constant is None else self._constant.copy()
 
-    def slopes(self, vector: np.ndarray) -> np.ndarray:
+    def differentiate(self, vector: np.ndarray) -> np.ndarray:
         """Their derivatives as (expression, parameter)."""
         return self._slopes.matrix(vector) if self._constant is None else np.zeros((len(self.expressions), vector.size))
 
@@ -34,52 +34,48 @@ class Formulas:
     @cached_property
     def _constant(self) -> np.ndarray | None:
         """The numbers where nothing depends on a parameter, as in most declarations."""
-        plain = all(each.sx.is_constant() for each in self.expressions.values())
-        return np.array([float(each) for each in self.expressions.values()]) if plain else None
+        plain = all(expression.sx.is_constant() for expression in self.expressions.values())
+        return np.array([float(expression) for expression in self.expressions.values()]) if plain else None
 
     @cached_property
     def _values(self) -> BufferedFunction:
-        return BufferedFunction(ca.Function("values", [vector_of(self.parameters)], [self._column]))
+        return BufferedFunction(ca.Function("values", [stack_symbols(self.parameters)], [self._column]))
 
     @cached_property
     def _slopes(self) -> BufferedFunction:
-        p = vector_of(self.parameters)
+        p = stack_symbols(self.parameters)
         return BufferedFunction(ca.Function("slopes", [p], [ca.jacobian(self._column, p)]))
 
     @property
     def _column(self) -> ca.SX:
-        return ca.vertcat(*(each.sx for each in self.expressions.values())) if self.expressions else ca.SX(0, 1)
+        entries = [expression.sx for expression in self.expressions.values()]
+        return ca.vertcat(*entries) if entries else ca.SX(0, 1)
 
 
-def rounds(values: Mapping[str, float | Expression]) -> tuple[Formulas, ...]:
+def sort_in_rounds(values: Mapping[str, float | Expression]) -> tuple[ParameterFormulas, ...]:
     """The formulas among the values of all parameters, in rounds: each needs only numbers and the rounds before."""
     left = {name: value for name, value in values.items() if isinstance(value, Expression)}
-    leaves = {name: symbols_in(value.sx) for name, value in left.items()}
+    leaves = {name: list_symbols(value.sx) for name, value in left.items()}
     known = values.keys() - left.keys()
-    found = []
+    rounds = []
     while left:
         ready = {name: value for name, value in left.items() if known.issuperset(leaves[name])}
         if not ready:
-            check_given(left, values)
+            check_numbers_given(left, values)
             several = "The values of the parameters {} are defined by each other."
-            one = "The value of parameter {} is defined by itself."
-            raise ModelError((several if len(left) > 1 else one).format(quoted(left)), "Give one of them a number.")
-        found.append(Formulas(ready, tuple(values)))
+            single = "The value of parameter {} is defined by itself."
+            raise ModelError((several if len(left) > 1 else single).format(quoted(left)), "Give one of them a number.")
+        rounds.append(ParameterFormulas(ready, tuple(values)))
         known |= ready.keys()
         left = {name: value for name, value in left.items() if name not in ready}
-    return tuple(found)
+    return tuple(rounds)
 
 
-def check_given(expressions: Mapping[str, Expression], names: Collection[str]) -> None:
+def check_numbers_given(expressions: Mapping[str, Expression], names: Collection[str]) -> None:
     """Refuse an expression of something that has no number."""
     for name, expression in expressions.items():
-        for leaf in symbols_in(expression.sx):
+        for leaf in list_symbols(expression.sx):
             if leaf not in names:
                 raise ModelError(
                     f"The value of '{name}', {expression}, needs a number for '{leaf}'.", nearest(leaf, names)
                 )
-
-
-def vector_of(names: Collection[str]) -> ca.SX:
-    """Symbols as a column."""
-    return ca.vertcat(*(interned(name).sx for name in names)) if names else ca.SX(0, 1)

@@ -11,8 +11,9 @@ from typing import NoReturn
 
 from daedal.errors import ExpressionError, counted, nearest
 from daedal.symbolic import functions
-from daedal.symbolic.expression import NAME, Equation, Expression, as_expression, symbol, time, where
+from daedal.symbolic.expression import NAME, Equation, Expression, as_expression, where
 from daedal.symbolic.operators import delay, der
+from daedal.symbolic.symbol_table import symbol, time
 
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 SIGN = r"\*\*|[<>=!]=|[-+*/()<>,;=]"
@@ -49,18 +50,18 @@ def read_expression(text: str) -> Expression:
     >>> read_expression("k*sin(x)**2")
     k*sin(x)**2
     """
-    result = _Reader(text).read()
-    if isinstance(result, Equation):
+    expression = _Reader(text).read()
+    if isinstance(expression, Equation):
         raise ExpressionError(f"'{text}' is an equation where an expression belongs.", "Give one side of it.")
-    return result
+    return expression
 
 
 def read_equation(text: str) -> Equation:
     """The equation written in `text` as lhs == rhs."""
-    result = _Reader(text).read()
-    if isinstance(result, Expression):
+    equation = _Reader(text).read()
+    if isinstance(equation, Expression):
         raise ExpressionError(f"'{text}' is not an equation.", "Write it with '==' between its sides.")
-    return result
+    return equation
 
 
 class _Reader:
@@ -94,58 +95,58 @@ class _Reader:
         )
 
     def take(self, token: str = "") -> str:
-        found = self.token
-        if not found:
+        present = self.token
+        if not present:
             self.refuse(f"it ends where {repr(token) if token else 'a number or a name'} is missing")
-        if token and found != token:
-            self.refuse(f"'{found}' stands where '{token}' belongs")
+        if token and present != token:
+            self.refuse(f"'{present}' stands where '{token}' belongs")
         self.position += 1
-        return found
+        return present
 
     def read(self) -> Expression | Equation:
         try:
-            result: Expression | Equation = self.side()
+            formula: Expression | Equation = self.read_side()
             if self.token == "==":
                 self.take()
-                result = Equation(result, self.side())
+                formula = Equation(formula, self.read_side())
         except RecursionError:
             self.refuse("its brackets nest too deeply")
         if self.token:
             self.refuse(f"'{self.token}' was not expected")
-        return result
+        return formula
 
-    def side(self) -> Expression:
+    def read_side(self) -> Expression:
         while self.token.startswith("@") and self.tokens[self.position + 1 : self.position + 2] == ["="]:
             name = self.take()
             self.take("=")
-            self.names[name] = self.infix(0)
+            self.names[name] = self.read_infix(0)
             self.take(";")
-        return self.infix(0)
+        return self.read_infix(0)
 
-    def infix(self, level: int) -> Expression:
+    def read_infix(self, level: int) -> Expression:
         if level == len(INFIX):
-            return self.signed()
+            return self.read_signed()
         if INFIX[level].keys() & {"<"} and self.token == "not":
             self.take()
-            return ~self.infix(level)
-        result = self.infix(level + 1)
+            return ~self.read_infix(level)
+        left = self.read_infix(level + 1)
         while self.token in INFIX[level]:
-            result = INFIX[level][self.take()](result, self.infix(level + 1))
-        return result
+            left = INFIX[level][self.take()](left, self.read_infix(level + 1))
+        return left
 
-    def signed(self) -> Expression:
+    def read_signed(self) -> Expression:
         if self.token in ("-", "+"):
-            return -self.signed() if self.take() == "-" else self.signed()
-        base = self.operand()
+            return -self.read_signed() if self.take() == "-" else self.read_signed()
+        base = self.read_operand()
         if self.token == "**":
             self.take()
-            return base ** self.signed()
+            return base ** self.read_signed()
         return base
 
-    def operand(self) -> Expression:
+    def read_operand(self) -> Expression:
         token = self.take()
         if token == "(":
-            inner = self.infix(0)
+            inner = self.read_infix(0)
             self.take(")")
             return inner
         if DIGIT.match(token):
@@ -155,21 +156,21 @@ class _Reader:
         if not NAME.fullmatch(token):
             self.refuse(f"'{token}' was not expected")
         if self.token == "(":
-            return self.call(token)
+            return self.read_call(token)
         if token in CONSTANTS:
             return as_expression(CONSTANTS[token], token)
         return time if token == "time" else symbol(token)
 
-    def call(self, name: str) -> Expression:
+    def read_call(self, name: str) -> Expression:
         if name not in CALLS:
             self.refuse(f"there is no function '{name}' ({nearest(name, CALLS).rstrip('.')})")
         count, function = CALLS[name]
         self.take("(")
         outer = dict(self.names)  # a formula inside der or delay names its parts for itself
-        inputs = [self.side()]
+        inputs = [self.read_side()]
         while self.token == ",":
             self.take()
-            inputs.append(self.side())
+            inputs.append(self.read_side())
         self.take(")")
         self.names = outer
         if len(inputs) != count:

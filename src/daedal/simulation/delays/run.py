@@ -91,8 +91,8 @@ class DelayRun:
 
 def _samples(course: Course, lanes: range, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What `DelayMarch.samples` gives, with as many lanes at a time as their records fit into memory."""
-    width, point = course.program.kernel.width, 8 * course.mesh.points * course.program.kernel.observed
-    size = max(int(MEMORY / point) // width, 1) * width
+    width, per_lane = course.program.kernel.width, 8 * course.mesh.points * course.program.kernel.observed
+    size = max(int(MEMORY / per_lane) // width, 1) * width
     parts = [DelayMarch(course, lanes[first : first + size]).samples(times) for first in range(0, len(lanes), size)]
     out, good = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
     return out, good

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.simulation.delays.history import Past, pasts
+from daedal.simulation.delays.history import Past
 from daedal.simulation.delays.lags import Lags, lags_at
 from daedal.simulation.delays.march import Course, DelayMarch, lane_mesh, make_course
 from daedal.simulation.delays.program import DelayProgram, delay_program
@@ -148,10 +148,10 @@ def prepare_delayed(
     step: float | None,
     tolerance: float,
     warnings: tuple[str, ...],
+    before: Mapping[str, Past],
 ) -> DelayRun:
     """Choose the steps at the first set of values, and compile."""
     system, forcing, first = scenario.system, scenario.forcing, values[0]
-    before = pasts(system)
     lags = lags_at(system, before, first)
     curves = grid_row(system).curves if scenario.disturbances else ()
     shape = Shape(method or _usual(scenario), 0, scenario.directions, wanted, scenario.grid, curves)

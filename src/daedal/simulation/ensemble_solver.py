@@ -143,13 +143,12 @@ def prepare(
             step, coarse = lanes.disturbance_grid(system, numbers, interval)
             grid = min(grid, step) if grid else step
             warnings += [warning for warning in coarse if warning not in warnings]
-    delayed = None
-    if system.reduction.delays:
-        delayed = partial(delays.look_back_from_start, system, forcing, delays.pasts(system))
+    before = delays.pasts(system) if system.reduction.delays else None
+    delayed = partial(delays.look_back_from_start, system, forcing, before) if before else None
     scenario = Scenario(system, forcing, grid, places, tuple(free), Directions.of(system, free), seed, purpose, delayed)
     method = None if solver.method == "auto" else solver.method
     options = (method, solver.step, solver.tolerance, tuple(warnings))
     sets = scenario.all_values(values)
-    if system.reduction.delays:
-        return delays.prepare_delayed(scenario, times, tuple(wanted), sets, *options)
+    if before:
+        return delays.prepare_delayed(scenario, times, tuple(wanted), sets, *options, before)
     return prepare_lanes(scenario, times, tuple(wanted), sets, *options, effort)

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.simulation.delays.history import Past, pasts
+from daedal.simulation.delays.history import Past
 from daedal.simulation.delays.lags import Lags, lags_at
 from daedal.simulation.delays.march import Course, DelayMarch, lane_mesh, make_course
 from daedal.simulation.delays.program import DelayProgram, delay_program
@@ -91,8 +91,8 @@ class DelayRun:
 
 def _samples(course: Course, lanes: range, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What `DelayMarch.samples` gives, with as many lanes at a time as their records fit into memory."""
-    width, point = course.program.kernel.width, 8 * course.mesh.points * course.program.kernel.observed
-    size = max(int(MEMORY / point) // width, 1) * width
+    width, per_lane = course.program.kernel.width, 8 * course.mesh.points * course.program.kernel.observed
+    size = max(int(MEMORY / per_lane) // width, 1) * width
     parts = [DelayMarch(course, lanes[first : first + size]).samples(times) for first in range(0, len(lanes), size)]
     out, good = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
     return out, good
@@ -148,10 +148,10 @@ def prepare_delayed(
     step: float | None,
     tolerance: float,
     warnings: tuple[str, ...],
+    before: Mapping[str, Past],
 ) -> DelayRun:
     """Choose the steps at the first set of values, and compile."""
     system, forcing, first = scenario.system, scenario.forcing, values[0]
-    before = pasts(system)
     lags = lags_at(system, before, first)
     curves = grid_row(system).curves if scenario.disturbances else ()
     shape = Shape(method or _usual(scenario), 0, scenario.directions, wanted, scenario.grid, curves)

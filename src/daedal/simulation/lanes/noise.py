@@ -5,7 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal import disturbances
+from daedal.disturbances import (
+    DiscreteNoise,
+    advance,
+    default_grid,
+    derivatives_available,
+    discretize,
+    initial_state,
+    innovations,
+    needed_smoothness,
+    output,
+    parameter_names,
+)
 from daedal.errors import ModelError, SimulationError
 from daedal.models import as_tuple
 from daedal.simulation.steps import grid_row
@@ -25,7 +36,7 @@ def refuse_exact(system: System) -> None:
 
 def disturbance_grid(system: System, numbers: Mapping[str, float], interval: float) -> tuple[float, list[str]]:
     """The finest grid that any disturbance asks for, and what to tell the user about it."""
-    grids = [disturbances.default_grid(noise, numbers, interval) for noise in system.model.disturbances.values()]
+    grids = [default_grid(noise, numbers, interval) for noise in system.model.disturbances.values()]
     return min(grid.step for grid in grids), [grid.warning for grid in grids if grid.warning]
 
 
@@ -36,9 +47,9 @@ def check_smoothness(system: System, numbers: Mapping[str, float]) -> None:
     for name, order in row.jets[: row.wanted]:
         needed[name] = max(order, needed.get(name, 0))
     blamed = {name: _equation_with(system, name) for name in needed}
-    disturbances.needed_smoothness(system.model.disturbances, needed, blamed, numbers)
+    needed_smoothness(system.model.disturbances, needed, blamed, numbers)
     for key, noise in system.model.disturbances.items():
-        available = disturbances.derivatives_available(noise, numbers)
+        available = derivatives_available(noise, numbers)
         for name, has in zip(as_tuple(key), available, strict=True):
             if any(jet_name == name and order > has for jet_name, order in row.jets):
                 raise ModelError(
@@ -59,7 +70,7 @@ def _equation_with(system: System, name: str) -> str:
 class Source:
     """One discretised disturbance: which of its values go where in a grid row, and how they combine per direction."""
 
-    noise: "disturbances.DiscreteNoise"
+    noise: DiscreteNoise
     kept: np.ndarray  # rows of its values that the system contains
     places: np.ndarray  # their places among the system's disturbances
     chain: np.ndarray  # (direction, own parameter): dp/dθ of the parameters it depends on
@@ -84,12 +95,12 @@ def sources(system: System, numbers: Mapping[str, float], grid: float, rates: np
         orders = sorted({order for name, order in wanted if name in symbols})
         if not orders:
             continue
-        moving = [name for name in disturbances.parameter_names(noise) if np.any(rates[row_of[name]])]
+        moving = [name for name in parameter_names(noise) if np.any(rates[row_of[name]])]
         listed = [(name, order) for order in orders for name in symbols]
         kept = np.array([i for i, value in enumerate(listed) if value in wanted])
         places = np.array([wanted.index(listed[i]) for i in kept])
         chain = rates[[row_of[name] for name in moving]].T
-        found.append(Source(disturbances.discretize(noise, numbers, grid, orders, moving), kept, places, chain))
+        found.append(Source(discretize(noise, numbers, grid, orders, moving), kept, places, chain))
     return Sources(tuple(found), len(wanted), ways)
 
 
@@ -99,10 +110,8 @@ class LanePaths:
     def __init__(self, made: Sources, seed: int, purpose: str, paths: range) -> None:
         self._made, self._seed, self._purpose, self._paths = made, seed, purpose, paths
         self._first = 0
-        self._states = [
-            disturbances.initial_state(s.noise, self._normals(k, range(1))[0]) for k, s in enumerate(made.sources)
-        ]
-        first = [disturbances.output(s.noise, x)[None] for s, x in zip(made.sources, self._states, strict=True)]
+        self._states = [initial_state(s.noise, self._normals(k, range(1))[0]) for k, s in enumerate(made.sources)]
+        first = [output(s.noise, x)[None] for s, x in zip(made.sources, self._states, strict=True)]
         self._kept = self._combined(first, 1)
 
     def rows(self, first: int, last: int) -> np.ndarray:
@@ -116,14 +125,13 @@ class LanePaths:
 
     def _normals(self, number: int, steps: range) -> np.ndarray:
         components = self._made.sources[number].noise.states
-        return disturbances.innovations(self._seed, self._purpose, number, self._paths, steps, components)
+        return innovations(self._seed, self._purpose, number, self._paths, steps, components)
 
     def _drawn(self, points: range) -> np.ndarray:
         """Grid point k is reached by innovation k."""
         values = []
         for number, source in enumerate(self._made.sources):
-            normals = self._normals(number, points)
-            drawn, self._states[number] = disturbances.advance(source.noise, self._states[number], normals)
+            drawn, self._states[number] = advance(source.noise, self._states[number], self._normals(number, points))
             values.append(drawn)
         return self._combined(values, len(points))
 

@@ -26,7 +26,7 @@ def pursue_basis(A: np.ndarray, b: np.ndarray, error: float) -> np.ndarray:
 
     Examples
     --------
-    >>> basis_pursuit(np.eye(2), np.array([3.0, 1.0]), error=1.0).round(3)
+    >>> pursue_basis(np.eye(2), np.array([3.0, 1.0]), error=1.0).round(3)
     array([2.293, 0.293])
     """
     A, b = shorten(A, b)

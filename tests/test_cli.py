@@ -49,7 +49,7 @@ def test_interrupt_keeps_finished_parts_and_says_so(tiny, tmp_path, monkeypatch,
     def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pendulum, "costs", interrupted)
+    monkeypatch.setattr(pendulum, "compute_costs", interrupted)
     assert main(["reproduce", "pendulum", "--out", str(tmp_path)]) == INTERRUPTED
     told = capsys.readouterr().err
     assert told.startswith("Stopped. Kept: figure1_program_estimates.csv")

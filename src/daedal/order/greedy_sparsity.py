@@ -23,7 +23,7 @@ def select_greedily(A: np.ndarray, b: np.ndarray, most: int, start: np.ndarray |
     Examples
     --------
     >>> A = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
-    >>> greedy_sparse(A, np.array([3.0, 0.0, 0.1]), most=1)
+    >>> select_greedily(A, np.array([3.0, 0.0, 0.1]), most=1)
     array([3., 0., 0.])
     """
     A, b = shorten(A, b)

@@ -140,10 +140,10 @@ def _minimize(
     minimum = minimize(squares, begin, (lower, np.full(begin.size, np.inf)))
     if not minimum.evaluation.ok:
         return None
-    best = minimum.evaluation.point.copy()
+    reached, best = minimum.evaluation, minimum.evaluation.point.copy()
     if free_delays:  # a bound is only approached
         best[shape.size :][best[shape.size :] < NO_DELAY * record.interval] = 0.0
-    reached = squares(best)
+        reached = squares(best)
     assert reached.jacobian is not None  # there is a response
     variance = 2.0 * reached.value / max(record.count - best.size, 1)
     return Polished(

@@ -42,7 +42,7 @@ QUICK = Size(data_sets=20, noise_too=5)
 
 
 def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
-    """Work through the paper; each part is yielded when its files are complete.
+    """Work through the paper; each result is yielded when its files are complete.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
     """
     folder = make_directory(directory)
     size = FULL if full else QUICK
-    yield Result(_introduction(full))
+    yield Result(_introduce(full))
     judged, structure = judge_examples(), analyze_drive()
     yield Result(write_examples(judged))
     texts = {
@@ -75,7 +75,7 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
     yield Result(write_states(errors), write_files(folder, texts))
 
 
-def _introduction(full: bool) -> str:
+def _introduce(full: bool) -> str:
     return (
         "The descriptor paper: does noise in differential-algebraic equations make sense, and what does it hide?\n"
         + ("200 data sets: some minutes." if full else "Few data sets: some seconds (--full: 200, some minutes).")

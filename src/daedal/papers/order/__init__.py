@@ -47,7 +47,7 @@ AT_ONCE = 5  # searches that one process makes before it reports
 
 
 def reproduce(directory: str | Path, *, full: bool = False, processes: int | None = None) -> Iterator[Result]:
-    """Work through the tables; each part is yielded when its files are complete.
+    """Work through the tables; each result is yielded when its files are complete.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def reproduce(directory: str | Path, *, full: bool = False, processes: int | Non
     """
     folder = make_directory(directory)
     size = FULL if full else QUICK
-    yield Result(_introduction(full))
+    yield Result(_introduce(full))
     count = processes or os.cpu_count() or 1
     if count == 1:
         yield from _work_through(folder, size, None)
@@ -78,7 +78,7 @@ def _end_quietly() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _introduction(full: bool) -> str:
+def _introduce(full: bool) -> str:
     return "The order paper: how many derivatives does a system have, and what are their coefficients?\n" + (
         "50 data sets: some minutes." if full else "Few data sets: some 20 seconds (--full: 50, some minutes)."
     )

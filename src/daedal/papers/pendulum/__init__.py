@@ -59,7 +59,7 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
         The sizes of the paper (E = 1000, M = 500, N up to 50 000) instead of small ones.
     """
     folder = make_directory(directory)
-    yield Result(_introduction(full))
+    yield Result(_introduce(full))
     for reading in (PROGRAM, PRINTED):
         estimates = estimate(reading, FULL[reading]) if full else fit_data_sets(reading, QUICK[reading])
         yield _draw_figure_1(folder, estimates)
@@ -68,7 +68,7 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
     yield _draw_figure_2(folder)
 
 
-def _introduction(full: bool) -> str:
+def _introduce(full: bool) -> str:
     return (
         "The pendulum paper: a pendulum is pushed by a known force and by wind that nobody measures; "
         "what does its angle tell?\n"

@@ -35,13 +35,13 @@ QUICK = Size(weights=101, realizations=100_000, data_sets=6)
 
 
 def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
-    """Work through tables and figures; each part is yielded when its files are complete.
+    """Work through tables and figures; each result is yielded when its files are complete.
 
     `full`: 100 data sets for the accuracy of the parameters instead of 6; all else has the sizes of the paper.
     """
     folder = make_directory(directory)
     size = FULL if full else QUICK
-    yield Result(_introduction(full))
+    yield Result(_introduce(full))
     begin = perf_counter()
     sweep = sweep_weights(size)
     seconds = perf_counter() - begin
@@ -63,7 +63,7 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
     yield Result(write_accuracy(parameters), write_files(folder, {"parameters.csv": tabulate_accuracy(parameters)}))
 
 
-def _introduction(full: bool) -> str:
+def _introduce(full: bool) -> str:
     return (
         "The delay paper: a stirred tank, its recycle delayed by an unknown time, outputs known by their moments.\n"
         + ("100 data sets for the parameters: some minutes." if full else "About a minute (--full: more data sets).")

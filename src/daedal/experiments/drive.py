@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from daedal.data import Dataset, Signal, increasing, short
+from daedal import data
+from daedal.data import Signal, increasing, short
 from daedal.errors import DaedalError, DataError, EstimationError, SimulationError, nearest, quoted, with_article
 from daedal.models import Model, as_name
 from daedal.symbolic import Expression
@@ -43,17 +44,18 @@ def match_drive(
             "Write inputs={'u': Signal(times, values)}.",
         )
     given = {as_name(key): value for key, value in (inputs or {}).items()}
-    data = times if isinstance(times, Dataset) else None
-    if data is not None:
-        given = {name: signal for name, signal in data.inputs.items() if name in needed} | given
-        t0 = data.t0 if t0 is None else t0
-        times = data.sample_times
+    # Of a list or an array nothing more needs to be asked, or loaded.
+    measured = times if not isinstance(times, (np.ndarray, Sequence)) and isinstance(times, data.Dataset) else None
+    if measured is not None:
+        given = {name: signal for name, signal in measured.inputs.items() if name in needed} | given
+        t0 = measured.t0 if t0 is None else t0
+        times = measured.sample_times
     grid = _check_times(times)
     start = _check_start(t0, grid)
     for name in given:
         if name not in needed:
             raise _no_input(owner, roles, needed, name)
-    _check_given(owner, needed, given, data)
+    _check_given(owner, needed, given, measured)
     end = float(grid[-1])
     signals = {name: _signal(name, value, start, end) for name, value in given.items()}
     for name, signal in signals.items():
@@ -61,17 +63,19 @@ def match_drive(
     return Drive(grid, start, signals)
 
 
-def match_data(model: Model, data: Dataset) -> Drive:
+def match_data(model: Model, measured: "data.Dataset") -> Drive:
     """What drove a model in data that hold all of its inputs."""
-    missing = [name for name in model.input_names if name not in data.inputs]
+    missing = [name for name in model.input_names if name not in measured.inputs]
     if missing:
-        held = f", only {quoted(data.inputs)}" if data.inputs else ""
+        held = f", only {quoted(measured.inputs)}" if measured.inputs else ""
         raise EstimationError(
-            f"The data '{data.name}' lack the input{'s' * (len(missing) > 1)} {quoted(missing)} of model "
+            f"The data '{measured.name}' lack the input{'s' * (len(missing) > 1)} {quoted(missing)} of model "
             f"'{model.name}'{held}.",
             f"Give them with the data: Dataset(times, inputs={{'{missing[0]}': ...}}, outputs=...).",
         )
-    drive = Drive(data.sample_times, float(data.t0), {name: data.inputs[name] for name in model.input_names})
+    drive = Drive(
+        measured.sample_times, float(measured.t0), {name: measured.inputs[name] for name in model.input_names}
+    )
     check_covered(drive.signals, drive.start, drive.end, EstimationError)
     return drive
 
@@ -124,14 +128,14 @@ def _check_start(t0: Any, grid: np.ndarray) -> float:
     return float(t0)
 
 
-def _check_given(owner: str, needed: Sequence[str], given: Mapping[str, Any], data: Dataset | None) -> None:
+def _check_given(owner: str, needed: Sequence[str], given: Mapping[str, Any], measured: Any) -> None:
     missing = [name for name in needed if name not in given]
     if missing:
-        held = f"; the data have {quoted(data.inputs) or 'no inputs'}" if data else ""
+        held = f"; the data have {quoted(measured.inputs) or 'no inputs'}" if measured else ""
         raise SimulationError(
             f"{owner} needs the input{'s' * (len(missing) > 1)} {quoted(missing)}{held}.",
             f"Give inputs={{'{missing[0]}': Signal(times, values)}}, or a number if it is constant"
-            f"{', or name the input of the data so' if data else ''}.",
+            f"{', or name the input of the data so' if measured else ''}.",
         )
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
+import casadi as ca
+
 from daedal import models
 from daedal.data import FrozenMapping
 from daedal.errors import ModelError, counted, nearest, quoted
@@ -16,7 +18,7 @@ from daedal.models.contradictions import refuse_contradictions
 from daedal.models.declarations import as_name, as_tuple, normalize
 from daedal.models.parameter import Parameter, as_parameter
 from daedal.models.parameter_formulas import ParameterFormulas, sort_in_rounds
-from daedal.symbolic import Equation, Expression, intern_symbol
+from daedal.symbolic import Delayed, Equation, Expression, find_operator, intern_symbol, list_symbols
 
 if TYPE_CHECKING:
     from daedal.disturbances import Noise
@@ -108,6 +110,13 @@ class Model:
     def formulas(self) -> tuple[ParameterFormulas, ...]:
         """The parameters whose values are expressions of others, in the order of their evaluation."""
         return sort_in_rounds({name: parameter.value for name, parameter in self.parameters.items()})
+
+    @cached_property
+    def delayed(self) -> dict[str, Delayed]:
+        """What equations and outputs contain of the past: symbol → what is delayed, and by how much."""
+        sides = [side for equation in self.equations.values() for side in (equation.lhs, equation.rhs)]
+        leaves = list_symbols(ca.vertcat(*(side.sx for side in (*sides, *self.outputs.values()))))
+        return {name: meaning for name in leaves if isinstance(meaning := find_operator(name), Delayed)}
 
     @property
     def unknown_names(self) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
+from .delays import look_back_from_start, pasts, prepare_delayed
 from .delays.adjoint import Adjoint
-from .delays.history import pasts
 from .ensemble_solver import Lanes, prepare
 from .ensembles import Ensemble, ensemble
 from .forcing import make_forcing
@@ -30,11 +30,13 @@ __all__ = [
     "check_request",
     "collect_moments",
     "ensemble",
+    "look_back_from_start",
     "make_forcing",
     "make_request",
     "pasts",
     "predictor",
     "prepare",
+    "prepare_delayed",
     "simulate",
     "simulate_transfer_function",
     "with_measurement_noise",

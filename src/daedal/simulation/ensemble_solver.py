@@ -8,9 +8,10 @@ from typing import Any, Literal, final
 
 import numpy as np
 
+from daedal import simulation
 from daedal.errors import SimulationError
 from daedal.models import evaluate_parameters
-from daedal.simulation import delays, lanes
+from daedal.simulation import lanes
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes import (
     MEANINGLESS,
@@ -143,12 +144,12 @@ def prepare(
             step, coarse = lanes.disturbance_grid(system, numbers, interval)
             grid = min(grid, step) if grid else step
             warnings += [warning for warning in coarse if warning not in warnings]
-    before = delays.pasts(system) if system.reduction.delays else None
-    delayed = partial(delays.look_back_from_start, system, forcing, before) if before else None
+    before = simulation.pasts(system) if system.reduction.delays else None
+    delayed = partial(simulation.look_back_from_start, system, forcing, before) if before else None
     scenario = Scenario(system, forcing, grid, places, tuple(free), Directions.of(system, free), seed, purpose, delayed)
     method = None if solver.method == "auto" else solver.method
     options = (method, solver.step, solver.tolerance, tuple(warnings))
     sets = scenario.all_values(values)
     if before:
-        return delays.prepare_delayed(scenario, times, tuple(wanted), sets, *options, before)
+        return simulation.prepare_delayed(scenario, times, tuple(wanted), sets, *options, before)
     return prepare_lanes(scenario, times, tuple(wanted), sets, *options, effort)

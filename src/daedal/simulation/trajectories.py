@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal import disturbances, lti, simulation
+from daedal import disturbances, simulation, systems
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import SimulationError, nearest
 from daedal.models import Model, evaluate_parameters
@@ -15,7 +15,7 @@ from daedal.simulation.request import check_request, checked_realizations, check
 from daedal.simulation.solver import Job, Outcome, Solver
 from daedal.simulation.trajectory import Trajectory
 from daedal.symbolic import Expression
-from daedal.systems import System, remove_zero_delays
+from daedal.systems import System
 
 DELAYED = 1e-10  # tolerance of the steps of a single trajectory with delays
 PURPOSE = "simulate"
@@ -72,12 +72,15 @@ def simulate(
     0.135335...
     """
     typed = model.model if isinstance(model, System) else model
-    if not isinstance(typed, Model) and isinstance(model, lti.TransferFunction):
-        _check_plain(values, realizations, measurement_noise, variables, solver)
-        return simulation.simulate_transfer_function(model, times, inputs, t0)
+    if not isinstance(typed, Model):
+        from daedal.lti import TransferFunction  # loaded for what is no model
+
+        if isinstance(model, TransferFunction):
+            _check_plain(values, realizations, measurement_noise, variables, solver)
+            return simulation.simulate_transfer_function(model, times, inputs, t0)
     _check_solver(solver)
-    if isinstance(typed, Model):
-        simpler = remove_zero_delays(typed, checked_values(values))
+    if isinstance(typed, Model) and typed.delayed:
+        simpler = systems.remove_zero_delays(typed, checked_values(values))
         model = model if simpler is typed else simpler
     asked = check_request("simulate", model, times, inputs, t0)
     given = checked_values(values)

@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from daedal.models import Model, evaluate_expressions, evaluate_parameters
-from daedal.symbolic import Delayed, Equation, Expression, find_operator, list_symbols, stack_symbols
+from daedal.symbolic import Equation, Expression, stack_symbols
 
 
 def remove_zero_delays(model: Model, values: Mapping[Any, float] | None = None) -> Model:
@@ -21,14 +21,9 @@ def remove_zero_delays(model: Model, values: Mapping[Any, float] | None = None) 
     >>> remove_zero_delays(late).equations["rate"]
     der(x) == -x
     """
-    sides = [side for e in model.equations.values() for side in (e.lhs, e.rhs)]
-    leaves = list_symbols(ca.vertcat(*(side.sx for side in (*sides, *model.outputs.values()))))
-    delays = {name: meaning for name in leaves if isinstance(meaning := find_operator(name), Delayed)}
-    if not delays:
-        return model
-    amounts = evaluate_expressions(
-        {name: delayed.amount for name, delayed in delays.items()}, evaluate_parameters(model, values)
-    )
+    delays = model.delayed
+    lengths = {name: delayed.amount for name, delayed in delays.items()}
+    amounts = evaluate_expressions(lengths, evaluate_parameters(model, values)) if delays else {}
     gone = [name for name, amount in amounts.items() if amount == 0.0]
     if not gone:
         return model

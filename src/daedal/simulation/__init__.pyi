@@ -1,13 +1,13 @@
 from .delays.adjoint import Adjoint
-from .delays.history import pasts
+from .delays.history import find_pasts
 from .ensemble_solver import Lanes, prepare
 from .ensembles import Ensemble, ensemble
 from .forcing import make_forcing
 from .ida.solver import IDA
 from .lanes.moments import collect_moments
 from .lanes.run import Failure, Run
-from .measurement import with_measurement_noise
-from .prediction import Prediction, Predictor, predictor
+from .measurement import add_measurement_noise
+from .prediction import Prediction, Predictor, make_predictor
 from .request import Request, check_request, make_request
 from .solver import Solver, Status
 from .trajectories import simulate
@@ -27,15 +27,15 @@ __all__ = [
     "Solver",
     "Status",
     "Trajectory",
+    "add_measurement_noise",
     "check_request",
     "collect_moments",
     "ensemble",
+    "find_pasts",
     "make_forcing",
+    "make_predictor",
     "make_request",
-    "pasts",
-    "predictor",
     "prepare",
     "simulate",
     "simulate_transfer_function",
-    "with_measurement_noise",
 ]

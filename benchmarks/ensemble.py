@@ -30,7 +30,8 @@ from shared import command_line, seconds
 import daedal as dd
 from daedal import der
 from daedal.simulation import check_request, prepare
-from daedal.simulation.lanes import LaneRun, march_lanes
+from daedal.simulation.lanes import LaneRun
+from daedal.simulation.lanes.march import march_lanes
 
 GRID, SAMPLE = 0.01, 0.1
 DRAG = 6.25

@@ -29,7 +29,7 @@ import daedal as dd
 from daedal import delay, der
 from daedal.papers.reactor.estimates import Size, sweep_weights
 from daedal.papers.reactor.experiment import NOMINAL, TIMES, make_reactor
-from daedal.simulation import Adjoint, Predictor, check_request, predictor
+from daedal.simulation import Adjoint, Predictor, check_request, make_predictor
 
 
 def milliseconds(work: Callable[[], object], attempts: int) -> float:
@@ -45,7 +45,7 @@ def prepare_prediction(
     inputs: Mapping[str, dd.Signal] | None = None,
 ) -> Predictor:
     request = check_request("benchmark", model, times, inputs, 0.0)
-    return predictor(request, tuple(model.outputs), free, values, solver, None, 0, "benchmark")
+    return make_predictor(request, tuple(model.outputs), free, values, solver, None, 0, "benchmark")
 
 
 def prepare_reactor(free: tuple[str, ...], tolerance: float) -> Predictor:
@@ -160,7 +160,7 @@ def gradients(asked: Namespace) -> None:
 
 
 def pull_back(adjoint: Adjoint, values: Mapping[str, float]) -> object:
-    return adjoint.samples(values).gradient(np.ones((1, TIMES.size)))
+    return adjoint.run_forward(values).compute_gradient(np.ones((1, TIMES.size)))
 
 
 def growth(asked: Namespace) -> None:

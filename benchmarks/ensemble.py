@@ -30,7 +30,8 @@ from shared import command_line, seconds
 import daedal as dd
 from daedal import der
 from daedal.simulation import check_request, prepare
-from daedal.simulation.lanes import LaneRun, march_lanes
+from daedal.simulation.lanes import LaneRun
+from daedal.simulation.lanes.march import march_lanes
 
 GRID, SAMPLE = 0.01, 0.1
 DRAG = 6.25
@@ -85,14 +86,14 @@ class Stored:
     def __init__(self, rows: np.ndarray) -> None:
         self._rows = rows
 
-    def rows(self, first: int, last: int) -> np.ndarray:
+    def draw_rows(self, first: int, last: int) -> np.ndarray:
         return self._rows[first:last]
 
 
 def lanes_cost(run: LaneRun, lanes: int, horizon: float) -> tuple[float, float, np.ndarray]:
     """Cost of marching and of the noise, and the angles (lane, sample)."""
     values, scale = run.values[0], 1e6 / (horizon * lanes)
-    noise, rows = seconds(lambda: run.scenario.paths(values, range(lanes)).rows(0, round(horizon / GRID) + 1))
+    noise, rows = seconds(lambda: run.scenario.make_paths(values, range(lanes)).draw_rows(0, round(horizon / GRID) + 1))
     angles = np.zeros((lanes, run.times.size))
 
     def receive(samples: np.ndarray, out: np.ndarray) -> None:
@@ -104,15 +105,15 @@ def lanes_cost(run: LaneRun, lanes: int, horizon: float) -> tuple[float, float, 
 
     costs = []
     for _ in range(3):
-        state = run.scenario.states(values, rows[0], lanes)
+        state = run.scenario.initialize(values, rows[0], lanes)
         parameters = np.repeat(values.column[:, None], lanes, axis=1)
         costs.append(seconds(lambda: march(state, parameters))[0])  # noqa: B023
     return min(costs) * scale, noise * scale, angles
 
 
 def forcing_rows(run: LaneRun, horizon: float) -> np.ndarray:
-    paths = run.scenario.paths(run.values[0], range(1))
-    return paths.rows(0, round(horizon / GRID) + 1)[:, 0, 0]
+    paths = run.scenario.make_paths(run.values[0], range(1))
+    return paths.draw_rows(0, round(horizon / GRID) + 1)[:, 0, 0]
 
 
 def sundae_cost(signal: dd.Signal, path: np.ndarray, horizon: float) -> tuple[float, np.ndarray]:
@@ -294,7 +295,7 @@ def solvers(asked: Namespace) -> None:
         error = np.max(np.abs(angles - exact[0, :few]))
         print(f"{name:<36} {cost:>9.0f} µs   error {error:.1e}   {_ratios(cost, costs)}")
     if asked.c:
-        rows = run.scenario.paths(run.values[0], range(64)).rows(0, round(short / GRID) + 1)
+        rows = run.scenario.make_paths(run.values[0], range(64)).draw_rows(0, round(short / GRID) + 1)
         cost = c_cost(asked.c.resolve(), signal, rows, short)
         if cost is not None:
             print(f"{'hand-written C with IDA':<36} {cost:>9.0f} µs   {_ratios(cost, costs)}")

@@ -117,10 +117,10 @@ def test_a_segment_is_the_signal_between_its_ends(kind):
     segment = Segment((None, *tracks), first, last)
     values, slopes = np.full((2, len(tracks) + 1), -7.0)
     for elapsed in [0.0, *rng.uniform(0, last - first, 50)]:
-        segment.values(elapsed, values)
+        segment.write_values(elapsed, values)
         np.testing.assert_allclose(values[1:], [s(first + elapsed, order) for s, order in tracks], atol=1e-9)
         assert values[0] == -7.0
-    segment.slopes(0.1, slopes)
+    segment.write_slopes(0.1, slopes)
     for order in range(signal.derivatives):
         np.testing.assert_allclose(slopes[order + 1], signal(first + 0.1, order + 1), atol=1e-9)
     assert slopes[-1] == 0.0  # of the highest derivative, which is constant within each piece
@@ -129,7 +129,7 @@ def test_a_segment_is_the_signal_between_its_ends(kind):
 def test_the_end_of_a_segment_is_the_limit_from_the_left():
     held = dd.Signal([0.0, 1.0, 2.0], [5.0, 7.0, 9.0], "zoh")
     value = np.zeros(1)
-    Segment(((held, 0),), 0.0, 1.0).values(1.0, value)
+    Segment(((held, 0),), 0.0, 1.0).write_values(1.0, value)
     assert value[0] == 5.0
-    Segment(((held, 0),), 1.0, 2.0).values(0.0, value)
+    Segment(((held, 0),), 1.0, 2.0).write_values(0.0, value)
     assert value[0] == 7.0

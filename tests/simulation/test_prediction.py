@@ -7,7 +7,7 @@ import daedal as dd
 from daedal import der
 from daedal.errors import DaedalError, SimulationError
 from daedal.simulation.ensemble_solver import Lanes
-from daedal.simulation.prediction import Predictor, predictor
+from daedal.simulation.prediction import Predictor, make_predictor
 from daedal.simulation.request import check_request
 
 x, v, u, w, k, c, q, s, x0 = dd.symbols("x v u w k c q s x0")
@@ -36,7 +36,7 @@ def made(model=None, realizations=20, free=FREE, solver=None, values=None, seed=
     inputs = {"u": INPUT} if model.inputs else None
     asked = check_request("test", model, TIMES, inputs, None)
     given = {name: VALUES[name] for name in free} if values is None else values
-    return predictor(asked, tuple(model.outputs), free, given, solver or Lanes(), realizations, seed, "test")
+    return make_predictor(asked, tuple(model.outputs), free, given, solver or Lanes(), realizations, seed, "test")
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_projections_sum_up_to_mean_and_slopes(random):
     found = random(VALUES)
     rows = np.concatenate([found.mean[None], found.slopes]).reshape(-1, TIMES.size)
     weights = np.random.default_rng(1).normal(size=(3, *rows.shape))
-    shares = random.projected(VALUES, weights)
+    shares = random.project(VALUES, weights)
     assert shares.shape == (3, 20)
     np.testing.assert_allclose(shares.mean(axis=1), np.einsum("frt,rt->f", weights, rows), rtol=1e-10)
 
@@ -141,12 +141,12 @@ def test_failed_realizations_are_an_error_until_they_are_left_out():
     run = made(fragile(), realizations=60, free=("k",), values=at)
     with pytest.raises(SimulationError, match=r"failed at these values, the first at time"):
         run(at)
-    patient = run.without_failures(at)
+    patient = run.leave_out_failures(at)
     assert 1 <= len(patient.left_out) <= 6
     found = patient(at)
     assert found.counts.sum() == 60 - len(patient.left_out)
     assert np.isfinite(found.mean).all()
-    shares = patient.projected(at, np.ones((1, 4, TIMES.size)))
+    shares = patient.project(at, np.ones((1, 4, TIMES.size)))
     assert shares.shape == (1, 60 - len(patient.left_out))
     np.testing.assert_allclose(shares.mean(), found.mean.sum() + found.slopes.sum(), rtol=1e-9)
 
@@ -155,14 +155,14 @@ def test_a_realization_that_is_left_out_stays_out_where_it_would_not_fail():
     """Otherwise the cost would jump between two points."""
     bad, good = {"q": 2.6}, {"q": 9.0}
     run = made(fragile(), realizations=60, free=("q",), values=bad)
-    patient = run.without_failures(bad)
+    patient = run.leave_out_failures(bad)
     assert patient.left_out
     assert patient(good).counts.sum() == 60 - len(patient.left_out)
     everyone = run(good)
     kept = np.setdiff1d(np.arange(60), sorted(patient.left_out))
     weights = np.zeros((1, 4, TIMES.size))
     weights[0, 0, -1] = 1.0
-    last = run.projected(good, weights)[0]
+    last = run.project(good, weights)[0]
     assert everyone.mean[0, -1] == pytest.approx(last.mean(), rel=1e-12)
     assert patient(good).mean[0, -1] == pytest.approx(last[kept].mean(), rel=1e-12)
 
@@ -170,7 +170,7 @@ def test_a_realization_that_is_left_out_stays_out_where_it_would_not_fail():
 def test_too_many_failures_are_refused():
     run = made(fragile(), realizations=60, free=("q",), values={"q": 2.6})
     with pytest.raises(SimulationError, match=r"of 60 realizations fail at the start values"):
-        run.without_failures({"q": 1.0})
+        run.leave_out_failures({"q": 1.0})
 
 
 def oscillator():
@@ -186,11 +186,11 @@ def oscillator():
 def test_replanning_takes_finer_steps_where_they_are_needed():
     slow, fast = {"k": 1.0}, {"k": 30.0}
     run = made(oscillator(), realizations=None, free=("k",), values=slow)
-    assert run.replanned(slow) is None
-    fresh = run.replanned(fast)
+    assert run.replan(slow) is None
+    fresh = run.replan(fast)
     assert fresh is not None
     assert fresh.run.plan.lengths.size > 2 * run.run.plan.lengths.size
-    assert fresh.replanned(fast) is None
+    assert fresh.replan(fast) is None
     exact = dd.simulate(oscillator().with_parameters(fast), TIMES, solver=dd.IDA(rtol=1e-11, atol=1e-13))
     errors = [np.max(np.abs(each(fast).mean[0] - exact["o"])) for each in (run, fresh)]
     assert errors[1] < 1e-4 < errors[0]
@@ -198,9 +198,9 @@ def test_replanning_takes_finer_steps_where_they_are_needed():
 
 def test_replanning_keeps_random_numbers_and_what_was_left_out():
     slow, fast = {"k": 1.0}, {"k": 30.0}
-    run = made(oscillator(), realizations=60, free=("k",), values=slow).without_failures(slow)
+    run = made(oscillator(), realizations=60, free=("k",), values=slow).leave_out_failures(slow)
     assert run.left_out
-    fresh = run.replanned(fast)
+    fresh = run.replan(fast)
     assert fresh is not None
     assert fresh.run.scenario.seed == run.run.scenario.seed
     assert fresh.left_out == run.left_out

@@ -1,4 +1,4 @@
-from .delays import look_back_from_start, pasts, prepare_delayed
+from .delays import find_pasts, look_back_from_start, prepare_delayed
 from .delays.adjoint import Adjoint
 from .ensemble_solver import Lanes, prepare
 from .ensembles import Ensemble, ensemble
@@ -6,8 +6,8 @@ from .forcing import make_forcing
 from .ida.solver import IDA
 from .lanes.moments import collect_moments
 from .lanes.run import Failure, Run
-from .measurement import with_measurement_noise
-from .prediction import Prediction, Predictor, predictor
+from .measurement import add_measurement_noise
+from .prediction import Prediction, Predictor, make_predictor
 from .request import Request, check_request, make_request
 from .solver import Solver, Status
 from .trajectories import simulate
@@ -27,17 +27,17 @@ __all__ = [
     "Solver",
     "Status",
     "Trajectory",
+    "add_measurement_noise",
     "check_request",
     "collect_moments",
     "ensemble",
+    "find_pasts",
     "look_back_from_start",
     "make_forcing",
+    "make_predictor",
     "make_request",
-    "pasts",
-    "predictor",
     "prepare",
     "prepare_delayed",
     "simulate",
     "simulate_transfer_function",
-    "with_measurement_noise",
 ]

@@ -20,13 +20,13 @@ from daedal.simulation.lanes import (
     Failure,
     Run,
     Scenario,
-    long_steps,
+    blame_long_steps,
+    find_sample_interval,
     prepare_lanes,
-    sample_interval,
 )
 from daedal.simulation.request import check_memory
 from daedal.simulation.solver import REACHED, Job, Outcome, Status
-from daedal.simulation.steps import NODES, Directions, disturbance_places
+from daedal.simulation.steps import NODES, Directions, find_disturbance_places
 from daedal.systems import System
 
 
@@ -100,12 +100,12 @@ def _keep_values(run: Run, variables: int, realizations: int) -> tuple[np.ndarra
         )
     for failure in failures:
         kept[failure.lane, :, run.times >= failure.time] = np.nan
-    return kept, _status(run, failures, realizations)
+    return kept, _make_status(run, failures, realizations)
 
 
-def _status(run: Run, failures: list[Failure], realizations: int) -> Status:
+def _make_status(run: Run, failures: list[Failure], realizations: int) -> Status:
     if not failures and not run.plan.error < MEANINGLESS:
-        return Status(False, *long_steps(run.plan))
+        return Status(False, *blame_long_steps(run.plan))
     if not failures:
         return REACHED
     first = min(failures, key=lambda failure: failure.time)
@@ -133,23 +133,23 @@ def prepare(
     effort: Effort = PATIENT,
 ) -> Run:
     """Choose method and steps, compile, and find initial values for each set of parameter values."""
-    places = disturbance_places(system) if noisy else ()
+    places = find_disturbance_places(system) if noisy else ()
     grid, warnings = 0.0, []
     if places:
         lanes.refuse_exact(system)
-        interval = sample_interval(forcing.start, times)
+        interval = find_sample_interval(forcing.start, times)
         for given in values:
             numbers = evaluate_parameters(system.model, given)
             lanes.check_smoothness(system, numbers)
-            step, coarse = lanes.disturbance_grid(system, numbers, interval)
+            step, coarse = lanes.choose_disturbance_grid(system, numbers, interval)
             grid = min(grid, step) if grid else step
             warnings += [warning for warning in coarse if warning not in warnings]
-    before = simulation.pasts(system) if system.reduction.delays else None
+    before = simulation.find_pasts(system) if system.reduction.delays else None
     delayed = partial(simulation.look_back_from_start, system, forcing, before) if before else None
     scenario = Scenario(system, forcing, grid, places, tuple(free), Directions.of(system, free), seed, purpose, delayed)
     method = None if solver.method == "auto" else solver.method
     options = (method, solver.step, solver.tolerance, tuple(warnings))
-    sets = scenario.all_values(values)
+    sets = scenario.resolve_values(values)
     if before:
         return simulation.prepare_delayed(scenario, times, tuple(wanted), sets, *options, before)
     return prepare_lanes(scenario, times, tuple(wanted), sets, *options, effort)

@@ -16,7 +16,7 @@ from daedal.errors import SimulationError, check_whole_number, nearest
 from daedal.models import as_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
 from daedal.simulation.lanes import BLOCK, Failure, Moments, Run, collect_moments, refuse_long_steps
-from daedal.simulation.request import check_memory, check_request, checked_realizations, checked_values
+from daedal.simulation.request import check_memory, check_realizations, check_request, check_values
 from daedal.symbolic import Expression
 
 
@@ -110,7 +110,7 @@ def ensemble(
             f"The solver of an ensemble must be Lanes, got {solver!r}.", "Write solver=Lanes(step=0.01)."
         )
     asked = check_request("ensemble", model, times, inputs, t0)
-    count = checked_realizations(realizations)
+    count = check_realizations(realizations)
     outputs = tuple(asked.system.model.outputs)
     if not outputs:
         raise SimulationError(
@@ -119,10 +119,10 @@ def ensemble(
     if isinstance(sensitivities, (str, Expression)):
         raise SimulationError(f"The sensitivities must be a list of parameters, got {sensitivities!r}.", "Write ['k'].")
     several = isinstance(values, Sequence) and not isinstance(values, (str, Mapping))
-    sets = [checked_values(one) for one in values] if several and values is not None else [checked_values(values)]
+    sets = [check_values(one) for one in values] if several and values is not None else [check_values(values)]
     if not sets:
         raise SimulationError("The list of values of an ensemble is empty.", "Give at least one mapping.")
-    free = tuple(_checked_parameter(asked.system.model, name) for name in sensitivities)
+    free = tuple(_check_parameter(asked.system.model, name) for name in sensitivities)
     seed = seed_number(np.random.default_rng() if rng is None else rng)
     run = prepare(
         asked.system,
@@ -139,45 +139,45 @@ def ensemble(
     refuse_long_steps(run.plan)
     blocks, rows = -(-count // BLOCK), 2 * (run.plan.shape.rows + 1)
     check_memory(blocks * len(sets) * rows * asked.times.size * 8, "Take fewer values at a time, or fewer samples.")
-    return _result(run, outputs, free, several, collect_moments(run, count, _checked_keep(keep, count)), count)
+    return _make_ensemble(run, outputs, free, several, collect_moments(run, count, _check_keep(keep, count)), count)
 
 
-def _checked_parameter(model: Any, name: Any) -> str:
+def _check_parameter(model: Any, name: Any) -> str:
     key = as_name(name)
     if key not in model.parameters:
         raise SimulationError(f"Model '{model.name}' has no parameter '{key}'.", nearest(str(key), model.parameters))
     return key
 
 
-def _checked_keep(keep: Any, realizations: int) -> int:
+def _check_keep(keep: Any, realizations: int) -> int:
     sentence = f"The realizations to keep must be a whole number from 0 to {realizations}"
     return check_whole_number(keep, SimulationError, sentence, "Write keep=10.", least=0, most=realizations)
 
 
-def _result(
+def _make_ensemble(
     run: Run,
     outputs: tuple[str, ...],
     free: tuple[str, ...],
     several: bool,
-    found: Moments,
+    moments: Moments,
     realizations: int,
 ) -> Ensemble:
-    def named(table: np.ndarray, first: int) -> FrozenMapping:
+    def name_rows(table: np.ndarray, first: int) -> FrozenMapping:
         rows = {name: table[:, first + i] if several else table[0, first + i] for i, name in enumerate(outputs)}
         return FrozenMapping({name: frozen(np.ascontiguousarray(row)) for name, row in rows.items()})
 
-    slopes = {name: named(found.mean, (k + 1) * len(outputs)) for k, name in enumerate(free)}
+    slopes = {name: name_rows(moments.mean, (k + 1) * len(outputs)) for k, name in enumerate(free)}
     return Ensemble(
         model=run.scenario.system.model.name,
         solver=run.text,
         times=run.times,
-        mean=named(found.mean, 0),
-        variance=named(found.variance, 0),
+        mean=name_rows(moments.mean, 0),
+        variance=name_rows(moments.variance, 0),
         sensitivities=FrozenMapping(slopes),
-        trajectories=named(found.kept, 0),
+        trajectories=name_rows(moments.kept, 0),
         realizations=realizations,
         error=run.plan.error,
-        failures=found.failures,
+        failures=moments.failures,
         seed=run.scenario.seed,
         notes=run.warnings,
     )

@@ -22,7 +22,7 @@ class DisturbancePath(Protocol):
     places: tuple[int, ...]
 
     def __call__(self, elapsed: float) -> np.ndarray: ...
-    def slopes(self, elapsed: float) -> np.ndarray: ...
+    def differentiate(self, elapsed: float) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Forcing:
     end: float
     path: "DisturbancePath | None" = None  # a realization of the disturbances; they are zero without
 
-    def jumps(self) -> list[float]:
+    def find_jumps(self) -> list[float]:
         """Times strictly between start and end at which a value that enters the equations jumps."""
         times = {float(t) for track in self.tracks if track for t in track[0].jumps(track[1])}
         return sorted(t for t in times if self.start < t < self.end)
@@ -56,7 +56,7 @@ class Forcing:
                 columns[place] = drawn[:, column]
         return np.stack(columns, axis=1) if columns else np.zeros((times.size, 0))
 
-    def between(self, first: float, last: float) -> "Segment":
+    def make_segment(self, first: float, last: float) -> "Segment":
         """The values on one stretch without jumps, fast; at its last time they are the limits from the left."""
         return Segment(self.tracks, first, last, self.path, first - self.start)
 
@@ -81,23 +81,23 @@ class Segment:
         self._path, self._since = path, since
         self._places = [] if path is None else list(path.places)
         known = [(place, *track) for place, track in enumerate(tracks) if track]
-        self._values = [_part(place, signal, order, first, last) for place, signal, order in known]
-        self._slopes = [_part(place, signal, order + 1, first, last) for place, signal, order in known]
+        self._values = [_make_part(place, signal, order, first, last) for place, signal, order in known]
+        self._slopes = [_make_part(place, signal, order + 1, first, last) for place, signal, order in known]
 
-    def values(self, elapsed: float, result: np.ndarray) -> None:
+    def write_values(self, elapsed: float, result: np.ndarray) -> None:
         """Write all values into the result; disturbances without a path stay as they are."""
         _evaluate(self._values, elapsed, result)
         if self._path is not None:
             result[self._places] = self._path(self._since + elapsed)
 
-    def slopes(self, elapsed: float, result: np.ndarray) -> None:
+    def write_slopes(self, elapsed: float, result: np.ndarray) -> None:
         """Write the derivatives of all values, which exist within a piece whatever happens at its ends."""
         _evaluate(self._slopes, elapsed, result)
         if self._path is not None:
-            result[self._places] = self._path.slopes(self._since + elapsed)
+            result[self._places] = self._path.differentiate(self._since + elapsed)
 
 
-def _part(place: int, signal: Signal, order: int, first: float, last: float) -> Part:
+def _make_part(place: int, signal: Signal, order: int, first: float, last: float) -> Part:
     """A signal's derivative on the pieces between first and last."""
     breaks, coefficients = signal.pieces()
     low = max(int(np.searchsorted(breaks, first, side="right")) - 1, 0)
@@ -119,10 +119,10 @@ def _evaluate(parts: list[Part], elapsed: float, result: np.ndarray) -> None:
 
 def make_forcing(system: System, signals: Mapping[str, Signal], start: float, end: float) -> Forcing:
     """Line up the inputs, which cover that time, with what the system contains of them."""
-    return Forcing(signals, tuple(_track(system, signals, name) for name in system.reduction.exogenous), start, end)
+    return Forcing(signals, tuple(_get_track(system, signals, name) for name in system.reduction.exogenous), start, end)
 
 
-def _track(system: System, signals: Mapping[str, Signal], symbol: str) -> tuple[Signal, int] | None:
+def _get_track(system: System, signals: Mapping[str, Signal], symbol: str) -> tuple[Signal, int] | None:
     base, order = jet(symbol)
     if base not in signals:
         return None
@@ -130,29 +130,29 @@ def _track(system: System, signals: Mapping[str, Signal], symbol: str) -> tuple[
     if order > signal.derivatives:
         if np.ptp(signal.values) == 0.0:  # a constant has every derivative
             return None
-        check_smooth(base, signal, order, _need(system, base, order), SimulationError)
+        check_smooth(base, signal, order, _explain_need(system, base, order), SimulationError)
     return signal, order
 
 
-def _need(system: System, base: str, order: int) -> str:
+def _explain_need(system: System, base: str, order: int) -> str:
     """Why that derivative occurs: equations that contain the input and are differentiated, or where it is typed."""
     reduction = system.reduction
     equations = {name: reduction.equations.residuals[i] for i, name in enumerate(reduction.equations.names)}
-    highest = {name: _highest(sx, base) for name, sx in equations.items()}
+    highest = {name: _find_order(sx, base) for name, sx in equations.items()}
     again = dict(zip(equations, reduction.offsets.equations.tolist(), strict=True))
     differentiated = [name for name in equations if again[name] and highest[name] + again[name] >= order]
     if differentiated:
         many = len(differentiated) > 1
         return f"equation{'s' * many} {quoted(differentiated)} {'are' if many else 'is'} differentiated"
     typed = [f"equation '{name}'" for name in equations if highest[name] >= order]
-    typed += [f"output '{name}'" for name, sx in reduction.observed.items() if _highest(sx, base) >= order]
+    typed += [f"output '{name}'" for name, sx in reduction.observed.items() if _find_order(sx, base) >= order]
     return f"{' and '.join(typed)} contain{'s' * (len(typed) == 1)} it"
 
 
-def _highest(sx: ca.SX, base: str) -> float:
+def _find_order(sx: ca.SX, base: str) -> float:
     """The highest derivative of a symbol in an expression, delayed or not."""
     leaves = list_symbols(sx)
     inside = [
-        _highest(meaning.operand.sx, base) for each in leaves if isinstance(meaning := find_operator(each), Delayed)
+        _find_order(meaning.operand.sx, base) for leaf in leaves if isinstance(meaning := find_operator(leaf), Delayed)
     ]
     return max([-inf, *inside, *(order for name, order in map(jet, leaves) if name == base)])

@@ -13,7 +13,7 @@ from daedal.simulation.trajectory import Trajectory
 PURPOSE = "measurement noise"
 
 
-def with_measurement_noise(trajectory: Trajectory, model: Model, seed: int) -> Trajectory:
+def add_measurement_noise(trajectory: Trajectory, model: Model, seed: int) -> Trajectory:
     """The same trajectory with noise added to every output that has a declared accuracy."""
     if not model.measurement_noise:
         raise SimulationError(

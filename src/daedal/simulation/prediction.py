@@ -54,34 +54,34 @@ class Predictor:
 
     def __call__(self, values: Mapping[str, float]) -> Prediction:
         """The prediction at these values; raises a DaedalError where they cannot be simulated."""
-        run = self._at(values)
+        run = self.run.at([values])
         outputs = len(run.plan.shape.wanted)
         shape = (1 + len(self.free), outputs, run.times.size)
         if self.realizations is None:
             rows = simulate_single_lane(run)[0].reshape(shape)
             return Prediction(rows[0], rows[1:], np.zeros(shape[1:]), np.zeros((0, *shape)), np.zeros(0))
-        found = collect_moments(run, self.realizations, group=_group_size(self.realizations), without=self.left_out)
-        if found.failures:
-            first = min(found.failures, key=lambda failure: failure.time)
+        moments = collect_moments(run, self.realizations, group=_size_groups(self.realizations), without=self.left_out)
+        if moments.failures:
+            first = min(moments.failures, key=lambda failure: failure.time)
             raise SimulationError(
-                f"{counted(len(found.failures), 'realization')} failed at these values, the first at time "
+                f"{counted(len(moments.failures), 'realization')} failed at these values, the first at time "
                 f"{first.time:g}: {first.reason}.",
                 "Choose other values, or a smaller step with Lanes(step=...).",
             )
-        rows = found.mean[0].reshape(shape)
-        counts = found.group_counts[:, 0]
-        groups = found.group_means[:, 0].reshape(-1, *shape)
-        return Prediction(rows[0], rows[1:], found.variance[0], groups[counts > 0], counts[counts > 0])
+        rows = moments.mean[0].reshape(shape)
+        counts = moments.group_counts[:, 0]
+        groups = moments.group_means[:, 0].reshape(-1, *shape)
+        return Prediction(rows[0], rows[1:], moments.variance[0], groups[counts > 0], counts[counts > 0])
 
-    def step_error(self, values: Mapping[str, float]) -> float:
+    def estimate_step_error(self, values: Mapping[str, float]) -> float:
         """What halving the steps changes at these values, on a few realizations, relative to the largest values."""
-        return self.run.step_error(self.run.scenario.all_values([values])[0])
+        return self.run.estimate_step_error(self.run.scenario.resolve_values([values])[0])
 
-    def without_failures(self, values: Mapping[str, float]) -> "Predictor":
+    def leave_out_failures(self, values: Mapping[str, float]) -> "Predictor":
         """The predictor that leaves out, at all values, the realizations that fail at these."""
         if self.realizations is None:
             return self
-        failures = self._at(values).run(self.realizations, lambda *_: None)
+        failures = self.run.at([values]).run(self.realizations, lambda *_: None)
         failed = {failure.lane for failure in failures}
         if len(failed) > TOLERATED * self.realizations:
             first = min(failures, key=lambda failure: failure.time)
@@ -92,26 +92,23 @@ class Predictor:
             )
         return replace(self, left_out=frozenset(failed))
 
-    def projected(self, values: Mapping[str, float], weights: np.ndarray) -> np.ndarray:
+    def project(self, values: Mapping[str, float], weights: np.ndarray) -> np.ndarray:
         """Σ weights · (outputs, then slopes) of each realization that counts, as (functional, realization)."""
-        found = project_lanes(self._at(values), self.realizations or 1, weights)
-        return np.delete(found, sorted(self.left_out), axis=1)
+        shares = project_lanes(self.run.at([values]), self.realizations or 1, weights)
+        return np.delete(shares, sorted(self.left_out), axis=1)
 
-    def replanned(self, values: Mapping[str, float]) -> "Predictor | None":
+    def replan(self, values: Mapping[str, float]) -> "Predictor | None":
         """The predictor with steps chosen for these values, or None where the present ones serve as well."""
-        error = self.step_error(values)
+        error = self.estimate_step_error(values)
         if self.solver.step is not None or error <= SERVES * self.solver.tolerance:
             return None
         scenario, wanted = self.run.scenario, self.run.plan.shape.wanted
         sampling = (self.realizations, scenario.seed, scenario.purpose)
-        fresh = predictor(self.asked, wanted, scenario.free, values, self.solver, *sampling)
+        fresh = make_predictor(self.asked, wanted, scenario.free, values, self.solver, *sampling)
         return replace(fresh, left_out=self.left_out) if fresh.run.plan.error < error else None
 
-    def _at(self, values: Mapping[str, float]) -> Run:
-        return self.run.at([values])
 
-
-def _group_size(realizations: int) -> int:
+def _size_groups(realizations: int) -> int:
     """Lanes in a group: at least four groups where there are four realizations, and a divisor of the block."""
     size = LARGEST_GROUP
     while size > 1 and realizations < 4 * size:
@@ -119,7 +116,7 @@ def _group_size(realizations: int) -> int:
     return size
 
 
-def predictor(
+def make_predictor(
     asked: Request,
     outputs: Sequence[str],
     free: Sequence[str],

@@ -46,7 +46,7 @@ def make_request(system: System, drive: Drive) -> Request:
     return Request(system, drive.times, make_forcing(system, drive.signals, drive.start, drive.end))
 
 
-def checked_values(values: Any) -> Mapping[Any, float] | None:
+def check_values(values: Any) -> Mapping[Any, float] | None:
     """Parameter values as a mapping, or None."""
     if not (values is None or isinstance(values, Mapping)):
         raise SimulationError(
@@ -55,7 +55,7 @@ def checked_values(values: Any) -> Mapping[Any, float] | None:
     return values
 
 
-def checked_realizations(realizations: Any) -> int:
+def check_realizations(realizations: Any) -> int:
     """A whole number of at least one."""
     sentence = "The realizations must be a whole number from 1 on"
     return check_whole_number(realizations, SimulationError, sentence, "Write realizations=100.", least=1)

@@ -11,7 +11,7 @@ from daedal.errors import SimulationError, nearest
 from daedal.models import Model, evaluate_parameters
 from daedal.simulation.ensemble_solver import Lanes, simulate_lanes
 from daedal.simulation.lanes import BRIEF
-from daedal.simulation.request import check_request, checked_realizations, checked_values
+from daedal.simulation.request import check_realizations, check_request, check_values
 from daedal.simulation.solver import Job, Outcome, Solver
 from daedal.simulation.trajectory import Trajectory
 from daedal.symbolic import Expression
@@ -80,12 +80,12 @@ def simulate(
             return simulation.simulate_transfer_function(model, times, inputs, t0)
     _check_solver(solver)
     if isinstance(typed, Model) and typed.delayed:
-        simpler = systems.remove_zero_delays(typed, checked_values(values))
+        simpler = systems.remove_zero_delays(typed, check_values(values))
         model = model if simpler is typed else simpler
     asked = check_request("simulate", model, times, inputs, t0)
-    given = checked_values(values)
-    wanted = _checked_variables(asked.system, variables)
-    count = None if realizations is None else checked_realizations(realizations)
+    given = check_values(values)
+    wanted = _check_variables(asked.system, variables)
+    count = None if realizations is None else check_realizations(realizations)
     seed = None
     if count is not None or measurement_noise or rng is not None:
         seed = disturbances.seed_number(np.random.default_rng() if rng is None else rng)
@@ -94,13 +94,13 @@ def simulate(
     outcome = _simulate_single(job) if automatic else (solver or Lanes()).simulate(job)
     trajectory = _make_trajectory(job, outcome, None if count is None else seed)
     if measurement_noise and seed is not None:
-        trajectory = simulation.with_measurement_noise(trajectory, asked.system.model, seed)
+        trajectory = simulation.add_measurement_noise(trajectory, asked.system.model, seed)
     return trajectory
 
 
 def _check_plain(*unused: Any) -> None:
     """A transfer function has nothing to choose: numbers only, no noise, an exact solution."""
-    if any(each is not None and each is not False for each in unused):
+    if any(argument is not None and argument is not False for argument in unused):
         raise SimulationError(
             "A transfer function is simulated as it is, from its times and inputs alone.",
             "Use tf.to_model() for values, noise or a solver.",
@@ -113,7 +113,7 @@ def _check_solver(solver: Any) -> None:
         raise SimulationError(f"The solver of a simulation must be a solver, got {name}.", "Write solver=IDA(1e-8).")
 
 
-def _checked_variables(system: System, variables: Any) -> tuple[str, ...]:
+def _check_variables(system: System, variables: Any) -> tuple[str, ...]:
     known = tuple(system.reduction.observed)
     if variables is None:
         return known

@@ -73,12 +73,12 @@ class Trajectory:
                 f"Model '{self.model}' has no outputs, so nothing of it is measured.",
                 "Declare outputs={'name': expression}.",
             )
-        chosen = self._chosen(realization)
+        chosen = self._check_realization(realization)
         measured = {name: self.values[name] for name in self.outputs}
         outputs = {name: values if values.ndim == 1 else values[chosen] for name, values in measured.items()}
         return data.Dataset(self.times, inputs=self.inputs, outputs=outputs, t0=self.t0, name=self.model)
 
-    def _chosen(self, realization: int | None) -> int:
+    def _check_realization(self, realization: int | None) -> int:
         count = self.realizations or 1
         if realization is None and count > 1:
             raise SimulationError(
@@ -108,7 +108,7 @@ class Trajectory:
         ends = ("mean first", "mean last") if self.realizations else ("first", "last")
         lines.append(f"  {'':<{width}} {ends[0]:>12} {ends[1]:>12} {'smallest':>12} {'largest':>12}")
         for name, values in list(self.values.items())[:ROWS]:
-            lines.append(f"  {name:<{width}} " + " ".join(f"{value:>12.6g}" for value in _range(values)))
+            lines.append(f"  {name:<{width}} " + " ".join(f"{value:>12.6g}" for value in _find_range(values)))
         if len(self.values) > ROWS:
             lines.append(f"  and {len(self.values) - ROWS} more")
         return "\n".join(lines)
@@ -116,7 +116,7 @@ class Trajectory:
     __repr__ = __str__
 
 
-def _range(values: np.ndarray) -> list[float]:
+def _find_range(values: np.ndarray) -> list[float]:
     """First and last value (their means over realizations), smallest and largest."""
     known = values[np.isfinite(values)]
     ends = [float(np.mean(values[..., place])) for place in (0, -1)]

@@ -9,7 +9,7 @@ import daedal as dd
 from daedal import delay, der
 from daedal.papers.reactor.experiment import make_reactor
 from daedal.simulation.ensemble_solver import Lanes
-from daedal.simulation.prediction import Predictor, predictor
+from daedal.simulation.prediction import Predictor, make_predictor
 from daedal.simulation.request import check_request
 
 x, y, z, v, f, u, w = dd.symbols("x y z v f u w")
@@ -48,7 +48,7 @@ class Case:
         """With steps chosen at the values."""
         asked = check_request("test", self.model, self.times, self.inputs, 0.0)
         outputs, solver = tuple(self.model.outputs), Lanes(tolerance=self.tolerance)
-        return predictor(asked, outputs, tuple(self.values), self.values, solver, self.realizations, 3, "test")
+        return make_predictor(asked, outputs, tuple(self.values), self.values, solver, self.realizations, 3, "test")
 
 
 def held(kind: str) -> dict[str, dd.Signal]:

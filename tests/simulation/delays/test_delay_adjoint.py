@@ -7,7 +7,7 @@ import pytest
 import daedal as dd
 from daedal import delay, der
 from daedal.simulation.delays.adjoint import Adjoint
-from daedal.simulation.prediction import predictor
+from daedal.simulation.prediction import make_predictor
 from daedal.simulation.request import check_request
 
 x, x2, u = dd.symbols("x x2 u")
@@ -107,13 +107,13 @@ def agree(made, times, inputs, values, method="auto") -> None:
     """The backward gradient of a random combination of the samples is that of the forward sensitivities."""
     outputs = tuple(made.outputs) or tuple(made.unknown_names)
     asked = check_request("test", made, times, inputs, 0.0)
-    forward = predictor(asked, outputs, list(values), values, dd.Lanes(method, tolerance=1e-10), None, 0, "test")
+    forward = make_predictor(asked, outputs, list(values), values, dd.Lanes(method, tolerance=1e-10), None, 0, "test")
     found = forward(values)
     pull = np.random.default_rng(0).standard_normal(found.mean.shape)
-    backward = Adjoint(forward._at(values)).samples(values)
+    backward = Adjoint(forward.run.at([values])).run_forward(values)
     np.testing.assert_allclose(backward.outputs, found.mean, rtol=1e-12)
     expected = np.einsum("ot,dot->d", pull, found.slopes)
-    np.testing.assert_allclose(backward.gradient(pull), expected, rtol=2e-8, atol=1e-8 * np.abs(expected).max())
+    np.testing.assert_allclose(backward.compute_gradient(pull), expected, rtol=2e-8, atol=1e-8 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -144,13 +144,13 @@ def test_costates_that_are_faster_than_the_solution():
     )  # fmt: skip
     values = {"tau": 0.7, "late": 0.43, "a": 0.5}
     asked = check_request("test", made, SAMPLES[:4], None, 0.0)
-    forward = predictor(asked, ("y",), list(values), values, dd.Lanes(tolerance=1e-7), None, 0, "test")
+    forward = make_predictor(asked, ("y",), list(values), values, dd.Lanes(tolerance=1e-7), None, 0, "test")
     found = forward(values)
     pull = np.random.default_rng(0).standard_normal(found.mean.shape)
-    adjoint = Adjoint(forward._at(values))
+    adjoint = Adjoint(forward.run.at([values]))
     expected = np.einsum("ot,dot->d", pull, found.slopes)
     np.testing.assert_allclose(
-        adjoint.samples(values).gradient(pull), expected, rtol=0, atol=1e-5 * abs(expected).max()
+        adjoint.run_forward(values).compute_gradient(pull), expected, rtol=0, atol=1e-5 * abs(expected).max()
     )
     assert adjoint.refinement > 1
 
@@ -159,6 +159,6 @@ def test_stiff_systems_are_refused():
     made, _ = CASES["samples on multiples of the delay"]
     values = {"tau": 0.5, "k": 1.0}
     asked = check_request("test", made, SAMPLES, None, 0.0)
-    run = predictor(asked, ("y",), list(values), values, dd.Lanes("radau5", step=0.05), None, 0, "test").run
+    run = make_predictor(asked, ("y",), list(values), values, dd.Lanes("radau5", step=0.05), None, 0, "test").run
     with pytest.raises(dd.DaedalError, match="'radau5', which is for stiff systems"):
         Adjoint(run)

@@ -9,13 +9,13 @@ from delay_cases import NESTED, STARTS, a, b, c, make_reactor, single, tau, u, x
 import daedal as dd
 from daedal import delay, der
 from daedal.errors import SimulationError
-from daedal.simulation.delays.history import on_pieces, pasts
+from daedal.simulation.delays.history import find_pasts, read_pieces
 from daedal.systems import build, start_from_history
 
 
 def law(model, name):
     system = build(model)
-    return pasts(system)[name], list(system.reduction.parameters), system.parameter_vector()
+    return find_pasts(system)[name], list(system.reduction.parameters), system.parameter_vector()
 
 
 def test_a_history_has_value_rate_and_gradient():
@@ -59,13 +59,13 @@ def test_inputs_are_read_on_the_piece_of_the_middle(kind):
     signal = dd.Signal(times, np.array([0.0, 1.0, -1.0, 2.0, 0.5]), kind)
     middles = np.array([0.5, 1.5, 2.5])
     nodes = np.stack([middles - 0.5, middles, middles + 0.5 - 1e-9], axis=1)  # the ends belong to the middle's piece
-    value, rate = on_pieces(signal, 0, nodes, middles)
+    value, rate = read_pieces(signal, 0, nodes, middles)
     np.testing.assert_allclose(value[:, :2], signal(nodes[:, :2]), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(value[:, 2], signal(nodes[:, 2]), atol=1e-7)
     near = 1e-6 * np.array([-1.0, 1.0])
     slopes = np.diff(signal(nodes[:, 1, None] + near), axis=1)[:, 0] / 2e-6
     np.testing.assert_allclose(rate[:, 1], slopes, rtol=1e-6, atol=1e-8)
-    early, still = on_pieces(signal, 0, np.array([[-2.0, -1.0]]), np.array([-1.5]))
+    early, still = read_pieces(signal, 0, np.array([[-2.0, -1.0]]), np.array([-1.5]))
     np.testing.assert_array_equal(early, 0.0)
     np.testing.assert_array_equal(still, 0.0)
 
@@ -100,13 +100,13 @@ def test_delayed_values_at_the_start_come_from_the_history_and_the_input(times):
 def test_a_formula_of_an_input_is_not_delayed():
     model = single(-a * x + delay(u**2, tau), inputs=[u])
     with pytest.raises(SimulationError, match="delays a formula of the input 'u'"):
-        pasts(build(model))
+        find_pasts(build(model))
 
 
 def test_an_input_is_delayed_once():
     model = single(-a * x + delay(delay(u, tau), b), inputs=[u])
     with pytest.raises(SimulationError, match="by the sum of the delays"):
-        pasts(build(model))
+        find_pasts(build(model))
 
 
 def test_a_model_without_delays_is_left_alone():

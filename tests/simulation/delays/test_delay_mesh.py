@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from daedal.errors import SimulationError
-from daedal.simulation.delays.mesh import LEVELS, Returns, mesh, through_points
-from daedal.simulation.delays.tables import readings
+from daedal.simulation.delays.mesh import LEVELS, Returns, make_mesh, weigh_points
+from daedal.simulation.delays.tables import find_readings
 
 NONE = np.zeros(0)
 DEGREE = 5
@@ -14,7 +14,7 @@ DEGREE = 5
 def made(delays, end=10.0, *, fixed=NONE, sources=None, lasting=False, rough=1, step=0.1, **more):
     delays = np.asarray(delays, dtype=float)
     returns = Returns(delays, np.eye(delays.size), sources or (None,) * delays.size, lasting, rough)
-    return mesh(0.0, end, fixed, returns, step, DEGREE, **more)
+    return make_mesh(0.0, end, fixed, returns, step, DEGREE, **more)
 
 
 def test_a_kink_comes_back_until_it_is_smooth():
@@ -79,8 +79,8 @@ def test_a_quintic_is_read_off_exactly_with_its_slope_and_never_across_a_break()
     owner = np.repeat(np.arange(found.counts.size), found.counts + 1)
     values = times**5 - times**2 + 100.0 * owner  # a jump at every break point
     asked = np.random.default_rng(0).uniform(0.0, 2.0, 200)
-    segment = found.segment(asked)
-    (first, weights), (_, slopes) = (through_points(found, asked, segment, slope=slope) for slope in (False, True))
+    segment = found.find_segment(asked)
+    (first, weights), (_, slopes) = (weigh_points(found, asked, segment, slope=slope) for slope in (False, True))
     points = values[first[:, None] + np.arange(DEGREE + 1)]
     np.testing.assert_allclose((weights * points).sum(axis=1), asked**5 - asked**2 + 100.0 * segment, rtol=1e-10)
     np.testing.assert_allclose((slopes * points).sum(axis=1), 5 * asked**4 - 2 * asked, atol=1e-6)
@@ -91,7 +91,7 @@ def test_steps_look_back_only_at_what_is_computed(amount):
     found = made([0.7, 0.31], 2.0, step=0.31 / (DEGREE + 1))
     rows = found.rows
     nodes = rows.begin[:, None] + rows.length[:, None] * np.array([0.0, 0.5, 1.0])
-    read = readings(found, nodes, amount, 0.0)
+    read = find_readings(found, nodes, amount, 0.0)
     late = ~read.early
     np.testing.assert_array_equal(late, rows.middle >= amount)
     assert np.all(read.first[read.early] == found.points)  # rows of zeros

@@ -35,7 +35,7 @@ from daedal import delay, der
 from daedal.errors import DaedalError, SimulationError
 from daedal.simulation.delays import run as delay_run
 from daedal.simulation.ensemble_solver import Lanes
-from daedal.simulation.prediction import predictor
+from daedal.simulation.prediction import make_predictor
 from daedal.simulation.request import check_request
 
 TIGHT = Lanes(tolerance=1e-11)
@@ -49,7 +49,7 @@ NOMINAL = """
 def predicted(model, times, values, *, inputs=None, solver=TIGHT):
     """Outputs (output, time) and their slopes (parameter, output, time)."""
     asked = check_request("test", model, times, inputs, 0.0)
-    found = predictor(asked, tuple(model.outputs), tuple(values), values, solver, None, 0, "test")(values)
+    found = make_predictor(asked, tuple(model.outputs), tuple(values), values, solver, None, 0, "test")(values)
     return found.mean, found.slopes
 
 
@@ -208,7 +208,7 @@ def test_slopes_of_the_reactor_where_samples_fall_on_multiples_of_the_delay():
     """The second derivative jumps there: differences from one side, which agree from both."""
     asked = check_request("test", make_reactor(), TIMES, None, 0.0)
     values, step = {"tau": 2.0, "z1": -2.0, "z2": -2.5}, 2e-4
-    run = predictor(asked, ("y",), ("tau",), values, TIGHT, None, 0, "test")
+    run = make_predictor(asked, ("y",), ("tau",), values, TIGHT, None, 0, "test")
     slopes = run(values).slopes[0]
     for side in (1.0, -1.0):
         at = [run({**values, "tau": 2.0 + side * k * step}).mean for k in range(5)]
@@ -221,7 +221,7 @@ def test_steps_between_close_break_points_are_judged_too():
     fast = single(-a * x + delay(u, tau), inputs=[u], history={}, initial={x: 1.0})
     asked = check_request("test", fast, GRID[1:], held("foh"), 0.0)
     rough, exact = (
-        predictor(asked, ("o",), (), {"a": 20.0}, solver, None, 0, "test") for solver in (Lanes(step=0.5), TIGHT)
+        make_predictor(asked, ("o",), (), {"a": 20.0}, solver, None, 0, "test") for solver in (Lanes(step=0.5), TIGHT)
     )
     truth = exact({"a": 20.0}).mean
     error = np.abs(rough({"a": 20.0}).mean - truth).max() / np.abs(truth).max()
@@ -342,7 +342,7 @@ def test_the_method_follows_the_size():
     asked = check_request("test", model, np.array([1.0]), None, 0.0)
     values = dict.fromkeys((str(r) for r in rates), 0.4)
     chosen = [
-        predictor(asked, ("o",), free, values, dd.Lanes(), None, 0, "test").run.plan.shape.method
+        make_predictor(asked, ("o",), free, values, dd.Lanes(), None, 0, "test").run.plan.shape.method
         for free in (("r0",), tuple(values))
     ]
     assert chosen == ["rk6", "rk4"]
@@ -353,7 +353,7 @@ def test_cost_is_linear_in_one_over_the_delay():
     steps, calls = {}, {}
     for lag in (0.02, 0.005):
         asked = check_request("test", FEEDBACK, np.array([1.0]), None, 0.0)
-        run = predictor(asked, ("o",), (), {"tau": lag}, Lanes(step=0.01), None, 0, "test")
+        run = make_predictor(asked, ("o",), (), {"tau": lag}, Lanes(step=0.01), None, 0, "test")
         run({"tau": lag})
         steps[lag] = run.run.plan.steps.lengths.size
         calls[lag] = count_calls(lambda run=run, lag=lag: run({"tau": lag}))

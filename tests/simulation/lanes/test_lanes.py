@@ -16,7 +16,7 @@ import daedal as dd
 from daedal import der
 from daedal.models import evaluate_parameters
 from daedal.simulation.lanes import blocks, lane_run
-from daedal.simulation.lanes.noise import LanePaths, sources
+from daedal.simulation.lanes.noise import LanePaths, make_sources
 
 x, y, v, u, w, w2, k, c, a, b = dd.symbols("x y v u w w2 k c a b")
 TIGHT = dd.IDA(rtol=1e-10, atol=1e-12)
@@ -134,8 +134,8 @@ def paths_of(model, grid, seed, count, points, numbers=None):
     system = dd.build(model)
     rates = np.zeros((len(system.reduction.parameters), 0))
     rows = LanePaths(
-        sources(system, evaluate_parameters(model, numbers), grid, rates, 1), seed, "simulate", range(count)
-    ).rows(0, points)
+        make_sources(system, evaluate_parameters(model, numbers), grid, rates, 1), seed, "simulate", range(count)
+    ).draw_rows(0, points)
     times = np.arange(points) * grid
     return [[dd.Signal(times, rows[:, j, m]) for j in range(rows.shape[1])] for m in range(count)]
 

@@ -6,7 +6,7 @@ from scipy.linalg import expm, solve_continuous_lyapunov
 
 import daedal as dd
 from daedal import der
-from daedal.simulation.lanes.noise import LanePaths, sources
+from daedal.simulation.lanes.noise import LanePaths, make_sources
 
 x, y, w, w2, a, b, k = dd.symbols("x y w w2 a b k")
 
@@ -25,31 +25,31 @@ def model(noise, parameters=None):
 def made(declared, grid=0.1, numbers=None):
     system = dd.build(declared)
     count = len(system.reduction.parameters)
-    return sources(system, numbers or {}, grid, np.zeros((count, 0)), 1)
+    return make_sources(system, numbers or {}, grid, np.zeros((count, 0)), 1)
 
 
 RESONANT = dd.FilteredNoise.resonant(std=2.0, frequency=3.0, damping=0.2)
 
 
 def test_rows_do_not_depend_on_how_they_are_asked_for():
-    whole = LanePaths(made(model(RESONANT)), 7, "simulate", range(5)).rows(0, 200)
+    whole = LanePaths(made(model(RESONANT)), 7, "simulate", range(5)).draw_rows(0, 200)
     assert whole.shape == (200, 1, 5)
     pieces = LanePaths(made(model(RESONANT)), 7, "simulate", range(5))
     first = 0
     for last in (1, 2, 40, 41, 150, 200):
-        np.testing.assert_array_equal(pieces.rows(first, last), whole[first:last])
+        np.testing.assert_array_equal(pieces.draw_rows(first, last), whole[first:last])
         first = max(last - 2, 0)  # overlapping, as the steps of two chunks are
 
 
 def test_a_path_does_not_depend_on_its_block():
-    whole = LanePaths(made(model(RESONANT)), 7, "simulate", range(70)).rows(0, 50)
-    part = LanePaths(made(model(RESONANT)), 7, "simulate", range(64, 67)).rows(0, 50)
+    whole = LanePaths(made(model(RESONANT)), 7, "simulate", range(70)).draw_rows(0, 50)
+    part = LanePaths(made(model(RESONANT)), 7, "simulate", range(64, 67)).draw_rows(0, 50)
     np.testing.assert_array_equal(part, whole[:, :, 64:67])
 
 
 def test_seeds_and_purposes_have_paths_of_their_own():
     paths = [
-        LanePaths(made(model(RESONANT)), seed, purpose, range(300)).rows(0, 3)[2].ravel()
+        LanePaths(made(model(RESONANT)), seed, purpose, range(300)).draw_rows(0, 3)[2].ravel()
         for seed, purpose in ((7, "simulate"), (8, "simulate"), (7, "ensemble"), (7, "measurement noise"))
     ]
     correlation = np.corrcoef(paths) - np.eye(4)
@@ -58,8 +58,8 @@ def test_seeds_and_purposes_have_paths_of_their_own():
 
 def test_rest_and_stationary_starts():
     rest = dd.FilteredNoise([0.6], [1.0, 0.8, 16.0], initial="rest")
-    assert not LanePaths(made(model(rest)), 1, "simulate", range(9)).rows(0, 1).any()
-    start = LanePaths(made(model(RESONANT)), 1, "simulate", range(4000)).rows(0, 1)
+    assert not LanePaths(made(model(rest)), 1, "simulate", range(9)).draw_rows(0, 1).any()
+    start = LanePaths(made(model(RESONANT)), 1, "simulate", range(4000)).draw_rows(0, 1)
     assert np.std(start) == pytest.approx(2.0, rel=4 / np.sqrt(2 * 4000))
 
 
@@ -74,7 +74,7 @@ def test_covariance_of_correlated_components():
     )
     system = dd.build(declared)
     count = 20_000
-    rows = LanePaths(sources(system, {}, 0.25, np.zeros((0, 0)), 1), 3, "simulate", range(count)).rows(0, 9)
+    rows = LanePaths(make_sources(system, {}, 0.25, np.zeros((0, 0)), 1), 3, "simulate", range(count)).draw_rows(0, 9)
     order = [list(system.reduction.exogenous).index(name) for name in ("w", "w2")]
     rows = rows[:, order]
     P = solve_continuous_lyapunov(A, -B @ B.T)
@@ -88,7 +88,7 @@ def test_covariance_of_correlated_components():
 def test_paths_are_smooth_functions_of_the_parameters():
     declared = model(dd.FilteredNoise([a], [1.0, b]), {a: 1.0, b: 2.0})
     at = [
-        LanePaths(made(declared, numbers={"a": 1.0, "b": 2.0 + d}), 1, "simulate", range(4)).rows(0, 30)
+        LanePaths(made(declared, numbers={"a": 1.0, "b": 2.0 + d}), 1, "simulate", range(4)).draw_rows(0, 30)
         for d in (-1e-4, 0.0, 1e-4)
     ]
     assert np.abs(at[2] - 2 * at[1] + at[0]).max() < 1e-6
@@ -99,12 +99,12 @@ def test_sensitivities_of_the_paths():
     system = dd.build(declared)
     names = list(system.reduction.parameters)
     numbers = {"a": 1.0, "b": 2.0}
-    found = LanePaths(sources(system, numbers, 0.1, np.eye(2), 3), 1, "simulate", range(4)).rows(0, 30)
+    found = LanePaths(make_sources(system, numbers, 0.1, np.eye(2), 3), 1, "simulate", range(4)).draw_rows(0, 30)
     for column, name in enumerate(names):
         ends = [
-            LanePaths(made(declared, numbers=numbers | {name: numbers[name] + s * 1e-5}), 1, "simulate", range(4)).rows(
-                0, 30
-            )
+            LanePaths(
+                made(declared, numbers=numbers | {name: numbers[name] + s * 1e-5}), 1, "simulate", range(4)
+            ).draw_rows(0, 30)
             for s in (-1, 1)
         ]
         np.testing.assert_allclose(found[:, 1 + column], (ends[1] - ends[0])[:, 0] / 2e-5, atol=1e-8)

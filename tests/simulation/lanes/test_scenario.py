@@ -9,7 +9,7 @@ import daedal as dd
 from daedal import der
 from daedal.simulation.ensemble_solver import Lanes
 from daedal.simulation.lanes.scenario import Scenario
-from daedal.simulation.prediction import predictor
+from daedal.simulation.prediction import make_predictor
 from daedal.simulation.request import check_request
 from daedal.systems import build, find_initial_values
 
@@ -36,7 +36,7 @@ MODELS = {
 
 def make_scenario(model: dd.Model, output: str, values: dict[str, float]) -> Scenario:
     asked = check_request("test", model.with_outputs({output: dd.symbol(output)}), np.linspace(0.0, 0.1, 3), None, 0.0)
-    run = predictor(asked, (output,), tuple(values), None, Lanes(step=0.05), None, 0, "test")
+    run = make_predictor(asked, (output,), tuple(values), None, Lanes(step=0.05), None, 0, "test")
     return run.run.scenario
 
 
@@ -45,10 +45,10 @@ def test_other_values(name, monkeypatch):
     make, output, values = MODELS[name]
     made = make_scenario(make(), output, values)
     fresh = find_initial_values(build(make().with_parameters(values)))
-    made.states(made.all_values([None])[0], None, 1)
+    made.initialize(made.resolve_values([None])[0], None, 1)
     monkeypatch.setattr(ca, "Function", None)
-    (found,) = made.all_values([values])
+    (found,) = made.resolve_values([values])
     np.testing.assert_array_equal(found.start.states, fresh.states)
     np.testing.assert_array_equal(found.start.tops, fresh.tops)
-    column = made.states(found, None, 1)[:, 0]
+    column = made.initialize(found, None, 1)[:, 0]
     np.testing.assert_array_equal(column[: fresh.states.size], fresh.states)

@@ -9,7 +9,7 @@ import pytest
 import catalogue
 import daedal as dd
 from daedal import der
-from daedal.simulation.steps.radau import NODES, collocated, radau_matrix, stage_weights
+from daedal.simulation.steps.radau import NODES, collocate, compute_radau_matrix, compute_stage_weights
 
 x, y, v, z, k = dd.symbols("x y v z k")
 METHODS = ("rk4", "radau3", "radau5")
@@ -17,14 +17,14 @@ METHODS = ("rk4", "radau3", "radau5")
 
 def test_published_matrices():
     """Hairer and Wanner, Solving ODEs II, tables IV.5.5 and IV.5.6."""
-    np.testing.assert_allclose(radau_matrix("radau3"), [[5 / 12, -1 / 12], [3 / 4, 1 / 4]], rtol=1e-14)
+    np.testing.assert_allclose(compute_radau_matrix("radau3"), [[5 / 12, -1 / 12], [3 / 4, 1 / 4]], rtol=1e-14)
     r = sqrt(6)
     published = [
         [(88 - 7 * r) / 360, (296 - 169 * r) / 1800, (-2 + 3 * r) / 225],
         [(296 + 169 * r) / 1800, (88 + 7 * r) / 360, (-2 - 3 * r) / 225],
         [(16 - r) / 36, (16 + r) / 36, 1 / 9],
     ]
-    np.testing.assert_allclose(radau_matrix("radau5"), published, rtol=1e-13)
+    np.testing.assert_allclose(compute_radau_matrix("radau5"), published, rtol=1e-13)
 
 
 @pytest.mark.parametrize("method", ["radau3", "radau5"])
@@ -40,7 +40,7 @@ def test_states_at_the_nodes_of_a_polynomial(method):
     start = {"x": x0, names[1 - names.index("x")]: v0}
     stages = [ca.SX(p(c * h)) for c in NODES[method]]
     for node, c in enumerate(NODES[method]):
-        at = collocated(reduction, method, ca.SX([start[n] for n in names]), stages, ca.SX(h), node)
+        at = collocate(reduction, method, ca.SX([start[n] for n in names]), stages, ca.SX(h), node)
         found = dict(zip(names, ca.evalf(at).full().ravel(), strict=True))
         assert found.pop("x") == pytest.approx(position(c * h), rel=1e-13)
         assert found.popitem()[1] == pytest.approx(speed(c * h), rel=1e-13)
@@ -53,8 +53,8 @@ def test_stage_weights_are_the_derivative_of_the_states(method):
     stages = [ca.SX.sym(f"T{i}", tops) for i in range(count)]
     states, h = ca.SX.sym("X", len(reduction.states)), ca.SX.sym("h")
     for node in range(count):
-        at = collocated(reduction, method, states, stages, h, node)
-        for stage, weight in zip(stages, stage_weights(reduction, method, h, node), strict=True):
+        at = collocate(reduction, method, states, stages, h, node)
+        for stage, weight in zip(stages, compute_stage_weights(reduction, method, h, node), strict=True):
             both = ca.Function("both", [h], [ca.jacobian(at, stage), weight])(0.3)
             np.testing.assert_allclose(both[1].full(), both[0].full(), rtol=1e-14)
 

@@ -9,9 +9,9 @@ from scipy.integrate import quad
 
 import daedal as dd
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.steps.curves import Curve, cell_weights
+from daedal.simulation.steps.curves import Curve, compute_cell_weights
 from daedal.simulation.steps.radau import NODES
-from daedal.simulation.steps.schedule import node_values, regular_steps, steps_between, stops
+from daedal.simulation.steps.schedule import find_stops, join_steps, make_regular_steps, tabulate_nodes
 
 LINE = Curve("line", 0)
 
@@ -19,7 +19,7 @@ NODE_SETS = sorted(NODES)
 
 
 def schedule(start, times, breaks, longest):
-    return regular_steps(stops(start, times, breaks, 1e-6 * longest), longest)
+    return make_regular_steps(find_stops(start, times, breaks, 1e-6 * longest), longest)
 
 
 def check(steps, start, times, breaks=()):
@@ -76,14 +76,14 @@ def test_breaks_and_samples_one_rounding_apart_make_no_tiny_step():
 def test_divided(parts):
     times = np.array([0.0, 0.3, 1.0, 1.1])
     steps = schedule(0.0, times, np.array([0.5]), 0.2)
-    finer = steps.divided(parts)
+    finer = steps.divide(parts)
     assert finer.starts.size == parts * steps.starts.size
     check(finer, 0.0, times, [0.5])
 
 
 def test_until():
     times = np.arange(11) * 0.1
-    short = schedule(0.0, times, np.zeros(0), 0.02).until(5)
+    short = schedule(0.0, times, np.zeros(0), 0.02).take_until(5)
     assert short.ends[-1] == pytest.approx(0.5)
     assert short.emit.max() == 5
 
@@ -100,7 +100,7 @@ def test_given_steps_end_on_the_samples_wherever_time_starts(start):
     times = start + np.array([0.0, 0.25, 0.5, 2.0])
     pieces = np.geomspace(1e-6, 1.0, 12)
     lengths = [interval * pieces / pieces.sum() for interval in np.diff(times)]
-    steps = steps_between(stops(start, times, np.zeros(0), 1e-9), lengths)
+    steps = join_steps(find_stops(start, times, np.zeros(0), 1e-9), lengths)
     np.testing.assert_array_equal(np.flatnonzero(steps.emit >= 0), [11, 23, 35])
     np.testing.assert_array_equal(steps.emit[[11, 23, 35]], [1, 2, 3])
 
@@ -108,13 +108,13 @@ def test_given_steps_end_on_the_samples_wherever_time_starts(start):
 def test_given_steps_over_many_decades():
     times = np.r_[0.0, 10.0 ** np.arange(-3, 12)]
     lengths = [gap * np.array([1e-8, 0.1, 0.9 - 1e-8]) for gap in np.diff(times)]
-    steps = steps_between(stops(0.0, times, np.zeros(0), 1e-9), lengths)
+    steps = join_steps(find_stops(0.0, times, np.zeros(0), 1e-9), lengths)
     np.testing.assert_array_equal(steps.emit[2::3], np.arange(1, times.size))
 
 
 def table(signal, order, steps, method):
     forcing = Forcing({}, (None, (signal, order)), float(steps.starts[0]), float(steps.ends[-1]))
-    values = node_values(forcing, steps, NODES[method])
+    values = tabulate_nodes(forcing, steps, NODES[method])
     assert not values[:, :, 0].any()  # disturbances are zero
     return values[:, :, 1]
 
@@ -166,7 +166,9 @@ def test_a_parabola_through_many_pieces_is_reproduced(method):
 @pytest.mark.parametrize("method", NODE_SETS)
 def test_one_cell_is_linear_interpolation(method):
     nodes = NODES[method]
-    np.testing.assert_allclose(cell_weights(1, nodes, LINE)[0], np.stack([1 - nodes, nodes], axis=1), atol=1e-15)
+    np.testing.assert_allclose(
+        compute_cell_weights(1, nodes, LINE)[0], np.stack([1 - nodes, nodes], axis=1), atol=1e-15
+    )
 
 
 @pytest.mark.parametrize("method", NODE_SETS)
@@ -174,7 +176,7 @@ def test_one_cell_is_linear_interpolation(method):
 def test_lines_pass_through_cells_unchanged(cells, method):
     grid = np.arange(cells + 1) / cells
     np.testing.assert_allclose(
-        cell_weights(cells, NODES[method], LINE)[0] @ (2 - 3 * grid), 2 - 3 * NODES[method], atol=1e-13
+        compute_cell_weights(cells, NODES[method], LINE)[0] @ (2 - 3 * grid), 2 - 3 * NODES[method], atol=1e-13
     )
 
 
@@ -184,7 +186,7 @@ def test_cell_weights_keep_the_moments_of_the_path(cells):
     rng = np.random.default_rng(cells)
     path = rng.normal(size=cells + 1)
     nodes = np.array([0.0, 0.5, 1.0])
-    projected = Polynomial.fit(nodes, cell_weights(cells, nodes, LINE)[0] @ path, 2).convert()
+    projected = Polynomial.fit(nodes, compute_cell_weights(cells, nodes, LINE)[0] @ path, 2).convert()
     for degree in range(3):
         wanted = 0.0
         for i in range(cells):
@@ -199,7 +201,7 @@ def test_cell_weights_reproduce_parabolas_as_the_grid_becomes_fine():
     """A parabola sampled on the grid is itself only piecewise linear there: the difference is its sagitta."""
     for cells in (4, 8, 16):
         grid = np.arange(cells + 1) / cells
-        error = cell_weights(cells, NODES["rk4"], LINE)[0] @ grid**2 - NODES["rk4"] ** 2
+        error = compute_cell_weights(cells, NODES["rk4"], LINE)[0] @ grid**2 - NODES["rk4"] ** 2
         assert np.abs(error).max() <= 1 / (4 * cells**2)
 
 
@@ -209,7 +211,7 @@ def test_hermite_cells_reproduce_polynomials(cells, degree, method):
     """With values and slopes: cubics over one cell, parabolas over several."""
     p = Polynomial([0.3, -2.0, 1.5, 4.0][: degree + 1])
     grid = np.arange(cells + 1) / cells
-    values, slopes = cell_weights(cells, NODES[method], Curve("cubic", 1))
+    values, slopes = compute_cell_weights(cells, NODES[method], Curve("cubic", 1))
     found = values @ p(grid) + slopes @ (p.deriv()(grid) / cells)
     np.testing.assert_allclose(found, p(NODES[method]), atol=1e-13)
 
@@ -221,6 +223,6 @@ def test_the_slope_of_a_cubic_belongs_to_it(method, cells, degree):
     polynomial = np.polynomial.Polynomial(np.arange(1.0, degree + 2))
     grid = np.arange(cells + 1) / cells
     curve = Curve("slope", 0)
-    own, companion = cell_weights(cells, NODES[method], curve)
+    own, companion = compute_cell_weights(cells, NODES[method], curve)
     found = own @ polynomial.deriv()(grid) + curve.scale(1 / cells) * companion @ polynomial(grid)
     np.testing.assert_allclose(found, polynomial.deriv()(NODES[method]), atol=1e-11)

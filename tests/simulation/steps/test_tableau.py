@@ -6,7 +6,7 @@ import pytest
 import daedal as dd
 from daedal import der
 from daedal.simulation.steps.radau import ORDER
-from daedal.simulation.steps.tableau import RUNGE_KUTTA, weighted
+from daedal.simulation.steps.tableau import RUNGE_KUTTA, weigh
 
 
 def advanced(method: str, steps: int) -> np.ndarray:
@@ -15,9 +15,9 @@ def advanced(method: str, steps: int) -> np.ndarray:
     for k in range(steps):
         slopes = []
         for number, weights in enumerate(tableau.stages):
-            t, z = (k + tableau.node(number)) * h, y + h * weighted(weights, slopes)
+            t, z = (k + tableau.find_node(number)) * h, y + h * weigh(weights, slopes)
             slopes.append(np.array([z[1] * np.cos(t) - 0.3 * z[0] ** 2, -z[0] + 0.2 * np.sin(z[1] * t)]))
-        y = y + h * weighted(tableau.step, slopes)
+        y = y + h * weigh(tableau.step, slopes)
     return y
 
 

@@ -37,7 +37,7 @@ from daedal.experiments import (
     first_scales,
     match_experiments,
 )
-from daedal.simulation import Lanes, Prediction, Predictor, make_request, predictor
+from daedal.simulation import Lanes, Prediction, Predictor, make_predictor, make_request
 
 AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizations are never as exact
 LARGE, LARGEST = 0.5, 0.75  # share of V in the sum of squares from which it is limited, and below which it stays
@@ -159,7 +159,7 @@ class MeanObjective:
             try:
                 prediction = simulation(values)
             except SimulationError:
-                prediction = simulation.without_failures(values)(values)
+                prediction = simulation.leave_out_failures(values)(values)
             means = [prediction.mean[series.row, series.places] for series in experiment.series]
             raw = [(series.values - mean)[None] for series, mean in zip(experiment.series, means, strict=True)]
             residuals = self.weighing.apply(experiment, values, raw)
@@ -175,7 +175,7 @@ class MeanObjective:
 
     def forgive(self, point: np.ndarray) -> "MeanObjective":
         """Without the realizations that fail at this point; raises where too many do."""
-        predictors = [one.without_failures(values) for one, values in self._with_values(point)]
+        predictors = [one.leave_out_failures(values) for one, values in self._with_values(point)]
         count = sum(len(one.left_out) for one in predictors)
         if not count:
             return self
@@ -203,7 +203,7 @@ class MeanObjective:
     def choose_steps(self, point: np.ndarray) -> "MeanObjective":
         """With steps that suit this point; itself where the present ones do."""
         try:
-            fresh = [one.replanned(values) for one, values in self._with_values(point)]
+            fresh = [one.replan(values) for one, values in self._with_values(point)]
         except DaedalError:
             return self
         if not any(fresh):
@@ -212,7 +212,7 @@ class MeanObjective:
 
     def step_error(self, point: np.ndarray) -> float:
         """What halving the steps would change at this point, relative to the largest values."""
-        return max(one.step_error(values) for one, values in self._with_values(point))
+        return max(one.estimate_step_error(values) for one, values in self._with_values(point))
 
     def _rescale(self, evaluation: Evaluation) -> "MeanObjective | None":
         """Only where several outputs compete does the unit of one matter."""
@@ -239,7 +239,7 @@ class MeanObjective:
         total = np.zeros((size, size))
         for number, (simulation, values) in enumerate(self._with_values(evaluation.point)):
             if simulation.realizations is not None:
-                shares = simulation.projected(values, self._scatter_weights(evaluation, number))
+                shares = simulation.project(values, self._scatter_weights(evaluation, number))
                 if shares.shape[1] < 2:
                     return np.full((size, size), np.nan)  # a single realization does not show its scatter
                 total += np.atleast_2d(np.cov(shares)) / shares.shape[1]
@@ -368,7 +368,7 @@ def make_mean_objective(
         check_whitening(experiments, None if whiten is True else int(whiten))
     solver = problem.solver or Lanes(tolerance=AVERAGED if realizations else SINGLE)
     predictors = tuple(
-        predictor(
+        make_predictor(
             make_request(one.system, one.drive), one.outputs, coordinates.parameters,
             coordinates.values(coordinates.start, number), solver, realizations, problem.seed,
             f"{problem.purpose}, experiment {number}",

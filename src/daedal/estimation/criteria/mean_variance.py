@@ -27,7 +27,7 @@ from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.criteria.measurement_moments import AGREES, MeasurementMoments
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, check_enough, match_experiments
-from daedal.simulation import Adjoint, Lanes, Predictor, make_request, predictor
+from daedal.simulation import Adjoint, Lanes, Predictor, make_predictor, make_request
 
 TOLERANCE = 1e-9  # of the steps
 
@@ -94,7 +94,7 @@ class MeanVariance:
         solver = problem.solver or Lanes(tolerance=TOLERANCE)
         values = space.values(space.start, 0)
         request = make_request(first.system, first.drive)
-        simulation = predictor(
+        simulation = make_predictor(
             request, first.outputs, space.parameters, values, solver, None, problem.seed, problem.purpose
         )
         objective = MeanVarianceObjective(problem, experiments, simulation, self, order)
@@ -198,11 +198,11 @@ class MeanVarianceObjective:
         space, moments, gamma = self.problem.coordinates, self.criterion.measurements, self.criterion.gamma
         rows, places = self.order
         try:
-            solution = adjoint.samples(space.values(point, 0))
+            solution = adjoint.run_forward(space.values(point, 0))
             y = solution.outputs[rows, places]
             pull = np.zeros_like(solution.outputs)
             pull[rows, places] = self.pull(y)
-            gradient = space.convert_slopes(solution.gradient(pull), point, 0)
+            gradient = space.convert_slopes(solution.compute_gradient(pull), point, 0)
         except DaedalError as error:
             return fail_at(point, error.sentence)
         if not np.isfinite(gradient).all() or self.curvature is None:
@@ -286,11 +286,11 @@ class MeanVarianceObjective:
         if self.adjoint is not None:
             return self
         try:
-            fresh = self.predictor.replanned(self.problem.coordinates.values(point, 0))
+            fresh = self.predictor.replan(self.problem.coordinates.values(point, 0))
         except DaedalError:
             return self
         return self if fresh is None else replace(self, predictor=fresh)
 
     def step_error(self, point: np.ndarray, /) -> float:
         """What finer steps would change."""
-        return self.predictor.step_error(self.problem.coordinates.values(point, 0))
+        return self.predictor.estimate_step_error(self.problem.coordinates.values(point, 0))

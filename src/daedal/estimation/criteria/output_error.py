@@ -18,7 +18,7 @@ from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.criteria.shooting import make_shooting_objective
 from daedal.estimation.problem import Problem, check_visible, checked_whiten
 from daedal.experiments import checked_transient
-from daedal.simulation import pasts
+from daedal.simulation import find_pasts
 
 
 @final
@@ -73,7 +73,7 @@ class OutputError:
 
 def _refuse_pasts(problem: Problem) -> None:
     """A piece with a start of its own does not know what the unknowns were before it."""
-    late = [name for name, past in pasts(problem.system).items() if past.input is None]
+    late = [name for name, past in find_pasts(problem.system).items() if past.input is None]
     if late:
         raise EstimationError(
             f"Model '{problem.system.model.name}' looks back at its own past, {quoted(late)}, which pieces of the data "

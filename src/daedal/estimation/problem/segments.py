@@ -13,7 +13,7 @@ import numpy as np
 from daedal.estimation.problem.problem import Problem
 from daedal.experiments import Experiment
 from daedal.models import Model, Parameter
-from daedal.simulation import Lanes, Predictor, Request, make_forcing, make_request, predictor
+from daedal.simulation import Lanes, Predictor, Request, make_forcing, make_predictor, make_request
 from daedal.symbolic import read_expression, symbol
 from daedal.systems import System, build, find_initial_values
 
@@ -73,11 +73,8 @@ def cut_segments(
         )
         free = problem.coordinates.parameters if first else (*problem.coordinates.parameters, *node_names(states))
         given = dict(values) if first else {**values, **dict(zip(node_names(states), held.values(), strict=True))}
-        made.append(
-            Segment(
-                predictor(request, outputs, free, given, solver, None, 0, "fit"), float(edges[number]), places, first
-            )
-        )
+        simulation = make_predictor(request, outputs, free, given, solver, None, 0, "fit")
+        made.append(Segment(simulation, float(edges[number]), places, first))
     return Segments(tuple(made), states, len(experiment.outputs))
 
 

@@ -33,7 +33,7 @@ from daedal.papers.reactor.experiment import (
     make_reactor,
     simulate_reference,
 )
-from daedal.simulation import check_request, predictor
+from daedal.simulation import check_request, make_predictor
 
 DELAYS = (0.6, 1.5, 2.4, 3.3, 4.2)  # where searches start
 AGAIN = (0.5, 0.0)  # weights at which all are tried again
@@ -221,7 +221,7 @@ def assess_designs() -> list[Design]:
     """Standard errors of least squares at the nominal parameters."""
     designs = []
     for name, times in list_sample_times().items():
-        run = predictor(
+        run = make_predictor(
             check_request("reactor", make_reactor(), times, None, 0.0), ("y",), FREE, NOMINAL, SOLVER, None, 0, ""
         )
         pseudo = np.linalg.pinv(run(NOMINAL).slopes[:, 0].T)

@@ -28,11 +28,11 @@ import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.simulation.delays.costate import CLOSE, COSTATE_DEGREE, Costate, Kicks
-from daedal.simulation.delays.history import pasts
-from daedal.simulation.delays.lags import delay_groups, kinks, lags_at
-from daedal.simulation.delays.march import DelayMarch, lane_mesh, make_course
-from daedal.simulation.delays.mesh import LEVELS, Mesh, segments
-from daedal.simulation.delays.program import DelayProgram, delay_program
+from daedal.simulation.delays.history import find_pasts
+from daedal.simulation.delays.lags import classify_kinks, find_lags_at, group_delays
+from daedal.simulation.delays.march import DelayMarch, make_course, make_lane_mesh
+from daedal.simulation.delays.mesh import LEVELS, Mesh, make_fixed_mesh
+from daedal.simulation.delays.program import DelayProgram, compile_delay_program
 from daedal.simulation.delays.solution import Solution
 from daedal.simulation.ida import Projection
 from daedal.simulation.lanes import Run
@@ -58,46 +58,46 @@ class Adjoint:
             )
         self.run, self.scenario, self.system = run, run.scenario, run.scenario.system
         self.still = replace(self.scenario, free=(), directions=Directions.of(self.system, ()))
-        self.pasts = pasts(self.system)
-        self.program = self._recording()
-        self.refinement = self._refinement()
+        self.pasts = find_pasts(self.system)
+        self.program = self._compile_recording()
+        self.refinement = self._choose_refinement()
 
-    def _recording(self) -> DelayProgram:
+    def _compile_recording(self) -> DelayProgram:
         """The program without sensitivities, that records X and T."""
         shape = replace(self.run.plan.shape, directions=self.still.directions)
-        groups = delay_groups(self.system, self.pasts)
-        point = self.scenario.point(self.run.values[0])
-        return delay_program(self.system, shape, point, self.run.plan.step, groups, states=True)
+        groups = group_delays(self.system, self.pasts)
+        point = self.scenario.make_point(self.run.values[0])
+        return compile_delay_program(self.system, shape, point, self.run.plan.step, groups, states=True)
 
-    def _refinement(self) -> int:
+    def _choose_refinement(self) -> int:
         """Into how many parts steps must be divided on the way back: costates are fast after every sample."""
         values = dict(self.run.values[0].given or {})
         pull = np.resize([1.0, -0.5, 0.7], (len(self.program.shape.wanted), self.run.times.size))
         enough = max(10.0 * self.run.plan.error, ENOUGH)
-        found = self._samples(values, 1).gradient(pull)
+        gradient = self._run_refined(values, 1).compute_gradient(pull)
         for halvings in range(HALVINGS):
-            finer = self._samples(values, 2 ** (halvings + 1)).gradient(pull)
-            if np.max(np.abs(finer - found), initial=0.0) <= enough * np.max(np.abs(finer), initial=0.0):
+            finer = self._run_refined(values, 2 ** (halvings + 1)).compute_gradient(pull)
+            if np.max(np.abs(finer - gradient), initial=0.0) <= enough * np.max(np.abs(finer), initial=0.0):
                 return 2**halvings
-            found = finer
+            gradient = finer
         return 2**HALVINGS
 
-    def samples(self, values: Mapping[str, float]) -> "Backward":
+    def run_forward(self, values: Mapping[str, float]) -> "Backward":
         """Run forward at these values; (output, sample) are in the result, its gradient for the asking."""
-        return self._samples(values, self.refinement)
+        return self._run_refined(values, self.refinement)
 
-    def _samples(self, values: Mapping[str, float], refinement: int) -> "Backward":
-        (moving,), (still,) = self.scenario.all_values([values]), self.still.all_values([values])
-        lags, step = lags_at(self.system, self.pasts, moving), self.run.plan.step
-        course = make_course(self.still, self.program, still, lags_at(self.system, self.pasts, still), step)
+    def _run_refined(self, values: Mapping[str, float], refinement: int) -> "Backward":
+        (moving,), (still,) = self.scenario.resolve_values([values]), self.still.resolve_values([values])
+        lags, step = find_lags_at(self.system, self.pasts, moving), self.run.plan.step
+        course = make_course(self.still, self.program, still, find_lags_at(self.system, self.pasts, still), step)
         march = DelayMarch(course, range(1))
-        out, good = march.samples(self.run.times)
+        out, good = march.sample(self.run.times)
         if not good.all():
             raise SimulationError(
                 f"The simulation failed at time {float(self.run.times[int(np.argmin(good[:, 0]))]):g}.",
                 "Choose other values.",
             )
-        break_rates = lane_mesh(self.scenario, lags, step, self.program.degree).rates
+        break_rates = make_lane_mesh(self.scenario, lags, step, self.program.degree).rates
         solution = Solution(self.system, march, moving, lags)
         return Backward(solution, self.run.times, out[:, :, 0].T, break_rates, refinement)
 
@@ -116,44 +116,44 @@ class Backward:
     break_rates: np.ndarray
     refinement: int
 
-    def gradient(self, pull: np.ndarray) -> np.ndarray:
+    def compute_gradient(self, pull: np.ndarray) -> np.ndarray:
         """dH/dθ (direction,) for ∂H/∂y (output, sample)."""
-        samples = self.solution.slopes(self.times[:, None], self.solution.inside(self.times), "outputs")
+        samples = self.solution.compute_slopes(self.times[:, None], self.solution.find_middles(self.times), "outputs")
         g = pull.T[:, None, :, None]  # sample, node, output, one
         kicks = [(self.times, np.sum(samples.by_X * g, axis=(1, 2)))]
         total = np.sum(samples.by_theta * g, axis=(0, 1, 2))
-        total += self._impulses(self.times, np.sum(samples.by_w * g, axis=(1, 2)), kicks)
-        costate = Costate(self.solution, self._mirror(), kicks)
-        return total + costate.integral() + self._at_start(costate.first) + self._jumps(costate)
+        total += self._sum_impulses(self.times, np.sum(samples.by_w * g, axis=(1, 2)), kicks)
+        costate = Costate(self.solution, self._mirror_mesh(), kicks)
+        return total + costate.integrate() + self._compute_start_share(costate.first) + self._sum_jumps(costate)
 
     @property
     def _directions(self) -> int:
         return self.solution.values.rates.shape[1]
 
-    def _mirror(self) -> Mesh:
+    def _mirror_mesh(self) -> Mesh:
         """Break points of the solution, the samples, and delays before them, as seen from the end."""
         mesh, lags = self.solution.course.mesh, self.solution.lags
         start, end = float(mesh.breaks[0]), float(mesh.breaks[-1])
-        known = _apart(np.array([start, end]), np.concatenate([self.times, mesh.breaks]), end - start)
-        level, lasting = known, kinks(self.solution.system)[0]
+        known = _add_apart(np.array([start, end]), np.concatenate([self.times, mesh.breaks]), end - start)
+        level, lasting = known, classify_kinks(self.solution.system)[0]
         amounts = np.unique(lags.amounts)
         for number in range(int((end - start) / amounts.min()) + 1):
             earlier = (level[:, None] - amounts).ravel()
             level = np.unique(earlier[earlier > start])
             if not level.size or (number >= LEVELS and not lasting):
                 break
-            known = _apart(known, level, end - start)  # a sample keeps its place beside what rounding tells from it
+            known = _add_apart(known, level, end - start)  # a sample keeps its place beside what rounding tells from it
         step = min(float(mesh.lengths.max()), lags.reach / (COSTATE_DEGREE + 1))
-        return segments((start + end - known)[:0:-1], end, step, COSTATE_DEGREE, self.refinement)
+        return make_fixed_mesh((start + end - known)[:0:-1], end, step, COSTATE_DEGREE, self.refinement)
 
-    def _impulses(self, times: np.ndarray, weights: np.ndarray, kicks: Kicks) -> np.ndarray:
+    def _sum_impulses(self, times: np.ndarray, weights: np.ndarray, kicks: Kicks) -> np.ndarray:
         """What impulses of ν, (time, j), add to the gradient; the kicks of λ that they become are appended."""
         along, total = self.solution, np.zeros(self._directions)
         while np.any(weights):
             hit = np.any(weights, axis=1)
             times, weights = times[hit], weights[hit]
-            middles = along.inside(times)
-            total += np.einsum("tj,tjd->d", weights, along.moved(times[:, None], middles)[:, 0])
+            middles = along.find_middles(times)
+            total += np.einsum("tj,tjd->d", weights, along.differentiate_delayed(times[:, None], middles)[:, 0])
             later_times, later_weights = [np.zeros(0)], [np.zeros((0, weights.shape[1]))]
             for place, j in enumerate(along.computed):
                 amount = along.lags.amounts[along.which[j]]
@@ -161,7 +161,7 @@ class Backward:
                 if not late.any():
                     continue
                 back = times[late] - amount
-                at = along.slopes(back[:, None], middles[late] - amount, "inner")
+                at = along.compute_slopes(back[:, None], middles[late] - amount, "inner")
                 own = weights[late, j, None]
                 kicks.append((back, own * at.by_X[:, 0, along.states + place]))
                 later_times.append(back)
@@ -169,18 +169,18 @@ class Backward:
             times, weights = np.concatenate(later_times), np.concatenate(later_weights)
         return total
 
-    def _at_start(self, lam: np.ndarray) -> np.ndarray:
+    def _compute_start_share(self, lam: np.ndarray) -> np.ndarray:
         """λ(t₀)ᵀ ∂X(t₀)/∂θ."""
         along, values = self.solution, self.solution.values
         start = along.forcing.start
-        at, middle = np.array([[start]]), along.inside(np.array([start]))
+        at, middle = np.array([[start]]), along.find_middles(np.array([start]))
         moved = np.zeros((len(along.system.reduction.exogenous), self._directions))
-        moved[[place for _, place in along.delayed]] = along.moved(at, middle)[0, 0]
-        w = along.driving(at, middle)[0, 0]
+        moved[[place for _, place in along.delayed]] = along.differentiate_delayed(at, middle)[0, 0]
+        w = along.find_driving(at, middle)[0, 0]
         rates = differentiate_initial_values(along.system, values.start, start, values.given, w, values.rates, moved)
         return lam @ rates[: along.states]
 
-    def _jumps(self, costate: Costate) -> np.ndarray:
+    def _sum_jumps(self, costate: Costate) -> np.ndarray:
         """Σ_b λ(b)ᵀ (f⁻ − f⁺) ∂b/∂θ over the moving break points of the solution.
 
         Only delayed values count, one group after the other: an input that jumps at the same time does not move.
@@ -189,37 +189,37 @@ class Backward:
         mesh = along.course.mesh
         for segment in np.flatnonzero(self.break_rates[1:-1].any(axis=(1, 2))) + 1:
             at = float(mesh.breaks[segment])
-            slopes = self._slopes_between(int(segment), at)
+            slopes = self._find_slopes_between(int(segment), at)
             change = np.array([before - after for before, after in pairwise(slopes)])
-            total += (change @ costate.after(at)) @ self.break_rates[segment]
+            total += (change @ costate.read_after(at)) @ self.break_rates[segment]
         return total
 
-    def _slopes_between(self, segment: int, at: float) -> list[np.ndarray]:
+    def _find_slopes_between(self, segment: int, at: float) -> list[np.ndarray]:
         """dX/dt before a break point, and after the jump of each group of delayed values."""
         along = self.solution
         mesh, program = along.course.mesh, along.course.program
         halves = 0.5 * mesh.lengths[[segment - 1, segment]] * np.array([-1.0, 1.0])
-        before, after = along.driving(np.full((2, 1), at), at + halves)[:, 0]
+        before, after = along.find_driving(np.full((2, 1), at), at + halves)[:, 0]
         w = after.copy()
         places = [place for _, place in along.delayed]
         w[places] = before[places]
         every = program.recorded
         z = along.march.record[mesh.offsets[segment], every - along.states - along.tops : every, 0]
-        solved, S_T = Projection(along.system, along.parameters), _by_tops(along.system.reduction)
-        found = [S_T @ solved(at, z[: along.states], z[along.states :], w)[1]]
+        project, S_T = Projection(along.system, along.parameters), _differentiate_by_tops(along.system.reduction)
+        slopes = [S_T @ project(at, z[: along.states], z[along.states :], w)[1]]
         for values in program.layout.jumps:
             own = [places[value] for value in values]
             w[own] = after[own]
-            found.append(S_T @ solved(at, z[: along.states], z[along.states :], w)[1])
-        return found
+            slopes.append(S_T @ project(at, z[: along.states], z[along.states :], w)[1])
+        return slopes
 
 
-def _by_tops(reduction: Reduction) -> np.ndarray:
+def _differentiate_by_tops(reduction: Reduction) -> np.ndarray:
     """∂S/∂T; the rest of S does not jump."""
     return ca.evalf(ca.jacobian(reduction.shift, reduction.T)).full()
 
 
-def _apart(known: np.ndarray, more: np.ndarray, span: float) -> np.ndarray:
+def _add_apart(known: np.ndarray, more: np.ndarray, span: float) -> np.ndarray:
     """Known times and those of some more, in order; of those that only rounding tells apart a known one stays."""
     inside = more[(more > known.min()) & (more < known.max())]
     times, added = np.concatenate([known, inside]), np.repeat([0, 1], [known.size, inside.size])

@@ -39,10 +39,10 @@ class Past:
         """Value, rate (times) and gradient (parameter, times) of a history."""
         if self.constant:
             column = self._once.matrix(0.0, parameters)
-            found = np.broadcast_to(column, (column.size, times.size))
+            columns = np.broadcast_to(column, (column.size, times.size))
         else:
-            (found,) = self._many(times.reshape(1, -1), np.repeat(parameters[:, None], times.size, axis=1))
-        rows = found.reshape(-1, *times.shape)
+            (columns,) = self._many(times.reshape(1, -1), np.repeat(parameters[:, None], times.size, axis=1))
+        rows = columns.reshape(-1, *times.shape)
         return rows[0], rows[1], rows[2:]
 
     @cached_property
@@ -56,18 +56,18 @@ class Past:
         return compile_map(self.law)
 
 
-def pasts(system: System) -> Mapping[str, Past]:
+def find_pasts(system: System) -> Mapping[str, Past]:
     """What each delayed value of a system is before the start."""
     compiled = system.reduction.compiled
     key = f"pasts {[(name, str(value)) for name, value in system.model.history.items()]}"
     if key not in compiled:
-        compiled[key] = {name: _past(system, name, each) for name, each in system.reduction.delays.items()}
+        compiled[key] = {name: _make_past(system, name, value) for name, value in system.reduction.delays.items()}
     return compiled[key]
 
 
-def _past(system: System, name: str, each: DelayedValue) -> Past:
+def _make_past(system: System, name: str, delayed: DelayedValue) -> Past:
     model = system.model
-    operand = expand(each.typed.sx, system.reduction.equations.constants)
+    operand = expand(delayed.typed.sx, system.reduction.equations.constants)
     leaves = [jet(leaf) for leaf in list_symbols(operand)]
     inputs = [base for base, _ in leaves if base in model.input_names]
     noisy = [base for base, _ in leaves if base in model.disturbance_names]
@@ -78,16 +78,16 @@ def _past(system: System, name: str, each: DelayedValue) -> Past:
         )
     if inputs:
         if operand.is_symbolic():
-            return _past_input(system, name, leaves[0])
+            return _make_past_input(system, name, leaves[0])
         raise SimulationError(
             f"'{name}' of model '{model.name}' delays a formula of the input {quoted(inputs)}.",
             "Delay the input itself, and write the formula around it.",
         )
-    value = _before(system, name, each.typed.sx)
-    return Past(name, None, _law(system, value), not ca.depends_on(value, intern_symbol("time").sx))
+    value = _express_by_history(system, name, delayed.typed.sx)
+    return Past(name, None, _make_law(system, value), not ca.depends_on(value, intern_symbol("time").sx))
 
 
-def _past_input(system: System, name: str, leaf: tuple[str, int]) -> Past:
+def _make_past_input(system: System, name: str, leaf: tuple[str, int]) -> Past:
     """Of an input, or a derivative of one, with its history where one is declared."""
     base, order = leaf
     if base not in system.model.history:
@@ -95,17 +95,17 @@ def _past_input(system: System, name: str, leaf: tuple[str, int]) -> Past:
     time, value = intern_symbol("time").sx, system.model.history[base].sx
     for _ in range(order):
         value = ca.densify(ca.jacobian(value, time))
-    return Past(name, leaf, _law(system, value), not ca.depends_on(value, time))
+    return Past(name, leaf, _make_law(system, value), not ca.depends_on(value, time))
 
 
-def _law(system: System, value: ca.SX) -> ca.Function:
+def _make_law(system: System, value: ca.SX) -> ca.Function:
     """Value, rate and gradient of an expression of time and parameters."""
     time, p = intern_symbol("time").sx, system.reduction.arguments[3]
     column = ca.vertcat(value, ca.jacobian(value, time), ca.jacobian(value, p).T)
     return ca.Function("history", [time, p], [ca.densify(column)])
 
 
-def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
+def _express_by_history(system: System, name: str, operand: ca.SX) -> ca.SX:
     """An expression of unknowns as a function of time and parameters, where the history holds."""
     model, time = system.model, intern_symbol("time").sx
     expanded = expand(operand, system.reduction.equations.constants)
@@ -114,7 +114,7 @@ def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
         meaning = find_operator(leaf)
         base, order = jet(leaf)
         if isinstance(meaning, Delayed):
-            further = _before(system, leaf, meaning.operand.sx)
+            further = _express_by_history(system, leaf, meaning.operand.sx)
             value = ca.substitute(further, time, time - meaning.amount.sx)
         elif base in model.unknown_names:
             if base not in model.history:
@@ -137,7 +137,7 @@ def _before(system: System, name: str, operand: ca.SX) -> ca.SX:
     return ca.substitute(expanded, ca.vertcat(*old), ca.vertcat(*new)) if old else expanded
 
 
-def on_pieces(signal: Signal, order: int, times: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def read_pieces(signal: Signal, order: int, times: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A derivative of a signal and its rate at times (step, node), on the piece that each step's middle lies in.
 
     Before its first sample a signal is taken to be what it is there.
@@ -162,12 +162,12 @@ def on_pieces(signal: Signal, order: int, times: np.ndarray, middles: np.ndarray
     return value, rate
 
 
-def delayed_input(
+def evaluate_delayed_input(
     past: Past, signal: Signal, times: np.ndarray, middles: np.ndarray, parameters: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """An input at times (step, node) that lie before it is used: value, rate, and gradient (parameter, step, node)."""
     assert past.input is not None
-    value, rate = on_pieces(signal, past.input[1], times, middles)
+    value, rate = read_pieces(signal, past.input[1], times, middles)
     gradient = np.zeros((parameters.size, *times.shape))
     early = middles < signal.start
     if past.law is not None and early.any():

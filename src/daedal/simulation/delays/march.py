@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.simulation.delays.lags import Group, Lags, kinks
-from daedal.simulation.delays.mesh import Mesh, Returns, mesh, through_points
+from daedal.simulation.delays.lags import Group, Lags, classify_kinks
+from daedal.simulation.delays.mesh import Mesh, Returns, make_mesh, weigh_points
 from daedal.simulation.delays.program import DelayProgram
-from daedal.simulation.delays.tables import Tables, tables
+from daedal.simulation.delays.tables import Tables, tabulate
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes import CASADI, ESCAPED, Paths, Scenario, Values
 from daedal.simulation.steps import ACCEPTED
@@ -40,9 +40,9 @@ def make_course(
     scenario: Scenario, program: DelayProgram, values: Values, lags: Lags, step: float, refinement: int = 1
 ) -> Course:
     """With steps of this length at most, each divided into `refinement`."""
-    steps = lane_mesh(scenario, lags, step, program.degree, refinement)
+    steps = make_lane_mesh(scenario, lags, step, program.degree, refinement)
     return Course(
-        scenario, program, values, steps, tables(program, steps, lags, scenario.forcing, values, scenario.grid)
+        scenario, program, values, steps, tabulate(program, steps, lags, scenario.forcing, values, scenario.grid)
     )
 
 
@@ -53,34 +53,34 @@ class DelayMarch:
         self.course, self.count = course, len(lanes)
         kernel, rows = course.program.kernel, course.mesh.points + course.mesh.degree + 1  # the last ones stay zero
         self.record = np.zeros((rows, kernel.observed, kernel.padded(len(lanes))))
-        self._advance(course.scenario.paths(course.values, lanes))
+        self._advance(course.scenario.make_paths(course.values, lanes))
 
     def _advance(self, paths: Paths | None) -> None:
         """Fill the record."""
         lanes = self.record.shape[2]
         drawn = np.zeros((1, 0, self.count))
         if paths is not None:
-            drawn = paths.rows(0, int(self.course.tables.cell.max()) + 2)
-        state = self._start(None if paths is None else drawn[0])
+            drawn = paths.draw_rows(0, int(self.course.tables.cell.max()) + 2)
+        state = self._make_start(None if paths is None else drawn[0])
         parameters = np.repeat(self.course.values.column[:, None], lanes, axis=1)
-        drawn, state = (_padded(each, lanes) for each in (drawn, state))
+        drawn, state = (_pad(array, lanes) for array in (drawn, state))
         begin = self.course.tables.cell * drawn.shape[1]
         table = self.course.tables
         self.course.program.kernel.run(state, parameters, table.shared, drawn, begin, table.back, self.record)
 
-    def _start(self, first_row: np.ndarray | None) -> np.ndarray:
+    def _make_start(self, first_row: np.ndarray | None) -> np.ndarray:
         """(X, T), sensitivities and a zero, (value, lane): consistent at the start, delayed values from the history."""
         layout, first = self.course.program.layout, self.course.tables.shared[0]
         ways = layout.nodes * np.arange(1 + layout.directions)
-        delayed = [(symbol, first[layout.given(value) + ways]) for value, (_, symbol) in enumerate(layout.delayed)]
+        delayed = [(symbol, first[layout.find_given(value) + ways]) for value, (_, symbol) in enumerate(layout.delayed)]
         with CASADI:
-            return self.course.scenario.states(self.course.values, first_row, self.count, delayed)
+            return self.course.scenario.initialize(self.course.values, first_row, self.count, delayed)
 
-    def samples(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Wanted variables and their sensitivities (sample, output, lane), and where they are good (sample, lane)."""
         mesh, program = self.course.mesh, self.course.program
-        segment = mesh.segment(times)
-        first, weights = through_points(mesh, times, segment)
+        segment = mesh.find_segment(times)
+        first, weights = weigh_points(mesh, times, segment)
         ways, wanted = np.arange(1 + program.layout.directions), np.arange(len(program.shape.wanted))
         rows = (ways[:, None] * program.recorded + wanted).ravel()
         points = self.record[first[:, None] + np.arange(mesh.degree + 1), :, : self.count]  # sample, point, row, lane
@@ -93,7 +93,7 @@ class DelayMarch:
         return out, good
 
 
-def lane_mesh(scenario: Scenario, now: Lags, step: float, degree: int, refinement: int = 1) -> Mesh:
+def make_lane_mesh(scenario: Scenario, now: Lags, step: float, degree: int, refinement: int = 1) -> Mesh:
     """Break points of the inputs, of the disturbances and of the delays."""
     forcing = scenario.forcing
     start, end = forcing.start, forcing.end
@@ -102,23 +102,22 @@ def lane_mesh(scenario: Scenario, now: Lags, step: float, degree: int, refinemen
     fixed: list[np.ndarray] = [track[0].times for track in forcing.tracks if track is not None]
     if scenario.disturbances:
         fixed.append(start + scenario.grid * np.arange(int((end - start) / scenario.grid) + 2))
-    returns = Returns(
-        now.amounts, now.rates, tuple(_sources(group, now, forcing) for group in now.groups), *kinks(scenario.system)
-    )
+    sources = tuple(_find_sources(group, now, forcing) for group in now.groups)
+    returns = Returns(now.amounts, now.rates, sources, *classify_kinks(scenario.system))
     # A polynomial must find all its points within the shortest delay.
     longest = min(step, now.reach / (degree + 1))
-    return mesh(start, end, np.concatenate([np.zeros(0), *fixed]), returns, longest, degree, refinement)
+    return make_mesh(start, end, np.concatenate([np.zeros(0), *fixed]), returns, longest, degree, refinement)
 
 
-def _sources(group: Group, now: Lags, forcing: Forcing) -> np.ndarray | None:
+def _find_sources(group: Group, now: Lags, forcing: Forcing) -> np.ndarray | None:
     """Times at which delayed inputs are not smooth; None for what is computed, where kinks come back."""
     if not group.of_input:
         return None
     inputs = [now.pasts[name].input for name in group.names]
-    return np.unique(np.concatenate([forcing.signals[each[0]].times for each in inputs if each is not None]))
+    return np.unique(np.concatenate([forcing.signals[source[0]].times for source in inputs if source is not None]))
 
 
-def _padded(array: np.ndarray, lanes: int) -> np.ndarray:
+def _pad(array: np.ndarray, lanes: int) -> np.ndarray:
     """The last axis filled up by repeating its last entry."""
     missing = lanes - array.shape[-1]
     return np.ascontiguousarray(np.concatenate([array, np.repeat(array[..., -1:], missing, axis=-1)], axis=-1))

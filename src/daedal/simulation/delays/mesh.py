@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from daedal.errors import SimulationError, counted
-from daedal.simulation.delays.interpolation import first_point, weights
+from daedal.simulation.delays.interpolation import compute_weights, find_first_point
 
 LEVELS = 6  # times that a kink comes back before it is smooth enough
 MOST = 1_000_000  # steps
@@ -52,7 +52,7 @@ class Mesh:
         """Of all segments."""
         return int(self.counts.sum()) + self.counts.size
 
-    def segment(self, times: np.ndarray) -> np.ndarray:
+    def find_segment(self, times: np.ndarray) -> np.ndarray:
         """The segment that each time lies in."""
         return np.clip(np.searchsorted(self.breaks, times, side="right") - 1, 0, self.counts.size - 1)
 
@@ -118,24 +118,24 @@ class _Breaks:
     rates: np.ndarray
     group: np.ndarray
 
-    def chosen(self, which: np.ndarray) -> "_Breaks":
+    def select(self, which: np.ndarray) -> "_Breaks":
         return _Breaks(self.times[which], self.rates[which], self.group[which])
 
-    def later(self, returns: Returns) -> "_Breaks":
+    def propagate(self, returns: Returns) -> "_Breaks":
         """When they come back."""
         ways = returns.ways
         times = (self.times[:, None] + returns.amounts[ways]).ravel()
         rates = (self.rates[:, None] + returns.rates[ways]).reshape(times.size, self.rates.shape[1])
         return _Breaks(times, rates, np.broadcast_to(ways, (self.times.size, ways.size)).ravel())
 
-    def distinct(self, same: float) -> "_Breaks":
+    def drop_repeats(self, same: float) -> "_Breaks":
         """Those of one group that more than rounding tells apart, the first of each."""
-        return self.chosen(self.firsts(same)) if self.times.size > 1 else self
+        return self.select(self.find_firsts(same)) if self.times.size > 1 else self
 
-    def firsts(self, same: float) -> np.ndarray:
+    def find_firsts(self, same: float) -> np.ndarray:
         """The places of these."""
         order = np.lexsort((np.arange(self.times.size), self.times, self.group))
-        ranked = self.chosen(order)
+        ranked = self.select(order)
         apart = np.diff(ranked.times) > same + 4.0 * np.spacing(np.abs(ranked.times[1:]))
         block = np.cumsum(np.append(True, apart | (np.diff(ranked.group) > 0))) - 1
         firsts = np.full(block[-1] + 1, self.times.size)
@@ -143,14 +143,14 @@ class _Breaks:
         return np.sort(firsts)
 
 
-def _joined(parts: list[_Breaks]) -> _Breaks:
+def _join(parts: list[_Breaks]) -> _Breaks:
     times, rates, group = (
-        np.concatenate(each) for each in zip(*((p.times, p.rates, p.group) for p in parts), strict=True)
+        np.concatenate(arrays) for arrays in zip(*((p.times, p.rates, p.group) for p in parts), strict=True)
     )
     return _Breaks(times, rates, group)
 
 
-def mesh(
+def make_mesh(
     start: float, end: float, fixed: np.ndarray, returns: Returns, step: float, degree: int, refinement: int = 1
 ) -> Mesh:
     """Break points and steps from start to end.
@@ -161,33 +161,33 @@ def mesh(
     same = SAME * (end - start)
     times = np.append(start, fixed[(start < fixed) & (fixed < end)])
     level = _Breaks(times, np.zeros((times.size, returns.rates.shape[1])), np.full(times.size, -1))
-    found, size, enough = [level], times.size, 2 * times.size + 1000
+    levels, size, enough = [level], times.size, 2 * times.size + 1000
     for number in count(1):
-        level = level.later(returns)
+        level = level.propagate(returns)
         if number == 1:
-            level = _joined([level, *_of_inputs(returns, start)])
-        level = level.chosen(level.times < end - same).distinct(same)
+            level = _join([level, *_find_input_breaks(returns, start)])
+        level = level.select(level.times < end - same).drop_repeats(same)
         if not returns.lasting and number > returns.rough:
             level = replace(level, rates=np.zeros_like(level.rates))
-        found.append(level)
+        levels.append(level)
         size += level.times.size
         if size > enough:  # many ways may lead to the same time: those known already go no further
-            level, found = _only_new(found, same)
-            size = found[0].times.size
+            level, levels = _keep_new(levels, same)
+            size = levels[0].times.size
             enough = 2 * size + 1000
             _refuse_endless(size, degree, start, end)
         if not level.times.size or (number == LEVELS and not returns.lasting):
             break
-    known = _joined(found).distinct(same)
+    known = _join(levels).drop_repeats(same)
     _refuse_endless(known.times.size, degree, start, end)
-    return _steps(known, len(returns.amounts), end, step, degree, refinement)
+    return _divide(known, len(returns.amounts), end, step, degree, refinement)
 
 
-def _only_new(found: list[_Breaks], same: float) -> tuple[_Breaks, list[_Breaks]]:
+def _keep_new(levels: list[_Breaks], same: float) -> tuple[_Breaks, list[_Breaks]]:
     """What is new in the last part, and all that is distinct."""
-    whole = _joined(found)
-    kept = whole.firsts(same)
-    return whole.chosen(kept[kept >= whole.times.size - found[-1].times.size]), [whole.chosen(kept)]
+    whole = _join(levels)
+    kept = whole.find_firsts(same)
+    return whole.select(kept[kept >= whole.times.size - levels[-1].times.size]), [whole.select(kept)]
 
 
 def _refuse_endless(size: int, degree: int, start: float, end: float) -> None:
@@ -198,20 +198,20 @@ def _refuse_endless(size: int, degree: int, start: float, end: float) -> None:
         )
 
 
-def _of_inputs(returns: Returns, start: float) -> list[_Breaks]:
+def _find_input_breaks(returns: Returns, start: float) -> list[_Breaks]:
     """Where delayed inputs are not smooth: they come back by their own samples."""
-    found = []
+    breaks = []
     for group, (amount, rate, source) in enumerate(zip(returns.amounts, returns.rates, returns.sources, strict=True)):
         if source is not None:
             times = source[source + amount > start] + amount
-            found.append(_Breaks(times, np.tile(rate, (times.size, 1)), np.full(times.size, group)))
-    return found
+            breaks.append(_Breaks(times, np.tile(rate, (times.size, 1)), np.full(times.size, group)))
+    return breaks
 
 
-def _steps(known: _Breaks, groups: int, end: float, step: float, degree: int, refinement: int = 1) -> Mesh:
+def _divide(known: _Breaks, groups: int, end: float, step: float, degree: int, refinement: int = 1) -> Mesh:
     """Segments between the break points, the first of which is the start."""
     order = np.argsort(known.times, kind="stable")
-    known = known.chosen(order)
+    known = known.select(order)
     start = known.times[0]
     same = SAME * (end - start)
     new = np.append(True, np.diff(known.times) > same + 4.0 * np.spacing(np.abs(known.times[1:])))
@@ -225,7 +225,7 @@ def _steps(known: _Breaks, groups: int, end: float, step: float, degree: int, re
     steps = max(breaks.size * degree, (end - start) / step)
     if steps > MOST:
         raise SimulationError(
-            f"The simulation would take {steps:.0f} steps, because {_cause(breaks.size * degree, steps)}.",
+            f"The simulation would take {steps:.0f} steps, because {_name_cause(breaks.size * degree, steps)}.",
             "Give longer delays, simulate a shorter time, or give Lanes a larger step or tolerance.",
         )
     counts = np.maximum(np.ceil(spans / step - 1e-9).astype(np.int64), degree) * refinement
@@ -233,21 +233,21 @@ def _steps(known: _Breaks, groups: int, end: float, step: float, degree: int, re
     return Mesh(np.append(breaks, end), rates, counts, spans / counts, offsets, degree)
 
 
-def _cause(least: int, steps: float) -> str:
+def _name_cause(least: int, steps: float) -> str:
     return "there are so many break points" if steps <= least else "a delay, or the tolerance, makes them so short"
 
 
-def segments(begins: np.ndarray, end: float, step: float, degree: int, refinement: int = 1) -> Mesh:
+def make_fixed_mesh(begins: np.ndarray, end: float, step: float, degree: int, refinement: int = 1) -> Mesh:
     """A mesh of given break points that do not move."""
     still = _Breaks(begins, np.zeros((begins.size, 0)), np.full(begins.size, -1))
-    return _steps(still, 0, end, step, degree, refinement)
+    return _divide(still, 0, end, step, degree, refinement)
 
 
-def through_points(
+def weigh_points(
     mesh: Mesh, times: np.ndarray, segment: np.ndarray, *, slope: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """First point (…,) and weights (…, degree + 1) of values, or of rates, at times inside given segments."""
     position = (times - mesh.breaks[segment]) / mesh.lengths[segment]
-    base = np.clip(first_point(position, mesh.degree), 0, mesh.counts[segment] - mesh.degree)
-    found = weights(position - base, mesh.degree, slope=slope)
-    return mesh.offsets[segment] + base, found / mesh.lengths[segment][..., None] if slope else found
+    base = np.clip(find_first_point(position, mesh.degree), 0, mesh.counts[segment] - mesh.degree)
+    weights = compute_weights(position - base, mesh.degree, slope=slope)
+    return mesh.offsets[segment] + base, weights / mesh.lengths[segment][..., None] if slope else weights

@@ -29,9 +29,9 @@ import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.kernels import compile_recall
-from daedal.simulation.delays.interpolation import DEGREE, symbolic_weights
+from daedal.simulation.delays.interpolation import DEGREE, make_symbolic_weights
 from daedal.simulation.delays.lags import Group
-from daedal.simulation.steps import Discretization, GridRow, Moving, Point, Shape, StepBuilder, grid_row
+from daedal.simulation.steps import Discretization, GridRow, Moving, Point, Shape, StepBuilder, make_grid_row
 from daedal.symbolic import jet
 from daedal.systems import System
 
@@ -73,19 +73,19 @@ class Layout:
         """How fast the jump of each group moves in each direction."""
         return slice(self.first, self.first + self.directions * len(self.jumps))
 
-    def reading(self, lag: int, slot: int) -> int:
+    def find_reading(self, lag: int, slot: int) -> int:
         """The first of three columns: whether the time was computed, its position, points per unit of time."""
         return self.moving.stop + 3 * (lag * self.slots + slot)
 
-    def given(self, value: int) -> int:
+    def find_given(self, value: int) -> int:
         """The first column of what a delayed value is otherwise: (way, node), and before the break point."""
-        each = (1 + self.directions) * self.nodes + bool(self.directions)
-        return self.reading(len(self.lags), 0) + value * each
+        columns = (1 + self.directions) * self.nodes + bool(self.directions)
+        return self.find_reading(len(self.lags), 0) + value * columns
 
     @property
     def columns(self) -> int:
         """Of the whole table."""
-        return self.given(len(self.delayed))
+        return self.find_given(len(self.delayed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class DelayProgram:
         return DEGREE[self.shape.method]
 
 
-def delay_program(
+def compile_delay_program(
     system: System, shape: Shape, point: Point, step: float, groups: tuple[Group, ...], states: bool = False
 ) -> DelayProgram:
     """Compile, or find again, the program of this shape."""
@@ -115,7 +115,7 @@ def delay_program(
     key = f"delays {shape} {groups} {states}"
     if key not in known:
         try:
-            known[key] = _DelayBuilder(system, shape, point, step, groups, states).made()
+            known[key] = _DelayBuilder(system, shape, point, step, groups, states).compile()
         except np.linalg.LinAlgError:
             raise SimulationError(
                 f"Model '{system.model.name}' is singular at its initial values.", "Start from another position."
@@ -138,7 +138,7 @@ class _DelayBuilder(StepBuilder):
         noisy = tuple(i for i, name in enumerate(r.exogenous) if jet(name)[0] in disturbances)
         known = tuple(i for i, name in enumerate(r.exogenous) if i not in noisy and name not in r.delays)
         discretization = Discretization(r, shape.method, point, step)
-        super().__init__(discretization, shape, known, noisy, grid_row(system) if noisy else GridRow((), ()))
+        super().__init__(discretization, shape, known, noisy, make_grid_row(system) if noisy else GridRow((), ()))
         self.delays = r.delays
         self.degree = DEGREE[shape.method]
         place = {name: value for value, (name, _) in enumerate(delayed)}
@@ -153,32 +153,32 @@ class _DelayBuilder(StepBuilder):
         self.sums: list[tuple[int, list[int]]] = []
         self.weights: list[ca.SX] = []
         self.past: list[ca.SX] = []
-        self.late = [self._late(lag, slot) for lag in range(len(lags)) for slot in range(self.layout.slots)]
+        self.late = [self._recall_late(lag, slot) for lag in range(len(lags)) for slot in range(self.layout.slots)]
 
-    def made(self) -> DelayProgram:
+    def compile(self) -> DelayProgram:
         weigh = ca.Function("weigh", [self.table], [ca.vertcat(ca.SX(0, 1), *self.weights)])
         kernel = compile_recall(self.step(), self.observe(self.wanted), weigh, self.sums, self.degree + 1)
         size = self.discretization.size
         return DelayProgram(self.shape, kernel, size, self.known, self.rows, self.every, self.layout, self.nodes)
 
-    def _late(self, lag: int, slot: int) -> dict[str, list[ca.SX]]:
+    def _recall_late(self, lag: int, slot: int) -> dict[str, list[ca.SX]]:
         """Delayed values at one slot and, at nodes, their derivatives in all directions, where they were computed."""
         names, group = self.layout.lags[lag], lag * self.layout.slots + slot
-        first = self.layout.reading(lag, slot)
+        first = self.layout.find_reading(lag, slot)
         computed, position, density = (self.table[first + k] for k in range(3))
-        weights = symbolic_weights(position, self.degree)
+        weights = make_symbolic_weights(position, self.degree)
         rows = [self.rows[name] for name in names]
         ways = 1 + self.count * (slot < self.layout.nodes)
         values = self._recall(
             group, computed * weights, [row + way * self.every for row in rows for way in range(ways)]
         )
-        found = {name: list(values[k * ways : (k + 1) * ways]) for k, name in enumerate(names)}
+        late = {name: list(values[k * ways : (k + 1) * ways]) for k, name in enumerate(names)}
         if ways > 1:
             slopes = self._recall(group, computed * density * ca.jacobian(weights, position), rows)
             for name, slope in zip(names, slopes, strict=True):
-                turned = self._turned(name)
-                found[name][1:] = [each - slope * turned[k] for k, each in enumerate(found[name][1:])]
-        return found
+                turned = self._differentiate_delay(name)
+                late[name][1:] = [rate - slope * turned[k] for k, rate in enumerate(late[name][1:])]
+        return late
 
     def _recall(self, group: int, weights: ca.SX, rows: list[int]) -> list[ca.SX]:
         """Weighted sums of recorded numbers over the points around a delayed time."""
@@ -187,34 +187,34 @@ class _DelayBuilder(StepBuilder):
         self.past.append(ca.SX.sym(f"past{len(self.past)}", len(rows)))
         return ca.vertsplit(self.past[-1])
 
-    def _turned(self, name: str) -> ca.SX:
+    def _differentiate_delay(self, name: str) -> ca.SX:
         """∂τ/∂θ in all directions."""
         names = self.discretization.reduction.arguments[3]
-        at = self._moving(self.shared[0], ca.SX(self.symbols, 1), ca.SX(self.symbols, self.count))
+        at = self._make_moving(self.shared[0], ca.SX(self.symbols, 1), ca.SX(self.symbols, self.count))
         gradient = ca.jacobian(self.delays[name].amount.sx, names)
         return ca.mtimes(ca.substitute(gradient, names, at.p), at.dp)
 
-    def _delayed(self, value: int, way: int, slot: int) -> ca.SX:
+    def _read_delayed(self, value: int, way: int, slot: int) -> ca.SX:
         name, _ = self.layout.delayed[value]
-        at = self.layout.given(value) + (way * self.layout.nodes + slot)
+        at = self.layout.find_given(value) + (way * self.layout.nodes + slot)
         if slot == self.layout.nodes:  # before the break point
-            at = self.layout.given(value + 1) - 1
+            at = self.layout.find_given(value + 1) - 1
         known = self.table[at]
         for lag, names in enumerate(self.layout.lags):
             if name in names:
                 return known + self.late[lag * self.layout.slots + slot][name][way]
         return known
 
-    def _forcing(self, way: int) -> ca.SX:
-        table = super()._forcing(way)
+    def _read_forcing(self, way: int) -> ca.SX:
+        table = super()._read_forcing(way)
         for value, (_, symbol) in enumerate(self.layout.delayed):
-            table[symbol, :] = ca.horzcat(*(self._delayed(value, way, node) for node in range(self.layout.nodes)))
+            table[symbol, :] = ca.horzcat(*(self._read_delayed(value, way, node) for node in range(self.layout.nodes)))
         return table
 
-    def _end_forcing(self, way: int) -> ca.SX:
-        values = super()._end_forcing(way)
+    def _read_end_forcing(self, way: int) -> ca.SX:
+        values = super()._read_end_forcing(way)
         for value, (_, symbol) in enumerate(self.layout.delayed):
-            values[symbol] = self._delayed(value, way, self.layout.nodes - 1)
+            values[symbol] = self._read_delayed(value, way, self.layout.nodes - 1)
         return values
 
     def _begin(self, start: Moving) -> Moving:
@@ -223,21 +223,21 @@ class _DelayBuilder(StepBuilder):
             return start
         w = ca.SX(start.w)
         for value, (_, symbol) in enumerate(self.layout.delayed):
-            w[symbol] = self._delayed(value, 0, self.layout.nodes)
-        before, dx = self.discretization.slope(start.at(w=w)), start.dx
+            w[symbol] = self._read_delayed(value, 0, self.layout.nodes)
+        before, dx = self.discretization.compute_slope(start.at(w=w)), start.dx
         for group, values in enumerate(self.layout.jumps):  # one after the other: each moves at its own rate
             if not values:
                 continue
             for value in values:
                 symbol = self.layout.delayed[value][1]
                 w[symbol] = start.w[symbol]
-            after = self.discretization.slope(start.at(w=ca.SX(w)))
+            after = self.discretization.compute_slope(start.at(w=ca.SX(w)))
             first = self.layout.moving.start + group * self.count
             dx = dx + ca.mtimes(before - after, self.table[first : first + self.count].T)
             before = after
         return start.at(dx=dx)
 
-    def _function(self, name: str, result: ca.SX) -> ca.Function:
+    def _make_function(self, name: str, result: ca.SX) -> ca.Function:
         state = ca.vertcat(ca.vec(self.state), self.worst)
         past = ca.vertcat(ca.SX(0, 1), *self.past)
         return ca.Function(name, [state, self.parameters, self.table, self.lane, past], [result])

@@ -14,9 +14,9 @@ import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.simulation.delays.history import Past
-from daedal.simulation.delays.lags import Lags, lags_at
-from daedal.simulation.delays.march import Course, DelayMarch, lane_mesh, make_course
-from daedal.simulation.delays.program import DelayProgram, delay_program
+from daedal.simulation.delays.lags import Lags, find_lags_at
+from daedal.simulation.delays.march import Course, DelayMarch, make_course, make_lane_mesh
+from daedal.simulation.delays.program import DelayProgram, compile_delay_program
 from daedal.simulation.lanes import (
     Consume,
     Failure,
@@ -25,11 +25,11 @@ from daedal.simulation.lanes import (
     Trial,
     Values,
     choose,
-    difference,
+    compare,
     find_failures,
-    in_blocks,
+    run_blocks,
 )
-from daedal.simulation.steps import Method, Shape, grid_row
+from daedal.simulation.steps import Method, Shape, make_grid_row
 
 # Over the whole time, to begin the search with; odd, so that a delay of a simple ratio does not stand just where its
 # number of steps changes.
@@ -64,36 +64,36 @@ class DelayRun:
 
     def at(self, values: Sequence[Mapping[Any, float] | None]) -> "DelayRun":
         """The same steps and program at other parameter values."""
-        return replace(self, values=self.scenario.all_values(values))
+        return replace(self, values=self.scenario.resolve_values(values))
 
-    def step_error(self, values: Values) -> float:
+    def estimate_step_error(self, values: Values) -> float:
         """What halving the steps changes at these values, relative to the largest values."""
-        lags = lags_at(self.scenario.system, self.pasts, values)
-        return _Pilot(self.scenario, self.times, self.program, values, lags).error(self.plan.step)
+        lags = find_lags_at(self.scenario.system, self.pasts, values)
+        return _Pilot(self.scenario, self.times, self.program, values, lags).estimate_error(self.plan.step)
 
     def run(self, realizations: int, consume: Consume) -> list[Failure]:
         """Simulate all lanes for all values, as `Run` says; samples come all at once."""
         title = f"simulating '{self.scenario.system.model.name}': block"
         failures: list[Failure] = []
         for number, values in enumerate(self.values):
-            lags = lags_at(self.scenario.system, self.pasts, values)
+            lags = find_lags_at(self.scenario.system, self.pasts, values)
             course = make_course(self.scenario, self.program, values, lags, self.plan.step)
-            failures += in_blocks(realizations, partial(self._block, number, course, consume), title)
+            failures += run_blocks(realizations, partial(self._run_block, number, course, consume), title)
         return failures
 
-    def _block(self, number: int, course: Course, consume: Consume, lanes: range, stop: Event) -> list[Failure]:
+    def _run_block(self, number: int, course: Course, consume: Consume, lanes: range, stop: Event) -> list[Failure]:
         if stop.is_set():
             raise InterruptedError
-        out, good = _samples(course, lanes, self.times)
+        out, good = _sample_lanes(course, lanes, self.times)
         consume(number, lanes, np.arange(self.times.size), out)
         return list(find_failures(number, lanes, self.times, out, good))
 
 
-def _samples(course: Course, lanes: range, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What `DelayMarch.samples` gives, with as many lanes at a time as their records fit into memory."""
+def _sample_lanes(course: Course, lanes: range, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What `DelayMarch.sample` gives, with as many lanes at a time as their records fit into memory."""
     width, per_lane = course.program.kernel.width, 8 * course.mesh.points * course.program.kernel.observed
     size = max(int(MEMORY / per_lane) // width, 1) * width
-    parts = [DelayMarch(course, lanes[first : first + size]).samples(times) for first in range(0, len(lanes), size)]
+    parts = [DelayMarch(course, lanes[first : first + size]).sample(times) for first in range(0, len(lanes), size)]
     out, good = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
     return out, good
 
@@ -112,21 +112,21 @@ class _Pilot:
         course = make_course(self.scenario, self.program, self.values, self.lags, step, refinement)
         return DelayMarch(course, range(1))
 
-    def error(self, step: float) -> float:
+    def estimate_error(self, step: float) -> float:
         """What halving the steps changes."""
-        rough, fine = (self.march(step, refinement).samples(self.times) for refinement in (1, 2))
+        rough, fine = (self.march(step, refinement).sample(self.times) for refinement in (1, 2))
         if not (rough[1].all() and fine[1].all()):
             return np.inf
         wanted = len(self.program.shape.wanted)
-        return difference(rough[0][:, :wanted], fine[0][:, :wanted])
+        return compare(rough[0][:, :wanted], fine[0][:, :wanted])
 
-    def trials(self, step: float, error: float) -> Iterator[Trial[float]]:
+    def try_halves(self, step: float, error: float) -> Iterator[Trial[float]]:
         """Steps with a known error, then halved as long as the error falls."""
         yield Trial(step, 0.5 * step, error)
         for _ in range(HALVINGS):
             step *= 0.5
             try:
-                less = self.error(step)
+                less = self.estimate_error(step)
             except SimulationError:
                 return
             if np.isfinite(error) and not less < FALLS * error:
@@ -136,7 +136,7 @@ class _Pilot:
 
     def halve(self, step: float, error: float, tolerance: float) -> Trial[float]:
         """The longest steps that meet the tolerance, or the best that halving leads to."""
-        return choose(self.trials(step, error), tolerance) or Trial(step, 0.5 * step, error)
+        return choose(self.try_halves(step, error), tolerance) or Trial(step, 0.5 * step, error)
 
 
 def prepare_delayed(
@@ -152,32 +152,32 @@ def prepare_delayed(
 ) -> DelayRun:
     """Choose the steps at the first set of values, and compile."""
     system, forcing, first = scenario.system, scenario.forcing, values[0]
-    lags = lags_at(system, before, first)
-    curves = grid_row(system).curves if scenario.disturbances else ()
-    shape = Shape(method or _usual(scenario), 0, scenario.directions, wanted, scenario.grid, curves)
-    point = scenario.point(first)
+    lags = find_lags_at(system, before, first)
+    curves = make_grid_row(system).curves if scenario.disturbances else ()
+    shape = Shape(method or _choose_method(scenario), 0, scenario.directions, wanted, scenario.grid, curves)
+    point = scenario.make_point(first)
     longest = step or ((forcing.end - forcing.start) or 1.0) / FIRST_STEPS
-    pilot = _Pilot(scenario, times, delay_program(system, shape, point, longest, lags.groups), first, lags)
+    pilot = _Pilot(scenario, times, compile_delay_program(system, shape, point, longest, lags.groups), first, lags)
     _refuse_jumps(pilot, longest)
-    chosen = Trial(longest, 0.5 * longest, pilot.error(longest))
+    chosen = Trial(longest, 0.5 * longest, pilot.estimate_error(longest))
     if step is None:
-        present = float(lane_mesh(scenario, lags, longest, pilot.program.degree).lengths.max())
+        present = float(make_lane_mesh(scenario, lags, longest, pilot.program.degree).lengths.max())
         while 0.5 * longest > present:  # between close break points steps are shorter than asked for
             longest *= 0.5
         chosen = pilot.halve(longest, chosen.error, tolerance)
         if not chosen.error <= STIFF * tolerance and method is None:
-            program = delay_program(system, replace(shape, method="radau5"), point, chosen.steps, lags.groups)
+            program = compile_delay_program(system, replace(shape, method="radau5"), point, chosen.steps, lags.groups)
             stiff = replace(pilot, program=program)
             other = stiff.halve(longest, np.inf, tolerance)
             if other.error < chosen.error:
                 pilot, chosen = stiff, other
-    mesh = lane_mesh(scenario, lags, chosen.steps, pilot.program.degree)
+    mesh = make_lane_mesh(scenario, lags, chosen.steps, pilot.program.degree)
     plan = Plan(pilot.program.shape, chosen.steps, np.repeat(mesh.lengths, mesh.counts), chosen.error)
-    notes = (*warnings, *_inputs_before(scenario, lags))
+    notes = (*warnings, *_note_early_inputs(scenario, lags))
     return DelayRun(scenario, times, plan, values, notes, pilot.program, before)
 
 
-def _inputs_before(scenario: Scenario, lags: Lags) -> list[str]:
+def _note_early_inputs(scenario: Scenario, lags: Lags) -> list[str]:
     """What is taken for inputs before they are known."""
     notes = []
     for group, amount in zip(lags.groups, lags.amounts, strict=True):
@@ -217,7 +217,7 @@ def _refuse_jumps(pilot: _Pilot, step: float) -> None:
             )
 
 
-def _usual(scenario: Scenario) -> Method:
+def _choose_method(scenario: Scenario) -> Method:
     """Of high order where everything is smooth, as long as the code of its many stages stays short."""
     size = len(scenario.system.states) * (1 + scenario.directions.count)
     return "rk4" if scenario.disturbances or size > SMALL else "rk6"

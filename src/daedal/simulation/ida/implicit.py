@@ -12,37 +12,37 @@ import casadi as ca
 from daedal.systems import Reduction
 
 
-def residual(reduction: Reduction) -> ca.Function:
+def make_residual(reduction: Reduction) -> ca.Function:
     """The left sides as a function of (t, y, y', p, w)."""
-    return _remembered(reduction, "implicit residual", _residual)
+    return _remember(reduction, "implicit residual", _write_residual)
 
 
-def jacobian(reduction: Reduction) -> ca.Function:
+def make_jacobian(reduction: Reduction) -> ca.Function:
     """∂r/∂y + cj ∂r/∂y' as a function of (t, y, y', cj, p, w)."""
-    return _remembered(reduction, "implicit jacobian", _jacobian)
+    return _remember(reduction, "implicit jacobian", _write_jacobian)
 
 
-def rise(reduction: Reduction) -> ca.Function:
+def make_rise(reduction: Reduction) -> ca.Function:
     """∂top/∂X S + ∂top/∂t + ∂top/∂w w', how fast top changes while T stands still: of (t, X, T, p, w, w')."""
-    return _remembered(reduction, "top rise", _rise)
+    return _remember(reduction, "top rise", _write_rise)
 
 
-def _remembered(reduction: Reduction, name: str, make) -> ca.Function:
+def _remember(reduction: Reduction, name: str, make) -> ca.Function:
     """Made once per structure."""
     if name not in reduction.compiled:
         reduction.compiled[name] = ca.Function(name.replace(" ", "_"), *make(reduction))
     return reduction.compiled[name]
 
 
-def _residual(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
-    m, slope_x, slope_t, slope_m = _symbols(r)
+def _write_residual(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
+    m, slope_x, slope_t, slope_m = _make_symbols(r)
     time, _, _, p, w = r.arguments
     rows = [slope_x - r.shift - ca.mtimes(r.B.T, slope_m), r.top, r.G]
     return [time, ca.vertcat(r.X, r.T, m), ca.vertcat(slope_x, slope_t, slope_m), p, w], [ca.vertcat(*rows)]
 
 
-def _jacobian(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
-    m, *slopes = _symbols(r)
+def _write_jacobian(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
+    m, *slopes = _make_symbols(r)
     time, x, top, p, w = r.arguments
     cj = ca.SX.sym("cj")
     moving = ca.vertcat(x, top)
@@ -54,13 +54,13 @@ def _jacobian(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
     return arguments, [ca.horzcat(ca.vertcat(upper, lower), right)]
 
 
-def _rise(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
+def _write_rise(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
     time, x, _, _, w = r.arguments
     slope = ca.SX.sym("dw", w.shape[0])
     return [*r.arguments, slope], [ca.jtimes(r.top, ca.vertcat(time, x, w), ca.vertcat(1, r.shift, slope))]
 
 
-def _symbols(r: Reduction) -> list[ca.SX]:
+def _make_symbols(r: Reduction) -> list[ca.SX]:
     """M, X', T', M'."""
     rows = len(r.constraints)
     return [ca.SX.sym(n, k) for n, k in (("m", rows), ("dx", r.X.shape[0]), ("dt", r.T.shape[0]), ("dm", rows))]

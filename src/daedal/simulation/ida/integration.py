@@ -44,19 +44,19 @@ class Integration:
     ) -> None:
         self.system, self.forcing, self.parameters, self.progress = system, forcing, parameters, progress
         self.project = Projection(system, parameters)
-        self.residual = BufferedFunction(implicit.residual(system.reduction))
-        self.jacobian = BufferedFunction(implicit.jacobian(system.reduction))
+        self.residual = BufferedFunction(implicit.make_residual(system.reduction))
+        self.jacobian = BufferedFunction(implicit.make_jacobian(system.reduction))
         self.states: list[np.ndarray] = []
         self.tops: list[np.ndarray] = []
         self.time, self.stopped, self.remedy = forcing.start, "", ""
-        self.origin, self.segment = forcing.start, forcing.between(forcing.start, forcing.end)
-        self.solver = self._solver(rtol, atol)
+        self.origin, self.segment = forcing.start, forcing.make_segment(forcing.start, forcing.end)
+        self.solver = self._make_solver(rtol, atol)
 
     def run(self, start: InitialValues, times: np.ndarray) -> None:
         x, top = start.states, start.tops
         first, position = self.forcing.start, 0
         exogenous = self.forcing.at_all(times)
-        for last in [*self.forcing.jumps(), self.forcing.end]:
+        for last in [*self.forcing.find_jumps(), self.forcing.end]:
             _, top = self.project(first, x, top, self.forcing.at(first))
             while position < times.size and times[position] <= first:
                 self._record(times[position], x, top, exogenous[position])
@@ -103,25 +103,25 @@ class Integration:
         point = [self.time, result.y[: x.size], result.y[x.size : size], self.parameters, self.forcing.at(self.time)]
         reason = "the steps became too short" if result.status == TOO_MANY_STEPS else result.message
         stop = Stop(self.system, point, result.yp[:size], last, self.forcing.start, reason)
-        self.stopped, self.remedy = stop.explained()
+        self.stopped, self.remedy = stop.explain()
 
     def _restart(self, first: float, last: float, x: np.ndarray, top: np.ndarray) -> None:
-        self.origin, self.segment = first, self.forcing.between(first, last)
+        self.origin, self.segment = first, self.forcing.make_segment(first, last)
         still = np.zeros(len(self.system.reduction.constraints))
-        self.solver.init_step(0.0, np.r_[x, top, still], np.r_[self._slopes(first, x, top), still])
+        self.solver.init_step(0.0, np.r_[x, top, still], np.r_[self._find_slopes(first, x, top), still])
 
-    def _slopes(self, first: float, x: np.ndarray, top: np.ndarray) -> np.ndarray:
+    def _find_slopes(self, first: float, x: np.ndarray, top: np.ndarray) -> np.ndarray:
         """(X', T') at the start of a stretch; without T' the first steps fail where algebraic variables are zero."""
         values, slopes = np.zeros((2, len(self.system.reduction.exogenous)))
-        self.segment.values(0.0, values)
-        self.segment.slopes(0.0, slopes)
+        self.segment.write_values(0.0, values)
+        self.segment.write_slopes(0.0, slopes)
         arguments = (first, x, top, self.parameters, values)
-        rise = implicit.rise(self.system.reduction)(*arguments, slopes).full().ravel()
+        rise = implicit.make_rise(self.system.reduction)(*arguments, slopes).full().ravel()
         rates = self.system.function("derivative")(*arguments).full().ravel()
         slope = solve(self.project.J, arguments, -rise)
         return np.r_[rates, slope if np.isfinite(slope).all() else np.zeros(top.size)]
 
-    def _solver(self, rtol: float, atol: float) -> Any:
+    def _make_solver(self, rtol: float, atol: float) -> Any:
         from sksundae import ida
 
         reduction = self.system.reduction
@@ -131,52 +131,52 @@ class Integration:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that the sparsity only serves the given Jacobian
             return ida.IDA(
-                self._residual_callback(),
-                jacfn=self._jacobian_callback(sparse),
+                self._make_residual_callback(),
+                jacfn=self._make_jacobian_callback(sparse),
                 algebraic_idx=list(range(states, states + tops)),
                 rtol=rtol,
                 atol=np.r_[np.full(states, atol), free, np.full(rows, UNWEIGHTED)],
                 linsolver="sparse" if sparse else "dense",
-                sparsity=_pattern(self.jacobian.sparsity) if sparse else None,
+                sparsity=_make_pattern(self.jacobian.sparsity) if sparse else None,
                 max_num_steps=STEPS,
             )
 
-    def _residual_callback(self) -> Callable:
+    def _make_residual_callback(self) -> Callable:
         run, result = self.residual.run, self.residual.result
         clock, values, slopes, parameters, exogenous = self.residual.inputs
         parameters[:] = self.parameters
 
-        def residual(t, y, yp, res):
+        def fill_residual(t, y, yp, res):
             clock[0] = self.origin + t
             values[:] = y
             slopes[:] = yp
-            self.segment.values(t, exogenous)
+            self.segment.write_values(t, exogenous)
             run()
             res[:] = result
 
-        return residual
+        return fill_residual
 
-    def _jacobian_callback(self, sparse: bool) -> Callable:
+    def _make_jacobian_callback(self, sparse: bool) -> Callable:
         run, result, places = self.jacobian.run, self.jacobian.result, self.jacobian.places
         clock, values, slopes, factor, parameters, exogenous = self.jacobian.inputs
         parameters[:] = self.parameters
 
-        def jacobian(t, y, yp, res, cj, JJ):  # noqa: ARG001
+        def fill_jacobian(t, y, yp, res, cj, JJ):  # noqa: ARG001
             clock[0] = self.origin + t
             values[:] = y
             slopes[:] = yp
             factor[0] = cj
-            self.segment.values(t, exogenous)
+            self.segment.write_values(t, exogenous)
             run()
             if sparse:
                 JJ[:] = result
             else:
                 JJ.reshape(-1)[places] = result  # the rest of it stays zero
 
-        return jacobian
+        return fill_jacobian
 
 
-def _pattern(sparsity: ca.Sparsity):
+def _make_pattern(sparsity: ca.Sparsity):
     from scipy.sparse import csc_matrix
 
     return csc_matrix((np.ones(sparsity.nnz()), sparsity.row(), sparsity.colind()), shape=sparsity.shape)

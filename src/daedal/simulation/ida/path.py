@@ -11,8 +11,8 @@ import numpy as np
 
 from daedal.disturbances import ExactPath, discretize
 from daedal.models import as_tuple
-from daedal.simulation.lanes import LanePaths, sources
-from daedal.simulation.steps import disturbance_places, grid_row
+from daedal.simulation.lanes import LanePaths, make_sources
+from daedal.simulation.steps import find_disturbance_places, make_grid_row
 from daedal.symbolic import jet
 from daedal.systems import System
 
@@ -30,40 +30,40 @@ class ContinuousPath:
         purpose: str,
         path: int,
     ) -> None:
-        self.places = disturbance_places(system)
+        self.places = find_disturbance_places(system)
         self._grid = grid
-        self._row = grid_row(system)
-        made = sources(system, numbers, grid, np.zeros((len(system.reduction.parameters), 0)), 1)
+        self._row = make_grid_row(system)
+        sources = make_sources(system, numbers, grid, np.zeros((len(system.reduction.parameters), 0)), 1)
         points = int(np.ceil(duration / grid - 1e-9)) + 2
-        self._values = LanePaths(made, seed, purpose, range(path, path + 1)).rows(0, points)[:, :, 0]
-        self._exact = _exact_paths(system, numbers, grid, seed, purpose, path)
+        self._values = LanePaths(sources, seed, purpose, range(path, path + 1)).draw_rows(0, points)[:, :, 0]
+        self._exact = _make_exact_paths(system, numbers, grid, seed, purpose, path)
 
     def __call__(self, elapsed: float) -> np.ndarray:
         """The values `elapsed` seconds after the start."""
         position = max(elapsed / self._grid, 0.0)
         cell = min(int(position), len(self._values) - 2)
         left, right = self._values[cell], self._values[cell + 1]
-        found = np.empty(len(self.places))
+        values = np.empty(len(self.places))
         for i, curve in enumerate(self._row.curves):
-            (a, b), (c, d) = curve.weights(position - cell)
+            (a, b), (c, d) = curve.compute_weights(position - cell)
             other = curve.companion
-            found[i] = a * left[i] + b * right[i] + curve.scale(self._grid) * (c * left[other] + d * right[other])
+            values[i] = a * left[i] + b * right[i] + curve.scale(self._grid) * (c * left[other] + d * right[other])
         for exact, kept, targets in self._exact:
-            found[targets] = exact(max(elapsed, 0.0))[kept]
-        return found
+            values[targets] = exact(max(elapsed, 0.0))[kept]
+        return values
 
-    def slopes(self, elapsed: float) -> np.ndarray:
+    def differentiate(self, elapsed: float) -> np.ndarray:
         """How fast the values change, as seen over a hundredth of a grid cell."""
         step = 0.01 * self._grid
         return (self(elapsed + step) - self(elapsed)) / step
 
 
-def _exact_paths(
+def _make_exact_paths(
     system: System, numbers: Mapping[str, float], grid: float, seed: int, purpose: str, path: int
 ) -> list[tuple[ExactPath, list[int], list[int]]]:
     """The disturbances declared exact: the path, which of its rows are wanted, and their places."""
-    wanted = [jet(system.reduction.exogenous[place]) for place in disturbance_places(system)]
-    found = []
+    wanted = [jet(system.reduction.exogenous[place]) for place in find_disturbance_places(system)]
+    paths = []
     number = 0
     for key, noise in system.model.disturbances.items():
         symbols = as_tuple(key)
@@ -74,6 +74,6 @@ def _exact_paths(
             listed = [(name, order) for order in orders for name in symbols]
             kept = [i for i, value in enumerate(listed) if value in wanted]
             exact = ExactPath(discretize(noise, numbers, grid, orders), seed, purpose, number, path)
-            found.append((exact, kept, [wanted.index(listed[i]) for i in kept]))
+            paths.append((exact, kept, [wanted.index(listed[i]) for i in kept]))
         number += 1
-    return found
+    return paths

@@ -27,20 +27,20 @@ class Projection:
     ) -> tuple[np.ndarray, np.ndarray]:
         """X on the constraints and T that belongs to it; the given values where the equations are singular."""
         try:
-            projected = self._states(time, x, top, exogenous)
-            return projected, self._tops(time, projected, top, exogenous)
+            projected = self._project_states(time, x, top, exogenous)
+            return projected, self._solve_tops(time, projected, top, exogenous)
         except (np.linalg.LinAlgError, RuntimeError):
             return x, top
 
-    def _states(self, time: float, x: np.ndarray, top: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def _project_states(self, time: float, x: np.ndarray, top: np.ndarray, w: np.ndarray) -> np.ndarray:
         if self.G.result.size == 0:
             return x
         previous = np.inf
         for _ in range(ITERATIONS):
             arguments = (time, x, top, self.parameters, w)
             residual = self.G(*arguments)
-            A, B = _matrix(self.A, arguments), _matrix(self.B, arguments)
-            step = B.T @ _solved(A @ B.T, residual)
+            A, B = _evaluate_matrix(self.A, arguments), _evaluate_matrix(self.B, arguments)
+            step = B.T @ _solve_matrix(A @ B.T, residual)
             size = float(np.abs(step).max())
             if not size < previous:
                 break
@@ -49,7 +49,7 @@ class Projection:
                 break
         return x
 
-    def _tops(self, time: float, x: np.ndarray, top: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def _solve_tops(self, time: float, x: np.ndarray, top: np.ndarray, w: np.ndarray) -> np.ndarray:
         previous = np.inf
         for _ in range(ITERATIONS):
             arguments = (time, x, top, self.parameters, w)
@@ -65,10 +65,10 @@ class Projection:
 
 def solve(function: BufferedFunction, arguments: tuple, right: np.ndarray) -> np.ndarray:
     """Solve with the square matrix a function gives at these arguments."""
-    return _solved(_matrix(function, arguments), right)
+    return _solve_matrix(_evaluate_matrix(function, arguments), right)
 
 
-def _matrix(function: BufferedFunction, arguments: tuple):
+def _evaluate_matrix(function: BufferedFunction, arguments: tuple):
     if max(function.shape) <= DENSE:
         return function.matrix(*arguments)
     from scipy.sparse import csc_matrix
@@ -77,7 +77,7 @@ def _matrix(function: BufferedFunction, arguments: tuple):
     return csc_matrix((function(*arguments).copy(), indices, pointers), shape=function.shape)
 
 
-def _solved(matrix, right: np.ndarray) -> np.ndarray:
+def _solve_matrix(matrix, right: np.ndarray) -> np.ndarray:
     if isinstance(matrix, np.ndarray):
         return np.linalg.solve(matrix, right)
     from scipy.sparse.linalg import splu

@@ -14,9 +14,9 @@ from daedal.simulation.forcing import Forcing
 from daedal.simulation.ida.integration import Integration
 from daedal.simulation.ida.path import ContinuousPath
 from daedal.simulation.ida.silence import silence_sundials
-from daedal.simulation.lanes import check_smoothness, disturbance_grid, sample_interval
+from daedal.simulation.lanes import check_smoothness, choose_disturbance_grid, find_sample_interval
 from daedal.simulation.solver import REACHED, Job, Outcome, Status
-from daedal.simulation.steps import disturbance_places
+from daedal.simulation.steps import find_disturbance_places
 from daedal.systems import InitialValues, System, find_initial_values
 
 
@@ -81,9 +81,9 @@ class IDA:
         system, forcing, times = job.asked.system, job.asked.forcing, job.asked.times
         numbers = evaluate_parameters(system.model, job.values)
         grid, warnings = 1.0, []
-        if disturbance_places(system):
+        if find_disturbance_places(system):
             check_smoothness(system, numbers)
-            grid, warnings = disturbance_grid(system, numbers, sample_interval(forcing.start, times))
+            grid, warnings = choose_disturbance_grid(system, numbers, find_sample_interval(forcing.start, times))
         start = find_initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
         kept = np.full((count, len(job.wanted), times.size), np.nan)
         stopped: dict[int, Reached] = {}

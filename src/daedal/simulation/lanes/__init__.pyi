@@ -1,10 +1,10 @@
-from .blocks import BLOCK, in_blocks
+from .blocks import BLOCK, run_blocks
 from .lane_run import LaneRun, prepare_lanes
 from .march import CASADI
 from .moments import Moments, collect_moments, project_lanes, simulate_single_lane
-from .noise import LanePaths, check_smoothness, disturbance_grid, refuse_exact, sources
-from .pilot import BRIEF, PATIENT, Effort, Trial, choose, difference, sample_interval
-from .run import ESCAPED, MEANINGLESS, Consume, Failure, Plan, Run, find_failures, long_steps, refuse_long_steps
+from .noise import LanePaths, check_smoothness, choose_disturbance_grid, make_sources, refuse_exact
+from .pilot import BRIEF, PATIENT, Effort, Trial, choose, compare, find_sample_interval
+from .run import ESCAPED, MEANINGLESS, Consume, Failure, Plan, Run, blame_long_steps, find_failures, refuse_long_steps
 from .scenario import Paths, Scenario, Values
 
 __all__ = [
@@ -26,19 +26,19 @@ __all__ = [
     "Scenario",
     "Trial",
     "Values",
+    "blame_long_steps",
     "check_smoothness",
     "choose",
+    "choose_disturbance_grid",
     "collect_moments",
-    "difference",
-    "disturbance_grid",
+    "compare",
     "find_failures",
-    "in_blocks",
-    "long_steps",
+    "find_sample_interval",
+    "make_sources",
     "prepare_lanes",
     "project_lanes",
     "refuse_exact",
     "refuse_long_steps",
-    "sample_interval",
+    "run_blocks",
     "simulate_single_lane",
-    "sources",
 ]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from daedal.simulation.lanes.march import march_lanes
-from daedal.simulation.lanes.pilot import Choice, Steps, Task, Trial, choose, difference, prepare_steps, run_pilots
-from daedal.simulation.steps import ALIGNED, ORDER, UNFINISHED, Method, Schedule, Stops, steps_between, stops
+from daedal.simulation.lanes.pilot import Choice, Steps, Task, Trial, choose, compare, prepare_steps, run_pilots
+from daedal.simulation.steps import ALIGNED, ORDER, UNFINISHED, Method, Schedule, Stops, find_stops, join_steps
 
 HALVINGS = 6
 ABSOLUTE = 1e-13  # error of a step that is always allowed
@@ -17,25 +17,25 @@ ABSOLUTE = 1e-13  # error of a step that is always allowed
 
 def search_adaptively(task: Task, method: Method, tolerance: float) -> Choice | None:
     """Steps that one lane takes under error control, then halved until the samples agree to the tolerance."""
-    at = stops(task.forcing.start, task.times, np.array(task.forcing.jumps()), ALIGNED * task.interval)
-    lengths = _adaptive_lengths(task, at, method, tolerance / 10)
+    at = find_stops(task.forcing.start, task.times, np.array(task.forcing.find_jumps()), ALIGNED * task.interval)
+    lengths = _find_lengths(task, at, method, tolerance / 10)
     if lengths is None:
         return None
-    best = choose(_halvings(task, method, steps_between(at, lengths)), tolerance)
+    best = choose(_try_halves(task, method, join_steps(at, lengths)), tolerance)
     return Choice(method, best.steps, best.error) if best is not None and best.error <= tolerance else None
 
 
-def _halvings(task: Task, method: Method, schedule: Schedule) -> Iterator[Trial[Steps]]:
+def _try_halves(task: Task, method: Method, schedule: Schedule) -> Iterator[Trial[Steps]]:
     steps: Steps = (schedule, 0)
     coarse = run_pilots(task, prepare_steps(task, method, steps))
     for _ in range(HALVINGS):
-        halves: Steps = (steps[0].divided(2), 0)
+        halves: Steps = (steps[0].divide(2), 0)
         fine = run_pilots(task, prepare_steps(task, method, halves))
-        yield Trial(steps, halves, difference(coarse, fine))
+        yield Trial(steps, halves, compare(coarse, fine))
         steps, coarse = halves, fine
 
 
-def _adaptive_lengths(task: Task, at: Stops, method: Method, tolerance: float) -> list[np.ndarray] | None:
+def _find_lengths(task: Task, at: Stops, method: Method, tolerance: float) -> list[np.ndarray] | None:
     """Lengths of the steps of the first lane between each two stops; None when there would be too many."""
     lane = _AdaptiveLane(task, method, tolerance)
     crossings = []
@@ -69,7 +69,7 @@ class _AdaptiveLane:
             taken = left if self.length > 0.9 * left else min(self.length, left / 2)
             if self.steps > self.task.effort.adaptive or done + taken == done:
                 return None
-            halves, error = self._tried(begin + done, taken)
+            halves, error = self._try_step(begin + done, taken)
             power = 1.0 / (ORDER[self.method] + 1)
             if not error <= 1.0:
                 self.length = taken * (max(0.1, 0.9 * error**-power) if np.isfinite(error) else 0.1)
@@ -81,9 +81,9 @@ class _AdaptiveLane:
             done = interval if taken == left else done + taken
         return np.array(lengths)
 
-    def _tried(self, time: float, length: float) -> tuple[np.ndarray, float]:
+    def _try_step(self, time: float, length: float) -> tuple[np.ndarray, float]:
         """The state after two halves of a step, and how much it differs, relative to what is allowed."""
-        whole, halves = (_trial(self.task, self.method, self.state, self.parameters, time, length, n) for n in (1, 2))
+        whole, halves = (_advance(self.task, self.method, self.state, self.parameters, time, length, n) for n in (1, 2))
         if not np.max(np.abs([whole[-1], halves[-1]])) <= UNFINISHED:  # Newton iterations did not finish
             return halves, np.inf
         x = self._x(halves)
@@ -91,7 +91,7 @@ class _AdaptiveLane:
         return halves, float(np.max(np.abs(self._x(whole) - x) / allowed, initial=0.0))
 
 
-def _trial(
+def _advance(
     task: Task, method: Method, state: np.ndarray, parameters: np.ndarray, time: float, length: float, parts: int
 ) -> np.ndarray:
     """The state after one step, or after the same time in two."""

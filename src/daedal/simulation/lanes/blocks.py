@@ -10,7 +10,7 @@ from daedal.simulation.lanes.run import Failure
 BLOCK = 64  # lanes that advance together
 
 
-def in_blocks(realizations: int, work: Callable[[range, Event], list[Failure]], title: str) -> list[Failure]:
+def run_blocks(realizations: int, work: Callable[[range, Event], list[Failure]], title: str) -> list[Failure]:
     """Do all blocks; `work(lanes, stop)` returns the lanes that failed, and gives up when `stop` is set."""
     blocks = [range(first, min(first + BLOCK, realizations)) for first in range(0, realizations, BLOCK)]
     stop = Event()

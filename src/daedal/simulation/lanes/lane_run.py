@@ -11,13 +11,13 @@ from typing import Any, final
 
 import numpy as np
 
-from daedal.simulation.lanes.blocks import in_blocks
-from daedal.simulation.lanes.march import CASADI, Reordering, Table, march_lanes, solved
+from daedal.simulation.lanes.blocks import run_blocks
+from daedal.simulation.lanes.march import CASADI, Reordering, Table, find_solved, march_lanes
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, prepare_steps
 from daedal.simulation.lanes.run import Consume, Failure, Plan, find_failures
 from daedal.simulation.lanes.scenario import Paths, Scenario, Values
-from daedal.simulation.lanes.search import choose_steps, step_error
-from daedal.simulation.steps import Method, Program, Schedule, grid_row
+from daedal.simulation.lanes.search import choose_steps, estimate_step_error
+from daedal.simulation.steps import Method, Program, Schedule, make_grid_row
 
 PILOT = 8  # lanes on which steps are chosen
 
@@ -48,73 +48,73 @@ class LaneRun:
 
     def at(self, values: Sequence[Mapping[Any, float] | None]) -> "LaneRun":
         """The same steps and program at other parameter values."""
-        return replace(self, values=self.scenario.all_values(values))
+        return replace(self, values=self.scenario.resolve_values(values))
 
-    def step_error(self, values: Values) -> float:
+    def estimate_step_error(self, values: Values) -> float:
         """What halving the steps changes at these values, on a few lanes, relative to the largest values."""
         shape = self.plan.shape
         task = _make_task(self.scenario, self.times, shape.wanted, [values], PATIENT)
-        return step_error(task, shape.method, (self.schedule, shape.cells))
+        return estimate_step_error(task, shape.method, (self.schedule, shape.cells))
 
     def run(self, realizations: int, consume: Consume) -> list[Failure]:
         """Simulate all lanes for all values, as `Run` says."""
         title = f"simulating '{self.scenario.system.model.name}': block"
-        return in_blocks(realizations, lambda lanes, stop: self._block(lanes, consume, stop), title)
+        return run_blocks(realizations, lambda lanes, stop: self._run_block(lanes, consume, stop), title)
 
-    def _block(self, lanes: range, consume: Consume, stop: Event) -> list[Failure]:
+    def _run_block(self, lanes: range, consume: Consume, stop: Event) -> list[Failure]:
         """All sets of values side by side, chunk by chunk: sets that have the same disturbances share their paths."""
         failures: dict[tuple[int, int], Failure] = {}
         shared: dict[int, Paths | None] = {}
         marches = []
         for number, values in enumerate(self.values):
 
-            def received(samples: np.ndarray, out: np.ndarray, number: int = number) -> None:
+            def receive(samples: np.ndarray, out: np.ndarray, number: int = number) -> None:
                 if stop.is_set():
                     raise InterruptedError
-                for failure in find_failures(number, lanes, self.times[samples], out, solved(out)):
+                for failure in find_failures(number, lanes, self.times[samples], out, find_solved(out)):
                     failures.setdefault((number, failure.lane), failure)
                 consume(number, lanes, samples, out[:, :-1])
 
             if id(values.sources) not in shared:
-                shared[id(values.sources)] = self.scenario.paths(values, lanes)
-            marches.append(self._lanes(values, lanes, shared[id(values.sources)], received))
+                shared[id(values.sources)] = self.scenario.make_paths(values, lanes)
+            marches.append(self._march(values, lanes, shared[id(values.sources)], receive))
         for _ in zip(*marches, strict=True):
             pass
         return list(failures.values())
 
-    def _lanes(
+    def _march(
         self,
         values: Values,
         lanes: range,
         paths: Paths | None,
-        received: Callable[[np.ndarray, np.ndarray], None],
+        receive: Callable[[np.ndarray, np.ndarray], None],
     ) -> Iterator[None]:
         """One block with one set of values, from the first sample to the last."""
         program, count = self.program, len(lanes)
-        first_row = None if paths is None else paths.rows(0, 1)[0]
+        first_row = None if paths is None else paths.draw_rows(0, 1)[0]
         parameters = np.repeat(values.column[:, None], count, axis=1)
         start, out = self.scenario.forcing.start, None
         with CASADI:
-            state = self.scenario.states(values, first_row, count)
+            state = self.scenario.initialize(values, first_row, count)
             if self.times[0] <= start:
-                exogenous = self.scenario.exogenous(first_row, count).reshape(-1, count)
+                exogenous = self.scenario.find_exogenous(first_row, count).reshape(-1, count)
                 out = program.first(state, parameters, np.full((1, count), start), exogenous).full()
         if out is not None:
-            received(np.zeros(1, dtype=np.int64), out[None])
+            receive(np.zeros(1, dtype=np.int64), out[None])
         yield
         reorder = Reordering(self.scenario.system, self.scenario.forcing)
-        yield from march_lanes(program, self.table, paths, state, parameters, received, reorder)
+        yield from march_lanes(program, self.table, paths, state, parameters, receive, reorder)
 
 
 class _PilotPaths:
     """Paths of pilot lanes, each with its own set of values."""
 
     def __init__(self, scenario: Scenario, pilots: Sequence[Values]) -> None:
-        lanes = (scenario.paths(values, range(lane, lane + 1)) for lane, values in enumerate(pilots))
+        lanes = (scenario.make_paths(values, range(lane, lane + 1)) for lane, values in enumerate(pilots))
         self._lanes = [paths for paths in lanes if paths is not None]
 
-    def rows(self, first: int, last: int) -> np.ndarray:
-        return np.concatenate([paths.rows(first, last) for paths in self._lanes], axis=2)
+    def draw_rows(self, first: int, last: int) -> np.ndarray:
+        return np.concatenate([paths.draw_rows(first, last) for paths in self._lanes], axis=2)
 
 
 def prepare_lanes(
@@ -145,7 +145,7 @@ def _make_task(
     system, forcing, noisy = scenario.system, scenario.forcing, bool(scenario.disturbances)
     lanes = range(max(PILOT if noisy else 1, len(chosen)))
     pilots = [chosen[lane % len(chosen)] for lane in lanes]
-    first_row = _PilotPaths(scenario, pilots).rows(0, 1)[0] if noisy else None
+    first_row = _PilotPaths(scenario, pilots).draw_rows(0, 1)[0] if noisy else None
     return Task(
         system=system,
         times=times,
@@ -153,9 +153,9 @@ def _make_task(
         grid=scenario.grid,
         wanted=wanted,
         directions=scenario.directions,
-        curves=grid_row(system).curves if noisy else (),
-        point=scenario.point(chosen[0]),
-        state=np.stack([scenario.states(one, first_row, len(lanes))[:, i] for i, one in enumerate(pilots)], axis=1),
+        curves=make_grid_row(system).curves if noisy else (),
+        point=scenario.make_point(chosen[0]),
+        state=np.stack([scenario.initialize(one, first_row, len(lanes))[:, i] for i, one in enumerate(pilots)], axis=1),
         parameters=np.stack([one.column for one in pilots], axis=1),
         paths=lambda count: _PilotPaths(scenario, pilots[:count]) if noisy else None,
         effort=effort,

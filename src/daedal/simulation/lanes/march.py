@@ -9,7 +9,7 @@ import numpy as np
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes.run import ESCAPED
 from daedal.simulation.lanes.scenario import Paths
-from daedal.simulation.steps import ACCEPTED, Point, Program, Schedule, node_values, reorder_pivots
+from daedal.simulation.steps import ACCEPTED, Point, Program, Schedule, reorder_pivots, tabulate_nodes
 from daedal.systems import System
 
 CHUNK = 2048  # steps between two looks at the results, and at whether to stop
@@ -30,7 +30,7 @@ class Table:
 def tabulate(program: Program, steps: Schedule, forcing: Forcing, grid: float, times: np.ndarray) -> Table:
     """Tabulate a schedule for a program; `grid` is the spacing of the disturbances (0 without any)."""
     inputs = list(program.inputs)
-    values = node_values(forcing, steps, program.nodes)[:, :, inputs].transpose(0, 2, 1)
+    values = tabulate_nodes(forcing, steps, program.nodes)[:, :, inputs].transpose(0, 2, 1)
     values = values.reshape(steps.starts.size, program.nodes.size * len(inputs))
     sampled = np.where(steps.emit >= 0, times[steps.emit], steps.ends)
     ends = forcing.at_all(np.clip(sampled, forcing.start, forcing.end))[:, inputs]
@@ -100,27 +100,27 @@ def march_lanes(
         while position < chunk.steps:
             before = state.copy()
             out = chunk.run(program, state, parameters, position)
-            bad = np.flatnonzero(~np.all(solved(out), axis=0))
+            bad = np.flatnonzero(~np.all(find_solved(out), axis=0))
             if bad.size and reorder is not None:
                 after = state.copy()
                 lane = int(bad[0])
-                good = chunk.last_good(out, lane, position)
+                good = chunk.find_last_good(out, lane, position)
                 state[:] = before
                 head = chunk.run(program, state, parameters, position, good)
-                escaped = not np.all(np.abs(out[chunk.row(good, position), :, lane]) < ESCAPED)
-                at = (chunk.time(good), state[:, lane], parameters[:, lane], chunk.length)
+                escaped = not np.all(np.abs(out[chunk.find_row(good, position), :, lane]) < ESCAPED)
+                at = (chunk.find_time(good), state[:, lane], parameters[:, lane], chunk.length)
                 other = reorder(program, *at, escaped=escaped)
                 if other is not None:
-                    consume(chunk.samples(position, good), head)
+                    consume(chunk.find_samples(position, good), head)
                     program, position = other, good
                     continue
                 state[:] = after
-            consume(chunk.samples(position), out)
+            consume(chunk.find_samples(position), out)
             break
         yield
 
 
-def solved(out: np.ndarray) -> np.ndarray:
+def find_solved(out: np.ndarray) -> np.ndarray:
     """Which samples of which lanes are finite and satisfy the equations, (sample, lane)."""
     finite = np.all(np.abs(out) < ESCAPED, axis=1)
     return finite & (np.nan_to_num(out[:, -1], nan=np.inf) <= ACCEPTED)
@@ -133,7 +133,7 @@ class _Chunk:
         self.steps = last - first
         self._shared, self._emit = tables.shared[first:last], tables.emit[first:last]
         low, high = int(tables.grid_row[first]), int(tables.grid_row[last - 1]) + program.grid_rows
-        self._lane = paths.rows(low, high) if paths is not None else np.zeros((1, 0, lanes))
+        self._lane = paths.draw_rows(low, high) if paths is not None else np.zeros((1, 0, lanes))
         self._begin = (tables.grid_row[first:last] - low) * self._lane.shape[1]
 
     def run(
@@ -147,18 +147,18 @@ class _Chunk:
         program.kernel.run(state, parameters, self._shared[part], self._lane, local, out, begin=self._begin[part])
         return out
 
-    def samples(self, start: int, stop: int | None = None) -> np.ndarray:
+    def find_samples(self, start: int, stop: int | None = None) -> np.ndarray:
         """The samples that follow these steps."""
         emit = self._emit[start:stop]
         return emit[emit >= 0]
 
-    def row(self, step: int, start: int) -> int:
+    def find_row(self, step: int, start: int) -> int:
         """The row of the first sample after a step, in what `run` gave from `start` on."""
         return int(np.sum(self._emit[start:step] >= 0))
 
-    def last_good(self, out: np.ndarray, lane: int, start: int) -> int:
+    def find_last_good(self, out: np.ndarray, lane: int, start: int) -> int:
         """The step after the last sample at which the lane was still good."""
-        row = int(np.argmin(solved(out)[:, lane])) - 1
+        row = int(np.argmin(find_solved(out)[:, lane])) - 1
         emitting = np.flatnonzero(self._emit[start:] >= 0)
         return start + int(emitting[row]) + 1 if row >= 0 else start
 
@@ -167,6 +167,6 @@ class _Chunk:
         """A typical length of its steps."""
         return float(np.median(self._shared[:, 1]))
 
-    def time(self, step: int) -> float:
+    def find_time(self, step: int) -> float:
         """When a step begins."""
         return float(self._shared[min(step, self.steps - 1), 0])

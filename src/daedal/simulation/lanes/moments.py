@@ -49,10 +49,10 @@ def collect_moments(
             for failure in failures:
                 kept = parts.kept[failure.value][:, failure.lane : failure.lane + 1]
                 kept[:, :, run.times >= failure.time] = np.nan
-            return parts.merged(failures)
+            return parts.merge(failures)
         failures += new
         if len(failures) == (realizations - len(without)) * len(run.values):
-            raise _all_failed(run, failures, realizations)
+            raise _make_error(run, failures, realizations)
 
 
 def simulate_single_lane(run: Run) -> np.ndarray:
@@ -64,11 +64,11 @@ def simulate_single_lane(run: Run) -> np.ndarray:
 
     failures = run.run(1, consume)
     if failures:
-        raise _all_failed(run, failures, 1)
+        raise _make_error(run, failures, 1)
     return rows
 
 
-def _all_failed(run: Run, failures: list[Failure], realizations: int) -> SimulationError:
+def _make_error(run: Run, failures: list[Failure], realizations: int) -> SimulationError:
     first = min(failures, key=lambda failure: failure.time)
     many, delays = realizations > 1, run.scenario.system.reduction.delays  # which IDA does not take
     which = f"All {realizations} realizations" if many else "The simulation"
@@ -122,7 +122,7 @@ class _Parts:
         self._mean[group, value][:, samples] = mean.T
         self._squares[group, value][:, samples] = squares.T
 
-    def merged(self, failures: list[Failure]) -> Moments:
+    def merge(self, failures: list[Failure]) -> Moments:
         mean, squares = np.zeros(self._mean.shape[1:]), np.zeros(self._squares.shape[1:])
         total = np.zeros((mean.shape[0], 1, 1))
         outputs = squares.shape[1]

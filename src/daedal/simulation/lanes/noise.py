@@ -19,7 +19,7 @@ from daedal.disturbances import (
 )
 from daedal.errors import ModelError, SimulationError
 from daedal.models import as_tuple
-from daedal.simulation.steps import grid_row
+from daedal.simulation.steps import make_grid_row
 from daedal.symbolic import jet, list_symbols
 from daedal.systems import System
 
@@ -34,7 +34,7 @@ def refuse_exact(system: System) -> None:
             )
 
 
-def disturbance_grid(system: System, numbers: Mapping[str, float], interval: float) -> tuple[float, list[str]]:
+def choose_disturbance_grid(system: System, numbers: Mapping[str, float], interval: float) -> tuple[float, list[str]]:
     """The finest grid that any disturbance asks for, and what to tell the user about it."""
     grids = [default_grid(noise, numbers, interval) for noise in system.model.disturbances.values()]
     return min(grid.step for grid in grids), [grid.warning for grid in grids if grid.warning]
@@ -42,11 +42,11 @@ def disturbance_grid(system: System, numbers: Mapping[str, float], interval: flo
 
 def check_smoothness(system: System, numbers: Mapping[str, float]) -> None:
     """Refuse a disturbance that lacks derivatives the reduced system, or a Hermite cubic, contains."""
-    row = grid_row(system)
+    row = make_grid_row(system)
     needed: dict[str, int] = {}
     for name, order in row.jets[: row.wanted]:
         needed[name] = max(order, needed.get(name, 0))
-    blamed = {name: _equation_with(system, name) for name in needed}
+    blamed = {name: _find_equation(system, name) for name in needed}
     needed_smoothness(system.model.disturbances, needed, blamed, numbers)
     for key, noise in system.model.disturbances.items():
         available = derivatives_available(noise, numbers)
@@ -57,7 +57,7 @@ def check_smoothness(system: System, numbers: Mapping[str, float]) -> None:
                 )
 
 
-def _equation_with(system: System, name: str) -> str:
+def _find_equation(system: System, name: str) -> str:
     """An equation that contains the disturbance, differentiated if there is one."""
     r = system.reduction
     inside = [
@@ -85,11 +85,11 @@ class Sources:
     ways: int
 
 
-def sources(system: System, numbers: Mapping[str, float], grid: float, rates: np.ndarray, ways: int) -> Sources:
+def make_sources(system: System, numbers: Mapping[str, float], grid: float, rates: np.ndarray, ways: int) -> Sources:
     """Discretise every disturbance on the grid; `rates` is dp/dθ as (parameter of the reduction, direction)."""
-    wanted = grid_row(system).jets
+    wanted = make_grid_row(system).jets
     row_of = {name: i for i, name in enumerate(system.reduction.parameters)}
-    found = []
+    parts = []
     for key, noise in system.model.disturbances.items():
         symbols = as_tuple(key)
         orders = sorted({order for name, order in wanted if name in symbols})
@@ -100,46 +100,46 @@ def sources(system: System, numbers: Mapping[str, float], grid: float, rates: np
         kept = np.array([i for i, value in enumerate(listed) if value in wanted])
         places = np.array([wanted.index(listed[i]) for i in kept])
         chain = rates[[row_of[name] for name in moving]].T
-        found.append(Source(discretize(noise, numbers, grid, orders, moving), kept, places, chain))
-    return Sources(tuple(found), len(wanted), ways)
+        parts.append(Source(discretize(noise, numbers, grid, orders, moving), kept, places, chain))
+    return Sources(tuple(parts), len(wanted), ways)
 
 
 class LanePaths:
     """Rows of grid values for the paths of one block; sequential, keeping only what the next rows overlap."""
 
-    def __init__(self, made: Sources, seed: int, purpose: str, paths: range) -> None:
-        self._made, self._seed, self._purpose, self._paths = made, seed, purpose, paths
+    def __init__(self, sources: Sources, seed: int, purpose: str, paths: range) -> None:
+        self._sources, self._seed, self._purpose, self._paths = sources, seed, purpose, paths
         self._first = 0
-        self._states = [initial_state(s.noise, self._normals(k, range(1))[0]) for k, s in enumerate(made.sources)]
-        first = [output(s.noise, x)[None] for s, x in zip(made.sources, self._states, strict=True)]
-        self._kept = self._combined(first, 1)
+        self._states = [initial_state(s.noise, self._draw(k, range(1))[0]) for k, s in enumerate(sources.sources)]
+        first = [output(s.noise, x)[None] for s, x in zip(sources.sources, self._states, strict=True)]
+        self._kept = self._combine(first, 1)
 
-    def rows(self, first: int, last: int) -> np.ndarray:
+    def draw_rows(self, first: int, last: int) -> np.ndarray:
         """Grid points first … last − 1 as (point, value, lane)."""
         have = self._first + self._kept.shape[0]
         if last > have:
             kept = self._kept[max(first - self._first, 0) :]
             self._first = have - kept.shape[0]
-            self._kept = np.concatenate([kept, self._drawn(range(have, last))])
+            self._kept = np.concatenate([kept, self._advance(range(have, last))])
         return self._kept[first - self._first : last - self._first]
 
-    def _normals(self, number: int, steps: range) -> np.ndarray:
-        components = self._made.sources[number].noise.states
+    def _draw(self, number: int, steps: range) -> np.ndarray:
+        components = self._sources.sources[number].noise.states
         return innovations(self._seed, self._purpose, number, self._paths, steps, components)
 
-    def _drawn(self, points: range) -> np.ndarray:
+    def _advance(self, points: range) -> np.ndarray:
         """Grid point k is reached by innovation k."""
         values = []
-        for number, source in enumerate(self._made.sources):
-            drawn, self._states[number] = advance(source.noise, self._states[number], self._normals(number, points))
-            values.append(drawn)
-        return self._combined(values, len(points))
+        for number, source in enumerate(self._sources.sources):
+            rows, self._states[number] = advance(source.noise, self._states[number], self._draw(number, points))
+            values.append(rows)
+        return self._combine(values, len(points))
 
-    def _combined(self, values: list[np.ndarray], points: int) -> np.ndarray:
+    def _combine(self, values: list[np.ndarray], points: int) -> np.ndarray:
         """Put the values of all disturbances into rows, with the chain rule from their parameters to the directions."""
-        made = self._made
-        rows = np.zeros((points, made.ways, made.disturbances, len(self._paths)))
-        for source, drawn in zip(made.sources, values, strict=True):
+        sources = self._sources
+        rows = np.zeros((points, sources.ways, sources.disturbances, len(self._paths)))
+        for source, drawn in zip(sources.sources, values, strict=True):
             parts = drawn.reshape(points, 1 + source.chain.shape[1], -1, len(self._paths))[:, :, source.kept]
             rows[:, 0, source.places] = parts[:, 0]
             if source.chain.size:

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lanes.march import Reordering, Table, march_lanes, solved, tabulate
+from daedal.simulation.lanes.march import Reordering, Table, find_solved, march_lanes, tabulate
 from daedal.simulation.lanes.run import ESCAPED
 from daedal.simulation.lanes.scenario import Paths
 from daedal.simulation.steps import Curve, Directions, Method, Point, Program, Schedule, Shape, compile_program
@@ -84,10 +84,10 @@ class Task:
     @property
     def interval(self) -> float:
         """The time between two samples; a typical one, where they are not regular."""
-        return sample_interval(self.forcing.start, self.times)
+        return find_sample_interval(self.forcing.start, self.times)
 
 
-def sample_interval(start: float, times: np.ndarray) -> float:
+def find_sample_interval(start: float, times: np.ndarray) -> float:
     """The time between two samples: free of rounding where they are regular, typical where they are not."""
     gaps = np.diff(np.unique(np.concatenate([[start], times])))
     if gaps.size == 0:
@@ -110,28 +110,28 @@ def run_pilots(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
     NaN where a lane has escaped; everything is NaN when equations were not solved, which shorter steps may cure.
     """
     compiled, table = prepared
-    found: list[np.ndarray] = []
+    samples: list[np.ndarray] = []
     unsolved = False
     state = task.state.copy()
 
-    def received(_: np.ndarray, out: np.ndarray) -> None:
+    def receive(_: np.ndarray, out: np.ndarray) -> None:
         nonlocal unsolved
-        good, finite = solved(out), np.all(np.abs(out[:, :-1]) < ESCAPED, axis=1)
+        good, finite = find_solved(out), np.all(np.abs(out[:, :-1]) < ESCAPED, axis=1)
         unsolved = unsolved or bool(np.any(finite & ~good))
-        found.append(np.where(good[:, None], out[:, : len(task.wanted)], np.nan))
+        samples.append(np.where(good[:, None], out[:, : len(task.wanted)], np.nan))
 
     reorder = Reordering(task.system, task.forcing)
-    for _ in march_lanes(compiled, table, task.paths(state.shape[1]), state, task.parameters, received, reorder):
+    for _ in march_lanes(compiled, table, task.paths(state.shape[1]), state, task.parameters, receive, reorder):
         pass
-    results = np.concatenate(found) if found else np.zeros((0, len(task.wanted), state.shape[1]))
+    results = np.concatenate(samples) if samples else np.zeros((0, len(task.wanted), state.shape[1]))
     return np.full(results.shape, np.nan) if unsolved else results
 
 
-def difference(coarse: np.ndarray, fine: np.ndarray) -> float:
+def compare(coarse: np.ndarray, fine: np.ndarray) -> float:
     """Largest difference relative to the size of each variable; infinite where something is not finite."""
     if coarse.size == 0:
         return 0.0
-    failing = [_first_failure(run) for run in (coarse, fine)]
+    failing = [_find_first_failure(run) for run in (coarse, fine)]
     end = len(fine)
     if np.any((failing[0] < end) & (failing[1] == end)):
         return float("inf")
@@ -150,7 +150,7 @@ def difference(coarse: np.ndarray, fine: np.ndarray) -> float:
     return float(np.max(np.where(counts, np.abs(coarse - fine) / np.where(counts, size, 1.0), 0.0)))
 
 
-def _first_failure(run: np.ndarray) -> np.ndarray:
+def _find_first_failure(run: np.ndarray) -> np.ndarray:
     """The first sample of each lane that is not finite; the number of samples where all are."""
     finite = np.all(np.isfinite(run), axis=1)
     return np.where(np.all(finite, axis=0), len(run), np.argmin(finite, axis=0))

@@ -88,7 +88,7 @@ class Run(Protocol):
         """The same steps and program at other parameter values."""
         ...
 
-    def step_error(self, values: Values) -> float:
+    def estimate_step_error(self, values: Values) -> float:
         """What halving the steps changes at these values, on a few lanes, relative to the largest values."""
         ...
 
@@ -96,10 +96,10 @@ class Run(Protocol):
 def refuse_long_steps(plan: Plan) -> None:
     """Steps so long that the results mean nothing; where nothing was finite, failures say so themselves."""
     if MEANINGLESS <= plan.error < np.inf:
-        raise SimulationError(*long_steps(plan))
+        raise SimulationError(*blame_long_steps(plan))
 
 
-def long_steps(plan: Plan) -> tuple[str, str]:
+def blame_long_steps(plan: Plan) -> tuple[str, str]:
     """A sentence about steps that are too long, and the remedy."""
     return (
         f"The steps are too long: dividing them changes the results by {plan.error:.1g} of the largest values.",

@@ -24,7 +24,7 @@ Delayed = Sequence[tuple[int, np.ndarray]]  # symbols of delayed values, with va
 class Paths(Protocol):
     """Disturbances of a block of lanes on their grid, drawn in order."""
 
-    def rows(self, first: int, last: int) -> np.ndarray:
+    def draw_rows(self, first: int, last: int) -> np.ndarray:
         """Grid points first … last − 1 as (point, value, lane); each call goes on at or before the last row drawn."""
         ...
 
@@ -54,22 +54,18 @@ class Scenario:
     purpose: str
     delayed: Callable[[np.ndarray], Mapping[int, float]] | None = None  # parameters → delayed values at the start
 
-    def all_values(self, given: Sequence[Mapping[Any, float] | None]) -> tuple[Values, ...]:
+    def resolve_values(self, given: Sequence[Mapping[Any, float] | None]) -> tuple[Values, ...]:
         """Resolve sets of parameter values; sets in which the disturbances are alike share their discretisation."""
         alike: dict[tuple[float, ...], Sources | None] = {}
         resolved = []
         for one in given:
             numbers = evaluate_parameters(self.system.model, one)
-            rates = self._rates(one)
+            rates = self._differentiate(one)
             key = (*(numbers[name] for name in self._noise_parameters), *rates[self._noise_rows].ravel())
             if key not in alike:
-                made = (
-                    lanes.sources(self.system, numbers, self.grid, rates, self.directions.ways)
-                    if self.disturbances
-                    else None
-                )
-                alike[key] = made
-            resolved.append(self._values(one, numbers, rates, alike[key]))
+                options = (self.system, numbers, self.grid, rates, self.directions.ways)
+                alike[key] = lanes.make_sources(*options) if self.disturbances else None
+            resolved.append(self._make_values(one, numbers, rates, alike[key]))
         return tuple(resolved)
 
     @cached_property
@@ -84,7 +80,7 @@ class Scenario:
     def _noise_rows(self) -> list[int]:
         return [self.system.reduction.parameters.index(name) for name in self._noise_parameters]
 
-    def _rates(self, given: Mapping[Any, float] | None) -> np.ndarray:
+    def _differentiate(self, given: Mapping[Any, float] | None) -> np.ndarray:
         """dp/dθ as (parameter of the reduction, direction)."""
         return differentiate_parameters(self.system.model, self.free, given)[self._rows]
 
@@ -94,8 +90,12 @@ class Scenario:
         order = list(self.system.model.parameters)
         return [order.index(name) for name in self.system.reduction.parameters]
 
-    def _values(
-        self, given: Mapping[Any, float] | None, numbers: Mapping[str, float], rates: np.ndarray, made: "Sources | None"
+    def _make_values(
+        self,
+        given: Mapping[Any, float] | None,
+        numbers: Mapping[str, float],
+        rates: np.ndarray,
+        sources: "Sources | None",
     ) -> Values:
         parameters = np.array([numbers[name] for name in self.system.reduction.parameters])
         column = np.concatenate([parameters, self.directions.read(rates)])
@@ -104,19 +104,19 @@ class Scenario:
         for place, value in self.delayed(parameters).items() if self.delayed else ():
             known[place] = value
         # With numbers for all parameters no formula is evaluated again.
-        return Values(given, rates, column, find_initial_values(self.system, begin, numbers, known), made)
+        return Values(given, rates, column, find_initial_values(self.system, begin, numbers, known), sources)
 
-    def point(self, values: Values) -> Point:
+    def make_point(self, values: Values) -> Point:
         """The start at these values, where pivots are chosen."""
         start, parameters = values.start, self.system.parameter_vector(values.given)
         time = self.forcing.start
         return Point(time, start.states, start.tops, parameters, self.forcing.at(time))
 
-    def paths(self, values: Values, block: range) -> Paths | None:
+    def make_paths(self, values: Values, block: range) -> Paths | None:
         """The disturbances of a block of lanes, from the beginning."""
         return None if values.sources is None else lanes.LanePaths(values.sources, self.seed, self.purpose, block)
 
-    def exogenous(self, first_row: np.ndarray | None, lanes: int, delayed: Delayed = ()) -> np.ndarray:
+    def find_exogenous(self, first_row: np.ndarray | None, lanes: int, delayed: Delayed = ()) -> np.ndarray:
         """Exogenous values at the start as (way, symbol, lane): the value, then its derivative in each direction."""
         ways = 1 + len(self.free)
         table = np.zeros((ways, len(self.system.reduction.exogenous), lanes))
@@ -125,21 +125,21 @@ class Scenario:
             moving = self.directions.ways
             values = first_row.reshape(moving, -1, lanes)[:, : len(self.disturbances)]
             table[:moving, list(self.disturbances)] = values
-        for symbol, each in delayed:
-            table[:, symbol] = each[:, None]
+        for symbol, values in delayed:
+            table[:, symbol] = values[:, None]
         return table
 
-    def states(self, values: Values, first_row: np.ndarray | None, lanes: int, delayed: Delayed = ()) -> np.ndarray:
+    def initialize(self, values: Values, first_row: np.ndarray | None, lanes: int, delayed: Delayed = ()) -> np.ndarray:
         """Initial (X, T), sensitivities and a zero, as (value, lane); by lane where disturbances enter constraints."""
         if not self._constrained:
-            column = self._column(values, values.start, self.exogenous(None, 1, delayed)[:, :, 0])
+            column = self._make_column(values, values.start, self.find_exogenous(None, 1, delayed)[:, :, 0])
             return np.repeat(column[:, None], lanes, axis=1)
-        table = self.exogenous(first_row, lanes, delayed)
+        table = self.find_exogenous(first_row, lanes, delayed)
         columns = []
         for lane in range(lanes):
             at = table[:, :, lane]
             start = find_initial_values(self.system, self.forcing.start, values.given, at[0])
-            columns.append(self._column(values, start, at))
+            columns.append(self._make_column(values, start, at))
         return np.stack(columns, axis=1)
 
     @property
@@ -156,7 +156,7 @@ class Scenario:
             constraints, ca.vertcat(*(symbols[i] for i in self.disturbances))
         )
 
-    def _column(self, values: Values, start: InitialValues, exogenous: np.ndarray) -> np.ndarray:
+    def _make_column(self, values: Values, start: InitialValues, exogenous: np.ndarray) -> np.ndarray:
         if not self.free:
             return np.concatenate([start.states, start.tops, [0.0]])
         time, at = self.forcing.start, exogenous[0]

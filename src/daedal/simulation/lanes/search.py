@@ -21,12 +21,12 @@ from daedal.simulation.lanes.pilot import (
     Task,
     Trial,
     choose,
-    difference,
+    compare,
     prepare_steps,
     run_pilots,
     shorten,
 )
-from daedal.simulation.steps import ALIGNED, Method, Schedule, Stops, regular_steps, stops
+from daedal.simulation.steps import ALIGNED, Method, Schedule, Stops, find_stops, make_regular_steps
 
 HALVINGS = 12  # of the sample interval
 FRACTIONS = 9  # halvings of a grid cell
@@ -41,13 +41,13 @@ def choose_steps(task: Task, method: Method | None, step: float | None, toleranc
     """The method and steps that the options ask for, or the cheapest that meet the tolerance."""
     methods: tuple[Method, ...] = (method,) if method else ("rk4", "radau5")
     if step is not None:
-        steps = _regular(task, step)
-        choices = [Choice(methods[0], steps, step_error(task, methods[0], steps))]
+        steps = _make_regular(task, step)
+        choices = [Choice(methods[0], steps, estimate_step_error(task, methods[0], steps))]
         if not choices[0].error < ROUGH:  # too long for this method; perhaps not for the other
-            choices += [Choice(other, steps, step_error(task, other, steps)) for other in methods[1:]]
+            choices += [Choice(other, steps, estimate_step_error(task, other, steps)) for other in methods[1:]]
         return min(choices, key=lambda choice: choice.error)
     regular = task.grid > 0 or any(track and track[0].times.size > DENSE_INPUT for track in task.forcing.tracks)
-    for search in (_search_regular,) if regular else _searches(task):
+    for search in (_search_regular,) if regular else _list_searches(task):
         for candidate in methods:
             with np.errstate(all="ignore"):  # a trial step that is too long may overflow; it is then rejected
                 choice = search(task, candidate, tolerance)
@@ -60,9 +60,9 @@ def choose_steps(task: Task, method: Method | None, step: float | None, toleranc
     )
 
 
-def _searches(task: Task) -> tuple[Callable[[Task, Method, float], Choice | None], ...]:
+def _list_searches(task: Task) -> tuple[Callable[[Task, Method, float], Choice | None], ...]:
     """Between many stops steps have little room to vary, and to find them one by one takes long."""
-    if task.times.size + len(task.forcing.jumps()) <= MANY_STOPS:
+    if task.times.size + len(task.forcing.find_jumps()) <= MANY_STOPS:
         return search_adaptively, _search_regular
     return _search_moderate, search_adaptively, _search_regular
 
@@ -73,17 +73,17 @@ def _search_moderate(task: Task, method: Method, tolerance: float) -> Choice | N
     return _search_regular(few, method, tolerance)
 
 
-def _regular(task: Task, step: float) -> Steps:
+def _make_regular(task: Task, step: float) -> Steps:
     """Steps of a given length and the grid cells each spans (0: inside one cell)."""
     start = task.forcing.start
-    jumps = np.array(task.forcing.jumps())
+    jumps = np.array(task.forcing.find_jumps())
     near = ALIGNED * step
     if task.grid == 0:
-        return _counted(task, stops(start, task.times, jumps, near), step), 0
+        return _schedule_regular(task, find_stops(start, task.times, jumps, near), step), 0
     cells = round(step / task.grid)
     whole = cells >= 1 and abs(cells * task.grid - step) < 1e-9 * step
-    if whole and _multiples(np.concatenate([task.times, jumps]) - start, step):
-        return _counted(task, stops(start, task.times, jumps, near), step), cells
+    if whole and _are_multiples(np.concatenate([task.times, jumps]) - start, step):
+        return _schedule_regular(task, find_stops(start, task.times, jumps, near), step), cells
     parts = round(task.grid / step)
     if not whole and (parts < 1 or abs(step * parts - task.grid) > 1e-9 * task.grid):
         raise SimulationError(
@@ -92,13 +92,13 @@ def _regular(task: Task, step: float) -> Steps:
         )
     count = (task.times[-1] - start) / task.grid + ALIGNED
     _refuse_too_many(task, count, step)
-    points = start + task.grid * np.arange(1, int(count) + 1)
-    return _counted(task, stops(start, task.times, np.concatenate([jumps, points]), near), min(step, task.grid)), 0
+    breaks = np.concatenate([jumps, start + task.grid * np.arange(1, int(count) + 1)])
+    return _schedule_regular(task, find_stops(start, task.times, breaks, near), min(step, task.grid)), 0
 
 
-def _counted(task: Task, at: Stops, step: float) -> Schedule:
+def _schedule_regular(task: Task, at: Stops, step: float) -> Schedule:
     _refuse_too_many(task, float(np.sum(np.ceil(at.intervals / step))), step)
-    return regular_steps(at, step)
+    return make_regular_steps(at, step)
 
 
 def _refuse_too_many(task: Task, count: float, step: float) -> None:
@@ -109,32 +109,32 @@ def _refuse_too_many(task: Task, count: float, step: float) -> None:
         )
 
 
-def _multiples(times: np.ndarray, step: float) -> bool:
+def _are_multiples(times: np.ndarray, step: float) -> bool:
     """Whether all times since the start are whole numbers of steps, up to the rounding of large times."""
     counts = times / step
     return bool(np.all(np.abs(counts - np.round(counts)) < ON_GRID))
 
 
-def step_error(task: Task, method: Method, steps: Steps) -> float:
+def estimate_step_error(task: Task, method: Method, steps: Steps) -> float:
     """What dividing these steps changes in the pilot lanes of a task."""
     compiled, _ = prepare_steps(task, method, steps)
     with np.errstate(all="ignore"):
         pilot = shorten(task, compiled, steps[0].lengths.size)
-        short = (steps[0].until(pilot.times.size - 1), steps[1])
-        coarse, fine = (run_pilots(pilot, prepare_steps(pilot, method, each)) for each in (short, _finer(short)))
-    return difference(coarse, fine)
+        short = (steps[0].take_until(pilot.times.size - 1), steps[1])
+        coarse, fine = (run_pilots(pilot, prepare_steps(pilot, method, tried)) for tried in (short, _refine(short)))
+    return compare(coarse, fine)
 
 
-def _finer(steps: Steps) -> Steps:
+def _refine(steps: Steps) -> Steps:
     """Every step in two, or in as many as its grid cells can be divided into."""
     cells = steps[1]
     parts = next((n for n in range(2, cells + 1) if cells % n == 0), 2)
-    return steps[0].divided(parts), cells // parts
+    return steps[0].divide(parts), cells // parts
 
 
 def _search_regular(task: Task, method: Method, tolerance: float) -> Choice | None:
     """From the sample interval downwards."""
-    best = choose(_regular_trials(task, method), tolerance)
+    best = choose(_try_regular(task, method), tolerance)
     if best is None:
         return None
     if best.error <= tolerance:
@@ -144,13 +144,13 @@ def _search_regular(task: Task, method: Method, tolerance: float) -> Choice | No
     return Choice(method, best.shorter, best.error)  # not to the tolerance, but with its error stated
 
 
-def _regular_trials(task: Task, method: Method) -> Iterator[Trial[Steps]]:
+def _try_regular(task: Task, method: Method) -> Iterator[Trial[Steps]]:
     """Each candidate compared with the next that really has shorter steps."""
     previous: tuple[Steps, np.ndarray] | None = None
     pilot = task
-    for step in _candidates(task):
+    for step in _list_candidates(task):
         try:
-            steps = _regular(task, step)
+            steps = _make_regular(task, step)
             if previous is not None and steps[0].lengths.size == previous[0][0].lengths.size:
                 continue
             compiled, _ = prepare_steps(task, method, steps)
@@ -158,24 +158,24 @@ def _regular_trials(task: Task, method: Method) -> Iterator[Trial[Steps]]:
                 yield Trial(steps, steps, 0.0)
                 return
             pilot = shorten(pilot, compiled, steps[0].lengths.size)
-            short = (steps[0].until(pilot.times.size - 1), steps[1])
+            short = (steps[0].take_until(pilot.times.size - 1), steps[1])
             results = run_pilots(pilot, prepare_steps(pilot, method, short))
         except (np.linalg.LinAlgError, SimulationError):
             return
         if previous is not None:
             coarse = previous[1][: len(results), :, : results.shape[2]]
-            yield Trial(previous[0], steps, difference(coarse, results))
+            yield Trial(previous[0], steps, compare(coarse, results))
         previous = (steps, results)
 
 
-def _candidates(task: Task) -> list[float]:
+def _list_candidates(task: Task) -> list[float]:
     """Steps to try, longest first: the sample interval in whole cells of the grid, then halves."""
     if task.grid == 0:
         return [task.interval / 2**k for k in range(HALVINGS)]
-    fixed = np.concatenate([task.times, task.forcing.jumps()]) - task.forcing.start
+    fixed = np.concatenate([task.times, task.forcing.find_jumps()]) - task.forcing.start
     cells = max(round(task.interval / task.grid), 1)
     longest = min(cells, MOST_CELLS)
-    divisors = [n for n in range(longest, 0, -1) if cells % n == 0 and _multiples(fixed, n * task.grid)]
+    divisors = [n for n in range(longest, 0, -1) if cells % n == 0 and _are_multiples(fixed, n * task.grid)]
     if not divisors:
         return [task.grid / 2**k for k in range(FRACTIONS)]
     chosen = [divisors[0]]

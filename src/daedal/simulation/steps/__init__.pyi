@@ -1,4 +1,4 @@
-from .curves import Curve, GridRow, disturbance_places, grid_row
+from .curves import Curve, GridRow, find_disturbance_places, make_grid_row
 from .discretization import Discretization, Point
 from .program import (
     ACCEPTED,
@@ -11,7 +11,7 @@ from .program import (
     reorder_pivots,
 )
 from .radau import NODES, ORDER, Method
-from .schedule import ALIGNED, Schedule, Stops, node_values, regular_steps, steps_between, stops
+from .schedule import ALIGNED, Schedule, Stops, find_stops, join_steps, make_regular_steps, tabulate_nodes
 from .tableau import RUNGE_KUTTA
 from .tangents import Moving
 
@@ -35,11 +35,11 @@ __all__ = [
     "StepBuilder",
     "Stops",
     "compile_program",
-    "disturbance_places",
-    "grid_row",
-    "node_values",
-    "regular_steps",
+    "find_disturbance_places",
+    "find_stops",
+    "join_steps",
+    "make_grid_row",
+    "make_regular_steps",
     "reorder_pivots",
-    "steps_between",
-    "stops",
+    "tabulate_nodes",
 ]

@@ -27,7 +27,7 @@ class Curve:
         """What the companion is multiplied by, for cells of this length."""
         return {"line": 0.0, "cubic": grid, "slope": 1.0 / grid}[self.kind]
 
-    def weights(self, position: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    def compute_weights(self, position: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         """Weights of its own values at both ends of a cell, and of its companion's, at a position from 0 to 1."""
         rise = position * (1 - position)
         if self.kind == "line":
@@ -38,7 +38,7 @@ class Curve:
         return (1 - position - 3 * rise, position - 3 * rise), (-6 * rise, 6 * rise)
 
 
-def disturbance_places(system: System) -> tuple[int, ...]:
+def find_disturbance_places(system: System) -> tuple[int, ...]:
     """Which exogenous symbols of a system are disturbances, or derivatives of them."""
     names = set(system.model.disturbance_names)
     return tuple(i for i, name in enumerate(system.reduction.exogenous) if jet(name)[0] in names)
@@ -56,13 +56,13 @@ class GridRow:
         return len(self.curves)
 
 
-def grid_row(system: System) -> GridRow:
+def make_grid_row(system: System) -> GridRow:
     """The row of a system.
 
     A disturbance that occurs with its derivative is a cubic from both, and its highest derivative the slope of that
     cubic, so that one belongs to the other between grid points too; otherwise `between` decides.
     """
-    wanted = [jet(system.reduction.exogenous[place]) for place in disturbance_places(system)]
+    wanted = [jet(system.reduction.exogenous[place]) for place in find_disturbance_places(system)]
     highest: dict[str, int] = {}
     for name, order in wanted:
         highest[name] = max(order, highest.get(name, 0))
@@ -71,7 +71,7 @@ def grid_row(system: System) -> GridRow:
     for name, order in wanted:
         if 0 < order == highest[name]:
             kind, companion = "slope", order - 1
-        elif order < highest[name] or _between(system, name) == "hermite":
+        elif order < highest[name] or _find_between(system, name) == "hermite":
             kind, companion = "cubic", order + 1
         else:
             curves.append(Curve("line", 0))
@@ -82,20 +82,20 @@ def grid_row(system: System) -> GridRow:
     return GridRow(tuple(jets), tuple(curves))
 
 
-def _between(system: System, name: str) -> str:
+def _find_between(system: System, name: str) -> str:
     for key, noise in system.model.disturbances.items():
         if name in as_tuple(key):
             return noise.between
     return "linear"
 
 
-def cell_weights(cells: int, nodes: np.ndarray, curve: Curve) -> tuple[np.ndarray, np.ndarray]:
+def compute_cell_weights(cells: int, nodes: np.ndarray, curve: Curve) -> tuple[np.ndarray, np.ndarray]:
     """Weights (node, cells + 1) of its own grid values and of its companion's that give a curve at the nodes of a step.
 
     Over one cell the curve is taken as it is; over several it is projected on polynomials of degree two.
     """
     if cells == 1:
-        own, companion = curve.weights(nodes)
+        own, companion = curve.compute_weights(nodes)
         return np.stack(own, axis=1), np.stack(companion, axis=1)
     points, weights = legendre.leggauss(4)
     result = np.zeros((2, nodes.size, cells + 1))
@@ -105,7 +105,7 @@ def cell_weights(cells: int, nodes: np.ndarray, curve: Curve) -> tuple[np.ndarra
         for cell in range(cells):
             within = (points + 1) / 2
             share = weights / (2 * cells) * legendre.legval(2 * (cell + within) / cells - 1, shape)
-            for kind, pair in enumerate(curve.weights(within)):
+            for kind, pair in enumerate(curve.compute_weights(within)):
                 for side in (0, 1):
                     result[kind, :, cell + side] += at_nodes * np.sum(share * pair[side])
     return result[0], result[1]

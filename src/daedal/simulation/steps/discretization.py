@@ -21,8 +21,8 @@ import casadi as ca
 import numpy as np
 
 from daedal.linear import SymbolicFactors, factorize
-from daedal.simulation.steps.radau import FACTORISATIONS, NEWTON, NODES, Method, collocated, stage_weights
-from daedal.simulation.steps.tableau import RUNGE_KUTTA, weighted
+from daedal.simulation.steps.radau import FACTORISATIONS, NEWTON, NODES, Method, collocate, compute_stage_weights
+from daedal.simulation.steps.tableau import RUNGE_KUTTA, weigh
 from daedal.simulation.steps.tangents import Moving, SystemFunctions
 from daedal.systems import Reduction
 
@@ -71,65 +71,65 @@ class Discretization:
         which the constraints must satisfy (forcing that was projected on a polynomial ends elsewhere).
         """
         self._increments, self._scale = [], ca.mmax(ca.fabs(start.x)) / (h + 1e-300) if start.x.shape[0] else ca.SX(0)
-        advance = self._runge_kutta if self.method in RUNGE_KUTTA else self._radau
+        advance = self._step_runge_kutta if self.method in RUNGE_KUTTA else self._step_radau
         moved = advance(start, h, forcing, changes)
         largest = ca.SX(0)
         for increment in self._increments:
             largest = ca.fmax(largest, increment)
-        return self._projected(moved.at(t=start.t + h, w=end, dw=end_change)), largest
+        return self._project(moved.at(t=start.t + h, w=end, dw=end_change)), largest
 
     def observe(self, v: Moving, wanted: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Wanted expressions, their derivatives (columns), and the relative residual of top."""
         self.functions.define("wanted", wanted)
-        v = self._solved_tops(v, extra=2)
-        residual = ca.fabs(self.functions.value("top", v))
+        v = self._solve_tops(v, extra=2)
+        residual = ca.fabs(self.functions.evaluate("top", v))
         # Relative to the terms top is a sum of, this tells a bad pivot from a good one.
         parts = (("J", v.top), ("by_X", v.x), ("by_w", v.w))
-        size = sum(ca.mtimes(ca.fabs(self.functions.value(name, v)), ca.fabs(part)) for name, part in parts) + 1e-12
+        size = sum(ca.mtimes(ca.fabs(self.functions.evaluate(name, v)), ca.fabs(part)) for name, part in parts) + 1e-12
         return (
-            self.functions.value("wanted", v),
-            self.functions.tangent("wanted", v),
+            self.functions.evaluate("wanted", v),
+            self.functions.differentiate("wanted", v),
             ca.mmax(residual / size) + 1e-300 * ca.sum1(v.x),
         )
 
-    def slope(self, v: Moving) -> ca.SX:
+    def compute_slope(self, v: Moving) -> ca.SX:
         """dX/dt at a point, T solved for."""
-        return self.functions.value("derivative", self._solved_tops(v, extra=2))
+        return self.functions.evaluate("derivative", self._solve_tops(v, extra=2))
 
-    def _runge_kutta(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
+    def _step_runge_kutta(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
         tableau, rates, slopes = RUNGE_KUTTA[self.method], [], []
         stage = v
         for number, weights in enumerate(tableau.stages):
             if rates:
-                stage = stage.at(x=v.x + h * weighted(weights, rates), dx=v.dx + h * weighted(weights, slopes))
-            at = tableau.node(number)
+                stage = stage.at(x=v.x + h * weigh(weights, rates), dx=v.dx + h * weigh(weights, slopes))
+            at = tableau.find_node(number)
             node = tableau.nodes.index(at)
-            stage = self._solved_tops(stage.at(t=v.t + at * h, w=forcing[node], dw=changes[node]))
-            rates.append(self.functions.value("derivative", stage))
-            slopes.append(self.functions.tangent("derivative", stage))
-        return stage.at(x=v.x + h * weighted(tableau.step, rates), dx=v.dx + h * weighted(tableau.step, slopes))
+            stage = self._solve_tops(stage.at(t=v.t + at * h, w=forcing[node], dw=changes[node]))
+            rates.append(self.functions.evaluate("derivative", stage))
+            slopes.append(self.functions.differentiate("derivative", stage))
+        return stage.at(x=v.x + h * weigh(tableau.step, rates), dx=v.dx + h * weigh(tableau.step, slopes))
 
-    def _solved_tops(self, v: Moving, extra: int = 0) -> Moving:
+    def _solve_tops(self, v: Moving, extra: int = 0) -> Moving:
         """T from top(X, T) = 0: one solve where it is linear, warm-started Newton iterations where it is not."""
         if self.linear_top:
             at_zero = v.at(top=ca.SX.zeros(v.top.shape[0]))
-            factors = self._top_factors(at_zero)
-            v = v.at(top=-factors.solve(self.functions.value("top", at_zero)))
+            factors = self._factorize_top(at_zero)
+            v = v.at(top=-factors.solve(self.functions.evaluate("top", at_zero)))
         else:
             change = before = v.top
             for _ in range(NEWTON_EXPLICIT + extra):
                 before = change
-                factors = self._top_factors(v)
-                change = factors.solve(self.functions.value("top", v))
+                factors = self._factorize_top(v)
+                change = factors.solve(self.functions.evaluate("top", v))
                 v = v.at(top=v.top - change)
-            self._increments.append(_left_over(change, before, v.top, self._scale, power=2))
-            factors = self._top_factors(v) if v.directions else None
+            self._increments.append(_estimate_left_over(change, before, v.top, self._scale, power=2))
+            factors = self._factorize_top(v) if v.directions else None
         if v.directions == 0 or factors is None:
             return v
-        return v.at(dtop=-_solve_columns(factors, self.functions.tangent("top", v, hold_top=True)))
+        return v.at(dtop=-_solve_columns(factors, self.functions.differentiate("top", v, hold_top=True)))
 
-    def _top_factors(self, v: Moving) -> SymbolicFactors:
-        return factorize(self.functions.value("J", v), self._numbers["J"])
+    def _factorize_top(self, v: Moving) -> SymbolicFactors:
+        return factorize(self.functions.evaluate("J", v), self._numbers["J"])
 
     @cached_property
     def _numbers(self) -> dict[str, np.ndarray]:
@@ -137,85 +137,85 @@ class Discretization:
         J, A, B = (self.functions[name](*self.point.arguments).full() for name in ("J", "A", "B"))
         return {"J": J, "AB": A @ B.T}
 
-    def _radau(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
+    def _step_radau(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
         """Simplified Newton iterations on the stage values of T, factorised at the first guess and once nearer."""
         count = NODES[self.method].size
         stages = [v.top] * count
         change = before = ca.vertcat(*stages)
         for _ in range(FACTORISATIONS):
-            factors = self._stage_factors(v, h, forcing, stages)
+            factors = self._factorize_stages(v, h, forcing, stages)
             for _ in range(NEWTON):
                 before = change
-                residual = ca.vertcat(*(self._stage(v, h, forcing, stages, i)[0] for i in range(count)))
+                at = [self._enter_stage(v, h, forcing, stages, i) for i in range(count)]
+                residual = ca.vertcat(*(self.functions.evaluate("top", stage) for stage in at))
                 change = factors.solve(residual)
                 parts = ca.vertsplit(change, [len(self.reduction.tops) * i for i in range(count + 1)])
                 stages = [stage - part for stage, part in zip(stages, parts, strict=True)]
-        self._increments.append(_left_over(change, before, ca.vertcat(*stages), self._scale, power=1))
+        self._increments.append(_estimate_left_over(change, before, ca.vertcat(*stages), self._scale, power=1))
         rates = [ca.SX.zeros(v.top.shape[0], v.directions)] * count
         if v.directions:
-            factors = self._stage_factors(v, h, forcing, stages)
-            moved = ca.vertcat(*(self._stage_tangent(v, h, forcing, changes, stages, i) for i in range(count)))
+            factors = self._factorize_stages(v, h, forcing, stages)
+            moved = ca.vertcat(*(self._differentiate_stage(v, h, forcing, changes, stages, i) for i in range(count)))
             solved = -_solve_columns(factors, moved)
             rates = ca.vertsplit(solved, [len(self.reduction.tops) * i for i in range(count + 1)])
         last = count - 1
-        x = collocated(self.reduction, self.method, v.x, stages, h, last)
+        x = collocate(self.reduction, self.method, v.x, stages, h, last)
         dx = [
-            collocated(self.reduction, self.method, v.dx[:, i], [r[:, i] for r in rates], h, last)
+            collocate(self.reduction, self.method, v.dx[:, i], [r[:, i] for r in rates], h, last)
             for i in range(v.directions)
         ]
         return v.at(x=x, top=stages[-1], dx=ca.horzcat(*dx) if dx else v.dx, dtop=rates[-1])
 
-    def _stage(self, v: Moving, h: ca.SX, forcing: list[ca.SX], stages: list[ca.SX], i: int) -> tuple[ca.SX, Moving]:
-        x = collocated(self.reduction, self.method, v.x, stages, h, i)
-        at = v.at(t=v.t + NODES[self.method][i] * h, x=x, top=stages[i], w=forcing[i])
-        return self.functions.value("top", at), at
+    def _enter_stage(self, v: Moving, h: ca.SX, forcing: list[ca.SX], stages: list[ca.SX], i: int) -> Moving:
+        x = collocate(self.reduction, self.method, v.x, stages, h, i)
+        return v.at(t=v.t + NODES[self.method][i] * h, x=x, top=stages[i], w=forcing[i])
 
-    def _stage_tangent(self, v, h, forcing, changes, stages, i) -> ca.SX:
+    def _differentiate_stage(self, v, h, forcing, changes, stages, i) -> ca.SX:
         """How top moves at a stage while the stage values of T stand still."""
         zero = [ca.SX.zeros(v.top.shape[0])] * len(stages)
-        columns = [collocated(self.reduction, self.method, v.dx[:, k], zero, h, i) for k in range(v.directions)]
-        at = self._stage(v, h, forcing, stages, i)[1].at(dx=ca.horzcat(*columns), dw=changes[i])
-        return self.functions.tangent("top", at, hold_top=True)
+        columns = [collocate(self.reduction, self.method, v.dx[:, k], zero, h, i) for k in range(v.directions)]
+        at = self._enter_stage(v, h, forcing, stages, i).at(dx=ca.horzcat(*columns), dw=changes[i])
+        return self.functions.differentiate("top", at, hold_top=True)
 
-    def _stage_factors(self, v: Moving, h: ca.SX, forcing: list[ca.SX], stages: list[ca.SX]) -> SymbolicFactors:
+    def _factorize_stages(self, v: Moving, h: ca.SX, forcing: list[ca.SX], stages: list[ca.SX]) -> SymbolicFactors:
         """Factors of the Jacobian of all stage equations with respect to all stage values of T."""
-        blocks = self._stage_blocks([self._stage(v, h, forcing, stages, i)[1] for i in range(len(stages))], h)
-        return factorize(ca.vertcat(*(ca.horzcat(*row) for row in blocks)), self._stage_numbers())
+        blocks = self._make_stage_blocks([self._enter_stage(v, h, forcing, stages, i) for i in range(len(stages))], h)
+        return factorize(ca.vertcat(*(ca.horzcat(*row) for row in blocks)), self._evaluate_stage_blocks())
 
-    def _stage_blocks(self, at: list[Moving], h: ca.SX) -> list[list[ca.SX]]:
+    def _make_stage_blocks(self, at: list[Moving], h: ca.SX) -> list[list[ca.SX]]:
         """∂top_i/∂T_l = δ_il J_i + (∂top/∂X)_i ∂X_i/∂T_l."""
         rows = []
         for i, v in enumerate(at):
-            J, by_x = self.functions.value("J", v), self.functions.value("by_X", v)
-            weights = stage_weights(self.reduction, self.method, h, i)
+            J, by_x = self.functions.evaluate("J", v), self.functions.evaluate("by_X", v)
+            weights = compute_stage_weights(self.reduction, self.method, h, i)
             rows.append([ca.mtimes(by_x, weight) + (J if i == k else 0 * J) for k, weight in enumerate(weights)])
         return rows
 
-    def _stage_numbers(self) -> np.ndarray:
+    def _evaluate_stage_blocks(self) -> np.ndarray:
         """The stage Jacobian at the nominal point and step."""
         q, count = self.point, NODES[self.method].size
         J, by_x = (self.functions[name](*q.arguments).full() for name in ("J", "by_X"))
         h = ca.SX(self.nominal_step)
         blocks = []
         for i in range(count):
-            weights = [ca.evalf(weight).full() for weight in stage_weights(self.reduction, self.method, h, i)]
+            weights = [ca.evalf(weight).full() for weight in compute_stage_weights(self.reduction, self.method, h, i)]
             blocks.append([by_x @ weight + (J if i == k else 0.0) for k, weight in enumerate(weights)])
         return np.block(blocks)
 
-    def _projected(self, v: Moving) -> Moving:
+    def _project(self, v: Moving) -> Moving:
         """X on the constraints, by one step along the rows of B."""
         if not self.reduction.constraints:
             return v
-        A, B, G = (self.functions.value(name, v) for name in ("A", "B", "G"))
+        A, B, G = (self.functions.evaluate(name, v) for name in ("A", "B", "G"))
         factors = factorize(ca.mtimes(A, B.T), self._numbers["AB"])
         multipliers = factors.solve(G)
         moved = v.at(x=v.x - ca.mtimes(B.T, multipliers))
-        return moved.at(dx=self._projected_rates(v, factors, B, multipliers)) if v.directions else moved
+        return moved.at(dx=self._project_rates(v, factors, B, multipliers)) if v.directions else moved
 
-    def _projected_rates(self, v: Moving, factors: SymbolicFactors, B: ca.SX, multipliers: ca.SX) -> ca.SX:
+    def _project_rates(self, v: Moving, factors: SymbolicFactors, B: ca.SX, multipliers: ca.SX) -> ca.SX:
         """d(X − Bᵀ μ): d(Bᵀ μ) = (dBᵀ) μ + Bᵀ dμ and (A Bᵀ) dμ = dG − d(A Bᵀ) μ, μ being held in the derivatives."""
-        tangent = self._along_function()
-        changes = self.functions.tangent("G", v)
+        tangent = self._make_along_function()
+        changes = self.functions.differentiate("G", v)
         columns = []
         for i in range(v.directions):
             direction = (v.dx[:, i], v.dtop[:, i], v.dp[:, i], v.dw[:, i])
@@ -224,7 +224,7 @@ class Discretization:
             columns.append(v.dx[:, i] - along_b - ca.mtimes(B.T, rate))
         return ca.horzcat(*columns)
 
-    def _along_function(self) -> ca.Function:
+    def _make_along_function(self) -> ca.Function:
         """(dBᵀ) μ and d(A Bᵀ) μ along a direction, for a given μ."""
         r = self.reduction
         held = ca.SX.sym("mu", len(r.constraints))
@@ -235,7 +235,7 @@ class Discretization:
         return ca.Function("along", [*r.arguments, held, *along], tangents)
 
 
-def _left_over(last: ca.SX, before: ca.SX, value: ca.SX, scale: ca.SX, power: int) -> ca.SX:
+def _estimate_left_over(last: ca.SX, before: ca.SX, value: ca.SX, scale: ca.SX, power: int) -> ca.SX:
     """What iterations have left to do, relative to the value or to what would move X by its own size in one step.
 
     The ratio of the changes is the rate of convergence; it stays so for simplified Newton iterations (power 1) and is

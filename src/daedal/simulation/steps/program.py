@@ -24,7 +24,7 @@ from daedal import disturbances
 from daedal.errors import SimulationError
 from daedal.kernels import compile_scan
 from daedal.models import find_followers
-from daedal.simulation.steps.curves import Curve, GridRow, cell_weights, grid_row
+from daedal.simulation.steps.curves import Curve, GridRow, compute_cell_weights, make_grid_row
 from daedal.simulation.steps.discretization import Discretization, Point
 from daedal.simulation.steps.radau import NODES, Method
 from daedal.simulation.steps.tangents import Moving
@@ -126,7 +126,7 @@ def compile_program(system: System, shape: Shape, point: Point, step: float) -> 
     key = f"lanes {shape}"
     if key not in known:
         try:
-            known[key] = _compiled(system, shape, point, step)
+            known[key] = _compile(system, shape, point, step)
         except np.linalg.LinAlgError:
             raise SimulationError(
                 f"Model '{system.model.name}' is singular at its initial values.", "Start from another position."
@@ -140,18 +140,18 @@ def compile_program(system: System, shape: Shape, point: Point, step: float) -> 
 def reorder_pivots(system: System, shape: Shape, point: Point, step: float) -> Program | None:
     """The same program with pivots chosen at another point; None where that is singular."""
     try:
-        return _compiled(system, shape, point, step)
+        return _compile(system, shape, point, step)
     except np.linalg.LinAlgError:
         return None
 
 
-def _compiled(system: System, shape: Shape, point: Point, step: float) -> Program:
+def _compile(system: System, shape: Shape, point: Point, step: float) -> Program:
     r = system.reduction
     disturbances = set(system.model.disturbance_names) if shape.noisy else set()
     noisy = tuple(i for i, name in enumerate(r.exogenous) if jet(name)[0] in disturbances)
     known = tuple(i for i in range(len(r.exogenous)) if i not in noisy)
     discretization = Discretization(r, shape.method, point, step)
-    builder = StepBuilder(discretization, shape, known, noisy, grid_row(system) if noisy else GridRow((), ()))
+    builder = StepBuilder(discretization, shape, known, noisy, make_grid_row(system) if noisy else GridRow((), ()))
     wanted = ca.vertcat(*(r.observed[name] for name in shape.wanted)) if shape.wanted else ca.SX(0, 1)
     steps, observation = builder.step(), builder.observe(wanted)
     kernel = compile_scan(steps, observation)
@@ -187,29 +187,29 @@ class StepBuilder:
 
     def step(self) -> ca.Function:
         t, h = self.shared[0], self.shared[1]
-        ways = [self._forcing(way) for way in range(1 + self.count)]
+        ways = [self._read_forcing(way) for way in range(1 + self.count)]
         forcing = [ways[0][:, node] for node in range(self.nodes.size)]
-        changes = [self._columns([way[:, node] for way in ways[1:]]) for node in range(self.nodes.size)]
-        ends = [self._end_forcing(way) for way in range(1 + self.count)]
-        start = self._begin(self._moving(t, forcing[0], changes[0]))
-        end, increment = self.discretization.step(start, h, forcing, changes, ends[0], self._columns(ends[1:]))
+        changes = [self._join_columns([way[:, node] for way in ways[1:]]) for node in range(self.nodes.size)]
+        ends = [self._read_end_forcing(way) for way in range(1 + self.count)]
+        start = self._begin(self._make_moving(t, forcing[0], changes[0]))
+        end, increment = self.discretization.step(start, h, forcing, changes, ends[0], self._join_columns(ends[1:]))
         values, rates = ca.vertcat(end.x, end.top), ca.vertcat(end.dx, end.dtop)
-        return self._function("step", ca.vertcat(values, ca.vec(rates), ca.fmax(self.worst, increment)))
+        return self._make_function("step", ca.vertcat(values, ca.vec(rates), ca.fmax(self.worst, increment)))
 
     def observe(self, wanted: ca.SX) -> ca.Function:
-        forcing = ca.horzcat(*(self._end_forcing(way) for way in range(1 + self.count)))
-        return self._function("observe", self._observed(wanted, self.shared[0] + self.shared[1], forcing))
+        forcing = ca.horzcat(*(self._read_end_forcing(way) for way in range(1 + self.count)))
+        return self._make_function("observe", self._observe_at(wanted, self.shared[0] + self.shared[1], forcing))
 
     def observe_first(self, wanted: ca.SX) -> ca.Function:
         """The same for values of the exogenous symbols given outright, one column per way."""
         t = ca.SX.sym("t")
         forcing = ca.SX.sym("w", self.symbols, 1 + self.count)
-        result = self._observed(wanted, t, forcing)
+        result = self._observe_at(wanted, t, forcing)
         state = ca.vertcat(ca.vec(self.state), self.worst)
         return ca.Function("first", [state, ca.vec(self.parameters), t, ca.vec(forcing)], [result])
 
-    def _observed(self, wanted: ca.SX, t: ca.SX, forcing: ca.SX) -> ca.SX:
-        at = self._moving(t, forcing[:, 0], self._columns([forcing[:, 1 + i] for i in range(self.count)]))
+    def _observe_at(self, wanted: ca.SX, t: ca.SX, forcing: ca.SX) -> ca.SX:
+        at = self._make_moving(t, forcing[:, 0], self._join_columns([forcing[:, 1 + i] for i in range(self.count)]))
         values, rates, residual = self.discretization.observe(at, wanted)
         return ca.vertcat(values, ca.vec(rates), ca.fmax(residual, self.worst * (ACCEPTED / UNFINISHED)))
 
@@ -217,7 +217,7 @@ class StepBuilder:
         """Where a step sets out from; systems whose sensitivities jump change it."""
         return start
 
-    def _moving(self, t: ca.SX, w: ca.SX, dw: ca.SX) -> Moving:
+    def _make_moving(self, t: ca.SX, w: ca.SX, dw: ca.SX) -> Moving:
         reduction = self.discretization.reduction
         x, top = ca.vertsplit(self.state, [0, len(reduction.states), self.discretization.size])
         (x, dx), (top, dtop) = (ca.horzsplit(part, [0, 1, 1 + self.count]) for part in (x, top))
@@ -230,15 +230,15 @@ class StepBuilder:
                 dp[i, k] = 1 if one else next(rates)
         return Moving(t, x, top, p, w, dx, dtop, dp, dw)
 
-    def _columns(self, columns: list[ca.SX]) -> ca.SX:
+    def _join_columns(self, columns: list[ca.SX]) -> ca.SX:
         return ca.horzcat(*columns) if columns else ca.SX(self.symbols, 0)
 
-    def _function(self, name: str, result: ca.SX) -> ca.Function:
+    def _make_function(self, name: str, result: ca.SX) -> ca.Function:
         return ca.Function(
             name, [ca.vertcat(ca.vec(self.state), self.worst), self.parameters, self.shared, self.lane], [result]
         )
 
-    def _forcing(self, way: int) -> ca.SX:
+    def _read_forcing(self, way: int) -> ca.SX:
         """Exogenous values at the nodes (symbol, node); way 0 is the value, the others are derivatives."""
         count = self.nodes.size
         table = ca.SX.zeros(self.symbols, count)
@@ -247,10 +247,10 @@ class StepBuilder:
                 first = 2 + column * count
                 table[symbol, :] = self.shared[first : first + count].T
         for column, symbol in enumerate(self.noisy if way < self.shape.directions.ways else ()):
-            table[symbol, :] = ca.horzcat(*self._path_at_nodes(way, column))
+            table[symbol, :] = ca.horzcat(*self._evaluate_path(way, column))
         return table
 
-    def _end_forcing(self, way: int) -> ca.SX:
+    def _read_end_forcing(self, way: int) -> ca.SX:
         """Exogenous values at the end of the step."""
         values = ca.SX.zeros(self.symbols)
         first = 2 + len(self.known) * self.nodes.size
@@ -259,33 +259,33 @@ class StepBuilder:
                 values[symbol] = self.shared[first + column]
         for column, symbol in enumerate(self.noisy if way < self.shape.directions.ways else ()):
             whole = self.shape.cells > 0
-            values[symbol] = self._path(way, column)[-1] if whole else self._path_at_nodes(way, column)[-1]
+            values[symbol] = self._read_path(way, column)[-1] if whole else self._evaluate_path(way, column)[-1]
         return values
 
-    def _path_at_nodes(self, way: int, column: int) -> list[ca.SX]:
+    def _evaluate_path(self, way: int, column: int) -> list[ca.SX]:
         """One disturbance at the nodes of the step, from the values at the grid points."""
         curve = self.row.curves[column]
-        own, companion = self._weights(curve)
-        values = self._path(way, column)
-        found: list[Any] = [sum(a * b for a, b in zip(node, values, strict=True)) for node in own]
+        own, companion = self._find_weights(curve)
+        values = self._read_path(way, column)
+        nodes: list[Any] = [sum(a * b for a, b in zip(node, values, strict=True)) for node in own]
         if curve.kind == "line":
-            return found
-        others = [curve.scale(self.shape.grid) * value for value in self._path(way, curve.companion)]
+            return nodes
+        others = [curve.scale(self.shape.grid) * value for value in self._read_path(way, curve.companion)]
         return [
-            f + sum(a * b for a, b in zip(node, others, strict=True)) for f, node in zip(found, companion, strict=True)
+            f + sum(a * b for a, b in zip(node, others, strict=True)) for f, node in zip(nodes, companion, strict=True)
         ]
 
-    def _path(self, way: int, column: int) -> list[ca.SX]:
+    def _read_path(self, way: int, column: int) -> list[ca.SX]:
         """One value of the grid row at the grid points of the step."""
         per_point = len(self.row.jets) * self.shape.directions.ways
         offset = way * len(self.row.jets) + column
         return [self.lane[i * per_point + offset] for i in range((self.shape.cells or 1) + 1)]
 
-    def _weights(self, curve: Curve) -> tuple[Any, Any]:
+    def _find_weights(self, curve: Curve) -> tuple[Any, Any]:
         """How node values follow from grid values: fixed for whole cells, by position inside one cell."""
         if self.shape.cells:
-            own, companion = cell_weights(self.shape.cells, self.nodes, curve)
+            own, companion = compute_cell_weights(self.shape.cells, self.nodes, curve)
             return own.tolist(), companion.tolist()
         positions = ca.vertsplit(self.shared[self.shared.shape[0] - self.nodes.size :])
-        pairs = [curve.weights(position) for position in positions]
+        pairs = [curve.compute_weights(position) for position in positions]
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs]

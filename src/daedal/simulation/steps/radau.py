@@ -32,7 +32,7 @@ FACTORISATIONS = 2  # of the stage equations in a step: at the first guess, and 
 NEWTON = 4  # simplified iterations with each
 
 
-def radau_matrix(method: Method) -> np.ndarray:
+def compute_radau_matrix(method: Method) -> np.ndarray:
     """𝒜 of Radau IIA: collocation at its nodes, ∫₀^{c_i} ℓ_j."""
     c = NODES[method]
     powers = np.vander(c, increasing=True)
@@ -40,34 +40,34 @@ def radau_matrix(method: Method) -> np.ndarray:
     return integrals @ np.linalg.inv(powers)
 
 
-def collocated(reduction: Reduction, method: Method, x: ca.SX, stages: list[ca.SX], h: ca.SX, node: int) -> ca.SX:
+def collocate(reduction: Reduction, method: Method, x: ca.SX, stages: list[ca.SX], h: ca.SX, node: int) -> ca.SX:
     """X at a node: the Taylor part of the known derivatives, and integrals of the stage values of T."""
     c = NODES[method][node]
     place = {v: i for i, v in enumerate(reduction.states)}
-    depths = _depths(reduction)
+    depths = _find_depths(reduction)
     rows = []
     for (j, k), depth in zip(reduction.states, depths, strict=True):
         value = x[place[j, k]]
         for q in range(1, depth):
             value = value + (c * h) ** q / factorial(q) * x[place[j, k + q]]
-        weights = np.linalg.matrix_power(radau_matrix(method), depth)[node]
+        weights = np.linalg.matrix_power(compute_radau_matrix(method), depth)[node]
         rows.append(value + h**depth * sum(float(a) * stage[j] for a, stage in zip(weights, stages, strict=True)))
     return ca.vertcat(*rows) if rows else ca.SX(0, 1)
 
 
-def stage_weights(reduction: Reduction, method: Method, h: ca.SX, node: int) -> list[ca.SX]:
+def compute_stage_weights(reduction: Reduction, method: Method, h: ca.SX, node: int) -> list[ca.SX]:
     """∂X/∂T_l at a node, for each stage l, as sparse (state, top) matrices."""
     rows = list(range(len(reduction.states)))
-    columns = [j for j, _ in reduction.states]
-    found = []
+    columns, depths = [j for j, _ in reduction.states], _find_depths(reduction)
+    weights = []
     for stage in range(NODES[method].size):
-        powers = [np.linalg.matrix_power(radau_matrix(method), depth)[node, stage] for depth in _depths(reduction)]
-        entries = [float(a) * h**depth for a, depth in zip(powers, _depths(reduction), strict=True)]
+        powers = [np.linalg.matrix_power(compute_radau_matrix(method), depth)[node, stage] for depth in depths]
+        entries = [float(a) * h**depth for a, depth in zip(powers, depths, strict=True)]
         shape = (len(rows), len(reduction.tops))
-        found.append(ca.SX.triplet(rows, columns, ca.vertcat(*entries), *shape) if rows else ca.SX(*shape))
-    return found
+        weights.append(ca.SX.triplet(rows, columns, ca.vertcat(*entries), *shape) if rows else ca.SX(*shape))
+    return weights
 
 
-def _depths(reduction: Reduction) -> list[int]:
+def _find_depths(reduction: Reduction) -> list[int]:
     """How many integrations separate each state from its T."""
     return [int(reduction.offsets.unknowns[j]) - k for j, k in reduction.states]

@@ -29,7 +29,7 @@ class Schedule:
     def ends(self) -> np.ndarray:
         return self.starts + self.lengths
 
-    def divided(self, parts: int) -> "Schedule":
+    def divide(self, parts: int) -> "Schedule":
         """Every step in so many equal ones."""
         lengths = np.repeat(self.lengths / parts, parts)
         starts = np.repeat(self.starts, parts) + lengths * np.tile(np.arange(parts), self.starts.size)
@@ -37,10 +37,10 @@ class Schedule:
         emit[parts - 1 :: parts] = self.emit
         return Schedule(starts, lengths, emit)
 
-    def until(self, sample: int) -> "Schedule":
+    def take_until(self, sample: int) -> "Schedule":
         """The steps up to the one that this sample follows."""
-        found = np.flatnonzero(self.emit == sample)
-        count = int(found[0]) + 1 if found.size else 0
+        places = np.flatnonzero(self.emit == sample)
+        count = int(places[0]) + 1 if places.size else 0
         return Schedule(self.starts[:count], self.lengths[:count], self.emit[:count])
 
 
@@ -62,7 +62,7 @@ class Stops:
         return np.diff(np.concatenate([[self.start], self.times]))
 
 
-def stops(start: float, times: np.ndarray, breaks: np.ndarray, near: float) -> Stops:
+def find_stops(start: float, times: np.ndarray, breaks: np.ndarray, near: float) -> Stops:
     """All samples after the start, and the breaks between them that are not `near` one of them or each other."""
     later = np.flatnonzero(times > start)
     fixed = np.concatenate([[start], times[later]])
@@ -78,7 +78,7 @@ def stops(start: float, times: np.ndarray, breaks: np.ndarray, near: float) -> S
     return Stops(start, joined[order], numbers[order])
 
 
-def regular_steps(at: Stops, longest: float) -> Schedule:
+def make_regular_steps(at: Stops, longest: float) -> Schedule:
     """Between two stops, equal steps of at most `longest`."""
     counts = np.maximum(np.ceil(at.intervals / longest - ALIGNED), 1).astype(int)
     lengths = np.repeat(at.intervals / counts, counts)
@@ -89,7 +89,7 @@ def regular_steps(at: Stops, longest: float) -> Schedule:
     return Schedule(starts, lengths, emit)
 
 
-def steps_between(at: Stops, lengths: list[np.ndarray]) -> Schedule:
+def join_steps(at: Stops, lengths: list[np.ndarray]) -> Schedule:
     """The given steps between each two stops."""
     if not lengths:
         empty = np.zeros(0)
@@ -102,32 +102,32 @@ def steps_between(at: Stops, lengths: list[np.ndarray]) -> Schedule:
     return Schedule(np.concatenate(starts), np.concatenate(lengths), emit)
 
 
-def node_values(forcing: Forcing, steps: Schedule, nodes: np.ndarray) -> np.ndarray:
+def tabulate_nodes(forcing: Forcing, steps: Schedule, nodes: np.ndarray) -> np.ndarray:
     """Values of the tracks of `forcing` at the nodes of every step, as (step, node, track); disturbances are zero."""
     table = np.zeros((steps.starts.size, nodes.size, len(forcing.tracks)))
     for column, track in enumerate(forcing.tracks):
         if track is not None:
-            table[:, :, column] = _signal_at_nodes(*track, steps, nodes)
+            table[:, :, column] = _evaluate_at_nodes(*track, steps, nodes)
     return table
 
 
-def _signal_at_nodes(signal: Signal, order: int, steps: Schedule, nodes: np.ndarray) -> np.ndarray:
+def _evaluate_at_nodes(signal: Signal, order: int, steps: Schedule, nodes: np.ndarray) -> np.ndarray:
     """Exact values (limits from inside) where the step meets one piece, projected ones where it meets several."""
     breaks, _ = signal.pieces()
     reach = 1e-9 * steps.lengths
     first = np.clip(np.searchsorted(breaks, steps.starts + reach, side="right") - 1, 0, breaks.size - 2)
     last = np.clip(np.searchsorted(breaks, steps.ends - reach, side="left") - 1, first, breaks.size - 2)
     times = steps.starts[:, None] + steps.lengths[:, None] * nodes
-    values = _piece_value(signal, order, np.broadcast_to(first[:, None], times.shape), times)
+    values = _evaluate_piece(signal, order, np.broadcast_to(first[:, None], times.shape), times)
     several = np.flatnonzero(last > first)
     if several.size:
-        moments = _moments(signal, order, steps, several, first, last)
+        moments = _compute_moments(signal, order, steps, several, first, last)
         basis = np.stack([legendre.legval(2 * nodes - 1, np.eye(DEGREE + 1)[k]) for k in range(DEGREE + 1)])
         values[several] = moments @ basis
     return values
 
 
-def _piece_value(signal: Signal, order: int, piece: np.ndarray, times: np.ndarray) -> np.ndarray:
+def _evaluate_piece(signal: Signal, order: int, piece: np.ndarray, times: np.ndarray) -> np.ndarray:
     breaks, coefficients = signal.pieces()
     elapsed = times - breaks[piece]
     value = np.zeros(times.shape)
@@ -137,7 +137,7 @@ def _piece_value(signal: Signal, order: int, piece: np.ndarray, times: np.ndarra
     return value
 
 
-def _moments(
+def _compute_moments(
     signal: Signal, order: int, steps: Schedule, which: np.ndarray, first: np.ndarray, last: np.ndarray
 ) -> np.ndarray:
     """Legendre coefficients over each step: (2k + 1) ∫₀¹ u P_k, by Gauss quadrature on every piece it meets."""
@@ -150,7 +150,7 @@ def _moments(
     left = np.clip((breaks[piece] - start) / length, 0.0, 1.0)
     right = np.clip((breaks[piece + 1] - start) / length, 0.0, 1.0)
     position = left[:, None] + (right - left)[:, None] * (points + 1) / 2
-    value = _piece_value(
+    value = _evaluate_piece(
         signal, order, np.broadcast_to(piece[:, None], position.shape), start[:, None] + length[:, None] * position
     )
     weighted = value * weights / 2 * (right - left)[:, None]

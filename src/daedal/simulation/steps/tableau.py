@@ -22,9 +22,9 @@ class Tableau:
     @property
     def nodes(self) -> tuple[float, ...]:
         """Where the stages stand, rising, each once."""
-        return tuple(sorted({self.node(stage) for stage in range(len(self.stages))}))
+        return tuple(sorted({self.find_node(stage) for stage in range(len(self.stages))}))
 
-    def node(self, stage: int) -> float:
+    def find_node(self, stage: int) -> float:
         """Where a stage stands in the step, from 0 to 1."""
         return round(sum(self.stages[stage]), 12)
 
@@ -46,6 +46,6 @@ RUNGE_KUTTA: dict[Any, Tableau] = {
 }
 
 
-def weighted(weights: tuple[float, ...], slopes: list[Any]) -> Any:
+def weigh(weights: tuple[float, ...], slopes: list[Any]) -> Any:
     """The sum of slopes that count."""
     return sum(weight * slope for weight, slope in zip(weights, slopes, strict=True) if weight)

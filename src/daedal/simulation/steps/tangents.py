@@ -59,12 +59,12 @@ class SystemFunctions:
             self._functions[name] = ca.Function(name, self.reduction.arguments, [self._expressions[name]])
         return self._functions[name]
 
-    def value(self, name: str, v: Moving) -> ca.SX:
+    def evaluate(self, name: str, v: Moving) -> ca.SX:
         return self[name](v.t, v.x, v.top, v.p, v.w)
 
-    def tangent(self, name: str, v: Moving, *, hold_top: bool = False) -> ca.SX:
+    def differentiate(self, name: str, v: Moving, *, hold_top: bool = False) -> ca.SX:
         """Directional derivatives of a vector function, one column per direction; T may be held fixed."""
-        function = self._tangent_function(name)
+        function = self._make_tangent(name)
         columns = []
         for i in range(v.directions):
             dtop = ca.SX.zeros(v.top.shape[0]) if hold_top else v.dtop[:, i]
@@ -72,7 +72,7 @@ class SystemFunctions:
         rows = self._expressions[name].shape[0]
         return ca.horzcat(*columns) if columns else ca.SX(rows, 0)
 
-    def _tangent_function(self, name: str) -> ca.Function:
+    def _make_tangent(self, name: str) -> ca.Function:
         if name not in self._tangents:
             arguments = self.reduction.arguments
             moving = arguments[1:]

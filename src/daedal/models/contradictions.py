@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from daedal.disturbances import formulas
+from daedal.disturbances import list_formulas
 from daedal.errors import ModelError, nearest, quoted, with_article
 from daedal.models.declarations import as_tuple
 from daedal.models.parameter_values import evaluate_parameters
@@ -22,7 +22,7 @@ def refuse_contradictions(model: "Model") -> None:
     for name, parameter in model.parameters.items():
         _check_constant(parameter.value, roles, f"The value of parameter '{name}'")
     for key, noise in model.disturbances.items():
-        for value in formulas(noise):
+        for value in list_formulas(noise):
             _check_constant(value, roles, f"Disturbance {quoted(as_tuple(key))}")
     for part in ("initial", "guess", "history"):
         for name, value in getattr(model, part).items():

@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import toeplitz
 
 from daedal.errors import DataError
-from daedal.estimation.problem.autoregression import Autoregression, contiguous, fit_autoregression
+from daedal.estimation.problem.autoregression import Autoregression, find_contiguous, fit_autoregression
 
 SECOND = np.array([-1.5, 0.8])
 FOURTH = np.poly([0.9 * np.exp(0.7j), 0.9 * np.exp(-0.7j), 0.6, -0.5]).real[1:]
@@ -186,7 +186,7 @@ def test_coefficients_are_read_only():
 def test_contiguous_stretches(text):
     values = np.array([1.0 if letter == "x" else np.nan for letter in text])
     expected = [part for part in text.split(".") if part]
-    found = contiguous(values)
+    found = find_contiguous(values)
     assert [text[part] for part in found] == expected
     assert sum(part.stop - part.start for part in found) == text.count("x")
 
@@ -199,7 +199,7 @@ def test_whitening_is_that_of_the_stationary_process(name, shape):
     values, known = with_gaps(7, shape)
     x = np.where(known, values, np.nan)
     expected = np.full(shape, np.nan)
-    for stretch in contiguous(np.where(known, 0.0, np.nan)):
+    for stretch in find_contiguous(np.where(known, 0.0, np.nan)):
         covariance = toeplitz(autocovariance(model, stretch.stop - stretch.start))
         factor = np.linalg.cholesky(covariance)
         solved = np.linalg.solve(factor, x[..., stretch].reshape(-1, len(factor)).T).T

@@ -28,7 +28,7 @@ from daedal.disturbances import (
 )
 from daedal.errors import ModelError
 from daedal.filtering.evolution import make_stochastic_model
-from daedal.filtering.formulas import Point
+from daedal.filtering.parameter_point import Point
 
 STRETCHES, APART = 4000, 25.0  # of one path, far enough apart to be independent; bands are five standard errors wide
 

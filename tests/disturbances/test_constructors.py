@@ -5,14 +5,14 @@ import pytest
 
 from daedal.disturbances import FilteredNoise, choose_grid, realize
 from daedal.errors import ModelError
-from daedal.linear import compute_output_rows, compute_stationary_covariance
+from daedal.linear import list_output_rows, solve_lyapunov
 from daedal.symbolic import symbols
 
 
 def deviations(noise, numbers=None, orders=(0,)):
     space = realize(noise, numbers)
-    rows = compute_output_rows(space.A, space.C, orders)
-    return np.sqrt(np.diag(rows @ compute_stationary_covariance(space.A, space.intensity) @ rows.T))
+    rows = list_output_rows(space.A, space.C, orders)
+    return np.sqrt(np.diag(rows @ solve_lyapunov(space.A, space.intensity) @ rows.T))
 
 
 def test_filter_of_the_pendulum_has_the_stated_standard_deviation():

@@ -19,7 +19,7 @@ from daedal.disturbances import (
 )
 from daedal.disturbances.bridge import DEPTH, list_nodes, make_bridge
 from daedal.errors import ModelError, SimulationError
-from daedal.linear import compute_output_rows, compute_stationary_covariance, van_loan
+from daedal.linear import list_output_rows, solve_lyapunov, van_loan
 from daedal.symbolic import symbol
 
 PROBABILITY = 1e-3  # of a true law being refused; a false one is refused far beyond
@@ -42,8 +42,8 @@ def rotated(noise, seed=0):
 
 def exact_covariance(noise, times, orders=(0,)):
     space = realize(noise)
-    P = compute_stationary_covariance(space.A, space.intensity)
-    rows = compute_output_rows(space.A, space.C, orders)
+    P = solve_lyapunov(space.A, space.intensity)
+    rows = list_output_rows(space.A, space.C, orders)
 
     def block(t, s):
         return rows @ (expm(space.A * (t - s)) @ P if t >= s else P @ expm(space.A * (s - t)).T) @ rows.T

@@ -16,7 +16,7 @@ from daedal.disturbances import (
     realize,
 )
 from daedal.errors import ModelError
-from daedal.linear import compute_stationary_covariance
+from daedal.linear import solve_lyapunov
 from daedal.symbolic import symbols
 
 b, zeta, omega = symbols("b zeta omega")
@@ -42,7 +42,7 @@ def generate(noise, numbers=None, *, step=0.05, steps=60, paths=range(400), orde
 
 def covariance(noise, lag):
     space = realize(noise)
-    P = compute_stationary_covariance(space.A, space.intensity)
+    P = solve_lyapunov(space.A, space.intensity)
     return space.C @ expm(space.A * lag) @ P @ space.C.T
 
 

@@ -7,7 +7,7 @@ import daedal as dd
 from daedal import der
 from daedal.experiments import Accuracies, check_accuracies, match_experiments, sum_log_determinants
 from daedal.filtering.evolution import make_stochastic_model
-from daedal.filtering.formulas import Point
+from daedal.filtering.parameter_point import Point
 from daedal.filtering.readings import make_readings
 from daedal.systems import build
 

@@ -7,7 +7,7 @@ import daedal as dd
 from catalogue.drive import drive
 from daedal import der
 from daedal.filtering.evolution import make_stochastic_model
-from daedal.filtering.formulas import DualFormulas, Point
+from daedal.filtering.parameter_point import DualFormulas, Point
 
 x, v, z, u, w, w2, a, b, q = dd.symbols("x v z u w w2 a b q")
 

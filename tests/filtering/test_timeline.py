@@ -83,5 +83,5 @@ def test_derivatives_that_an_input_has_not_are_zero():
     line = make_timeline(
         [dd.Signal([0.0, 1.0], [0.0, 3.0], "zoh"), dd.Signal([0.0, 1.0], [0.0, 3.0])], 0.0, sampled([0.5])
     )
-    assert line.differentiate_inputs([dd.Signal([0.0, 1.0], [0.0, 3.0], "zoh"), dd.Signal([0.0, 1.0], [0.0, 3.0])],
+    assert line.read_inputs([dd.Signal([0.0, 1.0], [0.0, 3.0], "zoh"), dd.Signal([0.0, 1.0], [0.0, 3.0])],
                             line.sample_breaks, 1).tolist() == [[0.0, 3.0, 0.0]]  # fmt: skip

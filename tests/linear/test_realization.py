@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from daedal.linear import (
-    compute_output_rows,
     count_output_derivatives,
     differentiate_output_rows,
+    list_output_rows,
     make_controllable_form,
     reduce_to_staircase,
 )
@@ -33,7 +33,7 @@ def test_rows_of_derivatives():
     A, B, C = make_controllable_form([1.0, 2.0], [1.0, 3.0, 3.0, 1.0])
     s = 0.1 + 2j
     resolvent = np.linalg.solve(s * np.eye(3) - A, B)
-    rows = compute_output_rows(A, C, (0, 1)) @ resolvent
+    rows = list_output_rows(A, C, (0, 1)) @ resolvent
     assert np.allclose(rows[1], s * rows[0])
 
 
@@ -56,8 +56,8 @@ def test_derivative_of_the_rows():
     A, dA, C, dC = (generator.normal(size=shape) for shape in ((3, 3), (3, 3), (2, 3), (2, 3)))
     width = 1e-6
     difference = (
-        compute_output_rows(A + width * dA, C + width * dC, (0, 2, 3))
-        - compute_output_rows(A - width * dA, C - width * dC, (0, 2, 3))
+        list_output_rows(A + width * dA, C + width * dC, (0, 2, 3))
+        - list_output_rows(A - width * dA, C - width * dC, (0, 2, 3))
     ) / (2 * width)
     assert np.allclose(differentiate_output_rows(A, C, dA, dC, (0, 2, 3)), difference, rtol=1e-6, atol=1e-7)
 

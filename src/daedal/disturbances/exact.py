@@ -15,7 +15,7 @@ import numpy as np
 from daedal.disturbances.bridge import DEPTH, list_nodes, make_bridge
 from daedal.disturbances.interpolation import locate_time
 from daedal.disturbances.paths import DiscreteNoise, make_initial_state
-from daedal.disturbances.recursion import run_recursion
+from daedal.disturbances.recursion import recur
 from daedal.disturbances.streams import draw_innovations, draw_node_normals
 from daedal.errors import SimulationError
 
@@ -92,7 +92,7 @@ class ExactPath:
         start = self._starts[block]
         normals = self._normals(range(1 + block * BLOCK, 1 + (block + 1) * BLOCK))
         whole_state = replace(self.discrete.matrices, rows=np.eye(self.discrete.states))
-        return np.concatenate([start[None], run_recursion([whole_state], start, normals)[0]]), normals
+        return np.concatenate([start[None], recur([whole_state], start, normals)[0]]), normals
 
     def _normals(self, steps: range) -> np.ndarray:
         paths = range(self.path, self.path + 1)

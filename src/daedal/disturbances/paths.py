@@ -7,7 +7,7 @@ is a smooth function of them; its sensitivity obeys the differentiated recursion
 
     ∂x_{k+1} = A_d ∂x_k + ∂A_d x_k + ∂L z_k,   ∂w = C ∂x + ∂C x,
 
-which runs beside it for the stacked state (x, ∂x₁, ∂x₂, …), in the compiled loop of `run_recursion`.
+which runs beside it for the stacked state (x, ∂x₁, ∂x₂, …), in the compiled loop of `recur`.
 
 Reference: M. R.-H. Abdalmoaty, O. Eriksson, R. Bereza, D. Broman, H. Hjalmarsson, Identification of Non-Linear
 Differential-Algebraic Equation Models with Process Disturbances, IEEE Conf. on Decision and Control 2021.
@@ -20,16 +20,16 @@ from typing import final
 import numpy as np
 
 from daedal.disturbances.noise import Noise
-from daedal.disturbances.recursion import NoiseMatrices, run_recursion
+from daedal.disturbances.recursion import NoiseMatrices, recur
 from daedal.disturbances.state_space import NoiseStateSpace, count_derivatives, differentiate_realization, realize
 from daedal.errors import ModelError
 from daedal.linear import (
-    compute_output_rows,
-    compute_stationary_covariance,
     differentiate_factor,
+    differentiate_lyapunov,
     differentiate_output_rows,
-    differentiate_stationary_covariance,
     factor_semidefinite,
+    list_output_rows,
+    solve_lyapunov,
     van_loan,
     van_loan_derivative,
 )
@@ -91,11 +91,11 @@ def discretize(
     space = realize(noise, numbers)
     exists = _find_existing(noise, numbers, orders)
     transition, covariance = van_loan(space.A, space.intensity, step)
-    stationary = compute_stationary_covariance(space.A, space.intensity)
+    stationary = solve_lyapunov(space.A, space.intensity)
     matrices = NoiseMatrices(
         transition,
         factor_semidefinite(covariance),
-        np.where(exists[:, None], compute_output_rows(space.A, space.C, orders), np.nan),
+        np.where(exists[:, None], list_output_rows(space.A, space.C, orders), np.nan),
         factor_semidefinite(stationary) * (noise.initial == "stationary"),
     )
     slopes = {
@@ -138,7 +138,7 @@ def advance(discrete: DiscreteNoise, state: np.ndarray, normals: np.ndarray) -> 
     state
         After the last step.
     """
-    return run_recursion(discrete.parts, state, normals)
+    return recur(discrete.parts, state, normals)
 
 
 def _multiply(matrix: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -171,7 +171,7 @@ def _differentiate(
     change = slope.B @ space.B.T
     d_intensity = change + change.T
     d_transition, d_covariance = van_loan_derivative(space.A, space.intensity, step, slope.A, d_intensity)
-    d_stationary = differentiate_stationary_covariance(space.A, stationary, slope.A, d_intensity)
+    d_stationary = differentiate_lyapunov(space.A, stationary, slope.A, d_intensity)
     d_rows = differentiate_output_rows(space.A, space.C, slope.A, slope.C, orders)
     return NoiseMatrices(
         d_transition,

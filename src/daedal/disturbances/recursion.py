@@ -29,9 +29,7 @@ class NoiseMatrices:
     start: np.ndarray
 
 
-def run_recursion(
-    parts: Sequence[NoiseMatrices], state: np.ndarray, normals: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def recur(parts: Sequence[NoiseMatrices], state: np.ndarray, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Values (steps, rows·parts, lanes) after each step, and the state (states·parts, lanes) after the last.
 
     The first of `parts` holds the matrices, each further one their derivatives with respect to one parameter.

@@ -101,7 +101,7 @@ def find_declared_outputs(model: Model) -> set[str]:
     return {name for key in model.measurement_noise for name in as_tuple(key)}
 
 
-def estimate_scales(model: Model, experiments: Sequence[Experiment]) -> dict[str, float]:
+def guess_scales(model: Model, experiments: Sequence[Experiment]) -> dict[str, float]:
     """For each output without declared accuracy, the spread of its samples in all experiments."""
     declared = find_declared_outputs(model)
     pooled: dict[str, list[np.ndarray]] = {}

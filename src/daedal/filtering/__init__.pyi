@@ -1,7 +1,7 @@
 from .evolution import Evolution
 from .experiment import InitialCondition, InitialState, Innovated, LinearExperiment, make_linear_experiments
-from .formulas import Point
 from .open_values import forget_start
+from .parameter_point import Point
 from .states import StateEstimate, estimate_states
 
 __all__ = [

@@ -21,8 +21,8 @@ from daedal.errors import EstimationError, nearest
 from daedal.experiments import Experiment
 from daedal.filtering.evolution import Evolution, StochasticModel, make_stochastic_model
 from daedal.filtering.filter import Filtered, filter_timeline
-from daedal.filtering.formulas import Point
 from daedal.filtering.open_values import OpenValues, find_open_values
+from daedal.filtering.parameter_point import Point
 from daedal.filtering.readings import Readings, count_orders, make_readings
 from daedal.filtering.start import Start, StartPlan, plan_start
 from daedal.kernels import Events, Keep
@@ -66,9 +66,8 @@ class LinearExperiment:
     def find_start(self, evolution: Evolution, point: Point) -> Start:
         """Where the state begins."""
         rows = [self.stochastic.rows.index(name) for name in (*self.plan.held, *self.plan.spare)]
-        return self.plan.find_start(
-            self.stochastic, evolution, point, self.readings.list_start_inputs(self._count_orders(evolution, rows))
-        )
+        inputs = self.readings.list_start_inputs(self._count_orders(evolution, rows))
+        return self.plan.find_start(self.stochastic, evolution, point, inputs)
 
     def count_orders(self, evolution: Evolution) -> int:
         """Of the input and its derivatives, how many act on the outputs at once."""
@@ -197,17 +196,15 @@ def make_linear_experiments(
     system = experiments[0].system
     model = system.model
     held = initial.list_held(model)
-    candidates = system.states
-    named = dict.fromkeys((*initial.list_names(model), *candidates, *wanted))
+    candidates = [name_row(name) for name in system.states]
+    named = dict.fromkeys((*initial.list_names(model), *system.states, *wanted))
     rows = {name_row(name): intern_symbol(name) for name in named} | _find_delay_starts(model)
     stochastic = make_stochastic_model(model, verb, rows)
     lined_up = []
     for experiment, numbers in zip(experiments, values, strict=True):
         measured = make_readings(stochastic, experiment, queries, before)
         evolution = stochastic.at(Point(model, numbers, ()))
-        plan = plan_start(
-            stochastic, evolution, [name_row(name) for name in candidates], held, initial.list_deviations(model)
-        )
+        plan = plan_start(stochastic, evolution, candidates, held, initial.list_deviations(model))
         if initial.open == "guess":
             plan = _hold_at_guess(stochastic, evolution, plan, held, initial)
         lined = LinearExperiment(stochastic, measured, plan)

@@ -64,9 +64,9 @@ def filter_timeline(
     for begin, end in blocks:
         run = _Run(evolution, line, measured, slice(begin, end), state, keep, innovations.part(slice(begin, end)))
         if settle:
-            run.filter_and_settle()
+            run.advance_and_settle()
         else:
-            run.filter_events(0, end - begin)
+            run.advance(0, end - begin)
         transitions.append(np.where(run.events.transition >= 0, run.events.transition + len(matrices), -1))
         matrices += list(run.A) if keep >= Keep.EVERYTHING else []
     return Filtered(
@@ -112,7 +112,7 @@ class _Run:
         innovations: Innovations,
     ) -> None:  # fmt: skip
         self.count = len(evolution.A.slopes)
-        self.state, self.keep, self.innovations = state, keep, innovations
+        self.state, self.keep, self.record = state, keep, innovations
         used, local = np.unique(line.events.transition[part], return_inverse=True)
         offset = int(used.size > 0 and used[0] < 0)  # those without a transition
         numbers = used[offset:]
@@ -126,15 +126,13 @@ class _Run:
         self.events = Events(transition, row, np.full(row.size, -1, dtype=np.int64))
         self.matrices = Matrices(_pack(self._A, self.count), _pack(self._Q, self.count), _pack(measured.h, self.count))
         self.h = measured.h
-        self.forcing = _compute_forcing(evolution, line, part, transition, steps)
+        self.forcing = _find_forcing(evolution, line, part, transition, steps)
         self.r = Dual(measured.r.value[part], measured.r.slopes[:, part])
         y = Dual(measured.y.value[part], measured.y.slopes[:, part])
         self.y, self.variance = (_pack(dual, self.count) for dual in (y, self.r))
         self.line = line
 
-    def filter_events(
-        self, begin: int, end: int, steady: Steady | None = None, slots: np.ndarray | None = None
-    ) -> None:
+    def advance(self, begin: int, end: int, steady: Steady | None = None, slots: np.ndarray | None = None) -> None:
         """Some events, with gains computed or (by number) given."""
         part = slice(begin, end)
         numbers = self.events.steady[part] if slots is None else slots
@@ -142,26 +140,24 @@ class _Run:
         forcing, y, variance = (
             Packed(packed.value[part], packed.slope[part]) for packed in (self.forcing, self.y, self.variance)
         )
-        run_filter(
-            events, self.matrices, forcing, y, variance, self.state, steady, self.keep, self.innovations.part(part)
-        )
+        run_filter(events, self.matrices, forcing, y, variance, self.state, steady, self.keep, self.record.part(part))
 
-    def filter_and_settle(self) -> None:
+    def advance_and_settle(self) -> None:
         """All events; in stretches of equal cycles the gain is taken as it is once it no longer changes."""
         done = 0
         for first, size, cycles in self.line.cycles:
             if not self._is_alike(first, size, cycles):
                 continue
-            self.filter_events(done, first)
+            self.advance(done, first)
             left, next_look, done = cycles, FIRST_CYCLES, first
             while left:
                 now = min(next_look, left)
-                self.filter_events(done, done + now * size)
+                self.advance(done, done + now * size)
                 done, left, next_look = done + now * size, left - now, 2 * next_look
                 if left > WORTH and (settled := self._find_settled(done, size, left)) is not None:
-                    self._filter_steadily(done, size, left, settled)
+                    self._advance_steadily(done, size, left, settled)
                     done, left = done + left * size, 0
-        self.filter_events(done, self.events.row.size)
+        self.advance(done, self.events.row.size)
 
     def _is_alike(self, first: int, size: int, cycles: int) -> bool:
         """Whether a stretch is long enough and has one variance for each event of its cycle."""
@@ -204,14 +200,14 @@ class _Run:
         rows = self.events.row[first : first + size]
         return rows[rows >= 0]
 
-    def _filter_steadily(self, first: int, size: int, cycles: int, settled: "_Settled") -> None:
+    def _advance_steadily(self, first: int, size: int, cycles: int, settled: "_Settled") -> None:
         measured = self.events.row[first : first + size] >= 0
         slots = np.where(measured, np.cumsum(measured) - 1, 0)
         steady = Steady(
             _pack(_stack_slots(settled.cycle.g, self.h, self.count), self.count),
             _pack(_stack_slots(settled.cycle.s, None, self.count), self.count),
         )
-        self.filter_events(first, first + cycles * size, steady, np.tile(slots, cycles))
+        self.advance(first, first + cycles * size, steady, np.tile(slots, cycles))
         self.state.P.value[...] += settled.change.value
         self.state.P.slope[..., : self.count] += np.moveaxis(settled.change.slopes, 0, -1)
 
@@ -308,7 +304,7 @@ def _append_resets(A: Dual, Q: Dual, resets: Sequence[Dual]) -> tuple[Dual, Dual
     return stack([A, *moves]), stack([Q, still])
 
 
-def _compute_forcing(
+def _find_forcing(
     evolution: Evolution, line: Timeline, part: slice, transition: np.ndarray, steps: np.ndarray
 ) -> Packed:
     """What the inputs add at each event, (event, n)."""

@@ -25,7 +25,7 @@ from daedal.experiments import (
 )
 from daedal.filtering.evolution import Evolution, StochasticModel
 from daedal.filtering.filter import Measured
-from daedal.filtering.formulas import Point
+from daedal.filtering.parameter_point import Point
 from daedal.filtering.timeline import Taken, Timeline, make_timeline
 from daedal.linear import Dual, lift
 from daedal.models import Model
@@ -117,11 +117,7 @@ class Readings:
         size = self.line.sample_breaks.size if places is None else places.size
         total = lift(np.zeros((size, len(rows))), len(evolution.A.slopes))
         for order, D in enumerate(evolution.D[:orders]):
-            u = (
-                self._recall_inputs(order)
-                if places is None
-                else self.line.differentiate_inputs(self.signals, places, order)
-            )
+            u = self._recall_inputs(order) if places is None else self.line.read_inputs(self.signals, places, order)
             chosen = D[list(rows)]
             total = total + Dual(u @ chosen.value.T, u @ chosen.slopes.swapaxes(-1, -2))
         return total
@@ -129,7 +125,7 @@ class Readings:
     def _recall_inputs(self, order: int) -> np.ndarray:
         """A derivative of the inputs at the sample times, (sample time, input), made once."""
         if order not in self._inputs_by_order:
-            self._inputs_by_order[order] = self.line.differentiate_inputs(self.signals, self.line.sample_breaks, order)
+            self._inputs_by_order[order] = self.line.read_inputs(self.signals, self.line.sample_breaks, order)
         return self._inputs_by_order[order]
 
     @cached_property
@@ -139,7 +135,7 @@ class Readings:
     def list_start_inputs(self, orders: int) -> list[np.ndarray]:
         """u, u', … at the start, as far as they are needed."""
         first = np.zeros(1, dtype=np.int64)
-        return [self.line.differentiate_inputs(self.signals, first, order)[0] for order in range(orders)]
+        return [self.line.read_inputs(self.signals, first, order)[0] for order in range(orders)]
 
 
 def make_readings(

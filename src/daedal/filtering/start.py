@@ -20,7 +20,7 @@ import numpy as np
 
 from daedal.errors import InitialValueError
 from daedal.filtering.evolution import Evolution, StochasticModel
-from daedal.filtering.formulas import DualFormulas, Point
+from daedal.filtering.parameter_point import DualFormulas, Point
 from daedal.linear import Dual, lift, stack
 from daedal.models import Model
 
@@ -161,12 +161,10 @@ class _Basis:
 
     def needs_first(self, row: np.ndarray, first: int) -> bool:
         """Whether a dependent row needs one of the first rows."""
-        return bool(
-            np.linalg.norm([row @ direction for direction in self._rows[:first]]) > INDEPENDENT * np.linalg.norm(row)
-        )
+        return bool(np.linalg.norm([row @ axis for axis in self._rows[:first]]) > INDEPENDENT * np.linalg.norm(row))
 
     def _orthogonalize(self, row: np.ndarray) -> np.ndarray:
         for _ in range(2):
-            for direction in self._rows:
-                row = row - (direction @ row) * direction
+            for axis in self._rows:
+                row = row - (axis @ row) * axis
         return row

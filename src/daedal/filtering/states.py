@@ -32,7 +32,7 @@ from daedal.filtering.experiment import (
     name_row,
 )
 from daedal.filtering.filter import Filtered, Measured, filter_timeline
-from daedal.filtering.formulas import Point
+from daedal.filtering.parameter_point import Point
 from daedal.filtering.readings import count_orders
 from daedal.filtering.timeline import make_timeline
 from daedal.kernels import Events, Innovations, Keep, pack, run_smoother

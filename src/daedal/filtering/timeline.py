@@ -13,7 +13,7 @@ import numpy as np
 from daedal.data import Signal, short
 from daedal.errors import EstimationError
 from daedal.kernels import Events
-from daedal.lti import ROUNDING, find_distinct, make_polynomials
+from daedal.lti import ROUNDING, cut_polynomials, find_distinct
 
 
 @final
@@ -54,7 +54,7 @@ class Timeline:
         """The highest power of time in the inputs."""
         return self.inputs.shape[1] - 1
 
-    def differentiate_inputs(self, signals: Sequence[Signal], places: np.ndarray, order: int) -> np.ndarray:
+    def read_inputs(self, signals: Sequence[Signal], places: np.ndarray, order: int) -> np.ndarray:
         """The order-th derivative of the inputs at break points (place, input), of the constant one too.
 
         Zero for inputs without such a derivative: nothing may contain it.
@@ -167,7 +167,7 @@ class _Events:
 def _make_polynomials(signals: Sequence[Signal], times: np.ndarray) -> np.ndarray:
     """Coefficients (interval, power, input) over the intervals between break points, a constant one as the last."""
     begins = times[:-1]
-    given = make_polynomials(signals, begins)
+    given = cut_polynomials(signals, begins)
     one = np.zeros((begins.size, given.shape[1], 1))
     one[:, 0] = 1.0
     return np.concatenate([given, one], axis=2)

@@ -22,10 +22,9 @@ class Code:
 
     def __init__(self, data: bytes) -> None:
         llvm = _load_llvm()
-        machine = _make_machine(find_host(), False)  # a fresh one: the engine owns it and frees it
-        self._engine = llvm.create_mcjit_compiler(
-            llvm.parse_assembly(f'target triple = "{find_host().triple}"'), machine
-        )
+        host = find_host()
+        machine = _make_machine(host, False)  # a fresh one: the engine owns it and frees it
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{host.triple}"'), machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
 

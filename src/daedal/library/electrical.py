@@ -18,7 +18,7 @@ def pin() -> Port:
     return make_port(DOMAIN, "v", "i")
 
 
-def _build_two_pins(
+def _build_dipole(
     name: str, law: dict[str, Equation], parameters: dict | None = None, inputs: tuple = (), guess: dict | None = None
 ) -> Model:
     """Voltage v from p to n and current i through it; the law relates them."""
@@ -51,7 +51,7 @@ def Resistor(R: Value = 1.0) -> Model:
         Resistance in Ohm.
     """
     v, i, resistance = symbols("v i R")
-    return _build_two_pins("resistor", {"law": v == resistance * i}, declare_positive("R", R, "Ohm"))
+    return _build_dipole("resistor", {"law": v == resistance * i}, declare_positive("R", R, "Ohm"))
 
 
 def Capacitor(C: Value = 1.0) -> Model:
@@ -63,9 +63,7 @@ def Capacitor(C: Value = 1.0) -> Model:
         Capacitance in F.
     """
     v, i, capacitance = symbols("v i C")
-    return _build_two_pins(
-        "capacitor", {"law": i == capacitance * der(v)}, declare_positive("C", C, "F"), guess={v: 0.0}
-    )
+    return _build_dipole("capacitor", {"law": i == capacitance * der(v)}, declare_positive("C", C, "F"), guess={v: 0.0})
 
 
 def Inductor(L: Value = 1.0) -> Model:
@@ -77,12 +75,12 @@ def Inductor(L: Value = 1.0) -> Model:
         Inductance in H.
     """
     v, i, inductance = symbols("v i L")
-    return _build_two_pins("inductor", {"law": v == inductance * der(i)}, declare_positive("L", L, "H"), guess={i: 0.0})
+    return _build_dipole("inductor", {"law": v == inductance * der(i)}, declare_positive("L", L, "H"), guess={i: 0.0})
 
 
 def VoltageSource() -> Model:
     """The input `v` in V between p and n."""
-    return _build_two_pins("voltage source", {}, inputs=(symbol("v"),))
+    return _build_dipole("voltage source", {}, inputs=(symbol("v"),))
 
 
 def ConstantVoltage(V: Value = 1.0) -> Model:
@@ -93,12 +91,12 @@ def ConstantVoltage(V: Value = 1.0) -> Model:
     V
         Voltage in V.
     """
-    return _build_two_pins("constant voltage", {"law": symbol("v") == symbol("V")}, declare("V", V, "V"))
+    return _build_dipole("constant voltage", {"law": symbol("v") == symbol("V")}, declare("V", V, "V"))
 
 
 def CurrentSource() -> Model:
     """The input `i` in A, through the source from p to n: the circuit receives it at n."""
-    return _build_two_pins("current source", {}, inputs=(symbol("i"),))
+    return _build_dipole("current source", {}, inputs=(symbol("i"),))
 
 
 def ConstantCurrent(I: Value = 1.0) -> Model:  # noqa: E741
@@ -109,7 +107,7 @@ def ConstantCurrent(I: Value = 1.0) -> Model:  # noqa: E741
     I
         Current in A.
     """
-    return _build_two_pins("constant current", {"law": symbol("i") == symbol("I")}, declare("I", I, "A"))
+    return _build_dipole("constant current", {"law": symbol("i") == symbol("I")}, declare("I", I, "A"))
 
 
 def Diode(Ids: Value = 1e-6, Vt: Value = 0.04, Maxexp: Value = 15.0, R: Value = 1e8) -> Model:
@@ -136,7 +134,7 @@ def Diode(Ids: Value = 1e-6, Vt: Value = 0.04, Maxexp: Value = 15.0, R: Value = 
         **declare("Maxexp", Maxexp, ""),
         **declare_positive("R", R, "Ohm"),
     }
-    return _build_two_pins("diode", {"law": i == current}, parameters)
+    return _build_dipole("diode", {"law": i == current}, parameters)
 
 
 def IdealTransformer(n: Value = 1.0) -> Model:
@@ -167,9 +165,7 @@ def IdealTransformer(n: Value = 1.0) -> Model:
     )
 
 
-def _build_amplifier(
-    name: str, law: dict[str, Equation], pins: dict[str, Port], parameters: dict | None = None
-) -> Model:
+def _build_opamp(name: str, law: dict[str, Equation], pins: dict[str, Port], parameters: dict | None = None) -> Model:
     """No current goes in at in_p and in_n; what `out` gives comes from a supply that is not shown."""
     into = {"current in_p": pins["in_p"].flow == 0.0, "current in_n": pins["in_n"].flow == 0.0}
     return Model(name=name, ports=pins, unknowns=[], equations={**into, **law}, parameters=parameters or {})
@@ -178,7 +174,7 @@ def _build_amplifier(
 def IdealOpAmp3Pin() -> Model:
     """An operational amplifier without limits: in_p.v = in_n.v by whatever current `out` must give."""
     pins = {"in_p": pin(), "in_n": pin(), "out": pin()}
-    return _build_amplifier("ideal op-amp", {"law": pins["in_p"].potential == pins["in_n"].potential}, pins)
+    return _build_opamp("ideal op-amp", {"law": pins["in_p"].potential == pins["in_n"].potential}, pins)
 
 
 def OpAmp(Slope: Value = 1e4, VMax: Value = 15.0, VMin: Value = -15.0) -> Model:
@@ -198,17 +194,17 @@ def OpAmp(Slope: Value = 1e4, VMax: Value = 15.0, VMin: Value = -15.0) -> Model:
     amplified = slope * (pins["in_p"].potential - pins["in_n"].potential)
     limited = (highest + lowest) / 2 + amplified / (1 + np.abs(amplified) * 2 / (highest - lowest))
     parameters = {**declare("Slope", Slope, ""), **declare("VMax", VMax, "V"), **declare("VMin", VMin, "V")}
-    return _build_amplifier("op-amp", {"law": pins["out"].potential == limited}, pins, parameters)
+    return _build_opamp("op-amp", {"law": pins["out"].potential == limited}, pins, parameters)
 
 
 def VoltageSensor() -> Model:
     """The voltage `v` in V from p to n, without current."""
-    return _build_two_pins("voltage sensor", {"law": symbol("i") == 0.0})
+    return _build_dipole("voltage sensor", {"law": symbol("i") == 0.0})
 
 
 def CurrentSensor() -> Model:
     """The current `i` in A from p to n, without voltage."""
-    return _build_two_pins("current sensor", {"law": symbol("v") == 0.0})
+    return _build_dipole("current sensor", {"law": symbol("v") == 0.0})
 
 
 def RotationalEMF(k: Value = 1.0) -> Model:

@@ -2,12 +2,7 @@ from .dual import Dual, lift, stack, stack_diagonally
 from .elimination import SymbolicFactors, factorize
 from .factorization import differentiate_factor, factor_semidefinite
 from .matrix_exponential import exponential, exponential_slopes
-from .realization import (
-    compute_output_rows,
-    count_output_derivatives,
-    differentiate_output_rows,
-    make_controllable_form,
-)
+from .realization import count_output_derivatives, differentiate_output_rows, list_output_rows, make_controllable_form
 from .staircase_form import Staircase, reduce_to_staircase
 from .standard_form import (
     SingularPencilError,
@@ -16,7 +11,7 @@ from .standard_form import (
     differentiate_standard_form,
     reduce_to_standard_form,
 )
-from .stationary import compute_stationary_covariance, differentiate_stationary_covariance
+from .stationary import differentiate_lyapunov, solve_lyapunov
 from .threads import one_thread
 from .units import find_natural_units
 from .van_loan_integrals import compute_noise_scale, scaled_van_loan, van_loan, van_loan_derivative, van_loan_slopes
@@ -29,24 +24,24 @@ __all__ = [
     "SymbolicFactors",
     "balance",
     "compute_noise_scale",
-    "compute_output_rows",
-    "compute_stationary_covariance",
     "count_output_derivatives",
     "differentiate_factor",
+    "differentiate_lyapunov",
     "differentiate_output_rows",
     "differentiate_standard_form",
-    "differentiate_stationary_covariance",
     "exponential",
     "exponential_slopes",
     "factor_semidefinite",
     "factorize",
     "find_natural_units",
     "lift",
+    "list_output_rows",
     "make_controllable_form",
     "one_thread",
     "reduce_to_staircase",
     "reduce_to_standard_form",
     "scaled_van_loan",
+    "solve_lyapunov",
     "stack",
     "stack_diagonally",
     "van_loan",

@@ -42,7 +42,7 @@ def make_controllable_form(
     return A, B, C
 
 
-def compute_output_rows(A: np.ndarray, C: np.ndarray, orders: Sequence[int]) -> np.ndarray:
+def list_output_rows(A: np.ndarray, C: np.ndarray, orders: Sequence[int]) -> np.ndarray:
     """The rows C Aᵏ for each order k, one order after the other."""
     return np.concatenate([C @ np.linalg.matrix_power(A, k) for k in orders])
 
@@ -50,7 +50,7 @@ def compute_output_rows(A: np.ndarray, C: np.ndarray, orders: Sequence[int]) -> 
 def differentiate_output_rows(
     A: np.ndarray, C: np.ndarray, dA: np.ndarray, dC: np.ndarray, orders: Sequence[int]
 ) -> np.ndarray:
-    """The derivative of `compute_output_rows` in the direction (dA, dC)."""
+    """The derivative of `list_output_rows` in the direction (dA, dC)."""
     powers = [np.linalg.matrix_power(A, k) for k in range(max(orders) + 1)]
     return np.concatenate(
         [dC @ powers[k] + sum((C @ powers[i] @ dA @ powers[k - 1 - i] for i in range(k)), 0 * C) for k in orders]

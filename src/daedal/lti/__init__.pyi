@@ -1,6 +1,6 @@
 from .filtered_signals import FilteredSignals, SignalFilter, make_signal_filter
 from .forced_response import compute_forced_response
-from .intervals import ROUNDING, find_distinct, make_polynomials
+from .intervals import ROUNDING, cut_polynomials, find_distinct
 from .response import compute_response
 from .step_interpolation import evaluate_at_steps
 from .transfer_function import TransferFunction
@@ -12,8 +12,8 @@ __all__ = [
     "TransferFunction",
     "compute_forced_response",
     "compute_response",
+    "cut_polynomials",
     "evaluate_at_steps",
     "find_distinct",
-    "make_polynomials",
     "make_signal_filter",
 ]

@@ -14,8 +14,8 @@ import numpy as np
 
 from daedal.data import Signal
 from daedal.kernels import Events, Keep, Matrices, State, Steady, pack, run_filter
-from daedal.lti.forced_response import compute_step_matrices
-from daedal.lti.intervals import find_distinct, make_polynomials
+from daedal.lti.forced_response import find_step_matrices
+from daedal.lti.intervals import cut_polynomials, find_distinct
 from daedal.lti.step_interpolation import evaluate_at_steps
 
 
@@ -63,7 +63,7 @@ class SignalFilter:
         degree = self.inputs.shape[1] - 1
 
         def compute(lengths: np.ndarray) -> tuple[np.ndarray, ...]:
-            transitions, gamma = compute_step_matrices(A, B, degree, lengths)
+            transitions, gamma = find_step_matrices(A, B, degree, lengths)
             empty = np.zeros((0, lengths.size))
             return transitions, empty, gamma, empty
 
@@ -110,4 +110,4 @@ def make_signal_filter(
     inside = [moments[(moments > start) & (moments < end)] for moments in breaks]
     points = np.unique(np.concatenate([[start], times, *inside]))
     steps, step_of = find_distinct(np.diff(points), points)
-    return SignalFilter(steps, step_of, make_polynomials(signals, points[:-1], late), np.searchsorted(points, times))
+    return SignalFilter(steps, step_of, cut_polynomials(signals, points[:-1], late), np.searchsorted(points, times))

@@ -33,14 +33,12 @@ def compute_forced_response(A: Dual, B: Dual, degree: int, steps: np.ndarray) ->
     return Dual(*(_extract_blocks(whole * power, n, m, degree) for whole in (value, moved)))
 
 
-def compute_step_matrices(
-    A: np.ndarray, B: np.ndarray, degree: int, steps: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def find_step_matrices(A: np.ndarray, B: np.ndarray, degree: int, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """e^{Ah} (step, n, n) and Γ (step, power, n, inputs) of matrices that do not move, from one exponential.
 
     Examples
     --------
-    >>> compute_step_matrices(np.zeros((1, 1)), np.ones((1, 1)), 1, np.array([2.0]))[0]
+    >>> find_step_matrices(np.zeros((1, 1)), np.ones((1, 1)), 1, np.array([2.0]))[0]
     array([[[1.]]])
     """
     n, m = B.shape

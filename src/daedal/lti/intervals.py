@@ -35,9 +35,7 @@ def _find_firsts(ends: np.ndarray) -> np.ndarray:
     return firsts
 
 
-def make_polynomials(
-    signals: Sequence[Signal], begins: np.ndarray, delays: Sequence[float] | None = None
-) -> np.ndarray:
+def cut_polynomials(signals: Sequence[Signal], begins: np.ndarray, delays: Sequence[float] | None = None) -> np.ndarray:
     """Coefficients (interval, power, signal) of the signals in intervals that begin at these times.
 
     A delayed signal is zero until its delay has passed since its first sample.

@@ -51,14 +51,12 @@ class TransferFunction:
 
     def __post_init__(self) -> None:
         if isinstance(self.numerator, Mapping):
-            numerators = {
-                _check_name(key): _check_coefficients(value, "numerator") for key, value in self.numerator.items()
-            }
+            numerators = {_as_name(key): _as_coefficients(value, "numerator") for key, value in self.numerator.items()}
         else:
-            numerators = {_check_name(self.input): _check_coefficients(self.numerator, "numerator")}
+            numerators = {_as_name(self.input): _as_coefficients(self.numerator, "numerator")}
         if not numerators:
             raise ModelError("A transfer function needs an input.", "Write numerator={'u': [1.0]}.")
-        denominator = _check_coefficients(self.denominator, "denominator")
+        denominator = _as_coefficients(self.denominator, "denominator")
         for key, values in numerators.items():
             if values.size > denominator.size:
                 raise ModelError(
@@ -68,9 +66,9 @@ class TransferFunction:
                 )
         object.__setattr__(self, "numerator", FrozenMapping(numerators))
         object.__setattr__(self, "denominator", denominator)
-        object.__setattr__(self, "delay", FrozenMapping(_check_delays(self.delay, numerators)))
+        object.__setattr__(self, "delay", FrozenMapping(_as_delays(self.delay, numerators)))
         object.__setattr__(self, "input", next(iter(numerators)))
-        object.__setattr__(self, "output", _check_name(self.output))
+        object.__setattr__(self, "output", _as_name(self.output))
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -207,14 +205,14 @@ class TransferFunction:
         return f"{self.output} = {' + '.join(parts)}"
 
 
-def _check_name(given: Any) -> str:
+def _as_name(given: Any) -> str:
     text = str(given)
     if not NAME.fullmatch(text):
         raise ModelError(f"An input or output must have a name such as 'u', got {given!r}.", "Write input='u'.")
     return text
 
 
-def _check_coefficients(values: Any, what: str) -> np.ndarray:
+def _as_coefficients(values: Any, what: str) -> np.ndarray:
     listed: list[Any] = list(values) if np.ndim(values) == 1 else []
     if isinstance(values, (str, Expression)) or not listed:
         raise ModelError(
@@ -238,7 +236,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
 
 
-def _check_delays(given: Any, numerators: Mapping[str, Any]) -> dict[str, float]:
+def _as_delays(given: Any, numerators: Mapping[str, Any]) -> dict[str, float]:
     by_input: dict[str, Any] = dict(given) if isinstance(given, Mapping) else dict.fromkeys(numerators, given)
     for name, value in by_input.items():
         if name not in numerators:

@@ -172,7 +172,7 @@ class _Squares:
 
     def record(self, point: np.ndarray) -> Record:
         """The record with the delays of a point."""
-        return self._record.with_delays(tuple(map(float, point[self._shape.size :]))) if self._free else self._record
+        return self._record.delay(tuple(map(float, point[self._shape.size :]))) if self._free else self._record
 
     def residual(self, point: np.ndarray) -> np.ndarray:
         """Samples without the response, not a number where they are missing; all of it where there is no response."""

@@ -90,9 +90,7 @@ class Record:
     def input_rates(self) -> np.ndarray:
         """Their derivatives at the samples, (input, time); zero for inputs that are held."""
         nothing = np.zeros(self.times.size)
-        return np.stack(
-            [signal(self.times, derivative=1) if signal.derivatives else nothing for signal in self.signals]
-        )
+        return np.stack([u(self.times, derivative=1) if u.derivatives else nothing for u in self.signals])
 
     @cached_property
     def inputs_at_start(self) -> np.ndarray:
@@ -104,7 +102,7 @@ class Record:
         """The output at the samples, straight lines where one is missing."""
         return np.interp(self.times, self.times[self.known], self.y[self.known])
 
-    def with_delays(self, delays: Any) -> "Record":
+    def delay(self, delays: Any) -> "Record":
         """The same with other delays."""
         wanted = tuple(float(delay) for delay in delays)
         return self if wanted == self.delays else replace(self, delays=wanted)

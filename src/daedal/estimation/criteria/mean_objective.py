@@ -34,7 +34,7 @@ from daedal.experiments import (
     Series,
     check_accuracies,
     check_enough,
-    estimate_scales,
+    guess_scales,
     match_experiments,
 )
 from daedal.simulation import Lanes, Prediction, Predictor, make_request, predictor
@@ -219,7 +219,7 @@ class MeanObjective:
         scales = self.weighing.accuracies.scales
         if self.weighing.filters or not scales or len({part.series.output for part in evaluation.parts}) == 1:
             return None
-        first = estimate_scales(self.problem.system.model, self.experiments)
+        first = guess_scales(self.problem.system.model, self.experiments)
         new = {name: max(_compute_rmse(evaluation, name), SMALLEST * first[name]) for name in scales}
         if all(abs(new[name] / scales[name] - 1.0) < RESCALED for name in scales):
             return None
@@ -375,7 +375,7 @@ def make_mean_objective(
         )
         for number, one in enumerate(experiments)
     )  # fmt: skip
-    accuracies = Accuracies(system.model, coordinates.parameters, estimate_scales(system.model, experiments))
+    accuracies = Accuracies(system.model, coordinates.parameters, guess_scales(system.model, experiments))
     reference = coordinates.values(coordinates.start, 0)
     weighing = Weighing(accuracies)
     first = predictors[0].run

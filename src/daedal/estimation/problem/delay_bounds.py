@@ -25,8 +25,8 @@ def check_delay_bounds(problem: Problem) -> None:
                 below = "no lower bound" if np.isinf(item.lower) else f"the lower bound {item.lower:g}"
                 raise EstimationError(
                     f"'{item.name}' is the delay in '{name}', which must be positive, but has {below}.",
-                    f"Give '{item.parameter}' bounds: Parameter({item.start:g}, lower={_suggest_lower(item.start):.2g}, "
-                    f"upper={_suggest_upper(item):.4g}).",
+                    f"Give '{item.parameter}' bounds: Parameter({item.start:g}, lower={_choose_lower(item.start):.2g}, "
+                    f"upper={_choose_upper(item):.4g}).",
                 )
         if str(amount) not in model.parameters or isinstance(model.parameters[str(amount)].value, Expression):
             _check_corners(problem, name, amount, moving)
@@ -71,11 +71,11 @@ def _compute_length(model: Model, name: str, amount: Expression, given: Mapping[
     return float(evaluate_expressions({name: amount}, evaluate_parameters(model, given))[name])
 
 
-def _suggest_lower(start: float) -> float:
+def _choose_lower(start: float) -> float:
     """A lower bound to suggest."""
     return 0.1 * start if start > 0.0 else 0.1
 
 
-def _suggest_upper(item: Coordinate) -> float:
+def _choose_upper(item: Coordinate) -> float:
     """An upper bound to suggest."""
     return item.upper if np.isfinite(item.upper) else 10.0 * max(item.start, 1.0)

@@ -69,7 +69,7 @@ def test_filter_criteria_and_simulation_know_the_same_accuracy(deviation):
     (experiment,) = match_experiments(build(model), [data(dd.Signal(TIMES, TIMES))])
     accuracies = Accuracies(model, ("s",))
     expected = np.broadcast_to(accuracies.deviation(experiment.series[0], {}), 40)
-    assert np.array_equal(accuracies.declared(experiment.series[0], {}), expected)
+    assert np.array_equal(accuracies.find_declared(experiment.series[0], {}), expected)
     readings = make_readings(make_stochastic_model(model, "test", {}), experiment)
     variances = readings.compute_variances(Point(model, None, ("s",)))
     mine = readings.measuring[readings.event_outputs == 0]

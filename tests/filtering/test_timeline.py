@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from daedal.filtering.timeline import Taken, distinct, make_timeline
+from daedal.filtering.timeline import Taken, find_distinct, make_timeline
 
 
 def sampled(times, rows=(0,)) -> dict[float, list[int]]:
@@ -15,7 +15,7 @@ def sampled(times, rows=(0,)) -> dict[float, list[int]]:
 @pytest.mark.parametrize("make", [lambda n, h: np.arange(n) * h, lambda n, h: np.cumsum(np.full(n, h))])
 def test_regular_times_have_one_interval_whatever_their_origin(start, make):
     times = start + make(5000, 0.1)
-    steps, step_of = distinct(np.diff(times), times)
+    steps, step_of = find_distinct(np.diff(times), times)
     assert steps.size == 1
     assert steps[0] == pytest.approx(0.1, rel=1e-12 + 1e-15 * abs(start))
     assert not step_of.any()
@@ -27,7 +27,7 @@ def test_no_interval_is_replaced_by_one_that_differs_by_more_than_rounding(start
     gaps = 1.0 + np.random.default_rng(0).uniform(-1e-3, 1e-3, 3000)
     times = start + np.cumsum(gaps)
     lengths = np.diff(times)
-    steps, step_of = distinct(lengths, times)
+    steps, step_of = find_distinct(lengths, times)
     rounding = 8.0 * np.finfo(float).eps * np.max(np.abs(times))
     assert np.max(np.abs(steps[step_of] - lengths)) <= rounding
 

@@ -47,7 +47,7 @@ def factor_semidefinite(Q: np.ndarray) -> np.ndarray:
 
 
 def differentiate_factor(L: np.ndarray, dQ: np.ndarray) -> np.ndarray:
-    """The derivative of L = semidefinite_factor(Q) in a direction dQ that does not change the rank."""
+    """The derivative of L = factor_semidefinite(Q) in a direction dQ that does not change the rank."""
     result = np.zeros_like(L)
     pivots = np.flatnonzero(np.diag(L) > 0)
     rest = np.flatnonzero(np.diag(L) <= 0)

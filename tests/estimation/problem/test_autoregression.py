@@ -204,7 +204,7 @@ def test_whitening_is_that_of_the_stationary_process(name, shape):
         factor = np.linalg.cholesky(covariance)
         solved = np.linalg.solve(factor, x[..., stretch].reshape(-1, len(factor)).T).T
         expected[..., stretch] = np.sqrt(model.variance) * solved.reshape(x[..., stretch].shape)
-    np.testing.assert_allclose(model.whitened(x), expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(model.whiten(x), expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -212,7 +212,7 @@ def test_whitening_is_that_of_the_stationary_process(name, shape):
 def test_adjoint_is_the_transpose(name, seed):
     model = MODELS[name]
     (u, v), known = with_gaps(seed, (2, 80))
-    image = np.nan_to_num(model.whitened(np.where(known, u, np.nan)))
+    image = np.nan_to_num(model.whiten(np.where(known, u, np.nan)))
     back = model.adjoint(v, known)
     assert image @ v == pytest.approx(np.where(known, u, 0.0) @ back, abs=1e-10)
     assert (back[~known] == 0).all()

@@ -22,7 +22,7 @@ from shared import command_line, fastest
 
 import daedal as dd
 from daedal import der
-from daedal.filtering import InitialCondition, Point, linear_experiments
+from daedal.filtering import InitialCondition, Point, make_linear_experiments
 
 STEP = 0.1
 
@@ -60,9 +60,9 @@ def evaluation(model: dd.Model, data: dd.Dataset, free: list[str]) -> Callable[[
 def value_alone(model: dd.Model, data: dd.Dataset) -> Callable[[], object]:
     """One run of the filter, without slopes."""
     initial = InitialCondition("free")
-    (experiment,) = linear_experiments("benchmark", dd.build(model), [data], [{}], initial)
+    (experiment,) = make_linear_experiments("benchmark", dd.build(model), [data], [{}], initial)
     point = Point(model, {}, ())
-    return lambda: experiment.innovated(experiment.stochastic.at(point), point)
+    return lambda: experiment.innovate(experiment.stochastic.at(point), point)
 
 
 def timing(asked: Namespace) -> None:

@@ -18,17 +18,17 @@ import daedal as dd
 from daedal import der
 from daedal.disturbances import (
     Noise,
-    derivatives_available,
+    count_derivatives,
+    differentiate_realization,
     discretize,
     is_noise,
-    parameter_names,
-    realization_derivative,
+    list_parameters,
     realize,
     rename_parameters,
 )
 from daedal.errors import ModelError
-from daedal.filtering.evolution import stochastic_model
-from daedal.filtering.formulas import Point
+from daedal.filtering.evolution import make_stochastic_model
+from daedal.filtering.parameter_point import Point
 
 STRETCHES, APART = 4000, 25.0  # of one path, far enough apart to be independent; bands are five standard errors wide
 
@@ -92,9 +92,9 @@ class NoiseBattery:
         assert case.noise != dd.WhiteNoise(intensity=123.0)
 
     def test_its_parameters_are_named(self, case):
-        assert set(parameter_names(case.noise)) == set(case.numbers)
+        assert set(list_parameters(case.noise)) == set(case.numbers)
         other = rename_parameters(case.noise, {name: f"pump.{name}" for name in case.numbers})
-        assert set(parameter_names(other)) == {f"pump.{name}" for name in case.numbers}
+        assert set(list_parameters(other)) == {f"pump.{name}" for name in case.numbers}
         assert rename_parameters(other, {f"pump.{name}": name for name in case.numbers}) == case.noise
         assert other.entries().keys() == case.noise.entries().keys()
 
@@ -104,14 +104,14 @@ class NoiseBattery:
 
     def test_it_drives_as_many_symbols_as_it_has_channels(self, case):
         assert case.spectrum(1.0).shape == (case.noise.channels, case.noise.channels)
-        assert len(derivatives_available(case.noise, case.numbers)) == case.noise.channels
+        assert len(count_derivatives(case.noise, case.numbers)) == case.noise.channels
         with pytest.raises(ModelError, match="drives"):
             replace(case.model(), disturbances={(*dd.symbols("a b c d"),): case.noise})
 
     def test_its_derivatives_are_those_of_its_spectrum(self, case):
         """w has d derivatives when ω²ᵈ Φ(ω) can be integrated: Φ falls like ω^{−2(d + 1)}."""
         low, high = np.diag(case.spectrum(1e5)).real, np.diag(case.spectrum(1e6)).real
-        counts = np.array(derivatives_available(case.noise, case.numbers))
+        counts = np.array(count_derivatives(case.noise, case.numbers))
         assert np.allclose(np.log10(high / low), -2.0 * (counts + 1), atol=1e-3)
 
     def test_its_spectrum_is_the_closed_form(self, case):
@@ -128,7 +128,7 @@ class NoiseBattery:
         if not case.timed:
             return
         for name, number in case.numbers.items():
-            slope = realization_derivative(case.noise, case.numbers, name)
+            slope = differentiate_realization(case.noise, case.numbers, name)
             step = 1e-6 * abs(number)
             up, down = (realize(case.noise, {**case.numbers, name: number + sign * step}) for sign in (1, -1))
             for letter in "ABC":
@@ -139,7 +139,7 @@ class NoiseBattery:
         """Through the filter's matrices, which take white noise as it is."""
         ones = np.ones(case.noise.channels)
         expected = integrate(lambda frequency: (ones @ case.spectrum(frequency) @ ones) / (1.0 + frequency**2))
-        evolution = stochastic_model(case.model(), "test", {}).at(Point(case.model(), None, ()))
+        evolution = make_stochastic_model(case.model(), "test", {}).at(Point(case.model(), None, ()))
         A, Q, C = evolution.A.value, evolution.Q.value, evolution.C.value
         n = len(A)
         P = np.linalg.solve(np.kron(A, np.eye(n)) + np.kron(np.eye(n), A), -Q.ravel()).reshape(n, n)

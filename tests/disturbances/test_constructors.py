@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from daedal.disturbances import FilteredNoise, default_grid, realize
+from daedal.disturbances import FilteredNoise, choose_grid, realize
 from daedal.errors import ModelError
-from daedal.linear import output_rows, stationary_covariance
+from daedal.linear import list_output_rows, solve_lyapunov
 from daedal.symbolic import symbols
 
 
 def deviations(noise, numbers=None, orders=(0,)):
     space = realize(noise, numbers)
-    rows = output_rows(space.A, space.C, orders)
-    return np.sqrt(np.diag(rows @ stationary_covariance(space.A, space.intensity) @ rows.T))
+    rows = list_output_rows(space.A, space.C, orders)
+    return np.sqrt(np.diag(rows @ solve_lyapunov(space.A, space.intensity) @ rows.T))
 
 
 def test_filter_of_the_pendulum_has_the_stated_standard_deviation():
@@ -53,18 +53,18 @@ def test_arguments_must_be_positive():
 
 def test_grid_is_the_sample_interval_halved_until_the_poles_are_resolved():
     noise = FilteredNoise.low_pass(std=1.0, time_constant=0.01)
-    chosen = default_grid(noise, None, 0.1)
+    chosen = choose_grid(noise, None, 0.1)
     assert chosen.warning is None
     assert 0.1 / chosen.step == 256
     assert chosen.step <= 0.05 * 0.01 < 2 * chosen.step
-    assert default_grid(noise, None, 1e-5).step == 1e-5
+    assert choose_grid(noise, None, 1e-5).step == 1e-5
 
 
 def test_given_grid_is_kept_with_a_warning_when_coarse():
     fine = FilteredNoise.low_pass(std=1.0, time_constant=1.0, grid=0.1)
     coarse = FilteredNoise.low_pass(std=1.0, time_constant=1.0, grid=0.5)
-    assert (default_grid(fine, None, 1.0).step, default_grid(fine, None, 1.0).warning) == (0.1, None)
-    chosen = default_grid(coarse, None, 1.0)
+    assert (choose_grid(fine, None, 1.0).step, choose_grid(fine, None, 1.0).warning) == (0.1, None)
+    chosen = choose_grid(coarse, None, 1.0)
     assert chosen.step == 0.5
     assert chosen.warning is not None
     assert "0.5 s is coarse" in chosen.warning
@@ -74,4 +74,4 @@ def test_given_grid_is_kept_with_a_warning_when_coarse():
 @pytest.mark.parametrize("interval", [0.0, -1.0, float("nan")])
 def test_sample_interval_must_be_positive(interval):
     with pytest.raises(ModelError, match="sample interval must be a positive number"):
-        default_grid(FilteredNoise.low_pass(std=1.0, time_constant=1.0), None, interval)
+        choose_grid(FilteredNoise.low_pass(std=1.0, time_constant=1.0), None, interval)

@@ -10,16 +10,16 @@ from daedal.disturbances import (
     FilteredNoise,
     StateSpaceNoise,
     advance,
+    compute_output,
     discretize,
-    initial_state,
-    innovations,
-    linear,
-    output,
+    draw_innovations,
+    interpolate_linear,
+    make_initial_state,
     realize,
 )
-from daedal.disturbances.bridge import DEPTH, bridge, nodes_on_the_way
+from daedal.disturbances.bridge import DEPTH, list_nodes, make_bridge
 from daedal.errors import ModelError, SimulationError
-from daedal.linear import output_rows, stationary_covariance, van_loan
+from daedal.linear import list_output_rows, solve_lyapunov, van_loan
 from daedal.symbolic import symbol
 
 PROBABILITY = 1e-3  # of a true law being refused; a false one is refused far beyond
@@ -42,8 +42,8 @@ def rotated(noise, seed=0):
 
 def exact_covariance(noise, times, orders=(0,)):
     space = realize(noise)
-    P = stationary_covariance(space.A, space.intensity)
-    rows = output_rows(space.A, space.C, orders)
+    P = solve_lyapunov(space.A, space.intensity)
+    rows = list_output_rows(space.A, space.C, orders)
 
     def block(t, s):
         return rows @ (expm(space.A * (t - s)) @ P if t >= s else P @ expm(space.A * (s - t)).T) @ rows.T
@@ -75,11 +75,11 @@ def test_joint_law_inside_one_cell(noise):
 def test_linear_interpolation_has_another_law(noise):
     step, times, count = 0.5, [0.17, 0.33], 1000
     discrete = discretize(noise, None, step)
-    normals = innovations(7, "test", 0, range(count), range(2), discrete.states)
-    state = initial_state(discrete, normals[0])
+    normals = draw_innovations(7, "test", 0, range(count), range(2), discrete.states)
+    state = make_initial_state(discrete, normals[0])
     after, _ = advance(discrete, state, normals[1:])
-    values = np.concatenate([output(discrete, state)[None], after])
-    sample = linear(discrete, values, times).reshape(-1, count).T
+    values = np.concatenate([compute_output(discrete, state)[None], after])
+    sample = interpolate_linear(discrete, values, times).reshape(-1, count).T
     exact = exact_covariance(noise, times)
     assert departure(sample, exact) < 1e-12
 
@@ -109,8 +109,8 @@ def test_rough_noise_over_tiny_distances():
 def test_agrees_with_the_grid_at_grid_points():
     step, count = 0.01, 500
     discrete = discretize(OSCILLATOR, None, step, orders=(0, 1))
-    normals = innovations(7, "test", 2, range(5), range(count + 1), 2)
-    values, _ = advance(discrete, initial_state(discrete, normals[0]), normals[1:])
+    normals = draw_innovations(7, "test", 2, range(5), range(count + 1), 2)
+    values, _ = advance(discrete, make_initial_state(discrete, normals[0]), normals[1:])
     exact = ExactPath(discrete, 7, "test", 2, 4)
     assert np.allclose(exact.at(np.arange(1, count + 1) * step), values[:, :, 4], rtol=1e-12, atol=1e-15)
 
@@ -150,7 +150,7 @@ def test_path_moves_smoothly_with_the_parameters():
 
 def test_middle_of_a_cell_against_dense_conditioning():
     space, step = realize(CORRELATED), 0.4
-    tree = bridge(space, step)
+    tree = make_bridge(space, step)
     half, P = van_loan(space.A, space.intensity, step / 2)
     whole = half @ P @ half.T + P
     gain = P @ half.T @ np.linalg.inv(whole)
@@ -163,7 +163,7 @@ def test_middle_of_a_cell_against_dense_conditioning():
 def test_every_level_of_the_tree_is_well_scaled():
     noise = FilteredNoise(numerator=[1.0], denominator=np.poly([-1.0, -2.0, -3.0, -4.0, -5.0]).tolist())
     for process in (noise, rotated(noise)):
-        tree = bridge(realize(process), 0.01)
+        tree = make_bridge(realize(process), 0.01)
         for matrices in (tree.gain, tree.flow, tree.factor):
             assert np.isfinite(matrices).all()
             assert np.abs(matrices).max() < 50
@@ -197,10 +197,10 @@ def test_longest_chain():
 
 
 def test_nodes():
-    assert nodes_on_the_way(2 ** (DEPTH - 1)) == [1]
-    assert nodes_on_the_way(2 ** (DEPTH - 2)) == [1, 2]
-    assert nodes_on_the_way(3 * 2 ** (DEPTH - 2)) == [1, 3]
-    assert len(nodes_on_the_way(1)) == DEPTH
+    assert list_nodes(2 ** (DEPTH - 1)) == [1]
+    assert list_nodes(2 ** (DEPTH - 2)) == [1, 2]
+    assert list_nodes(3 * 2 ** (DEPTH - 2)) == [1, 3]
+    assert len(list_nodes(1)) == DEPTH
 
 
 @pytest.mark.parametrize("time", [-0.1, float("nan")])

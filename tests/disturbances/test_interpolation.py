@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daedal.disturbances import ExactPath, FilteredNoise, discretize, hermite, linear
+from daedal.disturbances import ExactPath, FilteredNoise, discretize, interpolate_hermite, interpolate_linear
 from daedal.errors import ModelError, SimulationError
 from daedal.symbolic import symbol
 
@@ -20,23 +20,23 @@ def test_hermite_is_exact_for_cubics():
     discrete = discretize(OSCILLATOR, {"b": 1.0}, 0.5, orders=(0, 1))
     values = grid(lambda t: t**3 - t, lambda t: 3 * t**2 - 1, 0.5, 5)
     times = np.linspace(0, 2, 23)
-    assert np.allclose(hermite(discrete, values, times)[:, 0, 0], times**3 - times, atol=1e-14)
+    assert np.allclose(interpolate_hermite(discrete, values, times)[:, 0, 0], times**3 - times, atol=1e-14)
 
 
 def test_linear_is_exact_for_lines_and_at_grid_points():
     discrete = discretize(OSCILLATOR, {"b": 1.0}, 0.1)
     values = np.random.default_rng(0).normal(size=(11, 1, 3))
-    assert np.array_equal(linear(discrete, values, np.arange(11) * 0.1), values)
-    assert np.allclose(linear(discrete, values, [0.25]), values[2:4].mean(axis=0))
+    assert np.array_equal(interpolate_linear(discrete, values, np.arange(11) * 0.1), values)
+    assert np.allclose(interpolate_linear(discrete, values, [0.25]), values[2:4].mean(axis=0))
 
 
 def test_sensitivities_are_interpolated_too():
     discrete = discretize(OSCILLATOR, {"b": 1.0}, 0.5, orders=(0, 1), sensitivities=("b",))
     values = np.random.default_rng(0).normal(size=(4, 4, 2))
-    both = hermite(discrete, values, [0.7])
+    both = interpolate_hermite(discrete, values, [0.7])
     plain = discretize(OSCILLATOR, {"b": 1.0}, 0.5, orders=(0, 1))
-    assert np.array_equal(both[:, :1], hermite(plain, values[:, :2], [0.7]))
-    assert np.array_equal(both[:, 1:], hermite(plain, values[:, 2:], [0.7]))
+    assert np.array_equal(both[:, :1], interpolate_hermite(plain, values[:, :2], [0.7]))
+    assert np.array_equal(both[:, 1:], interpolate_hermite(plain, values[:, 2:], [0.7]))
 
 
 def test_order_of_the_error_on_a_smooth_process():
@@ -49,8 +49,8 @@ def test_order_of_the_error_on_a_smooth_process():
             values = exact.at(np.arange(9) * step)[:, :, None]
             times = (np.arange(8) + 0.5) * step
             truth = exact.at(times)[:, 0]
-            found["linear"] += list(linear(discrete, values, times)[:, 0, 0] - truth)
-            found["hermite"] += list(hermite(discrete, values, times)[:, 0, 0] - truth)
+            found["linear"] += list(interpolate_linear(discrete, values, times)[:, 0, 0] - truth)
+            found["hermite"] += list(interpolate_hermite(discrete, values, times)[:, 0, 0] - truth)
         errors[step] = {name: np.std(values) for name, values in found.items()}
     assert errors[0.1]["hermite"] < 0.05 * errors[0.1]["linear"]
     assert 3 < errors[0.1]["linear"] / errors[0.05]["linear"] < 5  # Δ²
@@ -62,11 +62,11 @@ def test_hermite_needs_a_slope():
     with pytest.raises(
         ModelError, match=r"value and the slope .* orders \[0\].*two more poles than zeros.*linear or exact"
     ):
-        hermite(discrete, np.zeros((3, 1, 1)), [0.1])
+        interpolate_hermite(discrete, np.zeros((3, 1, 1)), [0.1])
 
 
 @pytest.mark.parametrize("time", [-0.1, 0.41, float("nan")])
 def test_times_outside_are_refused(time):
     discrete = discretize(OSCILLATOR, {"b": 1.0}, 0.1)
     with pytest.raises(SimulationError, match=r"must lie in the 4 cells of 0\.1 s"):
-        linear(discrete, np.zeros((5, 1, 1)), [time])
+        interpolate_linear(discrete, np.zeros((5, 1, 1)), [time])

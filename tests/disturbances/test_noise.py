@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from daedal.disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, formulas
+from daedal.disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, list_formulas
 from daedal.errors import DaedalError, ExpressionError, ModelError
 
 k, q = dd.symbols("k q")
@@ -38,7 +38,7 @@ def test_numbers_become_floats_whatever_they_come_in():
 
 
 def test_formulas_hold_every_parameter_that_occurs():
-    assert {str(formula) for d in ALL for formula in formulas(d)} == {"q", "k", "2*k"}
+    assert {str(formula) for d in ALL for formula in list_formulas(d)} == {"q", "k", "2*k"}
     assert [d.channels for d in ALL] == [1, 1, 1, 2]
     assert [d.pole_excess for d in ALL if isinstance(d, FilteredNoise)] == [2, 1]
 

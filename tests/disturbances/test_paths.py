@@ -9,14 +9,14 @@ from daedal.disturbances import (
     FilteredNoise,
     StateSpaceNoise,
     advance,
+    compute_output,
     discretize,
-    initial_state,
-    innovations,
-    output,
+    draw_innovations,
+    make_initial_state,
     realize,
 )
 from daedal.errors import ModelError
-from daedal.linear import stationary_covariance
+from daedal.linear import solve_lyapunov
 from daedal.symbolic import symbols
 
 b, zeta, omega = symbols("b zeta omega")
@@ -32,8 +32,8 @@ CORRELATED = StateSpaceNoise(
 def generate(noise, numbers=None, *, step=0.05, steps=60, paths=range(400), orders=(0,), sensitivities=(), seed=1):
     """Values (points, rows, paths), the first point included."""
     discrete = discretize(noise, numbers, step, orders, sensitivities)
-    normals = innovations(seed, "test", 0, paths, range(steps + 1), discrete.states)
-    state = initial_state(discrete, normals[0])
+    normals = draw_innovations(seed, "test", 0, paths, range(steps + 1), discrete.states)
+    state = make_initial_state(discrete, normals[0])
     first = advance(discrete, state, normals[:0])[0]
     assert first.shape[0] == 0
     values, _ = advance(discrete, state, normals[1:])
@@ -42,7 +42,7 @@ def generate(noise, numbers=None, *, step=0.05, steps=60, paths=range(400), orde
 
 def covariance(noise, lag):
     space = realize(noise)
-    P = stationary_covariance(space.A, space.intensity)
+    P = solve_lyapunov(space.A, space.intensity)
     return space.C @ expm(space.A * lag) @ P @ space.C.T
 
 
@@ -77,7 +77,7 @@ def test_rest_starts_at_zero_and_grows_to_the_stationary_law():
     noise = FilteredNoise(numerator=[1.0], denominator=[1.0, 0.8, 16.0], initial="rest")
     values = generate(noise, steps=400, paths=range(2000))[:, 0]
     discrete = discretize(noise, None, 0.05)
-    assert not initial_state(discrete, np.ones((2, 3))).any()
+    assert not make_initial_state(discrete, np.ones((2, 3))).any()
     assert values[0].std() < 0.01
     assert values[-1].std() == pytest.approx(0.198, rel=0.08)
 
@@ -99,8 +99,8 @@ def test_path_is_the_same_in_every_block(noise):
 
 def test_path_is_the_same_in_pieces_of_time():
     discrete = discretize(CORRELATED, None, 0.1)
-    normals = innovations(3, "test", 0, range(9), range(41), 3)
-    state = initial_state(discrete, normals[0])
+    normals = draw_innovations(3, "test", 0, range(9), range(41), 3)
+    state = make_initial_state(discrete, normals[0])
     whole, last = advance(discrete, state, normals[1:])
     pieces = []
     for piece in (normals[1:2], normals[2:2], normals[2:30], normals[30:]):
@@ -113,9 +113,9 @@ def test_path_is_the_same_in_pieces_of_time():
 def test_values_of_a_state():
     noise = FilteredNoise(numerator=[b], denominator=[1.0, 2 * zeta * omega, omega**2])
     discrete = discretize(noise, NUMBERS, 0.1, (0, 1), ("b", "omega"))
-    normals = innovations(3, "test", 0, range(9), range(4), 2)
-    values, state = advance(discrete, initial_state(discrete, normals[0]), normals[1:])
-    assert np.allclose(output(discrete, state), values[-1], rtol=1e-13, atol=1e-15)
+    normals = draw_innovations(3, "test", 0, range(9), range(4), 2)
+    values, state = advance(discrete, make_initial_state(discrete, normals[0]), normals[1:])
+    assert np.allclose(compute_output(discrete, state), values[-1], rtol=1e-13, atol=1e-15)
 
 
 def test_more_steps_of_more_paths_take_no_more_calls():
@@ -123,9 +123,9 @@ def test_more_steps_of_more_paths_take_no_more_calls():
     discrete = discretize(OSCILLATOR, None, 0.01)
 
     def calls(paths, steps):
-        state = initial_state(discrete, np.zeros((2, paths)))
+        state = make_initial_state(discrete, np.zeros((2, paths)))
         return count_calls(
-            lambda: advance(discrete, state, innovations(1, "test", 0, range(paths), range(1, 1 + steps), 2))
+            lambda: advance(discrete, state, draw_innovations(1, "test", 0, range(paths), range(1, 1 + steps), 2))
         )
 
     calls(5, 10)  # compiles
@@ -172,7 +172,7 @@ def test_long_chains_behind_one_input_on_a_fine_grid(step):
     noise = FilteredNoise(numerator=[1.0], denominator=np.poly([-1.0, -2.0, -3.0, -4.0, -5.0]).tolist())
     discrete = discretize(noise, None, step, orders=(0, 4))
     paths = 3000
-    normals = innovations(1, "test", 0, range(paths), range(1, 2), 5)
+    normals = draw_innovations(1, "test", 0, range(paths), range(1, 2), 5)
     values, _ = advance(discrete, np.zeros((5, paths)), normals)
     powers = np.array([4, 0])
     exact = np.sqrt(step ** (2 * powers + 1) / (2 * powers + 1)) / [24, 1]  # (n − 1)-fold integrals of white noise

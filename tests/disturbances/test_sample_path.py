@@ -8,7 +8,7 @@ from scipy.linalg import expm
 from batteries.counting import count_calls
 from daedal.disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, realize, sample_path
 from daedal.errors import DataError, ModelError
-from daedal.linear import stationary_covariance
+from daedal.linear import solve_lyapunov
 from daedal.symbolic import symbol
 
 OSCILLATOR = FilteredNoise(numerator=[0.2], denominator=[1.0, 0.8, 16.0])
@@ -17,7 +17,7 @@ PAIR = StateSpaceNoise(A=[[-1.0, 0.5], [0.0, -2.0]], B=[[1.0, 0.2], [0.0, 1.0]],
 
 def joint_covariance(noise, times):
     space = realize(noise)
-    P = stationary_covariance(space.A, space.intensity)
+    P = solve_lyapunov(space.A, space.intensity)
     rows = [
         [
             space.C @ (expm(space.A * (t - s)) @ P if t >= s else P @ expm(space.A * (s - t)).T) @ space.C.T

@@ -7,10 +7,10 @@ from daedal.disturbances import (
     FilteredNoise,
     StateSpaceNoise,
     WhiteNoise,
-    derivatives_available,
-    needed_smoothness,
-    parameter_names,
-    realization_derivative,
+    count_derivatives,
+    differentiate_realization,
+    find_needed_orders,
+    list_parameters,
     realize,
 )
 from daedal.errors import ModelError
@@ -27,7 +27,7 @@ def test_filter_with_numbers_put_in():
     assert np.allclose(space.A, [[0, 1], [-2.1, -np.exp(0.7) / 1.3]])
     assert np.allclose(space.B, [[0], [1]])
     assert np.allclose(space.C, [[2 / 1.3, -0.4 / 1.3]])
-    assert set(parameter_names(FILTER)) == {"a", "b", "k"}
+    assert set(list_parameters(FILTER)) == {"a", "b", "k"}
 
 
 def test_state_space_with_numbers_put_in():
@@ -43,7 +43,7 @@ def test_derivatives_of_the_matrices(noise, name):
     width = 1e-6
     above = realize(noise, {**NUMBERS, name: NUMBERS[name] + width})
     below = realize(noise, {**NUMBERS, name: NUMBERS[name] - width})
-    slope = realization_derivative(noise, NUMBERS, name)
+    slope = differentiate_realization(noise, NUMBERS, name)
     for letter in "ABC":
         difference = (getattr(above, letter) - getattr(below, letter)) / (2 * width)
         assert np.allclose(getattr(slope, letter), difference, rtol=1e-8, atol=1e-8)
@@ -73,15 +73,15 @@ def test_white_noise_has_no_values():
 
 
 def test_derivatives_available():
-    assert derivatives_available(FilteredNoise(numerator=[1.0], denominator=[1.0, 3.0, 3.0, 1.0])) == (2,)
+    assert count_derivatives(FilteredNoise(numerator=[1.0], denominator=[1.0, 3.0, 3.0, 1.0])) == (2,)
     chain = StateSpaceNoise(A=[[-1.0, 1.0], [0.0, -1.0]], B=[[0.0], [1.0]], C=[[1.0, 0.0], [0.0, 1.0]])
-    assert derivatives_available(chain) == (1, 0)
+    assert count_derivatives(chain) == (1, 0)
 
 
 def test_needed_orders():
     chain = StateSpaceNoise(A=[[-1.0, 1.0], [0.0, -1.0]], B=[[0.0], [1.0]], C=[[1.0, 0.0], [0.0, 1.0]])
     smooth = FilteredNoise(numerator=[1.0], denominator=[1.0, 3.0, 3.0, 1.0])
-    found = needed_smoothness({"w": smooth, ("p", "q"): chain}, {"w": 2, "p": 1})
+    found = find_needed_orders({"w": smooth, ("p", "q"): chain}, {"w": 2, "p": 1})
     assert found == {"w": (0, 1, 2), ("p", "q"): (0, 1)}
 
 
@@ -92,6 +92,6 @@ def test_too_rough_noise_is_refused_with_equation_and_remedy():
         r"least 3 more poles than zeros\. Give the noise 2 more poles"
     )
     with pytest.raises(ModelError, match=message):
-        needed_smoothness({"w": noise}, {"w": 2}, {"w": "rod"})
+        find_needed_orders({"w": noise}, {"w": 2}, {"w": "rod"})
     with pytest.raises(ModelError, match=r"Disturbance 'w' is WhiteNoise.*low_pass"):
-        needed_smoothness({"w": WhiteNoise()}, {})
+        find_needed_orders({"w": WhiteNoise()}, {})

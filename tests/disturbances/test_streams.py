@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from daedal.disturbances import innovations, seed_number
-from daedal.disturbances.streams import node_normals
+from daedal.disturbances import draw_innovations, make_seed
+from daedal.disturbances.streams import draw_node_normals
 from daedal.errors import SimulationError
 
 
 def draw(seed=1, purpose="data", noise=0, paths=range(40), steps=range(500), components=3):
-    return innovations(seed, purpose, noise, paths, steps, components)
+    return draw_innovations(seed, purpose, noise, paths, steps, components)
 
 
 def test_any_block_is_a_part_of_the_whole():
@@ -70,10 +70,10 @@ def test_ranges_must_be_consecutive(wrong):
 
 def test_nodes_of_a_tree():
     nodes = list(range(1, 20_001))
-    sample = node_normals(1, "data", 0, 0, 5, nodes, 3)
-    assert np.array_equal(node_normals(1, "data", 0, 0, 5, nodes[6:9], 3), sample[6:9])
+    sample = draw_node_normals(1, "data", 0, 0, 5, nodes, 3)
+    assert np.array_equal(draw_node_normals(1, "data", 0, 0, 5, nodes[6:9], 3), sample[6:9])
     assert np.array_equal(
-        node_normals(1, "data", 0, 0, 5, [2**50], 12)[:, :3], node_normals(1, "data", 0, 0, 5, [2**50], 3)
+        draw_node_normals(1, "data", 0, 0, 5, [2**50], 12)[:, :3], draw_node_normals(1, "data", 0, 0, 5, [2**50], 3)
     )
     assert stats.kstest(sample.ravel(), "norm").pvalue > 1e-3
     for change in [
@@ -83,18 +83,18 @@ def test_nodes_of_a_tree():
         (1, "data", 0, 1, 5),
         (1, "data", 0, 0, 6),
     ]:
-        other = node_normals(*change, nodes, 3)
+        other = draw_node_normals(*change, nodes, 3)
         assert abs(np.mean(sample * other)) < 5 / np.sqrt(sample.size)
 
 
 def test_seed_of_a_generator_is_drawn_once():
     first, second = np.random.default_rng(4), np.random.default_rng(4)
-    assert seed_number(first) == seed_number(second)
-    assert seed_number(first) != seed_number(np.random.default_rng(4))
-    assert seed_number(np.int64(7)) == 7
+    assert make_seed(first) == make_seed(second)
+    assert make_seed(first) != make_seed(np.random.default_rng(4))
+    assert make_seed(np.int64(7)) == 7
 
 
 @pytest.mark.parametrize("rng", [None, -1, 1.5, "7", True, 2**128])
 def test_wrong_seeds(rng):
     with pytest.raises(SimulationError, match=r"rng must be a seed .* or a numpy Generator"):
-        seed_number(rng)
+        make_seed(rng)

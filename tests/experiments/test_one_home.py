@@ -5,9 +5,9 @@ import pytest
 
 import daedal as dd
 from daedal import der
-from daedal.experiments import Accuracies, check_accuracies, log_determinant, match_experiments
-from daedal.filtering.evolution import stochastic_model
-from daedal.filtering.formulas import Point
+from daedal.experiments import Accuracies, check_accuracies, match_experiments, sum_log_determinants
+from daedal.filtering.evolution import make_stochastic_model
+from daedal.filtering.parameter_point import Point
 from daedal.filtering.readings import make_readings
 from daedal.systems import build
 
@@ -69,9 +69,9 @@ def test_filter_criteria_and_simulation_know_the_same_accuracy(deviation):
     (experiment,) = match_experiments(build(model), [data(dd.Signal(TIMES, TIMES))])
     accuracies = Accuracies(model, ("s",))
     expected = np.broadcast_to(accuracies.deviation(experiment.series[0], {}), 40)
-    assert np.array_equal(accuracies.declared(experiment.series[0], {}), expected)
-    readings = make_readings(stochastic_model(model, "test", {}), experiment)
-    variances = readings.variances(Point(model, None, ("s",)))
+    assert np.array_equal(accuracies.find_declared(experiment.series[0], {}), expected)
+    readings = make_readings(make_stochastic_model(model, "test", {}), experiment)
+    variances = readings.compute_variances(Point(model, None, ("s",)))
     mine = readings.measuring[readings.event_outputs == 0]
     assert np.allclose(variances.value[mine], expected**2, rtol=1e-14)
     rate = accuracies.rates(experiment.series[0], {}, np.array([0]))[0]
@@ -90,8 +90,8 @@ def test_correlated_samples_count_where_both_are_there():
     missing = np.where(np.arange(40) < 10, np.nan, 1.0)
     (experiment,) = match_experiments(build(model), [data(dd.Signal(TIMES, TIMES), z=missing)])
     expected = 0.5 * (30 * np.linalg.slogdet(covariance)[1] + 10 * np.log(0.5))
-    assert log_determinant(model, experiment) == pytest.approx(expected, rel=1e-13)
-    readings = make_readings(stochastic_model(model, "test", {}), experiment)
+    assert sum_log_determinants(model, experiment) == pytest.approx(expected, rel=1e-13)
+    readings = make_readings(make_stochastic_model(model, "test", {}), experiment)
     assert readings.log_determinants == pytest.approx(expected, rel=1e-13)
 
 

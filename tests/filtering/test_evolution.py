@@ -6,8 +6,8 @@ import pytest
 import daedal as dd
 from catalogue.drive import drive
 from daedal import der
-from daedal.filtering.evolution import stochastic_model
-from daedal.filtering.formulas import DualFormulas, Point
+from daedal.filtering.evolution import make_stochastic_model
+from daedal.filtering.parameter_point import DualFormulas, Point
 
 x, v, z, u, w, w2, a, b, q = dd.symbols("x v z u w w2 a b q")
 
@@ -31,7 +31,7 @@ def model(**changes):
 
 
 def at(made: dd.Model, names=(), **values):
-    stochastic = stochastic_model(made, "test", {})
+    stochastic = make_stochastic_model(made, "test", {})
     return stochastic.at(Point(made, values, names))
 
 

@@ -81,8 +81,10 @@ NEVER = {"slow pole", "two rates", "two rates, open start"}  # a cycle is what h
 def test_settled_gains_change_nothing(name, monkeypatch):
     made, data, options = CASES[name]
     settled = []
-    original = filtering._Run._steadily
-    monkeypatch.setattr(filtering._Run, "_steadily", lambda self, *args: settled.append(1) or original(self, *args))
+    original = filtering._Run._advance_steadily
+    monkeypatch.setattr(
+        filtering._Run, "_advance_steadily", lambda self, *args: settled.append(1) or original(self, *args)
+    )
 
     def evaluate():
         return dd.evaluate(made, data, free=["a", "q", "s"], criterion=dd.Likelihood(**options))

@@ -6,8 +6,8 @@ import pytest
 import daedal as dd
 from daedal import der
 from daedal.experiments import match_experiments
-from daedal.filtering.evolution import stochastic_model
-from daedal.filtering.formulas import Point
+from daedal.filtering.evolution import make_stochastic_model
+from daedal.filtering.parameter_point import Point
 from daedal.filtering.readings import make_readings
 from daedal.systems import build
 
@@ -42,7 +42,7 @@ def data(**missing) -> dd.Dataset:
 def lined(made=None, given=None, queries=()):
     system = build(made or model())
     (experiment,) = match_experiments(system, [given or data()])
-    return make_readings(stochastic_model(system.model, "Likelihood", {}), experiment, queries)
+    return make_readings(make_stochastic_model(system.model, "Likelihood", {}), experiment, queries)
 
 
 def test_mixed_rows_have_unit_covariance_and_an_owner():
@@ -57,7 +57,7 @@ def test_mixed_rows_have_unit_covariance_and_an_owner():
         mixed = rows @ covariance @ rows.T
         deviation = np.sqrt(np.diag(mixed))
         assert np.allclose(mixed, np.diag(deviation**2), atol=1e-14), time
-        variance = found.variances(Point(model(), None, ())).value[mine]
+        variance = found.compute_variances(Point(model(), None, ())).value[mine]
         assert np.allclose(variance, deviation**2)
         owners = found.event_outputs[np.isin(found.measuring, mine)]
         assert sorted(owners) == there
@@ -82,7 +82,7 @@ def test_every_sample_has_its_residual(order):
 
 
 def test_slopes_of_accuracies():
-    found = lined().variances(Point(model(), {"s": 0.2}, ("s", "a")))
+    found = lined().compute_variances(Point(model(), {"s": 0.2}, ("s", "a")))
     mine = lined().event_outputs == 2
     assert np.allclose(found.slopes[0][mine], 0.4)
     assert not found.slopes[0][~mine].any()
@@ -93,7 +93,7 @@ def test_accuracy_sample_by_sample_follows_its_sample():
     deviations = np.linspace(0.1, 0.6, 6)
     made = model(measurement_noise={"one": deviations, "two": 1.0, "three": 1.0})
     found = lined(made, data(one=[1], three=[0, 1, 2, 3, 4, 5], two=[1]))
-    variance = found.variances(Point(made, None, ())).value[found.measuring]
+    variance = found.compute_variances(Point(made, None, ())).value[found.measuring]
     assert np.allclose(variance[found.event_outputs == 0], np.delete(deviations, 1) ** 2)
 
 

@@ -14,7 +14,7 @@ from daedal.kernels.emitter import write_module
 from daedal.kernels.math.functions import FUNCTIONS, define_function
 from daedal.kernels.noise.normals import write_normals
 from daedal.kernels.tape import read_tape
-from daedal.kernels.target import Target, host
+from daedal.kernels.target import Target, find_host
 
 X = ca.SX.sym("x")
 ARM = Target("aarch64-unknown-linux-gnu", "neoverse-n1", "+neon", 2, True)
@@ -91,7 +91,7 @@ def test_where_objects_are_kept(monkeypatch, tmp_path):
 
 
 def test_the_key_knows_text_processor_and_features():
-    keys = {compiler.key_of(text, target) for text in ("a", "b") for target in (ARM, PLAIN, HASWELL, host())}
+    keys = {compiler.make_key(text, target) for text in ("a", "b") for target in (ARM, PLAIN, HASWELL, find_host())}
     assert len(keys) == 8
 
 

@@ -94,7 +94,7 @@ def test_tables_that_lead_outside_are_refused(change, words):
 
 def test_lanes_fill_whole_vectors():
     kernel = made()
-    assert kernel.padded(1) == kernel.width
+    assert kernel.pad(1) == kernel.width
     with pytest.raises(SimulationError, match="multiple"):
         kernel.run(**arrays(kernel.width + 1))
 

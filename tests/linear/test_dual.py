@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from daedal.linear.dual import Dual, block_diagonal, constant, stacked
+from daedal.linear.dual import Dual, lift, stack, stack_diagonally
 
 GENERATOR = np.random.default_rng(2)
 A, B = (Dual(GENERATOR.normal(size=(3, 3)), GENERATOR.normal(size=(2, 3, 3))) for _ in range(2))
@@ -19,9 +19,9 @@ OPERATIONS = {
     "solve": (lambda a, b: a.solve(b), lambda a, b: np.linalg.solve(a, b)),
     "rows": (lambda a, b: a[1:] @ b[:, [2, 0]], lambda a, b: a[1:] @ b[:, [2, 0]]),
     "row": (lambda a, b: a[1] * b[2], lambda a, b: a[1] * b[2]),
-    "below": (lambda a, b: stacked([a, b]), lambda a, b: np.vstack([a, b])),
-    "beside": (lambda a, b: stacked([a, b], axis=1), lambda a, b: np.hstack([a, b])),
-    "diagonal": (lambda a, b: block_diagonal([a, b], 2), lambda a, b: block_diag(a, b)),
+    "below": (lambda a, b: stack([a, b]), lambda a, b: np.vstack([a, b])),
+    "beside": (lambda a, b: stack([a, b], axis=1), lambda a, b: np.hstack([a, b])),
+    "diagonal": (lambda a, b: stack_diagonally([a, b], 2), lambda a, b: block_diag(a, b)),
 }
 
 
@@ -40,10 +40,10 @@ def test_operation(name):
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operation_without_directions(name):
     still = [Dual(each.value, np.zeros((0, 3, 3))) for each in (A, B)]
-    found = block_diagonal(still, 0) if name == "diagonal" else OPERATIONS[name][0](*still)
+    found = stack_diagonally(still, 0) if name == "diagonal" else OPERATIONS[name][0](*still)
     assert found.slopes.shape == (0, *found.value.shape)
 
 
 def test_a_constant_does_not_move():
-    assert not constant(np.eye(2), 3).slopes.any()
-    assert constant(np.eye(2), 3).slopes.shape == (3, 2, 2)
+    assert not lift(np.eye(2), 3).slopes.any()
+    assert lift(np.eye(2), 3).slopes.shape == (3, 2, 2)

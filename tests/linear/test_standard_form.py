@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from daedal.linear.standard_form import SingularPencilError, motion, reduce_to_standard_form
+from daedal.linear.standard_form import SingularPencilError, differentiate_standard_form, reduce_to_standard_form
 
 
 def nilpotent(sizes) -> np.ndarray:
@@ -93,7 +93,7 @@ def test_motion_is_the_derivative_of_what_can_be_seen(case):
     outer = np.linalg.inv(form.P), np.linalg.inv(form.Q)
     dE = left @ E + E @ right
     dF = left @ F + F @ right + outer[0] @ inner @ outer[1]
-    moved = motion(form, dE, dF)
+    moved = differentiate_standard_form(form, dE, dF)
     B, C = generator.normal(size=(size, 2)), generator.normal(size=(2, size))
     h = 1e-6
 

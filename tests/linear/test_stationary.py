@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from daedal.linear import controllable_form, stationary_covariance, stationary_covariance_derivative, van_loan
+from daedal.linear import (
+    differentiate_lyapunov,
+    make_controllable_form,
+    solve_lyapunov,
+    van_loan,
+)
 
 
 def kronecker(A, Q):
@@ -17,34 +22,34 @@ def stable(n, seed):
 
 def test_agrees_with_the_kronecker_form():
     A, B = stable(5, 1), np.random.default_rng(2).normal(size=(5, 2))
-    assert np.allclose(stationary_covariance(A, B @ B.T), kronecker(A, B @ B.T), rtol=1e-11)
+    assert np.allclose(solve_lyapunov(A, B @ B.T), kronecker(A, B @ B.T), rtol=1e-11)
 
 
 def test_is_kept_by_a_step():
     A, B = stable(4, 3), np.random.default_rng(4).normal(size=(4, 1))
-    P = stationary_covariance(A, B @ B.T)
+    P = solve_lyapunov(A, B @ B.T)
     A_d, Q_d = van_loan(A, B @ B.T, 0.37)
     assert np.allclose(A_d @ P @ A_d.T + Q_d, P, rtol=1e-11)
 
 
 def test_standard_deviation_of_the_pendulum_disturbance():
-    A, B, C = controllable_form([1.0], [1.0, 0.8, 16.0])
-    assert round(float(np.sqrt(C @ stationary_covariance(A, B @ B.T) @ C.T).item()), 3) == 0.198
+    A, B, C = make_controllable_form([1.0], [1.0, 0.8, 16.0])
+    assert round(float(np.sqrt(C @ solve_lyapunov(A, B @ B.T) @ C.T).item()), 3) == 0.198
 
 
 def test_fast_poles_of_a_canonical_form():
     rate = 1e4
-    A, B, C = controllable_form([1.0], np.poly([-rate] * 4).tolist())
+    A, B, C = make_controllable_form([1.0], np.poly([-rate] * 4).tolist())
     # ∫ |1/(iω + a)⁴|² dω/2π = (6 choose 3)/(2a)⁷
     exact = 20 / (2 * rate) ** 7
-    assert np.isclose((C @ stationary_covariance(A, B @ B.T) @ C.T).item(), exact, rtol=1e-10)
+    assert np.isclose((C @ solve_lyapunov(A, B @ B.T) @ C.T).item(), exact, rtol=1e-10)
 
 
 def test_derivative_agrees_with_finite_differences():
     A, B = stable(4, 5), np.random.default_rng(6).normal(size=(4, 2))
     dA, dQ = np.random.default_rng(7).normal(size=(4, 4)), np.eye(4)
     Q, width = B @ B.T, 1e-6
-    slope = stationary_covariance_derivative(A, stationary_covariance(A, Q), dA, dQ)
-    ahead = stationary_covariance(A + width * dA, Q + width * dQ)
-    behind = stationary_covariance(A - width * dA, Q - width * dQ)
+    slope = differentiate_lyapunov(A, solve_lyapunov(A, Q), dA, dQ)
+    ahead = solve_lyapunov(A + width * dA, Q + width * dQ)
+    behind = solve_lyapunov(A - width * dA, Q - width * dQ)
     assert np.allclose(slope, (ahead - behind) / (2 * width), rtol=1e-7, atol=1e-8 * np.abs(slope).max())

@@ -3,7 +3,7 @@
 import numpy as np
 
 from daedal.linear.standard_form import reduce_to_standard_form
-from daedal.linear.units import natural_units
+from daedal.linear.units import find_natural_units
 
 
 def chain(n=6):
@@ -20,14 +20,14 @@ def test_they_follow_changes_of_units():
     generator = np.random.default_rng(3)
     rows, columns = (10.0 ** generator.integers(-9, 10, len(E)) for _ in range(2))
     changed = rows[:, None] * 1e7 * E * columns, rows[:, None] * F * columns
-    (r, c, t), (R, C, T) = natural_units(E, F), natural_units(*changed)
+    (r, c, t), (R, C, T) = find_natural_units(E, F), find_natural_units(*changed)
     np.testing.assert_allclose(T * R[:, None] * changed[0] * C, t * r[:, None] * E * c, rtol=1e-5)
     np.testing.assert_allclose(R[:, None] * changed[1] * C, r[:, None] * F * c, rtol=1e-5)
 
 
 def test_entries_come_near_one():
     E, F = chain()
-    r, c, t = natural_units(1e-8 * E, 1e5 * F)
+    r, c, t = find_natural_units(1e-8 * E, 1e5 * F)
     sizes = np.abs(np.concatenate([(t * r[:, None] * 1e-8 * E * c)[E != 0], (r[:, None] * 1e5 * F * c)[F != 0]]))
     assert sizes.max() < 4
     assert sizes.min() > 0.25
@@ -43,7 +43,7 @@ def test_index_and_poles_do_not_depend_on_the_unit_of_time():
 
 
 def test_no_dynamics_and_no_entries():
-    r, c, t = natural_units(np.zeros((2, 2)), np.diag([4.0, 0.25]))
+    r, c, t = find_natural_units(np.zeros((2, 2)), np.diag([4.0, 0.25]))
     np.testing.assert_allclose(r * c * [4.0, 0.25], 1.0, rtol=1e-6)
     assert t == 1.0
-    assert [np.size(part) for part in natural_units(np.zeros((0, 0)), np.zeros((0, 0)))] == [0, 0, 1]
+    assert [np.size(part) for part in find_natural_units(np.zeros((0, 0)), np.zeros((0, 0)))] == [0, 0, 1]

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad_vec
 from scipy.linalg import expm
 
-from daedal.linear import controllable_form, noise_scale, van_loan, van_loan_derivative
+from daedal.linear import compute_noise_scale, make_controllable_form, van_loan, van_loan_derivative
 
 GENERATOR = np.random.default_rng(3)
 CASES = {
@@ -78,9 +78,9 @@ def test_derivative_of_the_first_order_law():
 
 
 def test_scale_is_about_the_standard_deviation():
-    A, B, _ = controllable_form([1.0], [1.0, 3.0, 3.0, 1.0])
+    A, B, _ = make_controllable_form([1.0], [1.0, 3.0, 3.0, 1.0])
     for step in (1e-12, 1e-2):
         deviation = np.sqrt(np.diag(van_loan(A, B @ B.T, step)[1]))
-        ratio = noise_scale(A, B @ B.T, step) / deviation
+        ratio = compute_noise_scale(A, B @ B.T, step) / deviation
         assert ratio.min() > 0.5
         assert ratio.max() < 5.0

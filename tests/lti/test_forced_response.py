@@ -7,7 +7,7 @@ from scipy.integrate import quad_vec
 from scipy.linalg import expm
 
 from daedal.linear import van_loan_slopes
-from daedal.linear.dual import Dual, constant
+from daedal.linear.dual import Dual, lift
 from daedal.linear.matrix_exponential import exponential
 from daedal.lti.forced_response import compute_forced_response
 
@@ -19,7 +19,7 @@ STEPS = np.array([1e-6, 0.02, 0.7, 4.0])
 
 @pytest.mark.parametrize("degree", [0, 1, 3])
 def test_agrees_with_quadrature(degree):
-    found = compute_forced_response(constant(A, 0), constant(B, 0), degree, STEPS)
+    found = compute_forced_response(lift(A, 0), lift(B, 0), degree, STEPS)
     assert found.value.shape == (4, degree + 1, 3, 2)
     assert found.slopes.shape == (0, 4, degree + 1, 3, 2)
     for k, step in enumerate(STEPS):
@@ -34,7 +34,7 @@ def test_slopes_are_derivatives():
     found = compute_forced_response(Dual(A, SLOPE_A), Dual(B, SLOPE_B), 2, STEPS)
     for direction, (along_a, along_b) in enumerate(zip(SLOPE_A, SLOPE_B, strict=True)):
         ahead, behind = (
-            compute_forced_response(constant(A + h * along_a, 0), constant(B + h * along_b, 0), 2, STEPS).value
+            compute_forced_response(lift(A + h * along_a, 0), lift(B + h * along_b, 0), 2, STEPS).value
             for h in (1e-5, -1e-5)
         )
         for k in range(STEPS.size):
@@ -46,16 +46,19 @@ def test_slopes_are_derivatives():
 def test_stable_modes_that_are_fast_settle():
     """Over a step long against the mode, a constant input leads to its gain and a ramp lags by the time constant."""
     rate = 1e6
-    found = compute_forced_response(
-        constant(np.array([[-rate]]), 0), constant(np.array([[rate]]), 0), 1, np.array([2.0])
-    )
+    found = compute_forced_response(lift(np.array([[-rate]]), 0), lift(np.array([[rate]]), 0), 1, np.array([2.0]))
     assert found.value[0, 0, 0, 0] == pytest.approx(1.0, rel=1e-9)
     assert found.value[0, 1, 0, 0] == pytest.approx(2.0 - 1.0 / rate, rel=1e-9)
 
 
 def test_no_inputs_and_no_states():
-    assert compute_forced_response(constant(A, 1), constant(np.zeros((3, 0)), 1), 1, STEPS).value.shape == (4, 2, 3, 0)
-    empty = compute_forced_response(constant(np.zeros((0, 0)), 1), constant(np.zeros((0, 2)), 1), 1, STEPS)
+    assert compute_forced_response(lift(A, 1), lift(np.zeros((3, 0)), 1), 1, STEPS).value.shape == (
+        4,
+        2,
+        3,
+        0,
+    )
+    empty = compute_forced_response(lift(np.zeros((0, 0)), 1), lift(np.zeros((0, 2)), 1), 1, STEPS)
     assert empty.slopes.shape == (1, 4, 2, 0, 2)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from daedal.linear.matrix_exponential import exponential
-from daedal.lti.step_interpolation import at_many_steps
+from daedal.lti.step_interpolation import evaluate_at_steps
 
 GENERATOR = np.random.default_rng(2)
 A = GENERATOR.normal(size=(4, 4)) - 2 * np.eye(4)
@@ -37,7 +37,7 @@ SPEED = float(np.abs(np.linalg.eigvals(A)).max())
 )
 def test_agrees_with_direct_matrices(steps):
     function = Counted()
-    values, slopes = at_many_steps(function, steps, SPEED)
+    values, slopes = evaluate_at_steps(function, steps, SPEED)
     direct, direct_slopes = Counted()(steps)
     assert values.shape == (steps.size, 4, 4)
     assert slopes.shape == (1, steps.size, 4, 4)
@@ -47,14 +47,14 @@ def test_agrees_with_direct_matrices(steps):
 
 def test_few_are_made():
     function = Counted()
-    at_many_steps(function, GENERATOR.uniform(0.1, 0.19, 5000), SPEED)
+    evaluate_at_steps(function, GENERATOR.uniform(0.1, 0.19, 5000), SPEED)
     assert function.made < 200
 
 
 def test_small_entries_keep_their_digits():
     """h⁵ over many octaves, each with its own scale."""
     steps = np.exp(GENERATOR.uniform(-9.0, 0.0, 4000))
-    values, _ = at_many_steps(lambda h: (h**5, 5 * h[None] ** 4), steps, 1.0)
+    values, _ = evaluate_at_steps(lambda h: (h**5, 5 * h[None] ** 4), steps, 1.0)
     assert np.max(np.abs(values / steps**5 - 1)) < 1e-10
 
 
@@ -65,11 +65,11 @@ def test_a_kink_is_noticed():
     def kinked(h):
         return np.abs(h - 0.1452), np.sign(h - 0.1452)[None]
 
-    values, _ = at_many_steps(kinked, steps, 1.0)
+    values, _ = evaluate_at_steps(kinked, steps, 1.0)
     assert np.max(np.abs(values - np.abs(steps - 0.1452))) < 1e-14
 
 
 def test_no_steps():
-    values, slopes = at_many_steps(Counted(), np.zeros(0), 1.0)
+    values, slopes = evaluate_at_steps(Counted(), np.zeros(0), 1.0)
     assert values.shape == (0, 4, 4)
     assert slopes.shape == (1, 0, 4, 4)

@@ -7,7 +7,7 @@ import daedal as dd
 from catalogue.small import model
 from daedal import der
 from daedal.errors import DaedalError
-from daedal.linear import stationary_covariance
+from daedal.linear import solve_lyapunov
 
 z1, z2, v, x, T = dd.symbols("z1 z2 v x T")
 
@@ -25,7 +25,7 @@ def variance(it):
     n = form.evolving
     B = (form.P @ matrices.J)[:n]
     C = matrices.H @ form.Q[:, :n]
-    return np.diag(C @ stationary_covariance(form.A, B @ B.T) @ C.T)
+    return np.diag(C @ solve_lyapunov(form.A, B @ B.T) @ C.T)
 
 
 def test_low_pass_version_of_example_10_has_the_variance_of_the_paper():

@@ -82,7 +82,7 @@ def test_delays_come_out_with_their_errors():
     noise = 0.02 * np.random.default_rng(0).standard_normal(500)
     values = np.where(times < 1.0, 0.0, switching(500))  # a delayed input is unknown before the record
     data = driven(late, times, {"u": dd.Signal(times, values, "zoh")}, noise)
-    found = polish(SHAPE, TRUTH, recorded(data).delayed([0.3]), free_delays=True)
+    found = polish(SHAPE, TRUTH, recorded(data).delay([0.3]), free_delays=True)
     assert found.free_delays
     assert found.covariance.shape == (6, 6)
     error = np.sqrt(found.covariance[-1, -1])
@@ -91,7 +91,7 @@ def test_delays_come_out_with_their_errors():
 
 
 def test_no_delay_is_exactly_none():
-    found = polish(SHAPE, TRUTH, recorded(ringing(kind="foh", deviation=0.0)).delayed([0.05]), free_delays=True)
+    found = polish(SHAPE, TRUTH, recorded(ringing(kind="foh", deviation=0.0)).delay([0.05]), free_delays=True)
     assert found.record.delays == (0.0,)
 
 

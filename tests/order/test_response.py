@@ -73,10 +73,10 @@ def test_rates_are_derivatives_with_respect_to_delays(shape, start):
     shape = Shape(*shape, 2, start)
     data, theta = made("foh", ("u", "v")), numbers(shape, 2)
     delays = np.array([0.23, 0.04])
-    found = compute_response(shape, theta, data.delayed(delays), delays=True)
+    found = compute_response(shape, theta, data.delay(delays), delays=True)
     for k in range(2):
         h = 1e-5 * np.eye(2)[k]
-        ahead, behind = (compute_response(shape, theta, data.delayed(delays + sign * h)).y for sign in (1, -1))
+        ahead, behind = (compute_response(shape, theta, data.delay(delays + sign * h)).y for sign in (1, -1))
         difference = (ahead - behind) / 2e-5
         assert np.allclose(found.rates[k], -difference, atol=1e-6 * np.abs(difference).max())
 
@@ -84,8 +84,8 @@ def test_rates_are_derivatives_with_respect_to_delays(shape, start):
 def test_rates_of_an_input_that_is_held():
     shape = Shape(2, 0, 1, True)
     data, theta = made("zoh"), numbers(shape, 2)
-    found = compute_response(shape, theta, data.delayed([0.25]), delays=True)
-    ahead, behind = (compute_response(shape, theta, data.delayed([0.25 + h])).y for h in (1e-5, -1e-5))
+    found = compute_response(shape, theta, data.delay([0.25]), delays=True)
+    ahead, behind = (compute_response(shape, theta, data.delay([0.25 + h])).y for h in (1e-5, -1e-5))
     assert np.allclose(found.rates[0], (behind - ahead) / 2e-5, atol=1e-6)
 
 

@@ -94,7 +94,7 @@ def test_gauss_points_integrate_squares_of_splines_exactly():
 def test_projected_inputs_keep_integrals_with_splines(intersample):
     signal = Signal(np.arange(21) * 0.2, np.random.default_rng(1).standard_normal(21), intersample)
     basis = SplineBasis(3, np.linspace(0.0, 4.0, 6))
-    by_points = (basis.values(basis.points) * basis.roots[:, None]).T @ (basis.roots * basis.projected(signal))
+    by_points = (basis.values(basis.points) * basis.roots[:, None]).T @ (basis.roots * basis.project(signal))
     middles = (np.arange(400_000) + 0.5) * 1e-5
     np.testing.assert_allclose(by_points, basis.values(middles).T @ signal(middles) * 1e-5, atol=1e-8)
 
@@ -103,7 +103,7 @@ def test_a_cubic_is_its_own_projection_with_all_derivatives():
     times = np.linspace(0.0, 3.0, 31)
     signal = Signal(times, times**3 - times, "spline")
     basis = SplineBasis(4, np.linspace(0.0, 3.0, 5))
-    np.testing.assert_allclose(basis.projected(signal, 1), 3 * basis.points**2 - 1, atol=1e-10)
+    np.testing.assert_allclose(basis.project(signal, 1), 3 * basis.points**2 - 1, atol=1e-10)
 
 
 def test_knots_share_the_samples_and_span_the_record():
@@ -189,10 +189,10 @@ def test_a_first_guess_without_small_and_contradicting_numbers():
 def test_the_weight_is_variance_and_mean_square():
     made = made_of((2.0, 1.0), (1.0,), noise=0.2)
     equation = make_spline_equation(made, 2, 0, 12)
-    splines = equation.fitted(equation.reduced(made.y)) + 0.1
+    splines = equation.fit(equation.reduce(made.y)) + 0.1
     left = made.y - equation.at_samples @ splines
     expected = np.var(left) + np.mean(left**2)
-    assert weigh_varziri(equation, equation.reduced(made.y), splines) == pytest.approx(expected, rel=1e-9)
+    assert weigh_varziri(equation, equation.reduce(made.y), splines) == pytest.approx(expected, rel=1e-9)
 
 
 def test_penalized_splines_minimize_what_they_should():
@@ -208,7 +208,7 @@ def test_penalized_splines_minimize_what_they_should():
         rest = rest - equation.inputs[0, 0] - theta[3] * equation.inputs[0, 1]
         return np.sum((made.y - equation.at_samples @ splines) ** 2) + 0.7 * np.sum(rest**2)
 
-    best = equation.penalized(equation.reduced(made.y), theta, 0.7)
+    best = equation.fit_penalized(equation.reduce(made.y), theta, 0.7)
     assert check_grad(cost, np.zeros_like, best) < 1e-4 * cost(np.zeros_like(best))
 
 

@@ -220,7 +220,7 @@ def test_values_on_the_same_paths_draw_them_once(monkeypatch):
         drawn.append(arguments)
         return original(*arguments)
 
-    monkeypatch.setattr(noise, "innovations", counted)
+    monkeypatch.setattr(noise, "draw_innovations", counted)
     dd.ensemble(duffing(), TIMES, realizations=64, rng=4, solver=STEP)
     alone = len(drawn)
     drawn.clear()

@@ -15,7 +15,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.linear import StandardForm, natural_units
+from daedal.linear import StandardForm, find_natural_units
 
 ZERO = 1e-9  # relative: rounding reaches 1e-13, a coefficient of a real model is rarely below 1e-5
 
@@ -50,7 +50,7 @@ def find_polynomial_part(
     array([[1],
            [0]])
     """
-    rows, columns, _ = natural_units(E, F)
+    rows, columns, _ = find_natural_units(E, F)
     left, right = form.Q[:, form.evolving :], form.P[form.evolving :]
     around = np.linalg.norm(H * columns, axis=1)[:, None] * np.linalg.norm(rows[:, None] * J, axis=0)
     coefficients, sizes = [], []

@@ -22,7 +22,7 @@ from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import LinearForm, NonlinearError, extract_linear_form, refuse_nonlinear
 from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
 from daedal.analysis.structure import analyze
-from daedal.disturbances import derivatives_available
+from daedal.disturbances import count_derivatives
 from daedal.errors import ModelError, counted, nearest, quoted
 from daedal.models import Model, as_name, as_tuple, evaluate_parameters
 from daedal.symbolic import Expression, expand, intern_symbol, jet, list_symbols, read_expression
@@ -292,7 +292,7 @@ def _count_pole_excess(model: Model) -> np.ndarray:
     derivatives = {
         name: count
         for key, noise in model.disturbances.items()
-        for name, count in zip(as_tuple(key), derivatives_available(noise, numbers), strict=True)
+        for name, count in zip(as_tuple(key), count_derivatives(noise, numbers), strict=True)
     }
     return np.array([1 + derivatives[name] for name in model.disturbance_names], dtype=int)
 

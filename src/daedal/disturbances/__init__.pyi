@@ -1,12 +1,12 @@
 from .exact import ExactPath
-from .grid import Grid, default_grid
-from .interpolation import hermite, linear
-from .noise import FilteredNoise, Noise, StateSpaceNoise, WhiteNoise, formulas, is_noise, rename_parameters
-from .paths import DiscreteNoise, NoiseMatrices, advance, discretize, initial_state, output
+from .grid import Grid, choose_grid
+from .interpolation import interpolate_hermite, interpolate_linear
+from .noise import FilteredNoise, Noise, StateSpaceNoise, WhiteNoise, is_noise, list_formulas, rename_parameters
+from .paths import DiscreteNoise, NoiseMatrices, advance, compute_output, discretize, make_initial_state
 from .sampling import sample_path
-from .smoothness import needed_smoothness
-from .state_space import NoiseStateSpace, derivatives_available, parameter_names, realization_derivative, realize
-from .streams import innovations, seed_number
+from .smoothness import find_needed_orders
+from .state_space import NoiseStateSpace, count_derivatives, differentiate_realization, list_parameters, realize
+from .streams import draw_innovations, make_seed
 
 __all__ = [
     "DiscreteNoise",
@@ -19,21 +19,21 @@ __all__ = [
     "StateSpaceNoise",
     "WhiteNoise",
     "advance",
-    "default_grid",
-    "derivatives_available",
+    "choose_grid",
+    "compute_output",
+    "count_derivatives",
+    "differentiate_realization",
     "discretize",
-    "formulas",
-    "hermite",
-    "initial_state",
-    "innovations",
+    "draw_innovations",
+    "find_needed_orders",
+    "interpolate_hermite",
+    "interpolate_linear",
     "is_noise",
-    "linear",
-    "needed_smoothness",
-    "output",
-    "parameter_names",
-    "realization_derivative",
+    "list_formulas",
+    "list_parameters",
+    "make_initial_state",
+    "make_seed",
     "realize",
     "rename_parameters",
     "sample_path",
-    "seed_number",
 ]

@@ -23,7 +23,7 @@ import numpy as np
 
 from daedal.disturbances.state_space import NoiseStateSpace
 from daedal.errors import ModelError
-from daedal.linear import noise_scale, scaled_van_loan, semidefinite_factor, staircase, van_loan
+from daedal.linear import compute_noise_scale, factor_semidefinite, reduce_to_staircase, scaled_van_loan, van_loan
 
 DEPTH = 50
 LONGEST_CHAIN = 8  # the covariance of more integrators has a condition number that leaves too few digits
@@ -86,16 +86,16 @@ class Bridge:
         return result
 
 
-def nodes_on_the_way(place: int) -> list[int]:
+def list_nodes(place: int) -> list[int]:
     """The nodes from the root of the tree to the one at `place`/2⁵⁰; the root is 1, the halves of i are 2i, 2i + 1."""
     depth = DEPTH - ((place & -place).bit_length() - 1)
     return [(1 << level) | (place >> (DEPTH - level)) for level in range(depth)]
 
 
 @lru_cache(maxsize=16)
-def bridge(space: NoiseStateSpace, step: float) -> Bridge:
+def make_bridge(space: NoiseStateSpace, step: float) -> Bridge:
     """The tree of a cell of `step` seconds."""
-    form = staircase(space.A, space.B)
+    form = reduce_to_staircase(space.A, space.B)
     if form.stairs > LONGEST_CHAIN:
         raise ModelError(
             f"Exact sampling inside a cell takes noise of up to {LONGEST_CHAIN} poles in a row, got {form.stairs}.",
@@ -104,8 +104,8 @@ def bridge(space: NoiseStateSpace, step: float) -> Bridge:
     T, A, Q = form.T, form.A, form.B @ form.B.T
     halves = step * 0.5 ** np.arange(1, DEPTH + 1)
     flow, covariance, scale = scaled_van_loan(A, Q, halves)
-    coarser = np.concatenate([noise_scale(A, Q, step)[None], scale[:-1]])
-    gain, factor = _middle(flow, covariance)
+    coarser = np.concatenate([compute_noise_scale(A, Q, step)[None], scale[:-1]])
+    gain, factor = _condition_middle(flow, covariance)
     return Bridge(
         entrance=T.T / coarser[0][:, None],
         half=van_loan(space.A, space.intensity, halves)[0],
@@ -117,11 +117,11 @@ def bridge(space: NoiseStateSpace, step: float) -> Bridge:
     )
 
 
-def _middle(flow: np.ndarray, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _condition_middle(flow: np.ndarray, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """G, and the factor of the conditional covariance of what is added over the first half."""
     forward = flow @ P
     whole = forward @ flow.swapaxes(-1, -2) + P
     gain = np.linalg.solve(whole, forward).swapaxes(-1, -2)
     left = np.eye(P.shape[-1]) - gain @ flow
     covariance = left @ P @ left.swapaxes(-1, -2) + gain @ P @ gain.swapaxes(-1, -2)
-    return gain, semidefinite_factor(0.5 * (covariance + covariance.swapaxes(-1, -2)))
+    return gain, factor_semidefinite(0.5 * (covariance + covariance.swapaxes(-1, -2)))

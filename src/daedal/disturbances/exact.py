@@ -12,11 +12,11 @@ from typing import final
 
 import numpy as np
 
-from daedal.disturbances.bridge import DEPTH, bridge, nodes_on_the_way
-from daedal.disturbances.interpolation import grid_position
-from daedal.disturbances.paths import DiscreteNoise, initial_state
-from daedal.disturbances.recursion import recursion
-from daedal.disturbances.streams import innovations, node_normals
+from daedal.disturbances.bridge import DEPTH, list_nodes, make_bridge
+from daedal.disturbances.interpolation import locate_time
+from daedal.disturbances.paths import DiscreteNoise, make_initial_state
+from daedal.disturbances.recursion import recur
+from daedal.disturbances.streams import draw_innovations, draw_node_normals
 from daedal.errors import SimulationError
 
 BLOCK = 128
@@ -65,23 +65,23 @@ class ExactPath:
             raise SimulationError(
                 f"A disturbance is known from time 0 on, asked for was {time!r}.", "Start the disturbance earlier."
             )
-        cell, fraction = grid_position(time, self.discrete.step)
+        cell, fraction = locate_time(time, self.discrete.step)
         states, normals = self._grid(cell // BLOCK)
         place = round(fraction * 2**DEPTH)
         left = states[cell % BLOCK]
         if place in (0, 2**DEPTH):
             return left if place == 0 else self.state((cell + 1) * self.discrete.step)
-        tree = bridge(self.discrete.space, self.discrete.step)
+        tree = make_bridge(self.discrete.space, self.discrete.step)
         added = self.discrete.matrices.factor @ normals[cell % BLOCK]
-        nodes = nodes_on_the_way(place)
-        draws = node_normals(self.seed, self.purpose, self.noise, self.path, cell, nodes, len(tree.entrance))
+        nodes = list_nodes(place)
+        draws = draw_node_normals(self.seed, self.purpose, self.noise, self.path, cell, nodes, len(tree.entrance))
         return tree.descend(left, added, place, draws)
 
     def _grid(self, block: int) -> tuple[np.ndarray, np.ndarray]:
         """States at the left ends of the cells of a block, (cells, n), and the innovations over them."""
         if self._block is None or self._block[0] != block:
             if not self._starts:
-                self._starts.append(initial_state(self.discrete, self._normals(range(1))[0]))
+                self._starts.append(make_initial_state(self.discrete, self._normals(range(1))[0]))
             for earlier in range(len(self._starts) - 1, block):
                 self._starts.append(self._run(earlier)[0][-1])
             states, normals = self._run(block)
@@ -92,8 +92,8 @@ class ExactPath:
         start = self._starts[block]
         normals = self._normals(range(1 + block * BLOCK, 1 + (block + 1) * BLOCK))
         whole_state = replace(self.discrete.matrices, rows=np.eye(self.discrete.states))
-        return np.concatenate([start[None], recursion([whole_state], start, normals)[0]]), normals
+        return np.concatenate([start[None], recur([whole_state], start, normals)[0]]), normals
 
     def _normals(self, steps: range) -> np.ndarray:
         paths = range(self.path, self.path + 1)
-        return innovations(self.seed, self.purpose, self.noise, paths, steps, self.discrete.states)
+        return draw_innovations(self.seed, self.purpose, self.noise, paths, steps, self.discrete.states)

@@ -28,13 +28,13 @@ class Grid:
     warning: str | None = None
 
 
-def default_grid(noise: Noise, numbers: Mapping[str, float] | None, sample_interval: float) -> Grid:
+def choose_grid(noise: Noise, numbers: Mapping[str, float] | None, sample_interval: float) -> Grid:
     """The grid given with the noise, or the sample interval divided by 2ᵏ until ≤ 0.05/|fastest pole|.
 
     Examples
     --------
     >>> from daedal.disturbances import FilteredNoise
-    >>> default_grid(FilteredNoise(numerator=[1.0], denominator=[1.0, 0.8, 16.0]), None, 0.1)
+    >>> choose_grid(FilteredNoise(numerator=[1.0], denominator=[1.0, 0.8, 16.0]), None, 0.1)
     Grid(step=0.0125, warning=None)
     """
     if not (np.isfinite(sample_interval) and sample_interval > 0):
@@ -44,12 +44,12 @@ def default_grid(noise: Noise, numbers: Mapping[str, float] | None, sample_inter
         )
     pole = realize(noise, numbers).fastest_pole
     if noise.grid is not None:
-        return Grid(noise.grid, _warning(noise.grid, pole))
+        return Grid(noise.grid, _write_warning(noise.grid, pole))
     halvings = max(0, int(np.ceil(np.log2(sample_interval * pole / FINE))))
     return Grid(sample_interval / 2.0**halvings)
 
 
-def _warning(step: float, pole: float) -> str | None:
+def _write_warning(step: float, pole: float) -> str | None:
     if step <= COARSE / pole:
         return None
     return (

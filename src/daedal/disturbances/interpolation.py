@@ -17,27 +17,27 @@ from daedal.errors import ModelError, SimulationError
 EPSILON = float(np.finfo(float).eps)
 
 
-def linear(discrete: DiscreteNoise, values: np.ndarray, times: Any) -> np.ndarray:
+def interpolate_linear(discrete: DiscreteNoise, values: np.ndarray, times: Any) -> np.ndarray:
     """Rows of `values` (points, rows, lanes) at times counted from the first grid point: (time, rows, lanes)."""
-    cell, fraction = _located(times, discrete.step, len(values))
+    cell, fraction = _locate_times(times, discrete.step, len(values))
     s = fraction[:, None, None]
     return (1 - s) * values[cell] + s * values[cell + 1]
 
 
-def hermite(discrete: DiscreteNoise, values: np.ndarray, times: Any) -> np.ndarray:
+def interpolate_hermite(discrete: DiscreteNoise, values: np.ndarray, times: Any) -> np.ndarray:
     """w, and its sensitivities, by cubics from w and w': (time, channels·(1 + sensitivities), lanes).
 
     `discrete` must hold the orders 0 and 1.
     """
-    w, slope = _order(discrete, values, 0), _order(discrete, values, 1)
-    cell, fraction = _located(times, discrete.step, len(values))
+    w, slope = _select_order(discrete, values, 0), _select_order(discrete, values, 1)
+    cell, fraction = _locate_times(times, discrete.step, len(values))
     s = fraction[:, None, None]
     rise = discrete.step * s * (1 - s)
     blend = s * s * (3 - 2 * s)
     return (1 - blend) * w[cell] + blend * w[cell + 1] + rise * ((1 - s) * slope[cell] - s * slope[cell + 1])
 
 
-def grid_position(time: float, step: float) -> tuple[int, float]:
+def locate_time(time: float, step: float) -> tuple[int, float]:
     """The cell and the fraction of it; times within rounding of a grid point are on it."""
     position = time / step
     near = round(position)
@@ -47,7 +47,7 @@ def grid_position(time: float, step: float) -> tuple[int, float]:
     return cell, position - cell
 
 
-def _located(times: Any, step: float, points: int) -> tuple[np.ndarray, np.ndarray]:
+def _locate_times(times: Any, step: float, points: int) -> tuple[np.ndarray, np.ndarray]:
     position = np.atleast_1d(np.asarray(times, dtype=float)) / step
     near = np.round(position)
     position = np.where(np.abs(position - near) <= 4 * EPSILON * np.maximum(near, 1.0), near, position)
@@ -60,7 +60,7 @@ def _located(times: Any, step: float, points: int) -> tuple[np.ndarray, np.ndarr
     return cell, position - cell
 
 
-def _order(discrete: DiscreteNoise, values: np.ndarray, order: int) -> np.ndarray:
+def _select_order(discrete: DiscreteNoise, values: np.ndarray, order: int) -> np.ndarray:
     """The rows of one derivative order, sensitivities included."""
     if order not in discrete.orders:
         raise ModelError(

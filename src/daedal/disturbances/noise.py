@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, final, runtime_checkable
 import numpy as np
 
 from daedal.errors import ModelError
-from daedal.linear import controllable_form
+from daedal.linear import make_controllable_form
 from daedal.symbolic import Expression, as_expression, rename_symbols
 
 Coefficient = float | Expression
@@ -73,7 +73,7 @@ def is_noise(value: Any) -> bool:
     return isinstance(value, Noise) and not isinstance(value, type)
 
 
-def formulas(noise: Noise) -> tuple[Expression, ...]:
+def list_formulas(noise: Noise) -> tuple[Expression, ...]:
     """The coefficients that contain parameters, in the order of the declaration."""
 
     def within(value: Any) -> tuple[Expression, ...]:
@@ -109,7 +109,7 @@ class _Declaration:
         return repr(self)
 
     def entries(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}  # pyright: ignore[reportArgumentType]
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}  # pyright: ignore[reportArgumentType]
 
 
 @final
@@ -126,7 +126,7 @@ class WhiteNoise(_Declaration):
     intensity: Coefficient = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "intensity", _coefficient(self.intensity, "The intensity of WhiteNoise"))
+        object.__setattr__(self, "intensity", _as_coefficient(self.intensity, "The intensity of WhiteNoise"))
         if isinstance(self.intensity, float) and not self.intensity >= 0:
             raise ModelError(
                 f"The intensity of WhiteNoise must not be negative, got {self.intensity:g}.",
@@ -188,8 +188,8 @@ class FilteredNoise(_Declaration):
 
     def __post_init__(self) -> None:
         for side in ("numerator", "denominator"):
-            object.__setattr__(self, side, _polynomial(getattr(self, side), f"The {side} of FilteredNoise"))
-        object.__setattr__(self, "grid", _sampling(self.grid, self.initial, self.between, "FilteredNoise"))
+            object.__setattr__(self, side, _as_polynomial(getattr(self, side), f"The {side} of FilteredNoise"))
+        object.__setattr__(self, "grid", _check_sampling(self.grid, self.initial, self.between, "FilteredNoise"))
         if self.pole_excess < 1:
             raise ModelError(
                 f"FilteredNoise needs a denominator of higher degree than its numerator, got degrees "
@@ -216,7 +216,8 @@ class FilteredNoise(_Declaration):
         >>> FilteredNoise.low_pass(std=3.0, time_constant=0.5)
         FilteredNoise(numerator=(3.0,), denominator=(0.5, 1.0), grid=None, initial='stationary', between='linear')
         """
-        std, lag = _positive(std, "The std of low_pass"), _positive(time_constant, "The time_constant of low_pass")
+        std = _as_positive(std, "The std of low_pass")
+        lag = _as_positive(time_constant, "The time_constant of low_pass")
         return cls((std * np.sqrt(2 * lag),), (lag, 1.0), grid, initial)
 
     @classmethod
@@ -238,8 +239,8 @@ class FilteredNoise(_Declaration):
         >>> FilteredNoise.resonant(std=0.5, frequency=4.0, damping=0.25)
         FilteredNoise(numerator=(4.0,), denominator=(1.0, 2.0, 16.0), grid=None, initial='stationary', between='linear')
         """
-        std, omega = _positive(std, "The std of resonant"), _positive(frequency, "The frequency of resonant")
-        zeta = _positive(damping, "The damping of resonant")
+        std, omega = _as_positive(std, "The std of resonant"), _as_positive(frequency, "The frequency of resonant")
+        zeta = _as_positive(damping, "The damping of resonant")
         return cls((2 * std * np.sqrt(zeta * omega**3),), (1.0, 2 * zeta * omega, omega**2), grid, initial)
 
     @property
@@ -260,7 +261,7 @@ class FilteredNoise(_Declaration):
         return (self.pole_excess - 1,)
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return controllable_form(self.numerator, self.denominator)
+        return make_controllable_form(self.numerator, self.denominator)
 
 
 @final
@@ -284,14 +285,16 @@ class StateSpaceNoise(_Declaration):
 
     def __post_init__(self) -> None:
         for letter in "ABC":
-            object.__setattr__(self, letter, _matrix(getattr(self, letter), f"The matrix {letter} of StateSpaceNoise"))
+            object.__setattr__(
+                self, letter, _as_matrix(getattr(self, letter), f"The matrix {letter} of StateSpaceNoise")
+            )
         states = len(self.A)
         if any(len(row) != states for row in (*self.A, *self.C)) or len(self.B) != states:
             raise ModelError(
-                f"The matrices A {_shape(self.A)}, B {_shape(self.B)}, C {_shape(self.C)} do not fit.",
+                f"The matrices A {_show_shape(self.A)}, B {_show_shape(self.B)}, C {_show_shape(self.C)} do not fit.",
                 "A must be square, B have as many rows, C as many columns.",
             )
-        object.__setattr__(self, "grid", _sampling(self.grid, self.initial, self.between, "StateSpaceNoise"))
+        object.__setattr__(self, "grid", _check_sampling(self.grid, self.initial, self.between, "StateSpaceNoise"))
         if all(isinstance(entry, float) for row in self.A for entry in row):
             _check_stable(np.linalg.eigvals(np.array(self.A, dtype=float)), "StateSpaceNoise")
 
@@ -312,7 +315,7 @@ class StateSpaceNoise(_Declaration):
         return A, B, C
 
 
-def _coefficient(value: Any, what: str) -> Coefficient:
+def _as_coefficient(value: Any, what: str) -> Coefficient:
     expression = as_expression(value, what)
     if not expression.sx.is_constant():
         return expression
@@ -323,19 +326,19 @@ def _coefficient(value: Any, what: str) -> Coefficient:
     return float(expression)
 
 
-def _positive(value: Any, what: str) -> Coefficient:
-    coefficient = _coefficient(value, what)
+def _as_positive(value: Any, what: str) -> Coefficient:
+    coefficient = _as_coefficient(value, what)
     if isinstance(coefficient, float) and not coefficient > 0:
         raise ModelError(f"{what} must be positive, got {coefficient:g}.", "Leave the disturbance out to have none.")
     return coefficient
 
 
-def _polynomial(values: Any, what: str) -> tuple[Coefficient, ...]:
+def _as_polynomial(values: Any, what: str) -> tuple[Coefficient, ...]:
     if isinstance(values, (str, Expression)) or not np.iterable(values):
         raise ModelError(
             f"{what} must be a list of coefficients, got {values!r}.", "Write [1.0, 0.8, 16.0], highest power first."
         )
-    coefficients = tuple(_coefficient(value, what) for value in values)
+    coefficients = tuple(_as_coefficient(value, what) for value in values)
     if not coefficients or (isinstance(coefficients[0], float) and coefficients[0] == 0.0):
         raise ModelError(
             f"{what} must begin with a coefficient that is not zero, got {values!r}.", "Leave leading zeros out."
@@ -343,20 +346,20 @@ def _polynomial(values: Any, what: str) -> tuple[Coefficient, ...]:
     return coefficients
 
 
-def _matrix(rows: Any, what: str) -> tuple[tuple[Coefficient, ...], ...]:
+def _as_matrix(rows: Any, what: str) -> tuple[tuple[Coefficient, ...], ...]:
     if isinstance(rows, (str, Expression)) or not np.iterable(rows) or not all(np.iterable(row) for row in rows):
         raise ModelError(f"{what} must be a list of rows, got {rows!r}.", "Write [[-1.0, 0.0], [0.5, -2.0]].")
-    matrix = tuple(tuple(_coefficient(value, what) for value in row) for row in rows)
+    matrix = tuple(tuple(_as_coefficient(value, what) for value in row) for row in rows)
     if not matrix or len({len(row) for row in matrix}) != 1:
         raise ModelError(f"{what} must have rows of equal length, got {rows!r}.", "Fill missing entries with 0.")
     return matrix
 
 
-def _shape(matrix: tuple[tuple[Coefficient, ...], ...]) -> str:
+def _show_shape(matrix: tuple[tuple[Coefficient, ...], ...]) -> str:
     return f"{len(matrix)}×{len(matrix[0])}"
 
 
-def _sampling(grid: Any, initial: str, between: str, what: str) -> float | None:
+def _check_sampling(grid: Any, initial: str, between: str, what: str) -> float | None:
     """The grid as a float, if it and the start can be used."""
     if grid is not None and not (isinstance(grid, Real) and 0 < float(grid) < np.inf):
         raise ModelError(

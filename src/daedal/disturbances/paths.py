@@ -7,7 +7,7 @@ is a smooth function of them; its sensitivity obeys the differentiated recursion
 
     ∂x_{k+1} = A_d ∂x_k + ∂A_d x_k + ∂L z_k,   ∂w = C ∂x + ∂C x,
 
-which runs beside it for the stacked state (x, ∂x₁, ∂x₂, …), in the compiled loop of `recursion`.
+which runs beside it for the stacked state (x, ∂x₁, ∂x₂, …), in the compiled loop of `recur`.
 
 Reference: M. R.-H. Abdalmoaty, O. Eriksson, R. Bereza, D. Broman, H. Hjalmarsson, Identification of Non-Linear
 Differential-Algebraic Equation Models with Process Disturbances, IEEE Conf. on Decision and Control 2021.
@@ -20,16 +20,16 @@ from typing import final
 import numpy as np
 
 from daedal.disturbances.noise import Noise
-from daedal.disturbances.recursion import NoiseMatrices, recursion
-from daedal.disturbances.state_space import NoiseStateSpace, derivatives_available, realization_derivative, realize
+from daedal.disturbances.recursion import NoiseMatrices, recur
+from daedal.disturbances.state_space import NoiseStateSpace, count_derivatives, differentiate_realization, realize
 from daedal.errors import ModelError
 from daedal.linear import (
-    output_rows,
-    output_rows_derivative,
-    semidefinite_factor,
-    semidefinite_factor_derivative,
-    stationary_covariance,
-    stationary_covariance_derivative,
+    differentiate_factor,
+    differentiate_lyapunov,
+    differentiate_output_rows,
+    factor_semidefinite,
+    list_output_rows,
+    solve_lyapunov,
     van_loan,
     van_loan_derivative,
 )
@@ -89,33 +89,35 @@ def discretize(
     if not (np.isfinite(step) and step > 0):
         raise ModelError(f"The step of a noise grid must be positive, got {step!r}.", "Give seconds.")
     space = realize(noise, numbers)
-    exists = _existing(noise, numbers, orders)
+    exists = _find_existing(noise, numbers, orders)
     transition, covariance = van_loan(space.A, space.intensity, step)
-    stationary = stationary_covariance(space.A, space.intensity)
+    stationary = solve_lyapunov(space.A, space.intensity)
     matrices = NoiseMatrices(
         transition,
-        semidefinite_factor(covariance),
-        np.where(exists[:, None], output_rows(space.A, space.C, orders), np.nan),
-        semidefinite_factor(stationary) * (noise.initial == "stationary"),
+        factor_semidefinite(covariance),
+        np.where(exists[:, None], list_output_rows(space.A, space.C, orders), np.nan),
+        factor_semidefinite(stationary) * (noise.initial == "stationary"),
     )
     slopes = {
-        name: _derivative(space, realization_derivative(noise, numbers or {}, name), step, orders, matrices, stationary)
+        name: _differentiate(
+            space, differentiate_realization(noise, numbers or {}, name), step, orders, matrices, stationary
+        )
         for name in sensitivities
     }
     return DiscreteNoise(space, step, tuple(orders), noise.channels, matrices, slopes)
 
 
-def initial_state(discrete: DiscreteNoise, normals: np.ndarray) -> np.ndarray:
+def make_initial_state(discrete: DiscreteNoise, normals: np.ndarray) -> np.ndarray:
     """The state at the first grid point, (states·(1 + sensitivities), lanes), of normals (states, lanes)."""
-    return np.concatenate([_product(part.start, normals) for part in discrete.parts])
+    return np.concatenate([_multiply(part.start, normals) for part in discrete.parts])
 
 
-def output(discrete: DiscreteNoise, state: np.ndarray) -> np.ndarray:
+def compute_output(discrete: DiscreteNoise, state: np.ndarray) -> np.ndarray:
     """The values that belong to a state, in the order of `advance`: (orders·channels·(1 + sensitivities), lanes)."""
     rows, (x, *slopes) = discrete.matrices.rows, np.split(state, len(discrete.parts))
-    values = [_product(rows, x)]
+    values = [_multiply(rows, x)]
     for part, slope in zip(discrete.parts[1:], slopes, strict=True):
-        values.append(_product(rows, slope) + _product(part.rows, x))
+        values.append(_multiply(rows, slope) + _multiply(part.rows, x))
     return np.concatenate(values)
 
 
@@ -125,7 +127,7 @@ def advance(discrete: DiscreteNoise, state: np.ndarray, normals: np.ndarray) -> 
     Parameters
     ----------
     state
-        (states·(1 + sensitivities), lanes): from `initial_state` or an earlier call.
+        (states·(1 + sensitivities), lanes): from `make_initial_state` or an earlier call.
     normals
         (steps, states, lanes).
 
@@ -136,10 +138,10 @@ def advance(discrete: DiscreteNoise, state: np.ndarray, normals: np.ndarray) -> 
     state
         After the last step.
     """
-    return recursion(discrete.parts, state, normals)
+    return recur(discrete.parts, state, normals)
 
 
-def _product(matrix: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _multiply(matrix: np.ndarray, values: np.ndarray) -> np.ndarray:
     """matrix @ values, summed in the same order in every lane."""
     result = np.zeros((len(matrix), values.shape[1]))
     for column, row in zip(matrix.T, values, strict=True):
@@ -147,9 +149,9 @@ def _product(matrix: np.ndarray, values: np.ndarray) -> np.ndarray:
     return result
 
 
-def _existing(noise: Noise, numbers: Mapping[str, float] | None, orders: Sequence[int]) -> np.ndarray:
+def _find_existing(noise: Noise, numbers: Mapping[str, float] | None, orders: Sequence[int]) -> np.ndarray:
     """For each row, whether the channel has that derivative; an order that no channel has is refused."""
-    available = np.array(derivatives_available(noise, numbers))
+    available = np.array(count_derivatives(noise, numbers))
     if not len(orders) or min(orders) < 0 or max(orders) > available.max():
         raise ModelError(
             f"The noise has derivatives up to order {available.max()}, asked for were the orders {list(orders)}.",
@@ -158,7 +160,7 @@ def _existing(noise: Noise, numbers: Mapping[str, float] | None, orders: Sequenc
     return np.concatenate([available >= order for order in orders])
 
 
-def _derivative(
+def _differentiate(
     space: NoiseStateSpace,
     slope: NoiseStateSpace,
     step: float,
@@ -169,11 +171,11 @@ def _derivative(
     change = slope.B @ space.B.T
     d_intensity = change + change.T
     d_transition, d_covariance = van_loan_derivative(space.A, space.intensity, step, slope.A, d_intensity)
-    d_stationary = stationary_covariance_derivative(space.A, stationary, slope.A, d_intensity)
-    d_rows = output_rows_derivative(space.A, space.C, slope.A, slope.C, orders)
+    d_stationary = differentiate_lyapunov(space.A, stationary, slope.A, d_intensity)
+    d_rows = differentiate_output_rows(space.A, space.C, slope.A, slope.C, orders)
     return NoiseMatrices(
         d_transition,
-        semidefinite_factor_derivative(matrices.factor, d_covariance),
+        differentiate_factor(matrices.factor, d_covariance),
         np.where(np.isnan(matrices.rows), np.nan, d_rows),
-        semidefinite_factor_derivative(matrices.start, d_stationary),
+        differentiate_factor(matrices.start, d_stationary),
     )

@@ -29,17 +29,17 @@ class NoiseMatrices:
     start: np.ndarray
 
 
-def recursion(parts: Sequence[NoiseMatrices], state: np.ndarray, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def recur(parts: Sequence[NoiseMatrices], state: np.ndarray, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Values (steps, rows·parts, lanes) after each step, and the state (states·parts, lanes) after the last.
 
     The first of `parts` holds the matrices, each further one their derivatives with respect to one parameter.
     """
     rows, n = parts[0].rows.shape
     steps, _, lanes = normals.shape
-    numbers = np.concatenate([matrix.ravel() for part in parts for matrix in _moving(part)])
+    numbers = np.concatenate([matrix.ravel() for part in parts for matrix in _list_moving(part)])
     state = np.array(state, order="C")
     values = np.empty((steps, rows * len(parts), lanes))
-    _kernel(n, rows, len(parts)).run(
+    _compile_kernel(n, rows, len(parts)).run(
         state,
         np.ascontiguousarray(np.broadcast_to(numbers[:, None], (len(numbers), lanes))),
         np.empty((steps, 0)),
@@ -50,12 +50,12 @@ def recursion(parts: Sequence[NoiseMatrices], state: np.ndarray, normals: np.nda
     return values, state
 
 
-def _moving(part: NoiseMatrices) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _list_moving(part: NoiseMatrices) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return part.transition, part.factor, part.rows
 
 
 @lru_cache(maxsize=64)
-def _kernel(n: int, rows: int, count: int) -> ScanKernel:
+def _compile_kernel(n: int, rows: int, count: int) -> ScanKernel:
     x = [ca.SX.sym(f"x{i}", n) for i in range(count)]
     z = ca.SX.sym("z", n)
     matrices = [[ca.SX.sym(f"{m}{i}", k, n) for m, k in (("A", n), ("L", n), ("R", rows))] for i in range(count)]

@@ -15,9 +15,9 @@ import numpy as np
 from daedal.data import increasing
 from daedal.disturbances.noise import Noise
 from daedal.disturbances.paths import discretize
-from daedal.disturbances.streams import innovations, seed_number
+from daedal.disturbances.streams import draw_innovations, make_seed
 from daedal.kernels import ScanKernel, compile_scan
-from daedal.linear import semidefinite_factor, van_loan
+from daedal.linear import factor_semidefinite, van_loan
 
 PURPOSE = "sample_path"
 
@@ -56,14 +56,14 @@ def sample_path(
     """
     times = increasing(times)
     discrete = discretize(noise, values, 1.0)
-    normals = innovations(seed_number(rng), PURPOSE, 0, range(len(times)), range(1), discrete.states)[0].T
-    intervals, which = _distinct(times)
+    normals = draw_innovations(make_seed(rng), PURPOSE, 0, range(len(times)), range(1), discrete.states)[0].T
+    intervals, which = _find_distinct(times)
     transitions, covariances = van_loan(discrete.space.A, discrete.space.intensity, intervals)
-    added = np.einsum("tij,tj->ti", semidefinite_factor(covariances)[which], normals[1:])
+    added = np.einsum("tij,tj->ti", factor_semidefinite(covariances)[which], normals[1:])
     state = (discrete.matrices.start @ normals[0])[:, None]
     states = np.concatenate([state[None], np.empty((len(which), *state.shape))])
     flat = transitions[which].reshape(len(which), discrete.states**2)
-    _kernel(discrete.states).run(
+    _compile_kernel(discrete.states).run(
         state, np.empty((0, 1)), flat, np.ascontiguousarray(added[:, :, None]), np.arange(len(which)), states[1:]
     )
     path = np.einsum("tn,cn->tc", states[:, :, 0], discrete.matrices.rows)
@@ -71,14 +71,14 @@ def sample_path(
 
 
 @lru_cache(maxsize=64)
-def _kernel(n: int) -> ScanKernel:
+def _compile_kernel(n: int) -> ScanKernel:
     """x ← A x + e with A of each step, flattened by rows, and e given."""
     x, A, e = ca.SX.sym("x", n), ca.SX.sym("A", n, n), ca.SX.sym("e", n)
     arguments = [x, ca.SX(0, 1), ca.vec(A.T), e]
     return compile_scan(ca.Function("step", arguments, [A @ x + e]), ca.Function("observe", arguments, [x]))
 
 
-def _distinct(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _find_distinct(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different intervals and which of them each step is; rounding of the times does not make a difference."""
     steps = np.diff(times)
     if not len(steps):

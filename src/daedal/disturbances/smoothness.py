@@ -11,11 +11,11 @@ Differential-Algebraic Equation Models with Process Disturbances, IEEE Conf. on 
 from collections.abc import Mapping
 
 from daedal.disturbances.noise import Noise
-from daedal.disturbances.state_space import derivatives_available, white_noise_refused
+from daedal.disturbances.state_space import count_derivatives, explain_white_noise
 from daedal.errors import ModelError, counted, often
 
 
-def needed_smoothness(
+def find_needed_orders(
     disturbances: Mapping[str | tuple[str, ...], Noise],
     orders: Mapping[str, int],
     equations: Mapping[str, str] | None = None,
@@ -38,25 +38,25 @@ def needed_smoothness(
     for key, noise in disturbances.items():
         names = key if isinstance(key, tuple) else (key,)
         if noise.intensity is not None:
-            raise white_noise_refused(noise, f"Disturbance '{names[0]}'")
-        available = derivatives_available(noise, numbers)
+            raise explain_white_noise(noise, f"Disturbance '{names[0]}'")
+        available = count_derivatives(noise, numbers)
         for name, has in zip(names, available, strict=True):
             if orders.get(name, 0) > has:
-                raise _too_rough(name, orders[name], has, (equations or {}).get(name))
+                raise _explain_roughness(name, orders[name], has, (equations or {}).get(name))
         result[key] = tuple(range(1 + max(orders.get(name, 0) for name in names)))
     return result
 
 
-def _too_rough(name: str, needed: int, has: int, equation: str | None) -> ModelError:
+def _explain_roughness(name: str, needed: int, has: int, equation: str | None) -> ModelError:
     where = f" in equation '{equation}'" if equation else ""
     poles = needed - has
     return ModelError(
         f"Disturbance '{name}'{where} is differentiated {often(needed)}, but its noise has "
-        f"{_derivatives(has)}: it needs at least {needed + 1} more poles than zeros.",
+        f"{_write_derivatives(has)}: it needs at least {needed + 1} more poles than zeros.",
         f"Give the noise {counted(poles, 'more pole')}, fast enough not to matter otherwise, "
         "or let the disturbance enter elsewhere.",
     )
 
 
-def _derivatives(count: int) -> str:
+def _write_derivatives(count: int) -> str:
     return "no derivative" if count == 0 else counted(count, "derivative")

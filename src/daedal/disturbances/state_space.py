@@ -16,9 +16,9 @@ from typing import final
 import casadi as ca
 import numpy as np
 
-from daedal.disturbances.noise import Noise, formulas
+from daedal.disturbances.noise import Noise, list_formulas
 from daedal.errors import ModelError, nearest, quoted
-from daedal.linear import smoothness
+from daedal.linear import count_output_derivatives
 from daedal.symbolic import as_expression, intern_symbol, list_symbols, write_number
 
 
@@ -52,9 +52,9 @@ class _Symbolic:
     jacobian: ca.Function
 
 
-def parameter_names(noise: Noise) -> tuple[str, ...]:
+def list_parameters(noise: Noise) -> tuple[str, ...]:
     """The parameters that the coefficients contain, in order of appearance."""
-    return tuple(dict.fromkeys(name for formula in formulas(noise) for name in list_symbols(formula.sx)))
+    return tuple(dict.fromkeys(name for formula in list_formulas(noise) for name in list_symbols(formula.sx)))
 
 
 def realize(noise: Noise, numbers: Mapping[str, float] | None = None) -> NoiseStateSpace:
@@ -66,10 +66,10 @@ def realize(noise: Noise, numbers: Mapping[str, float] | None = None) -> NoiseSt
     >>> realize(FilteredNoise(numerator=[0.6], denominator=[1.0, 0.8, 16.0])).C
     array([[0.6, 0. ]])
     """
-    symbolic = _symbolic(noise)
-    point = _point(noise, symbolic, numbers or {})
-    space = _matrices(symbolic, symbolic.entries(point).full().ravel())
-    at = _at(symbolic.names, point)
+    symbolic = _make_symbolic(noise)
+    point = _make_point(noise, symbolic, numbers or {})
+    space = _make_matrices(symbolic, symbolic.entries(point).full().ravel())
+    at = _describe_point(symbolic.names, point)
     if not all(np.isfinite(matrix).all() for matrix in (space.A, space.B, space.C)):
         raise ModelError(
             f"{noise!r} has coefficients that are not finite{at}.",
@@ -84,28 +84,28 @@ def realize(noise: Noise, numbers: Mapping[str, float] | None = None) -> NoiseSt
     return space
 
 
-def realization_derivative(noise: Noise, numbers: Mapping[str, float], name: str) -> NoiseStateSpace:
+def differentiate_realization(noise: Noise, numbers: Mapping[str, float], name: str) -> NoiseStateSpace:
     """The derivatives dA, dB, dC with respect to the parameter `name`; zero when it does not occur."""
-    symbolic = _symbolic(noise)
-    point = _point(noise, symbolic, numbers)
+    symbolic = _make_symbolic(noise)
+    point = _make_point(noise, symbolic, numbers)
     if name not in symbolic.names:
-        return _matrices(symbolic, np.zeros(symbolic.entries.size1_out(0)))
-    return _matrices(symbolic, symbolic.jacobian(point).full()[:, symbolic.names.index(name)])
+        return _make_matrices(symbolic, np.zeros(symbolic.entries.size1_out(0)))
+    return _make_matrices(symbolic, symbolic.jacobian(point).full()[:, symbolic.names.index(name)])
 
 
-def derivatives_available(noise: Noise, numbers: Mapping[str, float] | None = None) -> tuple[int, ...]:
+def count_derivatives(noise: Noise, numbers: Mapping[str, float] | None = None) -> tuple[int, ...]:
     """How many derivatives each channel has: poles minus zeros minus one for a transfer function."""
     if noise.derivatives is not None:
         return noise.derivatives
     space = realize(noise, numbers)
-    return smoothness(space.A, space.B, space.C)
+    return count_output_derivatives(space.A, space.B, space.C)
 
 
 @lru_cache(maxsize=128)
-def _symbolic(noise: Noise) -> _Symbolic:
+def _make_symbolic(noise: Noise) -> _Symbolic:
     if noise.intensity is not None:
-        raise white_noise_refused(noise, "The noise")
-    matrices, names = noise.matrices(), parameter_names(noise)
+        raise explain_white_noise(noise, "The noise")
+    matrices, names = noise.matrices(), list_parameters(noise)
     symbols = ca.vertcat(*(intern_symbol(name).sx for name in names)) if names else ca.SX(0, 1)
     entries = ca.vertcat(*(as_expression(entry, "An entry").sx for matrix in matrices for entry in matrix.ravel()))
     return _Symbolic(
@@ -116,7 +116,7 @@ def _symbolic(noise: Noise) -> _Symbolic:
     )
 
 
-def white_noise_refused(noise: Noise, what: str) -> ModelError:
+def explain_white_noise(noise: Noise, what: str) -> ModelError:
     """What to say when white noise is asked for values in time."""
     return ModelError(
         f"{what} is {noise!r}: white noise has no values in time and cannot be sampled.",
@@ -125,7 +125,7 @@ def white_noise_refused(noise: Noise, what: str) -> ModelError:
     )
 
 
-def _point(noise: Noise, symbolic: _Symbolic, numbers: Mapping[str, float]) -> ca.DM:
+def _make_point(noise: Noise, symbolic: _Symbolic, numbers: Mapping[str, float]) -> ca.DM:
     missing = [name for name in symbolic.names if name not in numbers]
     if missing:
         raise ModelError(
@@ -135,13 +135,13 @@ def _point(noise: Noise, symbolic: _Symbolic, numbers: Mapping[str, float]) -> c
     return ca.DM([float(numbers[name]) for name in symbolic.names]) if symbolic.names else ca.DM(0, 1)
 
 
-def _matrices(symbolic: _Symbolic, values: np.ndarray) -> NoiseStateSpace:
+def _make_matrices(symbolic: _Symbolic, values: np.ndarray) -> NoiseStateSpace:
     ends = np.cumsum([rows * columns for rows, columns in symbolic.shapes])[:-1]
     parts = (part.reshape(shape) for part, shape in zip(np.split(values, ends), symbolic.shapes, strict=True))
     return NoiseStateSpace(*parts)
 
 
-def _at(names: tuple[str, ...], point: ca.DM) -> str:
+def _describe_point(names: tuple[str, ...], point: ca.DM) -> str:
     values = point.full().ravel()
     return (
         " at " + ", ".join(f"{n} = {write_number(float(v))}" for n, v in zip(names, values, strict=True))

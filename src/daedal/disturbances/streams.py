@@ -22,13 +22,13 @@ import struct
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.kernels import normals
+from daedal.kernels import draw_normals
 
 WORDS = 2**32
 SEED_BITS = 128
 
 
-def seed_number(rng: object) -> int:
+def make_seed(rng: object) -> int:
     """The seed as a number below 2¹²⁸; a Generator is asked for one once."""
     if isinstance(rng, np.random.Generator):
         return int.from_bytes(rng.bytes(SEED_BITS // 8), "little")
@@ -44,25 +44,25 @@ def seed_number(rng: object) -> int:
     return seed
 
 
-def innovations(seed: int, purpose: str, noise: int, paths: range, steps: range, components: int) -> np.ndarray:
+def draw_innovations(seed: int, purpose: str, noise: int, paths: range, steps: range, components: int) -> np.ndarray:
     """Standard normals of shape (steps, components, paths).
 
     Examples
     --------
-    >>> whole = innovations(1, "data", 0, range(8), range(100), 2)
-    >>> part = innovations(1, "data", 0, range(3, 5), range(10, 20), 2)
+    >>> whole = draw_innovations(1, "data", 0, range(8), range(100), 2)
+    >>> part = draw_innovations(1, "data", 0, range(3, 5), range(10, 20), 2)
     >>> bool(np.array_equal(whole[10:20, :, 3:5], part))
     True
     """
     _check_ranges(paths, steps, noise)
-    return normals(_words(seed, purpose), paths, (steps.start, len(steps)), components, noise)
+    return draw_normals(_make_words(seed, purpose), paths, (steps.start, len(steps)), components, noise)
 
 
-def node_normals(
+def draw_node_normals(
     seed: int, purpose: str, noise: int, path: int, cell: int, nodes: list[int], components: int
 ) -> np.ndarray:
     """Standard normals of shape (nodes, components) for nodes of the tree inside one grid cell."""
-    key = _digest(seed, f"{purpose}, inside a cell")
+    key = _compute_digest(seed, f"{purpose}, inside a cell")
     blocks = -(-components // 8)
     drawn = b"".join(
         hashlib.blake2b(struct.pack("<5Q", noise, path, cell, node, block), key=key).digest()
@@ -73,12 +73,12 @@ def node_normals(
     return _box_muller(words[..., 0], words[..., 1]).reshape(len(nodes), -1)[:, :components]
 
 
-def _digest(seed: int, purpose: str, size: int = 32) -> bytes:
+def _compute_digest(seed: int, purpose: str, size: int = 32) -> bytes:
     return hashlib.blake2b(seed.to_bytes(SEED_BITS // 8, "little") + purpose.encode(), digest_size=size).digest()
 
 
-def _words(seed: int, purpose: str) -> tuple[int, int]:
-    first, second = struct.unpack("<2I", _digest(seed, purpose, 8))
+def _make_words(seed: int, purpose: str) -> tuple[int, int]:
+    first, second = struct.unpack("<2I", _compute_digest(seed, purpose, 8))
     return first, second
 
 

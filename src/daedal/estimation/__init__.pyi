@@ -7,8 +7,8 @@ from .criteria.measurement_moments import MeasurementMoments
 from .criteria.output_error import OutputError
 from .criteria.simulation_pem import SimulationPEM
 from .fitting import fit, measure_fit
-from .problem.autoregression import Autoregression, contiguous, fit_autoregression
-from .problem.coordinates import Coordinate, Coordinates, experiment_labels
+from .problem.autoregression import Autoregression, find_contiguous, fit_autoregression
+from .problem.coordinates import Coordinate, Coordinates, label_experiments
 from .problem.problem import Problem
 from .problem.starts import Grid, LatinHypercube
 from .refit import FittedProblem, match_fit, predict_outputs, restore_objective
@@ -54,15 +54,15 @@ __all__ = [
     "choose_minimizer",
     "compute_covariance",
     "compute_information",
-    "contiguous",
     "describe",
     "evaluate",
-    "experiment_labels",
     "factor_quadratic",
     "fail_at",
+    "find_contiguous",
     "fit",
     "fit_autoregression",
     "invert_squares",
+    "label_experiments",
     "load",
     "match_fit",
     "measure_fit",

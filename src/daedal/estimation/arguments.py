@@ -8,9 +8,9 @@ from typing import Any
 from daedal.data import Dataset
 from daedal.errors import EstimationError, SimulationError
 from daedal.estimation.criteria import Criterion, Objective, check_criterion, choose_criterion
-from daedal.estimation.problem import Problem, check_delay_bounds, freed, make_coordinates
+from daedal.estimation.problem import Problem, check_delay_bounds, declare_free, make_coordinates
 from daedal.estimation.search import refuse_growth
-from daedal.experiments import datasets
+from daedal.experiments import list_datasets
 from daedal.models import Model
 from daedal.simulation import Lanes
 from daedal.symbolic import Expression
@@ -53,7 +53,7 @@ class Arguments:
 
 def prepare_objective(verb: str, arguments: Arguments, seed: int) -> tuple[Objective, Criterion, tuple[str, ...]]:
     """Check everything and line it up; also the criterion, and the reason if it was chosen here."""
-    sets = datasets(verb, arguments.model, arguments.data)
+    sets = list_datasets(verb, arguments.model, arguments.data)
     model = arguments.model.model if isinstance(arguments.model, System) else arguments.model
     if not isinstance(model, Model):
         raise EstimationError(
@@ -63,7 +63,7 @@ def prepare_objective(verb: str, arguments: Arguments, seed: int) -> tuple[Objec
         raise EstimationError(
             f"The solver of a fit must be Lanes, got {arguments.solver!r}.", "Write solver=Lanes(step=0.01)."
         )
-    declared = freed(model, arguments.free, arguments.local)
+    declared = declare_free(model, arguments.free, arguments.local)
     space = make_coordinates(declared, sets, arguments.free, arguments.local, arguments.fixed)
     problem = Problem(build(declared), sets, space, seed, arguments.solver)
     check_delay_bounds(problem)

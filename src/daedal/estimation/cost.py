@@ -7,10 +7,10 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.disturbances import seed_number
+from daedal.disturbances import make_seed
 from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Objective
-from daedal.estimation.problem import given_point
+from daedal.estimation.problem import read_point
 from daedal.estimation.search import choose_steps, forgive_failures
 from daedal.linear import one_thread
 from daedal.models import Model
@@ -59,8 +59,8 @@ def evaluate(
     differ in `values` alone are cheap; only where those steps would be too long are new ones chosen for that call.
     With `whiten`, the filter is made from the residual at the model's values.
     """
-    objective = _recall(Arguments(model, data, free, local, fixed, criterion, solver), seed_number(rng))
-    point = given_point(objective.problem.coordinates, {} if values is None else values, "values")
+    objective = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))
+    point = read_point(objective.problem.coordinates, {} if values is None else values, "values")
     return _convert(_evaluate(objective, point), objective)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.disturbances import seed_number
+from daedal.disturbances import make_seed
 from daedal.errors import EstimationError, counted
 from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Objective, count_samples, list_outputs
@@ -15,9 +15,9 @@ from daedal.estimation.problem import (
     Coordinates,
     Grid,
     LatinHypercube,
-    delays_beyond_data,
-    start_points,
-    with_delay_starts,
+    add_delay_starts,
+    list_long_delays,
+    list_starts,
 )
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
 from daedal.estimation.search import (
@@ -89,13 +89,13 @@ def fit(
     >>> round(fit(decay, data, free=["k"])["k"].value, 2)
     1.0
     """
-    seed = seed_number(np.random.default_rng() if rng is None else rng)
+    seed = make_seed(np.random.default_rng() if rng is None else rng)
     arguments = Arguments(model, data, free, local, fixed, criterion, solver)
     objective, chosen, notes = prepare_objective("fit", arguments, seed)
     problem = objective.problem
-    points = start_points(starts, problem.coordinates, problem.seed)
+    points = list_starts(starts, problem.coordinates, problem.seed)
     if starts is None:
-        points = with_delay_starts(problem, points)
+        points = add_delay_starts(problem, points)
     for note in (*notes, *objective.capabilities.notes):
         print(f"{problem.system.model.name}: {note}", file=sys.stderr)  # before the work, which may be long
     outcome = search(objective, points, refuse_suspicious)
@@ -262,8 +262,8 @@ def _list_remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[s
         notes.append(f"no better than a constant: {', '.join(poor)}; check units, initial values, transient and starts")
     notes += _note_far_off(outcome)
     problem = outcome.objective.problem
-    beyond = list(delays_beyond_data(problem, outcome.evaluation.point))
-    notes += beyond or [f"at the start {note}" for note in delays_beyond_data(problem, problem.coordinates.start)]
+    beyond = list(list_long_delays(problem, outcome.evaluation.point))
+    notes += beyond or [f"at the start {note}" for note in list_long_delays(problem, problem.coordinates.start)]
     remarks = outcome.objective.capabilities.remarks
     notes += () if remarks is None else remarks(outcome.evaluation)
     lost = [name for name, one in estimates.items() if one.verdict == "not determined"]

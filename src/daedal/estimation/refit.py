@@ -13,7 +13,7 @@ import numpy as np
 from daedal.data import Dataset
 from daedal.errors import EstimationError, SimulationError, quoted
 from daedal.estimation.criteria import Forecast, Objective
-from daedal.estimation.problem import Coordinate, Coordinates, Problem, experiment_labels
+from daedal.estimation.problem import Coordinate, Coordinates, Problem, label_experiments
 from daedal.estimation.result import Fit
 from daedal.estimation.search import forgive_failures, search
 from daedal.systems import build
@@ -40,7 +40,7 @@ def match_fit(fit: Fit, data: Sequence[Dataset] | None = None, seed: int | None 
     """Line up a fit with data; without any, or with those it was made from, with its own."""
     system, numbers = build(fit.model), fit.seed if seed is None else seed
     if data is None or tuple(data) == fit.data:
-        space = fit.coordinates.holding((), fit.point)
+        space = fit.coordinates.hold((), fit.point)
         return FittedProblem(fit, Problem(system, fit.data, space, numbers, fit.solver), fit.point)
     space = _free_locals(fit, data)
     problem = Problem(system, tuple(data), space, numbers, fit.solver, purpose="compare", elsewhere=True)
@@ -71,7 +71,7 @@ def _restore(fitted: FittedProblem) -> Objective:
 def predict_outputs(fitted: FittedProblem) -> tuple[Forecast, ...]:
     """What the criterion of the fit predicts for every series of the data, all parameters held."""
     space, nothing = fitted.problem.coordinates, np.zeros(0)
-    held = replace(fitted.problem, coordinates=space.holding(space.names, fitted.point))
+    held = replace(fitted.problem, coordinates=space.hold(space.names, fitted.point))
     objective = _restore(replace(fitted, problem=held, point=nothing))
     if (predict := objective.capabilities.predict) is not None:
         return predict(nothing)
@@ -98,7 +98,7 @@ def _estimate_locals(fitted: FittedProblem) -> FittedProblem:
 
 def _free_locals(fit: Fit, data: Sequence[Dataset]) -> Coordinates:
     """Local parameters free in each of the data, which start from the mean over the experiments of the fit."""
-    labels = experiment_labels(data)
+    labels = label_experiments(data)
     own = fit.coordinates
     local = [item for item in own.items if item.experiment is not None]
     theta = dict(zip(own.names, own.natural(fit.point), strict=True))
@@ -117,7 +117,7 @@ def _average(item: Coordinate, values: Sequence[float]) -> float:
 
 def _find_fixed(fit: Fit, label: str) -> Mapping[str, float]:
     """What was fixed in the experiment of this name, or in all alike."""
-    by_label = dict(zip(experiment_labels(fit.data), fit.coordinates.fixed, strict=True))
+    by_label = dict(zip(label_experiments(fit.data), fit.coordinates.fixed, strict=True))
     if label in by_label:
         return by_label[label]
     first, *others = by_label.values()

@@ -2,15 +2,15 @@ from .accuracy import (
     Accuracies,
     check_accuracies,
     check_count,
-    correlated,
-    declared_outputs,
     factor_covariance,
-    first_scales,
-    log_determinant,
+    find_correlated,
+    find_declared_outputs,
+    guess_scales,
     separate_outputs,
+    sum_log_determinants,
 )
 from .drive import Drive, check_covered, check_smooth, match_drive
-from .experiment import Experiment, Series, check_enough, checked_transient, datasets, match_experiments
+from .experiment import Experiment, Series, check_enough, check_transient, list_datasets, match_experiments
 
 __all__ = [
     "Accuracies",
@@ -22,14 +22,14 @@ __all__ = [
     "check_covered",
     "check_enough",
     "check_smooth",
-    "checked_transient",
-    "correlated",
-    "datasets",
-    "declared_outputs",
+    "check_transient",
     "factor_covariance",
-    "first_scales",
-    "log_determinant",
+    "find_correlated",
+    "find_declared_outputs",
+    "guess_scales",
+    "list_datasets",
     "match_drive",
     "match_experiments",
     "separate_outputs",
+    "sum_log_determinants",
 ]

@@ -61,7 +61,7 @@ class Accuracies:
         by_parameter = self.slopes(series.output, vector) @ directions / self.at(series.output, vector)
         return np.where(own >= 0, by_parameter[own], 0.0)
 
-    def declared(self, series: Series, values: Mapping[str, float]) -> np.ndarray:
+    def find_declared(self, series: Series, values: Mapping[str, float]) -> np.ndarray:
         """The declared standard deviation of each sample, whatever else is measured; NaN where there is none."""
         for key, matrix in self.model.measurement_noise.items():
             if isinstance(key, tuple) and series.output in key:
@@ -96,23 +96,23 @@ class Accuracies:
         return np.array(list(evaluate_parameters(self.model, values).values()))
 
 
-def declared_outputs(model: Model) -> set[str]:
+def find_declared_outputs(model: Model) -> set[str]:
     """Outputs whose accuracy the model declares."""
     return {name for key in model.measurement_noise for name in as_tuple(key)}
 
 
-def first_scales(model: Model, experiments: Sequence[Experiment]) -> dict[str, float]:
+def guess_scales(model: Model, experiments: Sequence[Experiment]) -> dict[str, float]:
     """For each output without declared accuracy, the spread of its samples in all experiments."""
-    declared = declared_outputs(model)
+    declared = find_declared_outputs(model)
     pooled: dict[str, list[np.ndarray]] = {}
     for experiment in experiments:
         for series in experiment.series:
             if series.output not in declared:
                 pooled.setdefault(series.output, []).append(series.values[np.isfinite(series.values)])
-    return {name: _spread(np.concatenate(parts)) for name, parts in pooled.items()}
+    return {name: _measure_spread(np.concatenate(parts)) for name, parts in pooled.items()}
 
 
-def _spread(values: np.ndarray) -> float:
+def _measure_spread(values: np.ndarray) -> float:
     spread = float(np.std(values)) if values.size else 0.0
     size = float(np.max(np.abs(values), initial=0.0))
     return spread if spread > 1e-12 * size else size or 1.0
@@ -124,7 +124,7 @@ def check_accuracies(model: Model, experiments: Sequence[Experiment]) -> None:
         where = f" in the data '{experiment.data.name}'"
         for series in experiment.series:
             check_count(model, series.output, series.times.size, EstimationError, where)
-        for group, _ in correlated(model, experiment):
+        for group, _ in find_correlated(model, experiment):
             times = [series.times for series in group]
             if any(not np.array_equal(times[0], other) for other in times[1:]):
                 raise EstimationError(
@@ -144,13 +144,13 @@ def check_count(model: Model, output: str, count: int, refusal: type[DaedalError
         )
 
 
-def correlated(model: Model, experiment: Experiment) -> list[tuple[list[Series], np.ndarray]]:
+def find_correlated(model: Model, experiment: Experiment) -> list[tuple[list[Series], np.ndarray]]:
     """The series of each declared covariance that this experiment has, with their part of the matrix."""
     by_output = {series.output: series for series in experiment.series}
-    return [([by_output[name] for name in names], part) for names, part in _covariances(model, by_output)]
+    return [([by_output[name] for name in names], part) for names, part in _find_covariances(model, by_output)]
 
 
-def _covariances(model: Model, outputs: Collection[str]) -> list[tuple[list[str], np.ndarray]]:
+def _find_covariances(model: Model, outputs: Collection[str]) -> list[tuple[list[str], np.ndarray]]:
     groups = []
     for key, matrix in model.measurement_noise.items():
         names = [name for name in outputs if isinstance(key, tuple) and name in key]
@@ -185,10 +185,10 @@ def separate_outputs(
     return result
 
 
-def log_determinant(model: Model, experiment: Experiment) -> float:
+def sum_log_determinants(model: Model, experiment: Experiment) -> float:
     """Σ log det L over all sample times, for outputs whose measurement noise is correlated."""
     total = 0.0
-    for group, covariance in correlated(model, experiment):
+    for group, covariance in find_correlated(model, experiment):
         known = np.stack([np.isfinite(series.values) for series in group])
         for _, times, factor in factor_covariance(covariance, known):
             total += times.size * float(np.sum(np.log(np.diag(factor))))

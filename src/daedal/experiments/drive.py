@@ -54,10 +54,10 @@ def match_drive(
     start = _check_start(t0, grid)
     for name in given:
         if name not in needed:
-            raise _no_input(owner, roles, needed, name)
+            raise _explain_no_input(owner, roles, needed, name)
     _check_given(owner, needed, given, measured)
     end = float(grid[-1])
-    signals = {name: _signal(name, value, start, end) for name, value in given.items()}
+    signals = {name: _make_signal(name, value, start, end) for name, value in given.items()}
     for name, signal in signals.items():
         check_covered({name: signal}, start, max(start, end - (delays or {}).get(name, 0.0)), SimulationError)
     return Drive(grid, start, signals)
@@ -139,7 +139,7 @@ def _check_given(owner: str, needed: Sequence[str], given: Mapping[str, Any], me
         )
 
 
-def _no_input(owner: str, roles: Mapping[str, str], needed: Sequence[str], name: str) -> SimulationError:
+def _explain_no_input(owner: str, roles: Mapping[str, str], needed: Sequence[str], name: str) -> SimulationError:
     role = roles.get(name)
     if role is None:
         return SimulationError(f"{owner} has no input '{name}'.", nearest(name, needed))
@@ -155,12 +155,12 @@ _INSTEAD = {
 }
 
 
-def _signal(name: str, value: Any, start: float, end: float) -> Signal:
+def _make_signal(name: str, value: Any, start: float, end: float) -> Signal:
     if isinstance(value, Signal):
         return value
     if not isinstance(value, Real) or isinstance(value, bool):
         raise SimulationError(
-            f"Input '{name}' must be a Signal or a number, got {type(value).__name__}.", _signal_remedy(name, value)
+            f"Input '{name}' must be a Signal or a number, got {type(value).__name__}.", _suggest_signal(name, value)
         )
     if not np.isfinite(float(value)):
         raise SimulationError(f"Input '{name}' must be finite, got {value}.", "Give a number or a Signal.")
@@ -168,7 +168,7 @@ def _signal(name: str, value: Any, start: float, end: float) -> Signal:
     return Signal(np.array([start, last]), np.full(2, float(value)))
 
 
-def _signal_remedy(name: str, value: Any) -> str:
+def _suggest_signal(name: str, value: Any) -> str:
     if isinstance(value, Expression):
         return f"Write the expression in the equations in place of '{name}'; the time is dd.time there."
     if callable(value):

@@ -54,7 +54,7 @@ class Experiment:
     series: tuple[Series, ...]
 
 
-def datasets(verb: str, model: Any, data: Any) -> tuple[Dataset, ...]:
+def list_datasets(verb: str, model: Any, data: Any) -> tuple[Dataset, ...]:
     """One or several data sets as a tuple; swapped arguments are told apart from wrong ones."""
     if isinstance(model, Dataset) or isinstance(data, (Model, System)):
         raise EstimationError(f"{verb} takes the model first and the data second.", "Exchange the two arguments.")
@@ -79,7 +79,7 @@ def match_experiments(system: System, data: Sequence[Dataset], transient: float 
     return tuple(_match(system, one, number, transient) for number, one in enumerate(data))
 
 
-def checked_transient(transient: Any) -> float:
+def check_transient(transient: Any) -> float:
     """A number of seconds from zero on."""
     if not isinstance(transient, Real) or isinstance(transient, bool) or not 0.0 <= float(transient) < np.inf:
         raise EstimationError(
@@ -106,7 +106,7 @@ def _match(system: System, data: Dataset, number: int, transient: float) -> Expe
             f"{short(drive.end - first)}.",
             "Give a shorter transient: it counts from the first sample, in the time unit of the data.",
         )
-    every = [_series(data, name, row, number, drive.times, first + transient) for row, name in enumerate(outputs)]
+    every = [_make_series(data, name, row, number, drive.times, first + transient) for row, name in enumerate(outputs)]
     series = tuple(one for one in every if np.isfinite(one.values).any())
     if not series:
         raise EstimationError(
@@ -116,7 +116,7 @@ def _match(system: System, data: Dataset, number: int, transient: float) -> Expe
     return Experiment(system, data, drive, outputs, series)
 
 
-def _series(data: Dataset, name: str, row: int, experiment: int, times: np.ndarray, begin: float) -> Series:
+def _make_series(data: Dataset, name: str, row: int, experiment: int, times: np.ndarray, begin: float) -> Series:
     samples = data.outputs[name]
     places = np.searchsorted(times, samples.times)
     reach = 1e-6 * float(np.median(np.diff(samples.times))) if samples.times.size > 1 else 0.0  # rounding of the times

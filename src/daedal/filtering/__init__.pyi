@@ -1,7 +1,7 @@
 from .evolution import Evolution
-from .experiment import InitialCondition, InitialState, Innovated, LinearExperiment, linear_experiments
-from .formulas import Point
-from .open_values import innovations_without_start
+from .experiment import InitialCondition, InitialState, Innovated, LinearExperiment, make_linear_experiments
+from .open_values import forget_start
+from .parameter_point import Point
 from .states import StateEstimate, estimate_states
 
 __all__ = [
@@ -13,6 +13,6 @@ __all__ = [
     "Point",
     "StateEstimate",
     "estimate_states",
-    "innovations_without_start",
-    "linear_experiments",
+    "forget_start",
+    "make_linear_experiments",
 ]

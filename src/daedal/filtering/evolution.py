@@ -19,20 +19,20 @@ from typing import final
 import numpy as np
 
 from daedal.analysis import MATRICES, ZERO, LinearForm, extract_linear_form, find_polynomial_part
-from daedal.disturbances import Noise, parameter_names, realization_derivative, realize
+from daedal.disturbances import Noise, differentiate_realization, list_parameters, realize
 from daedal.errors import EstimationError, StructureError, quoted
-from daedal.filtering.formulas import DualFormulas, Point
+from daedal.filtering.parameter_point import DualFormulas, Point
 from daedal.linear import (
     Dual,
     SingularPencilError,
     balance,
-    block_diagonal,
-    constant,
-    motion,
+    differentiate_lyapunov,
+    differentiate_standard_form,
+    lift,
     reduce_to_standard_form,
-    stacked,
-    stationary_covariance,
-    stationary_covariance_derivative,
+    solve_lyapunov,
+    stack,
+    stack_diagonally,
 )
 from daedal.models import Model, as_tuple
 from daedal.symbolic import Expression, list_symbols
@@ -73,29 +73,29 @@ class StochasticModel:
         count = len(point.names)
         value = self.form.at(self.model, point.numbers)
         slopes = self.form.along(self.model, point.numbers, point.rates) if count else {}
-        m = {key: Dual(each, slopes.get(key, np.zeros((0, *each.shape)))) for key, each in value.items()}
+        m = {key: Dual(matrix, slopes.get(key, np.zeros((0, *matrix.shape)))) for key, matrix in value.items()}
         self._check_finite(m, point)
-        noise = self._noise(point)
+        noise = self._make_noise(point)
         filters = noise.A.value.shape[0]
-        E = block_diagonal([m["E"], constant(np.eye(filters), count)], count)
-        F = stacked(
+        E = stack_diagonally([m["E"], lift(np.eye(filters), count)], count)
+        F = stack(
             [
-                stacked([m["F"], m["J"] @ noise.C], axis=1),
-                stacked([constant(np.zeros((filters, m["F"].value.shape[1])), count), noise.A], axis=1),
+                stack([m["F"], m["J"] @ noise.C], axis=1),
+                stack([lift(np.zeros((filters, m["F"].value.shape[1])), count), noise.A], axis=1),
             ]
         )
-        inputs = stacked([m["G"], m["f"]], axis=1)
-        G = stacked([inputs, constant(np.zeros((filters, inputs.value.shape[1])), count)])
-        V = block_diagonal([m["J"] @ noise.direct, noise.B], count)
-        H = stacked([m["H"], constant(np.zeros((m["H"].value.shape[0], filters)), count)], axis=1)
-        return self._standard(E, F, G, V, H, noise)
+        inputs = stack([m["G"], m["f"]], axis=1)
+        G = stack([inputs, lift(np.zeros((filters, inputs.value.shape[1])), count)])
+        V = stack_diagonally([m["J"] @ noise.direct, noise.B], count)
+        H = stack([m["H"], lift(np.zeros((m["H"].value.shape[0], filters)), count)], axis=1)
+        return self._make_standard(E, F, G, V, H, noise)
 
-    def _standard(self, E: Dual, F: Dual, G: Dual, V: Dual, H: Dual, noise: "_Noise") -> Evolution:
+    def _make_standard(self, E: Dual, F: Dual, G: Dual, V: Dual, H: Dual, noise: "_Noise") -> Evolution:
         try:
             form = reduce_to_standard_form(E.value, F.value)
         except SingularPencilError as error:
-            raise self._singular(error, np.abs(E.value) + np.abs(F.value)) from None
-        moves = [motion(form, dE, dF) for dE, dF in zip(E.slopes, F.slopes, strict=True)]
+            raise self._explain_singular(error, np.abs(E.value) + np.abs(F.value)) from None
+        moves = [differentiate_standard_form(form, dE, dF) for dE, dF in zip(E.slopes, F.slopes, strict=True)]
 
         def dual(name: str) -> Dual:
             value = getattr(form, name)
@@ -109,17 +109,17 @@ class StochasticModel:
         sizes = find_polynomial_part(E.value, F.value, G.value, H.value, form).sizes
         direct, chain = [], lower @ G
         for size in sizes:
-            direct.append(_cleaned(-(H @ right @ chain), size <= ZERO))
+            direct.append(_clean(-(H @ right @ chain), size <= ZERO))
             chain = N @ chain
         seen = H @ left
         _, units, _ = balance(E.value, F.value)
         natural = np.linalg.norm(H.value * units, axis=1)[:, None] * np.linalg.norm(left.value / units[:, None], axis=0)
-        seen = _cleaned(seen, np.abs(seen.value) <= NEGLIGIBLE * natural)
+        seen = _clean(seen, np.abs(seen.value) <= NEGLIGIBLE * natural)
         filters = noise.A.value.shape[0]
         resets = []
-        for each in self.form.delays:
-            jump = upper @ E[:, [each.variable]]
-            resets.append(constant(np.eye(n), len(moves)) + jump @ (left[[each.source]] - left[[each.variable]]))
+        for delay in self.form.delays:
+            jump = upper @ E[:, [delay.variable]]
+            resets.append(lift(np.eye(n), len(moves)) + jump @ (left[[delay.source]] - left[[delay.variable]]))
         return Evolution(
             A,
             upper @ G,
@@ -147,11 +147,11 @@ class StochasticModel:
                 f"Give other values, or bounds that keep {quoted(names)} away from there.",
             )
 
-    def _singular(self, error: SingularPencilError, size: np.ndarray) -> StructureError:
+    def _explain_singular(self, error: SingularPencilError, size: np.ndarray) -> StructureError:
         """Names variables that are open and the equations they are in; filters of disturbances are never the reason."""
         count = len(self.form.variables)
-        columns = np.flatnonzero(_leading(error.columns[:count]))
-        rows = np.flatnonzero(_leading(error.rows[:count]) & (size[:count][:, columns] > 0.0).any(axis=1))
+        columns = np.flatnonzero(_find_leading(error.columns[:count]))
+        rows = np.flatnonzero(_find_leading(error.rows[:count]) & (size[:count][:, columns] > 0.0).any(axis=1))
         added = {f"output '{name}'" for name in self.rows}
         equations = [name for name in (self.form.equations[k] for k in rows) if name not in added]
         variables = [name for name in (self.form.variables[k] for k in columns) if name not in added]
@@ -161,20 +161,20 @@ class StochasticModel:
             "Give other values or bounds, or add the equation that is missing.",
         )
 
-    def _noise(self, point: Point) -> "_Noise":
+    def _make_noise(self, point: Point) -> "_Noise":
         """All disturbances as filters driven by white noise."""
         parts = [
-            _white(self.model, as_tuple(key), noise, self._intensities[key].at(point))
+            _make_white(self.model, as_tuple(key), noise, self._intensities[key].at(point))
             if key in self._intensities
-            else _shaped(noise, point)
+            else _make_shaped(noise, point)
             for key, noise in self.model.disturbances.items()
         ]
         count = len(point.names)
         joined = {
-            name: block_diagonal([getattr(part, name) for part in parts], count)
+            name: stack_diagonally([getattr(part, name) for part in parts], count)
             for name in ("A", "B", "C", "direct", "start")
         }
-        return _Noise(**joined, intensity=_intensity(parts, count))
+        return _Noise(**joined, intensity=_join_intensities(parts, count))
 
     @cached_property
     def _intensities(self) -> dict[str | tuple[str, ...], DualFormulas]:
@@ -185,7 +185,7 @@ class StochasticModel:
         }
 
 
-def stochastic_model(model: Model, verb: str, wanted: Mapping[str, Expression]) -> StochasticModel:
+def make_stochastic_model(model: Model, verb: str, wanted: Mapping[str, Expression]) -> StochasticModel:
     """The matrices of a linear model with rows for its outputs and for what is wanted by name."""
     form = extract_linear_form(model, verb, wanted, reduced=True)
     return StochasticModel(model, form, form.outputs)
@@ -203,7 +203,7 @@ class _Noise:
     intensity: Dual
 
 
-def _white(model: Model, names: Sequence[str], noise: Noise, intensity: Dual) -> _Noise:
+def _make_white(model: Model, names: Sequence[str], noise: Noise, intensity: Dual) -> _Noise:
     count, q = len(intensity.slopes), float(intensity.value[0])
     if not 0.0 <= q < np.inf:
         raise EstimationError(
@@ -211,60 +211,57 @@ def _white(model: Model, names: Sequence[str], noise: Noise, intensity: Dual) ->
             "not be negative.",
             "Bound its parameters from below, or use scale='log'.",
         )
-    nothing = constant(np.zeros((0, 0)), count)
+    nothing = lift(np.zeros((0, 0)), count)
     return _Noise(
         nothing,
-        constant(np.zeros((0, 0)), count),
-        constant(np.zeros((1, 0)), count),
-        constant(np.eye(1), count),
+        lift(np.zeros((0, 0)), count),
+        lift(np.zeros((1, 0)), count),
+        lift(np.eye(1), count),
         nothing,
         Dual(intensity.value.reshape(1, 1), intensity.slopes.reshape(count, 1, 1)),
     )
 
 
-def _shaped(noise: Noise, point: Point) -> _Noise:
+def _make_shaped(noise: Noise, point: Point) -> _Noise:
     space = realize(noise, point.numbers)
     names = list(point.numbers)
     slopes = {name: np.zeros((len(point.names), *getattr(space, name).shape)) for name in "ABC"}
-    for parameter in parameter_names(noise):
-        moved = realization_derivative(noise, point.numbers, parameter)
+    for parameter in list_parameters(noise):
+        moved = differentiate_realization(noise, point.numbers, parameter)
         for direction, rate in enumerate(point.rates[names.index(parameter)]):
             for name in "ABC":
                 slopes[name][direction] += rate * getattr(moved, name)
-    if not all(np.isfinite(each).all() for each in slopes.values()):
+    if not all(np.isfinite(slope).all() for slope in slopes.values()):
         raise EstimationError(
             f"{noise!r} has coefficients whose derivatives are not finite at these values.",
-            f"Bound {quoted(parameter_names(noise))} away from there.",
+            f"Bound {quoted(list_parameters(noise))} away from there.",
         )
     A, B, C = (Dual(getattr(space, name), slopes[name]) for name in "ABC")
     count, inputs = len(point.names), B.value.shape[1]
-    start = constant(np.zeros(A.value.shape), count)
+    start = lift(np.zeros(A.value.shape), count)
     if noise.initial == "stationary":
         spread = (B @ B.T).symmetric
-        P = stationary_covariance(A.value, spread.value)
+        P = solve_lyapunov(A.value, spread.value)
         start = Dual(
             P,
             np.array(
-                [
-                    stationary_covariance_derivative(A.value, P, dA, dQ)
-                    for dA, dQ in zip(A.slopes, spread.slopes, strict=True)
-                ]
+                [differentiate_lyapunov(A.value, P, dA, dQ) for dA, dQ in zip(A.slopes, spread.slopes, strict=True)]
             ).reshape(count, *P.shape),
         )
-    return _Noise(A, B, C, constant(np.zeros((C.value.shape[0], 0)), count), start, constant(np.eye(inputs), count))
+    return _Noise(A, B, C, lift(np.zeros((C.value.shape[0], 0)), count), start, lift(np.eye(inputs), count))
 
 
-def _intensity(parts: Sequence[_Noise], count: int) -> Dual:
+def _join_intensities(parts: Sequence[_Noise], count: int) -> Dual:
     """Of the noise that acts directly first, then of what drives the filters: the order of the columns of V."""
     direct = [part.intensity for part in parts if part.direct.value.shape[1]]
     driving = [part.intensity for part in parts if not part.direct.value.shape[1]]
-    return block_diagonal([*direct, *driving], count)
+    return stack_diagonally([*direct, *driving], count)
 
 
-def _cleaned(matrix: Dual, zero: np.ndarray) -> Dual:
+def _clean(matrix: Dual, zero: np.ndarray) -> Dual:
     """With true zeros where an entry is nothing but rounding."""
     return Dual(np.where(zero, 0.0, matrix.value), matrix.slopes)
 
 
-def _leading(shares: np.ndarray) -> np.ndarray:
+def _find_leading(shares: np.ndarray) -> np.ndarray:
     return shares > LEADING * shares.max()

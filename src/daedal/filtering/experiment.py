@@ -19,11 +19,11 @@ import numpy as np
 
 from daedal.errors import EstimationError, nearest
 from daedal.experiments import Experiment
-from daedal.filtering.evolution import Evolution, StochasticModel, stochastic_model
-from daedal.filtering.filter import Filtered, filtered
-from daedal.filtering.formulas import Point
-from daedal.filtering.open_values import OpenValues, open_values
-from daedal.filtering.readings import Readings, make_readings, needed_orders
+from daedal.filtering.evolution import Evolution, StochasticModel, make_stochastic_model
+from daedal.filtering.filter import Filtered, filter_timeline
+from daedal.filtering.open_values import OpenValues, find_open_values
+from daedal.filtering.parameter_point import Point
+from daedal.filtering.readings import Readings, count_orders, make_readings
 from daedal.filtering.start import Start, StartPlan, plan_start
 from daedal.kernels import Events, Keep
 from daedal.linear import Dual
@@ -63,88 +63,91 @@ class LinearExperiment:
         """Of the outputs that were measured."""
         return [self.stochastic.rows.index(name) for name in self.readings.outputs]
 
-    def start(self, evolution: Evolution, point: Point) -> Start:
+    def find_start(self, evolution: Evolution, point: Point) -> Start:
         """Where the state begins."""
         rows = [self.stochastic.rows.index(name) for name in (*self.plan.held, *self.plan.spare)]
-        return self.plan.start(self.stochastic, evolution, point, self.readings.at_start(self._orders(evolution, rows)))
+        inputs = self.readings.list_start_inputs(self._count_orders(evolution, rows))
+        return self.plan.find_start(self.stochastic, evolution, point, inputs)
 
-    def orders(self, evolution: Evolution) -> int:
+    def count_orders(self, evolution: Evolution) -> int:
         """Of the input and its derivatives, how many act on the outputs at once."""
-        return self._orders(evolution, self.rows)
+        return self._count_orders(evolution, self.rows)
 
-    def _orders(self, evolution: Evolution, rows: Sequence[int]) -> int:
-        return needed_orders(self.stochastic, evolution, rows, self.readings.signals)
+    def _count_orders(self, evolution: Evolution, rows: Sequence[int]) -> int:
+        return count_orders(self.stochastic, evolution, rows, self.readings.signals)
 
     def run(self, evolution: Evolution, point: Point, keep: Keep = Keep.MEANS) -> tuple[Filtered, Start]:
         """The filter over all events; its first column is driven by the data, the others by the open values."""
-        start = self.start(evolution, point)
+        start = self.find_start(evolution, point)
         columns = Dual(
             np.vstack([start.mean.value, start.open.value.T]),
             np.concatenate([start.mean.slopes[:, None], start.open.slopes.swapaxes(1, 2)], axis=1),
         )
-        measured = self.readings.measured(evolution, point, self.rows, self.orders(evolution))
-        return filtered(evolution, self.readings.line, columns, start.covariance, measured, keep), start
+        measured = self.readings.measure(evolution, point, self.rows, self.count_orders(evolution))
+        return filter_timeline(evolution, self.readings.line, columns, start.covariance, measured, keep), start
 
-    def innovated(self, evolution: Evolution, point: Point) -> Innovated:
+    def innovate(self, evolution: Evolution, point: Point) -> Innovated:
         """Innovations of all samples at a point."""
-        found, _ = self.run(evolution, point)
+        filtered, _ = self.run(evolution, point)
         mine = self.readings.measuring
-        e0, s = found.e[mine, 0], found.s[mine]
-        E = self.shown(evolution, found)
+        e0, s = filtered.e[mine, 0], filtered.s[mine]
+        E = self.find_shown(evolution, filtered)
         if not ((s.value > 0.0).all() and np.isfinite(s.value).all() and np.isfinite(e0.value).all()):
             raise EstimationError(
                 "The variance of a predicted sample is not positive or not finite there.",
                 "Bound the parameters of the noise.",
             )
-        opened = open_values(e0.value, E.value, s.value)
+        opened = find_open_values(e0.value, E.value, s.value)
         e = Dual(e0.value + E.value @ opened.best, e0.slopes + E.slopes @ opened.best) if opened.kept else e0
-        return Innovated(e, s, E, opened, self._predicted(evolution, found, opened.best))
+        return Innovated(e, s, E, opened, self._predict(evolution, filtered, opened.best))
 
-    def shown(self, evolution: Evolution, found: Filtered) -> Dual:
+    def find_shown(self, evolution: Evolution, filtered: Filtered) -> Dual:
         """What the open values do to the innovations (event, δ); zero for those that do nothing but rounding.
 
         An absolute angle that nothing measures drops out of every product with a row of C, but for the last digits.
         """
         mine = self.readings.measuring
-        E = found.e[mine, 1:]
+        E = filtered.e[mine, 1:]
         if not E.value.shape[1]:
             return E
         rows = (np.abs(self.readings.mixing) @ np.abs(evolution.C.value[self.rows]))[
             self.readings.line.events.row[mine]
         ]
-        natural = np.einsum("kn,kcn->kc", rows, np.abs(found.x[mine, 1:]))
+        natural = np.einsum("kn,kcn->kc", rows, np.abs(filtered.x[mine, 1:]))
         kept = np.linalg.norm(E.value, axis=0) > ROUNDING * np.linalg.norm(natural, axis=0)
         return Dual(np.where(kept, E.value, 0.0), np.where(kept, E.slopes, 0.0))
 
-    def _predicted(self, evolution: Evolution, found: Filtered, opened: np.ndarray) -> np.ndarray:
+    def _predict(self, evolution: Evolution, filtered: Filtered, opened: np.ndarray) -> np.ndarray:
         """One step ahead, (sample time, output): before any sample of that time was used."""
-        x = found.x[self.readings.first_events]
+        x = filtered.x[self.readings.first_events]
         state = x[:, 0] + np.einsum("kcn,c->kn", x[:, 1:], opened)
-        direct = self.readings.direct(evolution, self.rows, self.orders(evolution))
+        direct = self.readings.compute_direct(evolution, self.rows, self.count_orders(evolution))
         return state @ evolution.C.value[self.rows].T + direct.value
 
-    def outlook(self, evolution: Evolution, point: Point) -> tuple["Outlook", "Outlook"]:
+    def look_ahead(self, evolution: Evolution, point: Point) -> tuple["Outlook", "Outlook"]:
         """What the model says to the samples: one step ahead, from the samples before; and without any."""
-        found, start = self.run(evolution, point, Keep.EVERYTHING)
+        filtered, start = self.run(evolution, point, Keep.EVERYTHING)
         mine = self.readings.measuring
-        E, s = self.shown(evolution, found).value, found.s.value[mine]
-        opened = open_values(found.e.value[mine, 0], E, s)
-        ahead = self._outlook(evolution, found, self.readings.first_events, opened)
+        E, s = self.find_shown(evolution, filtered).value, filtered.s.value[mine]
+        opened = find_open_values(filtered.e.value[mine, 0], E, s)
+        ahead = self._make_outlook(evolution, filtered, self.readings.first_events, opened)
         line = self.readings.line
         silent = replace(
             line, events=Events(line.events.transition, np.full_like(line.events.row, -1), line.events.steady)
         )
-        columns = Dual(np.vstack([start.mean.value, start.open.value.T]), np.zeros((0, *found.x.shape[1:])))
-        measured = self.readings.measured(evolution, point, self.rows, self.orders(evolution))
-        free = filtered(evolution, silent, columns, start.covariance, measured, Keep.EVERYTHING)
-        return ahead, self._outlook(evolution, free, self.readings.first_events, opened)
+        columns = Dual(np.vstack([start.mean.value, start.open.value.T]), np.zeros((0, *filtered.x.shape[1:])))
+        measured = self.readings.measure(evolution, point, self.rows, self.count_orders(evolution))
+        free = filter_timeline(evolution, silent, columns, start.covariance, measured, Keep.EVERYTHING)
+        return ahead, self._make_outlook(evolution, free, self.readings.first_events, opened)
 
-    def _outlook(self, evolution: Evolution, found: Filtered, events: np.ndarray, opened: OpenValues) -> "Outlook":
+    def _make_outlook(
+        self, evolution: Evolution, filtered: Filtered, events: np.ndarray, opened: OpenValues
+    ) -> "Outlook":
         """Mean and standard deviation of the outputs at some events."""
         C = evolution.C.value[self.rows]
-        x, P = found.x[events], found.P[events]
+        x, P = filtered.x[events], filtered.P[events]
         X = np.einsum("on,kcn->koc", C, x[:, 1:])
-        direct = self.readings.direct(evolution, self.rows, self.orders(evolution)).value
+        direct = self.readings.compute_direct(evolution, self.rows, self.count_orders(evolution)).value
         variance = np.einsum("on,knm,om->ko", C, P, C) + np.einsum("koc,cd,kod->ko", X, opened.covariance, X)
         return Outlook(x[:, 0] @ C.T + X @ opened.best + direct, np.sqrt(np.maximum(variance, 0.0)))
 
@@ -158,7 +161,7 @@ class Outlook:
     std: np.ndarray
 
 
-def pseudo_inverse(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def compute_pseudo_inverse(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of a matrix of information, scaled to a unit diagonal first; and the directions (δ, …) that it does not have."""
     size = len(information)
     seen = np.diag(information) > 0.0
@@ -172,12 +175,12 @@ def pseudo_inverse(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return inverse, np.hstack([mixed / np.maximum(np.linalg.norm(mixed, axis=0), 1e-300), np.eye(size)[:, ~seen]])
 
 
-def row_of(name: str) -> str:
+def name_row(name: str) -> str:
     """The key of the row of a variable; an output may have the same name and be something else."""
     return f"'{name}'"
 
 
-def linear_experiments(
+def make_linear_experiments(
     verb: str,
     experiments: Sequence[Experiment],
     values: Sequence[Mapping[str, float]],
@@ -192,36 +195,36 @@ def linear_experiments(
     """
     system = experiments[0].system
     model = system.model
-    held = initial.held(model)
-    candidates = system.states
-    named = dict.fromkeys((*initial.names(model), *candidates, *wanted))
-    rows = {row_of(name): intern_symbol(name) for name in named} | _delay_starts(model)
-    stochastic = stochastic_model(model, verb, rows)
-    made = []
+    held = initial.list_held(model)
+    candidates = [name_row(name) for name in system.states]
+    named = dict.fromkeys((*initial.list_names(model), *system.states, *wanted))
+    rows = {name_row(name): intern_symbol(name) for name in named} | _find_delay_starts(model)
+    stochastic = make_stochastic_model(model, verb, rows)
+    lined_up = []
     for experiment, numbers in zip(experiments, values, strict=True):
         measured = make_readings(stochastic, experiment, queries, before)
         evolution = stochastic.at(Point(model, numbers, ()))
-        plan = plan_start(stochastic, evolution, [row_of(name) for name in candidates], held, initial.deviations(model))
+        plan = plan_start(stochastic, evolution, candidates, held, initial.list_deviations(model))
         if initial.open == "guess":
-            plan = _at_guess(stochastic, evolution, plan, held, initial)
+            plan = _hold_at_guess(stochastic, evolution, plan, held, initial)
         lined = LinearExperiment(stochastic, measured, plan)
-        lined.orders(evolution)  # refuses inputs that are too rough
-        made.append(lined)
-    return tuple(made)
+        lined.count_orders(evolution)  # refuses inputs that are too rough
+        lined_up.append(lined)
+    return tuple(lined_up)
 
 
-def _delay_starts(model: Model) -> dict[str, Expression]:
+def _find_delay_starts(model: Model) -> dict[str, Expression]:
     """Delayed values of outputs begin as what they delay."""
     leaves = ca.vertcat(*(value.sx for value in model.outputs.values())) if model.outputs else ca.SX(0, 1)
-    found = {}
+    starts = {}
     for name in list_symbols(leaves):
         meaning = find_operator(name)
         if isinstance(meaning, Delayed):
-            found[row_of(f"start of {name}")] = intern_symbol(name) - meaning.operand
-    return found
+            starts[name_row(f"start of {name}")] = intern_symbol(name) - meaning.operand
+    return starts
 
 
-def _at_guess(
+def _hold_at_guess(
     stochastic: StochasticModel,
     evolution: Evolution,
     plan: StartPlan,
@@ -230,9 +233,9 @@ def _at_guess(
 ) -> StartPlan:
     """What is open held at its guess, zero where there is none."""
     model = stochastic.model
-    guesses = {row_of(name): value for name, value in model.guess.items()}
+    guesses = {name_row(name): value for name, value in model.guess.items()}
     both = {**held, **{row: guesses.get(row, 0.0) for row in plan.open}}
-    return plan_start(stochastic, evolution, (), both, initial.deviations(model))
+    return plan_start(stochastic, evolution, (), both, initial.list_deviations(model))
 
 
 @final
@@ -244,16 +247,16 @@ class InitialCondition:
     std: Mapping[str, float] | None = None
     released: bool = False  # whether what the model holds is open too
 
-    def names(self, model: Model) -> tuple[str, ...]:
+    def list_names(self, model: Model) -> tuple[str, ...]:
         """The variables that are held."""
         return () if self.released else tuple(model.initial)
 
-    def held(self, model: Model) -> dict[str, Expression | float]:
+    def list_held(self, model: Model) -> dict[str, Expression | float]:
         """Row → value at the start."""
-        own = {row_of(name): model.initial[name] for name in self.names(model)}
-        return {**own, **dict.fromkeys(_delay_starts(model), 0.0)}
+        own = {name_row(name): model.initial[name] for name in self.list_names(model)}
+        return {**own, **dict.fromkeys(_find_delay_starts(model), 0.0)}
 
-    def deviations(self, model: Model) -> dict[str, float]:
+    def list_deviations(self, model: Model) -> dict[str, float]:
         """Row → standard deviation of the value at the start."""
         given = self.std or {}
         for name in given:
@@ -263,4 +266,4 @@ class InitialCondition:
                     "the start.",
                     nearest(name, model.initial) if model.initial else "Hold it with initial={...} in the model.",
                 )
-        return {row_of(name): float(value) for name, value in given.items()}
+        return {name_row(name): float(value) for name, value in given.items()}

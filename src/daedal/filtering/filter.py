@@ -18,8 +18,8 @@ import numpy as np
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.timeline import Timeline
 from daedal.kernels import Events, Innovations, Keep, Matrices, Packed, State, Steady, pack, run_filter
-from daedal.linear import Dual, constant, stacked, van_loan_slopes
-from daedal.lti import at_many_steps, compute_forced_response
+from daedal.linear import Dual, lift, stack, van_loan_slopes
+from daedal.lti import compute_forced_response, evaluate_at_steps
 
 SETTLED, SLOPES_SETTLED = 1e-13, 1e-10  # relative change of a gain that rounding explains, and of its derivatives
 FIRST_CYCLES = 16  # before the gain is looked at for the first time
@@ -51,48 +51,48 @@ class Filtered:
     transition: np.ndarray
 
 
-def filtered(
+def filter_timeline(
     evolution: Evolution, line: Timeline, columns: Dual, covariance: Dual, measured: Measured, keep: Keep = Keep.NOTHING
 ) -> Filtered:
     """Run over all events from x (column, n) and P (n, n) at the start."""
     count = len(evolution.A.slopes)
-    state = State(_packed(columns, count), _packed(covariance, count))
-    blocks = _blocks(line, evolution, len(line.events.row))
+    state = State(_pack(columns, count), _pack(covariance, count))
+    blocks = _cut_blocks(line, evolution, len(line.events.row))
     settle = keep < Keep.EVERYTHING and len(blocks) == 1
-    found = Innovations.empty(line.events.row.size, state, keep)
+    innovations = Innovations.empty(line.events.row.size, state, keep)
     transitions, matrices = [], []
     for begin, end in blocks:
-        run = _Run(evolution, line, measured, slice(begin, end), state, keep, found.part(slice(begin, end)))
+        run = _Run(evolution, line, measured, slice(begin, end), state, keep, innovations.part(slice(begin, end)))
         if settle:
-            run.settling()
+            run.advance_and_settle()
         else:
-            run.plain(0, end - begin)
+            run.advance(0, end - begin)
         transitions.append(np.where(run.events.transition >= 0, run.events.transition + len(matrices), -1))
         matrices += list(run.A) if keep >= Keep.EVERYTHING else []
     return Filtered(
-        e=_unpacked(found.e, count),
-        s=_unpacked(found.s, count),
-        x=found.x,
-        P=found.P,
-        g=found.g,
+        e=_unpack(innovations.e, count),
+        s=_unpack(innovations.s, count),
+        x=innovations.x,
+        P=innovations.P,
+        g=innovations.g,
         A=np.array(matrices),
         transition=np.concatenate(transitions),
     )
 
 
-def _unpacked(packed: Packed, count: int) -> Dual:
+def _unpack(packed: Packed, count: int) -> Dual:
     return Dual(packed.value, np.moveaxis(packed.slope[..., :count], -1, 0))
 
 
-def _packed(dual: Dual, count: int) -> Packed:
+def _pack(dual: Dual, count: int) -> Packed:
     return pack(dual.value, dual.slopes, count)
 
 
-def _blocks(line: Timeline, evolution: Evolution, events: int) -> list[tuple[int, int]]:
+def _cut_blocks(line: Timeline, evolution: Evolution, events: int) -> list[tuple[int, int]]:
     """Stretches of events whose distinct intervals have matrices of a bearable size."""
     n, m = evolution.B.value.shape
-    each = (1 + len(evolution.A.slopes)) * (2 * n + (line.degree + 1) * m) ** 2
-    most = max(BLOCK // each, 1)
+    entries = (1 + len(evolution.A.slopes)) * (2 * n + (line.degree + 1) * m) ** 2
+    most = max(BLOCK // entries, 1)
     if line.steps.size <= most:
         return [(0, events)]
     result, begin, seen = [], 0, set()
@@ -109,59 +109,57 @@ class _Run:
 
     def __init__(
         self, evolution: Evolution, line: Timeline, measured: Measured, part: slice, state: State, keep: Keep,
-        found: Innovations,
+        innovations: Innovations,
     ) -> None:  # fmt: skip
         self.count = len(evolution.A.slopes)
-        self.state, self.keep, self.found = state, keep, found
+        self.state, self.keep, self.record = state, keep, innovations
         used, local = np.unique(line.events.transition[part], return_inverse=True)
         offset = int(used.size > 0 and used[0] < 0)  # those without a transition
         numbers = used[offset:]
         steps = line.steps[numbers[numbers < line.steps.size]]
         resets = [evolution.resets[k] for k in numbers[numbers >= line.steps.size] - line.steps.size]
-        A, Q = _discretized(evolution, steps)
-        self._A, self._Q = _with_resets(A, Q, resets)
+        A, Q = _discretize(evolution, steps)
+        self._A, self._Q = _append_resets(A, Q, resets)
         self.A = self._A.value
         transition = np.ascontiguousarray(local.ravel() - offset, dtype=np.int64)
         row = line.events.row[part]
         self.events = Events(transition, row, np.full(row.size, -1, dtype=np.int64))
-        self.matrices = Matrices(
-            _packed(self._A, self.count), _packed(self._Q, self.count), _packed(measured.h, self.count)
-        )
+        self.matrices = Matrices(_pack(self._A, self.count), _pack(self._Q, self.count), _pack(measured.h, self.count))
         self.h = measured.h
-        self.forcing = _forcing(evolution, line, part, transition, steps)
+        self.forcing = _find_forcing(evolution, line, part, transition, steps)
         self.r = Dual(measured.r.value[part], measured.r.slopes[:, part])
         y = Dual(measured.y.value[part], measured.y.slopes[:, part])
-        self.y, self.variance = (_packed(each, self.count) for each in (y, self.r))
+        self.y, self.variance = (_pack(dual, self.count) for dual in (y, self.r))
         self.line = line
 
-    def plain(self, begin: int, end: int, steady: Steady | None = None, slots: np.ndarray | None = None) -> None:
+    def advance(self, begin: int, end: int, steady: Steady | None = None, slots: np.ndarray | None = None) -> None:
         """Some events, with gains computed or (by number) given."""
         part = slice(begin, end)
         numbers = self.events.steady[part] if slots is None else slots
         events = Events(self.events.transition[part], self.events.row[part], np.ascontiguousarray(numbers))
         forcing, y, variance = (
-            Packed(each.value[part], each.slope[part]) for each in (self.forcing, self.y, self.variance)
+            Packed(packed.value[part], packed.slope[part]) for packed in (self.forcing, self.y, self.variance)
         )
-        run_filter(events, self.matrices, forcing, y, variance, self.state, steady, self.keep, self.found.part(part))
+        run_filter(events, self.matrices, forcing, y, variance, self.state, steady, self.keep, self.record.part(part))
 
-    def settling(self) -> None:
+    def advance_and_settle(self) -> None:
         """All events; in stretches of equal cycles the gain is taken as it is once it no longer changes."""
         done = 0
         for first, size, cycles in self.line.cycles:
-            if not self._alike(first, size, cycles):
+            if not self._is_alike(first, size, cycles):
                 continue
-            self.plain(done, first)
+            self.advance(done, first)
             left, next_look, done = cycles, FIRST_CYCLES, first
             while left:
                 now = min(next_look, left)
-                self.plain(done, done + now * size)
+                self.advance(done, done + now * size)
                 done, left, next_look = done + now * size, left - now, 2 * next_look
-                if left > WORTH and (settled := self._settled(done, size, left)) is not None:
-                    self._steadily(done, size, left, settled)
+                if left > WORTH and (settled := self._find_settled(done, size, left)) is not None:
+                    self._advance_steadily(done, size, left, settled)
                     done, left = done + left * size, 0
-        self.plain(done, self.events.row.size)
+        self.advance(done, self.events.row.size)
 
-    def _alike(self, first: int, size: int, cycles: int) -> bool:
+    def _is_alike(self, first: int, size: int, cycles: int) -> bool:
         """Whether a stretch is long enough and has one variance for each event of its cycle."""
         if cycles <= FIRST_CYCLES + WORTH:
             return False
@@ -169,54 +167,54 @@ class _Run:
         measured = self.events.row[first : first + size] >= 0
         return bool(np.all(variances[:, measured] == variances[0, measured]))
 
-    def _settled(self, first: int, size: int, cycles: int) -> "_Settled | None":
+    def _find_settled(self, first: int, size: int, cycles: int) -> "_Settled | None":
         """The gains of the coming cycles, if they are the same at the end."""
         P = Dual(self.state.P.value, np.moveaxis(self.state.P.slope[..., : self.count], -1, 0))
-        now = self._cycle(first, size, P)
+        now = self._compute_cycle(first, size, P)
         step = now.after - P
-        for row, s, spread in zip(self._rows(first, size), now.s, now.spread, strict=True):
+        for row, s, spread in zip(self._list_rows(first, size), now.s, now.spread, strict=True):
             # Where the next cycle shows a change already, the sum of all need not be looked at.
             seen = np.abs(step.value @ self.h.value[row])
             if (seen > SETTLED * np.sqrt(spread[:, 0] * s.value.item())).any():
                 return None
-        change = _total_change(now.loop, step, cycles)
+        change = _sum_changes(now.loop, step, cycles)
         if not np.isfinite(change.value).all():
             return None
-        end = self._cycle(first, size, P + change)
+        end = self._compute_cycle(first, size, P + change)
         for g, s, late_g, late_s, spread in zip(now.g, now.s, end.g, end.s, now.spread, strict=True):
             natural = np.sqrt(np.abs(spread) * s.value) + 1e-300
             moved = np.max(np.abs(late_g.value - g.value) / natural, initial=0.0)
             if max(moved, abs(late_s.value.item() / s.value.item() - 1.0)) > SETTLED:
                 return None
-            sizes = [np.abs(each).max(initial=0.0) for each in (g.slopes / natural, s.slopes / s.value)]
+            sizes = [np.abs(ratio).max(initial=0.0) for ratio in (g.slopes / natural, s.slopes / s.value)]
             changes = [
-                np.abs(each).max(initial=0.0)
-                for each in ((late_g.slopes - g.slopes) / natural, (late_s.slopes - s.slopes) / s.value)
+                np.abs(ratio).max(initial=0.0)
+                for ratio in ((late_g.slopes - g.slopes) / natural, (late_s.slopes - s.slopes) / s.value)
             ]
             if max(changes) > SLOPES_SETTLED * max(sizes):
                 return None
         return _Settled(now, change)
 
-    def _rows(self, first: int, size: int) -> np.ndarray:
+    def _list_rows(self, first: int, size: int) -> np.ndarray:
         """What is measured in a cycle, in order."""
         rows = self.events.row[first : first + size]
         return rows[rows >= 0]
 
-    def _steadily(self, first: int, size: int, cycles: int, settled: "_Settled") -> None:
+    def _advance_steadily(self, first: int, size: int, cycles: int, settled: "_Settled") -> None:
         measured = self.events.row[first : first + size] >= 0
         slots = np.where(measured, np.cumsum(measured) - 1, 0)
         steady = Steady(
-            _packed(_listed(settled.cycle.g, self.h, self.count), self.count),
-            _packed(_listed(settled.cycle.s, None, self.count), self.count),
+            _pack(_stack_slots(settled.cycle.g, self.h, self.count), self.count),
+            _pack(_stack_slots(settled.cycle.s, None, self.count), self.count),
         )
-        self.plain(first, first + cycles * size, steady, np.tile(slots, cycles))
+        self.advance(first, first + cycles * size, steady, np.tile(slots, cycles))
         self.state.P.value[...] += settled.change.value
         self.state.P.slope[..., : self.count] += np.moveaxis(settled.change.slopes, 0, -1)
 
-    def _cycle(self, first: int, size: int, P: Dual) -> "_Cycle":
+    def _compute_cycle(self, first: int, size: int, P: Dual) -> "_Cycle":
         """One cycle of P, with its gains and closed loop."""
         n = P.value.shape[0]
-        loop = eye = constant(np.eye(n), self.count)
+        loop = eye = lift(np.eye(n), self.count)
         gains, variances, spreads = [], [], []
         for k in range(first, first + size):
             number, row = self.events.transition[k], self.events.row[k]
@@ -252,7 +250,7 @@ class _Settled:
     change: Dual
 
 
-def _listed(parts: Sequence[Dual], h: Dual | None, count: int) -> Dual:
+def _stack_slots(parts: Sequence[Dual], h: Dual | None, count: int) -> Dual:
     """Gains (slot, n), or variances (slot,)."""
     if h is None:
         return Dual(
@@ -260,11 +258,11 @@ def _listed(parts: Sequence[Dual], h: Dual | None, count: int) -> Dual:
             np.array([part.slopes.ravel() for part in parts]).reshape(len(parts), count).T,
         )
     if not parts:
-        return constant(np.zeros((0, h.value.shape[1])), count)
-    return stacked([part.T for part in parts])
+        return lift(np.zeros((0, h.value.shape[1])), count)
+    return stack([part.T for part in parts])
 
 
-def _total_change(loop: Dual, change: Dual, cycles: int) -> Dual:
+def _sum_changes(loop: Dual, change: Dual, cycles: int) -> Dual:
     """X_m for m cycles, by doubling."""
     total, power = change, loop
     with np.errstate(over="ignore", invalid="ignore"):
@@ -277,11 +275,11 @@ def _total_change(loop: Dual, change: Dual, cycles: int) -> Dual:
     return total.symmetric
 
 
-def _discretized(evolution: Evolution, steps: np.ndarray) -> tuple[Dual, Dual]:
+def _discretize(evolution: Evolution, steps: np.ndarray) -> tuple[Dual, Dual]:
     """A and Q (step, n, n) over intervals."""
     n, count = evolution.A.value.shape[0], len(evolution.A.slopes)
     if not steps.size or not n:
-        empty = constant(np.zeros((steps.size, n, n)), count)
+        empty = lift(np.zeros((steps.size, n, n)), count)
         return empty, empty
 
     def matrices(lengths: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -290,23 +288,25 @@ def _discretized(evolution: Evolution, steps: np.ndarray) -> tuple[Dual, Dual]:
         )
         return A, dA, Q, dQ
 
-    A, dA, Q, dQ = at_many_steps(matrices, steps, _speed(evolution))
+    A, dA, Q, dQ = evaluate_at_steps(matrices, steps, _find_speed(evolution))
     return Dual(A, dA), Dual(Q, dQ)
 
 
-def _speed(evolution: Evolution) -> float:
+def _find_speed(evolution: Evolution) -> float:
     return float(np.abs(np.linalg.eigvals(evolution.A.value)).max(initial=0.0))
 
 
-def _with_resets(A: Dual, Q: Dual, resets: Sequence[Dual]) -> tuple[Dual, Dual]:
+def _append_resets(A: Dual, Q: Dual, resets: Sequence[Dual]) -> tuple[Dual, Dual]:
     if not resets:
         return A, Q
-    moves = [Dual(each.value[None], each.slopes[:, None]) for each in resets]
-    still = constant(np.zeros((len(resets), *A.value.shape[1:])), len(A.slopes))
-    return stacked([A, *moves]), stacked([Q, still])
+    moves = [Dual(reset.value[None], reset.slopes[:, None]) for reset in resets]
+    still = lift(np.zeros((len(resets), *A.value.shape[1:])), len(A.slopes))
+    return stack([A, *moves]), stack([Q, still])
 
 
-def _forcing(evolution: Evolution, line: Timeline, part: slice, transition: np.ndarray, steps: np.ndarray) -> Packed:
+def _find_forcing(
+    evolution: Evolution, line: Timeline, part: slice, transition: np.ndarray, steps: np.ndarray
+) -> Packed:
     """What the inputs add at each event, (event, n)."""
     n, count = evolution.A.value.shape[0], len(evolution.A.slopes)
     moving = np.flatnonzero((transition >= 0) & (transition < steps.size))
@@ -315,10 +315,10 @@ def _forcing(evolution: Evolution, line: Timeline, part: slice, transition: np.n
     if moving.size and n and (evolution.B.value.any() or evolution.B.slopes.any()):
 
         def responses(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            made = compute_forced_response(evolution.A, evolution.B, line.degree, lengths)
-            return made.value, made.slopes
+            response = compute_forced_response(evolution.A, evolution.B, line.degree, lengths)
+            return response.value, response.slopes
 
-        gamma = Dual(*at_many_steps(responses, steps, _speed(evolution)))
+        gamma = Dual(*evaluate_at_steps(responses, steps, _find_speed(evolution)))
         width = (line.degree + 1) * evolution.B.value.shape[1]
         # (step, inputs, n) and (step, inputs, n, lane): one product gives what an event needs, as it is packed.
         effect, moved = (

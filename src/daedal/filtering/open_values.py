@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from daedal.linear import Dual, stacked
+from daedal.linear import Dual, stack
 
 REGULAR = 1e-6  # smallest eigenvalue of A, scaled to a unit diagonal, with which it counts as regular
 LEARNED = 2000  # samples after which the start is as good as known
@@ -51,7 +51,7 @@ class OpenValues:
         return np.einsum("ik,dik->d", self.basis @ self.inverse.T, white)
 
 
-def innovations_without_start(e: Dual, E: Dual, s: Dual) -> tuple[Dual, Dual]:
+def forget_start(e: Dual, E: Dual, s: Dual) -> tuple[Dual, Dual]:
     """e and s of samples that know of the open values only what the samples before them tell, with a flat prior.
 
     With A = Σ Eᵀ E/s and b = −Σ Eᵀ e/s over the samples before, e + E A⁻¹ b with variance s + E A⁻¹ Eᵀ. The first
@@ -60,17 +60,17 @@ def innovations_without_start(e: Dual, E: Dual, s: Dual) -> tuple[Dual, Dual]:
     """
     near = slice(0, LEARNED)
     columns, weighed = E.value[near], E.value[near] / s.value[near, None]
-    A = _before(np.einsum("ki,kj->kij", weighed, columns))
-    first = _first_regular(A)
+    A = _sum_before(np.einsum("ki,kj->kij", weighed, columns))
+    first = _find_first_regular(A)
     if first is None:
         return e[:0], s[:0]
     now = slice(first, min(LEARNED, e.value.size))
     moved = E.slopes[:, near] / s.value[near, None] - weighed * (s.slopes[:, near] / s.value[near])[..., None]
-    dA = _before(
+    dA = _sum_before(
         np.einsum("dki,kj->dkij", moved, columns) + np.einsum("ki,dkj->dkij", weighed, E.slopes[:, near]), axis=1
     )[:, now]
-    b = _before(-weighed * e.value[near, None])[now]
-    db = _before(-moved * e.value[near, None] - weighed * e.slopes[:, near, None], axis=1)[:, now]
+    b = _sum_before(-weighed * e.value[near, None])[now]
+    db = _sum_before(-moved * e.value[near, None] - weighed * e.slopes[:, near, None], axis=1)[:, now]
     inverse = np.linalg.inv(A[now])
     known = np.einsum("kij,kj->ki", inverse, b)
     change = np.einsum("kij,dkj->dki", inverse, db - np.einsum("dkij,kj->dki", dA, known))
@@ -86,18 +86,18 @@ def innovations_without_start(e: Dual, E: Dual, s: Dual) -> tuple[Dual, Dual]:
         + 2.0 * np.einsum("dki,ki->dk", slopes, spread)
         - np.einsum("ki,dkij,kj->dk", spread, dA, spread),
     )
-    best = open_values(e.value, E.value, s.value).best
+    best = find_open_values(e.value, E.value, s.value).best
     late = slice(LEARNED, e.value.size)
     late_e = Dual(e.value[late] + E.value[late] @ best, e.slopes[:, late] + E.slopes[:, late] @ best)
-    return stacked([early_e, late_e]), stacked([early_s, Dual(s.value[late], s.slopes[:, late])])
+    return stack([early_e, late_e]), stack([early_s, Dual(s.value[late], s.slopes[:, late])])
 
 
-def _before(terms: np.ndarray, axis: int = 0) -> np.ndarray:
+def _sum_before(terms: np.ndarray, axis: int = 0) -> np.ndarray:
     """Sums over all events before each."""
     return np.cumsum(terms, axis=axis) - terms
 
 
-def _first_regular(A: np.ndarray) -> int | None:
+def _find_first_regular(A: np.ndarray) -> int | None:
     """The first event before which the samples determine all open values."""
     scale = np.sqrt(np.maximum(np.einsum("kii->ki", A), 1e-300))
     smallest = np.linalg.eigvalsh(A / (scale[:, :, None] * scale[:, None]))[:, 0]
@@ -105,7 +105,7 @@ def _first_regular(A: np.ndarray) -> int | None:
     return int(regular[0]) if regular.size else None
 
 
-def open_values(e: np.ndarray, E: np.ndarray, s: np.ndarray) -> OpenValues:
+def find_open_values(e: np.ndarray, E: np.ndarray, s: np.ndarray) -> OpenValues:
     """The best open values for innovations e (event,), E (event, δ) with variances s (event,)."""
     size, root = E.shape[1], np.sqrt(s)
     white = E / root[:, None]

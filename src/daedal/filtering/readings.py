@@ -19,15 +19,15 @@ from daedal.experiments import (
     check_count,
     check_covered,
     check_smooth,
-    correlated,
-    declared_outputs,
     factor_covariance,
+    find_correlated,
+    find_declared_outputs,
 )
 from daedal.filtering.evolution import Evolution, StochasticModel
 from daedal.filtering.filter import Measured
-from daedal.filtering.formulas import Point
-from daedal.filtering.timeline import Taken, Timeline, timeline
-from daedal.linear import Dual, constant
+from daedal.filtering.parameter_point import Point
+from daedal.filtering.timeline import Taken, Timeline, make_timeline
+from daedal.linear import Dual, lift
 from daedal.models import Model
 
 
@@ -78,7 +78,7 @@ class Readings:
         """Which output each measuring event belongs to."""
         return self.owners[self.line.events.row[self.measuring]]
 
-    def variances(self, point: Point) -> Dual:
+    def compute_variances(self, point: Point) -> Dual:
         """Of every event, (event,)."""
         events, count = self.line.events.row.size, len(point.names)
         value, slopes = np.ones(events), np.zeros((count, events))
@@ -92,12 +92,12 @@ class Readings:
             slopes[:, mine] = 2.0 * deviation * rates[:, None]
         return Dual(value, slopes)
 
-    def measured(self, evolution: Evolution, point: Point, rows: Sequence[int], orders: int) -> Measured:
+    def measure(self, evolution: Evolution, point: Point, rows: Sequence[int], orders: int) -> Measured:
         """What the filter measures; `rows` are those of the outputs, `orders` how many D_l act on them."""
         count = len(point.names)
-        mixing = constant(self.mixing, count)
+        mixing = lift(self.mixing, count)
         C = evolution.C[list(rows)]
-        direct = self.direct(evolution, rows, orders)
+        direct = self.compute_direct(evolution, rows, orders)
         known = np.isfinite(self.values)
         left = np.where(known, np.nan_to_num(self.values) - direct.value, 0.0)
         events = self.line.events.row.size
@@ -108,32 +108,34 @@ class Readings:
         value[measuring] = np.sum(weights * left[samples], axis=1)
         if orders and count:
             slopes[:, measuring] = -np.sum(weights * (direct.slopes * known)[:, samples], axis=2)
-        return Measured(mixing @ C, Dual(value, slopes), self.variances(point))
+        return Measured(mixing @ C, Dual(value, slopes), self.compute_variances(point))
 
-    def direct(self, evolution: Evolution, rows: Sequence[int], orders: int, places: np.ndarray | None = None) -> Dual:
+    def compute_direct(
+        self, evolution: Evolution, rows: Sequence[int], orders: int, places: np.ndarray | None = None
+    ) -> Dual:
         """Σ D_l u⁽ˡ⁾ of some rows at break points, those of the samples by default, (place, row)."""
         size = self.line.sample_breaks.size if places is None else places.size
-        total = constant(np.zeros((size, len(rows))), len(evolution.A.slopes))
+        total = lift(np.zeros((size, len(rows))), len(evolution.A.slopes))
         for order, D in enumerate(evolution.D[:orders]):
-            u = self._inputs(order) if places is None else self.line.derivatives(self.signals, places, order)
+            u = self._recall_inputs(order) if places is None else self.line.read_inputs(self.signals, places, order)
             chosen = D[list(rows)]
             total = total + Dual(u @ chosen.value.T, u @ chosen.slopes.swapaxes(-1, -2))
         return total
 
-    def _inputs(self, order: int) -> np.ndarray:
+    def _recall_inputs(self, order: int) -> np.ndarray:
         """A derivative of the inputs at the sample times, (sample time, input), made once."""
-        if order not in self._made:
-            self._made[order] = self.line.derivatives(self.signals, self.line.sample_breaks, order)
-        return self._made[order]
+        if order not in self._inputs_by_order:
+            self._inputs_by_order[order] = self.line.read_inputs(self.signals, self.line.sample_breaks, order)
+        return self._inputs_by_order[order]
 
     @cached_property
-    def _made(self) -> dict[int, np.ndarray]:
+    def _inputs_by_order(self) -> dict[int, np.ndarray]:
         return {}
 
-    def at_start(self, orders: int) -> list[np.ndarray]:
+    def list_start_inputs(self, orders: int) -> list[np.ndarray]:
         """u, u', … at the start, as far as they are needed."""
         first = np.zeros(1, dtype=np.int64)
-        return [self.line.derivatives(self.signals, first, order)[0] for order in range(orders)]
+        return [self.line.read_inputs(self.signals, first, order)[0] for order in range(orders)]
 
 
 def make_readings(
@@ -144,8 +146,8 @@ def make_readings(
     _check_declared(model, experiment)
     check_covered(drive.signals, drive.start, max(queries, default=drive.start), EstimationError)
     signals = tuple(drive.signals[name] for name in model.input_names)
-    taken = _taken(stochastic, outputs)
-    times, values, places = _table(experiment)
+    taken = _find_taken(stochastic, outputs)
+    times, values, places = _make_table(experiment)
     unseen = _drop_early(times, values, outputs, taken, drive.start)
     there = np.isfinite(values).any(axis=1)
     if not there.any():
@@ -154,16 +156,16 @@ def make_readings(
             "Give the data an earlier start t0, with the inputs from there on.",
         )
     times, values, places = times[there], values[there], places[there]
-    mixing, owners, sampled, determinants = _rows(experiment, times, values)
+    mixing, owners, sampled, determinants = _make_rows(experiment, times, values)
     by_row = [
-        Taken(tuple(int(k) for k in np.flatnonzero(mixing[:, list(each.outputs)].any(axis=1))), each.amount)
-        for each in taken
+        Taken(tuple(int(k) for k in np.flatnonzero(mixing[:, list(delayed.outputs)].any(axis=1))), delayed.amount)
+        for delayed in taken
     ]
     return Readings(
         accuracies=Accuracies(model),
         outputs=outputs,
         signals=signals,
-        line=timeline(signals, drive.start, sampled, queries, by_row, before),
+        line=make_timeline(signals, drive.start, sampled, queries, by_row, before),
         values=values,
         places=places,
         mixing=mixing,
@@ -174,7 +176,7 @@ def make_readings(
 
 
 def _check_declared(model: Model, experiment: Experiment) -> None:
-    declared = declared_outputs(model)
+    declared = find_declared_outputs(model)
     silent = [name for name in experiment.outputs if name not in declared]
     if silent:
         raise EstimationError(
@@ -187,21 +189,21 @@ def _check_declared(model: Model, experiment: Experiment) -> None:
         check_count(model, series.output, series.times.size, EstimationError, where)
 
 
-def _taken(stochastic: StochasticModel, outputs: Sequence[str]) -> list[Taken]:
+def _find_taken(stochastic: StochasticModel, outputs: Sequence[str]) -> list[Taken]:
     """The delayed values that outputs contain."""
     H = stochastic.form.matrices[-1]
-    found = []
-    for each in stochastic.form.delays:
-        users = [k for k, name in enumerate(outputs) if _contains(H, stochastic.rows.index(name), each.variable)]
-        found.append(Taken(tuple(users), each.amount))
-    return found
+    taken = []
+    for delay in stochastic.form.delays:
+        users = [k for k, name in enumerate(outputs) if _contains(H, stochastic.rows.index(name), delay.variable)]
+        taken.append(Taken(tuple(users), delay.amount))
+    return taken
 
 
 def _contains(H: Any, row: int, column: int) -> bool:
     return bool(H.sparsity().has_nz(row, column))
 
 
-def _table(experiment: Experiment) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _make_table(experiment: Experiment) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The sample times, the samples (time, output), and their places among those of their output."""
     times = experiment.drive.times
     values = np.full((times.size, len(experiment.outputs)), np.nan)
@@ -221,9 +223,9 @@ def _drop_early(
 ) -> tuple[str, ...]:
     """Leave out averages over a time that begins before the start."""
     notes = []
-    for each in taken:
-        for k in each.outputs:
-            early = times - each.amount < start - 1e-9 * each.amount
+    for delayed in taken:
+        for k in delayed.outputs:
+            early = times - delayed.amount < start - 1e-9 * delayed.amount
             lost = early & np.isfinite(values[:, k])
             if lost.any():
                 values[lost, k] = np.nan
@@ -231,14 +233,14 @@ def _drop_early(
     return tuple(notes)
 
 
-def _rows(
+def _make_rows(
     experiment: Experiment, times: np.ndarray, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, dict[float, list[int]], float]:
     """Rows of measurements (row, output), their owners, which are measured at which time, and Σ log det L."""
     count = values.shape[1]
     groups = [
         ([series.row for series in group], covariance)
-        for group, covariance in correlated(experiment.system.model, experiment)
+        for group, covariance in find_correlated(experiment.system.model, experiment)
     ]
     known = np.isfinite(values)
     alone = known.copy()
@@ -257,7 +259,7 @@ def _rows(
     return table, np.array(owners), dict(zip(times.tolist(), sampled, strict=True)), determinants
 
 
-def needed_orders(
+def count_orders(
     stochastic: StochasticModel, evolution: Evolution, rows: Sequence[int], signals: Sequence[Signal]
 ) -> int:
     """How many of u, u', … act at once on some rows; refused where an input has no such derivative."""

@@ -20,8 +20,8 @@ import numpy as np
 
 from daedal.errors import InitialValueError
 from daedal.filtering.evolution import Evolution, StochasticModel
-from daedal.filtering.formulas import DualFormulas, Point
-from daedal.linear import Dual, constant, stacked
+from daedal.filtering.parameter_point import DualFormulas, Point
+from daedal.linear import Dual, lift, stack
 from daedal.models import Model
 
 INDEPENDENT = 1e-8  # of a row, once those before it are taken out, relative to its length
@@ -49,26 +49,26 @@ class StartPlan:
     spare: tuple[str, ...]
     spare_values: DualFormulas
 
-    def start(
+    def find_start(
         self, stochastic: StochasticModel, evolution: Evolution, point: Point, inputs: Sequence[np.ndarray]
     ) -> Start:
         """The start at a point; `inputs` are u, u', … at t₀, the constant one included."""
         count, n = len(point.names), evolution.A.value.shape[0]
         rows = [stochastic.rows.index(name) for name in (*self.held, *self.open)]
-        M = stacked([evolution.shaping, evolution.C[rows]])
+        M = stack([evolution.shaping, evolution.C[rows]])
         filters, held = evolution.shaping.value.shape[0], len(self.held)
         try:
-            inverse = M.solve(constant(np.eye(n), count))
+            inverse = M.solve(lift(np.eye(n), count))
         except np.linalg.LinAlgError:
             raise InitialValueError(
                 f"The values held at the start of model '{stochastic.model.name}' no longer determine its state.",
                 "Give bounds that keep the parameters away from there.",
             ) from None
-        known = self.values.at(point) - _forced(evolution, rows[:held], inputs)
+        known = self.values.at(point) - _compute_forced(evolution, rows[:held], inputs)
         columns = inverse[:, filters : filters + held]
         mean = Dual(columns.value @ known.value, columns.slopes @ known.value + known.slopes @ columns.value.T)
         random = inverse[:, :filters]
-        about = columns @ constant(np.diag(np.square(self.deviations)), count) @ columns.T
+        about = columns @ lift(np.diag(np.square(self.deviations)), count) @ columns.T
         covariance = (random @ evolution.shaping_covariance @ random.T + about).symmetric
         self._check_spare(stochastic, evolution, point, inputs, mean.value)
         return Start(mean, inverse[:, filters + held :], covariance)
@@ -79,21 +79,21 @@ class StartPlan:
             return
         rows = [stochastic.rows.index(name) for name in self.spare]
         given = self.spare_values.at(point).value
-        found = evolution.C.value[rows] @ mean + _forced(evolution, rows, inputs).value
+        implied = evolution.C.value[rows] @ mean + _compute_forced(evolution, rows, inputs).value
         size = np.abs(evolution.C.value[rows]) @ np.abs(mean) + np.abs(given) + 1e-300
-        wrong = np.flatnonzero(np.abs(found - given) > AGREES * size)
+        wrong = np.flatnonzero(np.abs(implied - given) > AGREES * size)
         if wrong.size:
             name = self.spare[wrong[0]]
             raise InitialValueError(
                 f"The value {given[wrong[0]]:g} held for {name} contradicts the others: they make it "
-                f"{found[wrong[0]]:g}.",
+                f"{implied[wrong[0]]:g}.",
                 "Leave one of them open.",
             )
 
 
-def _forced(evolution: Evolution, rows: Sequence[int], inputs: Sequence[np.ndarray]) -> Dual:
+def _compute_forced(evolution: Evolution, rows: Sequence[int], inputs: Sequence[np.ndarray]) -> Dual:
     """Σ D_l u⁽ˡ⁾ of some rows."""
-    total = constant(np.zeros(len(rows)), len(evolution.A.slopes))
+    total = lift(np.zeros(len(rows)), len(evolution.A.slopes))
     for D, u in zip(evolution.D, inputs, strict=False):
         chosen = D[list(rows)]
         total = total + Dual(chosen.value @ u, chosen.slopes @ u)
@@ -117,7 +117,7 @@ def plan_start(
         row = evolution.C.value[stochastic.rows.index(name)]
         if basis.add(row):
             kept.append(name)
-        elif basis.inside(row, len(evolution.shaping.value)):
+        elif basis.needs_first(row, len(evolution.shaping.value)):
             raise InitialValueError(
                 f"{name} cannot be held at the start: it depends on a disturbance there.",
                 "Leave it open, or let the disturbance begin at rest.",
@@ -153,18 +153,18 @@ class _Basis:
 
     def add(self, row: np.ndarray) -> bool:
         """Add a row unless those before it determine it."""
-        left, length = self._rest(row), float(np.linalg.norm(row))
+        left, length = self._orthogonalize(row), float(np.linalg.norm(row))
         if length == 0.0 or float(np.linalg.norm(left)) <= INDEPENDENT * length:
             return False
         self._rows.append(left / np.linalg.norm(left))
         return True
 
-    def inside(self, row: np.ndarray, first: int) -> bool:
+    def needs_first(self, row: np.ndarray, first: int) -> bool:
         """Whether a dependent row needs one of the first rows."""
-        return bool(np.linalg.norm([row @ each for each in self._rows[:first]]) > INDEPENDENT * np.linalg.norm(row))
+        return bool(np.linalg.norm([row @ axis for axis in self._rows[:first]]) > INDEPENDENT * np.linalg.norm(row))
 
-    def _rest(self, row: np.ndarray) -> np.ndarray:
+    def _orthogonalize(self, row: np.ndarray) -> np.ndarray:
         for _ in range(2):
-            for each in self._rows:
-                row = row - (each @ row) * each
+            for axis in self._rows:
+                row = row - (axis @ row) * axis
         return row

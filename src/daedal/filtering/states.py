@@ -27,16 +27,16 @@ from daedal.experiments import match_experiments
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.experiment import (
     InitialCondition,
-    linear_experiments,
-    pseudo_inverse,
-    row_of,
+    compute_pseudo_inverse,
+    make_linear_experiments,
+    name_row,
 )
-from daedal.filtering.filter import Filtered, Measured, filtered
-from daedal.filtering.formulas import Point
-from daedal.filtering.readings import needed_orders
-from daedal.filtering.timeline import timeline
+from daedal.filtering.filter import Filtered, Measured, filter_timeline
+from daedal.filtering.parameter_point import Point
+from daedal.filtering.readings import count_orders
+from daedal.filtering.timeline import make_timeline
 from daedal.kernels import Events, Innovations, Keep, pack, run_smoother
-from daedal.linear import constant, one_thread, van_loan
+from daedal.linear import lift, one_thread, van_loan
 from daedal.models import Model, as_name
 from daedal.symbolic import Expression, jet
 from daedal.systems import System, build
@@ -147,10 +147,10 @@ def estimate_states(
     >>> states.mean["v"].round(1)
     array([1.1, 1. , 1. , 1.1])
     """
-    system, values, condition = _subject(model, data)
+    system, values, condition = _read_subject(model, data)
     _check_arguments(data, kind, horizon)
-    wanted, notes = _wanted(system.model, variables)
-    queries = _times(data, times)
+    wanted, notes = _choose_rows(system.model, variables)
+    queries = _choose_times(data, times)
     point = Point(system.model, values, ())
     if kind == "predicted" and horizon:
         origins = np.maximum(queries - float(horizon), data.t0)
@@ -159,11 +159,11 @@ def estimate_states(
         return run.estimate(kind, float(horizon), queries, law, notes)
     before = kind == "predicted"
     run = _Run(system, data, point, condition, wanted, queries, before)
-    law = run.smoothed(queries) if kind == "smoothed" else run.so_far(queries)
+    law = run.smooth(queries) if kind == "smoothed" else run.filter(queries)
     return run.estimate(kind, None, queries, law, notes)
 
 
-def _subject(model: Any, data: Any) -> tuple[System, Mapping[str, float], InitialCondition]:
+def _read_subject(model: Any, data: Any) -> tuple[System, Mapping[str, float], InitialCondition]:
     """The system, the values of its parameters, and what is known of the start."""
     if isinstance(model, Dataset) or isinstance(data, (Model, System)):
         raise EstimationError(
@@ -201,20 +201,20 @@ def _check_arguments(data: Any, kind: Any, horizon: Any) -> None:
         raise EstimationError(f"A horizon belongs to kind='predicted', got kind={kind!r}.", "Leave one of them out.")
 
 
-def _wanted(model: Model, variables: Any) -> tuple[dict[str, str], tuple[str, ...]]:
+def _choose_rows(model: Model, variables: Any) -> tuple[dict[str, str], tuple[str, ...]]:
     """Variable → key of its row, and what was left out: what has no finite variance, unless it was asked for."""
     if variables is None:
         verdict = check_noise(model, variables=list(model.unknown_names))
-        rough = {each.variable for each in verdict.findings if each.role != "output"}
+        rough = {finding.variable for finding in verdict.findings if finding.role != "output"}
         left = [name for name in model.unknown_names if name not in rough]
         note = (f"without finite variance, and left out: {', '.join(sorted(rough))}",) if rough else ()
-        _refuse_ill_posed(model, [each for each in verdict.findings if each.role == "output"])
-        return {name: row_of(name) for name in left}, note
+        _refuse_ill_posed(model, [finding for finding in verdict.findings if finding.role == "output"])
+        return {name: name_row(name) for name in left}, note
     if isinstance(variables, (str, Expression)) or not np.iterable(variables):
         raise EstimationError(
             f"The variables of estimate_states must be a list, got {variables!r}.", "Write variables=['x']."
         )
-    names = list(dict.fromkeys(str(as_name(each)) for each in variables))
+    names = list(dict.fromkeys(str(as_name(variable)) for variable in variables))
     if not names:
         raise EstimationError("The list of variables is empty.", "Leave it out for all unknowns.")
     known = {**model.names, **dict.fromkeys(model.outputs, "output")}
@@ -225,14 +225,14 @@ def _wanted(model: Model, variables: Any) -> tuple[dict[str, str], tuple[str, ..
             what = "is a parameter" if role else "is nothing"
             raise EstimationError(
                 f"'{name}' {what} of model '{model.name}' and has no course in time.",
-                nearest(name, [each for each, role in known.items() if role != "parameter"]),
+                nearest(name, [other for other, role in known.items() if role != "parameter"]),
             )
-        rows[name] = name if name in model.outputs else row_of(name)
-    _refuse_ill_posed(model, check_noise(model, variables=_checkable(model, names)).findings)
+        rows[name] = name if name in model.outputs else name_row(name)
+    _refuse_ill_posed(model, check_noise(model, variables=_list_checkable(model, names)).findings)
     return rows, ()
 
 
-def _checkable(model: Model, names: Sequence[str]) -> list[str] | None:
+def _list_checkable(model: Model, names: Sequence[str]) -> list[str] | None:
     """Those that are not outputs, which are checked in any case."""
     return [name for name in names if name not in model.outputs] or None
 
@@ -243,7 +243,7 @@ def _refuse_ill_posed(model: Model, findings: Sequence[Any]) -> None:
         raise EstimationError(f"States of model '{model.name}' cannot be estimated: {first.sentence}", first.remedy)
 
 
-def _times(data: Dataset, times: Any) -> np.ndarray:
+def _choose_times(data: Dataset, times: Any) -> np.ndarray:
     if times is None:
         return data.sample_times
     try:
@@ -285,19 +285,19 @@ class _Run:
     ) -> None:
         numbers = {name: point.numbers[name] for name in system.model.parameters}
         extra = [name for name, row in wanted.items() if row != name]
-        (self.experiment,) = linear_experiments(
+        (self.experiment,) = make_linear_experiments(
             "estimate_states", match_experiments(system, [data]), [numbers], condition, extra, queries.tolist(), before
         )
         self.wanted = wanted
         self.evolution: Evolution = self.experiment.stochastic.at(point)
-        self.found: Filtered = self.experiment.run(self.evolution, point, Keep.EVERYTHING)[0]
+        self.filtered: Filtered = self.experiment.run(self.evolution, point, Keep.EVERYTHING)[0]
         readings = self.experiment.readings
         self.line, self.signals, self.measuring = readings.line, readings.signals, readings.measuring
-        self.s, self.e0 = self.found.s.value[self.measuring], self.found.e.value[self.measuring, 0]
-        self.E = self.experiment.shown(self.evolution, self.found).value
+        self.s, self.e0 = self.filtered.s.value[self.measuring], self.filtered.e.value[self.measuring, 0]
+        self.E = self.experiment.find_shown(self.evolution, self.filtered).value
         self.before = before
 
-    def events(self, queries: np.ndarray) -> np.ndarray:
+    def find_events(self, queries: np.ndarray) -> np.ndarray:
         """The event at which each time is looked at: the last of that time without a measurement, or the first."""
         places = np.searchsorted(self.line.times, queries)
         silent = np.flatnonzero(self.line.events.row < 0)
@@ -305,9 +305,9 @@ class _Run:
             return silent[np.searchsorted(self.line.break_of[silent], places)]
         return silent[np.searchsorted(self.line.break_of[silent], places, side="right") - 1]
 
-    def so_far(self, queries: np.ndarray) -> _Law:
+    def filter(self, queries: np.ndarray) -> _Law:
         """From the samples up to each time."""
-        events = self.events(queries)
+        events = self.find_events(queries)
         used = np.searchsorted(self.measuring, events)
         weighed = self.E / self.s[:, None]
         information = np.cumsum(np.einsum("ki,kj->kij", weighed, self.E), axis=0)
@@ -315,26 +315,26 @@ class _Run:
         size = self.E.shape[1]
         information = np.concatenate([np.zeros((1, size, size)), information])[used]
         scores = np.concatenate([np.zeros((1, size)), scores])[used]
-        inverse, hidden = _inverses(information)
-        return self._law(self.found.x[events], self.found.P[events], inverse, hidden, scores)
+        inverse, hidden = _compute_inverses(information)
+        return self._make_law(self.filtered.x[events], self.filtered.P[events], inverse, hidden, scores)
 
-    def smoothed(self, queries: np.ndarray) -> _Law:
+    def smooth(self, queries: np.ndarray) -> _Law:
         """From all samples."""
-        events = self.events(queries)
-        kept = Events(self.found.transition, self.line.events.row, self.line.events.steady)
+        events = self.find_events(queries)
+        kept = Events(self.filtered.transition, self.line.events.row, self.line.events.steady)
         innovations = Innovations(
-            pack(self.found.e.value), pack(self.found.s.value), self.found.x, self.found.P, self.found.g
+            pack(self.filtered.e.value), pack(self.filtered.s.value), self.filtered.x, self.filtered.P, self.filtered.g
         )
         h = self.experiment.readings.mixing @ self.evolution.C.value[self.experiment.rows]
-        q, M = run_smoother(kept, np.ascontiguousarray(self.found.A), np.ascontiguousarray(h), innovations)
-        P = self.found.P[events]
-        x = self.found.x[events] + np.einsum("kij,kcj->kci", P, q[events])
+        q, M = run_smoother(kept, np.ascontiguousarray(self.filtered.A), np.ascontiguousarray(h), innovations)
+        P = self.filtered.P[events]
+        x = self.filtered.x[events] + np.einsum("kij,kcj->kci", P, q[events])
         covariance = P - P @ M[events] @ P
         weighed = self.E / self.s[:, None]
-        inverse, hidden = _inverses((self.E.T @ weighed)[None])
-        return self._law(x, covariance, inverse, hidden, -(weighed.T @ self.e0)[None])
+        inverse, hidden = _compute_inverses((self.E.T @ weighed)[None])
+        return self._make_law(x, covariance, inverse, hidden, -(weighed.T @ self.e0)[None])
 
-    def _law(
+    def _make_law(
         self, x: np.ndarray, covariance: np.ndarray, inverse: np.ndarray, hidden: np.ndarray, scores: np.ndarray
     ) -> _Law:
         opened = np.einsum("kij,kj->ki", inverse, scores)
@@ -348,15 +348,15 @@ class _Run:
         """Rows of the wanted variables."""
         stochastic = self.experiment.stochastic
         rows = [stochastic.rows.index(row) for row in self.wanted.values()]
-        orders = needed_orders(stochastic, self.evolution, rows, self.signals)
+        orders = count_orders(stochastic, self.evolution, rows, self.signals)
         places = np.searchsorted(self.line.times, queries)
-        forced = self.experiment.readings.direct(self.evolution, rows, orders, places).value
+        forced = self.experiment.readings.compute_direct(self.evolution, rows, orders, places).value
         C = self.evolution.C.value[rows]
         mean = law.mean @ C.T + forced
         turned = np.einsum("vn,kni->kvi", C, law.opened)
         variance = np.einsum("vn,knm,vm->kv", C, law.covariance, C)
         variance = variance + np.einsum("kvi,kij,kvj->kv", turned, law.inverse * np.ones((len(turned), 1, 1)), turned)
-        std = np.where(_undetermined(C, law), np.inf, np.sqrt(np.maximum(variance, 0.0)))
+        std = np.where(_find_undetermined(C, law), np.inf, np.sqrt(np.maximum(variance, 0.0)))
         names = list(self.wanted)
         opened = self.experiment.plan.open
         said = (f"at the start {', '.join(opened)} {'is' if len(opened) == 1 else 'are'} estimated too",)
@@ -371,7 +371,7 @@ class _Run:
         )
 
 
-def _undetermined(C: np.ndarray, law: _Law) -> np.ndarray:
+def _find_undetermined(C: np.ndarray, law: _Law) -> np.ndarray:
     """Which rows move with a direction of the open values that no sample shows, by more than rounding, (time, row)."""
     if not law.hidden.any():
         return np.zeros((len(law.mean), len(C)), dtype=bool)
@@ -380,11 +380,11 @@ def _undetermined(C: np.ndarray, law: _Law) -> np.ndarray:
     return (np.abs(C @ X) > HIDDEN * natural).any(axis=2)
 
 
-def _inverses(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _compute_inverses(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pseudo-inverses (…, δ, δ), and the directions that no sample shows as columns, the rest of them zero."""
     inverse, hidden = np.zeros_like(information), np.zeros_like(information)
     for k, matrix in enumerate(information):
-        inverse[k], directions = pseudo_inverse(matrix)
+        inverse[k], directions = compute_pseudo_inverse(matrix)
         hidden[k, :, : directions.shape[1]] = directions
     return inverse, hidden
 
@@ -394,11 +394,11 @@ def _move_ahead(run: _Run, point: Point, origins: np.ndarray, queries: np.ndarra
 
     With ξ the response to the inputs alone, x(t) = ξ(t) + e^{A(t − τ)} (x(τ) − ξ(τ)) + noise.
     """
-    law = run.so_far(origins)
+    law = run.filter(origins)
     early = queries - horizon < origins - 1e-12 * np.maximum(1.0, np.abs(origins))
-    law = _without_samples(run, point, law, early)
+    law = _forget_samples(run, point, law, early)
     A, Q = van_loan(run.evolution.A.value, run.evolution.Q.value, queries - origins)
-    response = _response(run, np.union1d(queries, origins))
+    response = _make_response(run, np.union1d(queries, origins))
     return _Law(
         mean=np.einsum("kij,kj->ki", A, law.mean - response(origins)) + response(queries),
         covariance=A @ law.covariance @ A.swapaxes(1, 2) + Q,
@@ -408,11 +408,11 @@ def _move_ahead(run: _Run, point: Point, origins: np.ndarray, queries: np.ndarra
     )
 
 
-def _without_samples(run: _Run, point: Point, law: _Law, early: np.ndarray) -> _Law:
+def _forget_samples(run: _Run, point: Point, law: _Law, early: np.ndarray) -> _Law:
     """Times less than a horizon after the start: nothing but what is known of the start."""
     if not early.any():
         return law
-    start = run.experiment.start(run.evolution, point)
+    start = run.experiment.find_start(run.evolution, point)
     size = start.open.value.shape[1]
     chosen = early[:, None, None]
     return _Law(
@@ -424,18 +424,18 @@ def _without_samples(run: _Run, point: Point, law: _Law, early: np.ndarray) -> _
     )
 
 
-def _response(run: _Run, times: np.ndarray) -> Any:
+def _make_response(run: _Run, times: np.ndarray) -> Any:
     """The response of the state to the inputs from rest, as a function of the given times."""
     n = run.evolution.A.value.shape[0]
-    line = timeline(run.signals, float(run.line.times[0]), {}, times.tolist())
+    line = make_timeline(run.signals, float(run.line.times[0]), {}, times.tolist())
     events = line.events.row.size
-    nothing = Measured(constant(np.zeros((0, n)), 0), constant(np.zeros(events), 0), constant(np.zeros(events), 0))
-    still = constant(np.zeros((1, n)), 0), constant(np.zeros((n, n)), 0)
-    found = filtered(run.evolution, line, *still, nothing, Keep.MEANS)
+    nothing = Measured(lift(np.zeros((0, n)), 0), lift(np.zeros(events), 0), lift(np.zeros(events), 0))
+    still = lift(np.zeros((1, n)), 0), lift(np.zeros((n, n)), 0)
+    filtered = filter_timeline(run.evolution, line, *still, nothing, Keep.MEANS)
 
     def response(asked: np.ndarray) -> np.ndarray:
         places = np.searchsorted(line.times, asked)
         last = np.searchsorted(line.break_of, places, side="right") - 1
-        return found.x[last, 0]
+        return filtered.x[last, 0]
 
     return response

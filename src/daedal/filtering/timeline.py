@@ -13,7 +13,7 @@ import numpy as np
 from daedal.data import Signal, short
 from daedal.errors import EstimationError
 from daedal.kernels import Events
-from daedal.lti import ROUNDING, distinct, polynomials
+from daedal.lti import ROUNDING, cut_polynomials, find_distinct
 
 
 @final
@@ -54,7 +54,7 @@ class Timeline:
         """The highest power of time in the inputs."""
         return self.inputs.shape[1] - 1
 
-    def derivatives(self, signals: Sequence[Signal], places: np.ndarray, order: int) -> np.ndarray:
+    def read_inputs(self, signals: Sequence[Signal], places: np.ndarray, order: int) -> np.ndarray:
         """The order-th derivative of the inputs at break points (place, input), of the constant one too.
 
         Zero for inputs without such a derivative: nothing may contain it.
@@ -74,7 +74,7 @@ class Taken:
     amount: float
 
 
-def timeline(
+def make_timeline(
     signals: Sequence[Signal],
     start: float,
     sampled: Mapping[float, Sequence[int]],
@@ -91,20 +91,20 @@ def timeline(
     wanted = np.array(sorted(set(queries)), dtype=float)
     end = max(float(samples[-1]) if samples.size else start, float(wanted[-1]) if wanted.size else start)
     pieces = [signal.times[(signal.times > start) & (signal.times < end)] for signal in signals]
-    moments = [_moments(sampled, each, start) for each in taken]
+    moments = [_find_moments(sampled, delayed, start) for delayed in taken]
     times = np.unique(np.concatenate([[start], samples, wanted, *pieces, *moments]))
-    steps, step_of = distinct(np.diff(times), times)
+    steps, step_of = find_distinct(np.diff(times), times)
     events = _Events(times, step_of, len(steps), sampled, set(wanted.tolist()), moments, before)
     return Timeline(
         times=times,
         steps=steps,
         step_of=step_of,
-        inputs=_polynomials(signals, times),
-        events=events.made(),
+        inputs=_make_polynomials(signals, times),
+        events=events.make_arrays(),
         break_of=np.array(events.breaks, dtype=np.int64),
         sample_of=np.array(events.samples, dtype=np.int64),
         sample_breaks=np.searchsorted(times, samples),
-        cycles=events.cycles(),
+        cycles=events.find_cycles(),
     )
 
 
@@ -120,7 +120,7 @@ class _Events:
         self._key: list[int] = []
         self._groups: list[tuple[int, tuple]] = []  # first event, and what happens until the next sample time
         number = {time: k for k, time in enumerate(sampled)}
-        marks = [set(each.tolist()) for each in moments]
+        marks = [set(taken.tolist()) for taken in moments]
         for place, time in enumerate(times.tolist()):
             if place:
                 self._pending = int(step_of[place - 1])
@@ -147,33 +147,33 @@ class _Events:
         self._key += [self._pending, row]
         self._pending = -1
 
-    def made(self) -> Events:
+    def make_arrays(self) -> Events:
         """The arrays that the filter reads."""
-        transition, row = (np.array(each, dtype=np.int64) for each in (self.transitions, self.rows))
+        transition, row = (np.array(numbers, dtype=np.int64) for numbers in (self.transitions, self.rows))
         return Events(transition, row, np.full(row.size, -1, dtype=np.int64))
 
-    def cycles(self) -> tuple[tuple[int, int, int], ...]:
+    def find_cycles(self) -> tuple[tuple[int, int, int], ...]:
         """Maximal stretches of sample times at which the same happens."""
-        found, begin = [], 0
+        cycles, begin = [], 0
         for k in range(1, len(self._groups) + 1):
             if k == len(self._groups) or self._groups[k][1] != self._groups[begin][1]:
                 first = self._groups[begin - 1][0] if begin else 0
                 size = self._groups[begin][0] - first
-                found.append((first, size, k - begin))
+                cycles.append((first, size, k - begin))
                 begin = k
-        return tuple(found)
+        return tuple(cycles)
 
 
-def _polynomials(signals: Sequence[Signal], times: np.ndarray) -> np.ndarray:
+def _make_polynomials(signals: Sequence[Signal], times: np.ndarray) -> np.ndarray:
     """Coefficients (interval, power, input) over the intervals between break points, a constant one as the last."""
     begins = times[:-1]
-    given = polynomials(signals, begins)
+    given = cut_polynomials(signals, begins)
     one = np.zeros((begins.size, given.shape[1], 1))
     one[:, 0] = 1.0
     return np.concatenate([given, one], axis=2)
 
 
-def _moments(sampled: Mapping[float, Sequence[int]], taken: Taken, start: float) -> np.ndarray:
+def _find_moments(sampled: Mapping[float, Sequence[int]], taken: Taken, start: float) -> np.ndarray:
     """When a delayed value is taken; sample times that are meant, but for rounding, are hit exactly."""
     mine = [time for time, rows in sampled.items() if set(rows) & set(taken.outputs)]
     times = np.array(mine) - taken.amount

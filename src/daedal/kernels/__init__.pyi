@@ -2,7 +2,7 @@ from .costate import CostateMethod, CostateTable, run_costate
 from .kalman.filter import run_filter
 from .kalman.records import Events, Innovations, Keep, Matrices, Packed, State, Steady, pack
 from .kalman.smoother import run_smoother
-from .noise.normals import normals
+from .noise.normals import draw_normals
 from .recall import RecallKernel, compile_recall
 from .scan import MapKernel, ScanKernel, compile_map, compile_scan
 from .tape import Tape, read_tape
@@ -24,7 +24,7 @@ __all__ = [
     "compile_map",
     "compile_recall",
     "compile_scan",
-    "normals",
+    "draw_normals",
     "pack",
     "read_tape",
     "run_costate",

@@ -11,7 +11,7 @@ from typing import Any, final
 
 from daedal.errors import SimulationError
 from daedal.kernels import cache as disk
-from daedal.kernels.target import Target, host
+from daedal.kernels.target import Target, find_host
 
 LARGE_TEXT = 400_000  # characters; beyond, the slower optimisations cost more than they gain
 
@@ -22,8 +22,9 @@ class Code:
 
     def __init__(self, data: bytes) -> None:
         llvm = _load_llvm()
-        machine = _make_machine(host(), False)  # a fresh one: the engine owns it and frees it
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{host().triple}"'), machine)
+        host = find_host()
+        machine = _make_machine(host, False)  # a fresh one: the engine owns it and frees it
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{host.triple}"'), machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
 
@@ -40,15 +41,15 @@ class Code:
 @lru_cache(maxsize=256)
 def load(text: str) -> Code:
     """Machine code of LLVM text for this processor, from the cache when it is there."""
-    key = key_of(text, host())
+    key = make_key(text, find_host())
     data = disk.read(key)
     if data is None:
-        data = build(text, host())
+        data = build(text, find_host())
         disk.write(key, data)
     return Code(data)
 
 
-def key_of(text: str, target: Target) -> str:
+def make_key(text: str, target: Target) -> str:
     """What identifies an object: the text, the processor and the version of the compiler."""
     import llvmlite
 
@@ -59,7 +60,7 @@ def key_of(text: str, target: Target) -> str:
 def build(text: str, target: Target) -> bytes:
     """Compiles LLVM text for a target to the bytes of an object file."""
     llvm = _load_llvm()
-    if target.triple != host().triple:
+    if target.triple != find_host().triple:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
     machine = _make_machine(target, len(text) <= LARGE_TEXT)

@@ -17,7 +17,7 @@ import numpy as np
 from daedal.kernels import compiler
 from daedal.kernels.arguments import check_array, check_rows
 from daedal.kernels.nested_loops import LoopFunction
-from daedal.kernels.target import host
+from daedal.kernels.target import find_host
 
 POINTERS = (
     "a", "b", "node", "h", "kick", "M", "W", "weights", "back", "columns", "record", "lam", "eta", "z", "k",
@@ -76,7 +76,7 @@ def run_costate(method: CostateMethod, table: CostateTable, record: np.ndarray) 
 
 @cache
 def _load() -> Any:
-    return compiler.load(write_costate(host().register)).function("daedal_costate", len(POINTERS), len(INTEGERS))
+    return compiler.load(write_costate(find_host().register)).function("daedal_costate", len(POINTERS), len(INTEGERS))
 
 
 def write_costate(width: int) -> str:

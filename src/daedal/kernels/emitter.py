@@ -24,7 +24,7 @@ INTRINSICS = {"sqrt": 1, "fabs": 1, "copysign": 2, "minnum": 2, "maxnum": 2, "fm
 NO_WRAP = frozenset({"add", "sub", "mul"})  # of indices, which never overflow
 
 
-def bits_of(value: float) -> int:
+def read_bits(value: float) -> int:
     """The 64 bits of a double."""
     return struct.unpack("<Q", struct.pack("<d", value))[0]
 
@@ -170,7 +170,7 @@ class Emitter:
 
     def constant(self, value: float) -> str:
         """The same double in all lanes."""
-        return f"splat (double 0x{bits_of(value):016X})"
+        return f"splat (double 0x{read_bits(value):016X})"
 
     def integer(self, value: int) -> str:
         """The same 64-bit integer in all lanes."""

@@ -21,7 +21,7 @@ from daedal.kernels import compiler, loops
 from daedal.kernels.arguments import Array, check_array, check_disjoint, check_rows
 from daedal.kernels.loops import Sums
 from daedal.kernels.tape import Tape, read_tape
-from daedal.kernels.target import host
+from daedal.kernels.target import find_host
 
 ARGUMENTS = ("state", "parameters", "shared", "lane", "recalled")
 
@@ -31,15 +31,15 @@ class RecallKernel:
     """Advances lanes over steps; see `run`."""
 
     def __init__(self, step: Tape, observe: Tape, weigh: Tape, sums: Sums, points: int) -> None:
-        self.width = host().register
+        self.width = find_host().register
         self.sizes = step.input_sizes
         self.observed = observe.output_sizes[0]
         self.columns = loops.count_columns(sums)
         self._points = points
-        code = compiler.load(loops.write_recall(step, observe, weigh, sums, self.width, host().fused))
+        code = compiler.load(loops.write_recall(step, observe, weigh, sums, self.width, find_host().fused))
         self._call = code.function("daedal_recall", len(loops.RECALL_POINTERS), len(loops.STEPS))
 
-    def padded(self, lanes: int) -> int:
+    def pad(self, lanes: int) -> int:
         """The number of lanes that arrays for so many must have."""
         return -(-lanes // self.width) * self.width
 

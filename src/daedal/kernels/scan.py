@@ -20,7 +20,7 @@ from daedal.errors import ExpressionError
 from daedal.kernels import compiler, loops
 from daedal.kernels.arguments import Array, check_array, check_block, check_disjoint, check_emit, check_rows
 from daedal.kernels.tape import Tape, read_tape
-from daedal.kernels.target import host
+from daedal.kernels.target import find_host
 
 QUICK = frozenset({"add", "sub", "mul", "neg", "fabs", "sign", "copysign", "fmin", "fmax", "input", "constant"})
 SLOW_SHARE = 0.02  # of divisions, roots and functions: from here on two registers per value were faster
@@ -31,7 +31,7 @@ NAMES = ("state", "parameters", "shared", "lane")
 def choose_width(tape: Tape) -> int:
     """Lanes advanced together: one register, or two where waiting for divisions and functions leaves time for more."""
     slow = sum(instruction.operation not in QUICK for instruction in tape.instructions)
-    return host().register * (2 if slow >= SLOW_SHARE * len(tape.instructions) else 1)
+    return find_host().register * (2 if slow >= SLOW_SHARE * len(tape.instructions) else 1)
 
 
 @final
@@ -40,7 +40,7 @@ class MapKernel:
 
     def __init__(self, tape: Tape, width: int) -> None:
         self.tape, self.width = tape, width
-        code = compiler.load(loops.write_map(tape, width, host().fused))
+        code = compiler.load(loops.write_map(tape, width, find_host().fused))
         self._call = code.function("daedal_map", len(tape.input_sizes) + len(tape.outputs), len(loops.LANES))
 
     def __call__(self, *inputs: Array) -> tuple[Array, ...]:
@@ -81,7 +81,7 @@ class ScanKernel:
         self.width = width
         self.sizes = step.input_sizes
         self.observed = observe.output_sizes[0] if observe else 0
-        code = compiler.load(loops.write_scan(step, observe, width, host().fused))
+        code = compiler.load(loops.write_scan(step, observe, width, find_host().fused))
         self._call = code.function("daedal_scan", len(loops.SCAN_POINTERS), len(loops.STEPS))
 
     def run(

@@ -20,7 +20,7 @@ class Target:
 
 
 @cache
-def host() -> Target:
+def find_host() -> Target:
     """The processor this process runs on."""
     import llvmlite.binding as llvm
 

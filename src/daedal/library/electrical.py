@@ -5,7 +5,7 @@ A part with the pins p and n has the voltage v = p.v − n.v and the current i t
 
 import numpy as np
 
-from daedal.library.quantities import Value, positive, quantity
+from daedal.library.quantities import Value, declare, declare_positive
 from daedal.library.rotational import flange
 from daedal.models import Model, Port, make_port
 from daedal.symbolic import Equation, der, symbol, symbols
@@ -18,7 +18,7 @@ def pin() -> Port:
     return make_port(DOMAIN, "v", "i")
 
 
-def _two_pins(
+def _build_dipole(
     name: str, law: dict[str, Equation], parameters: dict | None = None, inputs: tuple = (), guess: dict | None = None
 ) -> Model:
     """Voltage v from p to n and current i through it; the law relates them."""
@@ -51,7 +51,7 @@ def Resistor(R: Value = 1.0) -> Model:
         Resistance in Ohm.
     """
     v, i, resistance = symbols("v i R")
-    return _two_pins("resistor", {"law": v == resistance * i}, positive("R", R, "Ohm"))
+    return _build_dipole("resistor", {"law": v == resistance * i}, declare_positive("R", R, "Ohm"))
 
 
 def Capacitor(C: Value = 1.0) -> Model:
@@ -63,7 +63,7 @@ def Capacitor(C: Value = 1.0) -> Model:
         Capacitance in F.
     """
     v, i, capacitance = symbols("v i C")
-    return _two_pins("capacitor", {"law": i == capacitance * der(v)}, positive("C", C, "F"), guess={v: 0.0})
+    return _build_dipole("capacitor", {"law": i == capacitance * der(v)}, declare_positive("C", C, "F"), guess={v: 0.0})
 
 
 def Inductor(L: Value = 1.0) -> Model:
@@ -75,12 +75,12 @@ def Inductor(L: Value = 1.0) -> Model:
         Inductance in H.
     """
     v, i, inductance = symbols("v i L")
-    return _two_pins("inductor", {"law": v == inductance * der(i)}, positive("L", L, "H"), guess={i: 0.0})
+    return _build_dipole("inductor", {"law": v == inductance * der(i)}, declare_positive("L", L, "H"), guess={i: 0.0})
 
 
 def VoltageSource() -> Model:
     """The input `v` in V between p and n."""
-    return _two_pins("voltage source", {}, inputs=(symbol("v"),))
+    return _build_dipole("voltage source", {}, inputs=(symbol("v"),))
 
 
 def ConstantVoltage(V: Value = 1.0) -> Model:
@@ -91,12 +91,12 @@ def ConstantVoltage(V: Value = 1.0) -> Model:
     V
         Voltage in V.
     """
-    return _two_pins("constant voltage", {"law": symbol("v") == symbol("V")}, quantity("V", V, "V"))
+    return _build_dipole("constant voltage", {"law": symbol("v") == symbol("V")}, declare("V", V, "V"))
 
 
 def CurrentSource() -> Model:
     """The input `i` in A, through the source from p to n: the circuit receives it at n."""
-    return _two_pins("current source", {}, inputs=(symbol("i"),))
+    return _build_dipole("current source", {}, inputs=(symbol("i"),))
 
 
 def ConstantCurrent(I: Value = 1.0) -> Model:  # noqa: E741
@@ -107,7 +107,7 @@ def ConstantCurrent(I: Value = 1.0) -> Model:  # noqa: E741
     I
         Current in A.
     """
-    return _two_pins("constant current", {"law": symbol("i") == symbol("I")}, quantity("I", I, "A"))
+    return _build_dipole("constant current", {"law": symbol("i") == symbol("I")}, declare("I", I, "A"))
 
 
 def Diode(Ids: Value = 1e-6, Vt: Value = 0.04, Maxexp: Value = 15.0, R: Value = 1e8) -> Model:
@@ -129,12 +129,12 @@ def Diode(Ids: Value = 1e-6, Vt: Value = 0.04, Maxexp: Value = 15.0, R: Value = 
     bounded = np.minimum(argument, largest)  # pyright: ignore[reportCallIssue, reportArgumentType]
     current = saturation * (np.exp(bounded) * (1 + argument - bounded) - 1) + v / resistance
     parameters = {
-        **positive("Ids", Ids, "A"),
-        **quantity("Vt", Vt, "V"),
-        **quantity("Maxexp", Maxexp, ""),
-        **positive("R", R, "Ohm"),
+        **declare_positive("Ids", Ids, "A"),
+        **declare("Vt", Vt, "V"),
+        **declare("Maxexp", Maxexp, ""),
+        **declare_positive("R", R, "Ohm"),
     }
-    return _two_pins("diode", {"law": i == current}, parameters)
+    return _build_dipole("diode", {"law": i == current}, parameters)
 
 
 def IdealTransformer(n: Value = 1.0) -> Model:
@@ -161,11 +161,11 @@ def IdealTransformer(n: Value = 1.0) -> Model:
             "voltages": v1 == ratio * v2,
             "currents": i2 == -ratio * i1,
         },
-        parameters=quantity("n", n, ""),
+        parameters=declare("n", n, ""),
     )
 
 
-def _amplifier(name: str, law: dict[str, Equation], pins: dict[str, Port], parameters: dict | None = None) -> Model:
+def _build_opamp(name: str, law: dict[str, Equation], pins: dict[str, Port], parameters: dict | None = None) -> Model:
     """No current goes in at in_p and in_n; what `out` gives comes from a supply that is not shown."""
     into = {"current in_p": pins["in_p"].flow == 0.0, "current in_n": pins["in_n"].flow == 0.0}
     return Model(name=name, ports=pins, unknowns=[], equations={**into, **law}, parameters=parameters or {})
@@ -174,7 +174,7 @@ def _amplifier(name: str, law: dict[str, Equation], pins: dict[str, Port], param
 def IdealOpAmp3Pin() -> Model:
     """An operational amplifier without limits: in_p.v = in_n.v by whatever current `out` must give."""
     pins = {"in_p": pin(), "in_n": pin(), "out": pin()}
-    return _amplifier("ideal op-amp", {"law": pins["in_p"].potential == pins["in_n"].potential}, pins)
+    return _build_opamp("ideal op-amp", {"law": pins["in_p"].potential == pins["in_n"].potential}, pins)
 
 
 def OpAmp(Slope: Value = 1e4, VMax: Value = 15.0, VMin: Value = -15.0) -> Model:
@@ -193,18 +193,18 @@ def OpAmp(Slope: Value = 1e4, VMax: Value = 15.0, VMin: Value = -15.0) -> Model:
     slope, highest, lowest = symbols("Slope VMax VMin")
     amplified = slope * (pins["in_p"].potential - pins["in_n"].potential)
     limited = (highest + lowest) / 2 + amplified / (1 + np.abs(amplified) * 2 / (highest - lowest))
-    parameters = {**quantity("Slope", Slope, ""), **quantity("VMax", VMax, "V"), **quantity("VMin", VMin, "V")}
-    return _amplifier("op-amp", {"law": pins["out"].potential == limited}, pins, parameters)
+    parameters = {**declare("Slope", Slope, ""), **declare("VMax", VMax, "V"), **declare("VMin", VMin, "V")}
+    return _build_opamp("op-amp", {"law": pins["out"].potential == limited}, pins, parameters)
 
 
 def VoltageSensor() -> Model:
     """The voltage `v` in V from p to n, without current."""
-    return _two_pins("voltage sensor", {"law": symbol("i") == 0.0})
+    return _build_dipole("voltage sensor", {"law": symbol("i") == 0.0})
 
 
 def CurrentSensor() -> Model:
     """The current `i` in A from p to n, without voltage."""
-    return _two_pins("current sensor", {"law": symbol("v") == 0.0})
+    return _build_dipole("current sensor", {"law": symbol("v") == 0.0})
 
 
 def RotationalEMF(k: Value = 1.0) -> Model:
@@ -230,5 +230,5 @@ def RotationalEMF(k: Value = 1.0) -> Model:
             "torque": tau == constant * i,
             "flange": shaft.flow == -tau,
         },
-        parameters=quantity("k", k, "N.m/A"),
+        parameters=declare("k", k, "N.m/A"),
     )

@@ -6,7 +6,7 @@ from a to b. Roots are regularised: sign(dp) √|dp| is replaced by dp / (dp² +
 
 import numpy as np
 
-from daedal.library.quantities import ATMOSPHERIC_PRESSURE, GRAVITY, Value, positive, quantity, regularized_root
+from daedal.library.quantities import ATMOSPHERIC_PRESSURE, GRAVITY, Value, declare, declare_positive, regularized_root
 from daedal.models import Model, Port, make_port
 from daedal.symbolic import Equation, der, symbol, symbols
 
@@ -50,16 +50,16 @@ def Tank(
             "surface": top.potential == ambient,
         },
         parameters={
-            **positive("crossArea", crossArea, "m2"),
-            **positive("rho", rho, "kg/m3"),
-            **quantity("p_ambient", p_ambient, "Pa"),
-            **quantity("g", g, "m/s2"),
+            **declare_positive("crossArea", crossArea, "m2"),
+            **declare_positive("rho", rho, "kg/m3"),
+            **declare("p_ambient", p_ambient, "Pa"),
+            **declare("g", g, "m/s2"),
         },
         guess={level: 0.0},
     )
 
 
-def _between(name: str, law: dict[str, Equation], parameters: dict | None = None, inputs: tuple = ()) -> Model:
+def _build_between(name: str, law: dict[str, Equation], parameters: dict | None = None, inputs: tuple = ()) -> Model:
     """Pressure drop `dp` and mass flow `m_flow` from port_a to port_b."""
     a, b = fluid_port(), fluid_port()
     dp, m_flow = symbols("dp m_flow")
@@ -94,11 +94,11 @@ def Valve(Av: Value = 1e-4, rho: Value = WATER, dp_small: Value = 10.0) -> Model
     dp, m_flow, opening, coefficient, density, small = symbols("dp m_flow opening Av rho dp_small")
     law = m_flow == opening * coefficient * np.sqrt(density) * regularized_root(dp, small)
     parameters = {
-        **positive("Av", Av, "m2"),
-        **positive("rho", rho, "kg/m3"),
-        **quantity("dp_small", dp_small, "Pa"),
+        **declare_positive("Av", Av, "m2"),
+        **declare_positive("rho", rho, "kg/m3"),
+        **declare("dp_small", dp_small, "Pa"),
     }
-    return _between("valve", {"law": law}, parameters, (opening,))
+    return _build_between("valve", {"law": law}, parameters, (opening,))
 
 
 def Orifice(A: Value = 1e-4, zeta: Value = 2.7, rho: Value = WATER, dp_small: Value = 10.0) -> Model:
@@ -118,12 +118,12 @@ def Orifice(A: Value = 1e-4, zeta: Value = 2.7, rho: Value = WATER, dp_small: Va
     dp, m_flow, area, loss, density, small = symbols("dp m_flow A zeta rho dp_small")
     law = m_flow == area * np.sqrt(2 * density / loss) * regularized_root(dp, small)
     parameters = {
-        **positive("A", A, "m2"),
-        **positive("zeta", zeta, ""),
-        **positive("rho", rho, "kg/m3"),
-        **quantity("dp_small", dp_small, "Pa"),
+        **declare_positive("A", A, "m2"),
+        **declare_positive("zeta", zeta, ""),
+        **declare_positive("rho", rho, "kg/m3"),
+        **declare("dp_small", dp_small, "Pa"),
     }
-    return _between("orifice", {"law": law}, parameters)
+    return _build_between("orifice", {"law": law}, parameters)
 
 
 def PipeResistance(R: Value = 1000.0) -> Model:
@@ -135,12 +135,12 @@ def PipeResistance(R: Value = 1000.0) -> Model:
         Pressure drop per mass flow in Pa.s/kg.
     """
     dp, m_flow, resistance = symbols("dp m_flow R")
-    return _between("pipe resistance", {"law": dp == resistance * m_flow}, positive("R", R, "Pa.s/kg"))
+    return _build_between("pipe resistance", {"law": dp == resistance * m_flow}, declare_positive("R", R, "Pa.s/kg"))
 
 
 def Pump() -> Model:
     """The input `m_flow` in kg/s goes from port_a to port_b, whatever the pressures."""
-    return _between("pump", {}, inputs=(symbol("m_flow"),))
+    return _build_between("pump", {}, inputs=(symbol("m_flow"),))
 
 
 def FlowSource() -> Model:
@@ -170,7 +170,7 @@ def Atmosphere(p: Value = ATMOSPHERIC_PRESSURE) -> Model:
         ports={"port": port},
         unknowns=[],
         equations={"pressure": port.potential == symbol("p")},
-        parameters=quantity("p", p, "Pa"),
+        parameters=declare("p", p, "Pa"),
     )
 
 
@@ -201,4 +201,4 @@ def PressureSensor() -> Model:
 
 def MassFlowSensor() -> Model:
     """The mass flow `m_flow` in kg/s from port_a to port_b, which have the same pressure."""
-    return _between("mass flow sensor", {"law": symbol("dp") == 0.0})
+    return _build_between("mass flow sensor", {"law": symbol("dp") == 0.0})

@@ -7,7 +7,7 @@ flange_a and flange_b has the relative position flange_b − flange_a, its rate,
 from dataclasses import dataclass
 from typing import final
 
-from daedal.library.quantities import Value, positive, quantity, smooth_sign
+from daedal.library.quantities import Value, declare, declare_positive, smooth_sign
 from daedal.models import Model, Parameter, Port, make_port
 from daedal.symbolic import Equation, Expression, der, symbol, symbols
 
@@ -56,7 +56,7 @@ def build_fixed(motion: Motion, position: Value) -> Model:
         ports={"flange": flange},
         unknowns=[],
         equations={motion.position_word: flange.potential == symbol(name)},
-        parameters=quantity(name, position, motion.position_unit),
+        parameters=declare(name, position, motion.position_unit),
     )
 
 
@@ -106,24 +106,26 @@ def build_spring(motion: Motion, c: Value, relaxed: Value) -> Model:
     position_rel, _, load = motion.relative()
     stiffness, position_rel0 = symbols(f"c {position_rel}0")
     parameters = {
-        **positive("c", c, motion.stiffness_unit),
-        **quantity(f"{position_rel}0", relaxed, motion.position_unit),
+        **declare_positive("c", c, motion.stiffness_unit),
+        **declare(f"{position_rel}0", relaxed, motion.position_unit),
     }
     return connect_flanges(motion, "spring", load == stiffness * (position_rel - position_rel0), parameters, rate=False)
 
 
 def build_damper(motion: Motion, d: Value) -> Model:
     _, speed_rel, load = motion.relative()
-    return connect_flanges(motion, "damper", load == symbol("d") * speed_rel, positive("d", d, motion.damping_unit))
+    return connect_flanges(
+        motion, "damper", load == symbol("d") * speed_rel, declare_positive("d", d, motion.damping_unit)
+    )
 
 
 def build_spring_damper(motion: Motion, c: Value, d: Value, relaxed: Value) -> Model:
     position_rel, speed_rel, load = motion.relative()
     stiffness, damping, position_rel0 = symbols(f"c d {position_rel}0")
     parameters = {
-        **positive("c", c, motion.stiffness_unit),
-        **positive("d", d, motion.damping_unit),
-        **quantity(f"{position_rel}0", relaxed, motion.position_unit),
+        **declare_positive("c", c, motion.stiffness_unit),
+        **declare_positive("d", d, motion.damping_unit),
+        **declare(f"{position_rel}0", relaxed, motion.position_unit),
     }
     law = load == stiffness * (position_rel - position_rel0) + damping * speed_rel
     return connect_flanges(motion, "spring damper", law, parameters)
@@ -135,9 +137,9 @@ def build_friction(motion: Motion, letter: str, coulomb: Value, proportional: Va
     names = f"{letter}_Coulomb", f"{letter}_prop", f"{motion.speed}_small"
     dry, viscous, width = (symbol(name) for name in names)
     parameters = {
-        **positive(names[0], coulomb, motion.load_unit),
-        **positive(names[1], proportional, motion.damping_unit),
-        **quantity(names[2], small, motion.speed_unit),
+        **declare_positive(names[0], coulomb, motion.load_unit),
+        **declare_positive(names[1], proportional, motion.damping_unit),
+        **declare(names[2], small, motion.speed_unit),
     }
     law = load == dry * smooth_sign(speed_rel, width) + viscous * speed_rel
     return connect_flanges(motion, "friction", law, parameters)

@@ -14,13 +14,13 @@ ATMOSPHERIC_PRESSURE = 101325.0  # Pa
 GRAVITY = 9.80665  # m/s2
 
 
-def quantity(name: str, value: Any, unit: str) -> dict[Expression, Parameter]:
+def declare(name: str, value: Any, unit: str) -> dict[Expression, Parameter]:
     """An entry of a component's parameters; a `Parameter` keeps what it says, a plain value gets the unit."""
     declared = as_parameter(value, name)
     return {symbol(name): declared if isinstance(value, Parameter) else Parameter(declared.value, unit=unit)}
 
 
-def positive(name: str, value: Any, unit: str) -> dict[Expression, Parameter]:
+def declare_positive(name: str, value: Any, unit: str) -> dict[Expression, Parameter]:
     """The same for what cannot be negative, so that an estimate cannot either."""
     declared = as_parameter(value, name)
     return {symbol(name): declared if isinstance(value, Parameter) else Parameter(declared.value, lower=0.0, unit=unit)}

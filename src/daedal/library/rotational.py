@@ -4,7 +4,7 @@ A part between flange_a and flange_b has the relative angle phi_rel = flange_b.p
 """
 
 from daedal.library import mechanics
-from daedal.library.quantities import Value, positive, quantity
+from daedal.library.quantities import Value, declare, declare_positive
 from daedal.models import Model, Port
 
 ROTATION = mechanics.Motion(
@@ -44,7 +44,7 @@ def Inertia(J: Value = 1.0) -> Model:
     J
         Moment of inertia in kg.m2.
     """
-    return mechanics.build_body(ROTATION, "inertia", positive("J", J, "kg.m2"))
+    return mechanics.build_body(ROTATION, "inertia", declare_positive("J", J, "kg.m2"))
 
 
 def Spring(c: Value = 1.0, phi_rel0: Value = 0.0) -> Model:
@@ -109,9 +109,7 @@ def IdealGear(ratio: Value = 1.0) -> Model:
     ratio
         Turns of flange_a for each turn of flange_b, without unit.
     """
-    return mechanics.build_gear(
-        "ideal gear", {"flange_a": flange(), "flange_b": flange()}, quantity("ratio", ratio, "")
-    )
+    return mechanics.build_gear("ideal gear", {"flange_a": flange(), "flange_b": flange()}, declare("ratio", ratio, ""))
 
 
 def TorqueSource() -> Model:

@@ -3,7 +3,7 @@
 A part between two ports has the difference dT = T_a − T_b and the heat flow Q_flow from a to b.
 """
 
-from daedal.library.quantities import ROOM_TEMPERATURE, Value, positive, quantity
+from daedal.library.quantities import ROOM_TEMPERATURE, Value, declare, declare_positive
 from daedal.models import Model, Port, make_port
 from daedal.symbolic import Equation, der, symbol, symbols
 
@@ -31,12 +31,12 @@ def HeatCapacitor(C: Value = 1.0) -> Model:
         ports={"port": port},
         unknowns=[T],
         equations={"temperature": port.potential == T, "balance": capacity * der(T) == port.flow},
-        parameters=positive("C", C, "J/K"),
+        parameters=declare_positive("C", C, "J/K"),
         guess={T: ROOM_TEMPERATURE},
     )
 
 
-def _between(
+def _build_between(
     name: str, law: dict[str, Equation], parameters: dict, ports: tuple[str, str] = ("port_a", "port_b"), inputs=()
 ) -> Model:
     """Temperature difference `dT` and heat flow `Q_flow` from the first port to the second."""
@@ -66,7 +66,7 @@ def ThermalConductor(G: Value = 1.0) -> Model:
         Thermal conductance in W/K.
     """
     dT, Q_flow, conductance = symbols("dT Q_flow G")
-    return _between("thermal conductor", {"law": Q_flow == conductance * dT}, positive("G", G, "W/K"))
+    return _build_between("thermal conductor", {"law": Q_flow == conductance * dT}, declare_positive("G", G, "W/K"))
 
 
 def ThermalResistor(R: Value = 1.0) -> Model:
@@ -78,13 +78,13 @@ def ThermalResistor(R: Value = 1.0) -> Model:
         Thermal resistance in K/W.
     """
     dT, Q_flow, resistance = symbols("dT Q_flow R")
-    return _between("thermal resistor", {"law": dT == resistance * Q_flow}, positive("R", R, "K/W"))
+    return _build_between("thermal resistor", {"law": dT == resistance * Q_flow}, declare_positive("R", R, "K/W"))
 
 
 def Convection() -> Model:
     """Q_flow = Gc dT from `solid` to `fluid`; the conductance `Gc` in W/K is an input, as it changes with the flow."""
     dT, Q_flow, conductance = symbols("dT Q_flow Gc")
-    return _between("convection", {"law": Q_flow == conductance * dT}, {}, ("solid", "fluid"), (conductance,))
+    return _build_between("convection", {"law": Q_flow == conductance * dT}, {}, ("solid", "fluid"), (conductance,))
 
 
 def BodyRadiation(Gr: Value = 1.0) -> Model:
@@ -103,7 +103,7 @@ def BodyRadiation(Gr: Value = 1.0) -> Model:
         ports={"port_a": a, "port_b": b},
         unknowns=[Q_flow],
         equations={"law": law, "into": a.flow == Q_flow, "out of": b.flow == -Q_flow},
-        parameters=positive("Gr", Gr, "m2"),
+        parameters=declare_positive("Gr", Gr, "m2"),
     )
 
 
@@ -121,7 +121,7 @@ def FixedTemperature(T: Value = ROOM_TEMPERATURE) -> Model:
         ports={"port": port},
         unknowns=[],
         equations={"temperature": port.potential == symbol("T")},
-        parameters=quantity("T", T, "K"),
+        parameters=declare("T", T, "K"),
     )
 
 
@@ -165,7 +165,7 @@ def FixedHeatFlow(Q_flow: Value = 1.0) -> Model:
         ports={"port": port},
         unknowns=[],
         equations={"heat": port.flow == -symbol("Q_flow")},
-        parameters=quantity("Q_flow", Q_flow, "W"),
+        parameters=declare("Q_flow", Q_flow, "W"),
     )
 
 
@@ -183,4 +183,4 @@ def TemperatureSensor() -> Model:
 
 def HeatFlowSensor() -> Model:
     """The heat flow `Q_flow` in W from port_a to port_b, which have the same temperature."""
-    return _between("heat flow sensor", {"law": symbol("dT") == 0.0}, {})
+    return _build_between("heat flow sensor", {"law": symbol("dT") == 0.0}, {})

@@ -4,7 +4,7 @@ A part between flange_a and flange_b has the distance s_rel = flange_b.s − fla
 """
 
 from daedal.library import mechanics, rotational
-from daedal.library.quantities import Value, positive, quantity
+from daedal.library.quantities import Value, declare, declare_positive
 from daedal.models import Model, Port
 
 TRANSLATION = mechanics.Motion(
@@ -44,7 +44,7 @@ def Mass(m: Value = 1.0) -> Model:
     m
         Mass in kg.
     """
-    return mechanics.build_body(TRANSLATION, "mass", positive("m", m, "kg"))
+    return mechanics.build_body(TRANSLATION, "mass", declare_positive("m", m, "kg"))
 
 
 def Spring(c: Value = 1.0, s_rel0: Value = 0.0) -> Model:
@@ -110,7 +110,7 @@ def IdealGearR2T(ratio: Value = 1.0) -> Model:
         Angle per length in rad/m.
     """
     return mechanics.build_gear(
-        "ideal gear to a rack", {"flangeR": rotational.flange(), "flangeT": flange()}, quantity("ratio", ratio, "rad/m")
+        "ideal gear to a rack", {"flangeR": rotational.flange(), "flangeT": flange()}, declare("ratio", ratio, "rad/m")
     )
 
 

@@ -1,14 +1,20 @@
-from .dual import Dual, block_diagonal, constant, stacked
+from .dual import Dual, lift, stack, stack_diagonally
 from .elimination import SymbolicFactors, factorize
-from .factorization import semidefinite_factor, semidefinite_factor_derivative
+from .factorization import differentiate_factor, factor_semidefinite
 from .matrix_exponential import exponential, exponential_slopes
-from .realization import controllable_form, output_rows, output_rows_derivative, smoothness
-from .staircase_form import Staircase, staircase
-from .standard_form import SingularPencilError, StandardForm, balance, motion, reduce_to_standard_form
-from .stationary import stationary_covariance, stationary_covariance_derivative
+from .realization import count_output_derivatives, differentiate_output_rows, list_output_rows, make_controllable_form
+from .staircase_form import Staircase, reduce_to_staircase
+from .standard_form import (
+    SingularPencilError,
+    StandardForm,
+    balance,
+    differentiate_standard_form,
+    reduce_to_standard_form,
+)
+from .stationary import differentiate_lyapunov, solve_lyapunov
 from .threads import one_thread
-from .units import natural_units
-from .van_loan_integrals import noise_scale, scaled_van_loan, van_loan, van_loan_derivative, van_loan_slopes
+from .units import find_natural_units
+from .van_loan_integrals import compute_noise_scale, scaled_van_loan, van_loan, van_loan_derivative, van_loan_slopes
 
 __all__ = [
     "Dual",
@@ -17,27 +23,27 @@ __all__ = [
     "StandardForm",
     "SymbolicFactors",
     "balance",
-    "block_diagonal",
-    "constant",
-    "controllable_form",
+    "compute_noise_scale",
+    "count_output_derivatives",
+    "differentiate_factor",
+    "differentiate_lyapunov",
+    "differentiate_output_rows",
+    "differentiate_standard_form",
     "exponential",
     "exponential_slopes",
+    "factor_semidefinite",
     "factorize",
-    "motion",
-    "natural_units",
-    "noise_scale",
+    "find_natural_units",
+    "lift",
+    "list_output_rows",
+    "make_controllable_form",
     "one_thread",
-    "output_rows",
-    "output_rows_derivative",
+    "reduce_to_staircase",
     "reduce_to_standard_form",
     "scaled_van_loan",
-    "semidefinite_factor",
-    "semidefinite_factor_derivative",
-    "smoothness",
-    "stacked",
-    "staircase",
-    "stationary_covariance",
-    "stationary_covariance_derivative",
+    "solve_lyapunov",
+    "stack",
+    "stack_diagonally",
     "van_loan",
     "van_loan_derivative",
     "van_loan_slopes",

@@ -58,20 +58,20 @@ class Dual:
         return Dual(solution, slopes.reshape(len(self.slopes), *solution.shape))
 
 
-def constant(value: np.ndarray, directions: int) -> Dual:
+def lift(value: np.ndarray, directions: int) -> Dual:
     """A matrix that does not move."""
     value = np.asarray(value, dtype=float)
     return Dual(value, np.zeros((directions, *value.shape)))
 
 
-def stacked(parts: Sequence[Dual], axis: int = 0) -> Dual:
+def stack(parts: Sequence[Dual], axis: int = 0) -> Dual:
     """Matrices below each other, or (axis 1) beside each other."""
     return Dual(
         np.concatenate([part.value for part in parts], axis), np.concatenate([part.slopes for part in parts], axis + 1)
     )
 
 
-def block_diagonal(parts: Sequence[Dual], directions: int) -> Dual:
+def stack_diagonally(parts: Sequence[Dual], directions: int) -> Dual:
     """Matrices along the diagonal of one that is zero elsewhere."""
     rows, columns = (sum(part.value.shape[axis] for part in parts) for axis in (0, 1))
     value, slopes = np.zeros((rows, columns)), np.zeros((directions, rows, columns))

@@ -22,12 +22,12 @@ import numpy as np
 EPSILON = float(np.finfo(float).eps)
 
 
-def semidefinite_factor(Q: np.ndarray) -> np.ndarray:
+def factor_semidefinite(Q: np.ndarray) -> np.ndarray:
     """Lower triangular L with non-negative diagonal and L Lᵀ = Q; Q may be a stack of matrices.
 
     Examples
     --------
-    >>> semidefinite_factor(np.array([[4.0, 2.0], [2.0, 1.0]]))
+    >>> factor_semidefinite(np.array([[4.0, 2.0], [2.0, 1.0]]))
     array([[2., 0.],
            [1., 0.]])
     """
@@ -46,8 +46,8 @@ def semidefinite_factor(Q: np.ndarray) -> np.ndarray:
     return unit[:, None] * _triangularize(root)
 
 
-def semidefinite_factor_derivative(L: np.ndarray, dQ: np.ndarray) -> np.ndarray:
-    """The derivative of L = semidefinite_factor(Q) in a direction dQ that does not change the rank."""
+def differentiate_factor(L: np.ndarray, dQ: np.ndarray) -> np.ndarray:
+    """The derivative of L = factor_semidefinite(Q) in a direction dQ that does not change the rank."""
     result = np.zeros_like(L)
     pivots = np.flatnonzero(np.diag(L) > 0)
     rest = np.flatnonzero(np.diag(L) <= 0)
@@ -75,7 +75,7 @@ def _factor_stack(Q: np.ndarray) -> np.ndarray:
         if np.diagonal(L, axis1=-2, axis2=-1).min() > 1e-6:
             return deviation[..., :, None] * L
     flat = Q.reshape(-1, *Q.shape[-2:])
-    return np.array([semidefinite_factor(matrix) for matrix in flat]).reshape(Q.shape)
+    return np.array([factor_semidefinite(matrix) for matrix in flat]).reshape(Q.shape)
 
 
 def _triangularize(root: np.ndarray) -> np.ndarray:

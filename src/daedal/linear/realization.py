@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 
-def controllable_form(
+def make_controllable_form(
     numerator: Sequence[Any], denominator: Sequence[Any]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A (n, n), B (n, 1), C (1, n) of numerator/denominator, highest power first; entries may be expressions.
 
     Examples
     --------
-    >>> A, B, C = controllable_form([3.0], [1.0, 0.8, 16.0])
+    >>> A, B, C = make_controllable_form([3.0], [1.0, 0.8, 16.0])
     >>> A.tolist(), B.tolist(), C.tolist()
     ([[0.0, 1.0], [-16.0, -0.8]], [[0.0], [1.0]], [[3.0, 0.0]])
     """
@@ -42,22 +42,22 @@ def controllable_form(
     return A, B, C
 
 
-def output_rows(A: np.ndarray, C: np.ndarray, orders: Sequence[int]) -> np.ndarray:
+def list_output_rows(A: np.ndarray, C: np.ndarray, orders: Sequence[int]) -> np.ndarray:
     """The rows C Aᵏ for each order k, one order after the other."""
     return np.concatenate([C @ np.linalg.matrix_power(A, k) for k in orders])
 
 
-def output_rows_derivative(
+def differentiate_output_rows(
     A: np.ndarray, C: np.ndarray, dA: np.ndarray, dC: np.ndarray, orders: Sequence[int]
 ) -> np.ndarray:
-    """The derivative of `output_rows` in the direction (dA, dC)."""
+    """The derivative of `list_output_rows` in the direction (dA, dC)."""
     powers = [np.linalg.matrix_power(A, k) for k in range(max(orders) + 1)]
     return np.concatenate(
         [dC @ powers[k] + sum((C @ powers[i] @ dA @ powers[k - 1 - i] for i in range(k)), 0 * C) for k in orders]
     )
 
 
-def smoothness(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> tuple[int, ...]:
+def count_output_derivatives(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> tuple[int, ...]:
     """How many derivatives each output has; an output that no noise reaches counts as many as there are states.
 
     C Aʲ B counts as zero when it is below 10⁻¹² of the same product of absolute values.

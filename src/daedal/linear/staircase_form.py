@@ -33,12 +33,12 @@ class Staircase:
     stairs: int
 
 
-def staircase(A: np.ndarray, B: np.ndarray, tolerance: float = 1e-12) -> Staircase:
+def reduce_to_staircase(A: np.ndarray, B: np.ndarray, tolerance: float = 1e-12) -> Staircase:
     """The coordinates that inputs reach, stair by stair.
 
     Examples
     --------
-    >>> staircase(np.array([[0.0, 1.0], [-16.0, -0.8]]), np.array([[0.0], [1.0]])).T
+    >>> reduce_to_staircase(np.array([[0.0, 1.0], [-16.0, -0.8]]), np.array([[0.0], [1.0]])).T
     array([[0., 1.],
            [1., 0.]])
     """

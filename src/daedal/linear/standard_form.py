@@ -27,7 +27,7 @@ from typing import Any, final
 import numpy as np
 from scipy.linalg import lapack, qz
 
-from daedal.linear.units import natural_units
+from daedal.linear.units import find_natural_units
 
 RANK = 1e-11  # singular value, relative to the largest of a balanced matrix, that counts as zero
 
@@ -94,7 +94,7 @@ def reduce_to_standard_form(E: np.ndarray, F: np.ndarray) -> StandardForm:
     return StandardForm(A, N, P * rows, columns[:, None] * Q, deflated.index)
 
 
-def motion(form: StandardForm, dE: np.ndarray, dF: np.ndarray) -> StandardMotion:
+def differentiate_standard_form(form: StandardForm, dE: np.ndarray, dF: np.ndarray) -> StandardMotion:
     """How the form moves with E and F, as long as the index stays what it is."""
     n, k = form.evolving, len(form.P)
     A, N = form.A, form.N
@@ -119,7 +119,7 @@ def _sum_finite(left: np.ndarray, middle: np.ndarray, right: np.ndarray, terms: 
 
 def balance(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Factors of rows, columns and time, powers of two, that bring the entries of E and F near one."""
-    rows, columns, rate = natural_units(E, F)
+    rows, columns, rate = find_natural_units(E, F)
     return _round_to_power(rows), _round_to_power(columns), float(_round_to_power(np.array(rate)))
 
 

@@ -13,12 +13,12 @@ import numpy as np
 from scipy.linalg import matrix_balance, solve_continuous_lyapunov
 
 
-def stationary_covariance(A: np.ndarray, Q: np.ndarray) -> np.ndarray:
+def solve_lyapunov(A: np.ndarray, Q: np.ndarray) -> np.ndarray:
     """P with A P + P Aᵀ + Q = 0.
 
     Examples
     --------
-    >>> stationary_covariance(np.array([[-2.0]]), np.array([[4.0]]))
+    >>> solve_lyapunov(np.array([[-2.0]]), np.array([[4.0]]))
     array([[1.]])
     """
     balanced, (scale, _) = matrix_balance(A, permute=False, separate=True)
@@ -27,7 +27,7 @@ def stationary_covariance(A: np.ndarray, Q: np.ndarray) -> np.ndarray:
     return 0.5 * (P + P.T)
 
 
-def stationary_covariance_derivative(A: np.ndarray, P: np.ndarray, dA: np.ndarray, dQ: np.ndarray) -> np.ndarray:
+def differentiate_lyapunov(A: np.ndarray, P: np.ndarray, dA: np.ndarray, dQ: np.ndarray) -> np.ndarray:
     """The derivative of P in the direction (dA, dQ)."""
     change = dA @ P
-    return stationary_covariance(A, change + change.T + dQ)
+    return solve_lyapunov(A, change + change.T + dQ)

@@ -13,11 +13,11 @@ def one_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Res
     """The function with the linear algebra of numpy and scipy on one thread while it runs."""
 
     @wraps(function)
-    def limited(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+    def run(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
         with _load_controller().limit(limits=1, user_api="blas"):
             return function(*arguments, **named)
 
-    return limited
+    return run
 
 
 @cache

@@ -14,12 +14,12 @@ A. R. Curtis, J. K. Reid, On the automatic scaling of matrices for Gaussian elim
 import numpy as np
 
 
-def natural_units(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def find_natural_units(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """r, c and τ: τ r E c and r F c have entries near one.
 
     Examples
     --------
-    >>> rows, columns, time = natural_units(np.array([[1e6]]), np.array([[-3.0]]))
+    >>> rows, columns, time = find_natural_units(np.array([[1e6]]), np.array([[-3.0]]))
     >>> round(float((time * rows * 1e6 * columns)[0]), 6), round(float((rows * 3.0 * columns)[0]), 6)
     (1.0, 1.0)
     """

@@ -75,7 +75,7 @@ def _discretize(
     value, slopes = exponential_growth(
         _join(*_scale(A, Q, short, scale)), _join(*_scale(along_A, along_Q, short, scale))
     )
-    D, dA_d = (each[..., n:, n:].swapaxes(-1, -2) for each in (value, slopes))
+    D, dA_d = (block[..., n:, n:].swapaxes(-1, -2) for block in (value, slopes))
     A_d = eye + D
     Q_d = _symmetrize(A_d @ value[..., :n, n:])
     dQ_d = _symmetrize(dA_d @ value[..., :n, n:] + A_d @ slopes[..., :n, n:])
@@ -95,7 +95,7 @@ def _discretize(
     return A_d, Q_d, dA_d, dQ_d, scale
 
 
-def noise_scale(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> np.ndarray:
+def compute_noise_scale(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> np.ndarray:
     """About the standard deviation of each state a step after it was zero: Σ_k √(|A|ᵏ |Q| |A|ᵏᵀ)ᵢᵢ h^{k+½} / k!.
 
     States that no noise reaches get the smallest of the others: nothing small then acts on something smaller.
@@ -116,7 +116,7 @@ def _prepare(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> tuple[np
     speed = float(np.linalg.norm(matrix_balance(A)[0], 1))
     halvings = np.ceil(np.log2(np.maximum(speed * steps, 1.0)))
     short = steps / 2.0**halvings
-    return short, halvings, noise_scale(A, Q, short)
+    return short, halvings, compute_noise_scale(A, Q, short)
 
 
 def _scale(A: np.ndarray, Q: np.ndarray, steps: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,8 +1,8 @@
-from .filtered_signals import FilteredSignals, SignalFilter, signal_filter
+from .filtered_signals import FilteredSignals, SignalFilter, make_signal_filter
 from .forced_response import compute_forced_response
-from .intervals import ROUNDING, distinct, polynomials
+from .intervals import ROUNDING, cut_polynomials, find_distinct
 from .response import compute_response
-from .step_interpolation import at_many_steps
+from .step_interpolation import evaluate_at_steps
 from .transfer_function import TransferFunction
 
 __all__ = [
@@ -10,10 +10,10 @@ __all__ = [
     "FilteredSignals",
     "SignalFilter",
     "TransferFunction",
-    "at_many_steps",
     "compute_forced_response",
     "compute_response",
-    "distinct",
-    "polynomials",
-    "signal_filter",
+    "cut_polynomials",
+    "evaluate_at_steps",
+    "find_distinct",
+    "make_signal_filter",
 ]

@@ -14,9 +14,9 @@ import numpy as np
 
 from daedal.data import Signal
 from daedal.kernels import Events, Keep, Matrices, State, Steady, pack, run_filter
-from daedal.lti.forced_response import step_matrices
-from daedal.lti.intervals import distinct, polynomials
-from daedal.lti.step_interpolation import at_many_steps
+from daedal.lti.forced_response import find_step_matrices
+from daedal.lti.intervals import cut_polynomials, find_distinct
+from daedal.lti.step_interpolation import evaluate_at_steps
 
 
 @final
@@ -49,26 +49,26 @@ class SignalFilter:
         A[-1] = -(polynomial[1:] / rate ** np.arange(1, n + 1))[::-1]
         B = np.zeros((n, 1))
         B[-1] = 1.0
-        transitions, gamma = self._matrices(A, B, rate * self.steps)
+        transitions, gamma = self._compute_matrices(A, B, rate * self.steps)
         impulse = np.vstack([np.zeros(n), rate * B.T])
-        made = [
+        responses = [
             self._run(transitions, gamma, rate, signal, np.zeros((1, n)) if signal else impulse)
             for signal in range(self.inputs.shape[2])
         ]
         # A state in units of this time is a derivative divided by a power of the rate; the input was not divided.
         units = rate ** (np.arange(n) - float(n))
-        return FilteredSignals(np.stack([each[:, 0] for each in made]) * units, made[0][:, 1] * units)
+        return FilteredSignals(np.stack([response[:, 0] for response in responses]) * units, responses[0][:, 1] * units)
 
-    def _matrices(self, A: np.ndarray, B: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _compute_matrices(self, A: np.ndarray, B: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         degree = self.inputs.shape[1] - 1
 
-        def made(lengths: np.ndarray) -> tuple[np.ndarray, ...]:
-            transitions, gamma = step_matrices(A, B, degree, lengths)
+        def compute(lengths: np.ndarray) -> tuple[np.ndarray, ...]:
+            transitions, gamma = find_step_matrices(A, B, degree, lengths)
             empty = np.zeros((0, lengths.size))
             return transitions, empty, gamma, empty
 
         speed = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0))
-        transitions, _, gamma, _ = at_many_steps(made, steps, speed)
+        transitions, _, gamma, _ = evaluate_at_steps(compute, steps, speed)
         return transitions, gamma[..., 0]
 
     def _run(
@@ -86,7 +86,7 @@ class SignalFilter:
         else:
             forcing[1:] = np.einsum("ej,ejn->en", coefficients, gamma[self.step_of])
         nothing, none = np.zeros(count), np.full(count, -1, dtype=np.int64)
-        found = run_filter(
+        innovations = run_filter(
             Events(np.append(-1, self.step_of), none, np.zeros(count, dtype=np.int64)),
             Matrices(pack(transitions), pack(np.zeros_like(transitions)), pack(np.zeros((0, n)))),
             pack(forcing),
@@ -97,17 +97,17 @@ class SignalFilter:
             Steady(pack(np.zeros((1, n))), pack(np.ones(1))),
             Keep.MEANS,
         )
-        return found.x[self.places]
+        return innovations.x[self.places]
 
 
-def signal_filter(
+def make_signal_filter(
     signals: Sequence[Signal], start: float, times: np.ndarray, delays: Sequence[float] | None = None
 ) -> SignalFilter:
     """Line up signals, which may come later by delays, with the times at which they are wanted filtered."""
     late = [0.0] * len(signals) if delays is None else list(delays)
     end = float(times[-1])
     breaks = [signal.times + delay for signal, delay in zip(signals, late, strict=True)]
-    inside = [each[(each > start) & (each < end)] for each in breaks]
+    inside = [moments[(moments > start) & (moments < end)] for moments in breaks]
     points = np.unique(np.concatenate([[start], times, *inside]))
-    steps, step_of = distinct(np.diff(points), points)
-    return SignalFilter(steps, step_of, polynomials(signals, points[:-1], late), np.searchsorted(points, times))
+    steps, step_of = find_distinct(np.diff(points), points)
+    return SignalFilter(steps, step_of, cut_polynomials(signals, points[:-1], late), np.searchsorted(points, times))

@@ -21,33 +21,33 @@ def compute_forced_response(A: Dual, B: Dual, degree: int, steps: np.ndarray) ->
 
     Examples
     --------
-    >>> from daedal.linear.dual import constant
-    >>> integrator = constant(np.zeros((1, 1)), 0)
-    >>> compute_forced_response(integrator, constant(np.ones((1, 1)), 0), 1, np.array([2.0])).value.ravel()
+    >>> from daedal.linear import lift
+    >>> integrator = lift(np.zeros((1, 1)), 0)
+    >>> compute_forced_response(integrator, lift(np.ones((1, 1)), 0), 1, np.array([2.0])).value.ravel()
     array([2., 2.])
     """
     n, m = B.value.shape
-    M, dM = _extended(A.value, B.value, degree), _extended(A.slopes, B.slopes, degree, along=0.0)
-    lengths, power = _scaling(n, m, degree, steps)
+    M, dM = _extend(A.value, B.value, degree), _extend(A.slopes, B.slopes, degree, along=0.0)
+    lengths, power = _choose_scaling(n, m, degree, steps)
     value, moved = exponential_slopes(lengths * M / power, lengths * dM[:, None] / power)
-    return Dual(*(_blocks(each * power, n, m, degree) for each in (value, moved)))
+    return Dual(*(_extract_blocks(whole * power, n, m, degree) for whole in (value, moved)))
 
 
-def step_matrices(A: np.ndarray, B: np.ndarray, degree: int, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def find_step_matrices(A: np.ndarray, B: np.ndarray, degree: int, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """e^{Ah} (step, n, n) and Γ (step, power, n, inputs) of matrices that do not move, from one exponential.
 
     Examples
     --------
-    >>> step_matrices(np.zeros((1, 1)), np.ones((1, 1)), 1, np.array([2.0]))[0]
+    >>> find_step_matrices(np.zeros((1, 1)), np.ones((1, 1)), 1, np.array([2.0]))[0]
     array([[[1.]]])
     """
     n, m = B.shape
-    lengths, power = _scaling(n, m, degree, steps)
-    whole = exponential(lengths * _extended(A, B, degree) / power) * power
-    return whole[:, :n, :n], _blocks(whole, n, m, degree)
+    lengths, power = _choose_scaling(n, m, degree, steps)
+    whole = exponential(lengths * _extend(A, B, degree) / power) * power
+    return whole[:, :n, :n], _extract_blocks(whole, n, m, degree)
 
 
-def _extended(A: np.ndarray, B: np.ndarray, degree: int, along: float = 1.0) -> np.ndarray:
+def _extend(A: np.ndarray, B: np.ndarray, degree: int, along: float = 1.0) -> np.ndarray:
     """[A B 0 …; 0 0 I …; 0 0 0 …], or with `along` = 0 how it moves with A and B."""
     n, m = B.shape[-2:]
     size = n + (degree + 1) * m
@@ -58,14 +58,14 @@ def _extended(A: np.ndarray, B: np.ndarray, degree: int, along: float = 1.0) -> 
     return M
 
 
-def _scaling(n: int, m: int, degree: int, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _choose_scaling(n: int, m: int, degree: int, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Steps, and the powers of them that are taken out of the blocks, which makes long and short steps alike."""
     unit = np.concatenate([np.zeros(n), np.repeat(np.arange(degree + 1.0), m)])
     lengths = steps[:, None, None]
     return lengths, lengths ** (unit[None, :] - unit[:, None])
 
 
-def _blocks(whole: np.ndarray, n: int, m: int, degree: int) -> np.ndarray:
+def _extract_blocks(whole: np.ndarray, n: int, m: int, degree: int) -> np.ndarray:
     """j! times the blocks (…, j, n, m) of the first rows."""
     parts = [factorial(j) * whole[..., :n, n + j * m : n + (j + 1) * m] for j in range(degree + 1)]
     return np.stack(parts, axis=-3)

@@ -11,31 +11,31 @@ ROUNDING = 4.0 * np.finfo(float).eps  # of times, relative to the largest of the
 LONGEST_DIFFERENCE = 1e-12  # relative, of intervals that count as equal
 
 
-def distinct(lengths: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def find_distinct(lengths: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different lengths of intervals, and which each one has; what rounding of the times explains is equal."""
     if not lengths.size:
         return np.zeros(0), np.zeros(0, dtype=np.int64)
     order = np.argsort(lengths, kind="stable")
     ranked = lengths[order]
     reach = ROUNDING * float(np.max(np.abs(times))) + LONGEST_DIFFERENCE * ranked
-    label = np.cumsum(_firsts(np.searchsorted(ranked, ranked + reach, side="right"))) - 1
+    label = np.cumsum(_find_firsts(np.searchsorted(ranked, ranked + reach, side="right"))) - 1
     mean = np.bincount(label, ranked) / np.bincount(label)
     step_of = np.empty(lengths.size, dtype=np.int64)
     step_of[order] = label
     return mean, step_of
 
 
-def _firsts(ends: np.ndarray) -> np.ndarray:
+def _find_firsts(ends: np.ndarray) -> np.ndarray:
     """Whether each ranked length begins a group, which reaches from its first to the end that this one has."""
-    found = np.zeros(ends.size, dtype=bool)
+    firsts = np.zeros(ends.size, dtype=bool)
     begin, following = 0, ends.tolist()
     while begin < ends.size:
-        found[begin] = True
+        firsts[begin] = True
         begin = following[begin]
-    return found
+    return firsts
 
 
-def polynomials(signals: Sequence[Signal], begins: np.ndarray, delays: Sequence[float] | None = None) -> np.ndarray:
+def cut_polynomials(signals: Sequence[Signal], begins: np.ndarray, delays: Sequence[float] | None = None) -> np.ndarray:
     """Coefficients (interval, power, signal) of the signals in intervals that begin at these times.
 
     A delayed signal is zero until its delay has passed since its first sample.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from daedal.data import Signal
-from daedal.lti.filtered_signals import signal_filter
+from daedal.lti.filtered_signals import make_signal_filter
 from daedal.lti.transfer_function import TransferFunction
 
 
@@ -23,7 +23,7 @@ def compute_response(tf: TransferFunction, signals: Mapping[str, Signal], start:
     y = np.zeros(grid.size)
     states_of = np.zeros((len(tf.inputs), grid.size, 0))  # a plain gain has none
     if tf.order:
-        filters = signal_filter([signals[name] for name in tf.inputs], start, grid, delays)
+        filters = make_signal_filter([signals[name] for name in tf.inputs], start, grid, delays)
         states_of = filters(np.asarray(tf.denominator)).signals
     for k, name in enumerate(tf.inputs):
         b = tf.numerator[name][::-1]

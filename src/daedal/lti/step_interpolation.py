@@ -23,7 +23,7 @@ CHECKED = 3  # steps of each octave that are computed directly too
 Matrices = tuple[np.ndarray, ...]
 
 
-def at_many_steps(function: Callable[[np.ndarray], Matrices], steps: np.ndarray, speed: float) -> Matrices:
+def evaluate_at_steps(function: Callable[[np.ndarray], Matrices], steps: np.ndarray, speed: float) -> Matrices:
     """`function(steps)`, arrays with the steps along an axis counted from the end of the directions.
 
     The function returns pairs of arrays: values (step, …), then their derivatives (direction, step, …). `speed` is
@@ -32,15 +32,15 @@ def at_many_steps(function: Callable[[np.ndarray], Matrices], steps: np.ndarray,
     Examples
     --------
     >>> steps = np.linspace(0.1, 0.3, 500)
-    >>> values, slopes = at_many_steps(lambda h: (np.exp(-h), -np.exp(-h)[None]), steps, 1.0)
+    >>> values, slopes = evaluate_at_steps(lambda h: (np.exp(-h), -np.exp(-h)[None]), steps, 1.0)
     >>> bool(np.max(np.abs(values - np.exp(-steps))) < 1e-14)
     True
     """
     octave = np.floor(np.log2(steps)).astype(int) if steps.size else np.zeros(0, dtype=int)
     counts = np.bincount(octave - octave.min()) if steps.size else np.zeros(0, dtype=int)
     crowded = np.flatnonzero(counts >= 3 * FEWEST) + (octave.min() if steps.size else 0)
-    groups = [np.flatnonzero(octave == each) for each in crowded]
-    parts = [_octave(function, steps[group], speed) for group in groups]
+    groups = [np.flatnonzero(octave == number) for number in crowded]
+    parts = [_evaluate_octave(function, steps[group], speed) for group in groups]
     if (few := np.flatnonzero(~np.isin(octave, crowded))).size:  # all of them at once
         groups, parts = [*groups, few], [*parts, function(steps[few])]
     if len(parts) == 1:
@@ -55,7 +55,7 @@ def at_many_steps(function: Callable[[np.ndarray], Matrices], steps: np.ndarray,
     return tuple(joined)
 
 
-def _octave(function: Callable[[np.ndarray], Matrices], steps: np.ndarray, speed: float) -> Matrices:
+def _evaluate_octave(function: Callable[[np.ndarray], Matrices], steps: np.ndarray, speed: float) -> Matrices:
     low, high = float(steps.min()), float(steps.max())
     count = FEWEST + int(np.ceil(min(speed * (high - low), 10.0 * MOST)))
     if count > MOST or steps.size < 3 * count or high - low < 1e-6 * high:
@@ -63,17 +63,17 @@ def _octave(function: Callable[[np.ndarray], Matrices], steps: np.ndarray, speed
     angles = (2 * np.arange(count) + 1) * np.pi / (2 * count)
     nodes = 0.5 * (low + high) + 0.5 * (high - low) * np.cos(angles)
     weights = (-1.0) ** np.arange(count) * np.sin(angles)
-    matrix = _barycentric(steps, nodes, weights)
-    made = [_combined(matrix, each, axis=kind % 2) for kind, each in enumerate(function(nodes))]
+    matrix = _make_barycentric(steps, nodes, weights)
+    guesses = [_combine(matrix, values, axis=kind % 2) for kind, values in enumerate(function(nodes))]
     places = np.linspace(0, steps.size - 1, CHECKED).astype(int)
-    for kind, (direct, guess) in enumerate(zip(function(steps[places]), made, strict=True)):
+    for kind, (direct, guess) in enumerate(zip(function(steps[places]), guesses, strict=True)):
         taken = np.take(guess, places, axis=kind % 2)
         if np.max(np.abs(taken - direct), initial=0.0) > AGREEMENT * np.max(np.abs(direct), initial=0.0):
             return function(steps)
-    return tuple(made)
+    return tuple(guesses)
 
 
-def _barycentric(steps: np.ndarray, nodes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _make_barycentric(steps: np.ndarray, nodes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(step, node), rows that sum to one."""
     apart = steps[:, None] - nodes
     hit = apart == 0.0
@@ -82,7 +82,7 @@ def _barycentric(steps: np.ndarray, nodes: np.ndarray, weights: np.ndarray) -> n
     return np.where(hit.any(axis=1)[:, None], hit.astype(float), rows)
 
 
-def _combined(matrix: np.ndarray, values: np.ndarray, axis: int) -> np.ndarray:
+def _combine(matrix: np.ndarray, values: np.ndarray, axis: int) -> np.ndarray:
     """Values at the nodes as values at the steps, along an axis."""
     moved = np.moveaxis(values, axis, 0)
     flat = matrix @ moved.reshape(len(moved), int(np.prod(moved.shape[1:])))

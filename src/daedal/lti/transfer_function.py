@@ -51,12 +51,12 @@ class TransferFunction:
 
     def __post_init__(self) -> None:
         if isinstance(self.numerator, Mapping):
-            numerators = {_name(key): _coefficients(value, "numerator") for key, value in self.numerator.items()}
+            numerators = {_as_name(key): _as_coefficients(value, "numerator") for key, value in self.numerator.items()}
         else:
-            numerators = {_name(self.input): _coefficients(self.numerator, "numerator")}
+            numerators = {_as_name(self.input): _as_coefficients(self.numerator, "numerator")}
         if not numerators:
             raise ModelError("A transfer function needs an input.", "Write numerator={'u': [1.0]}.")
-        denominator = _coefficients(self.denominator, "denominator")
+        denominator = _as_coefficients(self.denominator, "denominator")
         for key, values in numerators.items():
             if values.size > denominator.size:
                 raise ModelError(
@@ -66,9 +66,9 @@ class TransferFunction:
                 )
         object.__setattr__(self, "numerator", FrozenMapping(numerators))
         object.__setattr__(self, "denominator", denominator)
-        object.__setattr__(self, "delay", FrozenMapping(_delays(self.delay, numerators)))
+        object.__setattr__(self, "delay", FrozenMapping(_as_delays(self.delay, numerators)))
         object.__setattr__(self, "input", next(iter(numerators)))
-        object.__setattr__(self, "output", _name(self.output))
+        object.__setattr__(self, "output", _as_name(self.output))
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -104,21 +104,21 @@ class TransferFunction:
 
     def zeros(self, name: str | None = None) -> np.ndarray:
         """Roots of the numerator of an input."""
-        return np.roots(self._of(name))
+        return np.roots(self._find_numerator(name))
 
     def gain(self, name: str | None = None) -> float:
         """The steady output for a constant input of one; infinite with a pole at zero."""
         last = float(self.denominator[-1])
-        return float(self._of(name)[-1]) / last if last else float("inf")
+        return float(self._find_numerator(name)[-1]) / last if last else float("inf")
 
     def response(self, s: Any, name: str | None = None) -> Any:
         """The value at complex s, delay included: at s = iω the frequency response."""
         at = np.asarray(s, dtype=complex)
         key = self.inputs[0] if name is None else name
-        value = np.polyval(self._of(name), at) / np.polyval(self.denominator, at)
+        value = np.polyval(self._find_numerator(name), at) / np.polyval(self.denominator, at)
         return value * np.exp(-self.delay[key] * at)
 
-    def _of(self, name: str | None) -> np.ndarray:
+    def _find_numerator(self, name: str | None) -> np.ndarray:
         key = self.inputs[0] if name is None else str(name)
         if key not in self.numerator:
             raise ModelError(f"The transfer function has no input '{key}'.", nearest(key, self.inputs))
@@ -145,12 +145,12 @@ class TransferFunction:
             return own_symbol(f"{text}_") if text in taken else symbol(text)
 
         a = [own_symbol(f"a{k}") for k in range(tf.order)]
-        parameters |= {each: float(value) for each, value in zip(a, tf.denominator[:0:-1], strict=True)}
+        parameters |= {parameter: float(value) for parameter, value in zip(a, tf.denominator[:0:-1], strict=True)}
         for key, numerator in tf.numerator.items():
             suffix = f"_{key}" if len(tf.inputs) > 1 else ""
             x, u = own_symbol(f"x{suffix}"), symbol(key)
             b = [own_symbol(f"b{k}{suffix}") for k in range(len(numerator))]
-            parameters |= {each: float(value) for each, value in zip(b, numerator[::-1], strict=True)}
+            parameters |= {parameter: float(value) for parameter, value in zip(b, numerator[::-1], strict=True)}
             late = delay(u, tf.delay[key]) if tf.delay[key] > 0.0 else u
             chain = [x]
             for _ in range(tf.order):
@@ -160,13 +160,13 @@ class TransferFunction:
             unknowns.append(x)
             terms += [c * d for c, d in zip(b, chain, strict=False)]
             first = not starts
-            for k, each in enumerate(chain[:-1]):
+            for k, derivative in enumerate(chain[:-1]):
                 if initial == "free" and first:  # one response can take up the whole start
                     value = own_symbol(f"x{k}_start")
                     parameters[value] = Parameter(0.0)
-                    starts[each] = value
+                    starts[derivative] = value
                 else:
-                    starts[each] = 0.0
+                    starts[derivative] = 0.0
         output = terms[0]
         for term in terms[1:]:
             output = output + term
@@ -196,30 +196,30 @@ class TransferFunction:
         )
 
     def __str__(self) -> str:
-        below = _polynomial(self.denominator)
+        below = _write_polynomial(self.denominator)
         parts = []
         for name, values in self.numerator.items():
-            above = _polynomial(values)
+            above = _write_polynomial(values)
             late = f" exp(-{self.delay[name]:.5g} s)" if self.delay[name] else ""
-            parts.append(f"{_bracketed(above)} / {_bracketed(below)}{late} {name}")
+            parts.append(f"{_bracket(above)} / {_bracket(below)}{late} {name}")
         return f"{self.output} = {' + '.join(parts)}"
 
 
-def _name(given: Any) -> str:
+def _as_name(given: Any) -> str:
     text = str(given)
     if not NAME.fullmatch(text):
         raise ModelError(f"An input or output must have a name such as 'u', got {given!r}.", "Write input='u'.")
     return text
 
 
-def _coefficients(values: Any, what: str) -> np.ndarray:
+def _as_coefficients(values: Any, what: str) -> np.ndarray:
     listed: list[Any] = list(values) if np.ndim(values) == 1 else []
     if isinstance(values, (str, Expression)) or not listed:
         raise ModelError(
             f"The {what} of a transfer function must be a list of numbers, got {values!r}.",
             "Write [1.0, 2.8, 1.0], highest power first.",
         )
-    if not all(_is_number(each) for each in listed):
+    if not all(_is_number(number) for number in listed):
         raise ModelError(
             f"The {what} of a transfer function must be finite numbers, got {values!r}.",
             "Give numbers; for parameters to estimate use to_model().",
@@ -236,7 +236,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
 
 
-def _delays(given: Any, numerators: Mapping[str, Any]) -> dict[str, float]:
+def _as_delays(given: Any, numerators: Mapping[str, Any]) -> dict[str, float]:
     by_input: dict[str, Any] = dict(given) if isinstance(given, Mapping) else dict.fromkeys(numerators, given)
     for name, value in by_input.items():
         if name not in numerators:
@@ -246,7 +246,7 @@ def _delays(given: Any, numerators: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(by_input[name]) if name in by_input else 0.0 for name in numerators}
 
 
-def _polynomial(values: Any) -> str:
+def _write_polynomial(values: Any) -> str:
     """s² + 2.8 s + 1."""
     terms = []
     for power, value in zip(range(len(values) - 1, -1, -1), values, strict=True):
@@ -263,5 +263,5 @@ def _polynomial(values: Any) -> str:
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def _bracketed(text: str) -> str:
+def _bracket(text: str) -> str:
     return f"({text})" if " " in text and any(sign in text[1:] for sign in "+−") else text

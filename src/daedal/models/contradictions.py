@@ -22,7 +22,7 @@ def refuse_contradictions(model: "Model") -> None:
     for name, parameter in model.parameters.items():
         _check_constant(parameter.value, roles, f"The value of parameter '{name}'")
     for key, noise in model.disturbances.items():
-        for value in disturbances.formulas(noise):
+        for value in disturbances.list_formulas(noise):
             _check_constant(value, roles, f"Disturbance {quoted(as_tuple(key))}")
     for part in ("initial", "guess", "history"):
         for name, value in getattr(model, part).items():

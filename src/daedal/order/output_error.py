@@ -15,7 +15,7 @@ from daedal.estimation import (
     Evaluation,
     LeastSquares,
     compute_information,
-    contiguous,
+    find_contiguous,
     fit_autoregression,
     invert_squares,
 )
@@ -118,7 +118,7 @@ def polish_on(polished: Polished) -> Polished:
 
 
 def _fit_noise(residual: np.ndarray, order: int | None) -> Autoregression:
-    return fit_autoregression([residual[stretch] for stretch in contiguous(residual)], order)
+    return fit_autoregression([residual[stretch] for stretch in find_contiguous(residual)], order)
 
 
 def _minimize(
@@ -172,7 +172,7 @@ class _Squares:
 
     def record(self, point: np.ndarray) -> Record:
         """The record with the delays of a point."""
-        return self._record.delayed(tuple(map(float, point[self._shape.size :]))) if self._free else self._record
+        return self._record.delay(tuple(map(float, point[self._shape.size :]))) if self._free else self._record
 
     def residual(self, point: np.ndarray) -> np.ndarray:
         """Samples without the response, not a number where they are missing; all of it where there is no response."""
@@ -198,7 +198,7 @@ class _Squares:
         known = self._record.known
         if self._noise is None:
             return rows[:, known]
-        return self._noise.whitened(np.where(known, rows, np.nan))[:, known]
+        return self._noise.whiten(np.where(known, rows, np.nan))[:, known]
 
 
 def polish_best(

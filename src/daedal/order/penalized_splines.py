@@ -83,18 +83,18 @@ class SplineEquation:
     def _other_inputs(self) -> np.ndarray:
         return self.inputs.reshape(-1, self.inputs.shape[-1])[1:]
 
-    def reduced(self, y: np.ndarray) -> "ReducedSamples":
+    def reduce(self, y: np.ndarray) -> "ReducedSamples":
         """What the samples y that are there mean for the splines."""
         q, _ = self.factors
         values = q.T @ y
         return ReducedSamples(values, float(np.sum((y - q @ values) ** 2)), float(y.mean()), y.size)
 
-    def fitted(self, samples: "ReducedSamples") -> np.ndarray:
+    def fit(self, samples: "ReducedSamples") -> np.ndarray:
         """Coefficients P of the splines nearest to the samples."""
         _, r = self.factors
         return np.linalg.lstsq(r, samples.values, rcond=None)[0]
 
-    def penalized(self, samples: "ReducedSamples", theta: np.ndarray, weight: float) -> np.ndarray:
+    def fit_penalized(self, samples: "ReducedSamples", theta: np.ndarray, weight: float) -> np.ndarray:
         """Coefficients P near to the samples and to a solution of the equation."""
         from scipy.linalg import lstsq
 
@@ -140,7 +140,7 @@ def is_fitted(signal: Signal, input_order: int) -> bool:
 def derive_inputs(signal: Signal, input_order: int, basis: SplineBasis) -> np.ndarray:
     """An input and its derivatives at the Gauss points; of splines fitted to its samples where it has none itself."""
     if not is_fitted(signal, input_order):
-        return np.stack([basis.projected(signal, k) for k in range(input_order + 1)])
+        return np.stack([basis.project(signal, k) for k in range(input_order + 1)])
     first, last = basis.knots[[0, -1]]
     inside = np.union1d(signal.times[(signal.times > first) & (signal.times < last)], [first, last])
     fitted = np.linalg.lstsq(basis.values(inside), signal(inside), rcond=None)[0]
@@ -158,15 +158,15 @@ def sparsify_equation(
     equation: SplineEquation, y: np.ndarray, terms: int | None = None, weight: float | None = None
 ) -> np.ndarray:
     """Coefficients θ, at most so many of them not zero (or all), from the samples y that are there."""
-    samples = equation.reduced(y)
-    splines = equation.fitted(samples)
+    samples = equation.reduce(y)
+    splines = equation.fit(samples)
     columns = equation.columns(splines)
     theta = solve_on_support(columns, equation.target, np.ones(columns.shape[1], dtype=bool))
     if terms is not None:
         theta = select_greedily(columns, equation.target, terms, keep_largest(theta, equation.order, terms))
     for _ in range(ROUNDS):
         used = weigh_varziri(equation, samples, splines) if weight is None else weight
-        splines = equation.penalized(samples, theta, used)
+        splines = equation.fit_penalized(samples, theta, used)
         columns = equation.columns(splines)
         new = (
             solve_on_support(columns, equation.target, theta != 0.0)

@@ -9,7 +9,7 @@ import numpy as np
 from daedal.data import Dataset, Signal
 from daedal.errors import EstimationError, counted, nearest, quoted
 from daedal.experiments import check_covered
-from daedal.lti import SignalFilter, signal_filter
+from daedal.lti import SignalFilter, make_signal_filter
 from daedal.symbolic import NAME
 
 POWER = 0.99  # share of the power of an input that lies where it excites
@@ -62,14 +62,14 @@ class Record:
     def signals(self) -> tuple[Signal, ...]:
         """The inputs, delayed; before its first sample an input is what it is then."""
         return tuple(
-            delayed(self.data.inputs[name], delay, self.t0, float(self.times[-1]))
+            delay_signal(self.data.inputs[name], delay, self.t0, float(self.times[-1]))
             for name, delay in zip(self.inputs, self.delays, strict=True)
         )
 
     @cached_property
     def input_filter(self) -> SignalFilter:
         """The inputs through filters."""
-        return signal_filter(self.signals, self.t0, self.times)
+        return make_signal_filter(self.signals, self.t0, self.times)
 
     @cached_property
     def output_filter(self) -> SignalFilter:
@@ -79,7 +79,7 @@ class Record:
             times, values = np.append(self.t0, times), np.append(values[0], values)
         if times[-1] < self.times[-1]:
             times, values = np.append(times, self.times[-1]), np.append(values, values[-1])
-        return signal_filter([Signal(times, values, "foh")], self.t0, self.times)
+        return make_signal_filter([Signal(times, values, "foh")], self.t0, self.times)
 
     @cached_property
     def inputs_now(self) -> np.ndarray:
@@ -90,7 +90,7 @@ class Record:
     def input_rates(self) -> np.ndarray:
         """Their derivatives at the samples, (input, time); zero for inputs that are held."""
         nothing = np.zeros(self.times.size)
-        return np.stack([each(self.times, derivative=1) if each.derivatives else nothing for each in self.signals])
+        return np.stack([u(self.times, derivative=1) if u.derivatives else nothing for u in self.signals])
 
     @cached_property
     def inputs_at_start(self) -> np.ndarray:
@@ -102,9 +102,9 @@ class Record:
         """The output at the samples, straight lines where one is missing."""
         return np.interp(self.times, self.times[self.known], self.y[self.known])
 
-    def delayed(self, delays: Any) -> "Record":
+    def delay(self, delays: Any) -> "Record":
         """The same with other delays."""
-        wanted = tuple(float(each) for each in delays)
+        wanted = tuple(float(delay) for delay in delays)
         return self if wanted == self.delays else replace(self, delays=wanted)
 
     @cached_property
@@ -132,7 +132,7 @@ class Record:
         return early
 
 
-def delayed(signal: Signal, delay: float, start: float, end: float) -> Signal:
+def delay_signal(signal: Signal, delay: float, start: float, end: float) -> Signal:
     """A signal that comes later, known from the start to the end of a record."""
     if delay == 0.0:
         return signal
@@ -150,8 +150,8 @@ def make_record(verb: str, data: Any, output: Any, inputs: Any) -> Record:
             f"{verb} takes a Dataset, got {type(data).__name__}.",
             "Make one with Dataset(times, inputs=..., outputs=...) or read_csv(...).",
         )
-    name = _output(verb, data, output)
-    names = _inputs(verb, data, inputs)
+    name = _choose_output(verb, data, output)
+    names = _choose_inputs(verb, data, inputs)
     for symbol in (name, *names):
         if not NAME.fullmatch(symbol):
             raise EstimationError(
@@ -189,7 +189,7 @@ def _check_different(record: Record) -> None:
                 )
 
 
-def _output(verb: str, data: Dataset, output: Any) -> str:
+def _choose_output(verb: str, data: Dataset, output: Any) -> str:
     if output is not None:
         if str(output) not in data.outputs:
             raise EstimationError(f"The data have no output '{output}'.", nearest(str(output), data.outputs))
@@ -203,14 +203,14 @@ def _output(verb: str, data: Dataset, output: Any) -> str:
     return next(iter(data.outputs))
 
 
-def _inputs(verb: str, data: Dataset, inputs: Any) -> tuple[str, ...]:
+def _choose_inputs(verb: str, data: Dataset, inputs: Any) -> tuple[str, ...]:
     if inputs is None:
         if not data.inputs:
             raise EstimationError(f"{verb} needs an input, and the data have none.", "Give inputs={'u': ...}.")
         return tuple(data.inputs)
     if isinstance(inputs, str) or not np.iterable(inputs):
         raise EstimationError(f"The inputs must be a list of names, got {inputs!r}.", "Write inputs=['u'].")
-    names = tuple(str(each) for each in inputs)
+    names = tuple(str(name) for name in inputs)
     for name in names:
         if names.count(name) > 1:
             raise EstimationError(f"The input '{name}' is named twice.", "Name each input once.")

@@ -91,7 +91,7 @@ class RefinedIV:
 
 
 def _estimate_with_delay(record: Record, delay: float) -> Record:
-    late = record.delayed([delay] * len(record.inputs))
+    late = record.delay([delay] * len(record.inputs))
     if late.idle:
         raise EstimationError(
             f"Delayed by {short(float(delay))}, the input '{late.idle[0]}' does not vary during the record, which "
@@ -108,15 +108,15 @@ def _is_time(value: Any) -> bool:
 def _find_promising(shape: Shape, record: Record, grid: np.ndarray, known: Sequence[Polished]) -> list[Record]:
     """Delays to begin with: those of smaller models, and the best of a grid, first for all inputs together."""
     count = len(record.inputs)
-    squares = _scan(shape, [record.delayed([delay] * count) for delay in grid])
+    squares = _scan(shape, [record.delay([delay] * count) for delay in grid])
     padded = np.concatenate([[np.inf], squares, [np.inf]])
     lowest = np.isfinite(squares) & (squares <= padded[:-2]) & (squares <= padded[2:])
     ranked = [k for k in np.argsort(squares, kind="stable") if lowest[k]]
-    promising = [record.delayed([grid[k]] * count) for k in ranked[:VALLEYS]]
+    promising = [record.delay([grid[k]] * count) for k in ranked[:VALLEYS]]
     for place in range(count if promising and count > 1 else 0):
-        own = [promising[0].delayed(np.where(np.arange(count) == place, delay, promising[0].delays)) for delay in grid]
+        own = [promising[0].delay(np.where(np.arange(count) == place, delay, promising[0].delays)) for delay in grid]
         promising[0] = own[int(np.argmin(_scan(shape, own)))]
-    seen = {late.delays: late for late in [*promising, *(record.delayed(polished.record.delays) for polished in known)]}
+    seen = {late.delays: late for late in [*promising, *(record.delay(polished.record.delays) for polished in known)]}
     return list(seen.values())
 
 

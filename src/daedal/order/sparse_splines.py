@@ -208,7 +208,7 @@ def _split(theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
 def _make_monic(equation: SplineEquation, y: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     """Least squares with a_n = 1, on splines fitted without the equation: also where b_0 is zero."""
     n = shape.order
-    columns = equation.columns(equation.fitted(equation.reduced(y)))
+    columns = equation.columns(equation.fit(equation.reduce(y)))
     rest = np.column_stack([columns[:, :n], -equation.target, columns[:, n + 1 :]])
     coefficients = solve_on_support(rest, -columns[:, n], np.ones(rest.shape[1], dtype=bool))
     return np.append(coefficients[:n], 1.0), coefficients[n:].reshape(shape.inputs, -1)

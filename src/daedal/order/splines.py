@@ -49,7 +49,7 @@ class SplineBasis:
         clamped = np.concatenate([self.knots[:1].repeat(self.degree), self.knots, self.knots[-1:].repeat(self.degree)])
         return BSpline(clamped, np.eye(self.size), self.degree)(times, nu=derivative)
 
-    def projected(self, signal: Signal, derivative: int = 0) -> np.ndarray:
+    def project(self, signal: Signal, derivative: int = 0) -> np.ndarray:
         """A signal, or a derivative of it, at the Gauss points, by its best polynomial between two knots."""
         inside = signal.times[(signal.times > self.knots[0]) & (signal.times < self.knots[-1])]
         breaks = np.union1d(self.knots, inside)

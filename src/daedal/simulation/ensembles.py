@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
-from daedal.disturbances import seed_number
+from daedal.disturbances import make_seed
 from daedal.errors import SimulationError, check_whole_number, nearest
 from daedal.models import as_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
@@ -123,7 +123,7 @@ def ensemble(
     if not sets:
         raise SimulationError("The list of values of an ensemble is empty.", "Give at least one mapping.")
     free = tuple(_check_parameter(asked.system.model, name) for name in sensitivities)
-    seed = seed_number(np.random.default_rng() if rng is None else rng)
+    seed = make_seed(np.random.default_rng() if rng is None else rng)
     run = prepare(
         asked.system,
         asked.times,

@@ -29,7 +29,7 @@ def add_measurement_noise(trajectory: Trajectory, model: Model, seed: int) -> Tr
             continue
         drawn = _draw(trajectory, seed, number, len(names))
         if isinstance(key, tuple):
-            noise = np.tensordot(linear.semidefinite_factor(declared), drawn, axes=1)
+            noise = np.tensordot(linear.factor_semidefinite(declared), drawn, axes=1)
         else:
             experiments.check_count(model, key, trajectory.times.size, SimulationError)
             noise = accuracies.at(key, numbers) * drawn
@@ -42,4 +42,4 @@ def _draw(trajectory: Trajectory, seed: int, number: int, components: int) -> np
     """Standard normals as (component, realization, time)."""
     paths = range(trajectory.realizations or 1)
     samples = range(trajectory.times.size)
-    return disturbances.innovations(seed, PURPOSE, number, paths, samples, components).transpose(1, 2, 0)
+    return disturbances.draw_innovations(seed, PURPOSE, number, paths, samples, components).transpose(1, 2, 0)

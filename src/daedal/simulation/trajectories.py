@@ -88,7 +88,7 @@ def simulate(
     count = None if realizations is None else check_realizations(realizations)
     seed = None
     if count is not None or measurement_noise or rng is not None:
-        seed = disturbances.seed_number(np.random.default_rng() if rng is None else rng)
+        seed = disturbances.make_seed(np.random.default_rng() if rng is None else rng)
     job = Job(asked, given, wanted, count, seed or 0, PURPOSE)
     automatic = count is None and solver is None
     outcome = _simulate_single(job) if automatic else (solver or Lanes()).simulate(job)

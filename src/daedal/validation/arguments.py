@@ -6,7 +6,7 @@ from typing import Any
 from daedal.data import Dataset
 from daedal.errors import EstimationError, nearest
 from daedal.estimation import Fit
-from daedal.experiments import datasets
+from daedal.experiments import list_datasets
 from daedal.models import Model
 from daedal.symbolic import Expression
 from daedal.systems import System
@@ -32,7 +32,7 @@ def check_data(verb: str, subject: Any, data: Any) -> tuple[Dataset, ...]:
     """One or several data sets; swapped arguments are told apart from wrong ones."""
     if isinstance(data, (Fit, Model, System)):
         raise EstimationError(f"{verb} takes the fit first and the data second.", "Exchange the two arguments.")
-    return datasets(verb, subject, data)
+    return list_datasets(verb, subject, data)
 
 
 def check_names(verb: str, names: Any, known: Iterable[str]) -> tuple[str, ...]:

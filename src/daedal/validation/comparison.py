@@ -7,9 +7,9 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping, frozen
-from daedal.disturbances import seed_number
+from daedal.disturbances import make_seed
 from daedal.errors import EstimationError, counted, nearest, quoted
-from daedal.estimation import Fit, describe, experiment_labels, match_fit, measure_fit
+from daedal.estimation import Fit, describe, label_experiments, match_fit, measure_fit
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
@@ -183,7 +183,7 @@ def compare(
     if not isinstance(fit, Fit):
         return _compare_model(fit, check_data("compare", fit, data))
     sets = check_data("compare", fit, data)
-    fitted = match_fit(fit, sets, None if rng is None else seed_number(rng))
+    fitted = match_fit(fit, sets, None if rng is None else make_seed(rng))
     predicted = predict_fit(fitted)
     space = fitted.problem.coordinates
     local = {
@@ -233,7 +233,7 @@ def _compare_model(model: Any, sets: tuple[Dataset, ...]) -> Comparison:
 
 
 def _list_compared(predicted: list[Predicted], sets: tuple[Dataset, ...]) -> tuple[Compared, ...]:
-    labels = experiment_labels(sets)
+    labels = label_experiments(sets)
     return tuple(_compare_series(one, labels[one.series.experiment]) for one in predicted)
 
 

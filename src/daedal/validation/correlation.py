@@ -24,7 +24,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.estimation import Autoregression, contiguous, fit_autoregression
+from daedal.estimation import Autoregression, find_contiguous, fit_autoregression
 
 SIGNIFICANCE = 0.01  # p-value below which words say that a test failed
 NORMAL = 1.959963984540054
@@ -109,7 +109,7 @@ def _model_rest(
         return Autoregression(np.zeros(0), 0.0)
     gains, _, rank, _ = np.linalg.lstsq(U[:, known].T, e[known], rcond=np.sqrt(RANK))
     left = np.split(np.where(known, e - U.T @ gains, np.nan), np.cumsum([one.size for one in used])[:-1])
-    model = fit_autoregression([part[stretch] for part in left for stretch in contiguous(part)])
+    model = fit_autoregression([part[stretch] for part in left for stretch in find_contiguous(part)])
     count = int(known.sum())
     return Autoregression(model.coefficients, model.variance * count / max(count - int(rank), 1))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, counted, look_up, quoted
-from daedal.estimation import Fit, describe, experiment_labels, match_fit
+from daedal.estimation import Fit, describe, label_experiments, match_fit
 from daedal.linear import one_thread
 from daedal.tables import align_columns
 from daedal.validation.arguments import check_data, check_fit
@@ -132,7 +132,7 @@ def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residual
     sets = fit.data if data is None else check_data("resid", fit, data)
     fitted = match_fit(fit, None if data is None else sets)
     predicted = predict_fit(fitted)
-    labels = experiment_labels(sets)
+    labels = label_experiments(sets)
     outputs: dict[str, OutputResidual] = {}
     for name in dict.fromkeys(one.series.output for one in predicted):
         mine = [one for one in predicted if one.series.output == name]

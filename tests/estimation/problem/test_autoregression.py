@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import toeplitz
 
 from daedal.errors import DataError
-from daedal.estimation.problem.autoregression import Autoregression, contiguous, fit_autoregression
+from daedal.estimation.problem.autoregression import Autoregression, find_contiguous, fit_autoregression
 
 SECOND = np.array([-1.5, 0.8])
 FOURTH = np.poly([0.9 * np.exp(0.7j), 0.9 * np.exp(-0.7j), 0.6, -0.5]).real[1:]
@@ -186,7 +186,7 @@ def test_coefficients_are_read_only():
 def test_contiguous_stretches(text):
     values = np.array([1.0 if letter == "x" else np.nan for letter in text])
     expected = [part for part in text.split(".") if part]
-    found = contiguous(values)
+    found = find_contiguous(values)
     assert [text[part] for part in found] == expected
     assert sum(part.stop - part.start for part in found) == text.count("x")
 
@@ -199,12 +199,12 @@ def test_whitening_is_that_of_the_stationary_process(name, shape):
     values, known = with_gaps(7, shape)
     x = np.where(known, values, np.nan)
     expected = np.full(shape, np.nan)
-    for stretch in contiguous(np.where(known, 0.0, np.nan)):
+    for stretch in find_contiguous(np.where(known, 0.0, np.nan)):
         covariance = toeplitz(autocovariance(model, stretch.stop - stretch.start))
         factor = np.linalg.cholesky(covariance)
         solved = np.linalg.solve(factor, x[..., stretch].reshape(-1, len(factor)).T).T
         expected[..., stretch] = np.sqrt(model.variance) * solved.reshape(x[..., stretch].shape)
-    np.testing.assert_allclose(model.whitened(x), expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(model.whiten(x), expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -212,7 +212,7 @@ def test_whitening_is_that_of_the_stationary_process(name, shape):
 def test_adjoint_is_the_transpose(name, seed):
     model = MODELS[name]
     (u, v), known = with_gaps(seed, (2, 80))
-    image = np.nan_to_num(model.whitened(np.where(known, u, np.nan)))
+    image = np.nan_to_num(model.whiten(np.where(known, u, np.nan)))
     back = model.adjoint(v, known)
     assert image @ v == pytest.approx(np.where(known, u, 0.0) @ back, abs=1e-10)
     assert (back[~known] == 0).all()

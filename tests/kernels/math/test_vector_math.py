@@ -88,10 +88,10 @@ TWO = ("pow", "atan2", "hypot", "fmod")
 
 
 # With fused multiply-add only where the processor has it; without it everywhere.
-@pytest.fixture(params=sorted({target.host().fused, False}), ids=lambda fused: "fused" if fused else "separate")
+@pytest.fixture(params=sorted({target.find_host().fused, False}), ids=lambda fused: "fused" if fused else "separate")
 def fused(request, monkeypatch):
-    changed = dataclasses.replace(target.host(), fused=request.param)
-    monkeypatch.setattr(scan, "host", lambda: changed)
+    changed = dataclasses.replace(target.find_host(), fused=request.param)
+    monkeypatch.setattr(scan, "find_host", lambda: changed)
 
 
 def function_of(name):

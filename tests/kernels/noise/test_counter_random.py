@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from daedal.errors import SimulationError
-from daedal.kernels import compiler, normals
+from daedal.kernels import compiler, draw_normals
 from daedal.kernels.emitter import INTEGER, Emitter, write_module
 from daedal.kernels.noise.normals import write_normals
 from daedal.kernels.noise.philox import INCREMENTS, MULTIPLIERS, write_philox, write_round_keys
@@ -79,24 +79,24 @@ def kernel_words(counter, key):
     ],
 )
 def test_reference_in_numpy(key, paths, steps, components, stream):
-    got = normals(key, paths, steps, components, stream)
+    got = draw_normals(key, paths, steps, components, stream)
     expected = reference_normals(key, paths, steps, components, stream)
     # 2π v is rounded in the reference, which shifts an angle by up to an ulp of 2π
     np.testing.assert_allclose(got, expected, rtol=1e-15, atol=8e-15)
 
 
 def test_blocks_orders_and_threads_give_identical_bits():
-    key, whole = (3, 4), normals((3, 4), (0, 101), (0, 31), 2)
+    key, whole = (3, 4), draw_normals((3, 4), (0, 101), (0, 31), 2)
     blocks = [(p, s) for s in range(0, 31, 3) for p in range(0, 101, 9)]
 
     def block(corner):
         p, s = corner
-        return normals(key, range(p, min(p + 9, 101)), (s, min(3, 31 - s)), 2)
+        return draw_normals(key, range(p, min(p + 9, 101)), (s, min(3, 31 - s)), 2)
 
     with ThreadPoolExecutor(4) as pool:
         for (p, s), part in zip(blocks, pool.map(block, blocks), strict=True):
             np.testing.assert_array_equal(part, whole[s : s + 3, :, p : p + 9])
-    np.testing.assert_array_equal(normals(key, (0, 101), (0, 31), 1), whole[:, :1])
+    np.testing.assert_array_equal(draw_normals(key, (0, 101), (0, 31), 1), whole[:, :1])
 
 
 @pytest.mark.parametrize("width", [2, 4, 8])
@@ -105,11 +105,11 @@ def test_all_widths_give_identical_bits(width):
     call = code.function("daedal_normals", 1, 10)
     out = np.empty((6, 2, 16))
     call(out.ctypes.data, 5, 6, 0, 0, 6, 2, 0, 16, 0, 16)
-    np.testing.assert_array_equal(out, normals((5, 6), (0, 16), (0, 6), 2))
+    np.testing.assert_array_equal(out, draw_normals((5, 6), (0, 16), (0, 6), 2))
 
 
 def test_the_law_is_standard_normal():
-    sample = normals((11, 12), (0, 100), (0, 1000), 3)
+    sample = draw_normals((11, 12), (0, 100), (0, 1000), 3)
     assert stats.kstest(sample.ravel(), "norm").pvalue > 1e-3
     flat = sample.reshape(1000, -1)
     count = flat.size
@@ -121,16 +121,20 @@ def test_the_law_is_standard_normal():
 
 def test_keys_streams_and_paths_differ():
     arguments = {"paths": (0, 64), "steps": (0, 100), "components": 1}
-    first = normals((1, 2), **arguments).ravel()
-    for other in (normals((2, 2), **arguments), normals((1, 3), **arguments), normals((1, 2), **arguments, stream=1)):
+    first = draw_normals((1, 2), **arguments).ravel()
+    for other in (
+        draw_normals((2, 2), **arguments),
+        draw_normals((1, 3), **arguments),
+        draw_normals((1, 2), **arguments, stream=1),
+    ):
         assert abs(np.corrcoef(first, other.ravel())[0, 1]) < 5 / np.sqrt(first.size)
 
 
 def test_empty_blocks_and_wrong_arguments():
-    assert normals((1, 2), (0, 0), (0, 4), 2).shape == (4, 2, 0)
-    assert normals((1, 2), (0, 4), (5, 0), 2).shape == (0, 2, 4)
+    assert draw_normals((1, 2), (0, 0), (0, 4), 2).shape == (4, 2, 0)
+    assert draw_normals((1, 2), (0, 4), (5, 0), 2).shape == (0, 2, 4)
     for wrong in [((2**32, 0), (0, 1), (0, 1), 1), ((0, 0), (-1, 3), (0, 1), 1), ((0, 0), (2**32, 1), (0, 1), 1)]:
         with pytest.raises(SimulationError, match="Random numbers need"):
-            normals(*wrong)
+            draw_normals(*wrong)
     with pytest.raises(SimulationError, match="consecutive"):
-        normals((0, 0), range(0, 10, 2), (0, 1), 1)
+        draw_normals((0, 0), range(0, 10, 2), (0, 1), 1)

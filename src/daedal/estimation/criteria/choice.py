@@ -6,7 +6,7 @@ from daedal.estimation.criteria.criterion import Criterion
 from daedal.estimation.criteria.likelihood import Likelihood
 from daedal.estimation.criteria.output_error import OutputError
 from daedal.estimation.criteria.simulation_pem import SimulationPEM
-from daedal.estimation.problem import Problem, mean_movers
+from daedal.estimation.problem import Problem, find_mean_movers
 from daedal.models import as_tuple
 
 
@@ -14,7 +14,7 @@ def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
     """A criterion and the reason for it."""
     if not problem.system.model.disturbances:
         return OutputError(), "OutputError was chosen: the model declares no disturbances"
-    moving, _ = mean_movers(problem)
+    moving, _ = find_mean_movers(problem)
     if not moving and is_linear(problem.system.model):
         silent = _list_silent(problem)
         if not silent:

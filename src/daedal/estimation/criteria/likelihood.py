@@ -32,8 +32,8 @@ from daedal.filtering import (
     Innovated,
     LinearExperiment,
     Point,
-    innovations_without_start,
-    linear_experiments,
+    forget_start,
+    make_linear_experiments,
 )
 from daedal.linear import Dual
 from daedal.models import as_name, as_tuple
@@ -111,7 +111,7 @@ def make_likelihood_objective(problem: Problem, condition: InitialCondition) -> 
     model, space = problem.system.model, problem.coordinates
     values = [space.values(space.start, number) for number in range(len(problem.data))]
     experiments = match_experiments(problem.system, problem.data)
-    linear = linear_experiments("Likelihood", experiments, values, condition)
+    linear = make_linear_experiments("Likelihood", experiments, values, condition)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")
     check_enough(experiments, len(space.items))
@@ -189,7 +189,7 @@ class LikelihoodObjective:
                 at = Point(model, values, space.parameters)
                 known[key] = (at, experiment.stochastic.at(at))
             at, evolution = known[key]
-            innovated.append(experiment.innovated(evolution, at))
+            innovated.append(experiment.innovate(evolution, at))
         return innovated
 
     def predict(self, point: np.ndarray) -> tuple[Forecast, ...]:
@@ -202,7 +202,7 @@ class LikelihoodObjective:
             linear, readings = self.linear[part.series.experiment], self.linear[part.series.experiment].readings
             values = self.problem.coordinates.values(point, part.series.experiment)
             at = Point(self.problem.system.model, values, ())
-            ahead, simulated = linear.outlook(linear.stochastic.at(at), at)
+            ahead, simulated = linear.look_ahead(linear.stochastic.at(at), at)
             output = readings.outputs.index(part.series.output)
             there = readings.places[:, output] >= 0
             columns = np.full((4, part.residual.size), np.nan)
@@ -263,6 +263,6 @@ def _compute_information_without_start(innovated: Innovated) -> np.ndarray:
     E = innovated.E[:, list(innovated.opened.kept)]
     best = innovated.opened.best
     e = Dual(innovated.e.value - innovated.E.value @ best, innovated.e.slopes - innovated.E.slopes @ best)
-    e, s = innovations_without_start(e, E, innovated.s)
+    e, s = forget_start(e, E, innovated.s)
     weighed, rates = e.slopes / np.sqrt(s.value), s.slopes / s.value
     return weighed @ weighed.T + 0.5 * rates @ rates.T

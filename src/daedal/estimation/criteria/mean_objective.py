@@ -27,14 +27,14 @@ from daedal.estimation.criteria.criterion import (
     fail_at,
     list_outputs,
 )
-from daedal.estimation.problem import Autoregression, Problem, Weighing, contiguous, fit_autoregression
+from daedal.estimation.problem import Autoregression, Problem, Weighing, find_contiguous, fit_autoregression
 from daedal.experiments import (
     Accuracies,
     Experiment,
     Series,
     check_accuracies,
     check_enough,
-    first_scales,
+    guess_scales,
     match_experiments,
 )
 from daedal.simulation import Lanes, Prediction, Predictor, make_predictor, make_request
@@ -219,7 +219,7 @@ class MeanObjective:
         scales = self.weighing.accuracies.scales
         if self.weighing.filters or not scales or len({part.series.output for part in evaluation.parts}) == 1:
             return None
-        first = first_scales(self.problem.system.model, self.experiments)
+        first = guess_scales(self.problem.system.model, self.experiments)
         new = {name: max(_compute_rmse(evaluation, name), SMALLEST * first[name]) for name in scales}
         if all(abs(new[name] / scales[name] - 1.0) < RESCALED for name in scales):
             return None
@@ -322,7 +322,7 @@ def _compute_rmse(evaluation: Evaluation, output: str) -> float:
 def _model_residual(evaluation: Evaluation, output: str, order: int | None) -> Autoregression:
     """A model of the residual of one output in all experiments."""
     parts = [part for part in evaluation.parts if part.series.output == output]
-    stretches = [part.residual[stretch] for part in parts for stretch in contiguous(part.residual)]
+    stretches = [part.residual[stretch] for part in parts for stretch in find_contiguous(part.residual)]
     return fit_autoregression(stretches, order)
 
 
@@ -342,7 +342,7 @@ def check_whitening(experiments: Sequence[Experiment], order: int | None) -> Non
                 f"whiten needs the same sample interval of '{output}' in all experiments.",
                 "Use data.resample(step) first.",
             )
-        longest = max(known.stop - known.start for series in listed for known in contiguous(series.values))
+        longest = max(known.stop - known.start for series in listed for known in find_contiguous(series.values))
         if order is not None and order >= longest:
             raise EstimationError(
                 f"whiten={order} is too high for '{output}', whose longest stretch without gaps has {longest} samples.",
@@ -375,7 +375,7 @@ def make_mean_objective(
         )
         for number, one in enumerate(experiments)
     )  # fmt: skip
-    accuracies = Accuracies(system.model, coordinates.parameters, first_scales(system.model, experiments))
+    accuracies = Accuracies(system.model, coordinates.parameters, guess_scales(system.model, experiments))
     reference = coordinates.values(coordinates.start, 0)
     weighing = Weighing(accuracies)
     first = predictors[0].run

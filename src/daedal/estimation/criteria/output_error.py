@@ -16,8 +16,8 @@ from daedal.errors import EstimationError, check_whole_number, quoted
 from daedal.estimation.criteria.criterion import Objective
 from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.criteria.shooting import make_shooting_objective
-from daedal.estimation.problem import Problem, check_visible, checked_whiten
-from daedal.experiments import checked_transient
+from daedal.estimation.problem import Problem, check_visible, check_whiten
+from daedal.experiments import check_transient
 from daedal.simulation import find_pasts
 
 
@@ -48,11 +48,11 @@ class OutputError:
     whiten: bool | int = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "transient", checked_transient(self.transient))
+        object.__setattr__(self, "transient", check_transient(self.transient))
         sentence = "The segments must be a whole number from 1 on"
         segments = check_whole_number(self.segments, EstimationError, sentence, "Write segments=10.", least=1)
         object.__setattr__(self, "segments", segments)
-        object.__setattr__(self, "whiten", checked_whiten(self.whiten))
+        object.__setattr__(self, "whiten", check_whiten(self.whiten))
         if self.segments > 1 and self.whiten:
             raise EstimationError(
                 "The residual of pieces with starts of their own cannot be whitened.", "Leave out segments or whiten."

@@ -21,7 +21,7 @@ import numpy as np
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Part, fail_at
 from daedal.estimation.problem import Problem, Segments, Weighing, cut_segments
-from daedal.experiments import Accuracies, Experiment, check_accuracies, check_enough, first_scales, match_experiments
+from daedal.experiments import Accuracies, Experiment, check_accuracies, check_enough, guess_scales, match_experiments
 from daedal.simulation import Lanes
 
 WEIGHTS = (0.1, 10.0, 1e3, 1e5)  # ρ, stage by stage
@@ -222,7 +222,7 @@ def make_shooting_objective(problem: Problem, transient: float, count: int) -> S
         begin = np.array([_find_start(pieces, k) for k in range(len(pieces.states))])
         cut.append(pieces)
         nodes.append(np.tile(begin, (count - 1, 1)))
-    accuracies = Accuracies(system.model, space.parameters, first_scales(system.model, experiments))
+    accuracies = Accuracies(system.model, space.parameters, guess_scales(system.model, experiments))
     if accuracies.free:
         raise EstimationError(
             "Segments cannot be combined with a free measurement accuracy.", "Fix the accuracy, or use one segment."

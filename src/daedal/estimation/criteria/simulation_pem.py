@@ -20,8 +20,8 @@ from daedal.analysis import is_linear
 from daedal.errors import EstimationError, check_whole_number, quoted
 from daedal.estimation.criteria.criterion import Objective
 from daedal.estimation.criteria.mean_objective import make_mean_objective
-from daedal.estimation.problem import Problem, check_visible, checked_whiten, mean_movers
-from daedal.experiments import checked_transient
+from daedal.estimation.problem import Problem, check_visible, check_whiten, find_mean_movers
+from daedal.experiments import check_transient
 
 
 @final
@@ -52,7 +52,7 @@ class SimulationPEM:
     whiten: bool | int = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "transient", checked_transient(self.transient))
+        object.__setattr__(self, "transient", check_transient(self.transient))
         sentence = "The realizations must be a whole number from 1 on"
         check_whole_number(self.realizations, EstimationError, sentence, "Write realizations=200.", least=1)
         if self.debias and self.realizations < 2:
@@ -62,7 +62,7 @@ class SimulationPEM:
         if not isinstance(self.debias, bool):
             raise EstimationError(f"debias must be True or False, got {self.debias!r}.", "Write debias=True.")
         object.__setattr__(self, "realizations", int(self.realizations))
-        object.__setattr__(self, "whiten", checked_whiten(self.whiten))
+        object.__setattr__(self, "whiten", check_whiten(self.whiten))
 
     @property
     def condition(self) -> None:
@@ -76,7 +76,7 @@ class SimulationPEM:
                 f"Model '{model.name}' declares no disturbances, so there is nothing to average over.",
                 "Use OutputError(), or declare disturbances={w: FilteredNoise(...)}.",
             )
-        moving, still = mean_movers(problem)
+        moving, still = find_mean_movers(problem)
         check_visible(problem, moving, accuracies=False, criterion="SimulationPEM")
         notes = ()
         if still:

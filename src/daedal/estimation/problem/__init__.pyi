@@ -1,12 +1,12 @@
-from .autoregression import Autoregression, contiguous, fit_autoregression
-from .coordinates import Coordinate, Coordinates, experiment_labels, finite_bounds, freed, make_coordinates
-from .delay_bounds import check_delay_bounds, delays_beyond_data
-from .delay_starts import with_delay_starts
+from .autoregression import Autoregression, find_contiguous, fit_autoregression
+from .coordinates import Coordinate, Coordinates, declare_free, has_finite_bounds, label_experiments, make_coordinates
+from .delay_bounds import check_delay_bounds, list_long_delays
+from .delay_starts import add_delay_starts
 from .problem import Problem
-from .segments import STATE, Segments, cut_segments, free_states, node_names, piece_model
-from .starts import Grid, LatinHypercube, given_point, hypercube, start_points
-from .visibility import check_visible, mean_movers
-from .weights import Weighing, checked_whiten
+from .segments import STATE, Segments, choose_free_states, cut_segments, make_piece_model, name_nodes
+from .starts import Grid, LatinHypercube, draw_hypercube, list_starts, read_point
+from .visibility import check_visible, find_mean_movers
+from .weights import Weighing, check_whiten
 
 __all__ = [
     "STATE",
@@ -18,23 +18,23 @@ __all__ = [
     "Problem",
     "Segments",
     "Weighing",
+    "add_delay_starts",
     "check_delay_bounds",
     "check_visible",
-    "checked_whiten",
-    "contiguous",
+    "check_whiten",
+    "choose_free_states",
     "cut_segments",
-    "delays_beyond_data",
-    "experiment_labels",
-    "finite_bounds",
+    "declare_free",
+    "draw_hypercube",
+    "find_contiguous",
+    "find_mean_movers",
     "fit_autoregression",
-    "free_states",
-    "freed",
-    "given_point",
-    "hypercube",
+    "has_finite_bounds",
+    "label_experiments",
+    "list_long_delays",
+    "list_starts",
     "make_coordinates",
-    "mean_movers",
-    "node_names",
-    "piece_model",
-    "start_points",
-    "with_delay_starts",
+    "make_piece_model",
+    "name_nodes",
+    "read_point",
 ]

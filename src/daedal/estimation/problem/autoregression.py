@@ -53,7 +53,7 @@ class Autoregression:
 
     Examples
     --------
-    >>> Autoregression(np.array([-0.5]), 1.0).whitened(np.array([0.0, 2.0, 3.0]))
+    >>> Autoregression(np.array([-0.5]), 1.0).whiten(np.array([0.0, 2.0, 3.0]))
     array([0., 2., 2.])
     """
 
@@ -81,7 +81,7 @@ class Autoregression:
         """1, a₁ … a_p."""
         return np.concatenate([[1.0], self.coefficients])
 
-    def whitened(self, x: np.ndarray) -> np.ndarray:
+    def whiten(self, x: np.ndarray) -> np.ndarray:
         """e from x (…, time), NaN where x is, which all rows are at the same times.
 
         The first samples of a stretch have no complete past: they are predicted from what there is, and their errors
@@ -89,10 +89,10 @@ class Autoregression:
         """
         result = np.full(x.shape, np.nan)
         head, scale = self._head
-        for stretch in contiguous(x.reshape(-1, x.shape[-1])[0]):
+        for stretch in find_contiguous(x.reshape(-1, x.shape[-1])[0]):
             inside = x[..., stretch]
             size = min(self.order, inside.shape[-1])
-            errors = self._filtered(inside)
+            errors = self._filter(inside)
             errors[..., :size] = inside[..., :size] @ head[:size, :size].T * scale[:size]
             result[..., stretch] = errors
         return result
@@ -101,17 +101,17 @@ class Autoregression:
         """Wᵀ x for x (…, time), W taking the samples `known` (time,) to their e."""
         result = np.zeros(x.shape)
         head, scale = self._head
-        for stretch in contiguous(np.where(known, 0.0, np.nan)):
+        for stretch in find_contiguous(np.where(known, 0.0, np.nan)):
             inside = np.array(x[..., stretch])
             size = min(self.order, inside.shape[-1])
             first = inside[..., :size] * scale[:size] @ head[:size, :size]
             inside[..., :size] = 0.0
-            back = np.flip(self._filtered(np.flip(inside, axis=-1)), axis=-1)
+            back = np.flip(self._filter(np.flip(inside, axis=-1)), axis=-1)
             back[..., :size] += first
             result[..., stretch] = back
         return result
 
-    def _filtered(self, x: np.ndarray) -> np.ndarray:
+    def _filter(self, x: np.ndarray) -> np.ndarray:
         """The moving average of x (…, time) with the polynomial, nothing before it."""
         from scipy.signal import lfilter
 
@@ -120,7 +120,7 @@ class Autoregression:
     @cached_property
     def _head(self) -> tuple[np.ndarray, np.ndarray]:
         """What predicts the first p samples from those before them, and what scales the errors to the variance of e."""
-        B, D = _beginning(self)
+        B, D = _find_beginning(self)
         return B, np.sqrt(self.variance / np.where(D > 0.0, D, 1.0))
 
     def long_run(self, x: np.ndarray) -> np.ndarray:
@@ -133,19 +133,19 @@ class Autoregression:
         p, none = self.order, np.zeros((*x.shape[:-1], self.order))
         padded = np.concatenate([x, none], axis=-1)  # a series may be shorter than p, and weights of zero are free
         late, state = lfilter([1.0], self.polynomial, np.flip(padded[..., p:], axis=-1), axis=-1, zi=none)
-        B, D = _beginning(self)
+        B, D = _find_beginning(self)
         # The state of the filter (transposed direct form) is what the later samples pass to each of the first p.
         early = (padded[..., :p] + np.flip(state, axis=-1)) @ np.linalg.inv(B)
         both = [early * np.sqrt(D), np.flip(late, axis=-1) * np.sqrt(self.variance)]
         return np.concatenate(both, axis=-1)[..., : x.shape[-1]]
 
 
-def _beginning(model: Autoregression) -> tuple[np.ndarray, np.ndarray]:
+def _find_beginning(model: Autoregression) -> tuple[np.ndarray, np.ndarray]:
     """B and the diagonal of D for the first p samples, by the models of order p − 1 … 0."""
     B, D = np.eye(model.order), np.zeros(model.order)
     a, variance = model.coefficients, model.variance
     for k in reversed(range(model.order)):
-        reflection = _limited(a[-1])
+        reflection = _limit(a[-1])
         left = 1.0 - reflection**2
         a, variance = (a[:-1] - reflection * a[-2::-1]) / left, variance / left
         B[k, :k], D[k] = a[::-1], variance
@@ -165,26 +165,26 @@ def fit_autoregression(
     >>> fit_autoregression([np.array([1.0, -1.0, 1.0]), np.array([2.0, 0.0])], order=1).coefficients
     array([0.5])
     """
-    count, longest = _checked(stretches)
+    count, longest = _check(stretches)
     if order is None:
         highest = min(most, count // SAMPLES_PER_ORDER, longest - 1)
-        candidates = list(_burg(stretches, highest))
-        each = np.log(count) if penalty is None else penalty
-        return min(candidates, key=lambda model: _criterion(model, count, each))
+        candidates = list(_run_burg(stretches, highest))
+        gain = np.log(count) if penalty is None else penalty
+        return min(candidates, key=lambda model: _compute_criterion(model, count, gain))
     if not 0 <= order < longest:
         raise DataError(
             f"The order of an autoregression must be from 0 to {longest - 1} here, got {order}.",
             f"The longest stretch without gaps has {counted(longest, 'sample')}; give a lower order.",
         )
-    *_, model = _burg(stretches, order)
+    *_, model = _run_burg(stretches, order)
     return model
 
 
-def _criterion(model: Autoregression, count: int, penalty: float) -> float:
+def _compute_criterion(model: Autoregression, count: int, penalty: float) -> float:
     return count * np.log(max(model.variance, TINY)) + model.order * penalty
 
 
-def _checked(stretches: Sequence[np.ndarray]) -> tuple[int, int]:
+def _check(stretches: Sequence[np.ndarray]) -> tuple[int, int]:
     """Number of samples, and how many the longest stretch has."""
     lengths = [stretch.size for stretch in stretches]
     if sum(lengths) == 0:
@@ -192,12 +192,12 @@ def _checked(stretches: Sequence[np.ndarray]) -> tuple[int, int]:
     if not all(np.isfinite(stretch).all() for stretch in stretches):
         raise DataError(
             "The stretches of an autoregression must be finite but contain NaN or infinite samples.",
-            "Cut the series at its gaps: [series[part] for part in contiguous(series)].",
+            "Cut the series at its gaps: [series[part] for part in find_contiguous(series)].",
         )
     return sum(lengths), max(lengths)
 
 
-def _burg(stretches: Sequence[np.ndarray], highest: int) -> Iterator[Autoregression]:
+def _run_burg(stretches: Sequence[np.ndarray], highest: int) -> Iterator[Autoregression]:
     """The models of order 0 … highest."""
     errors = [(stretch, stretch) for stretch in stretches]
     model = Autoregression(np.zeros(0), float(np.mean(np.concatenate(stretches) ** 2)))
@@ -205,37 +205,37 @@ def _burg(stretches: Sequence[np.ndarray], highest: int) -> Iterator[Autoregress
     exact = EXACT * model.variance
     for _ in range(highest):
         pairs = [(forward[1:], backward[:-1]) for forward, backward in errors]
-        reflection = _reflection(pairs) if model.variance > exact else 0.0
+        reflection = _find_reflection(pairs) if model.variance > exact else 0.0
         errors = [(f + reflection * b, b + reflection * f) for f, b in pairs]
-        model = _reflected(model, reflection)
+        model = _reflect(model, reflection)
         yield model
 
 
-def _reflection(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
+def _find_reflection(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
     power = sum(float(f @ f + b @ b) for f, b in pairs)
     if power == 0.0:
         return 0.0
     ratio = -2.0 * sum(float(f @ b) for f, b in pairs) / power
-    return _limited(ratio)
+    return _limit(ratio)
 
 
-def _limited(reflection: float) -> float:
+def _limit(reflection: float) -> float:
     return float(np.clip(reflection, -LARGEST_REFLECTION, LARGEST_REFLECTION))
 
 
-def _reflected(model: Autoregression, reflection: float) -> Autoregression:
+def _reflect(model: Autoregression, reflection: float) -> Autoregression:
     """Levinson's step to the next order."""
     a = model.coefficients
     longer = np.append(a, 0.0) + reflection * np.append(a[::-1], 1.0)
     return Autoregression(longer, model.variance * (1.0 - reflection**2))
 
 
-def contiguous(values: np.ndarray) -> list[slice]:
+def find_contiguous(values: np.ndarray) -> list[slice]:
     """The longest stretches of values (time,) without NaN.
 
     Examples
     --------
-    >>> contiguous(np.array([1.0, 2.0, np.nan, 3.0]))
+    >>> find_contiguous(np.array([1.0, 2.0, np.nan, 3.0]))
     [slice(0, 2, None), slice(3, 4, None)]
     """
     known = np.concatenate([[False], ~np.isnan(values), [False]])

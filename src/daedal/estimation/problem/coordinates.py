@@ -106,7 +106,7 @@ class Coordinates:
         moved = slopes[np.maximum(own, 0)] * self.rates(point).reshape(shape)
         return np.where((own >= 0).reshape(shape), moved, 0.0)
 
-    def holding(self, names: Iterable[str], point: np.ndarray) -> "Coordinates":
+    def hold(self, names: Iterable[str], point: np.ndarray) -> "Coordinates":
         """Without these coordinates, which keep the values they have at the point."""
         held = set(names)
         theta = self.natural(point)
@@ -123,24 +123,24 @@ class Coordinates:
         return Coordinates(rest, tuple(fixed))
 
 
-def freed(model: Model, free: Any, local: Any) -> Model:
+def declare_free(model: Model, free: Any, local: Any) -> Model:
     """The model with the starts, bounds and scales that `free` and `local` give as mappings."""
-    given = {**_declared(model, free, "free"), **_declared(model, local, "local")}
-    changed = {name: _with_unit(model, name, one) for name, one in given.items() if one is not None}
+    given = {**_read_declared(model, free, "free"), **_read_declared(model, local, "local")}
+    changed = {name: _keep_unit(model, name, one) for name, one in given.items() if one is not None}
     return model.with_parameters(changed) if changed else model
 
 
-def _with_unit(model: Model, name: str, parameter: Parameter) -> Parameter:
+def _keep_unit(model: Model, name: str, parameter: Parameter) -> Parameter:
     """A new declaration that says nothing of the unit keeps the model's."""
     return parameter if parameter.unit else replace(parameter, unit=model.parameters[name].unit)
 
 
 def make_coordinates(model: Model, data: Sequence[Dataset], free: Any, local: Any, fixed: Any) -> Coordinates:
     """Check what is free, local and fixed against the (freed) model, and line it up."""
-    shared, own = _declared(model, free, "free"), _declared(model, local, "local")
-    held = _fixed(model, fixed, len(data))
+    shared, own = _read_declared(model, free, "free"), _read_declared(model, local, "local")
+    held = _read_fixed(model, fixed, len(data))
     if not shared and not own:
-        raise EstimationError("Nothing is free, so there is nothing to estimate.", f"Write free=[{_some(model)}].")
+        raise EstimationError("Nothing is free, so there is nothing to estimate.", f"Write free=[{_name_some(model)}].")
     if twice := [name for name in shared if name in own]:
         raise EstimationError(f"{quoted(twice)} cannot be both free and local.", "List it once.")
     for option, names in (("free", shared), ("local", own)):
@@ -149,27 +149,27 @@ def make_coordinates(model: Model, data: Sequence[Dataset], free: Any, local: An
             raise EstimationError(
                 f"{quoted(both)} cannot be both {option} and fixed.", "Remove it from one of the two."
             )
-    labels = experiment_labels(data)
-    items = [_coordinate(model, name, name, None, held[0]) for name in shared]
+    labels = label_experiments(data)
+    items = [_make_coordinate(model, name, name, None, held[0]) for name in shared]
     for number, label in enumerate(labels):
-        items += [_coordinate(model, f"{name}[{label}]", name, number, held[number]) for name in own]
+        items += [_make_coordinate(model, f"{name}[{label}]", name, number, held[number]) for name in own]
     return Coordinates(tuple(items), tuple(held))
 
 
-def experiment_labels(data: Sequence[Dataset]) -> list[str]:
+def label_experiments(data: Sequence[Dataset]) -> list[str]:
     """What each experiment is called: its name, or its number where names repeat."""
     count = Counter(one.name for one in data)
     return [one.name if count[one.name] == 1 else str(number) for number, one in enumerate(data, start=1)]
 
 
-def _declared(model: Model, given: Any, option: str) -> dict[str, Parameter | None]:
+def _read_declared(model: Model, given: Any, option: str) -> dict[str, Parameter | None]:
     """Name → the Parameter given for it, or None to take the model's."""
     if given is None:
         return {}
     if isinstance(given, (str, Expression)) or not isinstance(given, Iterable):
         raise EstimationError(
             f"{option} must be a list of parameters, or a mapping to Parameter, got {given!r}.",
-            f"Write {option}=[{_some(model)}].",
+            f"Write {option}=[{_name_some(model)}].",
         )
     listed = list(given)
     names = [as_name(key) for key in listed]
@@ -177,19 +177,19 @@ def _declared(model: Model, given: Any, option: str) -> dict[str, Parameter | No
         raise EstimationError(f"{option} lists {quoted(repeated)} twice.", "List every parameter once.")
     for name in names:
         if name not in model.parameters:
-            raise _not_a_parameter(model, name, option)
+            raise _explain_no_parameter(model, name, option)
     if not isinstance(given, Mapping):
         return dict.fromkeys(names)
-    return {name: _given(model, name, given[key]) for name, key in zip(names, listed, strict=True)}
+    return {name: _read_parameter(model, name, given[key]) for name, key in zip(names, listed, strict=True)}
 
 
-def _given(model: Model, name: str, value: Any) -> Parameter:
+def _read_parameter(model: Model, name: str, value: Any) -> Parameter:
     """A Parameter as it is; a number is another start and keeps the bounds."""
-    made = as_parameter(value, name)
-    return made if isinstance(value, Parameter) else model.parameters[name].with_value(made.value)
+    parameter = as_parameter(value, name)
+    return parameter if isinstance(value, Parameter) else model.parameters[name].with_value(parameter.value)
 
 
-def _not_a_parameter(model: Model, name: str, option: str) -> EstimationError:
+def _explain_no_parameter(model: Model, name: str, option: str) -> EstimationError:
     role = model.names.get(name, "output" if name in model.outputs else None)
     if role is None:
         return EstimationError(
@@ -207,11 +207,11 @@ def _not_a_parameter(model: Model, name: str, option: str) -> EstimationError:
     )
 
 
-def _some(model: Model) -> str:
+def _name_some(model: Model) -> str:
     return ", ".join(repr(name) for name in list(model.parameters)[:2])
 
 
-def _fixed(model: Model, fixed: Any, experiments: int) -> list[dict[str, float]]:
+def _read_fixed(model: Model, fixed: Any, experiments: int) -> list[dict[str, float]]:
     """One mapping for each experiment."""
     if fixed is None:
         return [{} for _ in range(experiments)]
@@ -242,14 +242,16 @@ def _fixed(model: Model, fixed: Any, experiments: int) -> list[dict[str, float]]
     return result
 
 
-def _coordinate(model: Model, label: str, name: str, experiment: int | None, fixed: Mapping[str, float]) -> Coordinate:
+def _make_coordinate(
+    model: Model, label: str, name: str, experiment: int | None, fixed: Mapping[str, float]
+) -> Coordinate:
     parameter = model.parameters[name]
     start = evaluate_parameters(model, fixed)[name]  # refuses a start outside its bounds
     lower = max(parameter.lower, 0.0) if parameter.scale == "log" else parameter.lower
     return Coordinate(label, name, experiment, start, lower, parameter.upper, parameter.scale, parameter.unit)
 
 
-def finite_bounds(item: Coordinate) -> bool:
+def has_finite_bounds(item: Coordinate) -> bool:
     """Whether starts can be spread between the bounds."""
     low = item.lower > (0.0 if item.logarithmic else -inf)
     return low and item.upper < inf

@@ -2,19 +2,19 @@
 
 import numpy as np
 
-from daedal.estimation.problem.coordinates import finite_bounds
+from daedal.estimation.problem.coordinates import has_finite_bounds
 from daedal.estimation.problem.problem import Problem
-from daedal.estimation.problem.starts import hypercube
+from daedal.estimation.problem.starts import draw_hypercube
 from daedal.models import find_followers
 from daedal.symbolic import list_symbols
 
 EACH = 5  # starts for one delay, and so many more for each further one
 
 
-def delay_coordinates(problem: Problem) -> list[int]:
+def find_delay_coordinates(problem: Problem) -> list[int]:
     """Which free numbers lengthen a delay."""
     system = problem.system
-    inside = {name for each in system.reduction.delays.values() for name in list_symbols(each.amount.sx)}
+    inside = {name for delay in system.reduction.delays.values() for name in list_symbols(delay.amount.sx)}
     return [
         k
         for k, item in enumerate(problem.coordinates.items)
@@ -22,35 +22,35 @@ def delay_coordinates(problem: Problem) -> list[int]:
     ]
 
 
-def with_delay_starts(problem: Problem, points: list[np.ndarray]) -> list[np.ndarray]:
+def add_delay_starts(problem: Problem, points: list[np.ndarray]) -> list[np.ndarray]:
     """The given starts, and others that differ in the delays, spread between their bounds as far as the data reach."""
     space = problem.coordinates
-    mine = [k for k in delay_coordinates(problem) if finite_bounds(space.items[k])]
+    mine = [k for k in find_delay_coordinates(problem) if has_finite_bounds(space.items[k])]
     if not mine:
         return points
-    lower, upper = space.bounds[0], _within_data(problem)
+    lower, upper = space.bounds[0], _limit_to_data(problem)
     if len(mine) == 1:
         k = mine[0]
         places = lower[k] + (upper[k] - lower[k]) * (np.arange(EACH) + 0.5) / EACH
         spread = [np.where(np.arange(lower.size) == k, place, points[0]) for place in places]
     else:
-        drawn = [_shrunk(each, space.bounds, upper) for each in hypercube(space, EACH * len(mine), problem.seed)]
-        spread = [np.where(np.isin(np.arange(lower.size), mine), each, points[0]) for each in drawn]
+        drawn = [_shrink(point, space.bounds, upper) for point in draw_hypercube(space, EACH * len(mine), problem.seed)]
+        spread = [np.where(np.isin(np.arange(lower.size), mine), point, points[0]) for point in drawn]
     return [*points, *spread]
 
 
-def _within_data(problem: Problem) -> np.ndarray:
+def _limit_to_data(problem: Problem) -> np.ndarray:
     """Upper bounds, those of delays not longer than the data: beyond, nothing changes any more."""
     upper = problem.coordinates.bounds[1].copy()
-    longest = max(float(each.sample_times[-1] - min(each.t0, each.sample_times[0])) for each in problem.data)
-    delays = {str(each.amount) for each in problem.system.reduction.delays.values()}
+    longest = max(float(one.sample_times[-1] - min(one.t0, one.sample_times[0])) for one in problem.data)
+    delays = {str(delay.amount) for delay in problem.system.reduction.delays.values()}
     for k, item in enumerate(problem.coordinates.items):
         if item.parameter in delays and item.lower < longest:
             upper[k] = min(upper[k], np.log(longest) if item.logarithmic else longest)
     return upper
 
 
-def _shrunk(point: np.ndarray, bounds: tuple[np.ndarray, np.ndarray], upper: np.ndarray) -> np.ndarray:
+def _shrink(point: np.ndarray, bounds: tuple[np.ndarray, np.ndarray], upper: np.ndarray) -> np.ndarray:
     """A point between bounds, at the same place between narrower ones."""
     lower, widest = bounds
     with np.errstate(invalid="ignore"):

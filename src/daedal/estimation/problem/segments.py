@@ -51,13 +51,13 @@ def cut_segments(
     """Cut an experiment into pieces of equal length in time."""
     asked = make_request(experiment.system, experiment.drive)
     start, end = asked.forcing.start, asked.forcing.end
-    states, held = free_states(problem.system, asked, values)
-    whole = build(_reporting(problem.system.model, states))
-    piece = build(piece_model(problem.system.model, states, held))
+    states, held = choose_free_states(problem.system, asked, values)
+    whole = build(_report_states(problem.system.model, states))
+    piece = build(make_piece_model(problem.system.model, states, held))
     edges = np.linspace(start, end, count + 1)
     owner = np.clip(np.searchsorted(edges, asked.times, side="left") - 1, 0, count - 1)
     outputs = (*experiment.outputs, *(STATE + str(k) for k in range(len(states))))
-    made = []
+    pieces = []
     for number in range(count):
         first = number == 0
         system = whole if first else piece
@@ -71,19 +71,19 @@ def cut_segments(
         request = Request(
             system, times, make_forcing(system, asked.forcing.signals, float(edges[number]), float(times[-1]))
         )
-        free = problem.coordinates.parameters if first else (*problem.coordinates.parameters, *node_names(states))
-        given = dict(values) if first else {**values, **dict(zip(node_names(states), held.values(), strict=True))}
+        free = problem.coordinates.parameters if first else (*problem.coordinates.parameters, *name_nodes(states))
+        given = dict(values) if first else {**values, **dict(zip(name_nodes(states), held.values(), strict=True))}
         simulation = make_predictor(request, outputs, free, given, solver, None, 0, "fit")
-        made.append(Segment(simulation, float(edges[number]), places, first))
-    return Segments(tuple(made), states, len(experiment.outputs))
+        pieces.append(Segment(simulation, float(edges[number]), places, first))
+    return Segments(tuple(pieces), states, len(experiment.outputs))
 
 
-def node_names(states: tuple[str, ...]) -> tuple[str, ...]:
+def name_nodes(states: tuple[str, ...]) -> tuple[str, ...]:
     """The parameters at which these states start."""
     return tuple(NODE + str(k) for k in range(len(states)))
 
 
-def free_states(
+def choose_free_states(
     system: System, asked: Request, values: Mapping[str, float]
 ) -> tuple[tuple[str, ...], dict[str, float]]:
     """States that may be given freely, as many as the model has freedom, and the values of all of them at the start."""
@@ -103,10 +103,10 @@ def free_states(
     return tuple(names[k] for k in chosen), {names[k]: float(start.states[k]) for k in chosen}
 
 
-def piece_model(model: Model, states: tuple[str, ...], held: Mapping[str, float]) -> Model:
+def make_piece_model(model: Model, states: tuple[str, ...], held: Mapping[str, float]) -> Model:
     """The model that starts with these states at parameters."""
-    reporting = _reporting(model, states)
-    nodes = {symbol(name): Parameter(held[state]) for name, state in zip(node_names(states), states, strict=True)}
+    reporting = _report_states(model, states)
+    nodes = {symbol(name): Parameter(held[state]) for name, state in zip(name_nodes(states), states, strict=True)}
     released = dict.fromkeys(model.initial)
     guesses = {name: value for name, value in model.initial.items() if name not in states}
     extended = reporting.with_parameters(nodes).with_initial(released) if released else reporting.with_parameters(nodes)
@@ -114,5 +114,5 @@ def piece_model(model: Model, states: tuple[str, ...], held: Mapping[str, float]
     return extended.with_initial(starts).with_guess(guesses) if guesses else extended.with_initial(starts)
 
 
-def _reporting(model: Model, states: tuple[str, ...]) -> Model:
+def _report_states(model: Model, states: tuple[str, ...]) -> Model:
     return model.with_outputs({STATE + str(k): read_expression(name) for k, name in enumerate(states)})

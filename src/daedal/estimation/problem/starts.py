@@ -9,7 +9,7 @@ import numpy as np
 
 from daedal.data import FrozenMapping
 from daedal.errors import EstimationError, check_whole_number, nearest, quoted
-from daedal.estimation.problem.coordinates import Coordinate, Coordinates, finite_bounds
+from daedal.estimation.problem.coordinates import Coordinate, Coordinates, has_finite_bounds
 from daedal.models import as_name
 
 
@@ -57,17 +57,17 @@ class Grid:
         object.__setattr__(self, "points", FrozenMapping(named))
 
 
-def start_points(starts: Any, space: Coordinates, seed: int) -> list[np.ndarray]:
+def list_starts(starts: Any, space: Coordinates, seed: int) -> list[np.ndarray]:
     """All starts in φ; the values of the model come first, except where starts are given."""
     if starts is None:
         return [space.start]
     if isinstance(starts, LatinHypercube):
         _require_bounds(space.items)
-        return [space.start, *hypercube(space, starts.count, seed)]
+        return [space.start, *draw_hypercube(space, starts.count, seed)]
     if isinstance(starts, Grid):
-        return [space.start, *_grid(space, starts)]
+        return [space.start, *_list_grid(space, starts)]
     if isinstance(starts, Sequence) and not isinstance(starts, str) and starts:
-        return [given_point(space, one, "a start") for one in starts]
+        return [read_point(space, one, "a start") for one in starts]
     given = starts.__name__ if isinstance(starts, type) else repr(starts)
     raise EstimationError(
         f"starts must be LatinHypercube(count), Grid(...) or a list of mappings, got {given}.",
@@ -75,11 +75,11 @@ def start_points(starts: Any, space: Coordinates, seed: int) -> list[np.ndarray]
     )
 
 
-def hypercube(space: Coordinates, count: int, seed: int) -> list[np.ndarray]:
+def draw_hypercube(space: Coordinates, count: int, seed: int) -> list[np.ndarray]:
     """Points between the bounds; what has no bounds keeps its start."""
     from scipy.stats import qmc
 
-    bounded = np.array([finite_bounds(item) for item in space.items])
+    bounded = np.array([has_finite_bounds(item) for item in space.items])
     lower, upper = space.bounds
     drawn = qmc.LatinHypercube(len(space.items), rng=np.random.default_rng(seed)).random(count)
     low, high = np.where(bounded, lower, 0.0), np.where(bounded, upper, 1.0)
@@ -87,7 +87,7 @@ def hypercube(space: Coordinates, count: int, seed: int) -> list[np.ndarray]:
 
 
 def _require_bounds(items: Sequence[Coordinate]) -> None:
-    open_items = [item.name for item in items if not finite_bounds(item)]
+    open_items = [item.name for item in items if not has_finite_bounds(item)]
     if open_items:
         raise EstimationError(
             f"Starts are spread between bounds, but on one side there is none for {quoted(open_items)}.",
@@ -95,7 +95,7 @@ def _require_bounds(items: Sequence[Coordinate]) -> None:
         )
 
 
-def _grid(space: Coordinates, grid: Grid) -> list[np.ndarray]:
+def _list_grid(space: Coordinates, grid: Grid) -> list[np.ndarray]:
     for name in grid.points:
         if name not in space.names and name not in space.parameters:
             raise EstimationError(f"The grid has '{name}', which is not free.", nearest(name, space.names))
@@ -112,7 +112,7 @@ def _grid(space: Coordinates, grid: Grid) -> list[np.ndarray]:
     return [np.array(point) for point in np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))]
 
 
-def given_point(space: Coordinates, one: Any, what: str) -> np.ndarray:
+def read_point(space: Coordinates, one: Any, what: str) -> np.ndarray:
     """φ of a mapping by parameter, or by coordinate where a parameter is local; what it leaves out keeps its start."""
     if not isinstance(one, Mapping):
         raise EstimationError(

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 import casadi as ca
 
 from daedal.analysis import is_linear
-from daedal.disturbances import parameter_names
+from daedal.disturbances import list_parameters
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.problem.problem import Problem
 from daedal.models import Model, as_tuple, find_followers
@@ -17,7 +17,7 @@ from daedal.symbolic import Delayed, Expression, find_operator, intern_symbol, j
 from daedal.systems import moves_the_mean
 
 
-def mean_movers(problem: Problem) -> tuple[list[str], list[str]]:
+def find_mean_movers(problem: Problem) -> tuple[list[str], list[str]]:
     """Disturbances that can move the mean of an output, and those that cannot."""
     verdicts = moves_the_mean(problem.system)
     named = {" ".join(as_tuple(key)): moves for key, moves in verdicts.items()}
@@ -28,23 +28,23 @@ def check_visible(problem: Problem, seen: Collection[str], accuracies: bool, cri
     """Refuse free parameters that enter only through disturbances that are not `seen` (or accuracies, or nothing)."""
     model = problem.system.model
     unseen = [name for key in model.disturbances for name in as_tuple(key) if " ".join(as_tuple(key)) not in seen]
-    visible = _in_equations(model, unseen)
+    visible = _find_in_equations(model, unseen)
     for key, noise in model.disturbances.items():
         if " ".join(as_tuple(key)) in seen:
-            visible |= set(parameter_names(noise))
+            visible |= set(list_parameters(noise))
     if accuracies:
-        visible |= _in_accuracies(model)
+        visible |= _find_in_accuracies(model)
     for name in problem.coordinates.parameters:
         if not visible & {name, *find_followers(model, name)}:
-            raise _hidden(model, name, unseen, criterion)
+            raise _explain_hidden(model, name, unseen, criterion)
 
 
-def _hidden(model: Model, name: str, unseen: Collection[str], criterion: str) -> EstimationError:
+def _explain_hidden(model: Model, name: str, unseen: Collection[str], criterion: str) -> EstimationError:
     reached = {name, *find_followers(model, name)}
     acting = [
         " ".join(as_tuple(key))
         for key, noise in model.disturbances.items()
-        if set(as_tuple(key)) & set(unseen) and reached & {*parameter_names(noise), *_beside(model, as_tuple(key))}
+        if set(as_tuple(key)) & set(unseen) and reached & {*list_parameters(noise), *_find_beside(model, as_tuple(key))}
     ]
     if acting and criterion in ("OutputError", "MeanVariance"):
         other = "Likelihood()" if is_linear(model) else "SimulationPEM(...)"
@@ -58,7 +58,7 @@ def _hidden(model: Model, name: str, unseen: Collection[str], criterion: str) ->
             "cannot move the mean of an output.",
             f"Fix '{name}', or use Likelihood() (linear models), which sees the scatter.",
         )
-    if reached & _in_accuracies(model):
+    if reached & _find_in_accuracies(model):
         return EstimationError(
             f"{criterion} cannot see '{name}' of the measurement noise: residuals also contain what disturbances do.",
             f"Fix '{name}', or use Likelihood() (linear models), which tells the two apart.",
@@ -70,49 +70,49 @@ def _hidden(model: Model, name: str, unseen: Collection[str], criterion: str) ->
     )
 
 
-def _sides(model: Model) -> list[Expression]:
+def _list_sides(model: Model) -> list[Expression]:
     """Everything that determines the outputs."""
     sides = [side for equation in model.equations.values() for side in (equation.lhs, equation.rhs)]
     starts = (*model.initial.values(), *model.guess.values(), *model.history.values())
     return [*sides, *model.outputs.values(), *starts]
 
 
-def _in_equations(model: Model, unseen: Collection[str]) -> set[str]:
+def _find_in_equations(model: Model, unseen: Collection[str]) -> set[str]:
     """Parameters that are left when the unseen disturbances are zero."""
-    everything = ca.vertcat(*(side.sx for side in _sides(model)))
+    everything = ca.vertcat(*(side.sx for side in _list_sides(model)))
     zero = [intern_symbol(name).sx for name in list_symbols(everything) if jet(name)[0] in unseen]
     left = ca.substitute(everything, ca.vertcat(*zero), ca.DM.zeros(len(zero))) if zero else everything
-    return _with_delays(list_symbols(left))
+    return _follow_delays(list_symbols(left))
 
 
-def _with_delays(names: Iterable[str]) -> set[str]:
+def _follow_delays(names: Iterable[str]) -> set[str]:
     """Names, and those inside of delayed values: what is delayed, and by how much."""
-    found: set[str] = set()
+    reached: set[str] = set()
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name in found:
+        if name in reached:
             continue
-        found.add(name)
+        reached.add(name)
         meaning = find_operator(name)
         if isinstance(meaning, Delayed):
             waiting += [*list_symbols(meaning.operand.sx), *list_symbols(meaning.amount.sx)]
-    return found
+    return reached
 
 
-def _beside(model: Model, disturbances: Collection[str]) -> set[str]:
+def _find_beside(model: Model, disturbances: Collection[str]) -> set[str]:
     """Symbols of the equations in which these disturbances are."""
-    found: set[str] = set()
-    for side in _sides(model):
+    symbols: set[str] = set()
+    for side in _list_sides(model):
         names = list_symbols(side.sx)
         if any(jet(name)[0] in disturbances for name in names):
-            found |= set(names)
-    return found
+            symbols |= set(names)
+    return symbols
 
 
-def _in_accuracies(model: Model) -> set[str]:
-    return _names(value for value in model.measurement_noise.values() if isinstance(value, Expression))
+def _find_in_accuracies(model: Model) -> set[str]:
+    return _list_names(value for value in model.measurement_noise.values() if isinstance(value, Expression))
 
 
-def _names(expressions: Iterable[Expression]) -> set[str]:
+def _list_names(expressions: Iterable[Expression]) -> set[str]:
     return {name for expression in expressions for name in list_symbols(expression.sx)}

@@ -14,7 +14,7 @@ import numpy as np
 
 from daedal.errors import EstimationError
 from daedal.estimation.problem.autoregression import Autoregression
-from daedal.experiments import Accuracies, Experiment, Series, correlated, separate_outputs
+from daedal.experiments import Accuracies, Experiment, Series, find_correlated, separate_outputs
 
 SMALLEST = 1e-24  # variance of residuals, in squared units of their accuracy, that data without noise leave
 Rows = list[np.ndarray]  # one (row, time) for each series of an experiment
@@ -29,47 +29,47 @@ class Weighing:
 
     def apply(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
         """W rows; NaN where a sample is not scored."""
-        scaled = self._scaled(experiment, values, rows)
-        mixed = self._mixed(experiment, scaled, transposed=False)
+        scaled = self._scale(experiment, values, rows)
+        mixed = self._mix(experiment, scaled, transposed=False)
         return [
-            self._filter(series).whitened(each) / self._size(series) if series.output in self.filters else each
-            for series, each in zip(experiment.series, mixed, strict=True)
+            self._filter(series).whiten(row) / self._find_size(series) if series.output in self.filters else row
+            for series, row in zip(experiment.series, mixed, strict=True)
         ]
 
     def transpose(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
         """Wᵀ rows; what is not scored counts as zero on both sides."""
         back = [
-            self._filter(series).adjoint(each / self._size(series), np.isfinite(series.values))
+            self._filter(series).adjoint(row / self._find_size(series), np.isfinite(series.values))
             if series.output in self.filters
-            else each
-            for series, each in zip(experiment.series, (np.nan_to_num(each) for each in rows), strict=True)
+            else row
+            for series, row in zip(experiment.series, (np.nan_to_num(row) for row in rows), strict=True)
         ]
-        mixed = self._mixed(experiment, back, transposed=True)
-        return [np.nan_to_num(each) for each in self._scaled(experiment, values, mixed)]
+        mixed = self._mix(experiment, back, transposed=True)
+        return [np.nan_to_num(row) for row in self._scale(experiment, values, mixed)]
 
     def _filter(self, series: Series) -> Autoregression:
         return self.filters[series.output]
 
-    def _size(self, series: Series) -> float:
+    def _find_size(self, series: Series) -> float:
         """The standard deviation of what the filter leaves: outputs count by that, once they are whitened."""
         return float(np.sqrt(max(self._filter(series).variance, SMALLEST)))
 
-    def _scaled(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
+    def _scale(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
         pairs = zip(experiment.series, rows, strict=True)
-        return [each / self.accuracies.deviation(series, values) for series, each in pairs]
+        return [row / self.accuracies.deviation(series, values) for series, row in pairs]
 
-    def _mixed(self, experiment: Experiment, rows: Rows, *, transposed: bool) -> Rows:
+    def _mix(self, experiment: Experiment, rows: Rows, *, transposed: bool) -> Rows:
         result = list(rows)
-        for group, covariance in correlated(self.accuracies.model, experiment):
+        for group, covariance in find_correlated(self.accuracies.model, experiment):
             places = [experiment.series.index(series) for series in group]
             known = np.stack([np.isfinite(series.values) for series in group])
             solved = separate_outputs(covariance, np.stack([result[place] for place in places]), known, transposed)
-            for place, each in zip(places, solved, strict=True):
-                result[place] = each
+            for place, row in zip(places, solved, strict=True):
+                result[place] = row
         return result
 
 
-def checked_whiten(whiten: Any) -> bool | int:
+def check_whiten(whiten: Any) -> bool | int:
     """True, False, or the order of the filter."""
     if not isinstance(whiten, Integral) or whiten < 0:
         raise EstimationError(

@@ -12,7 +12,7 @@ import numpy as np
 
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria import Evaluation, Objective
-from daedal.estimation.problem import STATE, Problem, free_states, node_names, piece_model
+from daedal.estimation.problem import STATE, Problem, choose_free_states, make_piece_model, name_nodes
 from daedal.experiments import match_experiments
 from daedal.simulation import Lanes, Request, collect_moments, make_request, prepare
 from daedal.systems import System, build
@@ -59,9 +59,9 @@ def _measure_growth(system: System, asked: Request, values: Mapping[str, float])
     forcing = asked.forcing
     solver = Lanes(method="radau5", step=(forcing.end - forcing.start) / STEPS)
     try:
-        states, held = free_states(system, asked, values)
-        names = node_names(states)
-        piece = build(piece_model(system.model, states, held))
+        states, held = choose_free_states(system, asked, values)
+        names = name_nodes(states)
+        piece = build(make_piece_model(system.model, states, held))
         given = {**values, **dict(zip(names, held.values(), strict=True))}
         outputs = tuple(STATE + str(k) for k in range(len(states)))
         options = {"values": [given], "wanted": outputs, "free": names, "seed": 0, "purpose": "growth"}

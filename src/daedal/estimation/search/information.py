@@ -16,7 +16,7 @@ from typing import final
 import numpy as np
 
 from daedal.estimation.criteria import Evaluation, Objective, Part, count_samples, list_outputs
-from daedal.experiments import declared_outputs, log_determinant
+from daedal.experiments import find_declared_outputs, sum_log_determinants
 
 
 @final
@@ -49,8 +49,8 @@ def assess_information(objective: Objective, evaluation: Evaluation) -> Informat
         return compute_information(evaluation.loglik, parameters, count_samples(evaluation.parts))
     if not white:
         return Information()
-    declared = declared_outputs(model)
-    total, numbers = -sum(log_determinant(model, experiment) for experiment in white), evaluation.point.size
+    declared = find_declared_outputs(model)
+    total, numbers = -sum(sum_log_determinants(model, experiment) for experiment in white), evaluation.point.size
     for output in list_outputs(evaluation.parts):
         parts = [part for part in evaluation.parts if part.series.output == output]
         residuals = np.concatenate([part.residual[np.isfinite(part.residual)] for part in parts])

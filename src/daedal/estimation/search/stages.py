@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal.errors import DaedalError
 from daedal.estimation.criteria import Evaluation, Objective, count_samples
-from daedal.estimation.problem import finite_bounds, hypercube
+from daedal.estimation.problem import draw_hypercube, has_finite_bounds
 from daedal.estimation.search.minimizers import Minimum, choose_minimizer
 from daedal.estimation.search.uncertainty import find_stuck
 from daedal.progress import Progress
@@ -109,8 +109,8 @@ class _Search:
         """Try starts elsewhere when the best estimate lies at a bound."""
         space = self.objective.problem.coordinates
         stuck = self.best is not None and find_stuck(self.best, space.bounds)
-        if np.any(stuck) and any(map(finite_bounds, space.items)):
-            more = hypercube(space, MORE_STARTS, self.objective.problem.seed)
+        if np.any(stuck) and any(map(has_finite_bounds, space.items)):
+            more = draw_hypercube(space, MORE_STARTS, self.objective.problem.seed)
             self.more_starts = len(more)
             self.from_starts(more)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.estimation.criteria import Evaluation, Part, count_samples, list_outputs
-from daedal.estimation.problem import Autoregression, contiguous, fit_autoregression
+from daedal.estimation.problem import Autoregression, find_contiguous, fit_autoregression
 
 RANK = 1e-12  # eigenvalue of the curvature, scaled to a unit diagonal, that counts as zero
 FACTOR_RANK = 1e-10  # singular value of slopes, scaled to unit columns, relative to the largest, that counts as zero
@@ -174,7 +174,7 @@ def _model_residual(evaluation: Evaluation, output: str) -> Autoregression:
     Few residuals look correlated by chance.
     """
     parts = [part for part in evaluation.parts if part.series.output == output]
-    stretches = [part.residual[stretch] for part in parts for stretch in contiguous(part.residual)]
+    stretches = [part.residual[stretch] for part in parts for stretch in find_contiguous(part.residual)]
     white, chosen = fit_autoregression(stretches, 0), fit_autoregression(stretches, penalty=AKAIKE)
     if chosen.order == 0 or not white.variance > 0.0:
         return white
@@ -214,7 +214,7 @@ def _correlate(parts: Sequence[Part], models: dict[str, Autoregression], first: 
             wanted = (one.series.output, other.series.output) == (first, second)
             together = one.series.experiment == other.series.experiment
             if wanted and together and np.array_equal(one.series.times, other.series.times):
-                pairs.append([models[p.series.output].whitened(p.residual) for p in (one, other)])
+                pairs.append([models[p.series.output].whiten(p.residual) for p in (one, other)])
     if not pairs:
         return 0.0
     joined = np.concatenate([np.stack(pair) for pair in pairs], axis=1)

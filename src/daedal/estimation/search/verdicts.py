@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from daedal.estimation.problem import Coordinate, finite_bounds
+from daedal.estimation.problem import Coordinate, has_finite_bounds
 
 Verdict = Literal["determined", "loosely determined", "not determined", "at its bound"]
 
@@ -31,7 +31,7 @@ def judge_estimate(item: Coordinate, value: float, deviation: float, at_bound: b
 def _find_limit(item: Coordinate, size: float) -> float:
     """The standard deviation that means no knowledge."""
     limit = ORDERS if item.logarithmic else LOST * size
-    if not finite_bounds(item):
+    if not has_finite_bounds(item):
         return limit
     lower, upper = np.log([item.lower, item.upper]) if item.logarithmic else (item.lower, item.upper)
     return min(limit, float(upper - lower) / np.sqrt(12.0))

@@ -32,7 +32,7 @@ from daedal.kernels.kalman.records import (
     pack,
 )
 from daedal.kernels.nested_loops import LoopFunction, Value, View
-from daedal.kernels.target import host
+from daedal.kernels.target import find_host
 
 POINTERS = (
     "transition", "row", "steady", "A", "dA", "Q", "dQ", "f", "df", "h", "dh", "y", "dy", "r", "dr", "G", "dG", "S",
@@ -64,14 +64,14 @@ def run_filter(
     kept = (innovations.x, innovations.P, innovations.g)
     shapes = list_kept_shapes(count, columns, n, keep)
     arrays += [check_array(array, shape, "kept") for array, shape in zip(kept, shapes, strict=True)]
-    sizes = (count, n, columns, directions // host().register, keep)
+    sizes = (count, n, columns, directions // find_host().register, keep)
     _load()(*(array.ctypes.data for array in arrays), *sizes)
     return innovations
 
 
 @cache
 def _load() -> Any:
-    return compiler.load(write_filter(host().register)).function("daedal_filter", len(POINTERS), len(INTEGERS))
+    return compiler.load(write_filter(find_host().register)).function("daedal_filter", len(POINTERS), len(INTEGERS))
 
 
 @final

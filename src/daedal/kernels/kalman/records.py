@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.kernels.target import host
+from daedal.kernels.target import find_host
 
 
 class Keep(IntEnum):
@@ -32,7 +32,7 @@ class Packed:
 def pack(value: np.ndarray, slopes: np.ndarray | None = None, directions: int = 0) -> Packed:
     """Packed from slopes (direction, …), or with slopes of zero."""
     value = np.array(value, dtype=float, order="C")  # a copy: states are advanced in place
-    width = host().register
+    width = find_host().register
     slope = np.zeros((*value.shape, -(-directions // width) * width))
     if slopes is not None and len(slopes):
         slope[..., : len(slopes)] = np.moveaxis(slopes, 0, -1)

@@ -16,7 +16,7 @@ from daedal.kernels import compiler
 from daedal.kernels.arguments import check_array
 from daedal.kernels.kalman.records import Events, Innovations, check_numbers
 from daedal.kernels.nested_loops import LoopFunction, Value
-from daedal.kernels.target import host
+from daedal.kernels.target import find_host
 
 POINTERS = ("transition", "row", "A", "h", "kept_g", "e", "s", "q", "M", "T", "v", "kept_q", "kept_M")
 INTEGERS = ("events", "n", "columns")
@@ -38,7 +38,7 @@ def run_smoother(
 
 @cache
 def _load() -> Any:
-    return compiler.load(write_smoother(host().register)).function("daedal_smoother", len(POINTERS), len(INTEGERS))
+    return compiler.load(write_smoother(find_host().register)).function("daedal_smoother", len(POINTERS), len(INTEGERS))
 
 
 def write_smoother(width: int) -> str:

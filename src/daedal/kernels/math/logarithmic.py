@@ -4,7 +4,7 @@ x = 2ᵏ m with √½ ≤ m < √2, f = m − 1 (exact), s = f/(2 + f); then log
 arranged as f − (f²/2 − s (f²/2 + R)) so that the leading term f carries no rounding. k ln 2 is added in two parts.
 """
 
-from daedal.kernels.emitter import Emitter, bits_of
+from daedal.kernels.emitter import Emitter, read_bits
 from daedal.kernels.math.coefficients import LN2_HIGH, LN2_LOW, LOG
 
 ROOT_HALF_BITS = 0x3FE6A09E667F3BCD
@@ -16,7 +16,7 @@ LARGE = 2.0**60  # beyond, √(a² ± 1) = a and log1p a = log a to double preci
 def split(e: Emitter, x: str) -> tuple[str, str]:
     """k and m of a positive normal x = 2ᵏ m, √½ ≤ m < √2."""
     shifted = e.bitwise("add", e.as_integer(x), e.integer((1024 << 52) - ROOT_HALF_BITS))
-    exponent = e.bitwise("or", e.bitwise("lshr", shifted, e.integer(52)), e.integer(bits_of(2.0**52)))
+    exponent = e.bitwise("or", e.bitwise("lshr", shifted, e.integer(52)), e.integer(read_bits(2.0**52)))
     k = e.subtract(e.as_double(exponent), e.constant(2.0**52 + 1024.0))
     fraction = e.bitwise("and", shifted, e.integer(MANTISSA))
     return k, e.as_double(e.bitwise("add", fraction, e.integer(ROOT_HALF_BITS)))

@@ -14,12 +14,12 @@ from daedal.kernels import compiler
 from daedal.kernels.arguments import Array
 from daedal.kernels.emitter import DOUBLE, INTEGER, Emitter, write_module
 from daedal.kernels.noise.philox import WORD, write_normal_pair, write_philox, write_round_keys
-from daedal.kernels.target import host
+from daedal.kernels.target import find_host
 
 INTEGERS = ("key0", "key1", "stream", "step", "end", "components", "path", "stride", "first", "stop")
 
 
-def normals(
+def draw_normals(
     key: tuple[int, int],
     paths: range | tuple[int, int],
     steps: tuple[int, int],
@@ -33,8 +33,8 @@ def normals(
 
     Examples
     --------
-    >>> block = normals((1, 2), paths=(0, 8), steps=(0, 4), components=2)
-    >>> bool((normals((1, 2), paths=(5, 1), steps=(3, 1), components=2) == block[3:, :, 5:6]).all())
+    >>> block = draw_normals((1, 2), paths=(0, 8), steps=(0, 4), components=2)
+    >>> bool((draw_normals((1, 2), paths=(5, 1), steps=(3, 1), components=2) == block[3:, :, 5:6]).all())
     True
     """
     first_path, count = _unpack_range(paths)
@@ -102,6 +102,6 @@ def write_normals(width: int, fused: bool) -> str:
 @cache
 def _load() -> tuple[Any, int]:
     """The compiled function, and its width: two registers, which hide the latency of the multiplications."""
-    width = 2 * host().register
-    code = compiler.load(write_normals(width, host().fused))
+    width = 2 * find_host().register
+    code = compiler.load(write_normals(width, find_host().fused))
     return code.function("daedal_normals", 1, len(INTEGERS)), width

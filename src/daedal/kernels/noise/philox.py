@@ -9,7 +9,7 @@ The words give u in (0, 1] and v in [0, 1) with 52 bits each, and Box and Muller
 numbers, √(−2 log u) · (cos 2πv, sin 2πv).
 """
 
-from daedal.kernels.emitter import INTEGER, Emitter, bits_of
+from daedal.kernels.emitter import INTEGER, Emitter, read_bits
 from daedal.kernels.math import normal_logarithm, sine_and_cosine_of_turns
 
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -53,4 +53,4 @@ def _from_one_to_two(e: Emitter, high: str, low: str) -> str:
     """1 + (20 low bits of `high`, 32 of `low`)·2⁻⁵², in [1, 2)."""
     upper = e.bitwise("shl", e.bitwise("and", high, e.integer(2**20 - 1)), e.integer(32))
     fraction = e.bitwise("or", upper, e.bitwise("and", low, e.integer(WORD - 1)))
-    return e.as_double(e.bitwise("or", fraction, e.integer(bits_of(1.0))))
+    return e.as_double(e.bitwise("or", fraction, e.integer(read_bits(1.0))))

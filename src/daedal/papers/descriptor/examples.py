@@ -20,7 +20,7 @@ import numpy as np
 
 from daedal.analysis import WellPosedness, check_noise, descriptor
 from daedal.disturbances import FilteredNoise, Noise, WhiteNoise
-from daedal.linear import stationary_covariance, van_loan
+from daedal.linear import solve_lyapunov, van_loan
 from daedal.models import Model
 
 TIME_CONSTANT = 0.01  # seconds, of the sensor
@@ -116,7 +116,7 @@ def _make_noise(count: int) -> Noise:
 
 def _compute_filtered_variance(model: Model) -> float:
     A, Q = _find_drift(model, ["z1", "y.filtered"])
-    return float(stationary_covariance(A, Q)[1, 1])
+    return float(solve_lyapunov(A, Q)[1, 1])
 
 
 def _compute_integrated_variance(model: Model) -> float:
@@ -124,7 +124,7 @@ def _compute_integrated_variance(model: Model) -> float:
     bare = model.with_measurement_noise({"y": None}).with_outputs({"y": None})  # delays have no descriptor form
     A, Q = _find_drift(bare, ["z1", "y.integral"])
     start = np.zeros((2, 2))
-    start[:1, :1] = stationary_covariance(A[:1, :1], Q[:1, :1])
+    start[:1, :1] = solve_lyapunov(A[:1, :1], Q[:1, :1])
     transition, added = van_loan(A, Q, WINDOW)
     return float((transition @ start @ transition.T + added)[1, 1]) / WINDOW**2
 

@@ -241,7 +241,7 @@ def pursue(system: System, reading: Reading) -> Pursued:
     solutions = [find_nearest_solution([equation], True, data, terms) for equation in equations]
     best = int(np.argmin([one.squares for one in solutions]))
     chosen, solution = equations[best], solutions[best].theta
-    columns = chosen.columns(chosen.fitted(chosen.reduced(data.y)))
+    columns = chosen.columns(chosen.fit(chosen.reduce(data.y)))
     least = solve_on_support(columns, chosen.target, np.ones(columns.shape[1], dtype=bool))
     guess = keep_largest(least, PURSUED_ORDER, terms)
     return Pursued(
@@ -262,7 +262,7 @@ def _solve_without_noise(quiet: Record, assumed: int, system: System) -> tuple[S
 
 def _pursue_each(equation: SplineEquation, y: np.ndarray, whole: Record) -> dict[str, np.ndarray]:
     """Basis pursuit with both γ: derivatives of splines fitted to y must explain the input at all samples."""
-    splines = equation.fitted(equation.reduced(y))
+    splines = equation.fit(equation.reduce(y))
     A = np.stack([equation.basis.values(whole.times, k) @ splines for k in range(equation.order + 1)], axis=1)
     b = whole.inputs_now[0]
     least = float(np.linalg.norm(A @ solve_on_support(A, b, np.ones(A.shape[1], dtype=bool)) - b))

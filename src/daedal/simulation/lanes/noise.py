@@ -8,14 +8,14 @@ import numpy as np
 from daedal.disturbances import (
     DiscreteNoise,
     advance,
-    default_grid,
-    derivatives_available,
+    choose_grid,
+    compute_output,
+    count_derivatives,
     discretize,
-    initial_state,
-    innovations,
-    needed_smoothness,
-    output,
-    parameter_names,
+    draw_innovations,
+    find_needed_orders,
+    list_parameters,
+    make_initial_state,
 )
 from daedal.errors import ModelError, SimulationError
 from daedal.models import as_tuple
@@ -36,7 +36,7 @@ def refuse_exact(system: System) -> None:
 
 def choose_disturbance_grid(system: System, numbers: Mapping[str, float], interval: float) -> tuple[float, list[str]]:
     """The finest grid that any disturbance asks for, and what to tell the user about it."""
-    grids = [default_grid(noise, numbers, interval) for noise in system.model.disturbances.values()]
+    grids = [choose_grid(noise, numbers, interval) for noise in system.model.disturbances.values()]
     return min(grid.step for grid in grids), [grid.warning for grid in grids if grid.warning]
 
 
@@ -47,9 +47,9 @@ def check_smoothness(system: System, numbers: Mapping[str, float]) -> None:
     for name, order in row.jets[: row.wanted]:
         needed[name] = max(order, needed.get(name, 0))
     blamed = {name: _find_equation(system, name) for name in needed}
-    needed_smoothness(system.model.disturbances, needed, blamed, numbers)
+    find_needed_orders(system.model.disturbances, needed, blamed, numbers)
     for key, noise in system.model.disturbances.items():
-        available = derivatives_available(noise, numbers)
+        available = count_derivatives(noise, numbers)
         for name, has in zip(as_tuple(key), available, strict=True):
             if any(jet_name == name and order > has for jet_name, order in row.jets):
                 raise ModelError(
@@ -95,7 +95,7 @@ def make_sources(system: System, numbers: Mapping[str, float], grid: float, rate
         orders = sorted({order for name, order in wanted if name in symbols})
         if not orders:
             continue
-        moving = [name for name in parameter_names(noise) if np.any(rates[row_of[name]])]
+        moving = [name for name in list_parameters(noise) if np.any(rates[row_of[name]])]
         listed = [(name, order) for order in orders for name in symbols]
         kept = np.array([i for i, value in enumerate(listed) if value in wanted])
         places = np.array([wanted.index(listed[i]) for i in kept])
@@ -110,8 +110,8 @@ class LanePaths:
     def __init__(self, sources: Sources, seed: int, purpose: str, paths: range) -> None:
         self._sources, self._seed, self._purpose, self._paths = sources, seed, purpose, paths
         self._first = 0
-        self._states = [initial_state(s.noise, self._draw(k, range(1))[0]) for k, s in enumerate(sources.sources)]
-        first = [output(s.noise, x)[None] for s, x in zip(sources.sources, self._states, strict=True)]
+        self._states = [make_initial_state(s.noise, self._draw(k, range(1))[0]) for k, s in enumerate(sources.sources)]
+        first = [compute_output(s.noise, x)[None] for s, x in zip(sources.sources, self._states, strict=True)]
         self._kept = self._combine(first, 1)
 
     def draw_rows(self, first: int, last: int) -> np.ndarray:
@@ -125,7 +125,7 @@ class LanePaths:
 
     def _draw(self, number: int, steps: range) -> np.ndarray:
         components = self._sources.sources[number].noise.states
-        return innovations(self._seed, self._purpose, number, self._paths, steps, components)
+        return draw_innovations(self._seed, self._purpose, number, self._paths, steps, components)
 
     def _advance(self, points: range) -> np.ndarray:
         """Grid point k is reached by innovation k."""

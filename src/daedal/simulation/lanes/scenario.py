@@ -72,7 +72,7 @@ class Scenario:
     def _noise_parameters(self) -> list[str]:
         """Parameters that the disturbances depend on, in the order of the reduction."""
         used = {
-            name for noise in self.system.model.disturbances.values() for name in disturbances.parameter_names(noise)
+            name for noise in self.system.model.disturbances.values() for name in disturbances.list_parameters(noise)
         }
         return [name for name in self.system.reduction.parameters if name in used]
 

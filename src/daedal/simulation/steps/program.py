@@ -54,7 +54,7 @@ class Directions:
             moving |= {name, *followers}
             listed = [(i, p == name) for i, p in enumerate(system.reduction.parameters) if p == name or p in followers]
             columns.append(tuple(listed))
-        used = {name for noise in model.disturbances.values() for name in disturbances.parameter_names(noise)}
+        used = {name for noise in model.disturbances.values() for name in disturbances.list_parameters(noise)}
         return Directions(tuple(columns), bool(used & moving))
 
     @property

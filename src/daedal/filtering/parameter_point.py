@@ -13,7 +13,7 @@ class DualFormulas:
     """A list of expressions of a model's parameters, compiled once."""
 
     def __init__(self, model: Model, expressions: Sequence[Expression | float]) -> None:
-        named = {f"{place}": as_expression(each, "A formula") for place, each in enumerate(expressions)}
+        named = {f"{place}": as_expression(expression, "A formula") for place, expression in enumerate(expressions)}
         self._formulas = ParameterFormulas(named, tuple(model.parameters))
 
     def at(self, point: "Point") -> Dual:

@@ -22,6 +22,7 @@ from shared import command_line, fastest
 
 import daedal as dd
 from daedal import der
+from daedal.experiments import match_experiments
 from daedal.filtering import InitialCondition, Point, make_linear_experiments
 
 STEP = 0.1
@@ -60,7 +61,7 @@ def evaluation(model: dd.Model, data: dd.Dataset, free: list[str]) -> Callable[[
 def value_alone(model: dd.Model, data: dd.Dataset) -> Callable[[], object]:
     """One run of the filter, without slopes."""
     initial = InitialCondition("free")
-    (experiment,) = make_linear_experiments("benchmark", dd.build(model), [data], [{}], initial)
+    (experiment,) = make_linear_experiments("benchmark", match_experiments(dd.build(model), [data]), [{}], initial)
     point = Point(model, {}, ())
     return lambda: experiment.innovate(experiment.stochastic.at(point), point)
 

@@ -355,7 +355,7 @@ def test_cost_is_linear_in_one_over_the_delay():
         asked = check_request("test", FEEDBACK, np.array([1.0]), None, 0.0)
         run = make_predictor(asked, ("o",), (), {"tau": lag}, Lanes(step=0.01), None, 0, "test")
         run({"tau": lag})
-        steps[lag] = run.run.plan.steps.lengths.size
+        steps[lag] = run.run.plan.lengths.size
         calls[lag] = count_calls(lambda run=run, lag=lag: run({"tau": lag}))
     assert steps[0.005] <= 5 * steps[0.02]
     assert calls[0.005] <= 5 * calls[0.02]

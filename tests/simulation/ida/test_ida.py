@@ -102,7 +102,7 @@ def test_an_interrupt_keeps_what_was_computed(monkeypatch):
 
 def test_control_c_in_the_middle_of_a_long_run(capfd, monkeypatch):
     """A real signal, which arrives while SUNDIALS calls back; hardly anything is evaluated after it."""
-    evaluations, original = [], ida._Integration._residual_callback
+    evaluations, original = [], ida.Integration._make_residual_callback
 
     def watched(self):
         residual = original(self)
@@ -115,7 +115,7 @@ def test_control_c_in_the_middle_of_a_long_run(capfd, monkeypatch):
 
         return watch
 
-    monkeypatch.setattr(ida._Integration, "_residual_callback", watched)
+    monkeypatch.setattr(ida.Integration, "_make_residual_callback", watched)
     model, times = catalogue.chain(5).model(), np.linspace(0, 100, 10_001)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for background jobs
     try:

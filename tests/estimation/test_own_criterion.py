@@ -15,7 +15,7 @@ from daedal import der
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation import Capabilities, Evaluation, Part, Problem, fail_at
 from daedal.experiments import match_experiments
-from daedal.simulation import Lanes, Predictor, make_predictor
+from daedal.simulation import Lanes, Predictor, make_predictor, make_request
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class LeastAbsolute:
         space, simulations = problem.coordinates, []
         for number, one in enumerate(match_experiments(problem.system, problem.data)):
             values, solver = space.values(space.start, number), problem.solver or Lanes(tolerance=1e-9)
-            simulate = make_predictor(one.asked, one.outputs, space.parameters, values, solver, None, 0, "fit")
+            asked = make_request(one.system, one.drive)
+            simulate = make_predictor(asked, one.outputs, space.parameters, values, solver, None, 0, "fit")
             simulations.append((one.series, simulate))
         return AbsoluteErrors(problem, self.width, simulations)
 

@@ -214,7 +214,7 @@ def test_realizations_are_kept_whole_on_request():
 
 def test_values_on_the_same_paths_draw_them_once(monkeypatch):
     drawn = []
-    original = noise.innovations
+    original = noise.draw_innovations
 
     def counted(*arguments):
         drawn.append(arguments)

@@ -1,7 +1,15 @@
 from .arrays import FrozenMapping, frozen, increasing, short
+from .conversion import (
+    align_times, choose_columns, make_frame, make_xarray, read_frame_columns, read_frame_times, read_xarray_columns,
+)
 from .dataset import Dataset
+from .preprocessing import choose_split_time, make_grid, remove_trends, resample, split_samples
 from .reading import read_csv
 from .samples import Samples
 from .signal import Signal
 
-__all__ = ["Dataset", "FrozenMapping", "Samples", "Signal", "frozen", "increasing", "read_csv", "short"]
+__all__ = [
+    "Dataset", "FrozenMapping", "Samples", "Signal", "align_times", "choose_columns", "choose_split_time", "frozen",
+    "increasing", "make_frame", "make_grid", "make_xarray", "read_csv", "read_frame_columns", "read_frame_times",
+    "read_xarray_columns", "remove_trends", "resample", "short", "split_samples",
+]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from daedal import data
 from daedal.data.acceptance import accept_samples, accept_signal, check_names, choose_start_time, unite_times
 from daedal.data.arrays import Array, FrozenMapping, about, increasing
 from daedal.data.samples import Samples
@@ -105,11 +106,9 @@ class Dataset:
         Inputs stay whole, so that both parts know what drove the system before and after. The second part starts at
         its first sample.
         """
-        from daedal.data import preprocessing
-
         with about(f"data '{self.name}'"):
-            cut = preprocessing.choose_split_time(self.sample_times, fraction, at)
-            parts = {name: preprocessing.split_samples(name, samples, cut) for name, samples in self.outputs.items()}
+            cut = data.choose_split_time(self.sample_times, fraction, at)
+            parts = {name: data.split_samples(name, samples, cut) for name, samples in self.outputs.items()}
         early, late = self.times[self.times < cut], self.times[self.times >= cut]
         first, second = ({name: pair[k] for name, pair in parts.items()} for k in (0, 1))
         # Given times need not reach into both parts when all outputs have their own.
@@ -123,14 +122,12 @@ class Dataset:
 
         From the samples of the named outputs and inputs, or of all; missing samples are left out of the trend.
         """
-        from daedal.data import conversion, preprocessing
-
-        chosen = conversion.choose_columns("signals", (*self.outputs, *self.inputs) if signals is None else signals)
+        chosen = data.choose_columns("signals", (*self.outputs, *self.inputs) if signals is None else signals)
         for name in chosen:
             self[name]  # refuses an unknown name
         with about(f"data '{self.name}'"):
-            inputs = preprocessing.remove_trends(self.inputs, chosen, order)
-            outputs = preprocessing.remove_trends(self.outputs, chosen, order)
+            inputs = data.remove_trends(self.inputs, chosen, order)
+            outputs = data.remove_trends(self.outputs, chosen, order)
         return replace(self, inputs=inputs, outputs=outputs)
 
     def resample(self, step: float) -> "Dataset":
@@ -141,11 +138,9 @@ class Dataset:
         on the straight line between its neighbours, and is missing when one of them is. Inputs are functions of time
         and stay as they are.
         """
-        from daedal.data import preprocessing
-
         with about(f"data '{self.name}'"):
-            grid = preprocessing.make_grid(self.sample_times[0], self.sample_times[-1], step)
-        outputs = {name: preprocessing.resample(samples, grid, step) for name, samples in self.outputs.items()}
+            grid = data.make_grid(self.sample_times[0], self.sample_times[-1], step)
+        outputs = {name: data.resample(samples, grid, step) for name, samples in self.outputs.items()}
         return replace(self, times=grid, outputs=outputs)
 
     def to_pandas(self) -> "pandas.DataFrame":
@@ -153,15 +148,11 @@ class Dataset:
 
         The index holds `times` and all output times; NaN where an output has no sample or an input is not known.
         """
-        from daedal.data import conversion
-
-        return conversion.make_frame(*conversion.align_times(self.times, self.inputs, self.outputs))
+        return data.make_frame(*data.align_times(self.times, self.inputs, self.outputs))
 
     def to_xarray(self) -> "xarray.Dataset":
         """As `to_pandas`: one variable for each output and input, along the dimension "time"."""
-        from daedal.data import conversion
-
-        return conversion.make_xarray(*conversion.align_times(self.times, self.inputs, self.outputs))
+        return data.make_xarray(*data.align_times(self.times, self.inputs, self.outputs))
 
     @staticmethod
     def from_pandas(
@@ -178,13 +169,11 @@ class Dataset:
 
         `outputs` and `inputs` are lists of columns, or mappings from name to column.
         """
-        from daedal.data import conversion
-
-        measured, known = conversion.choose_columns("outputs", outputs), conversion.choose_columns("inputs", inputs)
+        measured, known = data.choose_columns("outputs", outputs), data.choose_columns("inputs", inputs)
         with about(f"data '{name}'"):
-            times = conversion.read_frame_times(frame, time)
-            input_values = conversion.read_frame_columns(frame, known)
-            output_values = conversion.read_frame_columns(frame, measured)
+            times = data.read_frame_times(frame, time)
+            input_values = data.read_frame_columns(frame, known)
+            output_values = data.read_frame_columns(frame, measured)
         return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
 
     @staticmethod
@@ -199,13 +188,11 @@ class Dataset:
         intersample: Intersample = "foh",
     ) -> "Dataset":
         """A data set from variables of an xarray data set that depend on `time` alone; otherwise as `from_pandas`."""
-        from daedal.data import conversion
-
-        measured, known = conversion.choose_columns("outputs", outputs), conversion.choose_columns("inputs", inputs)
+        measured, known = data.choose_columns("outputs", outputs), data.choose_columns("inputs", inputs)
         with about(f"data '{name}'"):
-            times = conversion.read_xarray_columns(dataset, time, {"time": time})["time"]
-            input_values = conversion.read_xarray_columns(dataset, time, known)
-            output_values = conversion.read_xarray_columns(dataset, time, measured)
+            times = data.read_xarray_columns(dataset, time, {"time": time})["time"]
+            input_values = data.read_xarray_columns(dataset, time, known)
+            output_values = data.read_xarray_columns(dataset, time, measured)
         return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
 
     def __eq__(self, other: object) -> bool:

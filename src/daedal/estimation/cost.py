@@ -45,10 +45,10 @@ def evaluate(
     data: Dataset | Sequence[Dataset],
     *,
     free: Sequence[Any] | Mapping[Any, Any] = (),
+    values: Mapping[Any, float] | None = None,
     local: Sequence[Any] | Mapping[Any, Any] = (),
     fixed: Mapping[Any, float] | Sequence[Mapping[Any, float]] | None = None,
     criterion: Criterion | None = None,
-    values: Mapping[Any, float] | None = None,
     rng: int | np.random.Generator = 0,
     solver: Lanes | None = None,
 ) -> Cost:

@@ -39,7 +39,7 @@ class Accuracies:
         if not 0.0 < number < np.inf:
             raise ModelError(
                 f"The measurement noise of '{output}', {declared}, is {number:g} but must be positive.",
-                "Bound its parameters from below, or use scale='log'.",
+                "Give its parameters other values, a lower bound, or scale='log'.",
             )
         return number
 

@@ -30,12 +30,10 @@ class Drive:
         return float(self.times[-1])
 
 
-def match_drive(
-    owner: str, roles: Mapping[str, str], times: Any, inputs: Any, t0: Any, delays: Mapping[str, float] | None = None
-) -> Drive:
+def match_drive(owner: str, roles: Mapping[str, str], times: Any, inputs: Any, t0: Any) -> Drive:
     """Check times, inputs and start against what their owner needs; a Dataset stands for all three.
 
-    `roles` are those of all names of the owner; an input that acts later by its delay may end earlier by it.
+    `roles` are those of all names of the owner.
     """
     needed = [name for name, role in roles.items() if role == "input"]
     if not (inputs is None or isinstance(inputs, Mapping)):
@@ -58,8 +56,7 @@ def match_drive(
     _check_given(owner, needed, given, measured)
     end = float(grid[-1])
     signals = {name: _make_signal(name, value, start, end) for name, value in given.items()}
-    for name, signal in signals.items():
-        check_covered({name: signal}, start, max(start, end - (delays or {}).get(name, 0.0)), SimulationError)
+    check_covered(signals, start, end, SimulationError)
     return Drive(grid, start, signals)
 
 

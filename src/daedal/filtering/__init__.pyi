@@ -5,14 +5,6 @@ from .parameter_point import Point
 from .states import StateEstimate, estimate_states
 
 __all__ = [
-    "Evolution",
-    "InitialCondition",
-    "InitialState",
-    "Innovated",
-    "LinearExperiment",
-    "Point",
-    "StateEstimate",
-    "estimate_states",
-    "forget_start",
-    "make_linear_experiments",
+    "Evolution", "InitialCondition", "InitialState", "Innovated", "LinearExperiment", "Point", "StateEstimate",
+    "estimate_states", "forget_start", "make_linear_experiments",
 ]

@@ -5,11 +5,7 @@ from .matrix_exponential import exponential, exponential_slopes
 from .realization import count_output_derivatives, differentiate_output_rows, list_output_rows, make_controllable_form
 from .staircase_form import Staircase, reduce_to_staircase
 from .standard_form import (
-    SingularPencilError,
-    StandardForm,
-    balance,
-    differentiate_standard_form,
-    reduce_to_standard_form,
+    SingularPencilError, StandardForm, balance, differentiate_standard_form, reduce_to_standard_form,
 )
 from .stationary import differentiate_lyapunov, solve_lyapunov
 from .threads import one_thread
@@ -17,34 +13,10 @@ from .units import find_natural_units
 from .van_loan_integrals import compute_noise_scale, scaled_van_loan, van_loan, van_loan_derivative, van_loan_slopes
 
 __all__ = [
-    "Dual",
-    "SingularPencilError",
-    "Staircase",
-    "StandardForm",
-    "SymbolicFactors",
-    "balance",
-    "compute_noise_scale",
-    "count_output_derivatives",
-    "differentiate_factor",
-    "differentiate_lyapunov",
-    "differentiate_output_rows",
-    "differentiate_standard_form",
-    "exponential",
-    "exponential_slopes",
-    "factor_semidefinite",
-    "factorize",
-    "find_natural_units",
-    "lift",
-    "list_output_rows",
-    "make_controllable_form",
-    "one_thread",
-    "reduce_to_staircase",
-    "reduce_to_standard_form",
-    "scaled_van_loan",
-    "solve_lyapunov",
-    "stack",
-    "stack_diagonally",
-    "van_loan",
-    "van_loan_derivative",
-    "van_loan_slopes",
+    "Dual", "SingularPencilError", "Staircase", "StandardForm", "SymbolicFactors", "balance", "compute_noise_scale",
+    "count_output_derivatives", "differentiate_factor", "differentiate_lyapunov", "differentiate_output_rows",
+    "differentiate_standard_form", "exponential", "exponential_slopes", "factor_semidefinite", "factorize",
+    "find_natural_units", "lift", "list_output_rows", "make_controllable_form", "one_thread", "reduce_to_staircase",
+    "reduce_to_standard_form", "scaled_van_loan", "solve_lyapunov", "stack", "stack_diagonally", "van_loan",
+    "van_loan_derivative", "van_loan_slopes",
 ]

@@ -6,14 +6,6 @@ from .step_interpolation import evaluate_at_steps
 from .transfer_function import TransferFunction
 
 __all__ = [
-    "ROUNDING",
-    "FilteredSignals",
-    "SignalFilter",
-    "TransferFunction",
-    "compute_forced_response",
-    "compute_response",
-    "cut_polynomials",
-    "evaluate_at_steps",
-    "find_distinct",
-    "make_signal_filter",
+    "FilteredSignals", "ROUNDING", "SignalFilter", "TransferFunction", "compute_forced_response", "compute_response",
+    "cut_polynomials", "evaluate_at_steps", "find_distinct", "make_signal_filter",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.symbolic import Expression, as_expression, delay, der, where
+from daedal.symbolic import Expression, as_expression, box, delay, der, where
 
 Value = Expression | np.ndarray
 
@@ -14,11 +14,6 @@ Value = Expression | np.ndarray
 def make_constant(number: float) -> Expression:
     """A number as an expression."""
     return as_expression(number, "A number")
-
-
-def box(value: Any) -> np.ndarray:
-    """An array of objects; a scalar becomes one without dimensions."""
-    return np.asarray(value, dtype=object)
 
 
 def unbox(value: Any) -> Value:

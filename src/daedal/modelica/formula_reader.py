@@ -14,7 +14,6 @@ from daedal.errors import ModelError
 from daedal.modelica.array_functions import (
     FUNCTIONS,
     Value,
-    box,
     concatenate,
     fill,
     make_constant,
@@ -26,7 +25,7 @@ from daedal.modelica.array_functions import (
     vectorize,
 )
 from daedal.modelica.source import Source, Span
-from daedal.symbolic import Expression, time, where
+from daedal.symbolic import Expression, box, time, where
 
 Node = Mapping[str, Any]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from daedal.errors import DaedalError, ModelError
-from daedal.modelica.array_functions import Value, box, fill, make_constant, unbox
+from daedal.modelica.array_functions import Value, fill, make_constant, unbox
 from daedal.modelica.formula_reader import FormulaReader, Node, unpack
 from daedal.modelica.source import Source
 from daedal.models import Parameter
-from daedal.symbolic import NAME, Expression, symbol
+from daedal.symbolic import NAME, Expression, box, symbol
 
 
 class Variables:

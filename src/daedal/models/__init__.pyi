@@ -7,18 +7,7 @@ from .parameter_values import differentiate_parameters, evaluate_expressions, ev
 from .port import Port, make_port, name_ports
 
 __all__ = [
-    "Model",
-    "Parameter",
-    "ParameterFormulas",
-    "Port",
-    "as_name",
-    "as_parameter",
-    "as_tuple",
-    "assemble",
-    "differentiate_parameters",
-    "evaluate_expressions",
-    "evaluate_parameters",
-    "find_followers",
-    "make_port",
+    "Model", "Parameter", "ParameterFormulas", "Port", "as_name", "as_parameter", "as_tuple", "assemble",
+    "differentiate_parameters", "evaluate_expressions", "evaluate_parameters", "find_followers", "make_port",
     "name_ports",
 ]

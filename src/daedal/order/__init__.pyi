@@ -10,22 +10,7 @@ from .search import select_order
 from .sparse_splines import PRINTED_KNOTS, SparseSplines, find_nearest_solution
 
 __all__ = [
-    "PRINTED_KNOTS",
-    "Candidate",
-    "OrderSearch",
-    "Record",
-    "RefinedIV",
-    "Shape",
-    "SparseSplines",
-    "SplineEquation",
-    "compute_response",
-    "find_nearest_solution",
-    "keep_largest",
-    "make_record",
-    "make_spline_equation",
-    "polish",
-    "pursue_basis",
-    "select_order",
-    "solve_on_support",
-    "sparsify_equation",
+    "Candidate", "OrderSearch", "PRINTED_KNOTS", "Record", "RefinedIV", "Shape", "SparseSplines", "SplineEquation",
+    "compute_response", "find_nearest_solution", "keep_largest", "make_record", "make_spline_equation", "polish",
+    "pursue_basis", "select_order", "solve_on_support", "sparsify_equation",
 ]

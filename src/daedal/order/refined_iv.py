@@ -75,6 +75,10 @@ class RefinedIV:
                 f"The noise must be True, False or an order, got {self.noise!r}.", "Write noise=True."
             )
 
+    def narrow(self, shapes: Sequence[Shape], record: Record) -> tuple[list[Shape], list[str]]:  # noqa: ARG002
+        """All of them."""
+        return list(shapes), []
+
     def estimate(self, shape: Shape, record: Record, known: Sequence[Polished] = ()) -> Polished | None:
         """Coefficients of one shape; results `known` for smaller ones help to begin."""
         if self.delay != "estimated":

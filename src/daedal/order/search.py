@@ -9,7 +9,7 @@ look alike: that the pole is taken is a preference, not a finding.
 from collections.abc import Iterable, Sequence
 from functools import partial
 from numbers import Integral
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -34,11 +34,14 @@ SLOWLY = 0.2  # of the highest frequency that samples show: inputs below it may 
 FAR = 3.0  # mean of the output in standard deviations that calls for detrending
 
 
+@runtime_checkable
 class OrderMethod(Protocol):
     """How the coefficients of one shape are found; results `known` for smaller ones may help.
 
-    A method may have `narrowed(shapes, record)` besides, which gives the shapes that it tries and what it has to say.
+    `narrow` gives the shapes of all that it tries, and what it has to say about them.
     """
+
+    def narrow(self, shapes: Sequence[Shape], record: Record) -> tuple[list[Shape], list[str]]: ...
 
     def estimate(self, shape: Shape, record: Record, known: Sequence[Polished] = ()) -> Polished | None: ...
 
@@ -85,7 +88,7 @@ def select_order(
     (1, 0)
     """
     chosen_method = RefinedIV() if method is None else method
-    if not hasattr(chosen_method, "estimate") or isinstance(chosen_method, type):
+    if isinstance(chosen_method, type) or not isinstance(chosen_method, OrderMethod):
         raise EstimationError(
             f"The method must be RefinedIV(...) or SparseSplines(...), got {chosen_method!r}.",
             "Write method=RefinedIV().",
@@ -142,10 +145,7 @@ def _narrow(shapes: list[Shape], record: Record, method: OrderMethod) -> tuple[l
     if len(enough) < len(shapes):
         left = counted(len(shapes) - len(enough), "candidate")
         said.append(f"{left} left out: {counted(record.count, 'sample')} do not suffice for so many coefficients")
-    narrow = getattr(method, "narrowed", None)
-    if narrow is None:
-        return enough, said
-    tried, notes = narrow(enough, record)
+    tried, notes = method.narrow(enough, record)
     return tried, [*said, *notes]
 
 

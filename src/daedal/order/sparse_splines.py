@@ -68,7 +68,7 @@ class SparseSplines:
                 "Write weight=1.0, or leave it out to have it chosen.",
             )
 
-    def narrowed(self, shapes: Sequence[Shape], record: Record) -> tuple[list[Shape], list[str]]:
+    def narrow(self, shapes: Sequence[Shape], record: Record) -> tuple[list[Shape], list[str]]:
         """Which of the shapes asked for are tried, and what is to be said about them."""
         tried = list(shapes)
         notes = []

@@ -20,6 +20,7 @@ from daedal.simulation.lanes import (
     Failure,
     Run,
     Scenario,
+    StepWish,
     blame_long_steps,
     find_sample_interval,
     prepare_lanes,
@@ -148,8 +149,7 @@ def prepare(
     delayed = partial(simulation.look_back_from_start, system, forcing, before) if before else None
     scenario = Scenario(system, forcing, grid, places, tuple(free), Directions.of(system, free), seed, purpose, delayed)
     method = None if solver.method == "auto" else solver.method
-    options = (method, solver.step, solver.tolerance, tuple(warnings))
-    sets = scenario.resolve_values(values)
+    sets, wish = scenario.resolve_values(values), StepWish(method, solver.step, solver.tolerance)
     if before:
-        return simulation.prepare_delayed(scenario, times, tuple(wanted), sets, *options, before)
-    return prepare_lanes(scenario, times, tuple(wanted), sets, *options, effort)
+        return simulation.prepare_delayed(scenario, before, times, tuple(wanted), sets, wish, tuple(warnings))
+    return prepare_lanes(scenario, times, tuple(wanted), sets, wish, effort, tuple(warnings))

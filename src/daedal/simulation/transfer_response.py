@@ -14,7 +14,7 @@ def simulate_transfer_function(
     tf: TransferFunction, times: Any, inputs: Mapping[Any, Any] | None, t0: Any
 ) -> Trajectory:
     """From rest; before a delayed input arrives it is zero."""
-    drive = match_drive("The transfer function", dict.fromkeys(tf.inputs, "input"), times, inputs, t0, tf.delay)
+    drive = match_drive("The transfer function", dict.fromkeys(tf.inputs, "input"), times, inputs, t0)
     start, grid, signals = drive.start, drive.times, {name: drive.signals[name] for name in tf.inputs}
     monic = tf.monic
     y = compute_response(monic, signals, start, grid)

@@ -169,7 +169,7 @@ class Expression:
             way = f"np.{ufunc.__name__}" + (f" with {', '.join(options)}" if options else f".{method}")
             raise ExpressionError(f"{way} cannot take expressions.", "Write the operation out.")
         if any(isinstance(value, np.ndarray) and value.ndim for value in inputs):
-            return np.frompyfunc(lambda *values: _apply(name, values), len(inputs), 1)(*map(_box, inputs))
+            return np.frompyfunc(lambda *values: _apply(name, values), len(inputs), 1)(*map(box, inputs))
         return _apply(name, inputs)
 
     def __array_function__(self, function: Callable, types: Any, inputs: tuple, options: dict) -> Any:
@@ -245,7 +245,7 @@ def where(condition: Any, yes: Any, no: Any) -> Any:
     where(0 < x, x**2, 0)
     """
     if any(isinstance(value, np.ndarray) and value.ndim for value in (condition, yes, no)):
-        return np.frompyfunc(where, 3, 1)(*map(_box, (condition, yes, no)))
+        return np.frompyfunc(where, 3, 1)(*map(box, (condition, yes, no)))
     return Expression(functions.where(*(as_expression(value, "A part of where").sx for value in (condition, yes, no))))
 
 
@@ -299,6 +299,6 @@ def _apply(name: str, inputs: tuple) -> Any:
     return Expression(function(*(value.sx for value in values)))
 
 
-def _box(value: Any) -> np.ndarray:
+def box(value: Any) -> np.ndarray:
     """An array of objects; an expression inside one no longer takes part in numpy's dispatch."""
     return np.asarray(value, dtype=object)

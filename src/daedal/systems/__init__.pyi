@@ -7,17 +7,7 @@ from .system import SYSTEM_FUNCTIONS, System, build, describe_dead_point
 from .zero_delays import remove_zero_delays
 
 __all__ = [
-    "SYSTEM_FUNCTIONS",
-    "DelayedValue",
-    "InitialValues",
-    "Reduction",
-    "System",
-    "build",
-    "describe_dead_point",
-    "differentiate_initial_values",
-    "find_initial_values",
-    "find_places",
-    "moves_the_mean",
-    "remove_zero_delays",
+    "DelayedValue", "InitialValues", "Reduction", "SYSTEM_FUNCTIONS", "System", "build", "describe_dead_point",
+    "differentiate_initial_values", "find_initial_values", "find_places", "moves_the_mean", "remove_zero_delays",
     "start_from_history",
 ]

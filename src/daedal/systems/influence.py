@@ -80,12 +80,6 @@ def find_influenced(system: System, disturbances: Collection[str]) -> frozenset[
     return frozenset(names[i] for i in flow.find_influenced(disturbances) & flow.useful if i < len(names))
 
 
-def reaches_an_output(system: System) -> dict[Key, bool]:
-    """For each disturbance, as declared, whether any output depends on it."""
-    flow = _trace_flow(system)
-    return {key: bool(flow.find_influenced(as_tuple(key)) & flow.useful) for key in system.model.disturbances}
-
-
 def moves_the_mean(system: System) -> dict[Key, bool]:
     """For each disturbance, as declared, whether it may move the mean of an output; False is certain.
 

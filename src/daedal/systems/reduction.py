@@ -21,20 +21,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daedal import symbolic
 from daedal.analysis import Alias, Equations, Offsets, make_namer, substitute_aliases
 from daedal.models import ParameterFormulas
-from daedal.symbolic import (
-    Delayed,
-    Expression,
-    differentiate,
-    expand,
-    find_operator,
-    intern_symbol,
-    jet,
-    list_symbols,
-    name_derivative,
-    stack_symbols,
-)
+from daedal.symbolic import Delayed, Expression, differentiate, expand, list_symbols, stack_symbols
 
 Jet = tuple[int, int]  # position of an unknown or equation, and order of the derivative
 
@@ -82,7 +72,13 @@ class Reduction:
     @cached_property
     def arguments(self) -> list[ca.SX]:
         """t, X, T, parameters, exogenous: the arguments of every function of the system."""
-        return [intern_symbol("time").sx, self.X, self.T, stack_symbols(self.parameters), stack_symbols(self.exogenous)]
+        return [
+            symbolic.intern_symbol("time").sx,
+            self.X,
+            self.T,
+            stack_symbols(self.parameters),
+            stack_symbols(self.exogenous),
+        ]
 
     @cached_property
     def J(self) -> ca.SX:
@@ -137,14 +133,14 @@ class Reduction:
 
     def find_place(self, name: str) -> tuple[int, int] | None:
         """Position in z = (X, T) and sign of an unknown or derivative; None where the model does not determine it."""
-        base, order = jet(name)
+        base, order = symbolic.jet(name)
         alias = self.aliases[base]
         position = self._positions.get((alias.root, alias.order + order))
         return None if position is None else (position, alias.sign)
 
     def name_jet(self, v: Jet) -> str:
         """The symbol of a derivative of an unknown."""
-        return name_derivative(self.equations.unknowns[v[0]], v[1])
+        return symbolic.name_derivative(self.equations.unknowns[v[0]], v[1])
 
     def _name_jets(self, jets: tuple[Jet, ...]) -> list[str]:
         return [self.name_jet(v) for v in jets]
@@ -186,7 +182,7 @@ def find_delayed_values(
     waiting = list(symbols)
     while waiting:
         name = waiting.pop(0)
-        meaning = find_operator(name)
+        meaning = symbolic.find_operator(name)
         if isinstance(meaning, Delayed) and name not in delayed:
             operand = substitute_aliases(expand(meaning.operand.sx, constants), aliases)
             delayed[name] = DelayedValue(operand, meaning.operand, meaning.amount)

@@ -5,18 +5,6 @@ from .profiles import Profile, ProfileCurve, profile
 from .residuals import OutputResidual, Residuals, resid
 
 __all__ = [
-    "Compared",
-    "Comparison",
-    "CorrelationTest",
-    "Direction",
-    "Identifiability",
-    "OutputResidual",
-    "Profile",
-    "ProfileCurve",
-    "Residuals",
-    "compare",
-    "identifiability",
-    "profile",
-    "resid",
-    "whiteness",
+    "Compared", "Comparison", "CorrelationTest", "Direction", "Identifiability", "OutputResidual", "Profile",
+    "ProfileCurve", "Residuals", "compare", "identifiability", "profile", "resid", "whiteness",
 ]

@@ -1,15 +1,6 @@
 from .choice import choose_criterion
 from .criterion import (
-    Capabilities,
-    Criterion,
-    Evaluation,
-    Forecast,
-    Objective,
-    Part,
-    check_criterion,
-    count_samples,
-    describe,
-    fail_at,
+    Capabilities, Criterion, Evaluation, Forecast, Objective, Part, check_criterion, count_samples, describe, fail_at,
     list_outputs,
 )
 from .likelihood import Likelihood
@@ -19,21 +10,7 @@ from .output_error import OutputError
 from .simulation_pem import SimulationPEM
 
 __all__ = [
-    "Capabilities",
-    "Criterion",
-    "Evaluation",
-    "Forecast",
-    "Likelihood",
-    "MeanVariance",
-    "MeasurementMoments",
-    "Objective",
-    "OutputError",
-    "Part",
-    "SimulationPEM",
-    "check_criterion",
-    "choose_criterion",
-    "count_samples",
-    "describe",
-    "fail_at",
-    "list_outputs",
+    "Capabilities", "Criterion", "Evaluation", "Forecast", "Likelihood", "MeanVariance", "MeasurementMoments",
+    "Objective", "OutputError", "Part", "SimulationPEM", "check_criterion", "choose_criterion", "count_samples",
+    "describe", "fail_at", "list_outputs",
 ]

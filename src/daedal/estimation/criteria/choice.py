@@ -7,7 +7,7 @@ from daedal.estimation.criteria.likelihood import Likelihood
 from daedal.estimation.criteria.output_error import OutputError
 from daedal.estimation.criteria.simulation_pem import SimulationPEM
 from daedal.estimation.problem import Problem, find_mean_movers
-from daedal.models import as_tuple
+from daedal.experiments import find_declared_outputs
 
 
 def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
@@ -34,6 +34,6 @@ def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
 
 def _list_silent(problem: Problem) -> list[str]:
     """Measured outputs whose measurement noise the model does not declare."""
-    declared = {name for key in problem.system.model.measurement_noise for name in as_tuple(key)}
+    declared = find_declared_outputs(problem.system.model)
     measured = {name for one in problem.data for name in one.outputs}
     return [name for name in problem.system.model.outputs if name in measured and name not in declared]

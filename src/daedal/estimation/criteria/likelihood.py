@@ -75,11 +75,6 @@ class Likelihood:
             object.__setattr__(self, "initial_std", _check_deviations(self.initial_std))
 
     @property
-    def transient(self) -> float:
-        """Every sample is scored."""
-        return 0.0
-
-    @property
     def condition(self) -> InitialCondition:
         """What is known of the start."""
         return InitialCondition(self.initial, self.initial_std)

@@ -14,37 +14,28 @@ import numpy as np
 from daedal.data import Dataset
 from daedal.estimation import OutputError, SimulationPEM, describe, fit
 from daedal.models import Model, Parameter
+from daedal.papers.pendulum import experiment
 from daedal.papers.pendulum.estimates import Estimates, Size, measure_wind, simulate_data_sets, simulate_grid
-from daedal.papers.pendulum.experiment import (
-    GRID,
-    INTERVAL,
-    SOLVER,
-    TRANSIENT,
-    TRUTH,
-    Reading,
-    list_times,
-    make_pendulum,
-    make_push,
-)
 from daedal.progress import Progress
 
 START = 8.0
 
 
-def fit_data_sets(reading: Reading, size: Size) -> Estimates:
+def fit_data_sets(reading: experiment.Reading, size: Size) -> Estimates:
     """Fit every data set by every criterion; an interrupt keeps those that are finished, if there are two."""
     (samples,) = size.samples
-    times, inputs = list_times(samples), {"u": make_push(reading, samples)}
-    truth, free = np.array([TRUTH]), Parameter(START, lower=float(GRID[0]), upper=float(GRID[-1]))
-    calm = simulate_grid(make_pendulum(reading, windy=False), reading.free, times, inputs, 1, truth)
-    windy = simulate_grid(make_pendulum(reading), reading.free, times, inputs, size.realizations, truth)
+    times, inputs = experiment.list_times(samples), {"u": experiment.make_push(reading, samples)}
+    truth, grid = np.array([experiment.TRUTH]), experiment.GRID
+    free = Parameter(START, lower=float(grid[0]), upper=float(grid[-1]))
+    calm = simulate_grid(experiment.make_pendulum(reading, windy=False), reading.free, times, inputs, 1, truth)
+    windy = simulate_grid(experiment.make_pendulum(reading), reading.free, times, inputs, size.realizations, truth)
     data_sets = [
         Dataset(times, inputs=inputs, outputs={"angle": angle}, t0=0.0)
         for angle in simulate_data_sets(reading, times, inputs, size.data_sets)
     ]
     criteria = _list_criteria(size)
     rows, interrupted = _fit_each(
-        make_pendulum(reading).with_parameters({reading.free: free}), reading.free, data_sets, criteria
+        experiment.make_pendulum(reading).with_parameters({reading.free: free}), reading.free, data_sets, criteria
     )
     names = [describe(criterion) for criterion in criteria.values()]
     return Estimates(
@@ -59,7 +50,7 @@ def fit_data_sets(reading: Reading, size: Size) -> Estimates:
 
 def _list_criteria(size: Size) -> dict[str, OutputError | SimulationPEM]:
     """Names for files → criteria."""
-    transient, count = TRANSIENT * INTERVAL, size.realizations
+    transient, count = experiment.TRANSIENT * experiment.INTERVAL, size.realizations
     return {
         "output_error": OutputError(transient=transient),
         "simulation_pem": SimulationPEM(realizations=count, transient=transient),
@@ -85,7 +76,7 @@ def _fit_each(
 
 
 def _fit(model: Model, free: str, data: Dataset, criterion: OutputError | SimulationPEM, number: int) -> float:
-    fitted = fit(model, data, free=[free], criterion=criterion, solver=SOLVER, rng=number)
+    fitted = fit(model, data, free=[free], criterion=criterion, solver=experiment.SOLVER, rng=number)
     if fitted.status.sentence.startswith("Interrupted"):  # it kept the best so far, which is not enough here
         raise KeyboardInterrupt
     return fitted.params[free]

@@ -52,7 +52,7 @@ class DelayMarch:
     def __init__(self, course: Course, lanes: range) -> None:
         self.course, self.count = course, len(lanes)
         kernel, rows = course.program.kernel, course.mesh.points + course.mesh.degree + 1  # the last ones stay zero
-        self.record = np.zeros((rows, kernel.observed, kernel.padded(len(lanes))))
+        self.record = np.zeros((rows, kernel.observed, kernel.pad(len(lanes))))
         self._advance(course.scenario.make_paths(course.values, lanes))
 
     def _advance(self, paths: Paths | None) -> None:

@@ -22,10 +22,12 @@ from daedal.simulation.lanes import (
     Failure,
     Plan,
     Scenario,
+    StepWish,
     Trial,
     Values,
     choose,
     compare,
+    describe_steps,
     find_failures,
     run_blocks,
 )
@@ -48,19 +50,17 @@ class DelayRun:
     """A `Run` of many lanes that look back, with its compiled program and what delayed values are before the start."""
 
     scenario: Scenario
+    pasts: Mapping[str, Past]
     times: np.ndarray
+    program: DelayProgram
     plan: Plan
     values: tuple[Values, ...]
     warnings: tuple[str, ...]
-    program: DelayProgram
-    pasts: Mapping[str, Past]
 
     @property
     def text(self) -> str:
-        """Method and steps, for tables."""
-        lengths = self.plan.lengths
-        span = f"{lengths.min():.2g} … {lengths.max():.2g}" if lengths.size else ""
-        return f"Lanes({self.plan.shape.method}, {lengths.size} steps of {span} s, with delays)"
+        """Method and steps, and that it looks back, for tables."""
+        return describe_steps(self.plan, ", with delays")
 
     def at(self, values: Sequence[Mapping[Any, float] | None]) -> "DelayRun":
         """The same steps and program at other parameter values."""
@@ -141,16 +141,15 @@ class _Pilot:
 
 def prepare_delayed(
     scenario: Scenario,
+    before: Mapping[str, Past],
     times: np.ndarray,
     wanted: tuple[str, ...],
     values: tuple[Values, ...],
-    method: Method | None,
-    step: float | None,
-    tolerance: float,
+    wish: StepWish,
     warnings: tuple[str, ...],
-    before: Mapping[str, Past],
 ) -> DelayRun:
     """Choose the steps at the first set of values, and compile."""
+    method, step, tolerance = wish
     system, forcing, first = scenario.system, scenario.forcing, values[0]
     lags = find_lags_at(system, before, first)
     curves = make_grid_row(system).curves if scenario.disturbances else ()
@@ -174,7 +173,7 @@ def prepare_delayed(
     mesh = make_lane_mesh(scenario, lags, chosen.steps, pilot.program.degree)
     plan = Plan(pilot.program.shape, chosen.steps, np.repeat(mesh.lengths, mesh.counts), chosen.error)
     notes = (*warnings, *_note_early_inputs(scenario, lags))
-    return DelayRun(scenario, times, plan, values, notes, pilot.program, before)
+    return DelayRun(scenario, before, times, pilot.program, plan, values, notes)
 
 
 def _note_early_inputs(scenario: Scenario, lags: Lags) -> list[str]:

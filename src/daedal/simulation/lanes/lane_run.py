@@ -14,10 +14,10 @@ import numpy as np
 from daedal.simulation.lanes.blocks import run_blocks
 from daedal.simulation.lanes.march import CASADI, Reordering, Table, find_solved, march_lanes
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, prepare_steps
-from daedal.simulation.lanes.run import Consume, Failure, Plan, find_failures
+from daedal.simulation.lanes.run import Consume, Failure, Plan, StepWish, describe_steps, find_failures
 from daedal.simulation.lanes.scenario import Paths, Scenario, Values
 from daedal.simulation.lanes.search import choose_steps, estimate_step_error
-from daedal.simulation.steps import Method, Program, Schedule, make_grid_row
+from daedal.simulation.steps import Program, Schedule, make_grid_row
 
 PILOT = 8  # lanes on which steps are chosen
 
@@ -39,12 +39,7 @@ class LaneRun:
     @property
     def text(self) -> str:
         """Method and steps, for tables."""
-        lengths = self.plan.lengths
-        if not lengths.size:
-            return "Lanes"
-        regular = np.ptp(lengths) <= 1e-6 * lengths.max()
-        step = f"{lengths.max():.3g}" if regular else f"{lengths.min():.2g} … {lengths.max():.2g}"
-        return f"Lanes({self.plan.shape.method}, {lengths.size} steps of {step} s)"
+        return describe_steps(self.plan)
 
     def at(self, values: Sequence[Mapping[Any, float] | None]) -> "LaneRun":
         """The same steps and program at other parameter values."""
@@ -122,16 +117,14 @@ def prepare_lanes(
     times: np.ndarray,
     wanted: tuple[str, ...],
     values: tuple[Values, ...],
-    method: Method | None,
-    step: float | None,
-    tolerance: float,
-    warnings: tuple[str, ...],
+    wish: StepWish,
     effort: Effort,
+    warnings: tuple[str, ...],
 ) -> LaneRun:
     """Choose method and steps on a few lanes spread over the sets of values, and compile."""
     chosen = [values[i] for i in np.unique(np.linspace(0, len(values) - 1, PILOT).astype(int))]
     task = _make_task(scenario, times, wanted, chosen, effort)
-    choice = choose_steps(task, method, step, tolerance)
+    choice = choose_steps(task, *wish)
     program, table = prepare_steps(task, choice.method, choice.steps)
     schedule = choice.steps[0]
     plan = Plan(program.shape, float(schedule.lengths.max(initial=0.0)), schedule.lengths, choice.error)

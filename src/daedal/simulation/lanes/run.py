@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, NamedTuple, Protocol, final
 
 import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.simulation.lanes.scenario import Scenario, Values
-from daedal.simulation.steps import Shape
+from daedal.simulation.steps import Method, Shape
 
 ESCAPED = 1e100  # what is larger is on its way to infinity
 MEANINGLESS = 0.5  # relative error of the steps above which a simulation has failed
@@ -25,6 +25,14 @@ class Failure:
     time: float
     reason: str
     value: int = 0
+
+
+class StepWish(NamedTuple):
+    """What is asked of the steps: method and length, None where they are to be chosen, and the tolerance."""
+
+    method: Method | None
+    step: float | None
+    tolerance: float
 
 
 @final
@@ -105,6 +113,16 @@ def blame_long_steps(plan: Plan) -> tuple[str, str]:
         f"The steps are too long: dividing them changes the results by {plan.error:.1g} of the largest values.",
         "Give Lanes a smaller step, or leave the step to it.",
     )
+
+
+def describe_steps(plan: Plan, remark: str = "") -> str:
+    """The method, and how many steps of which length, as a table names a solver."""
+    lengths = plan.lengths
+    if not lengths.size:
+        return "Lanes"
+    regular = np.ptp(lengths) <= 1e-6 * lengths.max()
+    step = f"{lengths.max():.3g}" if regular else f"{lengths.min():.2g} … {lengths.max():.2g}"
+    return f"Lanes({plan.shape.method}, {lengths.size} steps of {step} s{remark})"
 
 
 def find_failures(value: int, lanes: range, times: np.ndarray, out: np.ndarray, good: np.ndarray) -> Iterator[Failure]:

@@ -1,45 +1,14 @@
 from .curves import Curve, GridRow, find_disturbance_places, make_grid_row
 from .discretization import Discretization, Point
-from .program import (
-    ACCEPTED,
-    UNFINISHED,
-    Directions,
-    Program,
-    Shape,
-    StepBuilder,
-    compile_program,
-    reorder_pivots,
-)
+from .program import ACCEPTED, UNFINISHED, Directions, Program, Shape, StepBuilder, compile_program, reorder_pivots
 from .radau import NODES, ORDER, Method
 from .schedule import ALIGNED, Schedule, Stops, find_stops, join_steps, make_regular_steps, tabulate_nodes
 from .tableau import RUNGE_KUTTA
 from .tangents import Moving
 
 __all__ = [
-    "ACCEPTED",
-    "ALIGNED",
-    "NODES",
-    "ORDER",
-    "RUNGE_KUTTA",
-    "UNFINISHED",
-    "Curve",
-    "Directions",
-    "Discretization",
-    "GridRow",
-    "Method",
-    "Moving",
-    "Point",
-    "Program",
-    "Schedule",
-    "Shape",
-    "StepBuilder",
-    "Stops",
-    "compile_program",
-    "find_disturbance_places",
-    "find_stops",
-    "join_steps",
-    "make_grid_row",
-    "make_regular_steps",
-    "reorder_pivots",
+    "ACCEPTED", "ALIGNED", "Curve", "Directions", "Discretization", "GridRow", "Method", "Moving", "NODES", "ORDER",
+    "Point", "Program", "RUNGE_KUTTA", "Schedule", "Shape", "StepBuilder", "Stops", "UNFINISHED", "compile_program",
+    "find_disturbance_places", "find_stops", "join_steps", "make_grid_row", "make_regular_steps", "reorder_pivots",
     "tabulate_nodes",
 ]

@@ -84,7 +84,7 @@ def fits(data) -> dict[str, dd.Fit]:
     return found
 
 
-def test_the_published_estimates_leave_the_residual_that_the_issue_of_the_house_states(data):
+def test_the_published_estimates_leave_the_published_residual(data):
     ahead = dd.estimate_states(house("TiTeTh"), data, variables=[Ti], kind="predicted")
     residual = data["indoor"] - ahead.mean["Ti"]
     assert residual.size == 4181

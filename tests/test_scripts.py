@@ -101,7 +101,7 @@ def test_both_methods_find_the_order(tmp_path):
 def test_the_delay_of_the_reactor_by_both_gradients(tmp_path):
     printed = run(example("reactor.py"), folder=tmp_path)
     assert "fit of 'reactor' by MeanVariance(gamma=0.9" in printed
-    # The lower of two minima; tests/estimation/test_mean_variance.py has it with more digits.
+    # The lower of two minima; tests/estimation/criteria/test_mean_variance.py has it with more digits.
     found = re.search(r"starts\): tau = (\S+), z1 = (\S+), z2 = (\S+)\n", printed).groups()
     assert [float(value) for value in found] == pytest.approx([1.71699, -1.56972, -2.08570], abs=2e-4)
     assert number(r"same minimum: (\S+) apart", printed) < 1e-4

@@ -1,6 +1,5 @@
 from .exact import ExactPath
 from .grid import Grid, choose_grid
-from .interpolation import interpolate_hermite, interpolate_linear
 from .noise import FilteredNoise, Noise, StateSpaceNoise, WhiteNoise, is_noise, list_formulas, rename_parameters
 from .paths import DiscreteNoise, NoiseMatrices, advance, compute_output, discretize, make_initial_state
 from .sampling import sample_path
@@ -11,7 +10,6 @@ from .streams import draw_innovations, make_seed
 __all__ = [
     "DiscreteNoise", "ExactPath", "FilteredNoise", "Grid", "Noise", "NoiseMatrices", "NoiseStateSpace",
     "StateSpaceNoise", "WhiteNoise", "advance", "choose_grid", "compute_output", "count_derivatives",
-    "differentiate_realization", "discretize", "draw_innovations", "find_needed_orders", "interpolate_hermite",
-    "interpolate_linear", "is_noise", "list_formulas", "list_parameters", "make_initial_state", "make_seed", "realize",
-    "rename_parameters", "sample_path",
+    "differentiate_realization", "discretize", "draw_innovations", "find_needed_orders", "is_noise", "list_formulas",
+    "list_parameters", "make_initial_state", "make_seed", "realize", "rename_parameters", "sample_path",
 ]

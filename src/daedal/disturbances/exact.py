@@ -13,13 +13,13 @@ from typing import final
 import numpy as np
 
 from daedal.disturbances.bridge import DEPTH, list_nodes, make_bridge
-from daedal.disturbances.interpolation import locate_time
 from daedal.disturbances.paths import DiscreteNoise, make_initial_state
 from daedal.disturbances.recursion import recur
 from daedal.disturbances.streams import draw_innovations, draw_node_normals
 from daedal.errors import SimulationError
 
 BLOCK = 128
+EPSILON = float(np.finfo(float).eps)
 
 
 @final
@@ -65,7 +65,7 @@ class ExactPath:
             raise SimulationError(
                 f"A disturbance is known from time 0 on, asked for was {time!r}.", "Start the disturbance earlier."
             )
-        cell, fraction = locate_time(time, self.discrete.step)
+        cell, fraction = _locate_time(time, self.discrete.step)
         states, normals = self._grid(cell // BLOCK)
         place = round(fraction * 2**DEPTH)
         left = states[cell % BLOCK]
@@ -97,3 +97,13 @@ class ExactPath:
     def _normals(self, steps: range) -> np.ndarray:
         paths = range(self.path, self.path + 1)
         return draw_innovations(self.seed, self.purpose, self.noise, paths, steps, self.discrete.states)
+
+
+def _locate_time(time: float, step: float) -> tuple[int, float]:
+    """The cell and the fraction of it; times within rounding of a grid point are on it."""
+    position = time / step
+    near = round(position)
+    if abs(position - near) <= 4 * EPSILON * max(abs(position), 1.0):
+        return near, 0.0
+    cell = int(np.floor(position))
+    return cell, position - cell

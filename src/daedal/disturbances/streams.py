@@ -6,7 +6,7 @@ et al. 2011), a block cipher on a counter:
 
     key     = two words of BLAKE2b(seed, purpose)       counter = (pair of steps, component, path, noise)
 
-and Box–Muller makes a pair of normals of each block (`daedal.kernels.normals`). Step 0 belongs to the initial state;
+and Box–Muller makes a pair of normals of each block (`daedal.kernels.noise`). Step 0 belongs to the initial state;
 step k ≥ 1 leads from grid point k − 1 to k. The nodes of the tree inside a grid cell have 2⁵⁰ places, too many for one
 counter word: there the hash itself is the block cipher.
 

@@ -1,4 +1,4 @@
-"""Minimax polynomials and constants in several parts; `tests/kernels/derive_coefficients.py` derives them.
+"""Minimax polynomials and constants in several parts; `tests/kernels/math/derive_coefficients.py` derives them.
 
 Each polynomial, constant coefficient first, minimises the largest weighted error on its interval (Remez exchange in
 60-digit arithmetic); the weight turns the error into the relative one of the function it serves.

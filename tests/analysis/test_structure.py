@@ -116,3 +116,10 @@ def test_choices_use_the_users_names():
 def test_delays_count_as_known():
     structure = dd.analyze(model([der(x) == -dd.delay(x, 1.0)], [x], history={x: 1.0}))
     assert (structure.index, structure.degrees_of_freedom) == (0, 1)
+
+
+@pytest.mark.parametrize("verb", [dd.analyze, dd.build], ids=["analyze", "build"])
+@pytest.mark.parametrize("thing", [None, dd.Dataset([0.0, 1.0], outputs={"y": [1.0, 2.0]})], ids=["None", "Dataset"])
+def test_what_is_no_model_is_told(verb, thing):
+    with pytest.raises(dd.DaedalError, match=rf"{verb.__name__} takes a Model, got {type(thing).__name__}\. Build one"):
+        verb(thing)

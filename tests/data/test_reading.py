@@ -131,3 +131,9 @@ def test_a_row_costs_the_same_in_a_long_file(write):
         return count_calls(lambda: read_csv(path, time="t", outputs=["y"], inputs=["u", "v"])) / rows
 
     assert calls(20_000) <= calls(1000) < 20.0
+
+
+@pytest.mark.parametrize("path", [None, 3, {"t": [0.0]}], ids=str)
+def test_what_is_no_path_is_told(path):
+    with pytest.raises(DataError, match=r"read_csv takes the path of a file, got \w+\. Write read_csv\('tank\.csv'\)"):
+        read_csv(path, time="t", outputs=["y"])

@@ -5,7 +5,7 @@ import pytest
 
 import daedal as dd
 from batteries.solver import CHECKS, TIMES, check_disturbed_path, decay
-from daedal.simulation.solver import REACHED, Outcome
+from daedal.simulation import REACHED, Outcome
 from daedal.systems import find_initial_values
 
 SOLVERS = {"Lanes": dd.Lanes(), "Lanes with steps": dd.Lanes(step=0.0125), "IDA": dd.IDA()}

@@ -10,7 +10,7 @@ import numpy as np
 from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import LinearForm, extract_linear_form
 from daedal.analysis.polynomial_part import find_polynomial_part
-from daedal.analysis.structure import require_offsets
+from daedal.analysis.structure import check_model, require_offsets
 from daedal.data import frozen
 from daedal.errors import DaedalError, ModelError, StructureError, counted, often, quoted
 from daedal.linear import SingularPencilError, StandardForm, balance, reduce_to_standard_form
@@ -225,15 +225,6 @@ def split_pencil(
             f"on each other, and {quoted(columns)} {'is' if len(columns) == 1 else 'are'} not determined.",
             "Change one of the equations, or the values that make them alike.",
         ) from None
-
-
-def check_model(verb: str, model: Any) -> Model:
-    """A Model, or a sentence that says what was given in its place."""
-    if isinstance(model, Model):
-        return model
-    raise ModelError(
-        f"{verb} takes a Model, got {type(model).__name__}.", "Build one with Model(...) or assemble(...)."
-    )
 
 
 def _replace_dots(names: tuple[str, ...]) -> list[str]:

@@ -15,10 +15,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daedal.analysis.descriptor_matrices import check_model
 from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import NonlinearError, is_linear, refuse_nonlinear
 from daedal.analysis.steady_state import find_steady_state
+from daedal.analysis.structure import check_model
 from daedal.errors import ModelError, nearest, quoted, with_article
 from daedal.models import Model, as_name, evaluate_parameters
 from daedal.symbolic import (

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from daedal.analysis.aliases import Alias, eliminate_aliases, make_namer
 from daedal.analysis.equations import Equations, Incidence, find_incidence
 from daedal.analysis.signature import Offsets, find_offsets
 from daedal.data import FrozenMapping
-from daedal.errors import counted, often
+from daedal.errors import ModelError, counted, often
 from daedal.models import Model
 
 
@@ -97,7 +97,7 @@ def analyze(model: Model) -> Structure:
     >>> analyze(model).index
     2
     """
-    typed = Equations.of(model)
+    typed = Equations.of(check_model("analyze", model))
     offsets = require_offsets(model.name, typed)
     reduced, aliases = eliminate_aliases(typed)
     inner = find_incidence(reduced)
@@ -107,6 +107,15 @@ def analyze(model: Model) -> Structure:
 
         raise explain_repetition(model.name, typed, reduced, inner)
     return make_structure(model.name, typed, offsets, list_choices(reduced, inner, inner_offsets, aliases))
+
+
+def check_model(verb: str, model: Any) -> Model:
+    """A Model, or a sentence that says what was given in its place."""
+    if isinstance(model, Model):
+        return model
+    raise ModelError(
+        f"{verb} takes a Model, got {type(model).__name__}.", "Build one with Model(...) or assemble(...)."
+    )
 
 
 def require_offsets(model: str, equations: Equations) -> Offsets:

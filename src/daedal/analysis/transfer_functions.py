@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from daedal.analysis.descriptor_matrices import check_model, evaluate_descriptor
+from daedal.analysis.descriptor_matrices import evaluate_descriptor
 from daedal.analysis.linear_form import extract_linear_form
 from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
+from daedal.analysis.structure import check_model
 from daedal.errors import ModelError, counted, nearest, quoted
 from daedal.lti import TransferFunction
 from daedal.models import Model

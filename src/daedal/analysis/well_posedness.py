@@ -16,12 +16,12 @@ from typing import Any, Literal, final
 import casadi as ca
 import numpy as np
 
-from daedal.analysis.descriptor_matrices import check_model, evaluate_descriptor
+from daedal.analysis.descriptor_matrices import evaluate_descriptor
 from daedal.analysis.differentiations import Differentiations, count_differentiations, list_operands
 from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import LinearForm, NonlinearError, extract_linear_form, refuse_nonlinear
 from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
-from daedal.analysis.structure import analyze
+from daedal.analysis.structure import analyze, check_model
 from daedal.disturbances import count_derivatives
 from daedal.errors import ModelError, counted, nearest, quoted
 from daedal.models import Model, as_name, as_tuple, evaluate_parameters

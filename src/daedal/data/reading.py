@@ -6,6 +6,7 @@ import re
 import zlib
 from dataclasses import dataclass
 from math import inf, isfinite, nan
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,8 @@ def read_csv(
     data 'tank': output h; input pump (zoh)
     3 samples from 0 to 4, step 2, 1 missing, t0 = 0
     """
+    if not isinstance(path, (str, PathLike)):
+        raise DataError(f"read_csv takes the path of a file, got {type(path).__name__}.", "Write read_csv('tank.csv').")
     path = Path(path)
     if (time is None) == (step is None):
         given = "both were" if time is not None else "neither was"

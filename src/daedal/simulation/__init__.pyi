@@ -9,14 +9,14 @@ from .lanes.run import Failure, Run
 from .measurement import add_measurement_noise
 from .prediction import Prediction, Predictor, make_predictor
 from .request import Request, check_request, make_request
-from .solver import Solver, Status
+from .solver import REACHED, Job, Outcome, Solver, Status
 from .trajectories import simulate
 from .trajectory import Trajectory
 from .transfer_response import simulate_transfer_function
 
 __all__ = [
-    "Adjoint", "Ensemble", "Failure", "IDA", "Lanes", "Prediction", "Predictor", "Request", "Run", "Solver", "Status",
-    "Trajectory", "add_measurement_noise", "check_request", "collect_moments", "ensemble", "find_pasts",
-    "look_back_from_start", "make_forcing", "make_predictor", "make_request", "prepare", "prepare_delayed", "simulate",
-    "simulate_transfer_function",
+    "Adjoint", "Ensemble", "Failure", "IDA", "Job", "Lanes", "Outcome", "Prediction", "Predictor", "REACHED", "Request",
+    "Run", "Solver", "Status", "Trajectory", "add_measurement_noise", "check_request", "collect_moments", "ensemble",
+    "find_pasts", "look_back_from_start", "make_forcing", "make_predictor", "make_request", "prepare",
+    "prepare_delayed", "simulate", "simulate_transfer_function",
 ]

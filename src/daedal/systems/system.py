@@ -17,6 +17,7 @@ from daedal.analysis import (
     Equations,
     Structure,
     analyze,
+    check_model,
     eliminate_aliases,
     find_incidence,
     list_choices,
@@ -152,7 +153,7 @@ def build(model: Model) -> System:
     >>> build(Model(name="circle", equations=equations, unknowns=[x, y], guess={y: 1.0}))
     System('circle': 1 state, 1 solved for, index 1)
     """
-    structure, reduction = _recall(model)
+    structure, reduction = _recall(check_model("build", model))
     system = System(model, replace(structure, model=model.name), reduction)
     _check_values(system)
     return system

@@ -178,7 +178,7 @@ def check_criterion(given: Any) -> Criterion:
         return given
     name = given.__name__ if isinstance(given, type) else repr(given)
     raise EstimationError(
-        f"The criterion must be Likelihood(...), OutputError(...) or SimulationPEM(...), got {name}.",
+        f"The criterion must be one such as Likelihood(...), OutputError(...) or SimulationPEM(...), got {name}.",
         f"Write criterion={name}()."
         if isinstance(given, type)
         else "Write criterion=OutputError(); one of your own has `objective(problem)` and `condition`.",

@@ -21,6 +21,10 @@ import numpy as np
 import daedal as dd
 from daedal import der
 
+page = Path(sys.argv[2] if len(sys.argv) > 2 else "building.html")
+if not page.parent.is_dir():
+    sys.exit(f"There is no folder '{page.parent}' to put the picture in. Make it first.")
+
 Ti, Te, Th, Ta, Ps, Thm, wi, we, wh = dd.symbols("Ti Te Th Ta Ps Thm wi we wh")
 Ce, Ch, Ria, Rie, Rea, Rih, Aw, Rh = dd.symbols("Ce Ch Ria Rie Rea Rih Aw Rh")
 noise_i, noise_e, noise_h, accuracy = dd.symbols("noise_i noise_e noise_h accuracy")
@@ -107,7 +111,6 @@ print(dd.resid(best))
 
 # A quarter of an hour ahead it predicts well; over weeks without measurements, what nobody measured decides.
 earlier, later = data.split(fraction=0.7)
-page = Path(sys.argv[2] if len(sys.argv) > 2 else "building.html")
 estimated(houses[-1], earlier).save(page.with_suffix(".nc"))
 print(dd.compare(dd.load(page.with_suffix(".nc")), later))  # a saved fit comes back with its model, data and intervals
 

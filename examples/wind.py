@@ -13,6 +13,10 @@ import numpy as np
 import daedal as dd
 from daedal import der
 
+page = Path(sys.argv[1] if len(sys.argv) > 1 else "wind.html")
+if not page.parent.is_dir():
+    sys.exit(f"There is no folder '{page.parent}' to put the picture in. Make it first.")
+
 x, y, vx, vy, tension = dd.symbols("x y vx vy tension")
 u, w = dd.symbols("u w")
 m, g, k, L = dd.symbols("m g k L")
@@ -68,6 +72,5 @@ for label, criterion in (
     drag = dd.fit(pendulum, data, free=unknown, criterion=criterion, rng=7)["k"]
     print(f"drag, {label}: {drag.value:.3f} ± {drag.std_error:.3f}; the truth is 6.25")
 
-page = Path(sys.argv[1] if len(sys.argv) > 1 else "wind.html")
 dd.plot(windy).write_html(page)
 print(f"picture: {page}")

@@ -227,3 +227,13 @@ def test_the_mistake_of_the_readme_gets_that_sentence():
         dd.Model(name="m", equations={"rod": x**2 + y**2 == l**2}, unknowns=[x, y], parameters={L: 1.0})
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert str(refused.value) in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "arguments", [("pendulum.py",), ("wind.py",), ("building.py", "unread.csv")], ids=lambda a: a[0]
+)
+def test_a_picture_without_a_folder_is_told_before_the_work(arguments, tmp_path):
+    script, *others = arguments
+    done = attempt(example(script), *others, "nowhere/page.html", folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "There is no folder 'nowhere' to put the picture in. Make it first.\n"

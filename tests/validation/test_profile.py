@@ -185,7 +185,9 @@ def test_levels_that_are_no_probability(oxygen_fit, level):
 def test_arguments_that_cannot_be_profiled(oxygen_fit):
     with pytest.raises(EstimationError, match=r"no estimate 'rat'. Did you mean 'rate'"):
         dd.profile(oxygen_fit, ["rat"])
-    with pytest.raises(EstimationError, match="names of profile must be a list, got 'rate'"):
+    with pytest.raises(
+        EstimationError, match=r"names of profile must be a list, got 'rate'.*Write profile\(fit, \['rate'\]\)"
+    ):
         dd.profile(oxygen_fit, "rate")
     with pytest.raises(EstimationError, match="list of names of profile is empty"):
         dd.profile(oxygen_fit, [])

@@ -211,8 +211,9 @@ def _choose_rows(model: Model, variables: Any) -> tuple[dict[str, str], tuple[st
         _refuse_ill_posed(model, [finding for finding in verdict.findings if finding.role == "output"])
         return {name: name_row(name) for name in left}, note
     if isinstance(variables, (str, Expression)) or not np.iterable(variables):
+        example = str(variables) if isinstance(variables, (str, Expression)) else "x"
         raise EstimationError(
-            f"The variables of estimate_states must be a list, got {variables!r}.", "Write variables=['x']."
+            f"The variables of estimate_states must be a list, got {variables!r}.", f"Write variables=['{example}']."
         )
     names = list(dict.fromkeys(str(as_name(variable)) for variable in variables))
     if not names:

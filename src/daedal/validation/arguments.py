@@ -41,7 +41,10 @@ def check_names(verb: str, names: Any, known: Iterable[str]) -> tuple[str, ...]:
     if names is None:
         return listed
     if isinstance(names, (str, Expression)) or not isinstance(names, Iterable):
-        raise EstimationError(f"The names of {verb} must be a list, got {names!r}.", f"Write {verb}(fit, ['k']).")
+        example = str(names) if isinstance(names, (str, Expression)) else "k"
+        raise EstimationError(
+            f"The names of {verb} must be a list, got {names!r}.", f"Write {verb}(fit, ['{example}'])."
+        )
     chosen = tuple(dict.fromkeys(str(name) for name in names))
     for name in chosen:
         if name not in listed:

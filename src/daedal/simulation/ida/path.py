@@ -10,9 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from daedal.disturbances import ExactPath, discretize
-from daedal.models import as_tuple
 from daedal.simulation.lanes import LanePaths, make_sources
-from daedal.simulation.steps import find_disturbance_places, make_grid_row
+from daedal.simulation.steps import find_disturbance_places, make_grid_row, walk_disturbances
 from daedal.symbolic import jet
 from daedal.systems import System
 
@@ -63,17 +62,8 @@ def _make_exact_paths(
 ) -> list[tuple[ExactPath, list[int], list[int]]]:
     """The disturbances declared exact: the path, which of its rows are wanted, and their places."""
     wanted = [jet(system.reduction.exogenous[place]) for place in find_disturbance_places(system)]
-    paths = []
-    number = 0
-    for key, noise in system.model.disturbances.items():
-        symbols = as_tuple(key)
-        orders = sorted({order for name, order in wanted if name in symbols})
-        if not orders:
-            continue
-        if noise.between == "exact":
-            listed = [(name, order) for order in orders for name in symbols]
-            kept = [i for i, value in enumerate(listed) if value in wanted]
-            exact = ExactPath(discretize(noise, numbers, grid, orders), seed, purpose, number, path)
-            paths.append((exact, kept, [wanted.index(listed[i]) for i in kept]))
-        number += 1
-    return paths
+    return [
+        (ExactPath(discretize(noise, numbers, grid, orders), seed, purpose, number, path), kept, places)
+        for number, (noise, orders, kept, places) in enumerate(walk_disturbances(system, wanted))
+        if noise.between == "exact"
+    ]

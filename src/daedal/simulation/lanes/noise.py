@@ -19,7 +19,7 @@ from daedal.disturbances import (
 )
 from daedal.errors import ModelError, SimulationError
 from daedal.models import as_tuple
-from daedal.simulation.steps import make_grid_row
+from daedal.simulation.steps import make_grid_row, walk_disturbances
 from daedal.symbolic import jet, list_symbols
 from daedal.systems import System
 
@@ -90,17 +90,11 @@ def make_sources(system: System, numbers: Mapping[str, float], grid: float, rate
     wanted = make_grid_row(system).jets
     row_of = {name: i for i, name in enumerate(system.reduction.parameters)}
     parts = []
-    for key, noise in system.model.disturbances.items():
-        symbols = as_tuple(key)
-        orders = sorted({order for name, order in wanted if name in symbols})
-        if not orders:
-            continue
+    for noise, orders, kept, places in walk_disturbances(system, wanted):
         moving = [name for name in list_parameters(noise) if np.any(rates[row_of[name]])]
-        listed = [(name, order) for order in orders for name in symbols]
-        kept = np.array([i for i, value in enumerate(listed) if value in wanted])
-        places = np.array([wanted.index(listed[i]) for i in kept])
         chain = rates[[row_of[name] for name in moving]].T
-        parts.append(Source(discretize(noise, numbers, grid, orders, moving), kept, places, chain))
+        discrete = discretize(noise, numbers, grid, orders, moving)
+        parts.append(Source(discrete, np.array(kept), np.array(places), chain))
     return Sources(tuple(parts), len(wanted), ways)
 
 

@@ -1,4 +1,4 @@
-from .curves import Curve, GridRow, find_disturbance_places, make_grid_row
+from .curves import Curve, GridRow, find_disturbance_places, make_grid_row, walk_disturbances
 from .discretization import Discretization, Point
 from .program import ACCEPTED, UNFINISHED, Directions, Program, Shape, StepBuilder, compile_program, reorder_pivots
 from .radau import NODES, ORDER, Method
@@ -10,5 +10,5 @@ __all__ = [
     "ACCEPTED", "ALIGNED", "Curve", "Directions", "Discretization", "GridRow", "Method", "Moving", "NODES", "ORDER",
     "Point", "Program", "RUNGE_KUTTA", "Schedule", "Shape", "StepBuilder", "Stops", "UNFINISHED", "compile_program",
     "find_disturbance_places", "find_stops", "join_steps", "make_grid_row", "make_regular_steps", "reorder_pivots",
-    "tabulate_nodes",
+    "tabulate_nodes", "walk_disturbances",
 ]

@@ -1,7 +1,8 @@
 """Disturbances of a system at the points of their grid, and how they run between them."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -10,6 +11,9 @@ from daedal.models import as_tuple
 from daedal.simulation.steps.schedule import DEGREE
 from daedal.symbolic import jet
 from daedal.systems import System
+
+if TYPE_CHECKING:
+    from daedal.disturbances import Noise
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,22 @@ class GridRow:
     @property
     def wanted(self) -> int:
         return len(self.curves)
+
+
+def walk_disturbances(
+    system: System, wanted: Sequence[tuple[str, int]]
+) -> Iterator[tuple["Noise", list[int], list[int], list[int]]]:
+    """Of every noise that is wanted: the orders of its derivatives, which of its rows are wanted, and where they stand.
+
+    Rows go order by order, symbol by symbol; the order of the noises numbers their random streams.
+    """
+    for key, noise in system.model.disturbances.items():
+        symbols = as_tuple(key)
+        orders = sorted({order for name, order in wanted if name in symbols})
+        listed = [(name, order) for order in orders for name in symbols]
+        kept = [i for i, row in enumerate(listed) if row in wanted]
+        if orders:
+            yield noise, orders, kept, [wanted.index(listed[i]) for i in kept]
 
 
 def make_grid_row(system: System) -> GridRow:

@@ -16,7 +16,8 @@ class Equations:
 
     `least` says up to which derivative an unknown is wanted in any case (by an alias or an output), whatever the
     residuals contain. `origins` says which typed equations an equation was combined
-    from, where it was, and how often each was differentiated for that.
+    from, where it was, and how often each was differentiated for that. `modes` are the constants that only hold between
+    two instants: sides of switches, and held samples.
     """
 
     names: tuple[str, ...]
@@ -25,6 +26,7 @@ class Equations:
     constants: frozenset[str]
     least: Mapping[str, int] = field(default_factory=dict)
     origins: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    modes: tuple[str, ...] = ()
 
     def find_typed_names(self, rows: Iterable[int]) -> list[str]:
         """The equations as they were typed that these rows were made from."""

@@ -1,13 +1,17 @@
 from .history import start_from_history
 from .influence import moves_the_mean
 from .initial_sensitivity import differentiate_initial_values
+from .initial_modes import fill_exogenous, settle_modes, solve_sliding
 from .initialization import InitialValues, find_initial_values, find_places
 from .reduction import DelayedValue, Reduction
+from .sliding import Sliding, find_sliding
+from .switches import Known, Switch, Switching, refuse_impacts, take_out_switches
 from .system import SYSTEM_FUNCTIONS, System, build, describe_dead_point
 from .zero_delays import remove_zero_delays
 
 __all__ = [
-    "DelayedValue", "InitialValues", "Reduction", "SYSTEM_FUNCTIONS", "System", "build", "describe_dead_point",
-    "differentiate_initial_values", "find_initial_values", "find_places", "moves_the_mean", "remove_zero_delays",
-    "start_from_history",
+    "DelayedValue", "InitialValues", "Known", "Reduction", "SYSTEM_FUNCTIONS", "Sliding", "Switch", "Switching",
+    "System", "build", "describe_dead_point", "differentiate_initial_values", "fill_exogenous", "find_initial_values",
+    "find_places", "find_sliding", "moves_the_mean", "refuse_impacts", "remove_zero_delays", "settle_modes",
+    "solve_sliding", "start_from_history", "take_out_switches",
 ]

@@ -7,12 +7,13 @@ the guesses. When no solution is found, the rank of ∂F/∂z on the free column
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import Any, final
 
 import numpy as np
 
+from daedal import systems
 from daedal.data import FrozenMapping
 from daedal.errors import InitialValueError, nearest
 from daedal.systems.consistency import Consistency, Linearization
@@ -29,12 +30,20 @@ OPEN = 1e-6  # share in the null space above which a variable can take up open f
 @final
 @dataclass(frozen=True, eq=False)
 class InitialValues:
-    """A consistent start: states X and solved-for T, what was held at its guess, and what was held needlessly."""
+    """A consistent start: states X and solved-for T, what was held at its guess, and what was held needlessly.
+
+    `exogenous` are the inputs it belongs to, and the modes of switches; `sliding` says which of the switches that may
+    slide do, with `controls` as their modes.
+    """
 
     states: np.ndarray
     tops: np.ndarray
     open: Mapping[str, float]
     redundant: tuple[str, ...]
+    exogenous: np.ndarray
+    sliding: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    controls: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    remarks: tuple[str, ...] = ()
 
     @property
     def notes(self) -> list[str]:
@@ -48,18 +57,25 @@ class InitialValues:
             notes.append(
                 f"held at the start although the equations already imply one of them: {', '.join(self.redundant)}"
             )
-        return notes
+        return [*notes, *self.remarks]
 
 
 def find_initial_values(
     system: System, time: float = 0.0, values: Mapping[Any, float] | None = None, exogenous: np.ndarray | None = None
 ) -> InitialValues:
     """Consistent values at `time`; `exogenous` are inputs, disturbances and their derivatives there (default zero)."""
+    w = np.zeros(len(system.reduction.exogenous)) if exogenous is None else exogenous
+    if system.reduction.switching is None:
+        return _find_values(system, time, values, w)
+    return systems.settle_modes(system, time, values, w, lambda filled: _find_values(system, time, values, filled))
+
+
+def _find_values(system: System, time: float, values: Mapping[Any, float] | None, w: np.ndarray) -> InitialValues:
+    """Consistent values for given inputs and modes."""
     parameters = system.parameter_vector(values)
     names = (*system.states, *system.tops)
     held = _place(system.held, parameters, names, held=True)
     guesses = _place(system.guessed, parameters, names, held=False)
-    w = np.zeros(len(system.reduction.exogenous)) if exogenous is None else exogenous
     problem = Consistency(system, time, parameters, w, held, names)
     z = np.zeros(len(names))
     for place, number in {**guesses, **held}.items():
@@ -76,7 +92,7 @@ def find_initial_values(
     opened = {names[j]: float(z[j]) for j in open_names}
     over = len(problem.held) + len(opened) > system.structure.degrees_of_freedom
     redundant = _diagnosis().find_redundant(problem, z) if over else ()
-    return InitialValues(z[:count], z[count:], FrozenMapping(opened), redundant)
+    return InitialValues(z[:count], z[count:], FrozenMapping(opened), redundant, w)
 
 
 def _diagnosis():

@@ -16,7 +16,7 @@ Reference for the splitting: J. D. Pryce, BIT 41 (2001) 364–394.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -25,6 +25,9 @@ from daedal import symbolic
 from daedal.analysis import Alias, Equations, Offsets, make_namer, substitute_aliases
 from daedal.models import ParameterFormulas
 from daedal.symbolic import Delayed, Expression, differentiate, expand, list_symbols, stack_symbols
+
+if TYPE_CHECKING:
+    from daedal.systems.switches import Switching
 
 Jet = tuple[int, int]  # position of an unknown or equation, and order of the derivative
 
@@ -44,6 +47,7 @@ class Reduction:
     top: ca.SX
     repairs: tuple[str, ...] = ()
     delays: Mapping[str, "DelayedValue"] = field(default_factory=dict)  # by the symbol that stands for the value
+    switching: "Switching | None" = None  # what makes the equations change their form, where anything does
     compiled: dict[str, Any] = field(default_factory=dict, repr=False)  # made once, shared by all values
 
     @cached_property
@@ -59,15 +63,15 @@ class Reduction:
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         """Names of the parameters, sorted: the order of the functions' fourth argument."""
-        return tuple(sorted(self.equations.constants))
+        return tuple(sorted(self.equations.constants.difference(self.equations.modes)))
 
     @cached_property
     def exogenous(self) -> tuple[str, ...]:
-        """Inputs, disturbances and the derivatives of them that occur anywhere."""
+        """Inputs, disturbances and the derivatives of them that occur anywhere, then the modes of switches."""
         inside = {*self._name_jets(self.states), *self._name_jets(self.tops), *self.equations.constants, "time"}
         operands = [delayed.operand for delayed in self.delays.values()]
-        everything = ca.vertcat(self.G, self.top, *self.observed.values(), *operands)
-        return tuple(name for name in list_symbols(everything) if name not in inside)
+        everything = ca.vertcat(self.G, self.top, *self.observed.values(), *operands, *(self.switching.formulas if self.switching else ()))
+        return (*(name for name in list_symbols(everything) if name not in inside), *self.equations.modes)
 
     @cached_property
     def arguments(self) -> list[ca.SX]:
@@ -196,6 +200,7 @@ def prolong(
     aliases: Mapping[str, Alias],
     observed: Mapping[str, ca.SX],
     repairs: tuple[str, ...] = (),
+    switching: "Switching | None" = None,
 ) -> Reduction:
     """Differentiate equation i up to c_i times and split the result."""
     c, d = offsets.equations, offsets.unknowns
@@ -203,6 +208,7 @@ def prolong(
     constraints = tuple((i, k) for i in range(c.size) for k in range(int(c[i])))
     everything = ca.vertcat(*levels.values(), *observed.values())
     return Reduction(
+        switching=switching,
         equations=equations,
         offsets=offsets,
         aliases=aliases,

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import casadi as ca
 import numpy as np
 
+from daedal import systems
 from daedal.analysis import (
     Equations,
     Structure,
@@ -27,10 +28,27 @@ from daedal.analysis import (
 )
 from daedal.errors import ModelError, StructureError, counted, quoted
 from daedal.models import Model, evaluate_expressions, evaluate_parameters
-from daedal.symbolic import BufferedFunction, expand, intern_symbol, jet, list_symbols, stack_symbols
+from daedal.symbolic import (
+    BufferedFunction,
+    Held,
+    Latched,
+    expand,
+    find_operator,
+    intern_symbol,
+    jet,
+    list_symbols,
+    stack_symbols,
+)
 from daedal.systems.reduction import DeclaredStart, Reduction, prolong
 from daedal.systems.regularity import find_defect, find_rank, list_participants
 
+if TYPE_CHECKING:
+    from daedal.systems.switches import Switching
+
+CHOOSING = frozenset(
+    getattr(ca, f"OP_{name}")
+    for name in ("SIGN", "FABS", "FMIN", "FMAX", "COPYSIGN", "LT", "LE", "EQ", "NE", "FLOOR", "CEIL", "FMOD")
+) | {ca.OP_IF_ELSE_ZERO}  # operations that jump or have a kink
 HIGHEST_DELAYED = 6  # derivative of a delayed unknown beyond which a model is called advanced
 REMEMBERED = 64  # reductions kept, most recently used last
 
@@ -139,7 +157,23 @@ SYSTEM_FUNCTIONS = {
     ),
     "consistency_gradient": lambda r: ca.jacobian(ca.vertcat(r.G, r.top), ca.vertcat(*r.arguments[1:])),
     "observed": lambda r: ca.vertcat(*r.observed.values()),
+    "switches": lambda r: ca.vertcat(*(switch.function for switch in r.switching.switches)),
+    "switch_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["switches"](r)),
+    "switch_rates": lambda r: _differentiate_along(r, SYSTEM_FUNCTIONS["switches"](r)),
+    "samples": lambda r: ca.vertcat(*r.switching.held.values()),
 }
+
+
+def _estimate_sizes(functions: ca.SX) -> ca.SX:
+    """What functions are sums of, to first order."""
+    symbols = ca.vertcat(*ca.symvar(functions))
+    terms = ca.mtimes(ca.fabs(ca.jacobian(functions, symbols)), ca.fabs(symbols)) if symbols.shape[0] else 0
+    return terms + ca.fabs(functions) + 1e-300
+
+
+def _differentiate_along(r: Reduction, functions: ca.SX) -> ca.SX:
+    """Time derivatives while tops and inputs stand still."""
+    return ca.jtimes(functions, ca.vertcat(r.arguments[0], r.X), ca.vertcat(1, r.shift))
 
 
 def build(model: Model) -> System:
@@ -184,11 +218,18 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
     outputs = {name: expand(value.sx, typed.constants) for name, value in model.outputs.items()}
     wanted = {name: intern_symbol(name).sx for name in model.unknown_names} | outputs
     observed = {name: substitute_aliases(sx, aliases) for name, sx in wanted.items()}
-    equations = replace(equations, least=_find_least_orders(equations, observed))
+    switching = None
+    if _changes_form(ca.vertcat(equations.residuals, *observed.values())):
+        switching = systems.take_out_switches(model, equations, aliases, observed)
+        names = frozenset(switching.modes)
+        constants, modes = equations.constants | names, switching.modes
+        equations = replace(equations, residuals=switching.residuals, constants=constants, modes=modes)
+        observed = dict(zip(observed, ca.vertsplit(switching.observed), strict=True))
+    equations = replace(equations, least=_find_least_orders(equations, observed, switching))
     repairs: tuple[str, ...] = ()
     while True:
         offsets = require_offsets(model.name, equations)
-        reduction = prolong(equations, offsets, aliases, observed, repairs)
+        reduction = prolong(equations, offsets, aliases, observed, repairs, switching)
         if further := _find_delayed_further(model, reduction):
             equations = replace(equations, least={**equations.least, **further})
             continue
@@ -204,7 +245,18 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
         choices = list_choices(equations, find_incidence(equations), offsets, aliases)
         repaired = make_structure(model.name, equations, offsets, choices, repairs)
         structure = replace(repaired, equations=structure.equations)
+    if switching is not None:
+        systems.refuse_impacts(model.name, reduction)
     return structure, reduction
+
+
+def _changes_form(sx: ca.SX) -> bool:
+    """Whether formulas contain anything that jumps, has a kink, or is held."""
+    symbols = ca.symvar(sx)
+    if any(isinstance(find_operator(leaf.name()), (Held, Latched)) for leaf in symbols):
+        return True
+    function = ca.Function("formulas", [ca.vertcat(*symbols)], [sx])
+    return any(function.instruction_id(k) in CHOOSING for k in range(function.n_instructions()))
 
 
 def _find_delayed_further(model: Model, reduction: Reduction) -> dict[str, int]:
@@ -227,9 +279,12 @@ def _find_delayed_further(model: Model, reduction: Reduction) -> dict[str, int]:
     return wanted
 
 
-def _find_least_orders(equations: Equations, observed: Mapping[str, ca.SX]) -> dict[str, int]:
+def _find_least_orders(
+    equations: Equations, observed: Mapping[str, ca.SX], switching: "Switching | None"
+) -> dict[str, int]:
     least = dict(equations.least)
-    for name in list_symbols(ca.vertcat(*observed.values())):
+    switched = switching.formulas if switching else []
+    for name in list_symbols(ca.vertcat(*observed.values(), *switched)):
         base, order = jet(name)
         if base in equations.unknowns:
             least[base] = max(order, least.get(base, 0))
@@ -271,6 +326,8 @@ def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, cou
             varied if vary_parameters else p,
             draw_near([0.0] * len(reduction.exogenous)),
         ]
+        if modes := len(reduction.equations.modes):
+            point[-1][-modes:] = np.sign(point[-1][-modes:])
         if np.isfinite(reduction.top_jacobian(*point).full()).all():
             points.append(point)
         if len(points) == count:

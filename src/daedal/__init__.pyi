@@ -15,7 +15,7 @@ from .models import Model, Parameter, Port, assemble
 from .order import Candidate, OrderSearch, RefinedIV, SparseSplines, select_order
 from .report import plot
 from .simulation import IDA, Ensemble, Lanes, Trajectory, ensemble, simulate
-from .symbolic import Equation, Expression, delay, der, symbol, symbols, time, where
+from .symbolic import Equation, Expression, delay, der, hold, hysteresis, symbol, symbols, time, where
 from .systems import System, build
 from .validation import Comparison, Identifiability, Profile, Residuals, compare, identifiability, profile, resid
 
@@ -26,6 +26,6 @@ __all__ = [
     "RefinedIV", "Residuals", "Samples", "Signal", "SimulationPEM", "SparseSplines", "StateEstimate", "StateSpaceNoise",
     "Structure", "System", "Trajectory", "TransferFunction", "WellPosedness", "WhiteNoise", "analyze", "assemble",
     "build", "check_noise", "compare", "delay", "der", "descriptor", "ensemble", "estimate_states", "evaluate", "fit",
-    "identifiability", "linearize", "load", "plot", "profile", "read_csv", "read_modelica", "resid", "sample_path",
-    "select_order", "simulate", "symbol", "symbols", "time", "transfer_function", "where",
+    "hold", "hysteresis", "identifiability", "linearize", "load", "plot", "profile", "read_csv", "read_modelica",
+    "resid", "sample_path", "select_order", "simulate", "symbol", "symbols", "time", "transfer_function", "where",
 ]

@@ -6,7 +6,7 @@ import pickle
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from daedal.errors import ExpressionError
@@ -15,6 +15,8 @@ from daedal.symbolic import (
     delay,
     der,
     functions,
+    hold,
+    hysteresis,
     intern_symbol,
     list_symbols,
     read_equation,
@@ -33,24 +35,37 @@ FOUR = st.sampled_from(["add", "subtract", "multiply", "divide", "power"])
 COMPARISON = st.sampled_from(["less", "less_equal", "greater", "greater_equal", "not_equal"])
 
 
+def apply_raw(name, operands):
+    """The function of that name, but for the deciding ones of NaN, which are refused."""
+    assume(name not in functions.DECIDING or not any(is_nan(operand) for operand in operands))
+    function = {**functions.ARITHMETIC, **functions.BINARY, **functions.UNARY}[name]
+    return Expression(function(*(operand.sx for operand in operands)))
+
+
+def choose(condition, yes, no):
+    assume(not is_nan(condition))
+    return where(condition, yes, no)
+
+
+def is_nan(expression):
+    return expression.sx.is_constant() and math.isnan(float(expression))
+
+
 def grown(inner):
     """Larger expressions from smaller ones."""
     pair = st.tuples(inner, inner)
     return st.one_of(
-        st.builds(lambda name, p: functions.ARITHMETIC[name](p[0].sx, p[1].sx), FOUR, pair).map(Expression),
-        st.builds(lambda name, p: functions.ARITHMETIC[name](p[0].sx, p[1].sx), COMPARISON, pair).map(Expression),
-        st.builds(
-            lambda name, p: functions.BINARY[name](p[0].sx, p[1].sx), st.sampled_from([*functions.BINARY]), pair
-        ).map(Expression),
-        st.builds(lambda name, e: functions.UNARY[name](e.sx), st.sampled_from([*functions.UNARY]), inner).map(
-            Expression
-        ),
+        st.builds(apply_raw, FOUR | COMPARISON, pair),
+        st.builds(apply_raw, st.sampled_from([*functions.BINARY]), pair),
+        st.builds(apply_raw, st.sampled_from([*functions.UNARY]), st.tuples(inner)),
         inner.map(lambda e: -e),
         st.builds(lambda e, n: e**n, inner, st.integers(-5, 8)),
-        st.builds(lambda c, p: where(c, *p), inner, pair),
+        st.builds(lambda c, p: choose(c, *p), inner, pair),
         st.builds(lambda e: e * np.sin(e) + e, inner),
         st.builds(lambda e: der(e) + 1, inner),
         st.builds(lambda e: delay(e, 0.5) * 2, inner),
+        st.builds(lambda e: hold(e, 0.5) * 2 + hold(e, 1 + x**2, 0.25), inner),
+        inner.filter(lambda e: not is_nan(e)).map(lambda e: hysteresis(e, 0, 1) + hysteresis(e, x, 1 + x**2)),
     )
 
 
@@ -163,11 +178,34 @@ def test_deeply_nested_formulas_read_back(step):
 
 @pytest.mark.parametrize(
     "name",
-    ["lambda", "motor.i", "T[0]", "T[0,12].a_1", "π", "Ünïcode", "sin", "der", "where", "e5", "x²", "²", "_", "变量"],
+    [
+        "lambda",
+        "motor.i",
+        "T[0]",
+        "T[0,12].a_1",
+        "π",
+        "Ünïcode",
+        "sin",
+        "der",
+        "where",
+        "hold",
+        "e5",
+        "x²",
+        "²",
+        "_",
+        "变量",
+    ],
 )
 def test_names_survive(name):
     named = symbol(name)
-    for expression in (named, 2 * named, der(named), np.sin(named) ** named, delay(named * x, named)):
+    for expression in (
+        named,
+        2 * named,
+        der(named),
+        np.sin(named) ** named,
+        delay(named * x, named),
+        hold(named, named),
+    ):
         again = read_expression(str(expression))
         assert str(again) == str(expression)
         assert set(list_symbols(again.sx)) == set(list_symbols(expression.sx))
@@ -204,6 +242,9 @@ def test_reading_understands_what_is_typed_by_hand():
         ("__import__(x)", "there is no function '__import__' .*"),
         ("sin(x, y)", "sin takes 1 argument, got 2"),
         ("arctan2(x)", "arctan2 takes 2 arguments, got 1"),
+        ("hold(x)", "hold takes 2 or 3 arguments, got 1"),
+        ("hold(x, 1, 1, 1)", "hold takes 2 or 3 arguments, got 4"),
+        ("hysteresis(x, 1)", "hysteresis takes 3 arguments, got 2"),
         ("sin[x]", r"the character '\[' is not understood"),
         ("@1 + x", "'@1' is used before it is defined"),
         ("@1 = x y; @1", "'y' stands where ';' belongs"),

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from typing import Any, NoReturn, final
 
 import casadi as ca
@@ -25,8 +26,8 @@ NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[\d+(?:,\d+)*\])*")
 class Expression:
     """A scalar formula in symbols, their derivatives, and numbers.
 
-    Made by `symbol`, `der` and `delay`, and by arithmetic and numpy functions on those. `expression.sx` is the
-    CasADi SX inside.
+    Made by `symbol`, `der`, `delay`, `hold` and `hysteresis`, and by arithmetic and numpy functions on those.
+    `expression.sx` is the CasADi SX inside.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class Expression:
 
     @property
     def is_symbol(self) -> bool:
-        """Whether this is a plain symbol, a derivative or a delayed value, rather than a formula."""
+        """Whether this is a plain symbol, a derivative, a delayed value or the like, rather than a formula."""
         return self.sx.is_symbolic()
 
     def __add__(self, other: Any) -> Any:
@@ -131,7 +132,7 @@ class Expression:
         return _apply_binary("logical_or", other, self)
 
     def __invert__(self) -> "Expression":
-        return Expression(ca.logic_not(self.sx))
+        return apply_function("logical_not", self)
 
     def __neg__(self) -> "Expression":
         return Expression(-self.sx)
@@ -147,6 +148,17 @@ class Expression:
 
     def __ceil__(self) -> "Expression":
         return Expression(ca.ceil(self.sx))
+
+    def __trunc__(self) -> "Expression":
+        return apply_function("trunc", self)
+
+    def __round__(self, digits: int | None = None) -> "Expression":
+        if digits:
+            raise ExpressionError(
+                f"Expressions are rounded to whole numbers, not to {digits} digits.",
+                "Write np.round(x / step) * step.",
+            )
+        return apply_function("round", self)
 
     def __bool__(self) -> bool:
         raise ExpressionError(
@@ -169,14 +181,17 @@ class Expression:
             way = f"np.{ufunc.__name__}" + (f" with {', '.join(options)}" if options else f".{method}")
             raise ExpressionError(f"{way} cannot take expressions.", "Write the operation out.")
         if any(isinstance(value, np.ndarray) and value.ndim for value in inputs):
-            return np.frompyfunc(lambda *values: _apply(name, values), len(inputs), 1)(*map(box, inputs))
-        return _apply(name, inputs)
+            return np.frompyfunc(lambda *values: apply_function(name, *values), len(inputs), 1)(*map(box, inputs))
+        return apply_function(name, *inputs)
 
     def __array_function__(self, function: Callable, types: Any, inputs: tuple, options: dict) -> Any:
         if function is np.where and len(inputs) == 3:
             return where(*inputs)
         if function is np.clip:
             return _clip(*inputs, **options)
+        if function in (np.round, np.around):
+            value, decimals, *_ = *inputs, options.get("decimals", 0)
+            return round(value, decimals)
         raise ExpressionError(
             f"np.{function.__name__} cannot take expressions.",
             "Put the expressions in np.array([...], dtype=object) first, or write the operation out.",
@@ -186,7 +201,7 @@ class Expression:
 # On arrays of objects numpy calls the method of that name of every element.
 for _called in (*functions.UNARY, *functions.BINARY, *functions.SYNONYMS):
     _name = functions.SYNONYMS.get(_called, _called)
-    setattr(Expression, _called, lambda *values, _name=_name: _apply(_name, values))
+    setattr(Expression, _called, lambda *values, _name=_name: apply_function(_name, *values))
 
 
 @final
@@ -246,13 +261,15 @@ def where(condition: Any, yes: Any, no: Any) -> Any:
     """
     if any(isinstance(value, np.ndarray) and value.ndim for value in (condition, yes, no)):
         return np.frompyfunc(where, 3, 1)(*map(box, (condition, yes, no)))
-    return Expression(functions.where(*(as_expression(value, "A part of where").sx for value in (condition, yes, no))))
+    parts = [as_expression(value, "A part of where") for value in (condition, yes, no)]
+    refuse_nan(parts[0], "The condition of where")
+    return Expression(functions.where(*(part.sx for part in parts)))
 
 
 def _clip(value: Any, a_min: Any = None, a_max: Any = None, **bounds: Any) -> Any:
     """np.clip: None leaves a side open; numpy also calls the bounds min and max."""
     for name, bound in (("maximum", bounds.get("min", a_min)), ("minimum", bounds.get("max", a_max))):
-        value = value if bound is None else _apply(name, (value, bound))
+        value = value if bound is None else apply_function(name, value, bound)
     return value
 
 
@@ -269,19 +286,25 @@ def as_expression(value: object, what: str) -> Expression:
         raise ExpressionError(f"{what} must be an expression, got the text {value!r}.", remedy)
     if isinstance(value, Equation):
         raise ExpressionError(f"{what} must be an expression, got the equation '{value}'.", "Give one side of it.")
+    is_complex = isinstance(value, numbers.Complex)
     raise ExpressionError(
-        f"{what} must be an expression or a number, got {value!r}.", "Build it from symbols and numbers."
+        f"{what} must be an expression or a number, got {value!r}.",
+        "Write its real and imaginary parts apart." if is_complex else "Build it from symbols and numbers.",
     )
 
 
 def _apply_binary(name: str, left: Any, right: Any) -> Any:
     if any(isinstance(value, np.ndarray) and value.ndim for value in (left, right)):
         return NotImplemented  # numpy then calls back element by element
-    return _apply(name, (left, right))
+    return apply_function(name, left, right)
 
 
-def _apply(name: str, inputs: tuple) -> Any:
+def apply_function(name: str, *inputs: Any) -> Any:
+    """The function of that numpy name, of expressions and numbers."""
     values = tuple(as_expression(value, "A term") for value in inputs)
+    if name in functions.DECIDING:
+        for value in values:
+            refuse_nan(value, f"A term of {name}")
     if name == "equal":
         return Equation(*values)
     if name == "negative":
@@ -297,6 +320,15 @@ def _apply(name: str, inputs: tuple) -> Any:
             "Known are " + ", ".join([*functions.UNARY, *functions.BINARY, "where", "clip"]) + ".",
         )
     return Expression(function(*(value.sx for value in values)))
+
+
+def refuse_nan(value: Expression, what: str) -> None:
+    """Refuse a constant that no condition can decide on."""
+    if value.sx.is_constant() and isnan(float(value)):
+        raise ExpressionError(
+            f"{what} is NaN, which is neither above nor below anything.",
+            "Give a number; inf where there is no limit.",
+        )
 
 
 def box(value: Any) -> np.ndarray:

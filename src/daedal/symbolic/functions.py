@@ -32,6 +32,8 @@ UNARY: dict[str, Callable[[ca.SX], ca.SX]] = {
     "sign": ca.sign,
     "floor": ca.floor,
     "ceil": ca.ceil,
+    "round": lambda x: ca.floor(x + 0.5),  # not to even half-way between integers, where nothing ever is
+    "trunc": lambda x: ca.sign(x) * ca.floor(ca.fabs(x)),
     "square": lambda x: x**2,
     "reciprocal": lambda x: 1 / x,
     "deg2rad": lambda x: x * (np.pi / 180.0),
@@ -73,7 +75,14 @@ SYNONYMS = {
     "fmin": "minimum",
     "radians": "deg2rad",
     "degrees": "rad2deg",
+    "rint": "round",
 }
+
+# Functions that decide between values, for which there is no answer with NaN.
+DECIDING = frozenset(
+    {"less", "less_equal", "greater", "greater_equal", "not_equal"}
+    | {"logical_and", "logical_or", "logical_not", "maximum", "minimum", "sign"}
+)
 
 
 def where(condition: ca.SX, yes: ca.SX, no: ca.SX) -> ca.SX:

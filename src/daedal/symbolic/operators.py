@@ -1,22 +1,24 @@
-"""`der` and `delay`, and the calculus behind them.
+"""`der`, `delay`, `hold` and `hysteresis`, and the calculus behind them.
 
 `der(x)` and `delay(x, tau)` are symbols of their own, named by their text; what they stand for is remembered here.
 What a symbol means (unknown, input, parameter) is decided only by a Model, so the derivative of a formula, `der(m*v)`,
 is also kept as it was typed, and `expand` applies the chain rule once the constants are known:
 
-    d f/dt = ∂f/∂t + Σ ∂f/∂v · der(v),        d/dt delay(e, τ) = delay(d e/dt, τ).
+    d f/dt = ∂f/∂t + Σ ∂f/∂v · der(v),        d/dt delay(e, τ) = delay(d e/dt, τ),
+
+and d/dt of what is piecewise constant, `hold(e, T)` and `hysteresis(e, low, high)`, is zero.
 """
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import casadi as ca
 
 from daedal.errors import ExpressionError
-from daedal.symbolic.expression import Equation, Expression, as_expression
+from daedal.symbolic.expression import Equation, Expression, as_expression, refuse_nan
 from daedal.symbolic.symbol_table import intern_symbol
 
 
@@ -26,6 +28,11 @@ class Derivative:
 
     operand: Expression
 
+    @property
+    def amounts(self) -> tuple[Expression, ...]:
+        """What else it takes: nothing."""
+        return ()
+
 
 @dataclass(frozen=True, eq=False)
 class Delayed:
@@ -34,8 +41,42 @@ class Delayed:
     operand: Expression
     amount: Expression
 
+    @property
+    def amounts(self) -> tuple[Expression, ...]:
+        """What else it takes: the amount."""
+        return (self.amount,)
 
-_operators: dict[str, Derivative | Delayed] = {}
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What `hold(operand, every, delay)` stands for: samples of the operand, each `delay` after it was taken."""
+
+    operand: Expression
+    every: Expression
+    delay: Expression
+
+    @property
+    def amounts(self) -> tuple[Expression, ...]:
+        """What else it takes: the period and the delay."""
+        return (self.every, self.delay)
+
+
+@dataclass(frozen=True, eq=False)
+class Latched:
+    """What `hysteresis(operand, low, high)` stands for: +1 from above `high` until below `low`, else −1."""
+
+    operand: Expression
+    low: Expression
+    high: Expression
+
+    @property
+    def amounts(self) -> tuple[Expression, ...]:
+        """What else it takes: the two thresholds."""
+        return (self.low, self.high)
+
+
+Operator = Derivative | Delayed | Held | Latched
+_operators: dict[str, Operator] = {}
 
 
 def der(expression: Any) -> Expression:
@@ -81,18 +122,118 @@ def delay(expression: Any, amount: Any) -> Expression:
     return _intern_operator(f"delay({operand}, {shift})", Delayed(operand, shift))
 
 
-def _intern_operator(text: str, meaning: Derivative | Delayed) -> Expression:
+def hold(expression: Any, every: Any, delay: Any = 0.0) -> Expression:
+    """An expression sampled every so many seconds and held in between, as digital controllers do.
+
+    Samples are taken at the start t0, at t0 + every, t0 + 2 every, …; the one taken at t is what `hold` gives from
+    t + delay on until the next arrives, and before the first arrives it is zero. Samples are of values that have
+    arrived by then, so holding twice with the same period changes nothing.
+
+    Parameters
+    ----------
+    expression
+        What is sampled, of unknowns, inputs and time; a constant is returned as it is.
+    every
+        Seconds from one sample to the next, a number or an expression of parameters.
+    delay
+        Seconds from a sample to its use, at most `every`, a number or an expression of parameters.
+
+    Examples
+    --------
+    >>> from daedal.symbolic import symbols
+    >>> x, K = symbols("x K")
+    >>> -K * hold(x, 0.1), hold(x, 0.1, delay=0.02)
+    (-K*hold(x, 0.1), hold(x, 0.1, 0.02))
+    """
+    operand = as_expression(expression, "What hold samples")
+    period = as_expression(every, "The time between the samples of hold")
+    late = as_expression(delay, "The delay of hold")
+    if period.sx.is_constant() and not 0.0 < float(period) < inf:
+        raise ExpressionError(
+            f"The time between the samples of hold must be finite and positive, got every={float(period):g}.",
+            "Give the seconds from one sample to the next.",
+        )
+    if late.sx.is_constant() and not 0.0 <= float(late) < inf:
+        raise ExpressionError(
+            f"The delay of hold must be finite and not negative, got delay={float(late):g}.",
+            "Give the seconds from a sample to its use.",
+        )
+    if period.sx.is_constant() and late.sx.is_constant() and float(late) > float(period):
+        raise ExpressionError(
+            f"The delay of hold must not be longer than the time between its samples, got {float(late):g} with "
+            f"every={float(period):g}.",
+            f"Hold the held value once more for each whole period: hold(hold(x, {period}, {period}), {period}, "
+            f"{float(late) - float(period):g}).",
+        )
+    if operand.sx.is_constant():
+        return operand
+    end = "" if late.sx.is_zero() else f", {late}"
+    return _intern_operator(f"hold({operand}, {period}{end})", Held(operand, period, late))
+
+
+def hysteresis(expression: Any, low: Any, high: Any) -> Expression:
+    """+1 from when an expression rises above `high` until it falls below `low`, −1 otherwise, as relays do.
+
+    At the start it is +1 above `high`, and −1 otherwise. With `low` and `high` the same it is sign(expression − low).
+
+    Parameters
+    ----------
+    expression
+        What is watched.
+    low, high
+        Thresholds, numbers or expressions, low ≤ high.
+
+    Examples
+    --------
+    >>> from daedal.symbolic import symbols
+    >>> T, band = symbols("T band")
+    >>> 1 - hysteresis(T - 20, -band, band)
+    1 - hysteresis(T - 20, -band, band)
+    """
+    operand = as_expression(expression, "What hysteresis watches")
+    below = as_expression(low, "The low threshold of hysteresis")
+    above = as_expression(high, "The high threshold of hysteresis")
+    refuse_nan(operand, "What hysteresis watches")
+    for word, threshold in (("low", below), ("high", above)):
+        if threshold.sx.is_constant() and not isfinite(float(threshold)):
+            raise ExpressionError(
+                f"The thresholds of hysteresis must be finite, got {word}={float(threshold):g}.",
+                "Where there is one threshold only, write np.sign(x - threshold).",
+            )
+    if below.sx.is_constant() and above.sx.is_constant():
+        if float(below) > float(above):
+            raise ExpressionError(
+                "The low threshold of hysteresis must not be above the high one, got "
+                f"low={float(below):g} and high={float(above):g}.",
+                "Give the value at which it falls back first: hysteresis(x, low, high).",
+            )
+        if operand.sx.is_constant():
+            return as_expression(1.0 if float(operand) > float(above) else -1.0, "hysteresis")
+        if float(below) == float(above):
+            return Expression(ca.sign((operand - below).sx))
+    return _intern_operator(f"hysteresis({operand}, {below}, {above})", Latched(operand, below, above))
+
+
+def _apply_operator(meaning: Operator, operand: Expression, amounts: Iterable[Expression]) -> Expression:
+    """The same operator of something else."""
+    apply: Any = {Derivative: der, Delayed: delay, Held: hold, Latched: hysteresis}[type(meaning)]
+    return apply(operand, *amounts)
+
+
+def _intern_operator(text: str, meaning: Operator) -> Expression:
     _operators.setdefault(text, meaning)
     return intern_symbol(text)
 
 
-def find_operator(name: str) -> Derivative | Delayed | None:
+def find_operator(name: str) -> Operator | None:
     """What the symbol of this name stands for; None for a plain symbol."""
     return _operators.get(name)
 
 
 def jet(name: str) -> tuple[str, int]:
-    """Plain symbol and order of a derivative: `der(der(x))` is ('x', 2); formulas and delays count as plain."""
+    """Plain symbol and order of a derivative: `der(der(x))` is ('x', 2); formulas and what is delayed, held or latched
+    count as plain.
+    """
     return _find_jet(name) if name in _operators else (name, 0)  # a plain name may get a meaning later
 
 
@@ -119,6 +260,26 @@ def list_symbols(sx: ca.SX) -> list[str]:
     return [leaf.name() for leaf in ca.symvar(sx)]
 
 
+def list_plain_symbols(sx: ca.SX) -> list[str]:
+    """Names of the plain symbols of an expression or vector, those inside of derivatives, delays and the like too.
+
+    Examples
+    --------
+    >>> from daedal.symbolic import symbols
+    >>> x, y, tau = symbols("x y tau")
+    >>> list_plain_symbols((y * delay(der(x), tau)).sx)
+    ['y', 'x', 'tau']
+    """
+    return list(dict.fromkeys(plain for name in list_symbols(sx) for plain in _list_plain_of(name)))
+
+
+def _list_plain_of(name: str) -> list[str]:
+    meaning = _operators.get(name)
+    if meaning is None:
+        return [name]
+    return [plain for part in (meaning.operand, *meaning.amounts) for plain in list_plain_symbols(part.sx)]
+
+
 def stack_symbols(names: Iterable[str]) -> ca.SX:
     """The symbols of these names as a column."""
     symbols = [intern_symbol(name).sx for name in names]
@@ -142,11 +303,13 @@ def _differentiate_leaf(name: str, constants: Collection[str]) -> ca.SX:
     meaning = _operators.get(name)
     if isinstance(meaning, Delayed):
         return delay(Expression(differentiate(meaning.operand.sx, constants)), meaning.amount).sx
+    if isinstance(meaning, (Held, Latched)):
+        return ca.SX(0)
     return der(intern_symbol(name)).sx
 
 
 def expand(sx: ca.SX, constants: Collection[str]) -> ca.SX:
-    """Apply the chain rule wherever a formula is differentiated, inside delays too; `sx` may be a vector."""
+    """Apply the chain rule wherever a formula is differentiated, inside of operators too; `sx` may be a vector."""
     meanings = {name: _expand_leaf(name, frozenset(constants)) for name in list_symbols(sx) if name in _operators}
     changed = {name: new for name, new in meanings.items() if not (new.is_symbolic() and new.name() == name)}
     if not changed:
@@ -158,13 +321,14 @@ def expand(sx: ca.SX, constants: Collection[str]) -> ca.SX:
 def _expand_leaf(name: str, constants: frozenset[str]) -> ca.SX:
     meaning = _operators[name]
     inner = expand(meaning.operand.sx, constants)
-    if isinstance(meaning, Delayed):
-        return delay(Expression(inner), meaning.amount).sx
+    if not isinstance(meaning, Derivative):
+        amounts = [Expression(expand(amount.sx, constants)) for amount in meaning.amounts]
+        return _apply_operator(meaning, Expression(inner), amounts).sx
     return _differentiate_leaf(inner.name(), constants) if inner.is_symbolic() else differentiate(inner, constants)
 
 
 def rename_symbols(expression: Expression, names: Mapping[str, str]) -> Expression:
-    """The expression with other names for some plain symbols, also inside derivatives and delays.
+    """The expression with other names for some plain symbols, also inside derivatives, delays and the like.
 
     Examples
     --------
@@ -188,7 +352,5 @@ def _rename_leaf(leaf: str, names: Mapping[str, str]) -> str:
     meaning = _operators.get(leaf)
     if meaning is None:
         return names.get(leaf, leaf)
-    operand = rename_symbols(meaning.operand, names)
-    if isinstance(meaning, Delayed):
-        return delay(operand, rename_symbols(meaning.amount, names)).sx.name()
-    return der(operand).sx.name()
+    operand, *amounts = (rename_symbols(part, names) for part in (meaning.operand, *meaning.amounts))
+    return _apply_operator(meaning, operand, amounts).sx.name()

@@ -7,12 +7,13 @@ operand     = number | name | name "(" expression { "," expression } ")" | "(" e
 """
 
 import re
+from functools import partial
 from typing import NoReturn
 
 from daedal.errors import ExpressionError, counted, nearest
 from daedal.symbolic import functions
-from daedal.symbolic.expression import NAME, Equation, Expression, as_expression, where
-from daedal.symbolic.operators import delay, der
+from daedal.symbolic.expression import NAME, Equation, Expression, apply_function, as_expression, where
+from daedal.symbolic.operators import delay, der, hold, hysteresis
 from daedal.symbolic.symbol_table import symbol, time
 
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -33,11 +34,13 @@ INFIX = (
     {"*": lambda a, b: a * b, "/": lambda a, b: a / b},
 )
 CALLS = {
-    "der": (1, der),
-    "delay": (2, delay),
-    "where": (3, where),
-    **{name: (1, lambda a, f=f: Expression(f(a.sx))) for name, f in functions.UNARY.items()},
-    **{name: (2, lambda a, b, f=f: Expression(f(a.sx, b.sx))) for name, f in functions.BINARY.items()},
+    "der": ((1,), der),
+    "delay": ((2,), delay),
+    "hold": ((2, 3), hold),
+    "hysteresis": ((3,), hysteresis),
+    "where": ((3,), where),
+    **{name: ((1,), partial(apply_function, name)) for name in functions.UNARY},
+    **{name: ((2,), partial(apply_function, name)) for name in functions.BINARY},
 }
 CONSTANTS = {"inf": float("inf"), "nan": float("nan")}
 
@@ -164,15 +167,16 @@ class _Reader:
     def read_call(self, name: str) -> Expression:
         if name not in CALLS:
             self.refuse(f"there is no function '{name}' ({nearest(name, CALLS).rstrip('.')})")
-        count, function = CALLS[name]
+        counts, function = CALLS[name]
         self.take("(")
-        outer = dict(self.names)  # a formula inside der or delay names its parts for itself
+        outer = dict(self.names)  # a formula inside der, delay or the like names its parts for itself
         inputs = [self.read_side()]
         while self.token == ",":
             self.take()
             inputs.append(self.read_side())
         self.take(")")
         self.names = outer
-        if len(inputs) != count:
-            self.refuse(f"{name} takes {counted(count, 'argument')}, got {len(inputs)}")
+        if len(inputs) not in counts:
+            fewer = "".join(f"{count} or " for count in counts[:-1])
+            self.refuse(f"{name} takes {fewer}{counted(counts[-1], 'argument')}, got {len(inputs)}")
         return function(*inputs)

@@ -57,7 +57,7 @@ def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
 
 
 def intern_symbol(name: str) -> Expression:
-    """The one symbol with this text; derivatives and delayed values have texts such as `der(x)` and `delay(x, tau)`."""
+    """The one symbol with this text; derivatives and the like have texts such as `der(x)` and `delay(x, tau)`."""
     if name not in _symbols:
         _symbols[name] = Expression(ca.SX.sym(name))
     return _symbols[name]

@@ -127,6 +127,8 @@ def _make_tape(model: Model, reduction: Reduction) -> Tape:
     time, _, _, parameters, _ = reduction.arguments
     outputs = [reduction.observed[name] for name in model.outputs]
     results = [ca.vertcat(reduction.top, reduction.G), ca.vertcat(*outputs) if outputs else ca.SX(0, 1)]
+    if reduction.switching is not None:
+        results = [reduction.switching.restore(part) for part in results]
     arguments = [ca.vertcat(*_list_variables(reduction)), ca.vertcat(time, parameters)]
     return read_tape(ca.Function("influence", arguments, results))
 

@@ -177,9 +177,9 @@ def solve_sliding(
         try:
             step = np.linalg.solve(jacobian, residual.ravel())
         except np.linalg.LinAlgError:
-            texts = [system.reduction.switching.switches[place].text for place in sliding.places]  # pyright: ignore
+            texts = "', '".join(sliding.reduction.equations.names[-len(sliding.places) :])
             raise InitialValueError(
-                f"Model '{system.model.name}' starts at rest on the borders of '{"', '".join(texts)}', and its equations "
+                f"Model '{system.model.name}' cannot start '{texts}' at once: its equations "
                 "do not say which of them carries the load.",
                 "Join what acts twice in one place into one.",
             ) from None

@@ -19,7 +19,7 @@ are infinite there (sign(p) sqrt(abs(p))), the node stays as it was typed; condi
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -93,6 +93,17 @@ class Switching:
         """What switches and held samples follow from."""
         return [switch.function for switch in self.switches] + list(self.held.values())
 
+    def restore(self, sx: ca.SX) -> ca.SX:
+        """Formulas with every mode written out again, as the sign of its function, and held values as what is held."""
+        meanings = {switch.mode: ca.sign(switch.function) for switch in self.switches}
+        meanings |= {known.name: known.value for known in self.known} | dict(self.held)
+        old, new = stack_symbols(meanings), ca.vertcat(*meanings.values())
+        for _ in meanings:
+            if not set(list_symbols(sx)).intersection(meanings):
+                break
+            sx = ca.substitute(sx, old, new)
+        return sx
+
     @property
     def modes(self) -> tuple[str, ...]:
         """All symbols that are constant between two instants."""
@@ -124,6 +135,49 @@ def take_out_switches(
     inputs = frozenset(model.input_names)
     words = Words(model.name, equations.constants, inputs, rename)
     return find_switches(equations.residuals, ca.vertcat(*observed.values()), words, evaluate_parameters(model))
+
+
+def trace_definitions(reduction: Reduction) -> Reduction:
+    """The same, with switching functions in terms of states where equations define what they contain: r == u − v.
+
+    A function of states can be followed while it slides, and is known without solving anything.
+    """
+    switching, equations = reduction.switching, reduction.equations
+    assert switching is not None
+    definitions = _find_definitions(reduction)
+    if not definitions:
+        return reduction
+    inside = {name for switch in switching.switches for name in list_symbols(switch.function)}
+    if not inside.intersection(definitions):
+        return reduction
+    old, new = stack_symbols(definitions), ca.vertcat(*definitions.values())
+    switches = []
+    for switch in switching.switches:
+        function = switch.function
+        for _ in equations.names:
+            if not set(list_symbols(function)).intersection(definitions):
+                break
+            function = ca.substitute(function, old, new)
+        switches.append(replace(switch, function=function))
+    return replace(reduction, switching=replace(switching, switches=tuple(switches)))
+
+
+def _find_definitions(reduction: Reduction) -> dict[str, ca.SX]:
+    """Algebraic unknowns that an equation gives outright, by other unknowns and inputs, without a mode in it."""
+    equations, offsets = reduction.equations, reduction.offsets
+    algebraic = {name for name, d in zip(equations.unknowns, offsets.unknowns.tolist(), strict=True) if d == 0}
+    tops = {reduction.name_jet(top) for top in reduction.tops}
+    definitions: dict[str, ca.SX] = {}
+    for row, c in zip(ca.vertsplit(equations.residuals), offsets.equations.tolist(), strict=True):
+        names = list_symbols(row)
+        open_names = [name for name in names if name in tops and name not in definitions]
+        if c or len(open_names) != 1 or open_names[0] not in algebraic or set(names).intersection(equations.modes):
+            continue
+        unknown = intern_symbol(open_names[0]).sx
+        factor = ca.jacobian(row, unknown)
+        if set(list_symbols(factor)) <= equations.constants:
+            definitions[open_names[0]] = -ca.substitute(row, unknown, 0) / factor
+    return definitions
 
 
 def refuse_impacts(model: str, reduction: Reduction) -> None:

@@ -108,6 +108,8 @@ class System:
     def linear(self) -> bool:
         """Whether the equations are linear in unknowns, inputs and disturbances (with constant coefficients)."""
         equations = self.reduction.equations
+        if equations.modes:
+            return False
         changing = [name for name in list_symbols(equations.residuals) if name not in equations.constants]
         moving = stack_symbols(name for name in changing if name != "time")
         return not ca.depends_on(ca.jacobian(equations.residuals, moving), stack_symbols(changing))
@@ -157,10 +159,10 @@ SYSTEM_FUNCTIONS = {
     ),
     "consistency_gradient": lambda r: ca.jacobian(ca.vertcat(r.G, r.top), ca.vertcat(*r.arguments[1:])),
     "observed": lambda r: ca.vertcat(*r.observed.values()),
-    "switches": lambda r: ca.vertcat(*(switch.function for switch in r.switching.switches)),
+    "switches": lambda r: ca.vertcat(ca.SX(0, 1), *(s.function for s in (r.switching.switches if r.switching else ()))),
     "switch_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["switches"](r)),
     "switch_rates": lambda r: _differentiate_along(r, SYSTEM_FUNCTIONS["switches"](r)),
-    "samples": lambda r: ca.vertcat(*r.switching.held.values()),
+    "samples": lambda r: ca.vertcat(ca.SX(0, 1), *(r.switching.held.values() if r.switching else ())),
 }
 
 
@@ -247,6 +249,7 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
         structure = replace(repaired, equations=structure.equations)
     if switching is not None:
         systems.refuse_impacts(model.name, reduction)
+        reduction = systems.trace_definitions(reduction)
     return structure, reduction
 
 

@@ -94,9 +94,9 @@ class Switching:
         return [switch.function for switch in self.switches] + list(self.held.values())
 
     def restore(self, sx: ca.SX) -> ca.SX:
-        """Formulas with every mode written out again, as the sign of its function, and held values as what is held."""
+        """Formulas with every mode as the sign of its function, and held values as what is held."""
         meanings = {switch.mode: ca.sign(switch.function) for switch in self.switches}
-        meanings |= {known.name: known.value for known in self.known} | dict(self.held)
+        meanings |= dict(self.held)
         old, new = stack_symbols(meanings), ca.vertcat(*meanings.values())
         for _ in meanings:
             if not set(list_symbols(sx)).intersection(meanings):

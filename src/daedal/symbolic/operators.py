@@ -142,8 +142,8 @@ def hold(expression: Any, every: Any, delay: Any = 0.0) -> Expression:
     --------
     >>> from daedal.symbolic import symbols
     >>> x, K = symbols("x K")
-    >>> -K * hold(x, 0.1), hold(x, 0.1, delay=0.02)
-    (-K*hold(x, 0.1), hold(x, 0.1, 0.02))
+    >>> K * hold(x, 0.1), hold(x, 0.1, delay=0.02)
+    (K*hold(x, 0.1), hold(x, 0.1, 0.02))
     """
     operand = as_expression(expression, "What hold samples")
     period = as_expression(every, "The time between the samples of hold")

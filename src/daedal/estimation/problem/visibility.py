@@ -13,7 +13,7 @@ from daedal.disturbances import list_parameters
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.problem.problem import Problem
 from daedal.models import Model, as_tuple, find_followers
-from daedal.symbolic import Expression, find_operator, intern_symbol, jet, list_symbols
+from daedal.symbolic import Expression, find_operator, intern_symbol, jet, list_plain_symbols, list_symbols
 from daedal.systems import moves_the_mean
 
 
@@ -96,9 +96,9 @@ def _find_beside(model: Model, disturbances: Collection[str]) -> set[str]:
     """Symbols of the equations in which these disturbances are."""
     symbols: set[str] = set()
     for side in _list_sides(model):
-        names = list_symbols(side.sx)
-        if any(jet(name)[0] in disturbances for name in names):
-            symbols |= set(names)
+        names = set(list_plain_symbols(side.sx))
+        if names & set(disturbances):
+            symbols |= names
     return symbols
 
 

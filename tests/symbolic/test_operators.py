@@ -163,6 +163,7 @@ def test_held_and_latched_values_are_symbols_with_a_meaning():
     assert float(find_operator(str(hold(x, 0.1))).delay) == 0.0
     assert str(hold(x, 0.1)) == "hold(x, 0.1)"
     assert str(hold(x, 0.1, 0.1)) == "hold(x, 0.1, 0.1)"
+    assert str(hold(x, 0.3, 3 * 0.1)) == "hold(x, 0.3, 0.3)"  # 3 * 0.1 > 0.3 by rounding
     assert jet(str(der(hold(x, 0.1)))) == ("hold(x, 0.1)", 1)
     latched = find_operator(str(hysteresis(x, -m, y)))
     assert isinstance(latched, Latched)

@@ -153,6 +153,14 @@ WRONG = {
         lambda: dd.descriptor(model([der(x) == -x], [x], outputs={"y": delay(x, 1)})),
         "contain delay(x, 1), and delays have no descriptor form",
     ),
+    "hold": (
+        lambda: dd.descriptor(model([der(x) == -dd.hold(x, 1)], [x])),
+        "needs a linear model, but equation 'e0' contains hold(x, 1), which changes by jumps alone. Simulate the",
+    ),
+    "hysteresis": (
+        lambda: dd.transfer_function(model([der(x) == u - x], [x], inputs=[u], outputs={"y": dd.hysteresis(x, 0, 1)})),
+        "needs a linear model, but output 'y' contains hysteresis(x, 0, 1), which changes by jumps alone. Simulate",
+    ),
     "no model": (lambda: dd.descriptor(3.0), "descriptor takes a Model, got float."),
     "unknown value": (lambda: dd.descriptor(oscillator(), {"mm": 3.0}), "has no parameter 'mm'. Did you mean 'm'?"),
     "a pole": (

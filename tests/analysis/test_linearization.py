@@ -192,6 +192,14 @@ WRONG = {
         "Equation 'e1' of model 'test' has a kink or a jump at the operating point (v = 0)",
     ),
     "time": (lambda: dd.linearize(model([der(x) == -(x**3) + dd.time], [x])), "but equation 'e0' contains time."),
+    "hold": (
+        lambda: dd.linearize(model([der(x) == -dd.hold(x, 1)], [x])),
+        "linearize needs slopes, but equation 'e0' contains hold(x, 1), which changes by jumps alone. Simulate the mo",
+    ),
+    "hysteresis inside a delay": (
+        lambda: dd.linearize(model([der(x) == -x], [x], outputs={"y": delay(dd.hysteresis(x, 0, 1), 1)})),
+        "linearize needs slopes, but output 'y' contains hysteresis(x, 0, 1), which changes by jumps alone. Simulate",
+    ),
     "no slope at all": (
         lambda: dd.linearize(model([der(x) == -x, (y - x) ** 2 == 0], [x, y])),
         "equation 'e1' of model 'test' does not change with any unknown",

@@ -324,6 +324,16 @@ def test_delays_in_equations():
         dd.check_noise(advanced, variables=[x])
 
 
+def test_white_noise_cannot_be_sampled():
+    for rough in (dd.hold(w, 1.0), dd.hysteresis(w, 0.0, 1.0), dd.hysteresis(x, w, 1.0), dd.hold(delay(w, 1.0), 1.0)):
+        it = model([der(x) == -x + rough], [x], disturbances={w: WHITE}, outputs={"x": x})
+        assert [(f.role, f.variable, f.needed) for f in dd.check_noise(it).findings] == [("equation", "e0", 1)]
+        assert dd.check_noise(it.with_disturbances({"w": poles(1)})).well_posed
+        assert pairs(dd.check_noise(model([der(x) == -x], [x], disturbances={w: WHITE}, outputs={"y": rough})))
+    digital = model([der(x) == -x + w - dd.hold(x, 1.0)], [x], disturbances={w: WHITE}, outputs={"x": x})
+    assert dd.check_noise(digital).well_posed
+
+
 def test_a_window_is_well_posed_and_a_difference_of_delays_is_not():
     # y − delay(y) does not cancel: the two are white noise at different times.
     nonlinear = structural(example_10(outputs={"y": z - delay(z, 1.0)}))

@@ -297,6 +297,29 @@ def test_a_part_brings_its_disturbance_and_its_history_along():
     assert str(model.history["a.x"]) == "a.gain*time"
 
 
+def test_held_and_latched_values_of_parts_get_their_paths():
+    x, u, k, period = dd.symbols("x u k period")
+    part = Model(
+        name="part",
+        equations={"rate": der(x) == -k * dd.hold(x - u, period, period / 2) + dd.hysteresis(x, u - k, k)},
+        unknowns=[x],
+        inputs=[u],
+        parameters={k: 1.0, period: 0.1},
+        outputs={"seen": dd.hold(dd.delay(x, period), 2 * period)},
+    )
+    model = dd.assemble(
+        name="whole",
+        parts={"a": part, "b": part},
+        connections=[("a.x", "b.u")],
+        inputs=["a.u"],
+        outputs={"seen": "b.seen"},
+    )
+    moved = "hold(b.x - b.u, b.period, b.period/2)", "hysteresis(b.x, b.u - b.k, b.k)"
+    assert all(term in str(model.equations["b.rate"]) for term in moved)
+    assert str(model.outputs["seen"]) == "hold(delay(b.x, b.period), 2*b.period)"
+    assert Model.from_text(model.to_text()) == model == pickle.loads(pickle.dumps(model))
+
+
 def test_a_new_parameter_may_tie_parts_together():
     shared = dd.symbol("R0")
     model = dd.assemble(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from daedal import delay, der
+from daedal import delay, der, hold, hysteresis
 from daedal.errors import DaedalError, ExpressionError, ModelError
 from daedal.models import Model, Parameter
 
@@ -69,6 +69,22 @@ BAD = {
     "delay by time": (equation(der(x) == delay(x, dd.time)), "contains time, but must be constant"),
     "delay by a derivative": (equation(der(x) == delay(x, der(k))), r"contains der\(k\), but must be constant"),
     "delay undeclared": (equation(der(x) == delay(x, tau)), "contains 'tau', which is not declared"),
+    "hold of a parameter": (
+        equation(der(x) == hold(k, 1)),
+        r"contains hold\(k, 1\), but 'k' is a parameter, which does not change. .* write it without hold",
+    ),
+    "hold every unknown": (
+        equation(der(x) == hold(x, x)),
+        r"The amount of hold\(x, x\) in equation 'flow' contains the unknown 'x', but must be constant",
+    ),
+    "hold with the delay of an input": (equation(der(x) == hold(x, k, u)), "contains the input 'u', but must be const"),
+    "hold undeclared": (equation(der(x) == hold(x, tau)), "contains 'tau', which is not declared"),
+    "hold of what is undeclared": (equation(der(x) == hold(v, 1)), "contains 'v', which is not declared"),
+    "hysteresis of a parameter": (
+        equation(der(x) == hysteresis(k, 0, 1)),
+        r"contains hysteresis\(k, 0, 1\), but 'k' is a parameter, .* write it without hysteresis",
+    ),
+    "hysteresis undeclared": (equation(der(x) == hysteresis(x, 0, tau)), "contains 'tau', which is not declared"),
     "an expression": (equation(der(x) + x), "Equation 'flow' must be made with '==', got an expression"),
     "a bool": (equation(True), "Equation 'flow' must be made with '==', got True. Write lhs == rhs with symbols"),
     "a bool of numpy": (equation(np.bool_(False)), "Equation 'flow' must be made with '==', got np.False_"),
@@ -88,6 +104,7 @@ BAD = {
     "unknowns as one symbol": ({"unknowns": x}, "The unknowns must be a list of symbols, got x"),
     "unknown number": ({"unknowns": [2.0]}, "The unknowns must be plain symbols, got '2.0'"),
     "unknown formula": ({"unknowns": [2 * x]}, r"The unknowns must be plain symbols, got '2\*x'"),
+    "unknown that is held": ({"unknowns": [hold(x, 1)]}, r"unknowns must be plain symbols, got 'hold\(x, 1\)'"),
     "unknown derivative": ({"unknowns": [x, der(x)]}, r"The unknowns must be plain symbols, got 'der\(x\)'"),
     "time as unknown": ({"unknowns": [dd.time]}, "The unknowns must be plain symbols, got 'time'"),
     "input twice": ({"inputs": [u, u]}, "The inputs list 'u' twice"),
@@ -262,6 +279,11 @@ ACCEPTED = {
     "an output that is an unknown of the same name": {"outputs": {"x": x}},
     "an output of a disturbance, an input and time": {"outputs": {"all": w + u * dd.time}},
     "derivatives of inputs and formulas": equation(der(x) == der(u) + der(k * x) + der(dd.time * k)),
+    "held unknowns, inputs and time": equation(
+        der(x) == hold(x, 2 * k) + hold(u, k, k / 2) + hold(dd.time, 0.5) + hold(delay(x, k), 1) + delay(hold(x, k), 1)
+    ),
+    "thresholds that move": equation(der(x) == hysteresis(x, u - k, u + k) + hysteresis(k, x, x + 1)),
+    "an output that is held": {"outputs": {"level": hold(x, 0.1) + np.round(x)}},
     "delays by parameters": equation(der(x) == delay(x, 2 * k) + delay(u, 0.5)),
     "parameters of parameters": {"parameters": {k: 2 * m, m: q + 1, q: 3}},
     "one symbol in a tuple": {"disturbances": {(w,): NOISE}},

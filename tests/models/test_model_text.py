@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daedal as dd
-from daedal import delay, der
+from daedal import delay, der, hold, hysteresis
 from daedal.errors import ModelError
 from daedal.models import Model, Parameter
 
@@ -18,7 +18,7 @@ FULL = Model(
     name='everything "quoted" \\ and ünïcode',
     equations={
         "rate": der(der(x)) == -k * x + u + w * w2 + delay(x * y, m),
-        "law = 'odd' [name]": der(m * y) == np.where(x > 0, y, -y) + w3,
+        "law = 'odd' [name]": der(m * y) == np.where(x > 0, y, -y) + w3 + hold(x - u, k, k / 2) * hysteresis(y, -m, m),
     },
     unknowns=[x, y],
     inputs=[u],

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daedal as dd
-from daedal import delay, der
+from daedal import delay, der, hold, hysteresis
 from daedal.errors import ModelError
 from daedal.library import electrical as el
 from daedal.models import Model, Parameter, Port, make_port
@@ -25,7 +25,7 @@ def lake():
         unknowns=[level],
         equations={
             "balance": der(area * level) == inflow + spring.flows[0] + delay(spring.potentials[0], k),
-            "height": spring.potentials[0] == level,
+            "height": spring.potentials[0] == level + hold(spring.flows[0], k) + hysteresis(inflow, 0, spring.flows[0]),
             "temperature": spring.potentials[1] == 280.0,
         },
         parameters={area: Parameter(10.0, unit="m2"), k: 1.0},
@@ -40,6 +40,7 @@ def test_variables_of_ports_are_named_after_them_and_are_unknowns():
     model = lake()
     assert model.unknown_names == ("level", "inflow", "spring.h", "spring.T", "spring.q", "spring.heat")
     assert str(model.equations["balance"]) == "der(A*level) == inflow + spring.q + delay(spring.h, k)"
+    assert str(model.equations["height"].rhs) == "level + hold(spring.q, k) + hysteresis(inflow, 0, spring.q)"
     assert dict(model.guess).keys() == {"spring.heat", "der(spring.h)"}
     assert str(model["warmth"]) == "spring.T*level"
     assert repr(model.ports["spring"]) == "Port('warm water', (spring.h, spring.T), (spring.q, spring.heat))"

@@ -222,6 +222,11 @@ def test_reading_understands_what_is_typed_by_hand():
     assert float(read_expression("-inf")) == -math.inf
     assert str(read_expression("x>y or x<=y and not x!=y")) == "y < x or x <= y and not x != y"
     assert str(read_expression("log10(x)")) == str(np.log10(x))
+    assert str(read_expression("round(x)")) == str(np.round(x)) == str(np.rint(x)) == str(round(x)) == "floor(x + 0.5)"
+    assert str(read_expression("trunc(x)")) == str(np.trunc(x)) == str(math.trunc(x)) == "sign(x)*floor(abs(x))"
+    assert read_expression("hold( x , 0.10, 0)") is hold(x, 0.1)
+    assert read_expression("hold(x, 0.1, y/2)") is hold(x, 0.1, y / 2)
+    assert read_expression("hysteresis(x, -1, 1)") is hysteresis(x, -1, 1)
     assert str(read_expression("@1 = x + y; @2 = @1*@1; @2 + @1")) == str((x + y) ** 2 + (x + y))
     assert read_expression("der( der(x) )") is der(der(x))
 
@@ -255,6 +260,30 @@ def test_reading_understands_what_is_typed_by_hand():
 def test_text_that_cannot_be_read_says_why(text, reason):
     with pytest.raises(ExpressionError, match=rf"cannot be read: {reason}. Write it as in Python"):
         read_expression(text)
+
+
+@pytest.mark.parametrize("text", ["x < nan", "where(nan, x, y)", "maximum(x, nan)", "x > 0 and nan"])
+def test_conditions_on_nan_are_refused_in_text_too(text):
+    with pytest.raises(ExpressionError, match="is NaN, which is neither above nor below anything"):
+        read_expression(text)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        hold(hold(x, 0.1, 0.1), 0.1, 0.05),
+        hold(delay(x * y, 0.3), 0.1),
+        delay(hold(x, 0.1) * y, 0.3),
+        hold(hysteresis(der(x), -y, y), 1 / 3, y / 7),
+        hysteresis(hold(x - time, y), delay(x, 1) - 1, delay(x, 1)),
+        der(x * hold(y, 0.1)),
+    ],
+    ids=str,
+)
+def test_operators_inside_of_operators_read_back(expression):
+    assert_reads_back(expression)
+    assert read_expression(str(expression)) is expression
+    assert pickle.loads(pickle.dumps(expression)) is expression
 
 
 def test_equations_and_expressions_are_not_taken_for_each_other():

@@ -10,15 +10,21 @@ from daedal.errors import ExpressionError
 from daedal.symbolic import (
     Delayed,
     Derivative,
+    Held,
+    Latched,
     delay,
     der,
     differentiate,
     expand,
     find_operator,
+    hold,
+    hysteresis,
     intern_symbol,
     jet,
+    list_plain_symbols,
     list_symbols,
     name_derivative,
+    rename_symbols,
     symbol,
     symbols,
     time,
@@ -49,6 +55,8 @@ def value(sx, t):
         meaning = find_operator(name)
         if isinstance(meaning, Delayed):
             return value(meaning.operand.sx, t - float(meaning.amount))
+        if isinstance(meaning, (Held, Latched)):  # constant as long as nothing happens
+            return 0.3 if isinstance(meaning, Held) else -1.0
         base, order = jet(name)
         return {"m": 0.7}[base] if base in CONSTANTS else PATHS[base](t, order)
 
@@ -66,6 +74,7 @@ FORMULAS = {
     "delay": lambda: x * delay(y, 0.5) + delay(x * y, 0.25),
     "delay of a derivative of a formula": lambda: delay(der(x**2), 0.5) * m,
     "derivative of a delay": lambda: der(delay(x, 0.5) ** 2),
+    "held and latched": lambda: x * hold(y, 0.7) + hysteresis(x, -0.5, 0.5) * y + hold(der(x * y), 0.7, 0.1),
     "nested delays": lambda: delay(delay(x, 0.5) * y, 0.25),
 }
 
@@ -111,6 +120,13 @@ def test_expansions_in_closed_form():
     assert text_after(der(der(delay(x, tau)))) == "delay(der(der(x)), tau)"
     assert text_after(delay(der(m * x), tau)) == "delay(m*der(x), tau)"
     assert text_after(x + y) == "x + y"
+    assert text_after(hold(der(m * x), tau)) == "hold(m*der(x), tau)"
+    assert text_after(hold(der(m), tau)) == "0"
+    assert text_after(der(x * hold(x, tau))) == "hold(x, tau)*der(x)"
+    assert text_after(der(hold(x, tau))) == "0"
+    assert text_after(der(hysteresis(x, 0, m))) == "0"
+    assert text_after(der(delay(hold(x, tau), 0.5))) == "0"
+    assert text_after(hysteresis(der(m * x), der(m), der(tau * y))) == "hysteresis(m*der(x), 0, tau*der(y))"
 
 
 def test_without_constants_every_symbol_moves():
@@ -140,6 +156,38 @@ def test_derivatives_are_symbols_with_a_meaning():
     assert find_operator("x") is None
 
 
+def test_held_and_latched_values_are_symbols_with_a_meaning():
+    held = find_operator(str(hold(m * x, 2 * tau, delay=tau)))
+    assert isinstance(held, Held)
+    assert list(map(str, (held.operand, *held.amounts))) == ["m*x", "2*tau", "tau"]
+    assert float(find_operator(str(hold(x, 0.1))).delay) == 0.0
+    assert str(hold(x, 0.1)) == "hold(x, 0.1)"
+    assert str(hold(x, 0.1, 0.1)) == "hold(x, 0.1, 0.1)"
+    assert str(hold(x, 0.3, 3 * 0.1)) == "hold(x, 0.3, 0.3)"  # 3 * 0.1 > 0.3 by rounding
+    assert jet(str(der(hold(x, 0.1)))) == ("hold(x, 0.1)", 1)
+    latched = find_operator(str(hysteresis(x, -m, y)))
+    assert isinstance(latched, Latched)
+    assert list(map(str, (latched.operand, *latched.amounts))) == ["x", "-m", "y"]
+    assert str(hysteresis(x, 1, 1)) == "sign(x - 1)"
+    assert str(hysteresis(x, m, m)) == "hysteresis(x, m, m)"
+
+
+def test_symbols_are_renamed_everywhere():
+    names = {"x": "a.x", "m": "a.m", "tau": "a.tau"}
+    assert str(rename_symbols(hold(x * y, m, tau), names)) == "hold(a.x*y, a.m, a.tau)"
+    assert str(rename_symbols(hysteresis(der(x), -m, tau), names)) == "hysteresis(der(a.x), -a.m, a.tau)"
+    inside = hold(delay(hold(x, m), tau), 2 * m) + delay(hysteresis(x, 0, 1), tau)
+    expected = "hold(delay(hold(a.x, a.m), a.tau), 2*a.m) + delay(hysteresis(a.x, 0, 1), a.tau)"
+    assert str(rename_symbols(inside, names)) == expected
+    assert rename_symbols(hold(y, 0.1), names) is hold(y, 0.1)
+
+
+def test_plain_symbols_are_found_inside_of_operators():
+    assert set(list_plain_symbols(hold(der(x * y), m, tau).sx)) == {"x", "y", "m", "tau"}
+    assert set(list_plain_symbols((hysteresis(time, x, delay(y, tau)) + m).sx)) == {"time", "x", "y", "tau", "m"}
+    assert list_plain_symbols(ca.vertcat(x.sx, der(x).sx)) == ["x"]
+
+
 def test_jets_name_symbol_and_order():
     assert jet(str(der(der(x)))) == ("x", 2)
     assert jet("x") == ("x", 0)
@@ -158,6 +206,9 @@ def test_operators_of_constants_vanish():
     assert float(der(3)) == 0.0
     assert float(delay(3, 1)) == 3.0
     assert float(der(delay(3, tau))) == 0.0
+    assert float(hold(3, tau)) == float(hold(3, tau, 0.1)) == 3.0
+    assert [float(hysteresis(value, 1, 2)) for value in (0, 1.5, 2, 3)] == [-1.0, -1.0, -1.0, 1.0]
+    assert str(hysteresis(3, m, 4)) == "hysteresis(3, m, 4)"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +222,30 @@ def test_operators_of_constants_vanish():
         (lambda: delay(x, float("inf")), "A delay must be finite and not negative, got inf"),
         (lambda: delay(x, "tau"), "The amount of a delay must be an expression, got the text 'tau'"),
         (lambda: delay("x", 1), "What delay shifts must be an expression, got the text 'x'"),
+        (lambda: hold("x", 1), "What hold samples must be an expression, got the text 'x'"),
+        (lambda: hold(x == y, 1), "What hold samples must be an expression, got the equation 'x == y'"),
+        (lambda: hold(x, "T"), "The time between the samples of hold must be an expression, got the text 'T'"),
+        (lambda: hold(x, None), "The time between the samples of hold must be an expression or a number, got None"),
+        (lambda: hold(x, 0), "samples of hold must be finite and positive, got every=0. Give the seconds from one"),
+        (lambda: hold(x, -0.1), "samples of hold must be finite and positive, got every=-0.1"),
+        (lambda: hold(x, float("inf")), "samples of hold must be finite and positive, got every=inf"),
+        (lambda: hold(x, float("nan")), "samples of hold must be finite and positive, got every=nan"),
+        (lambda: hold(3, 0), "samples of hold must be finite and positive, got every=0"),
+        (lambda: hold(x, 1, -0.1), "The delay of hold must be finite and not negative, got delay=-0.1. Give the sec"),
+        (lambda: hold(x, 1, float("nan")), "The delay of hold must be finite and not negative, got delay=nan"),
+        (lambda: hold(x, tau, float("inf")), "The delay of hold must be finite and not negative, got delay=inf"),
+        (
+            lambda: hold(x, 0.1, 0.25),
+            r"must not be longer than the time between its samples, got 0.25 with every=0.1. Hold the held value once "
+            r"more for each whole period: hold\(hold\(x, 0.1, 0.1\), 0.1, 0.15\)",
+        ),
+        (lambda: hysteresis("x", 0, 1), "What hysteresis watches must be an expression, got the text 'x'"),
+        (lambda: hysteresis(x, [0], 1), r"The low threshold of hysteresis must be an expression or a number, got \[0"),
+        (lambda: hysteresis(x, 0, "b"), "The high threshold of hysteresis must be an expression, got the text 'b'"),
+        (lambda: hysteresis(x, 2, 1), "low threshold of hysteresis must not be above the high one, got low=2 and hi"),
+        (lambda: hysteresis(x, float("nan"), m), "thresholds of hysteresis must be finite, got low=nan. Where there"),
+        (lambda: hysteresis(x, m, float("inf")), "The thresholds of hysteresis must be finite, got high=inf"),
+        (lambda: hysteresis(float("nan"), 0, 1), "What hysteresis watches is NaN"),
     ],
 )
 def test_what_is_refused_and_why(form, message):

@@ -8,7 +8,8 @@ equation i is solved for the highest derivative s_ij of the unknown j that the s
 the largest solution of which is a longest path from w: the matching has the largest sum of orders, so that no circle
 has a positive weight. A variable x⁽ʳ⁾ depends on w up to its derivative m + r. With coefficients in general position
 this is the true order (Murota 2000, section 6.2); where terms cancel it is too high. A delayed value depends on what it
-delays, and may close a circle of positive weight: an equation of advanced type.
+delays, and may close a circle of positive weight: an equation of advanced type. Held and latched values are counted in
+the same way.
 
 J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364–394. K. Murota, Matrices and Matroids for
 Systems Analysis, Springer 2000.
@@ -23,7 +24,7 @@ import numpy as np
 from daedal.analysis.equations import Equations, find_incidence
 from daedal.analysis.signature import find_transversal
 from daedal.errors import StructureError
-from daedal.symbolic import Delayed, find_operator, jet, list_symbols
+from daedal.symbolic import Delayed, Derivative, Held, Latched, find_operator, jet, list_symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +36,10 @@ class Differentiations:
     orders: np.ndarray
 
     def of_symbol(self, name: str) -> np.ndarray:
-        """The same for a symbol, its derivative or a delayed value, (disturbance,)."""
+        """The same for a symbol, its derivative, a delayed value or the like, (disturbance,)."""
         meaning = find_operator(name)
-        if isinstance(meaning, Delayed):
-            return self.of_expression(meaning.operand.sx)
+        if meaning is not None and not isinstance(meaning, Derivative):
+            return self.of_expression(ca.vertcat(*_list_parts(meaning)))
         base, order = jet(name)
         if base in self.unknowns:
             return self.orders[self.unknowns.index(base)] + order
@@ -84,13 +85,13 @@ def count_differentiations(model: str, equations: Equations, disturbances: Seque
             return Differentiations(equations.unknowns, tuple(disturbances), longest)
         longest = further
     raise StructureError(
-        f"Delays in model '{model}' make its unknowns depend on ever higher derivatives of their own past.",
-        "Write the equations so that no delayed value is differentiated more often than the present one.",
+        f"Delays or holds in model '{model}' make its unknowns depend on ever higher derivatives of their own past.",
+        "Write the equations so that no delayed or held value is differentiated more often than the present one.",
     )
 
 
 def _trace_delays(equations: Equations, names: Sequence[str]) -> np.ndarray:
-    """(equation, place in `names`, order) of what delayed values are made of."""
+    """(equation, place in `names`, order) of what delayed values and the like are made of."""
     place = {name: j for j, name in enumerate(names)}
     entries = [
         (i, place[base], order)
@@ -103,6 +104,12 @@ def _trace_delays(equations: Equations, names: Sequence[str]) -> np.ndarray:
 
 
 def list_operands(sx: ca.SX) -> list[ca.SX]:
-    """What the delayed values of an expression delay, and the delayed values in those."""
-    direct = [meaning.operand.sx for name in list_symbols(sx) if isinstance(meaning := find_operator(name), Delayed)]
+    """What the delayed, held and latched values of an expression are made of, and those in those."""
+    meanings = [meaning for name in list_symbols(sx) if (meaning := find_operator(name)) is not None]
+    direct = [part for meaning in meanings if not isinstance(meaning, Derivative) for part in _list_parts(meaning)]
     return direct + [inner for operand in direct for inner in list_operands(operand)]
+
+
+def _list_parts(meaning: Delayed | Held | Latched) -> list[ca.SX]:
+    """What an operator is applied to, and thresholds, which may move too; amounts of parameters add nothing."""
+    return [meaning.operand.sx, *(amount.sx for amount in meaning.amounts)]

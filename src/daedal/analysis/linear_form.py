@@ -23,6 +23,8 @@ from daedal.models import Model, evaluate_parameters
 from daedal.symbolic import (
     Delayed,
     Expression,
+    Held,
+    Latched,
     expand,
     find_operator,
     intern_symbol,
@@ -32,6 +34,7 @@ from daedal.symbolic import (
     stack_symbols,
 )
 
+SIMULATE = "Simulate the model, or estimate it with OutputError() or SimulationPEM()."
 MATRICES = ("E", "F", "G", "J", "f", "H")
 
 
@@ -275,11 +278,14 @@ def refuse_nonlinear(
 ) -> None:
     """Name the first term that is not linear in what moves, with coefficients of parameters alone.
 
-    Delayed values are refused, but for those `allowed`.
+    Delayed values are refused, but for those `allowed`; held and latched ones always.
     """
     for where, sx in expressions.items():
         for term in _split_terms(sx):
             moving = [name for name in list_symbols(term) if name not in constants]
+            jumping = [name for name in moving if isinstance(find_operator(name), (Held, Latched))]
+            if jumping:
+                raise NonlinearError(f"{where} contains {jumping[0]}, which changes by jumps alone.", SIMULATE)
             delayed = [name for name in moving if find_operator(jet(name)[0]) is not None and name not in allowed]
             if delayed:
                 raise NonlinearError(

@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.analysis.equations import Equations
-from daedal.analysis.linear_form import NonlinearError, is_linear, refuse_nonlinear
+from daedal.analysis.linear_form import SIMULATE, NonlinearError, is_linear, refuse_nonlinear
 from daedal.analysis.steady_state import find_steady_state
 from daedal.analysis.structure import check_model
 from daedal.errors import ModelError, nearest, quoted, with_article
@@ -25,11 +25,14 @@ from daedal.symbolic import (
     Delayed,
     Equation,
     Expression,
+    Held,
+    Latched,
     delay,
     expand,
     find_operator,
     intern_symbol,
     jet,
+    list_plain_symbols,
     list_symbols,
     read_expression,
     stack_symbols,
@@ -66,6 +69,7 @@ def linearize(model: Model, at: Mapping[Any, float] | None = None, values: Mappi
     model = model.with_parameters(values) if values else model
     if is_linear(model):
         return model
+    _refuse_jumping(model)
     _refuse_time(model)
     inputs = _find_used_inputs(model)
     if missing := [name for name in inputs if name not in given]:
@@ -130,9 +134,34 @@ def _read_point(model: Model, at: Any) -> dict[str, float]:
     return given
 
 
-def _refuse_time(model: Model) -> None:
+def _refuse_jumping(model: Model) -> None:
+    for where, parts in _list_sides(model).items():
+        for part in parts:
+            if name := _find_jumping(expand(part.sx, frozenset(model.parameters))):
+                raise ModelError(
+                    f"linearize needs slopes, but {where} contains {name}, which changes by jumps alone.", SIMULATE
+                )
+
+
+def _find_jumping(sx: ca.SX) -> str | None:
+    """A held or latched value in an expression, or inside a delay in it."""
+    for name in list_symbols(sx):
+        meaning = find_operator(name)
+        if isinstance(meaning, (Held, Latched)):
+            return name
+        if isinstance(meaning, Delayed) and (inner := _find_jumping(meaning.operand.sx)):
+            return inner
+    return None
+
+
+def _list_sides(model: Model) -> dict[str, tuple[Expression, ...]]:
+    """The expressions of each equation and output."""
     sides = {f"equation '{name}'": (e.lhs, e.rhs) for name, e in model.equations.items()}
-    for where, parts in (sides | {f"output '{name}'": (value,) for name, value in model.outputs.items()}).items():
+    return sides | {f"output '{name}'": (value,) for name, value in model.outputs.items()}
+
+
+def _refuse_time(model: Model) -> None:
+    for where, parts in _list_sides(model).items():
         if any("time" in list_symbols(expand(part.sx, frozenset(model.parameters))) for part in parts):
             raise ModelError(
                 f"linearize needs equations that do not change with time, but {where} contains time.",
@@ -143,17 +172,8 @@ def _refuse_time(model: Model) -> None:
 def _find_used_inputs(model: Model) -> list[str]:
     """Inputs that occur in equations or outputs."""
     shown = [value.sx for value in model.outputs.values()]
-    leaves = list_symbols(ca.vertcat(Equations.of(model).residuals, *shown))
-    plain = {name for leaf in leaves for name in _list_plain(leaf)}
+    plain = set(list_plain_symbols(ca.vertcat(Equations.of(model).residuals, *shown)))
     return [name for name in model.input_names if name in plain]
-
-
-def _list_plain(leaf: str) -> set[str]:
-    """The plain symbols inside a derivative or delayed value."""
-    meaning = find_operator(leaf)
-    if meaning is None:
-        return {leaf}
-    return {name for inner in list_symbols(meaning.operand.sx) for name in _list_plain(inner)}
 
 
 def _linearize_expression(model: Model, expression: Expression, point: _OperatingPoint, where: str) -> Expression:

@@ -7,7 +7,7 @@ from daedal import disturbances
 from daedal.errors import ModelError, nearest, quoted, with_article
 from daedal.models.declarations import as_tuple
 from daedal.models.parameter_values import evaluate_parameters
-from daedal.symbolic import Delayed, Expression, find_operator, jet, list_symbols
+from daedal.symbolic import Expression, Latched, find_operator, jet, list_symbols
 
 if TYPE_CHECKING:
     from daedal.models.model import Model
@@ -116,13 +116,16 @@ def _check_symbols(expression: Expression, roles: Mapping[str, str], where: str)
             plain.add(leaf)
             continue
         inner = _check_symbols(meaning.operand, roles, where)
+        if isinstance(meaning, Latched):  # its thresholds may move
+            inner = inner.union(*(_check_symbols(threshold, roles, where) for threshold in meaning.amounts))
         if all(roles.get(name) == "parameter" for name in inner):
             raise ModelError(
                 f"{where} contains {leaf}, but {quoted(sorted(inner))} {_IS_CONSTANT[len(inner) > 1]} not change.",
-                "Make it an unknown with an equation of its own, or write it without der and delay.",
+                f"Make it an unknown with an equation of its own, or write it without {leaf.split('(')[0]}.",
             )
-        if isinstance(meaning, Delayed):
-            _check_constant(meaning.amount, roles, f"The amount of {leaf} in {where[0].lower()}{where[1:]}")
+        if not isinstance(meaning, Latched):
+            for amount in meaning.amounts:
+                _check_constant(amount, roles, f"The amount of {leaf} in {where[0].lower()}{where[1:]}")
         plain |= inner
     return plain
 

@@ -21,7 +21,7 @@ import numpy as np
 from daedal.errors import ModelError, quoted
 from daedal.models.model import Model
 from daedal.models.port import Port
-from daedal.symbolic import find_operator, intern_symbol, jet, list_symbols, stack_symbols
+from daedal.symbolic import find_operator, intern_symbol, jet, list_plain_symbols, list_symbols, stack_symbols
 
 CANCELLED = 1e-10  # relative size of what round-off leaves where coefficients cancel
 PIVOT = 0.1  # of the largest coefficient in its row
@@ -98,8 +98,10 @@ def _extract_rows(model: Model) -> list[Row]:
     places = list(zip(*jacobian.sparsity().get_triplet(), strict=True))
     numbers, known = _evaluate_coefficients(jacobian, [jets[j][0] for _, j in places], model)
     for base, _ in jets:
-        meaning = find_operator(base)  # a delay, or the derivative of a formula: what is inside counts as determined
-        known |= set(list_symbols(meaning.operand.sx)) if meaning else set()
+        if find_operator(
+            base
+        ):  # a delay and the like, the derivative of a formula: what is inside counts as determined
+            known |= set(list_plain_symbols(intern_symbol(base).sx))
     wanted = set(model.unknown_names) - known
     rows: dict[tuple[int, int], Row] = {}
     for (i, j), number in zip(places, numbers, strict=True):

@@ -21,6 +21,8 @@ from daedal.errors import ExpressionError
 from daedal.symbolic.expression import Equation, Expression, as_expression, refuse_nan
 from daedal.symbolic.symbol_table import intern_symbol
 
+ROUNDING = 1e-12  # of a period: a delay that is longer by less was meant to be as long
+
 
 @dataclass(frozen=True, eq=False)
 class Derivative:
@@ -126,8 +128,7 @@ def hold(expression: Any, every: Any, delay: Any = 0.0) -> Expression:
     """An expression sampled every so many seconds and held in between, as digital controllers do.
 
     Samples are taken at the start t0, at t0 + every, t0 + 2 every, …; the one taken at t is what `hold` gives from
-    t + delay on until the next arrives, and before the first arrives it is zero. Samples are of values that have
-    arrived by then, so holding twice with the same period changes nothing.
+    t + delay on until the next arrives, and before the first arrives it is zero.
 
     Parameters
     ----------
@@ -142,8 +143,8 @@ def hold(expression: Any, every: Any, delay: Any = 0.0) -> Expression:
     --------
     >>> from daedal.symbolic import symbols
     >>> x, K = symbols("x K")
-    >>> -K * hold(x, 0.1), hold(x, 0.1, delay=0.02)
-    (-K*hold(x, 0.1), hold(x, 0.1, 0.02))
+    >>> K * hold(x, 0.1), hold(x, 0.1, delay=0.02)
+    (K*hold(x, 0.1), hold(x, 0.1, 0.02))
     """
     operand = as_expression(expression, "What hold samples")
     period = as_expression(every, "The time between the samples of hold")
@@ -159,12 +160,15 @@ def hold(expression: Any, every: Any, delay: Any = 0.0) -> Expression:
             "Give the seconds from a sample to its use.",
         )
     if period.sx.is_constant() and late.sx.is_constant() and float(late) > float(period):
-        raise ExpressionError(
-            f"The delay of hold must not be longer than the time between its samples, got {float(late):g} with "
-            f"every={float(period):g}.",
-            f"Hold the held value once more for each whole period: hold(hold(x, {period}, {period}), {period}, "
-            f"{float(late) - float(period):g}).",
-        )
+        beyond = float(late) - float(period)
+        if beyond > ROUNDING * float(period):
+            raise ExpressionError(
+                f"The delay of hold must not be longer than the time between its samples, got {float(late):g} with "
+                f"every={float(period):g}.",
+                f"Hold the held value once more for each whole period: hold(hold(x, {period}, {period}), {period}, "
+                f"{beyond:g}).",
+            )
+        late = period
     if operand.sx.is_constant():
         return operand
     end = "" if late.sx.is_zero() else f", {late}"

@@ -52,6 +52,20 @@ REFUSED = {
     ),
     "nonlinear output": (("'y'", "sin(x)"), lag(outputs={"y": np.sin(x)}), data(), ["a"], {}),
     "product with an input": (("'rate'", "u"), lag(equations={"rate": der(x) == -a * x * u + w}), data(), ["a"], {}),
+    "a held value": (
+        ("'rate'", "hold(x, 0.1)", "jumps", "Simulate the model", "OutputError()", "SimulationPEM()"),
+        lag(equations={"rate": der(x) == -a * dd.hold(x, 0.1) + u + w}),
+        data(),
+        ["a"],
+        {},
+    ),
+    "a latched value": (
+        ("'y'", "hysteresis(x, 0, 1)", "jumps"),
+        lag(outputs={"y": a * dd.hysteresis(x, 0, 1)}),
+        data(),
+        ["a"],
+        {},
+    ),
     "a function of time": (
         ("'rate'", "time", "input"),
         lag(equations={"rate": der(x) == -a * x + u + w + np.sin(dd.time)}),

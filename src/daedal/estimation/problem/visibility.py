@@ -13,7 +13,7 @@ from daedal.disturbances import list_parameters
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.problem.problem import Problem
 from daedal.models import Model, as_tuple, find_followers
-from daedal.symbolic import Delayed, Expression, find_operator, intern_symbol, jet, list_symbols
+from daedal.symbolic import Expression, find_operator, intern_symbol, jet, list_plain_symbols, list_symbols
 from daedal.systems import moves_the_mean
 
 
@@ -78,25 +78,17 @@ def _list_sides(model: Model) -> list[Expression]:
 
 
 def _find_in_equations(model: Model, unseen: Collection[str]) -> set[str]:
-    """Parameters that are left when the unseen disturbances are zero."""
-    everything = ca.vertcat(*(side.sx for side in _list_sides(model)))
-    zero = [intern_symbol(name).sx for name in list_symbols(everything) if jet(name)[0] in unseen]
-    left = ca.substitute(everything, ca.vertcat(*zero), ca.DM.zeros(len(zero))) if zero else everything
-    return _follow_delays(list_symbols(left))
-
-
-def _follow_delays(names: Iterable[str]) -> set[str]:
-    """Names, and those inside of delayed values: what is delayed, and by how much."""
+    """Parameters that are left when the unseen disturbances are zero, also inside of delayed values and the like."""
     reached: set[str] = set()
-    waiting = list(names)
+    waiting = [ca.vertcat(*(side.sx for side in _list_sides(model)))]
     while waiting:
-        name = waiting.pop()
-        if name in reached:
-            continue
-        reached.add(name)
-        meaning = find_operator(name)
-        if isinstance(meaning, Delayed):
-            waiting += [*list_symbols(meaning.operand.sx), *list_symbols(meaning.amount.sx)]
+        sx = waiting.pop()
+        zero = [intern_symbol(name).sx for name in list_symbols(sx) if jet(name)[0] in unseen]
+        left = ca.substitute(sx, ca.vertcat(*zero), ca.DM.zeros(len(zero))) if zero else sx
+        names = set(list_symbols(left)) - reached
+        reached |= names
+        meanings = [meaning for name in names if (meaning := find_operator(name)) is not None]
+        waiting += [part.sx for meaning in meanings for part in (meaning.operand, *meaning.amounts)]
     return reached
 
 
@@ -104,9 +96,9 @@ def _find_beside(model: Model, disturbances: Collection[str]) -> set[str]:
     """Symbols of the equations in which these disturbances are."""
     symbols: set[str] = set()
     for side in _list_sides(model):
-        names = list_symbols(side.sx)
-        if any(jet(name)[0] in disturbances for name in names):
-            symbols |= set(names)
+        names = set(list_plain_symbols(side.sx))
+        if names & set(disturbances):
+            symbols |= names
     return symbols
 
 

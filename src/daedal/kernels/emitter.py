@@ -44,6 +44,19 @@ class Loop:
 
 
 @final
+class Branch:
+    """Inside and after a part that is only done where a condition holds: the `values` it starts from and leaves."""
+
+    def __init__(self, values: list[str]) -> None:
+        self.values = values
+        self.next = values
+
+    def carry(self, values: Sequence[str]) -> None:
+        """What the values are after it."""
+        self.next = list(values)
+
+
+@final
 class Emitter:
     """Lines of a function on vectors of `width` doubles; `fused`: the target multiplies and adds in one operation."""
 
@@ -54,6 +67,8 @@ class Emitter:
         self.integers = f"<{width} x i64>"
         self.masks = f"<{width} x i1>"
         self.called: list[str] = []  # vector functions, once for every call
+        self.called_aside: set[str] = set()  # those called where little time is spent, which are never inlined
+        self._aside = False
         self._lines: list[str] = []
         self._count = 0
         self._block = "entry"
@@ -84,8 +99,11 @@ class Emitter:
         """The values of a vector function."""
         listed = ", ".join(f"{self.doubles} {argument}" for argument in arguments)
         kind = self._result(results)
-        self.called.append(name)
-        value = self._new(f"call {kind} @daedal.{name}({listed})")
+        if self._aside:
+            self.called_aside.add(name)
+        else:
+            self.called.append(name)
+        value = self._new(f"call {kind} @daedal.{'aside.' if self._aside else ''}{name}({listed})")
         return [value] if results == 1 else [self._new(f"extractvalue {kind} {value}, {k}") for k in range(results)]
 
     def _new(self, instruction: str) -> str:
@@ -135,6 +153,30 @@ class Emitter:
         yield
         self._lines.append(f"  br label {end}")
         self._begin(end)
+
+    @contextmanager
+    def branch(self, condition: str, kind: str, carried: Sequence[str]) -> Iterator[Branch]:
+        """What follows, only where a condition holds; it may change the carried values. Done seldom, so kept short."""
+        body, end, before = self._name("b"), self._name("b"), self._block
+        branch = Branch(list(carried))
+        self._lines.append(f"  br i1 {condition}, label {body}, label {end}")
+        self._begin(body)
+        outer, self._aside = self._aside, True
+        yield branch
+        self._aside = outer
+        self._lines.append(f"  br label {end}")
+        after = self._block
+        self._begin(end)
+        branch.values = []
+        for value, changed in zip(carried, branch.next, strict=True):
+            if value == changed:
+                branch.values.append(value)
+            else:
+                branch.values.append(self._new(f"phi {kind} [ {value}, %{before} ], [ {changed}, %{after} ]"))
+
+    def any(self, mask: str) -> str:
+        """Whether a mask holds in some lane."""
+        return self._new(f"call i1 @llvm.vector.reduce.or.v{self.width}i1({self.masks} {mask})")
 
     def load(self, kind: str, address: str) -> str:
         return self._new(f"load {kind}, ptr {address}, align 8")
@@ -307,6 +349,8 @@ def write_module(width: int, *parts: str) -> str:
         f"declare {vector} @llvm.{name}.v{width}f64({', '.join([vector] * count)})"
         for name, count in INTRINSICS.items()
     ]
+    reduction = f"declare i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)"
+    intrinsics += [reduction] if any("@llvm.vector.reduce" in part for part in parts) else []
     return "\n".join([*intrinsics, *parts, ""])
 
 

@@ -7,7 +7,7 @@ them alone, leave the loop over steps; the state lives in registers.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
-from typing import final
+from typing import NamedTuple, final
 
 from daedal.kernels.emitter import DOUBLE, INTEGER, Emitter, Loop, write_module, write_table
 from daedal.kernels.lowering import define_called, lower
@@ -58,21 +58,111 @@ def write_map(tape: Tape, width: int, fused: bool) -> str:
     return write_module(width, define_called(e), e.define_procedure("daedal_map", pointers, LANES))
 
 
-def write_scan(step: Tape, observe: Tape | None, width: int, fused: bool) -> str:
+class Turn(NamedTuple):
+    """What a lane does whose step is not finished: a function of the state it set out from and the one it reached.
+
+    It is applied to the lanes that hold `code` in the place that says what they have to do; where it `restarts`, its
+    result is also what they set out from next.
+    """
+
+    code: int
+    function: Tape
+    restarts: bool
+
+
+class Detours(NamedTuple):
+    """What single lanes do apart from the others.
+
+    Attributes
+    ----------
+    place
+        Of the code in the state, 0 for a lane that has finished its step.
+    turns
+        Taken in this order, again and again, until all lanes have finished, at most `rounds` times.
+    marked, prelude
+        A function of the state that is applied before the step, where a column of `shared` is not zero.
+    apart, observe
+        The place of a number, and how lanes that hold a positive one there are observed.
+    """
+
+    place: int
+    turns: tuple[Turn, ...]
+    rounds: int
+    marked: int = -1
+    prelude: Tape | None = None
+    apart: int = -1
+    observe: Tape | None = None
+
+
+def write_scan(step: Tape, observe: Tape | None, width: int, fused: bool, detours: Detours | None = None) -> str:
     """`daedal_scan(state, parameters, shared, lane, begin, emit, out, steps, stride, first, stop)`, for some steps."""
     n_x, n_p, n_s, n_w = step.input_sizes
     e = Emitter(width, fused, contract=True)
     with _advance(e, n_x, n_p) as (group, parameters, steps):
         i = steps.counter
         others = [parameters, _spread_shared(e, i, n_s), _load_lane(e, group, i, n_w)]
-        (new,) = lower(e, step, [steps.values, *others])
+        start = _begin_step(e, steps.values, others, detours) if detours else steps.values
+        (new,) = lower(e, step, [start, *others])
+        if detours:
+            new = _take_detours(e, start, new, others, detours)
         if observe is not None:
             row = _load_integer(e, "%emit", i)
             with e.when(e.compare_integers("sge", row, "0")):
                 (observed,) = lower(e, observe, [new, *others])
+                if detours:
+                    observed = _observe_apart(e, observed, new, others, detours)
                 group.store("%out", e.index("mul", row, str(len(observed))), observed)
         steps.carry(new)
     return write_module(width, define_called(e), e.define_procedure("daedal_scan", SCAN_POINTERS, STEPS))
+
+
+def _begin_step(e: Emitter, state: list[str], others: list[list[str]], detours: Detours) -> list[str]:
+    """The state after what is done before a marked step."""
+    if detours.prelude is None:
+        return state
+    with e.branch(e.any(e.compare("one", others[1][detours.marked], e.constant(0.0))), e.doubles, state) as marked:
+        marked.carry(*lower(e, detours.prelude, [state, *others]))
+    return marked.values
+
+
+def _take_detours(
+    e: Emitter, start: list[str], new: list[str], others: list[list[str]], detours: Detours
+) -> list[str]:
+    """The state when all lanes of the group have finished the step; those that had are not touched."""
+    unfinished = e.any(e.compare("ogt", new[detours.place], e.constant(0.0)))
+    with e.branch(unfinished, e.doubles, new) as aside:
+        with e.loop("0", str(detours.rounds), kind=e.doubles, carried=[*start, *new]) as rounds:
+            reached = rounds.values
+            for turn in detours.turns:
+                reached = _take_turn(e, turn, reached, others, detours.place)
+            rounds.carry(reached)
+        aside.carry(rounds.values[len(new) :])
+    return aside.values
+
+
+def _take_turn(e: Emitter, turn: Turn, reached: list[str], others: list[list[str]], place: int) -> list[str]:
+    size = len(reached) // 2
+    start, new = reached[:size], reached[size:]
+    mask = e.compare("oeq", new[place], e.constant(float(turn.code)))
+    with e.branch(e.any(mask), e.doubles, reached) as branch:
+        (result,) = lower(e, turn.function, [start, new, *others])
+        chosen = [e.select(mask, one, other) for one, other in zip(result, new, strict=True)]
+        origin = [e.select(mask, one, other) for one, other in zip(result, start, strict=True)]
+        branch.carry([*(origin if turn.restarts else start), *chosen])
+    return branch.values
+
+
+def _observe_apart(
+    e: Emitter, observed: list[str], state: list[str], others: list[list[str]], detours: Detours
+) -> list[str]:
+    """What is observed, of lanes apart in their own way."""
+    if detours.observe is None:
+        return observed
+    mask = e.compare("ogt", state[detours.apart], e.constant(0.0))
+    with e.branch(e.any(mask), e.doubles, observed) as branch:
+        (result,) = lower(e, detours.observe, [state, *others])
+        branch.carry([e.select(mask, one, other) for one, other in zip(result, observed, strict=True)])
+    return branch.values
 
 
 def write_recall(step: Tape, observe: Tape, weigh: Tape, sums: Sums, width: int, fused: bool) -> str:

@@ -11,6 +11,7 @@ from daedal.kernels.emitter import Emitter
 from daedal.kernels.tape import Tape
 
 MOST_INLINED = 24
+OUTLINED = "noinline nounwind willreturn memory(none)"
 
 _COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 _LOGICAL = {*_COMPARISONS, "and", "or", "not", "if_else_zero"}
@@ -57,9 +58,13 @@ def lower(emitter: Emitter, tape: Tape, inputs: Sequence[Sequence[str]]) -> list
 def define_called(emitter: Emitter) -> str:
     """The definitions of the vector functions that were called."""
     inlined = len(emitter.called) <= MOST_INLINED
-    attributes = "alwaysinline nounwind" if inlined else "noinline nounwind willreturn memory(none)"
+    attributes = "alwaysinline nounwind" if inlined else OUTLINED
     names = sorted(set(emitter.called))
-    return "\n".join(math.define_function(name, emitter.width, emitter.fused, attributes) for name in names)
+    texts = [math.define_function(name, emitter.width, emitter.fused, attributes) for name in names]
+    for name in sorted(emitter.called_aside):
+        text = math.define_function(name, emitter.width, emitter.fused, OUTLINED)
+        texts.append(text.replace(f"@daedal.{name}(", f"@daedal.aside.{name}(", 1))
+    return "\n".join(texts)
 
 
 def _write_logic(e: Emitter, operation: str, arguments: list[str]) -> str:

@@ -77,11 +77,11 @@ class MapKernel:
 class ScanKernel:
     """Advances lanes over steps; see `run`."""
 
-    def __init__(self, step: Tape, observe: Tape | None, width: int) -> None:
+    def __init__(self, step: Tape, observe: Tape | None, width: int, detours: loops.Detours | None = None) -> None:
         self.width = width
         self.sizes = step.input_sizes
         self.observed = observe.output_sizes[0] if observe else 0
-        code = compiler.load(loops.write_scan(step, observe, width, find_host().fused))
+        code = compiler.load(loops.write_scan(step, observe, width, find_host().fused, detours))
         self._call = code.function("daedal_scan", len(loops.SCAN_POINTERS), len(loops.STEPS))
 
     def run(
@@ -170,11 +170,17 @@ def compile_map(function: ca.Function, *, width: int | None = None) -> MapKernel
     return MapKernel(tape, width or choose_width(tape))
 
 
-def compile_scan(step: ca.Function, observe: ca.Function | None = None, *, width: int | None = None) -> ScanKernel:
+def compile_scan(
+    step: ca.Function,
+    observe: ca.Function | None = None,
+    *,
+    width: int | None = None,
+    detours: loops.Detours | None = None,
+) -> ScanKernel:
     """A kernel that iterates `step` in every lane and records `observe` after the steps asked for.
 
     Both take column vectors (state, parameters, shared, lane), any of them empty, and return one: the new state, or the
-    observed numbers, computed from the new state.
+    observed numbers, computed from the new state. `detours` are what single lanes do before a step is finished.
 
     Examples
     --------
@@ -188,7 +194,9 @@ def compile_scan(step: ca.Function, observe: ca.Function | None = None, *, width
     tape = read_tape(step)
     seen = read_tape(observe) if observe is not None else None
     _check_step(tape, seen)
-    return ScanKernel(tape, seen, width or choose_width(tape))
+    # With two registers per value twice as many lanes would wait for one that is not finished.
+    chosen = width or (find_host().register if detours else choose_width(tape))
+    return ScanKernel(tape, seen, chosen, detours)
 
 
 def _check_step(step: Tape, observe: Tape | None) -> None:

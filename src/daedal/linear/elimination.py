@@ -8,6 +8,7 @@ tenth of the largest in their row); whoever uses the code elsewhere has to watch
 Reference: I. S. Duff, A. M. Erisman, J. K. Reid, Direct Methods for Sparse Matrices, 2nd ed., Oxford 2017, ch. 7.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -41,8 +42,11 @@ class SymbolicFactors:
         return ca.vertcat(*(solution[j] for j in range(len(solution)))) if solution else ca.SX(0, 1)
 
 
-def factorize(matrix: ca.SX, numbers: np.ndarray) -> SymbolicFactors:
-    """Factors of a square sparse SX matrix, with the pivot order that suits `numbers`, its value at a nominal point."""
+def factorize(matrix: ca.SX, numbers: np.ndarray, last: Sequence[int] = ()) -> SymbolicFactors:
+    """Factors of a square sparse SX matrix, with the pivot order that suits `numbers`, its value at a nominal point.
+
+    Rows and columns that are to come `last` are eliminated after all others, along their diagonal.
+    """
     size = matrix.shape[0]
     symbols: list[dict[int, ca.SX]] = [{} for _ in range(size)]
     values: list[dict[int, float]] = [{} for _ in range(size)]
@@ -53,11 +57,12 @@ def factorize(matrix: ca.SX, numbers: np.ndarray) -> SymbolicFactors:
         terms[i][j] = abs(values[i][j])
     pivots, inverses, lower, upper = [], [], [], []
     open_rows = set(range(size))
-    for _ in range(size):
-        row, column = _choose_pivot(values, open_rows)
+    for count in range(size):
+        left = count - (size - len(last))
+        row, column = (last[left], last[left]) if left >= 0 else _choose_pivot(values, open_rows, last)
         open_rows.discard(row)
         inverse = 1 / symbols[row].pop(column)
-        number = values[row].pop(column)
+        number = values[row].pop(column) or 1.0
         multipliers = []
         for below in sorted(i for i in open_rows if column in values[i]):
             multiplier = symbols[below].pop(column) * inverse
@@ -77,17 +82,17 @@ def factorize(matrix: ca.SX, numbers: np.ndarray) -> SymbolicFactors:
     return SymbolicFactors(tuple(pivots), tuple(inverses), tuple(lower), tuple(upper))
 
 
-def _choose_pivot(values: list[dict[int, float]], open_rows: set[int]) -> tuple[int, int]:
+def _choose_pivot(values: list[dict[int, float]], open_rows: set[int], last: Sequence[int]) -> tuple[int, int]:
     """The entry with the fewest fill-ins among those large enough in their row."""
     in_column: dict[int, int] = {}
     for i in open_rows:
         for j in values[i]:
             in_column[j] = in_column.get(j, 0) + 1
     best: tuple[float, float, int, int] | None = None
-    for i in sorted(open_rows):
-        largest = max(map(abs, values[i].values()), default=0.0)
+    for i in sorted(open_rows.difference(last)):
+        largest = max((abs(value) for j, value in values[i].items() if j not in last), default=0.0)
         for j, value in values[i].items():
-            if abs(value) >= THRESHOLD * largest and value != 0.0:
+            if abs(value) >= THRESHOLD * largest and value != 0.0 and j not in last:
                 candidate = ((len(values[i]) - 1) * (in_column[j] - 1), -abs(value) / largest, i, j)
                 best = candidate if best is None else min(best, candidate)
     if best is None:

@@ -105,6 +105,11 @@ class Switching:
         return sx
 
     @property
+    def located(self) -> tuple[str, ...]:
+        """The symbols that every trajectory has for itself: sides that are not known before, and held samples."""
+        return (*(switch.mode for switch in self.switches), *self.held)
+
+    @property
     def modes(self) -> tuple[str, ...]:
         """All symbols that are constant between two instants."""
         names = [switch.mode for switch in self.switches] + [known.name for known in self.known]

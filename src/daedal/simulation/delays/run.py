@@ -86,7 +86,7 @@ class DelayRun:
             raise InterruptedError
         out, good = _sample_lanes(course, lanes, self.times)
         consume(number, lanes, np.arange(self.times.size), out)
-        return list(find_failures(number, lanes, self.times, out, good))
+        return list(find_failures(number, lanes, self.times, out, good, self.scenario.system))
 
 
 def _sample_lanes(course: Course, lanes: range, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -118,7 +118,7 @@ class _Pilot:
         if not (rough[1].all() and fine[1].all()):
             return np.inf
         wanted = len(self.program.shape.wanted)
-        return compare(rough[0][:, :wanted], fine[0][:, :wanted])
+        return compare(rough[0][:, :wanted], fine[0][:, :wanted], wanted)
 
     def try_halves(self, step: float, error: float) -> Iterator[Trial[float]]:
         """Steps with a known error, then halved as long as the error falls."""

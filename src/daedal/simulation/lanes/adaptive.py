@@ -31,7 +31,7 @@ def _try_halves(task: Task, method: Method, schedule: Schedule) -> Iterator[Tria
     for _ in range(HALVINGS):
         halves: Steps = (steps[0].divide(2), 0)
         fine = run_pilots(task, prepare_steps(task, method, halves))
-        yield Trial(steps, halves, compare(coarse, fine))
+        yield Trial(steps, halves, compare(coarse, fine, len(task.wanted)))
         steps, coarse = halves, fine
 
 

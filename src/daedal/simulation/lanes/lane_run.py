@@ -59,6 +59,7 @@ class LaneRun:
     def _run_block(self, lanes: range, consume: Consume, stop: Event) -> list[Failure]:
         """All sets of values side by side, chunk by chunk: sets that have the same disturbances share their paths."""
         failures: dict[tuple[int, int], Failure] = {}
+        system = self.scenario.system
         shared: dict[int, Paths | None] = {}
         marches = []
         for number, values in enumerate(self.values):
@@ -66,7 +67,7 @@ class LaneRun:
             def receive(samples: np.ndarray, out: np.ndarray, number: int = number) -> None:
                 if stop.is_set():
                     raise InterruptedError
-                for failure in find_failures(number, lanes, self.times[samples], out, find_solved(out)):
+                for failure in find_failures(number, lanes, self.times[samples], out, find_solved(out), system):
                     failures.setdefault((number, failure.lane), failure)
                 consume(number, lanes, samples, out[:, :-1])
 

@@ -73,6 +73,8 @@ class Reordering:
         self._left_for_escaped -= escaped
         states, values = len(self._system.states), len(self._system.reduction.parameters)
         exogenous = self._forcing.at(min(time, self._forcing.end))
+        if program.slots is not None:
+            exogenous = program.slots.fill_exogenous(self._system, state, exogenous)
         point = Point(time, state[:states], state[states : program.size], parameters[:values], exogenous)
         with CASADI:
             return reorder_pivots(self._system, program.shape, point, step)

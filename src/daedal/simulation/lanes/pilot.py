@@ -14,6 +14,7 @@ from daedal.simulation.steps import Curve, Directions, Method, Point, Program, S
 from daedal.systems import System
 
 PILOT_WORK = 1e9  # operations that a pilot run may take
+SENSITIVITIES = 0.01  # weight of a difference of sensitivities against one of values
 NEGLIGIBLE = 1e-9  # of one, or of the largest variable where all are smaller: a size that is round-off
 
 Steps = tuple[Schedule, int]  # and the grid cells each step spans; 0 where steps lie inside one cell
@@ -105,12 +106,13 @@ def prepare_steps(task: Task, method: Method, steps: Steps) -> tuple[Program, Ta
 
 
 def run_pilots(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
-    """Wanted values of the pilot lanes, (sample, value, lane), sensitivities left out.
+    """Wanted values of the pilot lanes, (sample, value, lane); where equations switch, their sensitivities too.
 
     NaN where a lane has escaped; everything is NaN when equations were not solved, which shorter steps may cure.
     """
     compiled, table = prepared
     samples: list[np.ndarray] = []
+    rows = compiled.shape.rows if compiled.slots else len(task.wanted)
     unsolved = False
     state = task.state.copy()
 
@@ -118,17 +120,21 @@ def run_pilots(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
         nonlocal unsolved
         good, finite = find_solved(out), np.all(np.abs(out[:, :-1]) < ESCAPED, axis=1)
         unsolved = unsolved or bool(np.any(finite & ~good))
-        samples.append(np.where(good[:, None], out[:, : len(task.wanted)], np.nan))
+        samples.append(np.where(good[:, None], out[:, :rows], np.nan))
 
     reorder = Reordering(task.system, task.forcing)
     for _ in march_lanes(compiled, table, task.paths(state.shape[1]), state, task.parameters, receive, reorder):
         pass
-    results = np.concatenate(samples) if samples else np.zeros((0, len(task.wanted), state.shape[1]))
+    results = np.concatenate(samples) if samples else np.zeros((0, rows, state.shape[1]))
     return np.full(results.shape, np.nan) if unsolved else results
 
 
-def compare(coarse: np.ndarray, fine: np.ndarray) -> float:
-    """Largest difference relative to the size of each variable; infinite where something is not finite."""
+def compare(coarse: np.ndarray, fine: np.ndarray, wanted: int) -> float:
+    """Largest difference relative to the size of each variable; infinite where something is not finite.
+
+    Rows after the wanted ones are sensitivities. They may differ more, and it is the lane in the middle that counts: a
+    lane that grazes a switch has sensitivities that no step can settle.
+    """
     if coarse.size == 0:
         return 0.0
     failing = [_find_first_failure(run) for run in (coarse, fine)]
@@ -145,9 +151,18 @@ def compare(coarse: np.ndarray, fine: np.ndarray) -> float:
         coarse, fine = coarse[:before], fine[:before]
     if not (np.isfinite(coarse).all() and np.isfinite(fine).all()):
         return float("inf")
+    error = float(np.max(_find_differences(coarse[:, :wanted], fine[:, :wanted])))
+    if fine.shape[1] == wanted:
+        return error
+    rates = _find_differences(coarse[:, wanted:], fine[:, wanted:])
+    return max(error, SENSITIVITIES * float(np.median(rates.max(axis=(0, 1)))))
+
+
+def _find_differences(coarse: np.ndarray, fine: np.ndarray) -> np.ndarray:
+    """Relative to the size of each row."""
     size = np.max(np.abs(fine), axis=(0, 2), keepdims=True)
     counts = size > NEGLIGIBLE * min(size.max(initial=0.0), 1.0)  # round-off has no digits to compare
-    return float(np.max(np.where(counts, np.abs(coarse - fine) / np.where(counts, size, 1.0), 0.0)))
+    return np.where(counts, np.abs(coarse - fine) / np.where(counts, size, 1.0), 0.0)
 
 
 def _find_first_failure(run: np.ndarray) -> np.ndarray:

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple, Protocol, final
 import numpy as np
 
 from daedal.errors import SimulationError
+from daedal.simulation import steps
 from daedal.simulation.lanes.scenario import Scenario, Values
 from daedal.simulation.steps import Method, Shape
+from daedal.systems import System
 
 ESCAPED = 1e100  # what is larger is on its way to infinity
 MEANINGLESS = 0.5  # relative error of the steps above which a simulation has failed
@@ -125,10 +127,14 @@ def describe_steps(plan: Plan, remark: str = "") -> str:
     return f"Lanes({plan.shape.method}, {lengths.size} steps of {step} s{remark})"
 
 
-def find_failures(value: int, lanes: range, times: np.ndarray, out: np.ndarray, good: np.ndarray) -> Iterator[Failure]:
+def find_failures(
+    value: int, lanes: range, times: np.ndarray, out: np.ndarray, good: np.ndarray, system: System
+) -> Iterator[Failure]:
     """The lanes that are not good (sample, lane) at all times, with the first time that is not, and why."""
     for lane in np.flatnonzero(~good.all(axis=0)).tolist():
         row = int(np.argmin(good[:, lane]))
         finite = np.all(np.abs(out[row, :, lane]) < ESCAPED)
         reason = "its equations could not be solved" if finite else "a value was not finite"
+        if system.reduction.switching is not None:
+            reason = steps.explain_failure(system, float(out[row, -1, lane])) or reason
         yield Failure(lanes[lane], float(times[row]), reason, value)

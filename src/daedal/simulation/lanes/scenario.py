@@ -10,13 +10,14 @@ import numpy as np
 
 from daedal import disturbances, systems
 from daedal.models import differentiate_parameters, evaluate_parameters
-from daedal.simulation import lanes
+from daedal.simulation import lanes, steps
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.steps import Directions, Point
 from daedal.systems import InitialValues, System, find_initial_values, find_places
 
 if TYPE_CHECKING:
     from daedal.simulation.lanes.noise import Sources
+    from daedal.simulation.steps import Slots
 
 Delayed = Sequence[tuple[int, np.ndarray]]  # symbols of delayed values, with value and derivatives at the start
 
@@ -109,8 +110,7 @@ class Scenario:
     def make_point(self, values: Values) -> Point:
         """The start at these values, where pivots are chosen."""
         start, parameters = values.start, self.system.parameter_vector(values.given)
-        time = self.forcing.start
-        return Point(time, start.states, start.tops, parameters, self.forcing.at(time))
+        return Point(self.forcing.start, start.states, start.tops, parameters, start.exogenous)
 
     def make_paths(self, values: Values, block: range) -> Paths | None:
         """The disturbances of a block of lanes, from the beginning."""
@@ -157,10 +157,19 @@ class Scenario:
         )
 
     def _make_column(self, values: Values, start: InitialValues, exogenous: np.ndarray) -> np.ndarray:
-        if not self.free:
-            return np.concatenate([start.states, start.tops, [0.0]])
-        time, at = self.forcing.start, exogenous[0]
-        rates = systems.differentiate_initial_values(
-            self.system, start, time, values.given, at, values.rates, exogenous[1:].T
-        )
-        return np.concatenate([start.states, start.tops, rates.T.ravel(), [0.0]])
+        column = [start.states, start.tops]
+        if self.free:
+            time, at = self.forcing.start, exogenous[0]
+            at = start.exogenous if self.slots else at
+            rates = systems.differentiate_initial_values(
+                self.system, start, time, values.given, at, values.rates, exogenous[1:].T
+            )
+            column.append(rates.T.ravel())
+        carried = [self.slots.make_column(self.system, start)] if self.slots else []
+        return np.concatenate([*column, [0.0], *carried])
+
+    @cached_property
+    def slots(self) -> "Slots | None":
+        """What lanes carry where equations switch."""
+        switching = self.system.reduction.switching
+        return steps.Slots.of(self.system, self.directions) if switching and switching.located else None

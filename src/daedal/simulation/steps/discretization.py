@@ -47,8 +47,11 @@ class Point:
 class Discretization:
     """Step and observation of one system, on symbols; pivots are chosen at a point and for a length of step."""
 
-    def __init__(self, reduction: Reduction, method: Method, point: Point, step: float) -> None:
+    def __init__(self, reduction: Reduction, method: Method, point: Point, step: float, last: int = 0) -> None:
+        """`last`: so many tops, the last ones, are eliminated after all others."""
         self.method: Method = method
+        self._last = last
+        self.stages: list[Moving] = []  # of the last step
         self.reduction, self.point, self.nominal_step = reduction, point, step
         self.functions = SystemFunctions(reduction)
         self.functions.define("by_X", ca.jacobian(reduction.top, reduction.X))
@@ -70,6 +73,7 @@ class Discretization:
         `forcing` holds w at each node of the method and `changes` its derivatives (columns); `end` is w after the step,
         which the constraints must satisfy (forcing that was projected on a polynomial ends elsewhere).
         """
+        self.stages = []
         self._increments, self._scale = [], ca.mmax(ca.fabs(start.x)) / (h + 1e-300) if start.x.shape[0] else ca.SX(0)
         advance = self._step_runge_kutta if self.method in RUNGE_KUTTA else self._step_radau
         moved = advance(start, h, forcing, changes)
@@ -81,7 +85,7 @@ class Discretization:
     def observe(self, v: Moving, wanted: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Wanted expressions, their derivatives (columns), and the relative residual of top."""
         self.functions.define("wanted", wanted)
-        v = self._solve_tops(v, extra=2)
+        v = self.solve_tops(v, extra=2)
         residual = ca.fabs(self.functions.evaluate("top", v))
         # Relative to the terms top is a sum of, this tells a bad pivot from a good one.
         parts = (("J", v.top), ("by_X", v.x), ("by_w", v.w))
@@ -94,7 +98,7 @@ class Discretization:
 
     def compute_slope(self, v: Moving) -> ca.SX:
         """dX/dt at a point, T solved for."""
-        return self.functions.evaluate("derivative", self._solve_tops(v, extra=2))
+        return self.functions.evaluate("derivative", self.solve_tops(v, extra=2))
 
     def _step_runge_kutta(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
         tableau, rates, slopes = RUNGE_KUTTA[self.method], [], []
@@ -104,32 +108,34 @@ class Discretization:
                 stage = stage.at(x=v.x + h * weigh(weights, rates), dx=v.dx + h * weigh(weights, slopes))
             at = tableau.find_node(number)
             node = tableau.nodes.index(at)
-            stage = self._solve_tops(stage.at(t=v.t + at * h, w=forcing[node], dw=changes[node]))
+            stage = self.solve_tops(stage.at(t=v.t + at * h, w=forcing[node], dw=changes[node]))
+            self.stages.append(stage)
             rates.append(self.functions.evaluate("derivative", stage))
             slopes.append(self.functions.differentiate("derivative", stage))
         return stage.at(x=v.x + h * weigh(tableau.step, rates), dx=v.dx + h * weigh(tableau.step, slopes))
 
-    def _solve_tops(self, v: Moving, extra: int = 0) -> Moving:
+    def solve_tops(self, v: Moving, extra: int = 0) -> Moving:
         """T from top(X, T) = 0: one solve where it is linear, warm-started Newton iterations where it is not."""
         if self.linear_top:
             at_zero = v.at(top=ca.SX.zeros(v.top.shape[0]))
-            factors = self._factorize_top(at_zero)
+            factors = self.factorize_top(at_zero)
             v = v.at(top=-factors.solve(self.functions.evaluate("top", at_zero)))
         else:
             change = before = v.top
             for _ in range(NEWTON_EXPLICIT + extra):
                 before = change
-                factors = self._factorize_top(v)
+                factors = self.factorize_top(v)
                 change = factors.solve(self.functions.evaluate("top", v))
                 v = v.at(top=v.top - change)
             self._increments.append(_estimate_left_over(change, before, v.top, self._scale, power=2))
-            factors = self._factorize_top(v) if v.directions else None
+            factors = self.factorize_top(v) if v.directions else None
         if v.directions == 0 or factors is None:
             return v
         return v.at(dtop=-_solve_columns(factors, self.functions.differentiate("top", v, hold_top=True)))
 
-    def _factorize_top(self, v: Moving) -> SymbolicFactors:
-        return factorize(self.functions.evaluate("J", v), self._numbers["J"])
+    def factorize_top(self, v: Moving) -> SymbolicFactors:
+        tops = len(self.reduction.tops)
+        return factorize(self.functions.evaluate("J", v), self._numbers["J"], range(tops - self._last, tops))
 
     @cached_property
     def _numbers(self) -> dict[str, np.ndarray]:
@@ -146,7 +152,7 @@ class Discretization:
             factors = self._factorize_stages(v, h, forcing, stages)
             for _ in range(NEWTON):
                 before = change
-                at = [self._enter_stage(v, h, forcing, stages, i) for i in range(count)]
+                at = self.stages = [self._enter_stage(v, h, forcing, stages, i) for i in range(count)]
                 residual = ca.vertcat(*(self.functions.evaluate("top", stage) for stage in at))
                 change = factors.solve(residual)
                 parts = ca.vertsplit(change, [len(self.reduction.tops) * i for i in range(count + 1)])
@@ -180,7 +186,9 @@ class Discretization:
     def _factorize_stages(self, v: Moving, h: ca.SX, forcing: list[ca.SX], stages: list[ca.SX]) -> SymbolicFactors:
         """Factors of the Jacobian of all stage equations with respect to all stage values of T."""
         blocks = self._make_stage_blocks([self._enter_stage(v, h, forcing, stages, i) for i in range(len(stages))], h)
-        return factorize(ca.vertcat(*(ca.horzcat(*row) for row in blocks)), self._evaluate_stage_blocks())
+        tops, count = len(self.reduction.tops), len(stages)
+        last = [tops * i + k for i in range(count) for k in range(tops - self._last, tops)]
+        return factorize(ca.vertcat(*(ca.horzcat(*row) for row in blocks)), self._evaluate_stage_blocks(), last)
 
     def _make_stage_blocks(self, at: list[Moving], h: ca.SX) -> list[list[ca.SX]]:
         """∂top_i/∂T_l = δ_il J_i + (∂top/∂X)_i ∂X_i/∂T_l."""

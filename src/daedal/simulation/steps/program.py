@@ -15,7 +15,7 @@ cell (`cells` = 0), at positions that are then read from `shared`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -24,12 +24,16 @@ from daedal import disturbances
 from daedal.errors import SimulationError
 from daedal.kernels import compile_scan
 from daedal.models import find_followers
+from daedal.simulation import steps
 from daedal.simulation.steps.curves import Curve, GridRow, compute_cell_weights, make_grid_row
 from daedal.simulation.steps.discretization import Discretization, Point
 from daedal.simulation.steps.radau import NODES, Method
 from daedal.simulation.steps.tangents import Moving
 from daedal.symbolic import jet
-from daedal.systems import System
+from daedal.systems import Reduction, System
+
+if TYPE_CHECKING:
+    from daedal.simulation.steps.lane_modes import Slots
 
 PROGRAMS = 32  # kept for one structure, the last ones made
 ACCEPTED = 1e-6  # relative residual of the equations at a sample above which a lane has failed
@@ -104,6 +108,8 @@ class Program:
     size: int  # of (X, T)
     inputs: tuple[int, ...]  # exogenous symbols that are inputs, by position
     disturbances: tuple[int, ...]  # and those that are disturbances or their derivatives
+    slots: "Slots | None" = None  # what lanes carry where equations switch
+    prelude: ca.Function | None = None  # of a lane's state before a marked step, where anything is held
 
     @property
     def nodes(self) -> np.ndarray:
@@ -149,14 +155,22 @@ def _compile(system: System, shape: Shape, point: Point, step: float) -> Program
     r = system.reduction
     disturbances = set(system.model.disturbance_names) if shape.noisy else set()
     noisy = tuple(i for i, name in enumerate(r.exogenous) if jet(name)[0] in disturbances)
-    known = tuple(i for i in range(len(r.exogenous)) if i not in noisy)
-    discretization = Discretization(r, shape.method, point, step)
-    builder = StepBuilder(discretization, shape, known, noisy, make_grid_row(system) if noisy else GridRow((), ()))
-    wanted = ca.vertcat(*(r.observed[name] for name in shape.wanted)) if shape.wanted else ca.SX(0, 1)
-    steps, observation = builder.step(), builder.observe(wanted)
-    kernel = compile_scan(steps, observation)
+    own = r.switching.located if r.switching else ()
+    known = tuple(i for i, name in enumerate(r.exogenous) if i not in noisy and name not in own)
+    row = make_grid_row(system) if noisy else GridRow((), ())
+    if own:
+        return steps.compile_switching(system, shape, point, step, known, noisy, row)
+    builder = StepBuilder(Discretization(r, shape.method, point, step), shape, known, noisy, row)
+    wanted = stack_observed(r, shape.wanted)
+    advance, observation = builder.step(), builder.observe(wanted)
+    kernel = compile_scan(advance, observation)
     first = builder.observe_first(wanted)
-    return Program(shape, kernel, first, steps.n_instructions(), discretization.size, known, noisy)
+    return Program(shape, kernel, first, advance.n_instructions(), builder.discretization.size, known, noisy)
+
+
+def stack_observed(reduction: Reduction, names: Sequence[str]) -> ca.SX:
+    """The wanted variables as a column."""
+    return ca.vertcat(ca.SX(0, 1), *(reduction.observed[name] for name in names))
 
 
 class StepBuilder:
@@ -217,9 +231,9 @@ class StepBuilder:
         """Where a step sets out from; systems whose sensitivities jump change it."""
         return start
 
-    def _make_moving(self, t: ca.SX, w: ca.SX, dw: ca.SX) -> Moving:
+    def _make_moving(self, t: ca.SX, w: ca.SX, dw: ca.SX, state: ca.SX | None = None) -> Moving:
         reduction = self.discretization.reduction
-        x, top = ca.vertsplit(self.state, [0, len(reduction.states), self.discretization.size])
+        x, top = ca.vertsplit(self.state if state is None else state, [0, len(reduction.states), self.discretization.size])
         (x, dx), (top, dtop) = (ca.horzsplit(part, [0, 1, 1 + self.count]) for part in (x, top))
         count = len(reduction.parameters)
         p, read = ca.vertsplit(self.parameters, [0, count, self.parameters.shape[0]])

@@ -41,22 +41,22 @@ class SystemFunctions:
         self.reduction = reduction
         self._functions: dict[str, ca.Function] = {}
         self._tangents: dict[str, ca.Function] = {}
-        self._expressions = {
+        self.expressions = {
             "top": reduction.top,
             "J": reduction.J,
             "G": reduction.G,
             "A": reduction.A,
             "B": reduction.B,
         }
-        self._expressions["derivative"] = reduction.shift
+        self.expressions["derivative"] = reduction.shift
 
     def define(self, name: str, expression: ca.SX) -> None:
         """Add a function of the same arguments."""
-        self._expressions[name] = expression
+        self.expressions[name] = expression
 
     def __getitem__(self, name: str) -> ca.Function:
         if name not in self._functions:
-            self._functions[name] = ca.Function(name, self.reduction.arguments, [self._expressions[name]])
+            self._functions[name] = ca.Function(name, self.reduction.arguments, [self.expressions[name]])
         return self._functions[name]
 
     def evaluate(self, name: str, v: Moving) -> ca.SX:
@@ -69,7 +69,7 @@ class SystemFunctions:
         for i in range(v.directions):
             dtop = ca.SX.zeros(v.top.shape[0]) if hold_top else v.dtop[:, i]
             columns.append(function(v.t, v.x, v.top, v.p, v.w, v.dx[:, i], dtop, v.dp[:, i], v.dw[:, i]))
-        rows = self._expressions[name].shape[0]
+        rows = self.expressions[name].shape[0]
         return ca.horzcat(*columns) if columns else ca.SX(rows, 0)
 
     def _make_tangent(self, name: str) -> ca.Function:
@@ -77,6 +77,6 @@ class SystemFunctions:
             arguments = self.reduction.arguments
             moving = arguments[1:]
             along = [ca.SX.sym(f"d{i}", part.shape[0]) for i, part in enumerate(moving)]
-            expression = ca.jtimes(self._expressions[name], ca.vertcat(*moving), ca.vertcat(*along))
+            expression = ca.jtimes(self.expressions[name], ca.vertcat(*moving), ca.vertcat(*along))
             self._tangents[name] = ca.Function(f"{name}_tangent", [*arguments, *along], [expression])
         return self._tangents[name]

@@ -9,7 +9,7 @@ import numpy as np
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes.run import ESCAPED
 from daedal.simulation.lanes.scenario import Paths
-from daedal.simulation.steps import ACCEPTED, Point, Program, Schedule, reorder_pivots, tabulate_nodes
+from daedal.simulation.steps import ACCEPTED, GAVE_UP, Point, Program, Schedule, reorder_pivots, tabulate_nodes
 from daedal.systems import System
 
 CHUNK = 2048  # steps between two looks at the results, and at whether to stop
@@ -103,7 +103,7 @@ def march_lanes(
             before = state.copy()
             out = chunk.run(program, state, parameters, position)
             bad = np.flatnonzero(~np.all(find_solved(out), axis=0))
-            if bad.size and reorder is not None:
+            if bad.size and reorder is not None and not _gave_up(out):
                 after = state.copy()
                 lane = int(bad[0])
                 good = chunk.find_last_good(out, lane, position)
@@ -126,6 +126,11 @@ def find_solved(out: np.ndarray) -> np.ndarray:
     """Which samples of which lanes are finite and satisfy the equations, (sample, lane)."""
     finite = np.all(np.abs(out) < ESCAPED, axis=1)
     return finite & (np.nan_to_num(out[:, -1], nan=np.inf) <= ACCEPTED)
+
+
+def _gave_up(out: np.ndarray) -> bool:
+    """Whether some lane changed sides without end, which other pivots do not cure."""
+    return bool(np.any(np.nan_to_num(out[:, -1]) >= GAVE_UP))
 
 
 class _Chunk:

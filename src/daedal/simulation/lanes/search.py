@@ -13,8 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from daedal.errors import SimulationError
+from daedal.simulation import steps
 from daedal.simulation.lanes.adaptive import search_adaptively
-from daedal.simulation.lanes.march import ON_GRID
+from daedal.simulation.lanes.march import ON_GRID, march_lanes
 from daedal.simulation.lanes.pilot import (
     Choice,
     Steps,
@@ -28,6 +29,7 @@ from daedal.simulation.lanes.pilot import (
 )
 from daedal.simulation.steps import ALIGNED, Method, Schedule, Stops, find_stops, make_regular_steps
 
+RESTLESS_PARTS = 64  # of the sample interval: steps by which it is judged whether a switch comes to rest
 HALVINGS = 12  # of the sample interval
 FRACTIONS = 9  # halvings of a grid cell
 MOST_CELLS = 8  # of the grid in one step; more never resolve a disturbance that the grid does
@@ -53,11 +55,41 @@ def choose_steps(task: Task, method: Method | None, step: float | None, toleranc
                 choice = search(task, candidate, tolerance)
             if choice is not None:
                 return choice
+    _refuse_restless(task, methods[0])
     raise SimulationError(
         f"No step was found with which {' or '.join(methods)} simulates model '{task.system.model.name}' to "
         f"{tolerance:g}.",
         "Loosen the tolerance of Lanes, give its step, or use the reference solver IDA().",
     )
+
+
+def _refuse_restless(task: Task, method: Method) -> None:
+    """Say so where a switch that changes sides without end is why no step was found."""
+    if task.system.reduction.switching is None:
+        return
+    reasons: list[tuple[float, str]] = []
+    table = _make_regular(task, task.interval / RESTLESS_PARTS)
+    compiled, tabulated = prepare_steps(task, method, table)
+
+    def receive(samples: np.ndarray, out: np.ndarray) -> None:
+        for row in range(len(samples)):
+            for residual in out[row, -1]:
+                reason = steps.explain_failure(task.system, float(residual))
+                if reason:
+                    reasons.append((float(task.times[samples[row]]), reason))
+
+    with np.errstate(all="ignore"):
+        for _ in march_lanes(
+            compiled, tabulated, task.paths(task.state.shape[1]), task.state.copy(), task.parameters, receive
+        ):
+            if reasons:
+                break
+    if reasons:
+        time, reason = min(reasons)
+        raise SimulationError(
+            f"Model '{task.system.model.name}' cannot be simulated beyond time {time:g}: {reason}.",
+            "Give the switch a little hysteresis, or replace it by a smooth function such as tanh(x/width).",
+        )
 
 
 def _list_searches(task: Task) -> tuple[Callable[[Task, Method, float], Choice | None], ...]:

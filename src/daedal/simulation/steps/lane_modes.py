@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.simulation.steps.program import ACCEPTED, UNFINISHED, Directions
+from daedal.simulation.steps.program import ACCEPTED, GAVE_UP, UNFINISHED, Directions
 from daedal.systems import InitialValues, System, find_sliding
 
 ROUNDS = 8  # changes of side that a lane may make within one step
@@ -97,7 +97,7 @@ def explain_failure(system: System, residual: float) -> str:
     """Why a lane gave up whose last observed number is this; empty where switches are not the reason."""
     scale = ACCEPTED / UNFINISHED
     switching = system.reduction.switching
-    if switching is None or not np.isfinite(residual) or residual < 0.5 * RESTLESS * scale:
+    if switching is None or not np.isfinite(residual) or residual < GAVE_UP:
         return ""
     rivals = residual > 0.5 * RIVALS * scale
     number = round(residual / ((RIVALS if rivals else RESTLESS) * scale)) - 1

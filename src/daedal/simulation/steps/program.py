@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = 32  # kept for one structure, the last ones made
 ACCEPTED = 1e-6  # relative residual of the equations at a sample above which a lane has failed
+GAVE_UP = 1e20  # the same for a lane that changed the sides of its switches without end
 UNFINISHED = 1e-3  # the same for what Newton iterations left to do in a step; the error of the steps judges the rest
 
 

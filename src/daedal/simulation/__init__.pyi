@@ -4,6 +4,7 @@ from .ensemble_solver import Lanes, prepare
 from .ensembles import Ensemble, ensemble
 from .forcing import make_forcing
 from .ida.solver import IDA
+from .instants import track_stages
 from .lanes.moments import collect_moments
 from .lanes.run import Failure, Run
 from .measurement import add_measurement_noise
@@ -18,5 +19,5 @@ __all__ = [
     "Adjoint", "Ensemble", "Failure", "IDA", "Job", "Lanes", "Outcome", "Prediction", "Predictor", "REACHED", "Request",
     "Run", "Solver", "Status", "Trajectory", "add_measurement_noise", "check_request", "collect_moments", "ensemble",
     "find_pasts", "look_back_from_start", "make_forcing", "make_predictor", "make_request", "prepare",
-    "prepare_delayed", "simulate", "simulate_transfer_function",
+    "prepare_delayed", "simulate", "simulate_transfer_function", "track_stages",
 ]

@@ -9,6 +9,7 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
+from daedal import simulation
 from daedal.data import Signal
 from daedal.errors import SimulationError, quoted
 from daedal.experiments import check_smooth
@@ -34,11 +35,19 @@ class Forcing:
     start: float
     end: float
     path: "DisturbancePath | None" = None  # a realization of the disturbances; they are zero without
+    stages: frozenset[int] = frozenset()  # places of what is constant between instants
+    features: tuple[float, ...] = ()  # where something that follows from time alone would be stepped over
 
     def find_jumps(self) -> list[float]:
-        """Times strictly between start and end at which a value that enters the equations jumps."""
+        """Times strictly between start and end at which a value that enters the equations jumps, and features."""
         times = {float(t) for track in self.tracks if track for t in track[0].jumps(track[1])}
-        return sorted(t for t in times if self.start < t < self.end)
+        return sorted(t for t in times.union(self.features) if self.start < t < self.end)
+
+    def find_instants(self) -> np.ndarray:
+        """Those at which a step must end whatever is near: between two of them everything may happen."""
+        tracks = [self.tracks[place] for place in self.stages]
+        times = np.unique(np.concatenate([np.array(self.features), *(track[0].jumps() for track in tracks if track)]))
+        return times[(times > self.start) & (times < self.end)]
 
     def at(self, time: float) -> np.ndarray:
         """The values at one time, right-continuous at jumps."""
@@ -119,7 +128,13 @@ def _evaluate(parts: list[Part], elapsed: float, result: np.ndarray) -> None:
 
 def make_forcing(system: System, signals: Mapping[str, Signal], start: float, end: float) -> Forcing:
     """Line up the inputs, which cover that time, with what the system contains of them."""
-    return Forcing(signals, tuple(_get_track(system, signals, name) for name in system.reduction.exogenous), start, end)
+    exogenous, switching = system.reduction.exogenous, system.reduction.switching
+    if switching is None or not switching.known:
+        return Forcing(signals, tuple(_get_track(system, signals, name) for name in exogenous), start, end)
+    held = simulation.track_stages(system, signals, start, end)
+    tracks = [(held[name], 0) if name in held else _get_track(system, signals, name) for name in exogenous]
+    places = frozenset(place for place, name in enumerate(exogenous) if name in held)
+    return Forcing(signals, tuple(tracks), start, end, stages=places)
 
 
 def _get_track(system: System, signals: Mapping[str, Signal], symbol: str) -> tuple[Signal, int] | None:

@@ -15,6 +15,7 @@ from daedal.simulation.forcing import Forcing
 
 DEGREE = 2  # of the polynomials on which forcing is projected
 ALIGNED = 1e-6  # of a step: a break closer than this to a sample or to another break is the same instant
+ROUNDED = 8  # neighbouring numbers that are the same instant in any case
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,20 +63,34 @@ class Stops:
         return np.diff(np.concatenate([[self.start], self.times]))
 
 
-def find_stops(start: float, times: np.ndarray, breaks: np.ndarray, near: float) -> Stops:
-    """All samples after the start, and the breaks between them that are not `near` one of them or each other."""
+def find_stops(
+    start: float, times: np.ndarray, breaks: np.ndarray, near: float, instants: np.ndarray | None = None
+) -> Stops:
+    """All samples after the start, and the breaks between them that are not `near` one of them or each other.
+
+    Of the instants among them only those are left out that rounding alone tells from another stop.
+    """
     later = np.flatnonzero(times > start)
     fixed = np.concatenate([[start], times[later]])
-    inside = np.unique(breaks[(breaks > start) & (breaks < fixed[-1])])
+    inside = np.zeros(0)
+    if instants is not None and instants.size:
+        inside = _select_apart(fixed, instants, ROUNDED * np.spacing(np.abs(fixed).max()))
+        fixed = np.sort(np.concatenate([fixed, inside]))
+    inside = np.concatenate([inside, _select_apart(fixed, breaks, near)])
+    joined = np.concatenate([times[later], inside])
+    numbers = np.concatenate([later, np.full(inside.size, -1)]).astype(np.int64)
+    order = np.argsort(joined, kind="stable")
+    return Stops(start, joined[order], numbers[order])
+
+
+def _select_apart(fixed: np.ndarray, breaks: np.ndarray, near: float) -> np.ndarray:
+    inside = np.unique(breaks[(breaks > fixed[0]) & (breaks < fixed[-1])])
     if inside.size:
         right = np.searchsorted(fixed, inside)
         apart = np.minimum(inside - fixed[right - 1], fixed[np.minimum(right, fixed.size - 1)] - inside) > near
         inside = inside[apart]
         inside = inside[np.concatenate([[True], np.diff(inside) > near])] if inside.size else inside
-    joined = np.concatenate([times[later], inside])
-    numbers = np.concatenate([later, np.full(inside.size, -1)]).astype(np.int64)
-    order = np.argsort(joined, kind="stable")
-    return Stops(start, joined[order], numbers[order])
+    return inside
 
 
 def make_regular_steps(at: Stops, longest: float) -> Schedule:
@@ -106,7 +121,9 @@ def tabulate_nodes(forcing: Forcing, steps: Schedule, nodes: np.ndarray) -> np.n
     """Values of the tracks of `forcing` at the nodes of every step, as (step, node, track); disturbances are zero."""
     table = np.zeros((steps.starts.size, nodes.size, len(forcing.tracks)))
     for column, track in enumerate(forcing.tracks):
-        if track is not None:
+        if track is not None and column in forcing.stages:
+            table[:, :, column] = track[0](steps.starts + steps.lengths / 2)[:, None]
+        elif track is not None:
             table[:, :, column] = _evaluate_at_nodes(*track, steps, nodes)
     return table
 

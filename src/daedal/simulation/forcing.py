@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, perm
 from typing import Protocol
 
@@ -43,6 +44,28 @@ class Forcing:
         times = {float(t) for track in self.tracks if track for t in track[0].jumps(track[1])}
         return sorted(t for t in times.union(self.features) if self.start < t < self.end)
 
+    @cached_property
+    def _held(self) -> tuple[list[int], np.ndarray, np.ndarray]:
+        """All stages at once: their places, instants, and values from each instant on as (instant, stage)."""
+        places = sorted(self.stages)
+        signals = [track[0] for place in places if (track := self.tracks[place])]
+        instants = np.unique(np.concatenate([signal.times for signal in signals]))
+        rows = [np.searchsorted(signal.times, instants, side="right") - 1 for signal in signals]
+        return places, instants, np.stack([signal.values[row] for signal, row in zip(signals, rows, strict=True)], 1)
+
+    def write_stages(self, times: np.ndarray | float, result: np.ndarray) -> None:
+        """Write all stages at times into their places on the last axis, right-continuous at their instants."""
+        if self.stages:
+            places, instants, values = self._held
+            result[..., places] = values[np.maximum(np.searchsorted(instants, times, side="right") - 1, 0)]
+
+    @cached_property
+    def _moving(self) -> tuple[tuple[Signal, int] | None, ...]:
+        """The tracks without the stages."""
+        if not self.stages:
+            return self.tracks
+        return tuple(None if place in self.stages else track for place, track in enumerate(self.tracks))
+
     def find_instants(self) -> np.ndarray:
         """Those at which a step must end whatever is near: between two of them everything may happen."""
         tracks = [self.tracks[place] for place in self.stages]
@@ -51,23 +74,29 @@ class Forcing:
 
     def at(self, time: float) -> np.ndarray:
         """The values at one time, right-continuous at jumps."""
-        values = np.array([0.0 if track is None else float(track[0](time, track[1])) for track in self.tracks])
+        values = np.array([0.0 if track is None else float(track[0](time, track[1])) for track in self._moving])
+        self.write_stages(time, values)
         if self.path is not None:
             values[list(self.path.places)] = self.path(time - self.start)
         return values
 
     def at_all(self, times: np.ndarray) -> np.ndarray:
         """The values at many times, as (time, symbol)."""
-        columns = [np.zeros(times.size) if track is None else track[0](times, track[1]) for track in self.tracks]
+        columns = [np.zeros(times.size) if track is None else track[0](times, track[1]) for track in self._moving]
         if self.path is not None and times.size:
             drawn = np.array([self.path(time - self.start) for time in times])
             for column, place in enumerate(self.path.places):
                 columns[place] = drawn[:, column]
-        return np.stack(columns, axis=1) if columns else np.zeros((times.size, 0))
+        values = np.stack(columns, axis=1) if columns else np.zeros((times.size, 0))
+        self.write_stages(times, values)
+        return values
 
     def make_segment(self, first: float, last: float) -> "Segment":
         """The values on one stretch without jumps, fast; at its last time they are the limits from the left."""
-        return Segment(self.tracks, first, last, self.path, first - self.start)
+        held = np.zeros(len(self.tracks))
+        self.write_stages(first + (last - first) / 2, held)
+        stages = sorted(self.stages)
+        return Segment(self._moving, first, last, self.path, first - self.start, (stages, held[stages]))
 
 
 Part = tuple[int, list[float], list[list[float]]]  # place, breaks, coefficients of each piece (highest power first)
@@ -86,8 +115,10 @@ class Segment:
         last: float,
         path: "DisturbancePath | None" = None,
         since: float = 0.0,
+        held: tuple[list[int], np.ndarray] | None = None,
     ) -> None:
         self._path, self._since = path, since
+        self._held = held if held and held[0] else None
         self._places = [] if path is None else list(path.places)
         known = [(place, *track) for place, track in enumerate(tracks) if track]
         self._values = [_make_part(place, signal, order, first, last) for place, signal, order in known]
@@ -96,6 +127,8 @@ class Segment:
     def write_values(self, elapsed: float, result: np.ndarray) -> None:
         """Write all values into the result; disturbances without a path stay as they are."""
         _evaluate(self._values, elapsed, result)
+        if self._held is not None:
+            result[self._held[0]] = self._held[1]
         if self._path is not None:
             result[self._places] = self._path(self._since + elapsed)
 

@@ -6,7 +6,7 @@ of the stages inside it) g is smooth; where it bends there it is sampled. An ins
 on the new side of g = n: for time − 5.03 it is 5.03, to the last bit.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from daedal.data import Signal
 from daedal.errors import SimulationError, counted
-from daedal.symbolic import list_symbols, stack_symbols
+from daedal.symbolic import intern_symbol, list_symbols, stack_symbols
 from daedal.systems import Known, System
 
 SAMPLES = 2**14  # over the whole time, where an argument bends
@@ -26,15 +26,77 @@ MOST = 1_000_000  # instants of one stage
 
 def track_stages(system: System, signals: Mapping[str, Signal], start: float, end: float) -> dict[str, Signal]:
     """Each known stage of a system from start to end, by its symbol."""
-    switching = system.reduction.switching
+    switching, compiled = system.reduction.switching, system.reduction.compiled
     assert switching is not None
-    tracks = dict(signals)
+    if "straight stages" not in compiled:
+        compiled["straight stages"] = _Lines(switching.known)
+    tracks = {**signals, **compiled["straight stages"].track(start, end)}
     for known in switching.known:
-        formula = system.reduction.compiled.get(known.name)
-        if formula is None:
-            formula = system.reduction.compiled[known.name] = _Formula(known)
-        tracks[known.name] = _track(formula, tracks, start, end)
+        if known.name not in tracks:
+            if known.name not in compiled:
+                compiled[known.name] = _Formula(known)
+            tracks[known.name] = _track(compiled[known.name], tracks, start, end)
     return {known.name: tracks[known.name] for known in switching.known}
+
+
+class _Lines:
+    """Stages whose arguments are straight lines of time alone, all at once: a table may have thousands of them."""
+
+    def __init__(self, stages: Sequence[Known]) -> None:
+        time = intern_symbol("time").sx
+        alone = [known for known in stages if not known.rounds and list_symbols(known.argument) == ["time"]]
+        arguments = ca.vertcat(ca.SX(0, 1), *(known.argument for known in alone))
+        bent = ca.which_depends(arguments, time, 2, True) if alone else []
+        straight = [place for place, bends in enumerate(bent) if not bends]
+        own = ca.SX.sym("own", len(straight))  # each has a time of its own
+        self.names = [alone[place].name for place in straight]
+        formulas = [
+            ca.substitute(ca.vertcat(alone[place].argument, alone[place].value), time, own[number])
+            for number, place in enumerate(straight)
+        ]
+        columns = ca.horzcat(ca.SX(2, 0), *formulas)
+        self._argument = ca.Function("arguments", [own], [columns[0, :].T])
+        self._value = ca.Function("values", [own], [columns[1, :].T])
+
+    def track(self, start: float, end: float) -> dict[str, Signal]:
+        """Those that change once between start and end, at an instant that is found at once, or not at all."""
+        if not self.names or not end > start:
+            return {}
+        count = len(self.names)
+        bounds = np.tile([start, end], (count, 1))
+        low, high = self._argument(bounds).full().T
+        side = np.sign(high - low)
+        with np.errstate(all="ignore"):
+            guess = start - (end - start) * low / (high - low)
+        crosses = (guess > start) & (guess < end)
+        guess = np.where(crosses, guess, (start + end) / 2)
+
+        near = _list_neighbours(guess)
+        beyond = side[:, None] * self._argument(near).full() >= 0
+        first = np.argmax(beyond, axis=1)
+        root = near[np.arange(count), first]
+        apart = SAME * np.spacing(max(abs(start), abs(end)))
+        inside = beyond[:, -1] & (first > 0) & (root - start > apart) & (end - root > apart) & crosses
+        never = ~crosses & (low * high > 0)
+        middles = np.stack([(start + root) / 2, (root + end) / 2, np.full(count, _step_beyond(end))], 1)
+        values = self._value(middles).full()
+        return {
+            name: Signal([start, root[k], end], values[k], "zoh")
+            if inside[k]
+            else Signal([start, end], values[k, 1:], "zoh")
+            for k, name in enumerate(self.names)
+            if (inside[k] or never[k]) and np.isfinite(values[k]).all()
+        }
+
+
+def _list_neighbours(times: np.ndarray) -> np.ndarray:
+    """Numbers around each time (time, neighbour), rising."""
+    return times[:, None] + np.arange(-SAME, SAME + 1) * np.spacing(np.abs(times))[:, None]
+
+
+def _step_beyond(time: float) -> float:
+    """A number after a time that rounding tells from it."""
+    return time + SAME * float(np.spacing(abs(time)))
 
 
 class _Formula:
@@ -90,7 +152,7 @@ def _read_piece(signal: Signal, times: np.ndarray, middles: np.ndarray) -> np.nd
 def _track(formula: _Formula, tracks: Mapping[str, Signal], start: float, end: float) -> Signal:
     """A stage as a signal that is held between its instants."""
     reader = _Reader(tuple(tracks[name] for name in formula.symbols))
-    after = np.array([end + SAME * np.spacing(abs(end))])  # at the end it is what it becomes there
+    after = np.array([_step_beyond(end)])  # at the end it is what it becomes there
     last = formula.compute_value(after, np.array([[float(signal(end))] for signal in reader.signals]).reshape(-1, 1))
     times = np.array([start])
     if end > start:
@@ -181,11 +243,15 @@ def _find_crossings(formula: _Formula, reader: _Reader, edges: np.ndarray, bends
     return _bisect(is_beyond, lower, upper)
 
 
-def _narrow(is_beyond, lower: np.ndarray, upper: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+Side = Callable[[np.ndarray, np.ndarray], np.ndarray]  # whether crossings lie before times; which ones
+
+
+def _narrow(
+    is_beyond: Side, lower: np.ndarray, upper: np.ndarray, guess: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Brackets between neighbours of a guess, where these are on different sides."""
-    steps = np.arange(-SAME, SAME + 1)
-    near = np.clip(guess[:, None] + steps * np.spacing(np.abs(guess))[:, None], lower[:, None], upper[:, None])
-    which = np.repeat(np.arange(guess.size), steps.size)
+    near = np.clip(_list_neighbours(guess), lower[:, None], upper[:, None])
+    which = np.repeat(np.arange(guess.size), near.shape[1])
     beyond = is_beyond(near.ravel(), which).reshape(near.shape)
     first = np.argmax(beyond, axis=1)
     brackets = beyond[:, -1] & (first > 0)
@@ -193,7 +259,7 @@ def _narrow(is_beyond, lower: np.ndarray, upper: np.ndarray, guess: np.ndarray) 
     return np.where(brackets, near[rows, first - 1], lower), np.where(brackets, near[rows, first], upper)
 
 
-def _bisect(is_beyond, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+def _bisect(is_beyond: Side, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """The upper ends of brackets between two neighbouring numbers."""
     lower, upper = lower.copy(), upper.copy()
     while True:

@@ -121,10 +121,9 @@ def tabulate_nodes(forcing: Forcing, steps: Schedule, nodes: np.ndarray) -> np.n
     """Values of the tracks of `forcing` at the nodes of every step, as (step, node, track); disturbances are zero."""
     table = np.zeros((steps.starts.size, nodes.size, len(forcing.tracks)))
     for column, track in enumerate(forcing.tracks):
-        if track is not None and column in forcing.stages:
-            table[:, :, column] = track[0](steps.starts + steps.lengths / 2)[:, None]
-        elif track is not None:
+        if track is not None and column not in forcing.stages:
             table[:, :, column] = _evaluate_at_nodes(*track, steps, nodes)
+    forcing.write_stages((steps.starts + steps.lengths / 2)[:, None], table)
     return table
 
 

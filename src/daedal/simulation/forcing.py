@@ -1,8 +1,8 @@
 """Inputs and disturbances as the functions of time that a solver asks for, derivatives included."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, perm
 from typing import Protocol
@@ -168,6 +168,16 @@ def make_forcing(system: System, signals: Mapping[str, Signal], start: float, en
     tracks = [(held[name], 0) if name in held else _get_track(system, signals, name) for name in exogenous]
     places = frozenset(place for place, name in enumerate(exogenous) if name in held)
     return Forcing(signals, tuple(tracks), start, end, stages=places)
+
+
+def see_features(system: System, forcing: Forcing, times: np.ndarray, parameters: Sequence[np.ndarray]) -> Forcing:
+    """The same, with break points where steps between samples would miss what the equations contain of time."""
+    reduction = system.reduction
+    if "time" not in reduction.compiled.setdefault("symbols", list_symbols(ca.vertcat(reduction.G, reduction.top))):
+        return forcing
+    stops = np.concatenate([times, forcing.find_jumps()])
+    features = simulation.find_features(system, forcing.start, forcing.end, stops, parameters)
+    return replace(forcing, features=(*forcing.features, *features))
 
 
 def _get_track(system: System, signals: Mapping[str, Signal], symbol: str) -> tuple[Signal, int] | None:

@@ -98,7 +98,8 @@ def _make_regular(task: Task, step: float) -> Steps:
 
 def _schedule_regular(task: Task, at: Stops, step: float) -> Schedule:
     _refuse_too_many(task, float(np.sum(np.ceil(at.intervals / step))), step)
-    return make_regular_steps(at, step)
+    parts = round((task.grid or task.interval) / step)  # so that halving the step halves them all
+    return make_regular_steps(at, step, task.forcing.features, parts)
 
 
 def _refuse_too_many(task: Task, count: float, step: float) -> None:

@@ -2,8 +2,10 @@ from .delays import find_pasts, look_back_from_start, prepare_delayed
 from .delays.adjoint import Adjoint
 from .ensemble_solver import Lanes, prepare
 from .ensembles import Ensemble, ensemble
+from .features import find_features
 from .forcing import make_forcing
 from .ida.solver import IDA
+from .instants import track_stages
 from .lanes.moments import collect_moments
 from .lanes.run import Failure, Run
 from .measurement import add_measurement_noise
@@ -17,6 +19,6 @@ from .transfer_response import simulate_transfer_function
 __all__ = [
     "Adjoint", "Ensemble", "Failure", "IDA", "Job", "Lanes", "Outcome", "Prediction", "Predictor", "REACHED", "Request",
     "Run", "Solver", "Status", "Trajectory", "add_measurement_noise", "check_request", "collect_moments", "ensemble",
-    "find_pasts", "look_back_from_start", "make_forcing", "make_predictor", "make_request", "prepare",
-    "prepare_delayed", "simulate", "simulate_transfer_function",
+    "find_features", "find_pasts", "look_back_from_start", "make_forcing", "make_predictor", "make_request", "prepare",
+    "prepare_delayed", "simulate", "simulate_transfer_function", "track_stages",
 ]

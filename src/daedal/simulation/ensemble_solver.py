@@ -12,7 +12,7 @@ from daedal import simulation
 from daedal.errors import SimulationError
 from daedal.models import evaluate_parameters
 from daedal.simulation import lanes
-from daedal.simulation.forcing import Forcing
+from daedal.simulation.forcing import Forcing, see_features
 from daedal.simulation.lanes import (
     MEANINGLESS,
     PATIENT,
@@ -147,6 +147,7 @@ def prepare(
             warnings += [warning for warning in coarse if warning not in warnings]
     before = simulation.find_pasts(system) if system.reduction.delays else None
     delayed = partial(simulation.look_back_from_start, system, forcing, before) if before else None
+    forcing = see_features(system, forcing, times, [system.parameter_vector(given) for given in values])
     scenario = Scenario(system, forcing, grid, places, tuple(free), Directions.of(system, free), seed, purpose, delayed)
     method = None if solver.method == "auto" else solver.method
     sets, wish = scenario.resolve_values(values), StepWish(method, solver.step, solver.tolerance)

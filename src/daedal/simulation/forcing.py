@@ -1,14 +1,16 @@
 """Inputs and disturbances as the functions of time that a solver asks for, derivatives included."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf, perm
 from typing import Protocol
 
 import casadi as ca
 import numpy as np
 
+from daedal import simulation
 from daedal.data import Signal
 from daedal.errors import SimulationError, quoted
 from daedal.experiments import check_smooth
@@ -34,31 +36,67 @@ class Forcing:
     start: float
     end: float
     path: "DisturbancePath | None" = None  # a realization of the disturbances; they are zero without
+    stages: frozenset[int] = frozenset()  # places of what is constant between instants
+    features: tuple[float, ...] = ()  # where something that follows from time alone would be stepped over
 
     def find_jumps(self) -> list[float]:
-        """Times strictly between start and end at which a value that enters the equations jumps."""
+        """Times strictly between start and end at which a value that enters the equations jumps, and features."""
         times = {float(t) for track in self.tracks if track for t in track[0].jumps(track[1])}
-        return sorted(t for t in times if self.start < t < self.end)
+        return sorted(t for t in times.union(self.features) if self.start < t < self.end)
+
+    @cached_property
+    def _held(self) -> tuple[list[int], np.ndarray, np.ndarray]:
+        """All stages at once: their places, instants, and values from each instant on as (instant, stage)."""
+        places = sorted(self.stages)
+        signals = [track[0] for place in places if (track := self.tracks[place])]
+        instants = np.unique(np.concatenate([signal.times for signal in signals]))
+        rows = [np.searchsorted(signal.times, instants, side="right") - 1 for signal in signals]
+        return places, instants, np.stack([signal.values[row] for signal, row in zip(signals, rows, strict=True)], 1)
+
+    def write_stages(self, times: np.ndarray | float, result: np.ndarray) -> None:
+        """Write all stages at times into their places on the last axis, right-continuous at their instants."""
+        if self.stages:
+            places, instants, values = self._held
+            result[..., places] = values[np.maximum(np.searchsorted(instants, times, side="right") - 1, 0)]
+
+    @cached_property
+    def _moving(self) -> tuple[tuple[Signal, int] | None, ...]:
+        """The tracks without the stages."""
+        if not self.stages:
+            return self.tracks
+        return tuple(None if place in self.stages else track for place, track in enumerate(self.tracks))
+
+    def find_instants(self) -> np.ndarray:
+        """Those at which a step must end whatever is near: between two of them everything may happen."""
+        tracks = [self.tracks[place] for place in self.stages]
+        times = np.unique(np.concatenate([np.array(self.features), *(track[0].jumps() for track in tracks if track)]))
+        return times[(times > self.start) & (times < self.end)]
 
     def at(self, time: float) -> np.ndarray:
         """The values at one time, right-continuous at jumps."""
-        values = np.array([0.0 if track is None else float(track[0](time, track[1])) for track in self.tracks])
+        values = np.array([0.0 if track is None else float(track[0](time, track[1])) for track in self._moving])
+        self.write_stages(time, values)
         if self.path is not None:
             values[list(self.path.places)] = self.path(time - self.start)
         return values
 
     def at_all(self, times: np.ndarray) -> np.ndarray:
         """The values at many times, as (time, symbol)."""
-        columns = [np.zeros(times.size) if track is None else track[0](times, track[1]) for track in self.tracks]
+        columns = [np.zeros(times.size) if track is None else track[0](times, track[1]) for track in self._moving]
         if self.path is not None and times.size:
             drawn = np.array([self.path(time - self.start) for time in times])
             for column, place in enumerate(self.path.places):
                 columns[place] = drawn[:, column]
-        return np.stack(columns, axis=1) if columns else np.zeros((times.size, 0))
+        values = np.stack(columns, axis=1) if columns else np.zeros((times.size, 0))
+        self.write_stages(times, values)
+        return values
 
     def make_segment(self, first: float, last: float) -> "Segment":
         """The values on one stretch without jumps, fast; at its last time they are the limits from the left."""
-        return Segment(self.tracks, first, last, self.path, first - self.start)
+        held = np.zeros(len(self.tracks))
+        self.write_stages(first + (last - first) / 2, held)
+        stages = sorted(self.stages)
+        return Segment(self._moving, first, last, self.path, first - self.start, (stages, held[stages]))
 
 
 Part = tuple[int, list[float], list[list[float]]]  # place, breaks, coefficients of each piece (highest power first)
@@ -77,8 +115,10 @@ class Segment:
         last: float,
         path: "DisturbancePath | None" = None,
         since: float = 0.0,
+        held: tuple[list[int], np.ndarray] | None = None,
     ) -> None:
         self._path, self._since = path, since
+        self._held = held if held and held[0] else None
         self._places = [] if path is None else list(path.places)
         known = [(place, *track) for place, track in enumerate(tracks) if track]
         self._values = [_make_part(place, signal, order, first, last) for place, signal, order in known]
@@ -87,6 +127,8 @@ class Segment:
     def write_values(self, elapsed: float, result: np.ndarray) -> None:
         """Write all values into the result; disturbances without a path stay as they are."""
         _evaluate(self._values, elapsed, result)
+        if self._held is not None:
+            result[self._held[0]] = self._held[1]
         if self._path is not None:
             result[self._places] = self._path(self._since + elapsed)
 
@@ -119,7 +161,23 @@ def _evaluate(parts: list[Part], elapsed: float, result: np.ndarray) -> None:
 
 def make_forcing(system: System, signals: Mapping[str, Signal], start: float, end: float) -> Forcing:
     """Line up the inputs, which cover that time, with what the system contains of them."""
-    return Forcing(signals, tuple(_get_track(system, signals, name) for name in system.reduction.exogenous), start, end)
+    exogenous, switching = system.reduction.exogenous, system.reduction.switching
+    if switching is None or not switching.known:
+        return Forcing(signals, tuple(_get_track(system, signals, name) for name in exogenous), start, end)
+    held = simulation.track_stages(system, signals, start, end)
+    tracks = [(held[name], 0) if name in held else _get_track(system, signals, name) for name in exogenous]
+    places = frozenset(place for place, name in enumerate(exogenous) if name in held)
+    return Forcing(signals, tuple(tracks), start, end, stages=places)
+
+
+def see_features(system: System, forcing: Forcing, times: np.ndarray, parameters: Sequence[np.ndarray]) -> Forcing:
+    """The same, with break points where steps between samples would miss what the equations contain of time."""
+    reduction = system.reduction
+    if "time" not in reduction.compiled.setdefault("symbols", list_symbols(ca.vertcat(reduction.G, reduction.top))):
+        return forcing
+    stops = np.concatenate([times, forcing.find_jumps()])
+    features = simulation.find_features(system, forcing.start, forcing.end, stops, parameters)
+    return replace(forcing, features=(*forcing.features, *features))
 
 
 def _get_track(system: System, signals: Mapping[str, Signal], symbol: str) -> tuple[Signal, int] | None:

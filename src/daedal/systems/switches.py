@@ -417,6 +417,8 @@ class _Writer:
         g = {ca.OP_LT: lambda: values[1] - values[0], ca.OP_LE: lambda: values[1] - values[0]}.get(
             code, lambda: values[0] - values[1] if len(values) == 2 else values[0]
         )()
+        if code in (ca.OP_LT, ca.OP_LE) and self._is_known(g):  # an input may stay on the border: true or false there
+            return (1 + self._know(2 * unchanged - 1, g, rounds=False)) / 2 if self._inside else unchanged
         mode = self._choose(node, g, lambda: self._write(typed))
         if mode is None:
             return unchanged
@@ -457,7 +459,7 @@ class _Writer:
 
     def _know(self, value: ca.SX, argument: ca.SX, rounds: bool) -> ca.SX:
         """A number that follows from time and inputs alone."""
-        key = str(value)
+        key = value.serialize()  # every digit of its numbers
         if key not in self._known:
             self._known[key] = f"stage {len(self._known) + 1}"
             self.result.known.append(Known(self._known[key], value, argument, rounds))

@@ -10,7 +10,7 @@ from daedal.data import short
 from daedal.errors import SimulationError, quoted
 from daedal.models import evaluate_parameters
 from daedal.progress import Progress
-from daedal.simulation.forcing import Forcing
+from daedal.simulation.forcing import Forcing, see_features
 from daedal.simulation.ida.integration import Integration
 from daedal.simulation.ida.path import ContinuousPath
 from daedal.simulation.ida.silence import silence_sundials
@@ -57,6 +57,8 @@ class IDA:
         self, system: System, start: InitialValues, times: np.ndarray, forcing: Forcing, parameters: np.ndarray
     ) -> Reached:
         """Advance from forcing.start through all times; what was reached is returned whatever happens."""
+        for stops in (times, times[:0]):  # its steps go over samples
+            forcing = see_features(system, forcing, stops, [parameters])
         with silence_sundials(), Progress(f"simulating '{system.model.name}': time", forcing.end) as progress:
             work = Integration(self.rtol, self.atol, system, forcing, parameters, progress)
             interrupted = False

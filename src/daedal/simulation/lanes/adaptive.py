@@ -17,7 +17,8 @@ ABSOLUTE = 1e-13  # error of a step that is always allowed
 
 def search_adaptively(task: Task, method: Method, tolerance: float) -> Choice | None:
     """Steps that one lane takes under error control, then halved until the samples agree to the tolerance."""
-    at = find_stops(task.forcing.start, task.times, np.array(task.forcing.find_jumps()), ALIGNED * task.interval)
+    jumps, instants = np.array(task.forcing.find_jumps()), task.forcing.find_instants()
+    at = find_stops(task.forcing.start, task.times, jumps, ALIGNED * task.interval, instants)
     lengths = _find_lengths(task, at, method, tolerance / 10)
     if lengths is None:
         return None

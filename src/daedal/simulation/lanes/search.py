@@ -108,10 +108,10 @@ def _search_moderate(task: Task, method: Method, tolerance: float) -> Choice | N
 def _make_regular(task: Task, step: float) -> Steps:
     """Steps of a given length and the grid cells each spans (0: inside one cell)."""
     start = task.forcing.start
-    jumps = np.array(task.forcing.find_jumps())
+    jumps, instants = np.array(task.forcing.find_jumps()), task.forcing.find_instants()
     near = ALIGNED * step
     if task.grid == 0:
-        return _schedule_regular(task, find_stops(start, task.times, jumps, near), step), 0
+        return _schedule_regular(task, find_stops(start, task.times, jumps, near, instants), step), 0
     cells = round(step / task.grid)
     whole = cells >= 1 and abs(cells * task.grid - step) < 1e-9 * step
     if whole and _are_multiples(np.concatenate([task.times, jumps]) - start, step):
@@ -125,12 +125,13 @@ def _make_regular(task: Task, step: float) -> Steps:
     count = (task.times[-1] - start) / task.grid + ALIGNED
     _refuse_too_many(task, count, step)
     breaks = np.concatenate([jumps, start + task.grid * np.arange(1, int(count) + 1)])
-    return _schedule_regular(task, find_stops(start, task.times, breaks, near), min(step, task.grid)), 0
+    return _schedule_regular(task, find_stops(start, task.times, breaks, near, instants), min(step, task.grid)), 0
 
 
 def _schedule_regular(task: Task, at: Stops, step: float) -> Schedule:
     _refuse_too_many(task, float(np.sum(np.ceil(at.intervals / step))), step)
-    return make_regular_steps(at, step)
+    parts = round((task.grid or task.interval) / step)  # so that halving the step halves them all
+    return make_regular_steps(at, step, task.forcing.features, parts)
 
 
 def _refuse_too_many(task: Task, count: float, step: float) -> None:

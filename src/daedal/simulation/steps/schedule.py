@@ -5,6 +5,7 @@ the nodes of the method; where an input has a kink inside a step it is first pro
 step, on polynomials of degree two (moment matching: what a step can see of its forcing are its low moments).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from daedal.simulation.forcing import Forcing
 
 DEGREE = 2  # of the polynomials on which forcing is projected
 ALIGNED = 1e-6  # of a step: a break closer than this to a sample or to another break is the same instant
+ROUNDED = 8  # neighbouring numbers that are the same instant in any case
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,25 +64,42 @@ class Stops:
         return np.diff(np.concatenate([[self.start], self.times]))
 
 
-def find_stops(start: float, times: np.ndarray, breaks: np.ndarray, near: float) -> Stops:
-    """All samples after the start, and the breaks between them that are not `near` one of them or each other."""
+def find_stops(
+    start: float, times: np.ndarray, breaks: np.ndarray, near: float, instants: np.ndarray | None = None
+) -> Stops:
+    """All samples after the start, and the breaks between them that are not `near` one of them or each other.
+
+    Of the instants among them only those are left out that rounding alone tells from another stop.
+    """
     later = np.flatnonzero(times > start)
     fixed = np.concatenate([[start], times[later]])
-    inside = np.unique(breaks[(breaks > start) & (breaks < fixed[-1])])
-    if inside.size:
-        right = np.searchsorted(fixed, inside)
-        apart = np.minimum(inside - fixed[right - 1], fixed[np.minimum(right, fixed.size - 1)] - inside) > near
-        inside = inside[apart]
-        inside = inside[np.concatenate([[True], np.diff(inside) > near])] if inside.size else inside
+    inside = np.zeros(0)
+    if instants is not None and instants.size:
+        inside = _select_apart(fixed, instants, ROUNDED * np.spacing(np.abs(fixed).max()))
+        fixed = np.sort(np.concatenate([fixed, inside]))
+    inside = np.concatenate([inside, _select_apart(fixed, breaks, near)])
     joined = np.concatenate([times[later], inside])
     numbers = np.concatenate([later, np.full(inside.size, -1)]).astype(np.int64)
     order = np.argsort(joined, kind="stable")
     return Stops(start, joined[order], numbers[order])
 
 
-def make_regular_steps(at: Stops, longest: float) -> Schedule:
-    """Between two stops, equal steps of at most `longest`."""
+def _select_apart(fixed: np.ndarray, breaks: np.ndarray, near: float) -> np.ndarray:
+    inside = np.unique(breaks[(breaks > fixed[0]) & (breaks < fixed[-1])])
+    if inside.size:
+        right = np.searchsorted(fixed, inside)
+        apart = np.minimum(inside - fixed[right - 1], fixed[np.minimum(right, fixed.size - 1)] - inside) > near
+        inside = inside[apart]
+        inside = inside[np.concatenate([[True], np.diff(inside) > near])] if inside.size else inside
+    return inside
+
+
+def make_regular_steps(at: Stops, longest: float, features: Sequence[float] = (), parts: int = 1) -> Schedule:
+    """Between two stops, equal steps of at most `longest`; at least so many parts beside features."""
     counts = np.maximum(np.ceil(at.intervals / longest - ALIGNED), 1).astype(int)
+    if features:
+        beside = np.isin(at.times, features) | np.isin(at.begins, features)
+        counts[beside] = np.maximum(counts[beside], parts)
     lengths = np.repeat(at.intervals / counts, counts)
     within = np.arange(lengths.size) - np.repeat(np.cumsum(counts) - counts, counts)
     starts = np.repeat(at.begins, counts) + within * lengths
@@ -106,8 +125,9 @@ def tabulate_nodes(forcing: Forcing, steps: Schedule, nodes: np.ndarray) -> np.n
     """Values of the tracks of `forcing` at the nodes of every step, as (step, node, track); disturbances are zero."""
     table = np.zeros((steps.starts.size, nodes.size, len(forcing.tracks)))
     for column, track in enumerate(forcing.tracks):
-        if track is not None:
+        if track is not None and column not in forcing.stages:
             table[:, :, column] = _evaluate_at_nodes(*track, steps, nodes)
+    forcing.write_stages((steps.starts + steps.lengths / 2)[:, None], table)
     return table
 
 

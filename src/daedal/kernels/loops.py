@@ -129,6 +129,8 @@ def _take_detours(
     e: Emitter, start: list[str], new: list[str], others: list[list[str]], detours: Detours
 ) -> list[str]:
     """The state when all lanes of the group have finished the step; those that had are not touched."""
+    if not detours.turns:
+        return new
     unfinished = e.any(e.compare("ogt", new[detours.place], e.constant(0.0)))
     with e.branch(unfinished, e.doubles, new) as aside:
         with e.loop("0", str(detours.rounds), kind=e.doubles, carried=[*start, *new]) as rounds:

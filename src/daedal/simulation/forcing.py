@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, perm
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import casadi as ca
 import numpy as np
@@ -16,6 +16,10 @@ from daedal.errors import SimulationError, quoted
 from daedal.experiments import check_smooth
 from daedal.symbolic import Delayed, find_operator, jet, list_symbols
 from daedal.systems import System
+
+
+if TYPE_CHECKING:
+    from daedal.simulation.clocks import Clock
 
 
 class DisturbancePath(Protocol):
@@ -38,10 +42,13 @@ class Forcing:
     path: "DisturbancePath | None" = None  # a realization of the disturbances; they are zero without
     stages: frozenset[int] = frozenset()  # places of what is constant between instants
     features: tuple[float, ...] = ()  # where something that follows from time alone would be stepped over
+    clocks: "tuple[Clock, ...]" = ()  # of the values that are held
 
     def find_jumps(self) -> list[float]:
         """Times strictly between start and end at which a value that enters the equations jumps, and features."""
         times = {float(t) for track in self.tracks if track for t in track[0].jumps(track[1])}
+        for clock in self.clocks:
+            times.update(clock.list_instants(self.start, self.end).tolist())
         return sorted(t for t in times.union(self.features) if self.start < t < self.end)
 
     @cached_property
@@ -69,7 +76,9 @@ class Forcing:
     def find_instants(self) -> np.ndarray:
         """Those at which a step must end whatever is near: between two of them everything may happen."""
         tracks = [self.tracks[place] for place in self.stages]
-        times = np.unique(np.concatenate([np.array(self.features), *(track[0].jumps() for track in tracks if track)]))
+        jumps = [track[0].jumps() for track in tracks if track]
+        jumps += [clock.list_instants(self.start, self.end) for clock in self.clocks]
+        times = np.unique(np.concatenate([np.array(self.features), *jumps]))
         return times[(times > self.start) & (times < self.end)]
 
     def at(self, time: float) -> np.ndarray:

@@ -12,11 +12,11 @@ from typing import Any, final
 import numpy as np
 
 from daedal.simulation.lanes.blocks import run_blocks
-from daedal.simulation.lanes.march import CASADI, Reordering, Table, find_solved, march_lanes
+from daedal.simulation.lanes.march import CASADI, Reordering, Table, find_solved, march_lanes, tabulate
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, prepare_steps
 from daedal.simulation.lanes.run import Consume, Failure, Plan, StepWish, describe_steps, find_failures
 from daedal.simulation.lanes.scenario import Paths, Scenario, Values
-from daedal.simulation.lanes.search import choose_steps, estimate_step_error
+from daedal.simulation.lanes.search import choose_steps, estimate_step_error, make_regular
 from daedal.simulation.steps import Program, Schedule, make_grid_row
 
 PILOT = 8  # lanes on which steps are chosen
@@ -43,7 +43,10 @@ class LaneRun:
 
     def at(self, values: Sequence[Mapping[Any, float] | None]) -> "LaneRun":
         """The same steps and program at other parameter values."""
-        return replace(self, values=self.scenario.resolve_values(values))
+        resolved = self.scenario.resolve_values(values)
+        if resolved[0].clocks == self.values[0].clocks:
+            return replace(self, values=resolved)
+        return replace(self, values=resolved, table=self._find_table(resolved[0]))
 
     def estimate_step_error(self, values: Values) -> float:
         """What halving the steps changes at these values, on a few lanes, relative to the largest values."""
@@ -86,12 +89,16 @@ class LaneRun:
         receive: Callable[[np.ndarray, np.ndarray], None],
     ) -> Iterator[None]:
         """One block with one set of values, from the first sample to the last."""
-        program, count = self.program, len(lanes)
+        program, count, table = self.program, len(lanes), self._find_table(values)
         first_row = None if paths is None else paths.draw_rows(0, 1)[0]
         parameters = np.repeat(values.column[:, None], count, axis=1)
         start, out = self.scenario.forcing.start, None
         with CASADI:
             state = self.scenario.initialize(values, first_row, count)
+            if program.prelude is not None and table.emit.size:
+                row, rest = np.repeat(table.shared[:1].T, count, axis=1), np.zeros((0, count))
+                lane = rest if paths is None else paths.draw_rows(0, program.grid_rows).reshape(-1, count)
+                state = program.prelude(state, parameters, row, lane).full()
             if self.times[0] <= start:
                 exogenous = self.scenario.find_exogenous(first_row, count).reshape(-1, count)
                 out = program.first(state, parameters, np.full((1, count), start), exogenous).full()
@@ -99,7 +106,16 @@ class LaneRun:
             receive(np.zeros(1, dtype=np.int64), out[None])
         yield
         reorder = Reordering(self.scenario.system, self.scenario.forcing)
-        yield from march_lanes(program, self.table, paths, state, parameters, receive, reorder)
+        yield from march_lanes(program, table, paths, state, parameters, receive, reorder)
+
+
+    def _find_table(self, values: Values) -> Table:
+        """What each step reads; clocks that depend on the values divide time in another way."""
+        if values.clocks == self.values[0].clocks:
+            return self.table
+        task = _make_task(self.scenario, self.times, self.plan.shape.wanted, [values], PATIENT)
+        steps = make_regular(task, self.plan.step)
+        return tabulate(self.program, steps[0], task.forcing, task.grid, self.times)
 
 
 class _PilotPaths:
@@ -123,7 +139,8 @@ def prepare_lanes(
     warnings: tuple[str, ...],
 ) -> LaneRun:
     """Choose method and steps on a few lanes spread over the sets of values, and compile."""
-    chosen = [values[i] for i in np.unique(np.linspace(0, len(values) - 1, PILOT).astype(int))]
+    alike = [one for one in values if one.clocks == values[0].clocks]  # lanes share their steps
+    chosen = [alike[i] for i in np.unique(np.linspace(0, len(alike) - 1, PILOT).astype(int))]
     task = _make_task(scenario, times, wanted, chosen, effort)
     choice = choose_steps(task, *wish)
     program, table = prepare_steps(task, choice.method, choice.steps)
@@ -136,7 +153,8 @@ def _make_task(
     scenario: Scenario, times: np.ndarray, wanted: tuple[str, ...], chosen: Sequence[Values], effort: Effort
 ) -> Task:
     """What pilot lanes with these sets of values have to do."""
-    system, forcing, noisy = scenario.system, scenario.forcing, bool(scenario.disturbances)
+    system, noisy = scenario.system, bool(scenario.disturbances)
+    forcing = replace(scenario.forcing, clocks=chosen[0].clocks) if chosen[0].clocks else scenario.forcing
     lanes = range(max(PILOT if noisy else 1, len(chosen)))
     pilots = [chosen[lane % len(chosen)] for lane in lanes]
     first_row = _PilotPaths(scenario, pilots).draw_rows(0, 1)[0] if noisy else None

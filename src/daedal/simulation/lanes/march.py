@@ -6,6 +6,7 @@ from threading import RLock
 
 import numpy as np
 
+from daedal import simulation
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes.run import ESCAPED
 from daedal.simulation.lanes.scenario import Paths
@@ -41,6 +42,8 @@ def tabulate(program: Program, steps: Schedule, forcing: Forcing, grid: float, t
         if program.shape.cells == 0:
             nodes = steps.starts[:, None] + steps.lengths[:, None] * program.nodes
             columns.append((nodes - forcing.start) / grid - row[:, None])
+    if forcing.clocks:
+        columns.append(simulation.mark_steps(forcing.clocks, forcing.start, steps.starts))
     return Table(np.ascontiguousarray(np.concatenate(columns, axis=1)), row, steps.emit)
 
 

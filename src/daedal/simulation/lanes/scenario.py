@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import casadi as ca
 import numpy as np
 
-from daedal import disturbances, systems
+from daedal import disturbances, simulation, systems
 from daedal.models import differentiate_parameters, evaluate_parameters
 from daedal.simulation import lanes, steps
 from daedal.simulation.forcing import Forcing
@@ -16,6 +16,7 @@ from daedal.simulation.steps import Directions, Point
 from daedal.systems import InitialValues, System, find_initial_values, find_places
 
 if TYPE_CHECKING:
+    from daedal.simulation.clocks import Clock
     from daedal.simulation.lanes.noise import Sources
     from daedal.simulation.steps import Slots
 
@@ -38,6 +39,7 @@ class Values:
     rates: np.ndarray  # dp/dθ as (parameter, direction)
     column: np.ndarray  # what the program reads as parameters
     start: InitialValues  # with disturbances at zero
+    clocks: "tuple[Clock, ...]"  # of what is held
     sources: "Sources | None"
 
 
@@ -105,7 +107,9 @@ class Scenario:
         for place, value in self.delayed(parameters).items() if self.delayed else ():
             known[place] = value
         # With numbers for all parameters no formula is evaluated again.
-        return Values(given, rates, column, find_initial_values(self.system, begin, numbers, known), sources)
+        start = find_initial_values(self.system, begin, numbers, known)
+        clocks = simulation.read_clocks(self.system, numbers, self.forcing.end - begin) if self.slots else ()
+        return Values(given, rates, column, start, clocks, sources)
 
     def make_point(self, values: Values) -> Point:
         """The start at these values, where pivots are chosen."""

@@ -43,7 +43,7 @@ def choose_steps(task: Task, method: Method | None, step: float | None, toleranc
     """The method and steps that the options ask for, or the cheapest that meet the tolerance."""
     methods: tuple[Method, ...] = (method,) if method else ("rk4", "radau5")
     if step is not None:
-        steps = _make_regular(task, step)
+        steps = make_regular(task, step)
         choices = [Choice(methods[0], steps, estimate_step_error(task, methods[0], steps))]
         if not choices[0].error < ROUGH:  # too long for this method; perhaps not for the other
             choices += [Choice(other, steps, estimate_step_error(task, other, steps)) for other in methods[1:]]
@@ -68,7 +68,7 @@ def _refuse_restless(task: Task, method: Method) -> None:
     if task.system.reduction.switching is None:
         return
     reasons: list[tuple[float, str]] = []
-    table = _make_regular(task, task.interval / RESTLESS_PARTS)
+    table = make_regular(task, task.interval / RESTLESS_PARTS)
     compiled, tabulated = prepare_steps(task, method, table)
 
     def receive(samples: np.ndarray, out: np.ndarray) -> None:
@@ -105,7 +105,7 @@ def _search_moderate(task: Task, method: Method, tolerance: float) -> Choice | N
     return _search_regular(few, method, tolerance)
 
 
-def _make_regular(task: Task, step: float) -> Steps:
+def make_regular(task: Task, step: float) -> Steps:
     """Steps of a given length and the grid cells each spans (0: inside one cell)."""
     start = task.forcing.start
     jumps, instants = np.array(task.forcing.find_jumps()), task.forcing.find_instants()
@@ -183,7 +183,7 @@ def _try_regular(task: Task, method: Method) -> Iterator[Trial[Steps]]:
     pilot = task
     for step in _list_candidates(task):
         try:
-            steps = _make_regular(task, step)
+            steps = make_regular(task, step)
             if previous is not None and steps[0].lengths.size == previous[0][0].lengths.size:
                 continue
             compiled, _ = prepare_steps(task, method, steps)

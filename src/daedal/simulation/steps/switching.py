@@ -20,6 +20,7 @@ Parametric sensitivity functions for hybrid discrete/continuous systems, Applied
 R. I. Leine, H. Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems (2004).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -35,7 +36,7 @@ from daedal.simulation.steps.lane_modes import RESTLESS, RIVALS, ROUNDS, Slots
 from daedal.simulation.steps.location import NOWHERE, find_crossing
 from daedal.simulation.steps.program import ACCEPTED, UNFINISHED, Program, Shape, StepBuilder, stack_observed
 from daedal.simulation.steps.tangents import Moving
-from daedal.symbolic import jet
+from daedal.symbolic import Held, find_operator, jet
 from daedal.systems import Reduction, Sliding, System, find_sliding
 
 ROUNDING = 1e-13  # of its terms: what a function may be beyond its border without having crossed it
@@ -107,7 +108,7 @@ class Side:
         functions.define("size", _estimate_sizes(g, reduction))
         functions.define("samples", ca.vertcat(ca.SX(0, 1), *switching.held.values()))
         self._wdot = ca.SX.sym("wdot", reduction.arguments[-1].shape[0])
-        self._rates = {name: self._differentiate(name) for name in ("g", "margin", "top")}
+        self._rates = {name: self._differentiate(name) for name in ("g", "margin", "samples", "top")}
         self.instant = not ca.depends_on(margin, reduction.T)  # known from the states, without solving for tops
 
     def _find_symbol(self, name: str) -> ca.SX:
@@ -238,7 +239,7 @@ class SwitchingBuilder(StepBuilder):
         )
         if self.slots.held:
             self.marked = self.shared.shape[0]
-            self.shared = ca.vertcat(self.shared, ca.SX.sym("marks", 1 + 2 * self.slots.held))
+            self.shared = ca.vertcat(self.shared, ca.SX.sym("marks", 1 + 4 * self.slots.held))
 
     # ---- what the kernel is made of
 
@@ -260,16 +261,17 @@ class SwitchingBuilder(StepBuilder):
 
     def make_detours(self) -> Detours:
         """What lanes do that have not finished their step."""
-        turns = [self._write_turn(CROSS, self._cross(self.plain), True)]
+        turns = []
+        if self.slots.switches:
+            turns = [(CROSS, self._cross(self.plain)), (GO_ON, self._go_on(self.plain))]
         if self.sliding is not None:
-            turns.append(self._write_turn(CROSS_SLIDING, self._cross(self.sliding), True))
-        turns.append(self._write_turn(GO_ON, self._go_on(self.plain), False))
-        if self.sliding is not None:
-            turns.append(self._write_turn(SLIDE_ON, self._go_on(self.sliding), False))
-        prelude = read_tape(self.prelude) if self.slots.held else None
-        detours = Detours(self.slots.locate("code"), tuple(turns), ROUNDS)
-        if prelude is not None:
-            detours = detours._replace(marked=self.marked, prelude=prelude)
+            turns += [(CROSS_SLIDING, self._cross(self.sliding)), (SLIDE_ON, self._go_on(self.sliding))]
+        crossings = (CROSS, CROSS_SLIDING)
+        written = [self._write_turn(code, lane, code in crossings) for code, lane in turns]
+        written.sort(key=lambda turn: not turn.restarts)
+        detours = Detours(self.slots.locate("code"), tuple(written), ROUNDS)
+        if self.slots.held:
+            detours = detours._replace(marked=self.marked, prelude=read_tape(self.prelude))
         return detours
 
     def observe_sliding(self, wanted: ca.SX) -> ca.Function:
@@ -303,13 +305,40 @@ class SwitchingBuilder(StepBuilder):
     @cached_property
     def prelude(self) -> ca.Function:
         """Samples taken and delivered before a marked step."""
+        count = self.slots.held
+        taken, delivered, sampled, arrived = ca.vertsplit(
+            self.shared[self.marked + 1 :], [count * part for part in range(5)]
+        )
+        periods, delays = self._differentiate_clocks()
+        numbers = [ca.repmat(part, 1, self.count) for part in (sampled, arrived)]
+        late = numbers[0] * periods, numbers[1] * periods + delays  # how the instants move in each direction
         lane = self.start
-        flags = self.shared[self.marked + 1 :]
-        taken, delivered = flags[: self.slots.held], flags[self.slots.held :]
-        lane = self._deliver(lane, delivered)
+        for k in range(count):
+            lane = self._deliver(lane, delivered[k], k, late[1])
         for _ in range(self._depth):
-            lane = self._sample(lane, taken, delivered)
+            lane = self._sample(lane, taken, late[0])
+            for k in [k for k, prompt in enumerate(self._prompt) if prompt]:
+                lane = self._deliver(lane, taken[k], k, late[1])
         return self._make_function("prelude", lane.vector)
+
+    def _differentiate_clocks(self) -> tuple[ca.SX, ca.SX]:
+        """How periods and delays move in the free directions, (held, direction)."""
+        symbols = self.system.reduction.arguments[3]
+        at = self._enter_moving(self.start, self.shared[0])
+        rates = []
+        for amount in ("every", "delay"):
+            formulas = ca.vertcat(*(getattr(meaning, amount).sx for meaning in self._clocks))
+            gradient = ca.substitute(ca.jacobian(formulas, symbols), symbols, at.p)
+            rates.append(ca.mtimes(gradient, at.dp))
+        return rates[0], rates[1]
+
+    @cached_property
+    def _clocks(self) -> list[Held]:
+        """What is held, in order."""
+        switching = self.system.reduction.switching
+        assert switching is not None
+        meanings = [find_operator(name) for name in switching.held]
+        return [meaning for meaning in meanings if isinstance(meaning, Held)]
 
     # ---- pieces of steps
 
@@ -558,40 +587,56 @@ class SwitchingBuilder(StepBuilder):
         left = replace(lane, state=state, worst=ca.fmax(lane.worst, increment))
         return left.put(controls=v.top[size:]) if v.top.shape[0] > size else left
 
-    def _deliver(self, lane: Lane, flags: ca.SX) -> Lane:
-        rates = ca.repmat(flags, self.count, 1)
-        held = lane["held"] + flags * (lane["waiting"] - lane["held"])
-        moving = lane["held rates"] + rates * (lane["waiting rates"] - lane["held rates"]) if self.count else None
+    def _deliver(self, lane: Lane, flag: ca.SX, k: int, moved: ca.SX) -> Lane:
+        """A lane with what arrives at one of its held values; sensitivities jump where the instant moves."""
+        held = ca.SX(lane["held"])
+        held[k] = held[k] + flag * (lane["waiting"][k] - held[k])
         delivered = lane.put(held=held)
-        return delivered.put(held_rates=moving) if moving is not None else delivered
+        if not self.count:
+            return delivered
+        rates = ca.reshape(ca.SX(lane["held rates"]), self.slots.held, self.count)
+        waiting = ca.reshape(lane["waiting rates"], self.slots.held, self.count)
+        rates[k, :] = rates[k, :] + flag * (waiting[k, :] - rates[k, :])
+        delivered = delivered.put(held_rates=ca.vec(rates))
+        if moved[k, :].is_zero():
+            return delivered
+        before, after = (self._find_slope(one) for one in (lane, delivered))
+        jump = flag * ca.mtimes(before - after, moved[k, :])
+        state = ca.SX(delivered.state)
+        states = len(self.system.states)
+        state[:states, 1:] = state[:states, 1:] + jump
+        return replace(delivered, state=state)
 
-    def _sample(self, lane: Lane, taken: ca.SX, delivered: ca.SX) -> Lane:
-        """Operands where samples are taken; at once what is delivered at the instant at which it is sampled."""
-        force = self._interpolate(ca.SX(0))
-        side = self.plain
-        v = side.solve(side.enter(lane, self._enter_moving(lane, self.shared[0]), force))
-        values, rates = side.evaluate("samples", v), ca.vec(side.discretization.functions.differentiate("samples", v))
-        if self.sliding is not None:
-            u = self.sliding.solve(self.sliding.enter(lane, self._enter_moving(lane, self.shared[0]), force))
-            other = self.sliding.evaluate("samples", u), ca.vec(self.sliding.discretization.functions.differentiate("samples", u))
-            slides = lane["stuck"] > 0
-            values, rates = select(slides, other[0], values), select(slides, other[1], rates)
-        lane = lane.put(waiting=lane["waiting"] + taken * (values - lane["waiting"]))
-        if self.count:
-            many = ca.repmat(taken, self.count, 1)
-            lane = lane.put(waiting_rates=lane["waiting rates"] + many * (rates - lane["waiting rates"]))
-        at_once = taken * delivered * ca.SX(np.array(self._prompt, dtype=float))
-        return self._deliver(lane, at_once)
+    def _find_slope(self, lane: Lane) -> ca.SX:
+        """dX/dt where a step begins."""
+        return self._evaluate_start(lane, lambda side, v: side.evaluate("derivative", v))
 
-    @cached_property
+    def _evaluate_start(self, lane: Lane, evaluate: Callable[[Side, Moving], ca.SX]) -> ca.SX:
+        """A function where a step begins, of the system that a lane follows."""
+        force, results = self._interpolate(ca.SX(0)), []
+        for side in (self.plain, self.sliding) if self.sliding else (self.plain,):
+            v = side.solve(side.enter(lane, self._enter_moving(lane, self.shared[0]), force))
+            results.append(evaluate(side, v))
+        return select(lane["stuck"] > 0, results[1], results[0]) if self.sliding else results[0]
+
+    def _sample(self, lane: Lane, taken: ca.SX, moved: ca.SX) -> Lane:
+        """A lane with the operands where samples are taken."""
+        values = self._evaluate_start(lane, lambda side, v: side.evaluate("samples", v))
+        sampled = lane.put(waiting=lane["waiting"] + taken * (values - lane["waiting"]))
+        if not self.count:
+            return sampled
+        rates = self._evaluate_start(lane, lambda side, v: side.discretization.functions.differentiate("samples", v))
+        if not moved.is_zero():
+            wdot = self._interpolate(ca.SX(0)).wdot
+            rise = self._evaluate_start(lane, lambda side, v: side.compute_rates("samples", v, wdot))
+            rates = rates + ca.repmat(rise, 1, self.count) * moved
+        many, waiting = ca.repmat(taken, self.count, 1), lane["waiting rates"]
+        return sampled.put(waiting_rates=waiting + many * (ca.vec(rates) - waiting))
+
+    @property
     def _prompt(self) -> list[bool]:
-        """Which held values are delivered as soon as they are sampled."""
-        switching = self.system.reduction.switching
-        assert switching is not None
-        from daedal.symbolic import Held, find_operator
-
-        meanings = [find_operator(name) for name in switching.held]
-        return [isinstance(meaning, Held) and meaning.delay.sx.is_zero() for meaning in meanings]
+        """Which held values arrive as soon as they are sampled."""
+        return [meaning.delay.sx.is_zero() for meaning in self._clocks]
 
     @cached_property
     def _depth(self) -> int:

@@ -5,30 +5,17 @@ may depend on parameters; instants then move with them, ∂t_k/∂θ = k ∂ever
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.models import evaluate_expressions
+from daedal.simulation.forcing import Clock
 from daedal.symbolic import Held, find_operator
 from daedal.systems import System
 
 MOST = 1e7  # instants in one run
 SAME = 1e-6  # of a period: an instant closer than this to a step's beginning is there
-
-
-class Clock(NamedTuple):
-    """Seconds between samples, and from a sample to its arrival."""
-
-    every: float
-    delay: float
-
-    def list_instants(self, start: float, end: float) -> np.ndarray:
-        """All between start and end at which a sample is taken or arrives."""
-        taken = start + self.every * np.arange(int((end - start) / self.every) + 2)
-        instants = np.concatenate([taken, taken + self.delay]) if self.delay else taken
-        return instants[(instants > start) & (instants < end)]
 
 
 def read_clocks(system: System, numbers: Mapping[str, float], duration: float) -> tuple[Clock, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, perm
-from typing import TYPE_CHECKING, Protocol
+from typing import NamedTuple, Protocol
 
 import casadi as ca
 import numpy as np
@@ -18,10 +18,6 @@ from daedal.symbolic import Delayed, find_operator, jet, list_symbols
 from daedal.systems import System
 
 
-if TYPE_CHECKING:
-    from daedal.simulation.clocks import Clock
-
-
 class DisturbancePath(Protocol):
     """One realization of the disturbances as a function of the time since the start."""
 
@@ -29,6 +25,19 @@ class DisturbancePath(Protocol):
 
     def __call__(self, elapsed: float) -> np.ndarray: ...
     def differentiate(self, elapsed: float) -> np.ndarray: ...
+
+
+class Clock(NamedTuple):
+    """Seconds between samples, and from a sample to its arrival."""
+
+    every: float
+    delay: float
+
+    def list_instants(self, start: float, end: float) -> np.ndarray:
+        """All between start and end at which a sample is taken or arrives."""
+        taken = start + self.every * np.arange(int((end - start) / self.every) + 2)
+        instants = np.concatenate([taken, taken + self.delay]) if self.delay else taken
+        return instants[(instants > start) & (instants < end)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +51,7 @@ class Forcing:
     path: "DisturbancePath | None" = None  # a realization of the disturbances; they are zero without
     stages: frozenset[int] = frozenset()  # places of what is constant between instants
     features: tuple[float, ...] = ()  # where something that follows from time alone would be stepped over
-    clocks: "tuple[Clock, ...]" = ()  # of the values that are held
+    clocks: tuple[Clock, ...] = ()  # of the values that are held
 
     def find_jumps(self) -> list[float]:
         """Times strictly between start and end at which a value that enters the equations jumps, and features."""

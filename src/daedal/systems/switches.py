@@ -265,6 +265,7 @@ class _Reader:
 
     def __init__(self, residuals: ca.SX, observed: ca.SX, words: Words) -> None:
         self.words, self.residuals, self.observed = words, residuals, observed
+        self.conditions = _find_conditions(residuals)
         self.functions: list[_Function] = []
         self._numbers: dict[Any, tuple[int, int]] = {}  # of switching functions, with their orientation, by node
         self._prints: dict[str, np.ndarray] = {}
@@ -317,6 +318,17 @@ class _Reader:
                 self._prints[leaf.name()] = rng.uniform(0.4, 1.6, 5)
         at = np.array([self._prints[leaf.name()] for leaf in symbols]).reshape(len(symbols), 5)
         return ca.Function("g", [ca.vertcat(*symbols)], [g]).map(5)(at).full().ravel()
+
+
+def _find_conditions(residuals: ca.SX) -> dict[str, ca.SX]:
+    """Unknowns that an equation defines as a condition: cold == (T < 20)."""
+    conditions = {}
+    for row in ca.vertsplit(residuals):
+        if row.op() == ca.OP_SUB and row.n_dep() == 2:
+            for name, meaning in ((row.dep(0), row.dep(1)), (row.dep(1), row.dep(0))):
+                if name.is_symbolic() and not meaning.is_leaf() and meaning.op() in _COMPARING | _LOGICAL:
+                    conditions[name.name()] = meaning
+    return conditions
 
 
 def _compare(one: np.ndarray, other: np.ndarray) -> float:
@@ -390,7 +402,8 @@ class _Writer:
         make = ca.SX.binary if len(values) == 2 else ca.SX.unary
         plain = make(code, *typed)
         if code in _LOGICAL:
-            return _Term(self._join(code, values, operands), plain, truth=True)
+            truths = [self._read_condition(term) for term in operands]
+            return _Term(self._join(code, [term.sx for term in truths]), plain, truth=True)
         if code not in CHOOSING or self._is_constant(*values) or (not self._inside and code in FREE):
             return _Term(make(code, *values), plain, truth=code in _COMPARING)
         return _Term(self._replace(node, code, operands, make(code, *values), plain), plain, truth=code in _COMPARING)
@@ -399,9 +412,9 @@ class _Writer:
         """A node with its mode."""
         values = [term.sx for term in operands]
         if code == ca.OP_IF_ELSE_ZERO:
-            self._check_condition(operands[0])
-            blends = self._is_blended(values[0])
-            return values[0] * values[1] if blends else unchanged
+            condition = self._read_condition(operands[0]).sx
+            chosen = condition * values[1] if self._is_blended(condition) else ca.SX.binary(code, condition, values[1])
+            return chosen
         if code in _ROUNDING:
             return self._round(code, values, unchanged, typed)
         if code in (ca.OP_EQ, ca.OP_NE):
@@ -465,22 +478,27 @@ class _Writer:
             self.result.known.append(Known(self._known[key], value, argument, rounds))
         return intern_symbol(self._known[key]).sx
 
-    def _join(self, code: int, values: list[ca.SX], operands: list[_Term]) -> ca.SX:
+    def _join(self, code: int, values: list[ca.SX]) -> ca.SX:
         """not, and, or of truth values that are 0 or 1."""
-        for term in operands:
-            self._check_condition(term)
         if code == ca.OP_NOT:
             return 1 - values[0]
         product = values[0] * values[1]
         return product if code == ca.OP_AND else values[0] + values[1] - product
 
-    def _check_condition(self, term: _Term) -> None:
+    def _read_condition(self, term: _Term) -> _Term:
+        """What a condition says; an unknown that an equation defines by a condition stands for that one."""
+        if term.sx.is_symbolic() and term.sx.name() in self.reader.conditions:
+            name = term.sx.name()
+            if name not in self._leaves:
+                (self._leaves[name],) = self.run(name, self.reader.conditions[name], inside=True)
+            return self._leaves[name]
         if self._inside and not (term.truth or self._is_constant(term.sx)):
             raise ModelError(
                 f"'{self._write(term.typed)}' in model '{self.words.model}' is used as a condition but compares "
                 "nothing.",
                 "Write a comparison such as x > 0.",
             )
+        return term
 
     def _is_constant(self, *formulas: ca.SX) -> bool:
         """Whether formulas contain numbers and parameters alone."""

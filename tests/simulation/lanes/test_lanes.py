@@ -430,13 +430,13 @@ def test_an_interrupt_returns_what_was_computed(monkeypatch):
     times = np.arange(5001) * 0.1
     numbers, stop, original = count(1), threading.Event(), lane_run.find_failures
 
-    def find_and_interrupt(value, lanes, times, out, good):
+    def find_and_interrupt(value, lanes, times, out, good, system):
         number = next(numbers)
         if number == 30:
             _thread.interrupt_main()
         if number >= 30:
             assert stop.wait(timeout=300)
-        return original(value, lanes, times, out, good)
+        return original(value, lanes, times, out, good, system)
 
     monkeypatch.setattr(lane_run, "find_failures", find_and_interrupt)
     monkeypatch.setattr(blocks, "Event", lambda: stop)

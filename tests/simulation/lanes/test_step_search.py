@@ -145,9 +145,9 @@ def test_difference():
     coarse = np.zeros((3, 2, 4))
     fine = coarse.copy()
     fine[:, 0], fine[:, 1] = 2.0, 1e-3
-    assert compare(fine, fine) == 0.0
-    assert compare(fine + 1e-4, fine) == pytest.approx(0.1)  # of the second variable, whose size is 1e-3
-    assert compare(fine[:0], fine[:0]) == 0.0
+    assert compare(fine, fine, 2) == 0.0
+    assert compare(fine + 1e-4, fine, 2) == pytest.approx(0.1)  # of the second variable, whose size is 1e-3
+    assert compare(fine[:0], fine[:0], 2) == 0.0
 
 
 def test_the_error_is_honest_for_samples_denser_than_the_steps():

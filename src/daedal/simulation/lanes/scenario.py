@@ -11,12 +11,11 @@ import numpy as np
 from daedal import disturbances, simulation, systems
 from daedal.models import differentiate_parameters, evaluate_parameters
 from daedal.simulation import lanes, steps
-from daedal.simulation.forcing import Forcing
+from daedal.simulation.forcing import Clock, Forcing
 from daedal.simulation.steps import Directions, Point
 from daedal.systems import InitialValues, System, find_initial_values, find_places
 
 if TYPE_CHECKING:
-    from daedal.simulation.clocks import Clock
     from daedal.simulation.lanes.noise import Sources
     from daedal.simulation.steps import Slots
 
@@ -39,7 +38,7 @@ class Values:
     rates: np.ndarray  # dp/dθ as (parameter, direction)
     column: np.ndarray  # what the program reads as parameters
     start: InitialValues  # with disturbances at zero
-    clocks: "tuple[Clock, ...]"  # of what is held
+    clocks: tuple[Clock, ...]  # of what is held
     sources: "Sources | None"
 
 

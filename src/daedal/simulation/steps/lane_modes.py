@@ -54,6 +54,7 @@ class Slots:
             "waiting": self.held,  # sampled, but not yet delivered
             "waiting rates": rates,
             "grazed": 1,  # changes with hardly any slope
+            "last": 1,  # the switch that changed last
         }
 
     @property

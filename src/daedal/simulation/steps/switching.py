@@ -35,6 +35,7 @@ from daedal.simulation.steps.discretization import Discretization, Point
 from daedal.simulation.steps.lane_modes import RESTLESS, RIVALS, ROUNDS, Slots
 from daedal.simulation.steps.location import NOWHERE, find_crossing
 from daedal.simulation.steps.program import ACCEPTED, UNFINISHED, Program, Shape, StepBuilder, stack_observed
+from daedal.simulation.steps.tableau import RUNGE_KUTTA
 from daedal.simulation.steps.tangents import Moving
 from daedal.symbolic import Held, find_operator, jet
 from daedal.systems import Reduction, Sliding, System, find_sliding
@@ -252,12 +253,13 @@ class SwitchingBuilder(StepBuilder):
         start = side.enter(lane, moving, forces[0])
         w, dw = ([part for part in parts] for parts in zip(*(self._fill(side, lane, force) for force in forces), strict=True))
         finished, increment = side.discretization.step(start, self.shared[1], w, dw, *self._fill(side, lane, end))
-        stages = list(side.discretization.stages)
+        stages = self._list_inner_stages(side)
         last = finished.at(w=w[-1], dw=dw[-1])
-        crossed = self._find_crossed(side, [last if side.instant else side.solve(last), *stages], start.t)
-        code = ca.if_else(lane["stuck"] > 0, SLIDE_ON, ca.if_else(crossed, CROSS, DONE))
-        reached = self._finish(lane, finished, ca.fmax(increment, self._find_failed(lane)), code)
-        return self._make_function("step", reached.vector)
+        code = ca.if_else(self._find_crossed(side, [last if side.instant else side.solve(last), *stages]), CROSS, DONE)
+        if self.slots.slides:
+            code = ca.if_else(lane["stuck"] > 0, SLIDE_ON, code)
+        failed = lane["code"] * RESTLESS  # zero but for a lane that has not finished the step before
+        return self._make_function("step", self._leave(lane, finished, ca.fmax(increment, failed)).put(code=code).vector)
 
     def make_detours(self) -> Detours:
         """What lanes do that have not finished their step."""
@@ -299,7 +301,8 @@ class SwitchingBuilder(StepBuilder):
         lane = self.start
         v = side.enter(lane, self._enter_moving(lane, t), force)
         values, rates, residual = side.discretization.observe(v, wanted)
-        worst = ca.fmax(lane.worst, self._find_failed(lane))
+        failed = ca.fmax(lane.worst, lane["code"] * RESTLESS)
+        worst = ca.if_else(failed < RESTLESS, failed, ca.if_else(failed < RIVALS, RESTLESS, RIVALS) * (1 + lane["last"]))
         return ca.vertcat(values, ca.vec(rates), ca.fmax(residual, worst * (ACCEPTED / UNFINISHED)))
 
     @cached_property
@@ -347,7 +350,7 @@ class SwitchingBuilder(StepBuilder):
         lane = self.start
         finished, increment, stages = self._advance(side, lane, 1 - lane["position"], self._read_end())
         last = self._make_last(side, lane, finished)
-        crossed = self._find_crossed(side, [last, *stages], self.shared[0])
+        crossed = self._find_crossed(side, [last, *stages])
         if not side.instant or self._may_jump:
             crossed = ca.logic_or(crossed, self._find_jumped(side, lane))
         return self._finish(lane, finished, increment, ca.if_else(crossed, CROSS_SLIDING if side.slides else CROSS, DONE))
@@ -367,7 +370,7 @@ class SwitchingBuilder(StepBuilder):
         last = self._fill(side, lane, end or forces[-1])
         w, dw = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         finished, increment = side.discretization.step(start, share * h, w, dw, *last)
-        stages = list(side.discretization.stages)
+        stages = self._list_inner_stages(side)
         return self._remove_drift(side, lane, finished) if side.slides else finished, increment, stages
 
     def _remove_drift(self, side: Side, lane: Lane, v: Moving) -> Moving:
@@ -389,14 +392,20 @@ class SwitchingBuilder(StepBuilder):
             v = v.at(x=v.x - factor * g * effect, dx=v.dx - factor * ca.mtimes(effect, dg))
         return v
 
-    def _find_crossed(self, side: Side, places: list[Moving], t: ca.SX) -> ca.SX:
-        """Whether some function is beyond its border at some place."""
-        del t
-        crossed = ca.SX(0)
-        for v in places:
-            beyond = side.evaluate("margin", v) < -ROUNDING * self._measure(side, v)
-            crossed = ca.logic_or(crossed, ca.sum1(ca.vertcat(ca.SX(0, 1), beyond)) > 0) if beyond.shape[0] else crossed
-        return crossed
+    def _list_inner_stages(self, side: Side) -> list[Moving]:
+        """Of the last step, those between its ends: the last at each place, which knows it best."""
+        method = self.shape.method
+        where = RUNGE_KUTTA[method].list_nodes() if method in RUNGE_KUTTA else self.nodes.tolist()
+        inner = {node: stage for node, stage in zip(where, side.discretization.stages, strict=True) if 0 < node < 1}
+        return list(inner.values())
+
+    def _find_crossed(self, side: Side, places: list[Moving]) -> ca.SX:
+        """Whether some function is beyond its border at some place; where that is rounding, the crossing tells."""
+        margins = [entry for v in places for entry in ca.vertsplit(side.evaluate("margin", v))]
+        least = margins[0] if margins else ca.SX(1)
+        for margin in margins[1:]:
+            least = ca.fmin(least, margin)
+        return least < 0
 
     def _measure(self, side: Side, v: Moving) -> ca.SX:
         """The size of margins: of the terms of g, or one for a control."""
@@ -449,6 +458,8 @@ class SwitchingBuilder(StepBuilder):
         margins = [side.evaluate("margin", v) for v in (begin, end)]
         slopes = [side.compute_rates("margin", v, f.wdot) * rest for v, f in ((begin, left), (end, right))]
         jumped = self._list_jumped(side, lane, margins[0], self._measure(side, begin), slopes[0])
+        tolerances = ROUNDING * self._measure(side, end)
+        margins[1] = ca.if_else(ca.fabs(margins[1]) < tolerances, ca.fabs(margins[1]), margins[1])
         where = [self._locate(lane, i, margins, slopes, jumped[i]) for i in range(self.slots.switches)]
         first = where[0]
         for position in where[1:]:
@@ -509,6 +520,7 @@ class SwitchingBuilder(StepBuilder):
             fresh=ca.fmax(lane["fresh"], chosen),
             moved=moved.T,
             grazed=lane["grazed"] + grazing,
+            last=sum((i * chosen[i] for i in range(self.slots.switches)), ca.SX(0)),
             stuck=ca.sum1(behind["sliding"]) if self.slots.slides else 0,
             code=ca.if_else(ca.sum1(behind["sliding"]) > 0, SLIDE_ON, GO_ON) if self.slots.slides else GO_ON,
         )
@@ -553,7 +565,7 @@ class SwitchingBuilder(StepBuilder):
             both = ca.SX(1)
             for place in (a, b):
                 both = both * stuck_flags[self.sliding.slides.index(place)]
-            stuck = replace(stuck, worst=ca.fmax(stuck.worst, both * RIVALS * (1 + a)))
+            stuck = replace(stuck, worst=ca.fmax(stuck.worst, both * RIVALS))
         size = len(self.system.tops)
         top = select(sticks, w.top[:size], after.top[:size])
         rates = select(sticks, self.sliding.evaluate("derivative", w), after.rates)
@@ -573,10 +585,6 @@ class SwitchingBuilder(StepBuilder):
         done = code == DONE
         cleared = self._clear(reached)
         return replace(reached, extra=select(done, cleared.extra, reached.extra)).put(code=code)
-
-    def _find_failed(self, lane: Lane) -> ca.SX:
-        """What a lane leaves behind that has not finished the step before; zero for all others."""
-        return ca.if_else(lane["code"] > 0, (1 + _find_last(lane["fresh"])) * RESTLESS, 0)
 
     def _clear(self, lane: Lane) -> Lane:
         return lane.put(fresh=0, position=0, code=DONE, moved=0)
@@ -704,14 +712,6 @@ def make_lagrange(nodes: np.ndarray, position: ca.SX) -> tuple[ca.SX, ca.SX]:
     both = [ca.vertcat(*weights), ca.jacobian(ca.vertcat(*weights), symbol)]
     values, slopes = ca.Function("lagrange", [symbol], both)(position)
     return values, slopes
-
-
-def _find_last(flags: ca.SX) -> ca.SX:
-    """The number of the last flag that is set, 0 where none is."""
-    last = ca.SX(0)
-    for i in range(flags.shape[0]):
-        last = ca.if_else(flags[i] > 0, i, last)
-    return last
 
 
 def _make_sliding_side(system: System, sliding: Sliding, shape: Shape, point: Point, step: float) -> Side:

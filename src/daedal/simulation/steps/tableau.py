@@ -24,6 +24,10 @@ class Tableau:
         """Where the stages stand, rising, each once."""
         return tuple(sorted({self.find_node(stage) for stage in range(len(self.stages))}))
 
+    def list_nodes(self) -> list[float]:
+        """Where each stage stands."""
+        return [self.find_node(stage) for stage in range(len(self.stages))]
+
     def find_node(self, stage: int) -> float:
         """Where a stage stands in the step, from 0 to 1."""
         return round(sum(self.stages[stage]), 12)

@@ -194,9 +194,7 @@ def compile_scan(
     tape = read_tape(step)
     seen = read_tape(observe) if observe is not None else None
     _check_step(tape, seen)
-    # With two registers per value twice as many lanes would wait for one that is not finished.
-    chosen = width or (find_host().register if detours else choose_width(tape))
-    return ScanKernel(tape, seen, chosen, detours)
+    return ScanKernel(tape, seen, width or choose_width(tape), detours)
 
 
 def _check_step(step: Tape, observe: Tape | None) -> None:

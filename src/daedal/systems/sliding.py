@@ -9,7 +9,7 @@ unknown and one equation are added for every switch that may slide,
 with o = ±1 the side and s = 1 while sliding, both data of a trajectory. For g of states dg/dt contains the tops only, so
 that offsets and index stay as they are, and solving, projecting and differentiating work as for any other system.
 
-A switch may slide if its equations jump, if g contains no top, disturbance or delayed value, and if m acts on dg/dt
+A switch may slide if its equations jump, if g contains no top, held or delayed value, and if m acts on dg/dt
 (relative degree one); other switches only change sides.
 
 References: A. F. Filippov, Differential Equations with Discontinuous Righthand Sides (1988); V. I. Utkin, Sliding Modes
@@ -85,7 +85,7 @@ def _is_candidate(system: System, place: int) -> bool:
     highest = dict(zip(plain.equations.unknowns, plain.offsets.unknowns.tolist(), strict=True))
     if not switch.jumps or any(switch.mode in list_symbols(g) for g in plain.switching.formulas):
         return False
-    unwanted = {*system.model.disturbance_names, *plain.switching.held}
+    unwanted = set(plain.switching.held)
     states = False
     for name in list_symbols(switch.function):
         base, order = jet(name)

@@ -27,6 +27,7 @@ from daedal.simulation.lanes.pilot import (
     run_pilots,
     shorten,
 )
+from daedal.symbolic import jet, list_symbols
 from daedal.simulation.steps import ALIGNED, Method, Schedule, Stops, find_stops, make_regular_steps
 
 RESTLESS_PARTS = 64  # of the sample interval: steps by which it is judged whether a switch comes to rest
@@ -201,13 +202,22 @@ def _try_regular(task: Task, method: Method) -> Iterator[Trial[Steps]]:
         previous = (steps, results)
 
 
+def _switches_on_disturbances(task: Task) -> bool:
+    """Whether a switch sees the disturbances themselves, which jump a little between steps of several cells."""
+    switching = task.system.reduction.switching
+    names = set(task.system.model.disturbance_names)
+    tops = {task.system.reduction.name_jet(top) for top in task.system.reduction.tops}
+    functions = [switch.function for switch in switching.switches] if switching else []
+    return any(jet(name)[0] in names or name in tops for g in functions for name in list_symbols(g))
+
+
 def _list_candidates(task: Task) -> list[float]:
     """Steps to try, longest first: the sample interval in whole cells of the grid, then halves."""
     if task.grid == 0:
         return [task.interval / 2**k for k in range(HALVINGS)]
     fixed = np.concatenate([task.times, task.forcing.find_jumps()]) - task.forcing.start
     cells = max(round(task.interval / task.grid), 1)
-    longest = min(cells, MOST_CELLS)
+    longest = 1 if _switches_on_disturbances(task) else min(cells, MOST_CELLS)
     divisors = [n for n in range(longest, 0, -1) if cells % n == 0 and _are_multiples(fixed, n * task.grid)]
     if not divisors:
         return [task.grid / 2**k for k in range(FRACTIONS)]

@@ -255,7 +255,11 @@ class SwitchingBuilder(StepBuilder):
         finished, increment = side.discretization.step(start, self.shared[1], w, dw, *self._fill(side, lane, end))
         stages = self._list_inner_stages(side)
         last = finished.at(w=w[-1], dw=dw[-1])
-        code = ca.if_else(self._find_crossed(side, [last if side.instant else side.solve(last), *stages]), CROSS, DONE)
+        crossed = self._find_crossed(side, [last if side.instant else side.solve(last), *stages])
+        if self._may_jump:
+            begin = start if side.instant else side.solve(start)
+            crossed = ca.logic_or(crossed, self._find_crossed(side, [begin], self._jumping))
+        code = ca.if_else(crossed, CROSS, DONE)
         if self.slots.slides:
             code = ca.if_else(lane["stuck"] > 0, SLIDE_ON, code)
         failed = lane["code"] * RESTLESS  # zero but for a lane that has not finished the step before
@@ -399,9 +403,14 @@ class SwitchingBuilder(StepBuilder):
         inner = {node: stage for node, stage in zip(where, side.discretization.stages, strict=True) if 0 < node < 1}
         return list(inner.values())
 
-    def _find_crossed(self, side: Side, places: list[Moving]) -> ca.SX:
+    def _find_crossed(self, side: Side, places: list[Moving], among: list[bool] | None = None) -> ca.SX:
         """Whether some function is beyond its border at some place; where that is rounding, the crossing tells."""
-        margins = [entry for v in places for entry in ca.vertsplit(side.evaluate("margin", v))]
+        margins = [
+            entry
+            for v in places
+            for i, entry in enumerate(ca.vertsplit(side.evaluate("margin", v)))
+            if among is None or among[i]
+        ]
         least = margins[0] if margins else ca.SX(1)
         for margin in margins[1:]:
             least = ca.fmin(least, margin)
@@ -417,10 +426,12 @@ class SwitchingBuilder(StepBuilder):
 
     @cached_property
     def _jumping(self) -> list[bool]:
-        """Which functions may jump at an instant: those of tops, inputs, samples or other modes."""
+        """Which functions may jump at an instant: those of tops, inputs, samples or other modes.
+
+        Those of disturbances may be on another side at the start, where sides are found without them.
+        """
         r = self.system.reduction
-        smooth = {name for name in (r.name_jet(state) for state in r.states)} | set(r.parameters) | {"time"}
-        smooth |= {name for i, name in enumerate(r.exogenous) if i in self.noisy}
+        smooth = {*(r.name_jet(state) for state in r.states), *r.parameters, "time"}
         functions = [switch.function for switch in self.plain.switches]
         return [not smooth.issuperset(leaf.name() for leaf in ca.symvar(function)) for function in functions]
 

@@ -2,7 +2,7 @@
 
 What follows from time, parameters and numbers alone is sampled between the stops. Where it leaves the straight line
 through two stops and returns to it within a small part of their distance, such as exp(−((t − 5)/0.002)²), nothing at
-the stops tells of it: its begin, its peak and its end become stops themselves. What differs at the stops (ramps, decays)
+the stops tells of it: its begin, its peak, its end and what lies between become stops themselves. What differs at the stops (ramps, decays)
 or everywhere between them (waves) is seen by steps of any length, and stays as it is.
 """
 
@@ -19,8 +19,9 @@ FEWEST = 8  # of them between two stops, for a feature to fit between
 NARROW = 1 / 4  # of the distance between two stops
 HIGH = 0.05  # of the largest deviation: what belongs to the feature
 LEAST = 1e-3  # deviation, of the range
-FOOT = 1e-3  # of the peak: where a feature begins and ends
+FEET = (1e-9, 1e-3)  # of the peak: where a feature begins to be felt and to rise, and ends
 ROUNDING = 1e-12  # of the largest value
+BESIDE = 3  # samples on either side of those that met a feature, which contain its feet
 CLOSER = 257  # samples of a feature that few samples met
 ENOUGH = 16  # samples that show its shape
 ZOOMS = 6
@@ -89,15 +90,15 @@ def _list_nodes(formulas: ca.SX, known: set[str]) -> list[ca.SX]:
     return list((every if len(every) <= MOST_NODES else largest).values())
 
 
-Feature = tuple[float, float, float]  # begin, peak, end
+Feature = tuple[float, float, float, float, float]  # begin, rise, peak, fall, end
 
 
 def _drop_repeats(features: Sequence[Feature]) -> list[Feature]:
     """Those whose peaks lie apart from each other's middle parts, the widest first: formulas contain each other."""
     kept: list[Feature] = []
-    for begin, peak, end in sorted(features, key=lambda feature: feature[0] - feature[2]):
-        if all(abs(peak - other[1]) > (end - begin) / 8 for other in kept):
-            kept.append((begin, peak, end))
+    for feature in sorted(features, key=lambda feature: feature[0] - feature[-1]):
+        if all(abs(feature[2] - other[2]) > (feature[-1] - feature[0]) / 8 for other in kept):
+            kept.append(feature)
     return kept
 
 
@@ -142,19 +143,28 @@ class _Search:
         for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1):
             stop = np.searchsorted(self.stops, grid[run[0]], side="right")
             room = self.stops[stop - 1 : stop + 1]
-            low, high = grid[max(run[0] - run.size, 0)], grid[min(run[-1] + run.size, grid.size - 1)]
+            around = run.size + BESIDE
+            low, high = grid[max(run[0] - around, 0)], grid[min(run[-1] + around, grid.size - 1)]
             features.append(self._measure(formula, max(low, room[0]), min(high, room[1])))
         return features
 
     def _measure(self, formula: int, low: float, high: float) -> Feature:
-        """Begin, peak and end between two times."""
+        """The feature between two times."""
+        times, peak, foot = np.array([low, high]), 0, np.array([0, 1])
         for _ in range(ZOOMS):
             times = np.linspace(low, high, CLOSER)
             chord = np.interp(times, self.stops, self._at_stops[formula])
             deviation = np.abs(self._evaluate(times)[formula] - chord)
             peak = int(np.argmax(deviation))
-            inside = np.flatnonzero(deviation > FOOT * deviation[peak])
-            low, high = times[max(inside[0] - 1, 0)], times[min(inside[-1] + 1, CLOSER - 1)]
-            if inside.size >= ENOUGH:
-                return float(low), float(times[peak]), float(high)
-        return float(low), float((low + high) / 2), float(high)
+            outer, foot = (_find_ends(deviation > share * deviation[peak]) for share in FEET)
+            low, high = times[outer]
+            if foot[1] - foot[0] >= ENOUGH:
+                break
+        rise, fall = times[foot]
+        return float(low), float(rise), float(times[peak]), float(fall), float(high)
+
+
+def _find_ends(inside: np.ndarray) -> np.ndarray:
+    """The places just before and just after what is inside."""
+    places = np.flatnonzero(inside)
+    return np.clip([places[0] - 1, places[-1] + 1], 0, inside.size - 1)

@@ -50,7 +50,7 @@ def test_pulses_anywhere(solver):
         (time < 5.03, [5.03]),
         (time <= 5.03, [5.03]),
         (time > 5.03, [5.03]),
-        (5.03 >= time, [5.03]),
+        (5.03 - time >= 0, [5.03]),
         (2 * time > 10.06, [5.03]),
         ((time - 1.5) / 0.25 > 6, [3.0]),
         (time**2 > 2.0**4, [4.0]),
@@ -136,7 +136,8 @@ def test_more_instants_than_can_be():
 @each_solver
 def test_conditions_on_a_held_input(solver):
     held = dd.Signal([0.0, 2.3, 4.55, 7.0, 10.0], [0.0, 1.0, 0.5, 2.0, 2.0], "zoh")
-    rate = np.where(u > 0.5, 1.0, 0.0) + 10 * np.where(u >= 0.5, 1.0, 0.0) + 100 * np.sign(u) + np.where(u > 0, 1000.0, 0.0)
+    steps = [np.where(u > 0.5, 1.0, 0.0), np.where(u >= 0.5, 1.0, 0.0), np.sign(u), np.where(u > 0, 1.0, 0.0)]
+    rate = steps[0] + 10 * steps[1] + 100 * steps[2] + 1000 * steps[3]
     exact = np.interp(TIMES, [0, 2.3, 4.55, 7.0, 10.0], np.cumsum([0, 0, 1111 * 2.25, 1110 * 2.45, 1111 * 3.0]))
     got = dd.simulate(collect(rate, inputs=[u]), TIMES, inputs={u: held}, solver=solver)[x]
     np.testing.assert_allclose(got, exact, atol=1e-8)
@@ -173,7 +174,7 @@ def test_a_condition_on_a_delayed_model():
 
 
 def test_samples_on_instants_up_to_rounding():
-    """Steps do not double, and each sees the stage it lies in, whichever side of the instant rounding put the sample."""
+    """Steps do not double, and each sees the stage it lies in, whichever side rounding put the sample on."""
     times = np.arange(101) * 0.1
     model = collect(np.floor(time / 0.1) + np.where(time < 0.3, 1.0, 0.0) + np.where(time <= 0.7, 1.0, 0.0))
     for solver in SOLVERS:
@@ -200,29 +201,28 @@ def test_a_pulse_shorter_than_what_steps_are_aligned_by(solver):
 
 
 GRADED = {
-    "lanes": {"rate": der(x) == -k * x + np.where(np.fmod(time, 2.4) < 0.13, 3.0, 0.0) * k + np.where(u > 0.5, 1.0, 0)},
-    "delay": {"rate": der(x) == -k * delay(x, tau) + np.where((time > 1.03) & (time < 1.17), 5.0, u)},
+    "dosed": {"rate": der(x) == -k * x + np.where(np.fmod(time, 2.4) < 0.13, 3 * k, 0.0) + np.where(u > 0.5, 1.0, 0)},
+    "late": {"rate": der(x) == -k * delay(x, tau) + np.where((time > 1.03) & (time < 1.17), 5.0, u)},
 }
 
 
 @pytest.mark.parametrize("name", GRADED)
 def test_gradients(name):
+    parameters = {k: 0.7, tau: dd.Parameter(0.6, lower=0.1, upper=5.0)} if name == "late" else {k: 0.7}
     model = dd.Model(
         name=name, equations=GRADED[name], unknowns=[x], inputs=[u], outputs={"y": x}, initial={x: 1.0},
-        parameters={k: 0.7, tau: dd.Parameter(0.6, lower=0.1, upper=5.0)} if name == "delay" else {k: 0.7}, measurement_noise={"y": 0.1},
-        history={x: 1.0} if name == "delay" else {},
+        parameters=parameters, measurement_noise={"y": 0.1}, history={x: 1.0} if name == "late" else {},
     )  # fmt: skip
     times = np.linspace(0.0, 6.0, 31)
     data = dd.Dataset(times, {"u": np.sin(times)}, {"y": np.cos(times)}, intersample="foh")
-    free = list(map(str, model.parameters))
-    point = {"k": 0.8, "tau": 0.55}
+    free = list(map(str, parameters))
+    point = {name: value for name, value in {"k": 0.8, "tau": 0.55}.items() if name in free}
+    options = {"free": free, "criterion": dd.OutputError(), "solver": dd.Lanes(tolerance=1e-10)}
 
     def cost(**moved):
-        values = {name: value for name, value in {**point, **moved}.items() if name in free}
-        return dd.evaluate(model, data, free=free, criterion=dd.OutputError(), values=values, solver=dd.Lanes(tolerance=1e-10))
+        return dd.evaluate(model, data, values=point | moved, **options)
 
-    gradient = cost().gradient
+    gradient, h = cost().gradient, 1e-4
     for place, name in enumerate(free):
-        h = 1e-4
         difference = (cost(**{name: point[name] + h}).value - cost(**{name: point[name] - h}).value) / (2 * h)
-        np.testing.assert_allclose(gradient[place], difference, rtol=1e-5)
+        np.testing.assert_allclose(gradient[place], difference, rtol=1e-6)

@@ -2,8 +2,8 @@
 
 What follows from time, parameters and numbers alone is sampled between the stops. Where it leaves the straight line
 through two stops and returns to it within a small part of their distance, such as exp(−((t − 5)/0.002)²), nothing at
-the stops tells of it: its begin, its peak, its end and what lies between become stops themselves. What differs at the stops (ramps, decays)
-or everywhere between them (waves) is seen by steps of any length, and stays as it is.
+the stops tells of it: its feet and its peak become stops themselves. What differs at the stops (ramps, decays) or
+everywhere between them (waves) is seen by steps of any length, and stays as it is.
 """
 
 from collections.abc import Sequence

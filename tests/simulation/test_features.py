@@ -105,6 +105,14 @@ def test_with_disturbances_and_many_inputs():
     np.testing.assert_allclose(np.ravel(got)[-1], np.sqrt(np.pi) * 0.2, atol=1e-4)
 
 
+@pytest.mark.parametrize("solver", [dd.Lanes(tolerance=1e-9), dd.IDA(rtol=1e-10, atol=1e-12)], ids=["lanes", "ida"])
+def test_one_in_every_period(solver):
+    since = np.fmod(time, 2.4)
+    model = collect(100 * np.exp(-(((since - 1.213) / 0.002) ** 2)))
+    got = dd.simulate(model, np.linspace(0.0, 10.0, 11), solver=solver)[x][-1]
+    np.testing.assert_allclose(got, 4 * np.sqrt(np.pi) * 0.2, atol=1e-7)
+
+
 def test_with_a_delay():
     bell = 100 * np.exp(-(((time - 5.035) / 0.002) ** 2))
     model = dd.Model(

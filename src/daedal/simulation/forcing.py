@@ -178,7 +178,7 @@ def see_features(system: System, forcing: Forcing, times: np.ndarray, parameters
     if not reduction.compiled["has time"]:
         return forcing
     stops = np.concatenate([times, forcing.find_jumps()])
-    features = simulation.find_features(system, forcing.start, forcing.end, stops, parameters)
+    features = simulation.find_features(system, forcing, stops, parameters)
     return replace(forcing, features=(*forcing.features, *features))
 
 

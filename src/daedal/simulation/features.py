@@ -1,9 +1,9 @@
 """Narrow features of time in equations, which steps between two samples would not see.
 
-What follows from time, parameters, known stages and numbers alone is sampled between the stops. Where it leaves the straight line
-through two stops and returns to it within a small part of their distance, such as exp(−((t − 5)/0.002)²), nothing at
-the stops tells of it: its feet and its peak become stops themselves. What differs at the stops (ramps, decays) or
-everywhere between them (waves) is seen by steps of any length, and stays as it is.
+What follows from time, parameters, known stages and numbers alone is sampled between the stops. Where it leaves the
+straight line through two stops and returns to it within a small part of their distance, such as exp(−((t − 5)/0.002)²),
+nothing at the stops tells of it: its feet and its peak become stops themselves. What differs at the stops (ramps,
+decays) or everywhere between them (waves) is seen by steps of any length, and stays as it is.
 """
 
 from collections.abc import Sequence
@@ -43,36 +43,39 @@ def find_features(
     grid = np.linspace(start, end, SAMPLES + 1)
     if formulas is None or not end > start or np.diff(stops).max() < FEWEST * (grid[1] - grid[0]):
         return ()
-    features = [
-        one for numbers in parameters[:MOST_SETS] for one in _Search(formulas, forcing, numbers, stops).run(grid)
-    ]
+    searches = [_Search(formulas, forcing, numbers, stops) for numbers in parameters[:MOST_SETS]]
+    features = [feature for search in searches for feature in search.run(grid)]
     return tuple(sorted({time for feature in _drop_repeats(features) for time in feature}))
 
 
 @dataclass(frozen=True, eq=False)
 class _Formulas:
-    """What follows from time, parameters and stages alone, and the places of these stages."""
+    """What follows from time, stages and parameters alone, and the places of these stages and parameters."""
 
     function: ca.Function
-    stages: tuple[int, ...]
+    stages: list[int]
+    parameters: list[int]
 
 
 def _compile_formulas(system: System) -> _Formulas | None:
     """All such formulas that are no straight lines."""
     reduction = system.reduction
-    time, parameters = intern_symbol("time").sx, stack_symbols(reduction.parameters)
     stages = {known.name for known in reduction.switching.known} if reduction.switching else set()
     nodes = _list_nodes(ca.vertcat(reduction.G, reduction.top), {"time", *reduction.parameters, *stages})
     if not nodes:
         return None
-    bent = ca.which_depends(ca.vertcat(*nodes), time, 2, True)
+    bent = ca.which_depends(ca.vertcat(*nodes), intern_symbol("time").sx, 2, True)
     nodes = [node for node, bends in zip(nodes, bent, strict=True) if bends]
     if not nodes:
         return None
-    inside = stages.intersection(list_symbols(ca.vertcat(*nodes)))
-    places = tuple(place for place, name in enumerate(reduction.exogenous) if name in inside)
-    held = stack_symbols([reduction.exogenous[place] for place in places])
-    return _Formulas(ca.Function("features", [ca.vertcat(time, held, parameters)], [ca.vertcat(*nodes)]), places)
+    vector = ca.vertcat(*nodes)
+    inside = set(list_symbols(vector))
+    held, numbers = (
+        [place for place, name in enumerate(names) if name in inside]
+        for names in (reduction.exogenous, reduction.parameters)
+    )
+    names = [*(reduction.exogenous[place] for place in held), *(reduction.parameters[place] for place in numbers)]
+    return _Formulas(ca.Function("features", [stack_symbols(["time", *names])], [vector]), held, numbers)
 
 
 def _list_nodes(formulas: ca.SX, known: set[str]) -> list[ca.SX]:
@@ -124,7 +127,7 @@ class _Search:
     """Formulas at one set of parameters, and their straight lines between stops."""
 
     def __init__(self, formulas: _Formulas, forcing: Forcing, parameters: np.ndarray, stops: np.ndarray) -> None:
-        self._function, self._parameters, self.stops = formulas.function, parameters, stops
+        self._function, self._parameters, self.stops = formulas.function, parameters[formulas.parameters], stops
         self._stages = [track[0] for place in formulas.stages if (track := forcing.tracks[place])]
         self._left, self._right = (self._evaluate(ends, np.arange(ends.size)) for ends in (stops[:-1], stops[1:]))
 

@@ -191,10 +191,12 @@ def make_forcing(system: System, signals: Mapping[str, Signal], start: float, en
 def see_features(system: System, forcing: Forcing, times: np.ndarray, parameters: Sequence[np.ndarray]) -> Forcing:
     """The same, with break points where steps between samples would miss what the equations contain of time."""
     reduction = system.reduction
-    if "time" not in reduction.compiled.setdefault("symbols", list_symbols(ca.vertcat(reduction.G, reduction.top))):
+    if "has time" not in reduction.compiled:
+        reduction.compiled["has time"] = "time" in list_symbols(ca.vertcat(reduction.G, reduction.top))
+    if not reduction.compiled["has time"]:
         return forcing
     stops = np.concatenate([times, forcing.find_jumps()])
-    features = simulation.find_features(system, forcing.start, forcing.end, stops, parameters)
+    features = simulation.find_features(system, forcing, stops, parameters)
     return replace(forcing, features=(*forcing.features, *features))
 
 

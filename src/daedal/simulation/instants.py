@@ -81,9 +81,9 @@ class _Lines:
         middles = np.stack([(start + root) / 2, (root + end) / 2, np.full(count, _step_beyond(end))], 1)
         values = self._value(middles).full()
         return {
-            name: Signal([start, root[k], end], values[k], "zoh")
+            name: Signal(np.array([start, root[k], end]), values[k], "zoh")
             if inside[k]
-            else Signal([start, end], values[k, 1:], "zoh")
+            else Signal(bounds[k], values[k, 1:], "zoh")
             for k, name in enumerate(self.names)
             if (inside[k] or never[k]) and np.isfinite(values[k]).all()
         }
@@ -246,9 +246,7 @@ def _find_crossings(formula: _Formula, reader: _Reader, edges: np.ndarray, bends
 Side = Callable[[np.ndarray, np.ndarray], np.ndarray]  # whether crossings lie before times; which ones
 
 
-def _narrow(
-    is_beyond: Side, lower: np.ndarray, upper: np.ndarray, guess: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _narrow(is_beyond: Side, lower: np.ndarray, upper: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Brackets between neighbours of a guess, where these are on different sides."""
     near = np.clip(_list_neighbours(guess), lower[:, None], upper[:, None])
     which = np.repeat(np.arange(guess.size), near.shape[1])

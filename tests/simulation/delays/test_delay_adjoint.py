@@ -64,6 +64,14 @@ CASES = {
         ),
         dd.Signal(KNOTS, np.sign(np.sin(3 * KNOTS + 0.1)), "zoh"),
     ),
+    "conditions on time and on an input": (
+        model(
+            {"e": der(x) == -k * delay(x, tau) + a * np.where(np.fmod(dd.time, 1.7) < 0.13, 3.0, 0.0) * x
+                + np.where(u > 0.5, k, 0.0)},
+            [x], {tau: 0.5231, k: 0.8, a: 0.3}, inputs=[u], outputs={"y": x}, history={x: 0.2},
+        ),
+        dd.Signal(KNOTS[::25], np.sin(3 * KNOTS[::25]), "foh"),
+    ),
     "two delays, one of a square": (
         model(
             {"e": der(x) == -k * delay(x, tau) - a * delay(x**2, late)}, [x], {tau: 1.1, late: 0.43, k: 0.8, a: 0.3},

@@ -42,6 +42,7 @@ from daedal.systems import Reduction, Sliding, System, find_sliding
 
 ROUNDING = 1e-13  # of its terms: what a function may be beyond its border without having crossed it
 JUMPED = 1e-11  # of its terms: a function as far beyond its border at the start of a piece has jumped there
+FRESH = 1e-3  # of its change over a piece: how far from its border a function may be that has just crossed it
 GRAZING = 1e-6  # of its size: the change of a function over a piece below which its slope tells nothing
 SHORTER = 0.25  # of a piece after which a lane looks again when its end is not finite
 
@@ -450,7 +451,7 @@ class SwitchingBuilder(StepBuilder):
         """Functions that are beyond their border at the start of a piece, and cannot have come there continuously."""
         entries = []
         for i, jumping in enumerate(self._jumping):
-            allowed = JUMPED * size[i] + lane["fresh"][i] * 1e-3 * ca.fabs(slope[i])
+            allowed = JUMPED * size[i] + lane["fresh"][i] * FRESH * ca.fabs(slope[i])
             able: Any = 1.0 if jumping else 0.0
             if i in side.slides and not jumping:
                 able = lane["sliding"][side.slides.index(i)]
@@ -468,10 +469,11 @@ class SwitchingBuilder(StepBuilder):
         end = side.solve(side.enter(lane.put(controls=trial["controls"]), self._enter_moving(trial, self.shared[0] + h), right))
         margins = [side.evaluate("margin", v) for v in (begin, end)]
         slopes = [side.compute_rates("margin", v, f.wdot) * rest for v, f in ((begin, left), (end, right))]
-        jumped = self._list_jumped(side, lane, margins[0], self._measure(side, begin), slopes[0])
+        sizes = self._measure(side, begin)
+        jumped = self._list_jumped(side, lane, margins[0], sizes, slopes[0])
         tolerances = ROUNDING * self._measure(side, end)
         margins[1] = ca.if_else(ca.fabs(margins[1]) < tolerances, ca.fabs(margins[1]), margins[1])
-        where = [self._locate(lane, i, margins, slopes, jumped[i]) for i in range(self.slots.switches)]
+        where = [self._locate(lane, i, margins, slopes, jumped[i], JUMPED * sizes[i]) for i in range(self.slots.switches)]
         first = where[0]
         for position in where[1:]:
             first = ca.fmin(first, position)
@@ -492,11 +494,15 @@ class SwitchingBuilder(StepBuilder):
         idle = replace(trial, extra=self._clear(trial).extra)
         return changed.choose(event, idle.choose(finite, shorter))
 
-    def _locate(self, lane: Lane, i: int, margins: list[ca.SX], slopes: list[ca.SX], jumped: ca.SX) -> ca.SX:
+    def _locate(
+        self, lane: Lane, i: int, margins: list[ca.SX], slopes: list[ca.SX], jumped: ca.SX, tiny: ca.SX
+    ) -> ca.SX:
         """Where in the piece a function crosses; at its beginning where it has jumped, or is leaving there."""
-        fresh = lane["fresh"][i]
-        left, slope = ca.fmax(margins[0][i], 0), slopes[0][i]
-        left, slope = ca.if_else(fresh, 0, left), ca.if_else(fresh, ca.fmax(slope, 0), slope)
+        slope = slopes[0][i]
+        # Just behind its own crossing a function is zero, and rises, whatever rounding says.
+        fresh = ca.logic_and(lane["fresh"][i], margins[0][i] < FRESH * ca.fabs(slope) + tiny)
+        left = ca.if_else(fresh, 0, ca.fmax(margins[0][i], 0))
+        slope = ca.if_else(fresh, ca.fmax(slope, 0), slope)
         leaving = ca.logic_and(ca.logic_and(margins[0][i] <= 0, slope < 0), ca.logic_not(fresh))
         inside = find_crossing(left, slope, margins[1][i], slopes[1][i])
         return ca.if_else(ca.logic_or(jumped, leaving), 0, inside)

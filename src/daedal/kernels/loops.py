@@ -125,9 +125,7 @@ def _begin_step(e: Emitter, state: list[str], others: list[list[str]], detours: 
     return marked.values
 
 
-def _take_detours(
-    e: Emitter, start: list[str], new: list[str], others: list[list[str]], detours: Detours
-) -> list[str]:
+def _take_detours(e: Emitter, start: list[str], new: list[str], others: list[list[str]], detours: Detours) -> list[str]:
     """The state when all lanes of the group have finished the step; those that had are not touched."""
     if not detours.turns:
         return new

@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from daedal import simulation
-from daedal.errors import SimulationError
+from daedal.errors import SimulationError, quoted
 from daedal.models import evaluate_parameters
 from daedal.simulation import lanes
 from daedal.simulation.forcing import Forcing, see_features
@@ -145,6 +145,7 @@ def prepare(
             step, coarse = lanes.choose_disturbance_grid(system, numbers, interval)
             grid = min(grid, step) if grid else step
             warnings += [warning for warning in coarse if warning not in warnings]
+    _refuse_delayed_switches(system)
     before = simulation.find_pasts(system) if system.reduction.delays else None
     delayed = partial(simulation.look_back_from_start, system, forcing, before) if before else None
     forcing = see_features(system, forcing, times, [system.parameter_vector(given) for given in values])
@@ -154,3 +155,15 @@ def prepare(
     if before:
         return simulation.prepare_delayed(scenario, before, times, tuple(wanted), sets, wish, tuple(warnings))
     return prepare_lanes(scenario, times, tuple(wanted), sets, wish, effort, tuple(warnings))
+
+
+def _refuse_delayed_switches(system: System) -> None:
+    """Steps of systems with delays do not divide at switches of their own."""
+    switching = system.reduction.switching
+    if system.reduction.delays and switching is not None and switching.located:
+        names = [switch.text for switch in switching.switches] or list(switching.held)
+        raise SimulationError(
+            f"Model '{system.model.name}' looks back ({quoted(system.reduction.delays)}) and jumps at "
+            f"{quoted(names)}; the two are not simulated together.",
+            "Make the jump smooth, tanh(x/width) in place of sign(x), or replace the delay by a chain of lags.",
+        )

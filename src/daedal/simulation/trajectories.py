@@ -1,6 +1,7 @@
 """`simulate`: trajectories of a model, one with disturbances at zero or many with random ones."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -133,14 +134,19 @@ def _simulate_single(job: Job) -> Outcome:
     system = job.asked.system
     if system.reduction.delays:
         return Lanes(tolerance=DELAYED).simulate(job)
+    reason = ""
     if len(system.tops) <= SINGLE:
         try:
             outcome = simulate_lanes(Lanes(method="rk4", tolerance=1e-8), job, BRIEF)
-        except SimulationError:
-            outcome = None
+            reason = outcome.status.sentence
+        except SimulationError as refusal:
+            outcome, reason = None, refusal.sentence
         if outcome is not None and outcome.status.ok:
             return outcome
-    return simulation.IDA().simulate(job)
+    outcome = simulation.IDA().simulate(job)
+    if reason and system.reduction.switching is not None:
+        outcome = replace(outcome, notes=(*outcome.notes, f"by IDA, because Lanes could not: {reason}"))
+    return outcome
 
 
 def _make_trajectory(job: Job, outcome: Outcome, seed: int | None) -> Trajectory:

@@ -93,6 +93,13 @@ class _Start:
             w = self.fill_samples(w)
             start = replace(self.find(w), exogenous=w.copy())
             g, size = self._evaluate("switches", start, w), self._evaluate("switch_sizes", start, w)
+            if not np.isfinite(g).all():
+                text = self.switches[int(np.argmin(np.isfinite(g)))].text
+                raise InitialValueError(
+                    f"Whether '{text}' of model '{self.system.model.name}' holds at the start cannot be told: what it "
+                    "compares is not a finite number.",
+                    "Start where it is defined.",
+                )
             borders = [i for i in range(g.size) if abs(g[i]) <= BORDER * size[i]]
             wrong = [i for i in range(g.size) if i not in borders and w[self.places[i]] * g[i] < 0]
             if not wrong:
@@ -133,9 +140,7 @@ class _Start:
         top = self.find(w).tops
         if sliding and stuck.any():
             top, controls = self._release(sliding, start, w, stuck)
-        return replace(
-            start, tops=top, exogenous=w, sliding=stuck, controls=controls, remarks=(*start.remarks, *notes)
-        )
+        return replace(start, tops=top, exogenous=w, sliding=stuck, controls=controls, remarks=(*start.remarks, *notes))
 
     def _release(
         self, sliding: Sliding, start: InitialValues, w: np.ndarray, stuck: np.ndarray
@@ -171,9 +176,13 @@ def solve_sliding(
     if "sliding top" not in compiled:
         compiled["sliding top"] = ca.Function("sliding_top", reduction.arguments, [reduction.top, reduction.J])
     filled = fill_exogenous(system, sliding, w, stuck)
-    z = np.concatenate([start.tops, w[[list(system.reduction.exogenous).index(m) for m in _list_modes(system, sliding)]]])
+    z = np.concatenate(
+        [start.tops, w[[list(system.reduction.exogenous).index(m) for m in _list_modes(system, sliding)]]]
+    )
     for _ in range(NEWTON):
-        residual, jacobian = (part.full() for part in compiled["sliding top"](time, start.states, z, parameters, filled))
+        residual, jacobian = (
+            part.full() for part in compiled["sliding top"](time, start.states, z, parameters, filled)
+        )
         try:
             step = np.linalg.solve(jacobian, residual.ravel())
         except np.linalg.LinAlgError:

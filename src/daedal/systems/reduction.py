@@ -70,7 +70,9 @@ class Reduction:
         """Inputs, disturbances and the derivatives of them that occur anywhere, then the modes of switches."""
         inside = {*self._name_jets(self.states), *self._name_jets(self.tops), *self.equations.constants, "time"}
         operands = [delayed.operand for delayed in self.delays.values()]
-        everything = ca.vertcat(self.G, self.top, *self.observed.values(), *operands, *(self.switching.formulas if self.switching else ()))
+        everything = ca.vertcat(
+            self.G, self.top, *self.observed.values(), *operands, *(self.switching.formulas if self.switching else ())
+        )
         return (*(name for name in list_symbols(everything) if name not in inside), *self.equations.modes)
 
     @cached_property
@@ -206,7 +208,7 @@ def prolong(
     c, d = offsets.equations, offsets.unknowns
     levels = differentiate_equations(equations, c)
     constraints = tuple((i, k) for i in range(c.size) for k in range(int(c[i])))
-    everything = ca.vertcat(*levels.values(), *observed.values())
+    everything = ca.vertcat(*levels.values(), *observed.values(), *(switching.formulas if switching else ()))
     return Reduction(
         switching=switching,
         equations=equations,

@@ -136,7 +136,9 @@ def _acts(blended: Reduction, count: int, k: int, points: list[list[np.ndarray]]
     for time, states, top, parameters, w in points:
         filled = np.ones(len(exogenous))
         filled[: w.size - count] = 0.0
-        filled[-len(blended.equations.modes) :] = np.sign(np.random.default_rng(k).normal(size=len(blended.equations.modes)))
+        filled[-len(blended.equations.modes) :] = np.sign(
+            np.random.default_rng(k).normal(size=len(blended.equations.modes))
+        )
         filled[-count:] = 1.0
         matrix = function(time, states, np.r_[top, np.zeros(count)], parameters, filled).full()
         J, effect, rate = matrix[:rows, :tops], matrix[:rows, tops + k], matrix[rows + k, :tops]

@@ -28,7 +28,17 @@ import numpy as np
 from daedal.analysis import Alias, Equations, make_namer
 from daedal.errors import ModelError
 from daedal.models import Model, evaluate_parameters
-from daedal.symbolic import Expression, Held, Latched, find_operator, intern_symbol, jet, list_symbols, stack_symbols
+from daedal.symbolic import (
+    Delayed,
+    Expression,
+    Held,
+    Latched,
+    find_operator,
+    intern_symbol,
+    jet,
+    list_symbols,
+    stack_symbols,
+)
 from daedal.systems.reduction import Reduction
 from daedal.systems.system import CHOOSING
 
@@ -37,6 +47,7 @@ _COMPARING = {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE}
 _ROUNDING = {ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.OP_FMOD: "fmod"}
 FREE = {*_ROUNDING, ca.OP_EQ, ca.OP_NE}  # where nothing is integrated from it
 ALIKE = 1e-12  # relative difference below which two functions are the same at a point
+LOOP = 1e-9  # of its terms: an effect of a held value on its own sample below this is none
 NEAR = (1e-3, 1e-6, 1e-9)  # distances from g = 0, of its size, at which jumps are looked for
 LASTING = 0.05  # of the difference at the first distance: what a jump still has at the last one
 
@@ -135,11 +146,29 @@ def take_out_switches(
     def rename(sx: ca.SX) -> ca.SX:
         jets = {name: jet(name) for name in list_symbols(sx)}
         old = [name for name, (base, _) in jets.items() if base in equations.unknowns]
-        return ca.substitute(sx, stack_symbols(old), stack_symbols(name_jet(*jets[name]) for name in old)) if old else sx
+        return (
+            ca.substitute(sx, stack_symbols(old), stack_symbols(name_jet(*jets[name]) for name in old)) if old else sx
+        )
 
     inputs = frozenset(model.input_names)
     words = Words(model.name, equations.constants, inputs, rename)
-    return find_switches(equations.residuals, ca.vertcat(*observed.values()), words, evaluate_parameters(model))
+    numbers = evaluate_parameters(model)
+    _refuse_delayed_jumps(equations.residuals, words, numbers)
+    return find_switches(equations.residuals, ca.vertcat(*observed.values()), words, numbers, bool(model.delayed))
+
+
+def _refuse_delayed_jumps(residuals: ca.SX, words: Words, values: Mapping[str, float]) -> None:
+    """What is delayed must not jump: its jumps would have to be located once more, later."""
+    for name in list_symbols(residuals):
+        meaning = find_operator(name)
+        if not isinstance(meaning, Delayed):
+            continue
+        inside = find_switches(meaning.operand.sx, ca.SX(0, 1), words, values)
+        if inside.held or inside.known or any(switch.jumps for switch in inside.switches):
+            raise ModelError(
+                f"'{name}' of model '{words.model}' delays something that jumps.",
+                "Delay what the condition compares: where(delay(x, tau) > 0, ...).",
+            )
 
 
 def trace_definitions(reduction: Reduction) -> Reduction:
@@ -191,7 +220,7 @@ def refuse_impacts(model: str, reduction: Reduction) -> None:
     assert switching is not None
     forbidden = {switch.mode: 0 if switch.jumps else 1 for switch in switching.switches}
     texts = {switch.mode: switch.text for switch in switching.switches}
-    forbidden |= {name: 0 for name in (*switching.held, *(known.name for known in switching.known))}
+    forbidden |= dict.fromkeys((*switching.held, *(known.name for known in switching.known)), 0)
     for i, order in enumerate(reduction.offsets.equations.tolist()):
         for name in list_symbols(equations.residuals[i]):
             if order > forbidden.get(name, order):
@@ -203,12 +232,51 @@ def refuse_impacts(model: str, reduction: Reduction) -> None:
                 )
 
 
-def find_switches(residuals: ca.SX, observed: ca.SX, words: Words, values: Mapping[str, float]) -> Switching:
-    """Take the switches out of residuals; formulas that are observed share their modes, and keep what is their own."""
+def refuse_loops(model: str, reduction: Reduction, points: list[list[np.ndarray]]) -> None:
+    """A held value that arrives at once must not decide what is sampled at that instant."""
+    switching = reduction.switching
+    assert switching is not None
+    function = ca.Function("loop", reduction.arguments, [reduction.J, *_differentiate_samples(reduction)])
+    for name, operand in switching.held.items():
+        meaning = find_operator(name)
+        if not (isinstance(meaning, Held) and meaning.delay.sx.is_zero()):
+            continue
+        row, column = list(switching.held).index(name), reduction.exogenous.index(name)
+        del operand
+        for point in points:
+            J, by_tops, by_held, tops = (part.full() for part in function(*point))
+            if not np.isfinite(J).all() or np.linalg.matrix_rank(J) < len(J):
+                continue
+            effect = by_held[row, column] - by_tops[row] @ np.linalg.solve(J, tops[:, column])
+            if abs(effect) > LOOP * (
+                abs(by_held[row, column]) + np.abs(by_tops[row]).sum() * np.abs(tops[:, column]).max()
+            ):
+                raise ModelError(
+                    f"'{name}' of model '{model}' is sampled from what it decides itself at the same instant.",
+                    "Let a state lie between the two, or give the hold a delay.",
+                )
+
+
+def _differentiate_samples(reduction: Reduction) -> list[ca.SX]:
+    """Of samples by tops and exogenous values, and of top by the latter."""
+    assert reduction.switching is not None
+    samples = ca.vertcat(ca.SX(0, 1), *reduction.switching.held.values())
+    w = reduction.arguments[-1]
+    return [ca.jacobian(samples, reduction.T), ca.jacobian(samples, w), ca.jacobian(reduction.top, w)]
+
+
+def find_switches(
+    residuals: ca.SX, observed: ca.SX, words: Words, values: Mapping[str, float], jumps_only: bool = False
+) -> Switching:
+    """Take the switches out of residuals; formulas that are observed share their modes, and keep what is their own.
+
+    `jumps_only`: kinks stay as they are typed.
+    """
     reader = _Reader(residuals, observed, words)
     everything = reader.write(frozenset())
+    wanted = ("jump",) if jumps_only else ("jump", "kink")
     idle = frozenset(
-        number for number in range(len(reader.functions)) if not _classify(reader, everything, number, values)
+        number for number in range(len(reader.functions)) if _classify(reader, everything, number, values) not in wanted
     )
     written = reader.write(idle) if idle else everything
     jumps = {number: _classify(reader, written, number, values) == "jump" for number in written.functions}
@@ -284,9 +352,7 @@ class _Reader:
         """Of the switching function of a node, or of the next that is new."""
         return self._numbers[node][0] if node in self._numbers else len(self.functions)
 
-    def number(
-        self, node: Any, g: ca.SX, text: Callable[[], str], own: bool, new: bool
-    ) -> tuple[int, int] | None:
+    def number(self, node: Any, g: ca.SX, text: Callable[[], str], own: bool, new: bool) -> tuple[int, int] | None:
         """Which switching function a node has, and with which orientation; where it is `new`, it may be added."""
         if node not in self._numbers:
             signature = self._evaluate(g)
@@ -413,8 +479,7 @@ class _Writer:
         values = [term.sx for term in operands]
         if code == ca.OP_IF_ELSE_ZERO:
             condition = self._read_condition(operands[0]).sx
-            chosen = condition * values[1] if self._is_blended(condition) else ca.SX.binary(code, condition, values[1])
-            return chosen
+            return condition * values[1] if self._is_blended(condition) else ca.SX.binary(code, condition, values[1])
         if code in _ROUNDING:
             return self._round(code, values, unchanged, typed)
         if code in (ca.OP_EQ, ca.OP_NE):
@@ -573,9 +638,7 @@ def _look_across(function: ca.Function, point: np.ndarray, moving: list[int]) ->
     return "kink" if kinks[-1] > LASTING * max(kinks[0], 1e-12) and kinks[-1] > 1e-9 and not infinite else ""
 
 
-def _reach_border(
-    function: ca.Function, point: np.ndarray, moving: list[int]
-) -> tuple[np.ndarray, np.ndarray] | None:
+def _reach_border(function: ca.Function, point: np.ndarray, moving: list[int]) -> tuple[np.ndarray, np.ndarray] | None:
     """A point on g = 0 and the direction in which g rises there by one; by Newton steps along its gradient."""
     for _ in range(50):
         _, _, g, gradient = (part.full().ravel() for part in function(point, 1.0))

@@ -30,6 +30,7 @@ from daedal.errors import ModelError, StructureError, counted, quoted
 from daedal.models import Model, evaluate_expressions, evaluate_parameters
 from daedal.symbolic import (
     BufferedFunction,
+    Delayed,
     Held,
     Latched,
     expand,
@@ -249,6 +250,8 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
         structure = replace(repaired, equations=structure.equations)
     if switching is not None:
         systems.refuse_impacts(model.name, reduction)
+        if switching.held:
+            systems.refuse_loops(model.name, reduction, points)
         reduction = systems.trace_definitions(reduction)
     return structure, reduction
 
@@ -256,7 +259,10 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
 def _changes_form(sx: ca.SX) -> bool:
     """Whether formulas contain anything that jumps, has a kink, or is held."""
     symbols = ca.symvar(sx)
-    if any(isinstance(find_operator(leaf.name()), (Held, Latched)) for leaf in symbols):
+    meanings = [find_operator(leaf.name()) for leaf in symbols]
+    if any(isinstance(meaning, (Held, Latched)) for meaning in meanings):
+        return True
+    if any(isinstance(meaning, Delayed) and _changes_form(meaning.operand.sx) for meaning in meanings):
         return True
     function = ca.Function("formulas", [ca.vertcat(*symbols)], [sx])
     return any(function.instruction_id(k) in CHOOSING for k in range(function.n_instructions()))

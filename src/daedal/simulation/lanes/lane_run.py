@@ -108,7 +108,6 @@ class LaneRun:
         reorder = Reordering(self.scenario.system, self.scenario.forcing)
         yield from march_lanes(program, table, paths, state, parameters, receive, reorder)
 
-
     def _find_table(self, values: Values) -> Table:
         """What each step reads; clocks that depend on the values divide time in another way."""
         if values.clocks == self.values[0].clocks:

@@ -27,8 +27,8 @@ from daedal.simulation.lanes.pilot import (
     run_pilots,
     shorten,
 )
-from daedal.symbolic import jet, list_symbols
 from daedal.simulation.steps import ALIGNED, Method, Schedule, Stops, find_stops, make_regular_steps
+from daedal.symbolic import jet, list_symbols
 
 RESTLESS_PARTS = 64  # of the sample interval: steps by which it is judged whether a switch comes to rest
 HALVINGS = 12  # of the sample interval

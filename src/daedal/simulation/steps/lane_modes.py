@@ -10,6 +10,7 @@ from daedal.systems import InitialValues, System, find_sliding
 ROUNDS = 8  # changes of side that a lane may make within one step
 RESTLESS = 1e30  # times one plus the number of a switch: what a lane leaves behind that changed side too often
 RIVALS = 1e34  # the same where two switches would have to slide that must not together
+UNDEFINED = 1e38  # the same where a switching function is not a finite number
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,11 @@ def explain_failure(system: System, residual: float) -> str:
     switching = system.reduction.switching
     if switching is None or not np.isfinite(residual) or residual < GAVE_UP:
         return ""
-    rivals = residual > 0.5 * RIVALS * scale
-    number = round(residual / ((RIVALS if rivals else RESTLESS) * scale)) - 1
+    kind = max(kind for kind in (RESTLESS, RIVALS, UNDEFINED) if residual > 0.5 * kind * scale)
+    number = round(residual / (kind * scale)) - 1
     text = switching.switches[min(max(number, 0), len(switching.switches) - 1)].text
-    if rivals:
+    if kind == UNDEFINED:
+        return "what a condition compares is not a finite number"
+    if kind == RIVALS:
         return f"'{text}' and another condition that multiplies it would have to hold their borders at once"
     return f"'{text}' changes sides more than {ROUNDS} times within one step"

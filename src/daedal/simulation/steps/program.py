@@ -234,7 +234,9 @@ class StepBuilder:
 
     def _make_moving(self, t: ca.SX, w: ca.SX, dw: ca.SX, state: ca.SX | None = None) -> Moving:
         reduction = self.discretization.reduction
-        x, top = ca.vertsplit(self.state if state is None else state, [0, len(reduction.states), self.discretization.size])
+        x, top = ca.vertsplit(
+            self.state if state is None else state, [0, len(reduction.states), self.discretization.size]
+        )
         (x, dx), (top, dtop) = (ca.horzsplit(part, [0, 1, 1 + self.count]) for part in (x, top))
         count = len(reduction.parameters)
         p, read = ca.vertsplit(self.parameters, [0, count, self.parameters.shape[0]])

@@ -32,8 +32,8 @@ from daedal.kernels import Detours, Turn, compile_scan, read_tape
 from daedal.linear import factorize
 from daedal.simulation.steps.curves import GridRow
 from daedal.simulation.steps.discretization import Discretization, Point
-from daedal.simulation.steps.lane_modes import RESTLESS, RIVALS, ROUNDS, Slots
-from daedal.simulation.steps.location import NOWHERE, find_crossing
+from daedal.simulation.steps.lane_modes import RESTLESS, RIVALS, ROUNDS, UNDEFINED, Slots
+from daedal.simulation.steps.location import find_crossing
 from daedal.simulation.steps.program import ACCEPTED, UNFINISHED, Program, Shape, StepBuilder, stack_observed
 from daedal.simulation.steps.tableau import RUNGE_KUTTA
 from daedal.simulation.steps.tangents import Moving
@@ -80,7 +80,9 @@ class Lane:
 
 def select(condition: ca.SX, yes: ca.SX, no: ca.SX) -> ca.SX:
     """One matrix or the other, entry by entry: what is not chosen may be anything."""
-    entries = [ca.if_else(condition, a, b) for a, b in zip(ca.vertsplit(ca.vec(yes)), ca.vertsplit(ca.vec(no)), strict=True)]
+    entries = [
+        ca.if_else(condition, a, b) for a, b in zip(ca.vertsplit(ca.vec(yes)), ca.vertsplit(ca.vec(no)), strict=True)
+    ]
     return ca.reshape(ca.vertcat(*entries), *yes.shape) if entries else yes
 
 
@@ -252,7 +254,9 @@ class SwitchingBuilder(StepBuilder):
         end = self._read_end()
         moving = self._enter_moving(lane, self.shared[0])
         start = side.enter(lane, moving, forces[0])
-        w, dw = ([part for part in parts] for parts in zip(*(self._fill(side, lane, force) for force in forces), strict=True))
+        w, dw = (
+            [part for part in parts] for parts in zip(*(self._fill(side, lane, force) for force in forces), strict=True)
+        )
         finished, increment = side.discretization.step(start, self.shared[1], w, dw, *self._fill(side, lane, end))
         stages = self._list_inner_stages(side)
         last = finished.at(w=w[-1], dw=dw[-1])
@@ -264,7 +268,9 @@ class SwitchingBuilder(StepBuilder):
         if self.slots.slides:
             code = ca.if_else(lane["stuck"] > 0, SLIDE_ON, code)
         failed = lane["code"] * RESTLESS  # zero but for a lane that has not finished the step before
-        return self._make_function("step", self._leave(lane, finished, ca.fmax(increment, failed)).put(code=code).vector)
+        return self._make_function(
+            "step", self._leave(lane, finished, ca.fmax(increment, failed)).put(code=code).vector
+        )
 
     def make_detours(self) -> Detours:
         """What lanes do that have not finished their step."""
@@ -307,7 +313,8 @@ class SwitchingBuilder(StepBuilder):
         v = side.enter(lane, self._enter_moving(lane, t), force)
         values, rates, residual = side.discretization.observe(v, wanted)
         failed = ca.fmax(lane.worst, lane["code"] * RESTLESS)
-        worst = ca.if_else(failed < RESTLESS, failed, ca.if_else(failed < RIVALS, RESTLESS, RIVALS) * (1 + lane["last"]))
+        kind = ca.if_else(failed < RIVALS, RESTLESS, ca.if_else(failed < UNDEFINED, RIVALS, UNDEFINED))
+        worst = ca.if_else(failed < RESTLESS, failed, kind * (1 + lane["last"]))
         return ca.vertcat(values, ca.vec(rates), ca.fmax(residual, worst * (ACCEPTED / UNFINISHED)))
 
     @cached_property
@@ -358,7 +365,9 @@ class SwitchingBuilder(StepBuilder):
         crossed = self._find_crossed(side, [last, *stages])
         if not side.instant or self._may_jump:
             crossed = ca.logic_or(crossed, self._find_jumped(side, lane))
-        return self._finish(lane, finished, increment, ca.if_else(crossed, CROSS_SLIDING if side.slides else CROSS, DONE))
+        return self._finish(
+            lane, finished, increment, ca.if_else(crossed, CROSS_SLIDING if side.slides else CROSS, DONE)
+        )
 
     def _make_last(self, side: Side, lane: Lane, finished: Moving) -> Moving:
         force = self._interpolate(ca.SX(1))
@@ -412,10 +421,10 @@ class SwitchingBuilder(StepBuilder):
             for i, entry in enumerate(ca.vertsplit(side.evaluate("margin", v)))
             if among is None or among[i]
         ]
-        least = margins[0] if margins else ca.SX(1)
-        for margin in margins[1:]:
-            least = ca.fmin(least, margin)
-        return least < 0
+        inside = ca.SX(1)
+        for margin in margins:
+            inside = ca.logic_and(inside, margin >= 0)  # which nothing undefined is
+        return ca.logic_not(inside)
 
     def _measure(self, side: Side, v: Moving) -> ca.SX:
         """The size of margins: of the terms of g, or one for a control."""
@@ -444,7 +453,9 @@ class SwitchingBuilder(StepBuilder):
         """Whether some function is beyond its border where a lane begins."""
         force = self._interpolate(lane["position"])
         v = side.solve(side.enter(lane, self._enter_moving(lane, self.shared[0]), force))
-        wrong = self._list_jumped(side, lane, side.evaluate("margin", v), self._measure(side, v), ca.SX.zeros(self.slots.switches))
+        wrong = self._list_jumped(
+            side, lane, side.evaluate("margin", v), self._measure(side, v), ca.SX.zeros(self.slots.switches)
+        )
         return ca.sum1(wrong) > 0
 
     def _list_jumped(self, side: Side, lane: Lane, margin: ca.SX, size: ca.SX, slope: ca.SX) -> ca.SX:
@@ -466,14 +477,18 @@ class SwitchingBuilder(StepBuilder):
         rest = (1 - lane["position"]) * h
         left, right = self._interpolate(lane["position"]), self._interpolate(ca.SX(1))
         begin = side.solve(side.enter(lane, self._enter_moving(lane, self.shared[0] + lane["position"] * h), left))
-        end = side.solve(side.enter(lane.put(controls=trial["controls"]), self._enter_moving(trial, self.shared[0] + h), right))
+        end = side.solve(
+            side.enter(lane.put(controls=trial["controls"]), self._enter_moving(trial, self.shared[0] + h), right)
+        )
         margins = [side.evaluate("margin", v) for v in (begin, end)]
         slopes = [side.compute_rates("margin", v, f.wdot) * rest for v, f in ((begin, left), (end, right))]
         sizes = self._measure(side, begin)
         jumped = self._list_jumped(side, lane, margins[0], sizes, slopes[0])
         tolerances = ROUNDING * self._measure(side, end)
         margins[1] = ca.if_else(ca.fabs(margins[1]) < tolerances, ca.fabs(margins[1]), margins[1])
-        where = [self._locate(lane, i, margins, slopes, jumped[i], JUMPED * sizes[i]) for i in range(self.slots.switches)]
+        where = [
+            self._locate(lane, i, margins, slopes, jumped[i], JUMPED * sizes[i]) for i in range(self.slots.switches)
+        ]
         first = where[0]
         for position in where[1:]:
             first = ca.fmin(first, position)
@@ -482,15 +497,19 @@ class SwitchingBuilder(StepBuilder):
             one = ca.logic_and(position <= first, ca.logic_not(taken))
             chosen.append(one)
             taken = ca.logic_or(taken, one)
-        finite = ca.fabs(ca.sum1(trial.state[:, 0])) < 1e100
+        finite = ca.fabs(ca.sum1(trial.state[:, 0]) + ca.sum1(margins[1])) < 1e100
+        undefined = ca.logic_not(ca.fabs(ca.sum1(margins[0])) < 1e100)
         event = ca.logic_and(first < 1.5, finite)
         share = ca.if_else(finite, ca.if_else(event, first, 1), SHORTER) * (1 - lane["position"])
         reached, increment, _ = self._advance(side, lane, share, None)
-        changed = self._change(side, lane, reached, share, ca.vertcat(*chosen), pick(ca.vertcat(*chosen), jumped), margins, slopes)
+        changed = self._change(
+            side, lane, reached, share, ca.vertcat(*chosen), pick(ca.vertcat(*chosen), jumped), margins, slopes
+        )
         changed = replace(changed, worst=ca.fmax(changed.worst, increment))
         shorter = self._leave(lane, reached, increment).put(
             position=lane["position"] + share, code=SLIDE_ON if side.slides else GO_ON
         )
+        shorter = replace(shorter, worst=ca.fmax(shorter.worst, ca.if_else(undefined, UNDEFINED, 0)))
         idle = replace(trial, extra=self._clear(trial).extra)
         return changed.choose(event, idle.choose(finite, shorter))
 
@@ -508,13 +527,24 @@ class SwitchingBuilder(StepBuilder):
         return ca.if_else(ca.logic_or(jumped, leaving), 0, inside)
 
     def _change(
-        self, side: Side, lane: Lane, reached: Moving, share: ca.SX, chosen: ca.SX, jumped: ca.SX, margins: Any, slopes: Any
+        self,
+        side: Side,
+        lane: Lane,
+        reached: Moving,
+        share: ca.SX,
+        chosen: ca.SX,
+        jumped: ca.SX,
+        margins: Any,
+        slopes: Any,
     ) -> Lane:
         """The lane behind a crossing."""
         h = self.shared[1]
         position = lane["position"] + share
         before = side.solve(self._at(side, lane, reached, position))
-        margin, rate = pick(chosen, side.evaluate("margin", before)), pick(chosen, side.compute_rates("margin", before, self._interpolate(position).wdot))
+        margin, rate = (
+            pick(chosen, side.evaluate("margin", before)),
+            pick(chosen, side.compute_rates("margin", before, self._interpolate(position).wdot)),
+        )
         delta = ca.if_else(ca.logic_or(jumped, rate == 0), 0, -margin / ca.if_else(rate == 0, 1, rate))
         delta = ca.fmin(ca.fmax(delta, -position * h), (1 - position) * h)
         functions = side.discretization.functions
@@ -668,11 +698,15 @@ class SwitchingBuilder(StepBuilder):
         """How many holds feed one another at most."""
         switching = self.system.reduction.switching
         assert switching is not None
-        return len(switching.held) if any(
-            name in [leaf.name() for leaf in ca.symvar(operand)]
-            for name in switching.held
-            for operand in switching.held.values()
-        ) else 1
+        return (
+            len(switching.held)
+            if any(
+                name in [leaf.name() for leaf in ca.symvar(operand)]
+                for name in switching.held
+                for operand in switching.held.values()
+            )
+            else 1
+        )
 
     def _enter_moving(self, lane: Lane, t: ca.SX) -> Moving:
         none = ca.SX(self.symbols, 1)
@@ -688,7 +722,9 @@ class SwitchingBuilder(StepBuilder):
     def _read_force(self, node: int) -> Force:
         """What drives the system at a node of the whole step."""
         columns = [table[:, node] for table in self._tables]
-        return Force(columns[0], self._join_columns(columns[1:]), self._interpolate(ca.SX(float(self.nodes[node]))).wdot)
+        return Force(
+            columns[0], self._join_columns(columns[1:]), self._interpolate(ca.SX(float(self.nodes[node]))).wdot
+        )
 
     def _read_end(self) -> Force:
         ends = [self._read_end_forcing(way) for way in range(1 + self.count)]

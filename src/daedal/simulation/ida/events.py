@@ -57,7 +57,7 @@ class Events:
         }
         self.driven = [not inputs.isdisjoint(list_symbols(switch.function)) for switch in switching.switches]
         self.slopes = BufferedFunction(implicit.make_border_slopes(stepper.system.reduction))
-        self.flat = np.zeros(count)
+        self.flat, self.margin, self.reach, self.sizes = np.zeros((4, count))
         stepper.watch = self._make_watch() if count else None
 
     def settle(self, point: Point, located: int | None = None) -> Point:
@@ -74,7 +74,7 @@ class Events:
             located = None
             point = self.project(point)
             self._refuse_undetermined(point)
-        self.flat = FLAT * self.evaluate("switch_sizes", point) / self.span
+        self._prepare_watch(point)
         return point
 
     def project(self, point: Point) -> Point:
@@ -106,12 +106,13 @@ class Events:
         values, rates = self.sides * g, self.sides * rates
         for place, control in self._list_stuck():
             m = point[2][control]
-            values[place], rates[place] = 1.0 - abs(m), -np.sign(m) * slopes[point[1].size + control]
+            values[place], rates[place] = 1.0 - abs(m), -np.sign(m) * slopes[point[1].size :][control]
         return values, rates
 
     def has_passed(self, point: Point) -> bool:
         """Whether a switch that should have changed before is on the wrong side."""
-        return bool((self.find_roots(point, self.stepper.find_slopes(*point))[0] < 0.0).any())
+        values, _ = self.find_roots(point, self.stepper.find_slopes(*point))
+        return bool((values < -self.margin).any())
 
     def _list_stuck(self) -> list[tuple[int, int]]:
         """The switches that slide, and their controls among the tops, counted from the end."""
@@ -138,7 +139,7 @@ class Events:
             if both:
                 stepper.segment.write_slopes(t, slopes[2])
             run()
-            roots[:count] = self.sides * moved[:count]
+            roots[:count] = self.sides * moved[:count] + self.margin
             roots[count:] = self.sides * moved[count : 2 * count] - self.flat if both else 1.0
             for place, control in self._list_stuck():
                 roots[place] = 1.0 - abs(top[control])
@@ -147,6 +148,18 @@ class Events:
 
         fill_roots.direction = [-1] * count + [1] * count  # pyright: ignore[reportFunctionMemberAccess]
         return fill_roots
+
+    def _prepare_watch(self, point: Point) -> None:
+        """What rests on its border, as the others of two that are coupled do while one slides, may tremble there."""
+        slopes = self.stepper.find_slopes(*point)
+        g, rates, terms = self._move(point, slopes)
+        border, still = self._find_border(point), STILL * terms
+        resting = (np.abs(g) <= border) & (np.abs(rates) <= still)
+        if resting.any():
+            resting &= np.abs(self._look_ahead(point, slopes)) <= still
+        self.margin = np.where(resting, border, 0.0)
+        self.reach = np.fmax(self.reach, self.evaluate("switch_sizes", point))
+        self.flat = FLAT * np.fmax(self.reach, border) / self.span
 
     def _find_change(self, point: Point, trusted: set[int]) -> int | None:
         slopes = self.stepper.find_slopes(*point)
@@ -175,11 +188,11 @@ class Events:
         """Rates a little later."""
         time, x, top = point
         step = AHEAD * self.span
+        w = self.stepper.fill(time) + step * self.stepper.find_input_slopes(time)
         later = time + step, x + step * slopes[: x.size], top + step * slopes[x.size :]
-        moved = self.stepper.system.matrix(
-            "derivative", *later, self.stepper.parameters, self.stepper.fill(time)
-        ).ravel()
-        return self._move(later, np.r_[moved, slopes[x.size :]])[1]
+        rates = self.stepper.system.matrix("derivative", *later, self.stepper.parameters, w).ravel()
+        moved = rates, slopes[x.size :], self.stepper.find_input_slopes(time)
+        return np.split(self.motion(*later, self.stepper.parameters, w, *moved), 3)[1].copy()
 
     def _change(self, place: int, point: Point, located: bool) -> None:
         time, x, top = point
@@ -255,12 +268,13 @@ class Events:
         return NEAR * (self.stepper.rtol * self.evaluate("switch_sizes", point) + self.stepper.atol)
 
     def _move(self, point: Point, slopes: np.ndarray) -> list[np.ndarray]:
-        """Switching functions, their rates, and the sizes of these."""
+        """Switching functions, their rates, and the sizes of these so far."""
         time, x, top = point
         arguments = (time, x, top, self.stepper.parameters, self.stepper.fill(time))
         inputs = self.stepper.find_input_slopes(time)
-        moved = self.motion(*arguments, slopes[: x.size], slopes[x.size :], inputs).copy()
-        return np.split(moved, 3)
+        g, rates, sizes = np.split(self.motion(*arguments, slopes[: x.size], slopes[x.size :], inputs).copy(), 3)
+        self.sizes = np.fmax(self.sizes, sizes)
+        return [g, rates, self.sizes]
 
     def evaluate(self, name: str, point: Point) -> np.ndarray:
         """The value of a function of the system."""

@@ -138,7 +138,7 @@ class SwitchedIntegration:
             if roots[:count].any():
                 return point, int(np.flatnonzero(roots[:count])[0])
             if roots.any():
-                if self.events.has_passed(point):
+                if point[0] > before[0] + self.tolerance and self.events.has_passed(point):
                     point, aim = before, point[0]
                     self.stepper.time = before[0]
                     self.stepper.enter(before[0], last)

@@ -12,6 +12,7 @@ effect of m, and then onto the constraints.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +67,7 @@ class Events:
         if time - self.instant > INSTANT * self.span:
             self.instant, self.changes[:] = time, 0
         point = self.project(point)
+        self._refuse_undetermined(point)
         trusted: set[int] = set()
         while (place := self._find_change(point, trusted) if located is None else located) is not None:
             self._count(place, time)
@@ -228,7 +230,8 @@ class Events:
         rivals = self.sliding.rivals if self.sliding else frozenset()
         pairs = [pair for pair in rivals if set(pair) <= set(sliding)]
         time = point[0]
-        cause = describe_dead_point(self.stepper.system, [*point, self.stepper.parameters, self.stepper.fill(time)])
+        arguments: list[Any] = [*point, self.stepper.parameters, self.stepper.fill(time)]
+        cause = describe_dead_point(self.stepper.system, arguments)
         texts = quoted(self.switching.switches[place].text for place in (pairs[0] if pairs else sliding))
         if pairs:
             raise SimulationError(

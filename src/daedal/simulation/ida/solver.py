@@ -75,8 +75,8 @@ class IDA:
                 interrupted = True
                 stepper.stopped = f"The simulation was interrupted at time {short(stepper.time)}."
                 stepper.remedy = "What was computed until then is kept."
-        values = (np.array(part) for part in (work.states, work.tops, work.exogenous))
-        return Reached(stepper.system, *values, stepper.stopped, stepper.remedy, interrupted)
+        states, tops, exogenous = (np.array(part) for part in (work.states, work.tops, work.exogenous))
+        return Reached(stepper.system, states, tops, exogenous, stepper.stopped, stepper.remedy, interrupted)
 
     def simulate(self, job: Job) -> Outcome:
         """Realizations one by one, on the paths that the lanes would see, as `Solver` says."""

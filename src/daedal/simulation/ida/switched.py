@@ -18,7 +18,7 @@ from daedal.simulation.ida.stepping import Stepper
 from daedal.symbolic import jet
 from daedal.systems import InitialValues, Sliding, System, find_sliding
 
-ONE_INSTANT = 1e-13  # of the largest time: instants that are closer are one
+ONE_INSTANT = 2e-15  # of the largest time: instants that are closer are one
 
 
 class SwitchedIntegration:

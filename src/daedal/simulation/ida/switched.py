@@ -127,7 +127,7 @@ class SwitchedIntegration:
         count, aim = self.events.sides.size, last
         while True:
             position = len(self.states)
-            sampled = position < times.size and times[position] < aim
+            sampled = position < times.size and times[position] < aim - self.tolerance
             target = float(times[position]) if sampled else aim
             before, (_, x, top) = point, point
             x, top = self.stepper.advance(target, last, x, top)

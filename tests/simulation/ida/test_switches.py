@@ -131,6 +131,18 @@ def test_friction_on_both_sides_of_a_gear_acts_as_one():
     np.testing.assert_allclose(both["v1"], one["v1"], atol=2e-8)
 
 
+def test_friction_on_both_sides_of_a_gear_at_rest():
+    equations = {
+        "first": der(v1) == dd.time - 0.5 * np.sign(v1) + lam,
+        "second": der(v2) == -2 * lam - 0.3 * np.sign(v2),
+        "gear": v1 == 2 * v2,
+    }
+    model = dd.Model(name="gear", equations=equations, unknowns=[v1, v2, lam], initial={v1: 0.0})
+    times = np.array([0.0, 0.5, 0.64, 0.75, 1.0])
+    trajectory = dd.simulate(model, times, solver=SOLVER)
+    np.testing.assert_allclose(trajectory["v1"], np.maximum(times - 0.65, 0) ** 2 / 2.5, atol=1e-10)
+
+
 def test_a_stack_of_two_blocks():
     equations = {
         "lower": der(v1) == dd.time - 0.3 * np.sign(v1) - 0.2 * np.sign(v1 - v2),
@@ -263,7 +275,8 @@ def test_friction_under_disturbances():
     fine, coarse = (
         dd.simulate(model, times, realizations=3, rng=1, solver=dd.IDA(rtol, rtol / 100)) for rtol in (1e-9, 1e-7)
     )
-    assert fine.status.ok and coarse.status.ok
+    assert fine.status.ok
+    assert coarse.status.ok
     np.testing.assert_allclose(fine["x"], coarse["x"], atol=2e-5)
     stuck = fine["v"] == 0.0
     assert stuck.any()
@@ -279,3 +292,9 @@ def test_loose_tolerances(rtol):
     loose = dd.simulate(model, times, solver=dd.IDA(rtol, rtol / 100))
     assert loose.status.ok
     np.testing.assert_allclose(loose["x"], exact["x"], atol=100 * rtol)
+
+
+def test_a_run_that_stops_while_something_sticks():
+    trajectory = stopped({"growth": der(x) == x**2, "v": der(v) == x - 1e9 * np.sign(v)}, {x: 1.0, v: 0.0})
+    assert "stopped at time 0.9999" in trajectory.status.sentence
+    assert "'der(x)'" in trajectory.status.sentence

@@ -30,7 +30,7 @@ OFF = 1e4  # tolerances beyond which a sliding switch has lost its border
 STILL = 1e-10  # of its terms: a rate as small as this is zero
 AHEAD = 1e-6  # of the whole time: where the rate is looked at instead
 POLISHED = 3  # Newton steps for an instant
-TINY = 1e-300
+TINY = 1e-300  # in place of zero, so that no function is zero for long
 FLAT = 1e-6  # of its size in the whole time: the rate at which a function has passed its smallest value
 
 Point = tuple[float, np.ndarray, np.ndarray]  # time, X, T
@@ -51,13 +51,10 @@ class Events:
         self.span = stepper.forcing.end - stepper.forcing.start
         self.instant, self.changes = stepper.forcing.start, np.zeros(count, dtype=int)
         self.motion = BufferedFunction(implicit.make_motion(stepper.system.reduction))
-        inputs = {
-            name
-            for name, track in zip(stepper.system.reduction.exogenous, stepper.forcing.tracks, strict=True)
-            if track
-        }
+        tracks = zip(stepper.system.reduction.exogenous, stepper.forcing.tracks, strict=True)
+        inputs = {name for name, track in tracks if track}
         self.driven = [not inputs.isdisjoint(list_symbols(switch.function)) for switch in switching.switches]
-        self.slopes = BufferedFunction(implicit.make_border_slopes(stepper.system.reduction))
+        self.border_slopes = BufferedFunction(implicit.make_border_slopes(stepper.system.reduction))
         self.flat, self.margin, self.reach, self.sizes = np.zeros((4, count))
         stepper.watch = self._make_watch() if count else None
 
@@ -257,7 +254,7 @@ class Events:
             return point[1]
         places, controls = (list(part) for part in zip(*stuck, strict=True))
         arguments = (*point, self.stepper.parameters, w)
-        J, slopes = self.stepper.project.J.matrix(*arguments), self.slopes.matrix(*arguments)
+        J, slopes = self.stepper.project.J.matrix(*arguments), self.border_slopes.matrix(*arguments)
         plain, count = len(J) - len(self.able), g.size
         try:
             reaction = np.linalg.solve(J[:plain, :plain], -J[:plain, controls])

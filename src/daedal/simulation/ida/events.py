@@ -50,12 +50,14 @@ class Events:
         self.stuck = stepper.modes[count + held :]
         self.span = stepper.forcing.end - stepper.forcing.start
         self.instant, self.changes = stepper.forcing.start, np.zeros(count, dtype=int)
-        self.motion = BufferedFunction(implicit.make_motion(stepper.system.reduction))
+        motion = implicit.make_motion(stepper.system.reduction)
+        self.motion, self.watched_motion = BufferedFunction(motion), BufferedFunction(motion)
         tracks = zip(stepper.system.reduction.exogenous, stepper.forcing.tracks, strict=True)
         inputs = {name for name, track in tracks if track}
         self.driven = [not inputs.isdisjoint(list_symbols(switch.function)) for switch in switching.switches]
         self.border_slopes = BufferedFunction(implicit.make_border_slopes(stepper.system.reduction))
         self.flat, self.margin, self.reach, self.sizes = np.zeros((4, count))
+        self.watched: list[tuple[int, int]] = []
         stepper.watch = self._make_watch() if count else None
 
     def settle(self, point: Point, located: int | None = None) -> Point:
@@ -76,10 +78,10 @@ class Events:
         self._prepare_watch(point)
         return point
 
-    def project(self, point: Point) -> Point:
+    def project(self, point: Point, exogenous: np.ndarray | None = None) -> Point:
         """The point on its constraints, and on the borders on which it slides."""
         time, x, top = point
-        w = self.stepper.fill(time)
+        w = self.stepper.fill(time) if exogenous is None else exogenous
         x, top = self.stepper.project(time, x, top, w)
         if not self.stuck.any():
             return time, x, top
@@ -124,12 +126,12 @@ class Events:
         steps short, and have no slopes.
         """
         stepper, count = self.stepper, self.sides.size
-        run, moved = self.motion.run, self.motion.result
-        clock, x, top, parameters, w, *slopes = self.motion.inputs
+        run, moved = self.watched_motion.run, self.watched_motion.result
+        clock, x, top, parameters, w, *slopes = self.watched_motion.inputs
         both, states = stepper.forcing.path is None, x.size
+        parameters[:] = stepper.parameters
 
         def fill_roots(t, y, yp, roots):
-            parameters[:] = stepper.parameters
             clock[0] = stepper.origin + t
             x[:], top[:] = y[:states], y[states : states + top.size]
             slopes[0][:], slopes[1][:] = yp[:states], yp[states : states + top.size]
@@ -140,7 +142,7 @@ class Events:
             run()
             roots[:count] = self.sides * moved[:count] + self.margin
             roots[count:] = self.sides * moved[count : 2 * count] - self.flat if both else 1.0
-            for place, control in self._list_stuck():
+            for place, control in self.watched:
                 roots[place] = 1.0 - abs(top[control])
                 roots[count + place] = -np.sign(top[control]) * slopes[1][control] - FLAT / self.span if both else 1.0
             roots[:count][roots[:count] == 0.0] = TINY  # on its border a switch is where its side says
@@ -156,6 +158,7 @@ class Events:
         resting = (np.abs(g) <= border) & (np.abs(rates) <= still)
         if resting.any():
             resting &= np.abs(self._look_ahead(point, slopes)) <= still
+        self.watched = self._list_stuck()
         self.margin = np.where(resting, border, 0.0)
         self.reach = np.fmax(self.reach, self.evaluate("switch_sizes", point))
         self.flat = FLAT * np.fmax(self.reach, border) / self.span
@@ -248,7 +251,7 @@ class Events:
 
     def _remove_drift(self, point: Point, w: np.ndarray) -> np.ndarray:
         """X moved onto the borders along the effects of the controls, to first order."""
-        g, border = self.evaluate("switches", point), self._find_border(point)
+        g, border = self.evaluate("switches", point, w), self._find_border(point, w)
         stuck = [(place, control) for place, control in self._list_stuck() if abs(g[place]) <= OFF * border[place]]
         if not stuck:
             return point[1]
@@ -263,9 +266,9 @@ class Events:
         except np.linalg.LinAlgError:
             return point[1]
 
-    def _find_border(self, point: Point) -> np.ndarray:
+    def _find_border(self, point: Point, exogenous: np.ndarray | None = None) -> np.ndarray:
         """How small a function is on its border."""
-        return NEAR * (self.stepper.rtol * self.evaluate("switch_sizes", point) + self.stepper.atol)
+        return NEAR * (self.stepper.rtol * self.evaluate("switch_sizes", point, exogenous) + self.stepper.atol)
 
     def _move(self, point: Point, slopes: np.ndarray) -> list[np.ndarray]:
         """Switching functions, their rates, and the sizes of these so far."""
@@ -276,7 +279,7 @@ class Events:
         self.sizes = np.fmax(self.sizes, sizes)
         return [g, rates, self.sizes]
 
-    def evaluate(self, name: str, point: Point) -> np.ndarray:
+    def evaluate(self, name: str, point: Point, exogenous: np.ndarray | None = None) -> np.ndarray:
         """The value of a function of the system."""
-        w = self.stepper.fill(point[0])
+        w = self.stepper.fill(point[0]) if exogenous is None else exogenous
         return self.stepper.system.matrix(name, *point, self.stepper.parameters, w).ravel()

@@ -28,7 +28,7 @@ TOO_MANY_STEPS = -1  # how it says so
 ROOT = 2  # and how, that one of the watched functions is zero
 STALLED = 1e-13  # of the whole time: a run that advances less in PATIENCE × STEPS steps is given up
 PATIENCE = 10
-KEPT = 64  # roots that a solver remembers before another takes its place
+KEPT = 64  # roots after which another solver takes the place of one that remembers all
 
 
 class Stepper:
@@ -60,7 +60,12 @@ class Stepper:
         self.watch: Any = None
         self.roots = np.zeros(0, dtype=int)
         self._solver: Any = None
-        self._found = 0
+        self._count = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether the solver remembers so many roots that copying them costs time, and should start anew."""
+        return self._count >= KEPT
 
     def fill(self, time: float) -> np.ndarray:
         """All exogenous values at one time, right-continuous at jumps."""
@@ -78,8 +83,8 @@ class Stepper:
         still = np.zeros(len(self.system.reduction.constraints))
         for function in (self.residual, self.jacobian):
             function.inputs[-1][self.places] = self.modes
-        if self._solver is None or self._found >= KEPT:
-            self._solver, self._found = self._make_solver(), 0
+        if self._solver is None or self.full:
+            self._solver, self._count = self._make_solver(), 0
         self._solver.init_step(0.0, np.r_[x, top, still], np.r_[slopes, still])
 
     def advance(self, time: float, last: float, x: np.ndarray, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +100,7 @@ class Stepper:
             self.progress(reached)
             if result.success:
                 self.roots = result.i_events[-1] if rooted else np.zeros(0, dtype=int)
-                self._found += rooted
+                self._count += rooted
                 return result.y[: x.size], result.y[x.size : x.size + top.size]
             if result.status != TOO_MANY_STEPS or stalled == PATIENCE:
                 self._fail(result, before, x, top)

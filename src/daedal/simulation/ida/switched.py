@@ -141,8 +141,9 @@ class SwitchedIntegration:
                 if point[0] > before[0] + self.tolerance and self.events.has_passed(point):
                     point, aim = before, point[0]
                     self.stepper.time = before[0]
-                    self.stepper.enter(before[0], last)
-                    self.stepper.start(*before[1:])
+                    self._restart(before, last)
+                elif self.stepper.full:
+                    self._restart(point, last)
                 continue
             if sampled:
                 self._record(point, times)
@@ -151,13 +152,18 @@ class SwitchedIntegration:
             else:
                 return point, None
 
+    def _restart(self, point: Point, last: float) -> None:
+        self.stepper.enter(point[0], last)
+        self.stepper.start(*point[1:])
+
     def _record(self, point: Point, times: np.ndarray) -> None:
         """All samples up to this point."""
         while len(self.states) < times.size and times[len(self.states)] <= point[0] + self.tolerance:
-            _, x, top = self.events.project(point)
+            w = self.stepper.fill(point[0])
+            _, x, top = self.events.project(point, w)
             self.states.append(x)
             self.tops.append(top)
-            self.exogenous.append(self.stepper.fill(point[0]))
+            self.exogenous.append(w)
 
 
 @dataclass(frozen=True)

@@ -39,16 +39,16 @@ Point = tuple[float, np.ndarray, np.ndarray]  # time, X, T
 class Events:
     """Sides of all switches, which of them slide, and what is held: the discrete state of one trajectory.
 
-    All of it lives in the `modes` of the stepper.
+    All of it lives in the `modes` of the stepper. The solver looks at the switches at least every half `horizon`.
     """
 
-    def __init__(self, stepper: Stepper, switching: Switching, sliding: Sliding | None) -> None:
-        self.stepper, self.switching, self.sliding = stepper, switching, sliding
+    def __init__(self, stepper: Stepper, switching: Switching, sliding: Sliding | None, horizon: float) -> None:
+        self.stepper, self.switching, self.sliding, self.horizon = stepper, switching, sliding, horizon
         self.able = sliding.places if sliding else ()
         count, held = len(switching.switches), len(switching.held)
         self.sides, self.held = stepper.modes[:count], stepper.modes[count : count + held]
         self.stuck = stepper.modes[count + held :]
-        self.span = stepper.forcing.end - stepper.forcing.start
+        self.span = stepper.forcing.end - stepper.forcing.start or 1.0
         self.instant, self.changes = stepper.forcing.start, np.zeros(count, dtype=int)
         motion = implicit.make_motion(stepper.system.reduction)
         self.motion, self.watched_motion = BufferedFunction(motion), BufferedFunction(motion)
@@ -120,10 +120,11 @@ class Events:
         return [(place, k - len(self.able)) for k, place in enumerate(self.able) if self.stuck[k]]
 
     def _make_watch(self) -> Callable:
-        """The functions whose roots the solver looks for: `find_roots`, and that these pass their smallest values.
+        """The functions whose roots the solver looks for: r of `find_roots`, and dr/dt + r/horizon, which becomes
+        negative before r does and positive after its smallest value.
 
-        Without the second a function that is negative for less than a step would pass unseen. Disturbances keep the
-        steps short, and have no slopes.
+        Without the second an r that is negative for less than a step would pass unseen. Disturbances keep the steps
+        short, and have no slopes.
         """
         stepper, count = self.stepper, self.sides.size
         run, moved = self.watched_motion.run, self.watched_motion.result
@@ -140,12 +141,14 @@ class Events:
             if both:
                 stepper.segment.write_slopes(t, slopes[2])
             run()
-            roots[:count] = self.sides * moved[:count] + self.margin
-            roots[count:] = self.sides * moved[count : 2 * count] - self.flat if both else 1.0
+            values, rates = self.sides * moved[:count], self.sides * moved[count : 2 * count] - self.flat
             for place, control in self.watched:
-                roots[place] = 1.0 - abs(top[control])
-                roots[count + place] = -np.sign(top[control]) * slopes[1][control] - FLAT / self.span if both else 1.0
-            roots[:count][roots[:count] == 0.0] = TINY  # on its border a switch is where its side says
+                values[place] = 1.0 - abs(top[control])
+                rates[place] = -np.sign(top[control]) * slopes[1][control] - FLAT / self.span
+            values += self.margin
+            values[values == 0.0] = TINY  # on its border a switch is where its side says
+            roots[:count] = values
+            roots[count:] = rates + values / self.horizon if both else 1.0
 
         fill_roots.direction = [-1] * count + [1] * count  # pyright: ignore[reportFunctionMemberAccess]
         return fill_roots

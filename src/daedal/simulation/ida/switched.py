@@ -32,6 +32,7 @@ class SwitchedIntegration:
         forcing: Forcing,
         parameters: np.ndarray,
         progress: Progress,
+        times: np.ndarray,
     ) -> None:
         switching = system.reduction.switching
         assert switching is not None
@@ -44,7 +45,8 @@ class SwitchedIntegration:
         modes = (*(switch.mode for switch in switching.switches), *switching.held, *flags)
         self.system, self.forcing = system, forcing
         self.stepper = Stepper(rtol, atol, system, forcing, parameters, progress, [names.index(name) for name in modes])
-        self.events = Events(self.stepper, switching, sliding)
+        gaps = np.diff(np.concatenate([[forcing.start], times, [forcing.end]]))
+        self.events = Events(self.stepper, switching, sliding, 2.0 * float(gaps.max()) or 1.0)
         self.sampler = Sampler(system, parameters, forcing.start, forcing.end)
         self.tolerance = ONE_INSTANT * max(abs(forcing.start), abs(forcing.end))
         self.states: list[np.ndarray] = []

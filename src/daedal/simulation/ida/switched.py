@@ -48,6 +48,7 @@ class SwitchedIntegration:
         gaps = np.diff(np.concatenate([[forcing.start], times, [forcing.end]]))
         self.events = Events(self.stepper, switching, sliding, 2.0 * float(gaps.max()) or 1.0)
         self.sampler = Sampler(system, parameters, forcing.start, forcing.end)
+        self.sampled = forcing.at_all(times)
         self.tolerance = ONE_INSTANT * max(abs(forcing.start), abs(forcing.end))
         self.states: list[np.ndarray] = []
         self.tops: list[np.ndarray] = []
@@ -154,6 +155,15 @@ class SwitchedIntegration:
             else:
                 return point, None
 
+    def _fill(self, time: float, times: np.ndarray) -> np.ndarray:
+        """All exogenous values at the next sample, which is at this time but for round-off."""
+        position = len(self.states)
+        if times[position] != time:
+            return self.stepper.fill(time)
+        values = self.sampled[position].copy()
+        values[self.stepper.places] = self.stepper.modes
+        return values
+
     def _restart(self, point: Point, last: float) -> None:
         self.stepper.enter(point[0], last)
         self.stepper.start(*point[1:])
@@ -161,7 +171,7 @@ class SwitchedIntegration:
     def _record(self, point: Point, times: np.ndarray) -> None:
         """All samples up to this point."""
         while len(self.states) < times.size and times[len(self.states)] <= point[0] + self.tolerance:
-            w = self.stepper.fill(point[0])
+            w = self._fill(point[0], times)
             _, x, top = self.events.project(point, w)
             self.states.append(x)
             self.tops.append(top)

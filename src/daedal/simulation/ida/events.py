@@ -42,8 +42,8 @@ class Events:
     All of it lives in the `modes` of the stepper. The solver looks at the switches at least every half `horizon`.
     """
 
-    def __init__(self, stepper: Stepper, switching: Switching, sliding: Sliding | None, horizon: float) -> None:
-        self.stepper, self.switching, self.sliding, self.horizon = stepper, switching, sliding, horizon
+    def __init__(self, stepper: Stepper, switching: Switching, sliding: Sliding | None) -> None:
+        self.stepper, self.switching, self.sliding, self.horizon = stepper, switching, sliding, 1.0
         self.able = sliding.places if sliding else ()
         count, held = len(switching.switches), len(switching.held)
         self.sides, self.held = stepper.modes[:count], stepper.modes[count : count + held]

@@ -66,7 +66,7 @@ class IDA:
             if switching is None or not (switching.switches or switching.held):
                 work = Integration(Stepper(self.rtol, self.atol, system, forcing, parameters, progress))
             else:
-                work = ida.SwitchedIntegration(self.rtol, self.atol, system, forcing, parameters, progress, times)
+                work = ida.SwitchedIntegration(self.rtol, self.atol, system, forcing, parameters, progress)
             stepper = work.stepper
             interrupted = False
             try:

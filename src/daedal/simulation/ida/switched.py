@@ -32,7 +32,6 @@ class SwitchedIntegration:
         forcing: Forcing,
         parameters: np.ndarray,
         progress: Progress,
-        times: np.ndarray,
     ) -> None:
         switching = system.reduction.switching
         assert switching is not None
@@ -43,12 +42,11 @@ class SwitchedIntegration:
         names = list(system.reduction.exogenous)
         flags = sliding.flags if sliding else ()
         modes = (*(switch.mode for switch in switching.switches), *switching.held, *flags)
-        self.system, self.forcing = system, forcing
+        self.forcing = forcing
         self.stepper = Stepper(rtol, atol, system, forcing, parameters, progress, [names.index(name) for name in modes])
-        gaps = np.diff(np.concatenate([[forcing.start], times, [forcing.end]]))
-        self.events = Events(self.stepper, switching, sliding, 2.0 * float(gaps.max()) or 1.0)
+        self.events = Events(self.stepper, switching, sliding)
         self.sampler = Sampler(system, parameters, forcing.start, forcing.end)
-        self.sampled = forcing.at_all(times)
+        self.sampled = np.zeros((0, len(names)))
         self.tolerance = ONE_INSTANT * max(abs(forcing.start), abs(forcing.end))
         self.states: list[np.ndarray] = []
         self.tops: list[np.ndarray] = []
@@ -63,6 +61,9 @@ class SwitchedIntegration:
 
     def _run(self, start: InitialValues, times: np.ndarray) -> None:
         first = self.forcing.start
+        self.sampled = self.forcing.at_all(times)
+        gaps = np.diff(np.concatenate([[first], times, [self.forcing.end]]))
+        self.events.horizon = 2.0 * float(gaps.max()) or 1.0
         point: Point = (first, start.states, self._begin(start))
         for early, late in self._list_instants():
             self.stepper.enter(first, max(early, first))

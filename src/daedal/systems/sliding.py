@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from daedal.analysis import Offsets
+from daedal.analysis import Alias, Offsets
 from daedal.symbolic import Delayed, differentiate, find_operator, intern_symbol, jet, list_symbols, stack_symbols
 from daedal.systems.reduction import Reduction, prolong
 from daedal.systems.system import System, sample_points
@@ -125,7 +125,8 @@ def _make_reduction(plain: Reduction, places: Sequence[int]) -> Reduction:
     c, d = plain.offsets.equations, plain.offsets.unknowns
     offsets = Offsets(np.concatenate([c, none]), np.concatenate([d, none]))
     seen = dict(zip(plain.observed, ca.vertsplit(observed), strict=True))
-    return prolong(extended, offsets, plain.aliases, seen, plain.repairs, switching)
+    named = {f"side of {s.text}": Alias(control, 0, 1) for s, control in zip(switches, controls, strict=True)}
+    return prolong(extended, offsets, {**plain.aliases, **named}, seen, plain.repairs, switching)
 
 
 def _acts(blended: Reduction, count: int, k: int, points: list[list[np.ndarray]]) -> bool:

@@ -10,7 +10,7 @@ import catalogue
 import daedal as dd
 from daedal import der
 from daedal.errors import SimulationError
-from daedal.simulation.ida import integration
+from daedal.simulation.ida import integration, stepping
 from daedal.simulation.ida import solver as ida
 
 x, y, p, q, phi, w, s = dd.symbols("x y p q phi w s")
@@ -76,7 +76,7 @@ def test_a_sparse_system_that_stops(capfd):
 
 def test_many_steps_between_two_samples(monkeypatch):
     """The limit of steps only asks whether time still advances."""
-    monkeypatch.setattr(integration, "STEPS", 3)
+    monkeypatch.setattr(stepping, "STEPS", 3)
     model = dd.Model(
         name="spin", equations={"x": der(x) == -9 * y, "y": der(y) == 9 * x}, unknowns=[x, y], initial={x: 1.0, y: 0.0}
     )
@@ -102,7 +102,7 @@ def test_an_interrupt_keeps_what_was_computed(monkeypatch):
 
 def test_control_c_in_the_middle_of_a_long_run(capfd, monkeypatch):
     """A real signal, which arrives while SUNDIALS calls back; hardly anything is evaluated after it."""
-    evaluations, original = [], ida.Integration._make_residual_callback
+    evaluations, original = [], stepping.Stepper._make_residual_callback
 
     def watched(self):
         residual = original(self)
@@ -115,7 +115,7 @@ def test_control_c_in_the_middle_of_a_long_run(capfd, monkeypatch):
 
         return watch
 
-    monkeypatch.setattr(ida.Integration, "_make_residual_callback", watched)
+    monkeypatch.setattr(stepping.Stepper, "_make_residual_callback", watched)
     model, times = catalogue.chain(5).model(), np.linspace(0, 100, 10_001)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for background jobs
     try:

@@ -1,4 +1,5 @@
 from .projection import Projection
 from .solver import IDA
+from .switched import SwitchedIntegration
 
-__all__ = ["IDA", "Projection"]
+__all__ = ["IDA", "Projection", "SwitchedIntegration"]

@@ -9,7 +9,7 @@ where M' = 0 on the exact solution: the multipliers M only absorb the redundancy
 
 import casadi as ca
 
-from daedal.systems import Reduction
+from daedal.systems import SYSTEM_FUNCTIONS, Reduction
 
 
 def make_residual(reduction: Reduction) -> ca.Function:
@@ -25,6 +25,16 @@ def make_jacobian(reduction: Reduction) -> ca.Function:
 def make_rise(reduction: Reduction) -> ca.Function:
     """∂top/∂X S + ∂top/∂t + ∂top/∂w w', how fast top changes while T stands still: of (t, X, T, p, w, w')."""
     return _remember(reduction, "top rise", _write_rise)
+
+
+def make_motion(reduction: Reduction) -> ca.Function:
+    """Switching functions, their time derivatives and the sizes of these: of (t, X, T, p, w, X', T', w')."""
+    return _remember(reduction, "switch motion", _write_motion)
+
+
+def make_border_slopes(reduction: Reduction) -> ca.Function:
+    """∂g/∂X of the switching functions above ∂S/∂Tᵀ: of (t, X, T, p, w)."""
+    return _remember(reduction, "border slopes", _write_border_slopes)
 
 
 def _remember(reduction: Reduction, name: str, make) -> ca.Function:
@@ -58,6 +68,20 @@ def _write_rise(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
     time, x, _, _, w = r.arguments
     slope = ca.SX.sym("dw", w.shape[0])
     return [*r.arguments, slope], [ca.jtimes(r.top, ca.vertcat(time, x, w), ca.vertcat(1, r.shift, slope))]
+
+
+def _write_motion(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
+    time, x, top, _, w = r.arguments
+    slopes = [ca.SX.sym(name, v.shape[0]) for name, v in (("dx", x), ("dt", top), ("dw", w))]
+    functions = SYSTEM_FUNCTIONS["switches"](r)
+    gradient, moved = ca.jacobian(functions, ca.vertcat(time, x, top, w)), ca.vertcat(1, *slopes)
+    sizes = ca.mtimes(ca.fabs(gradient), ca.fabs(moved))
+    return [*r.arguments, *slopes], [ca.vertcat(functions, ca.mtimes(gradient, moved), sizes)]
+
+
+def _write_border_slopes(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
+    slopes = ca.jacobian(SYSTEM_FUNCTIONS["switches"](r), r.X)
+    return r.arguments, [ca.vertcat(slopes, ca.jacobian(r.shift, r.T).T)]
 
 
 def _make_symbols(r: Reduction) -> list[ca.SX]:

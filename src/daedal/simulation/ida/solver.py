@@ -10,10 +10,12 @@ from daedal.data import short
 from daedal.errors import SimulationError, quoted
 from daedal.models import evaluate_parameters
 from daedal.progress import Progress
+from daedal.simulation import ida
 from daedal.simulation.forcing import Forcing, see_features
 from daedal.simulation.ida.integration import Integration
 from daedal.simulation.ida.path import ContinuousPath
 from daedal.simulation.ida.silence import silence_sundials
+from daedal.simulation.ida.stepping import Stepper
 from daedal.simulation.lanes import check_smoothness, choose_disturbance_grid, find_sample_interval
 from daedal.simulation.solver import REACHED, Job, Outcome, Status
 from daedal.simulation.steps import find_disturbance_places
@@ -22,10 +24,12 @@ from daedal.systems import InitialValues, System, find_initial_values
 
 @dataclass(frozen=True)
 class Reached:
-    """States and tops at the samples reached, and why it ended early, if it did."""
+    """What was reached at the samples, of which system, and why it ended early, if it did."""
 
+    system: System
     states: np.ndarray
     tops: np.ndarray
+    exogenous: np.ndarray
     stopped: str
     remedy: str
     interrupted: bool = False
@@ -60,15 +64,21 @@ class IDA:
         for stops in (times, times[:0]):  # its steps go over samples
             forcing = see_features(system, forcing, stops, [parameters])
         with silence_sundials(), Progress(f"simulating '{system.model.name}': time", forcing.end) as progress:
-            work = Integration(self.rtol, self.atol, system, forcing, parameters, progress)
+            switching = system.reduction.switching
+            if switching is None or not (switching.switches or switching.held):
+                work = Integration(Stepper(self.rtol, self.atol, system, forcing, parameters, progress))
+            else:
+                work = ida.SwitchedIntegration(self.rtol, self.atol, system, forcing, parameters, progress)
+            stepper = work.stepper
             interrupted = False
             try:
                 work.run(start, times)
             except KeyboardInterrupt:
                 interrupted = True
-                work.stopped = f"The simulation was interrupted at time {short(work.time)}."
-                work.remedy = "What was computed until then is kept."
-        return Reached(np.array(work.states), np.array(work.tops), work.stopped, work.remedy, interrupted)
+                stepper.stopped = f"The simulation was interrupted at time {short(stepper.time)}."
+                stepper.remedy = "What was computed until then is kept."
+        states, tops, exogenous = (np.array(part) for part in (work.states, work.tops, work.exogenous))
+        return Reached(stepper.system, states, tops, exogenous, stepper.stopped, stepper.remedy, interrupted)
 
     def simulate(self, job: Job) -> Outcome:
         """Realizations one by one, on the paths that the lanes would see, as `Solver` says."""
@@ -122,13 +132,12 @@ def _refuse_delays(system: System) -> None:
 
 def _observe(job: Job, solution: Reached) -> np.ndarray:
     """The wanted variables at the samples reached, (variable, time)."""
-    system, reached = job.asked.system, len(solution.states)
+    system, reached = solution.system, len(solution.states)
     observed = np.full((len(system.reduction.observed), job.asked.times.size), np.nan)
     if reached:
         parameters = np.repeat(system.parameter_vector(job.values)[:, None], reached, axis=1)
         times = job.asked.times[:reached]
-        exogenous = job.asked.forcing.at_all(times).T
-        result = system.function("observed")(times[None], solution.states.T, solution.tops.T, parameters, exogenous)
-        observed[:, :reached] = result.full()
+        moving = (solution.states.T, solution.tops.T, parameters, solution.exogenous.T)
+        observed[:, :reached] = system.function("observed")(times[None], *moving).full()
     names = list(system.reduction.observed)
     return observed[[names.index(name) for name in job.wanted]]

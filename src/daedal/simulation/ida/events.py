@@ -1,0 +1,288 @@
+"""What happens where a switch reaches its border: it changes side, begins to slide, or is released.
+
+For every switch o = ±1 is the side and s = 1 while it slides (`daedal.systems.sliding`). A change at an instant:
+
+    on the border, moving against its side (o dg/dt < 0)        o ← −o; where the other side drives it back, s ← 1
+    sliding, with a control m beyond ±1                         o ← sign m, s ← 0
+    off its border on the wrong side (an input or T jumped)     o ← −o, or s ← 0 and o ← sign g
+
+Changes are made one at a time, and T is solved for after each, until no switch has to change. Where dg/dt = 0 on the
+border, as after a release, the second derivative decides. While a switch slides, X is moved back onto g = 0 along the
+effect of m, and then onto the constraints.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from daedal.data import short
+from daedal.errors import SimulationError, quoted
+from daedal.simulation.ida import implicit
+from daedal.simulation.ida.stepping import Stepper
+from daedal.symbolic import BufferedFunction, list_symbols
+from daedal.systems import Sliding, Switching, describe_dead_point
+
+MOST = 8  # changes of one switch at one instant
+INSTANT = 1e-12  # of the whole time: what lies closer is one instant
+NEAR = 10.0  # tolerances within which a switch is on its border
+OFF = 1e4  # tolerances beyond which a sliding switch has lost its border
+STILL = 1e-10  # of its terms: a rate as small as this is zero
+AHEAD = 1e-6  # of the whole time: where the rate is looked at instead
+POLISHED = 3  # Newton steps for an instant
+TINY = 1e-300  # in place of zero, so that no function is zero for long
+FLAT = 1e-6  # of its size in the whole time: the rate at which a function has passed its smallest value
+
+Point = tuple[float, np.ndarray, np.ndarray]  # time, X, T
+
+
+class Events:
+    """Sides of all switches, which of them slide, and what is held: the discrete state of one trajectory.
+
+    All of it lives in the `modes` of the stepper. The solver looks at the switches at least every half `horizon`.
+    """
+
+    def __init__(self, stepper: Stepper, switching: Switching, sliding: Sliding | None) -> None:
+        self.stepper, self.switching, self.sliding, self.horizon = stepper, switching, sliding, 1.0
+        self.able = sliding.places if sliding else ()
+        count, held = len(switching.switches), len(switching.held)
+        self.sides, self.held = stepper.modes[:count], stepper.modes[count : count + held]
+        self.stuck = stepper.modes[count + held :]
+        self.span = stepper.forcing.end - stepper.forcing.start or 1.0
+        self.instant, self.changes = stepper.forcing.start, np.zeros(count, dtype=int)
+        motion = implicit.make_motion(stepper.system.reduction)
+        self.motion, self.watched_motion = BufferedFunction(motion), BufferedFunction(motion)
+        tracks = zip(stepper.system.reduction.exogenous, stepper.forcing.tracks, strict=True)
+        inputs = {name for name, track in tracks if track}
+        self.driven = [not inputs.isdisjoint(list_symbols(switch.function)) for switch in switching.switches]
+        self.border_slopes = BufferedFunction(implicit.make_border_slopes(stepper.system.reduction))
+        self.flat, self.margin, self.reach, self.sizes = np.zeros((4, count))
+        self.watched: list[tuple[int, int]] = []
+        stepper.watch = self._make_watch() if count else None
+
+    def settle(self, point: Point, located: int | None = None) -> Point:
+        """Make the changes of one instant, beginning with that of a switch that was located on its border."""
+        time = point[0]
+        if time - self.instant > INSTANT * self.span:
+            self.instant, self.changes[:] = time, 0
+        point = self.project(point)
+        self._refuse_undetermined(point)
+        trusted: set[int] = set()
+        while (place := self._find_change(point, trusted) if located is None else located) is not None:
+            self._count(place, time)
+            self._change(place, point, located is not None)
+            trusted.add(place)
+            located = None
+            point = self.project(point)
+            self._refuse_undetermined(point)
+        self._prepare_watch(point)
+        return point
+
+    def project(self, point: Point, exogenous: np.ndarray | None = None) -> Point:
+        """The point on its constraints, and on the borders on which it slides."""
+        time, x, top = point
+        w = self.stepper.fill(time) if exogenous is None else exogenous
+        x, top = self.stepper.project(time, x, top, w)
+        if not self.stuck.any():
+            return time, x, top
+        return time, *self.stepper.project(time, self._remove_drift((time, x, top), w), top, w)
+
+    def polish(self, point: Point, located: int, low: float, high: float) -> Point:
+        """The instant at which a located function is zero, by Newton's method along the trajectory."""
+        for _ in range(POLISHED):
+            time, x, top = point = self.project(point)
+            slopes = self.stepper.find_slopes(time, x, top)
+            value, rate = (part[located] for part in self.find_roots(point, slopes))
+            if not rate < 0.0:
+                break
+            step = float(np.clip(-value / rate, low - time, high - time))
+            point = time + step, x + step * slopes[: x.size], top + step * slopes[x.size :]
+            if abs(step) <= 1e-15 * self.span:
+                break
+        return point
+
+    def find_roots(self, point: Point, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What becomes negative where a switch has to change, and its time derivative."""
+        g, rates, _ = self._move(point, slopes)
+        values, rates = self.sides * g, self.sides * rates
+        for place, control in self._list_stuck():
+            m = point[2][control]
+            values[place], rates[place] = 1.0 - abs(m), -np.sign(m) * slopes[point[1].size :][control]
+        return values, rates
+
+    def has_passed(self, point: Point) -> bool:
+        """Whether a switch that should have changed before is on the wrong side."""
+        values, _ = self.find_roots(point, self.stepper.find_slopes(*point))
+        return bool((values < -self.margin).any())
+
+    def _list_stuck(self) -> list[tuple[int, int]]:
+        """The switches that slide, and their controls among the tops, counted from the end."""
+        return [(place, k - len(self.able)) for k, place in enumerate(self.able) if self.stuck[k]]
+
+    def _make_watch(self) -> Callable:
+        """The functions whose roots the solver looks for: r of `find_roots`, and dr/dt + r/horizon, which becomes
+        negative before r does and positive after its smallest value.
+
+        Without the second an r that is negative for less than a step would pass unseen. Disturbances keep the steps
+        short, and have no slopes.
+        """
+        stepper, count = self.stepper, self.sides.size
+        run, moved = self.watched_motion.run, self.watched_motion.result
+        clock, x, top, parameters, w, *slopes = self.watched_motion.inputs
+        both, states = stepper.forcing.path is None, x.size
+        parameters[:] = stepper.parameters
+
+        def fill_roots(t, y, yp, roots):
+            clock[0] = stepper.origin + t
+            x[:], top[:] = y[:states], y[states : states + top.size]
+            slopes[0][:], slopes[1][:] = yp[:states], yp[states : states + top.size]
+            w[stepper.places] = stepper.modes
+            stepper.segment.write_values(t, w)
+            if both:
+                stepper.segment.write_slopes(t, slopes[2])
+            run()
+            values, rates = self.sides * moved[:count], self.sides * moved[count : 2 * count] - self.flat
+            for place, control in self.watched:
+                values[place] = 1.0 - abs(top[control])
+                rates[place] = -np.sign(top[control]) * slopes[1][control] - FLAT / self.span
+            values += self.margin
+            values[values == 0.0] = TINY  # on its border a switch is where its side says
+            roots[:count] = values
+            roots[count:] = rates + values / self.horizon if both else 1.0
+
+        fill_roots.direction = [-1] * count + [1] * count  # pyright: ignore[reportFunctionMemberAccess]
+        return fill_roots
+
+    def _prepare_watch(self, point: Point) -> None:
+        """What rests on its border, as the others of two that are coupled do while one slides, may tremble there."""
+        slopes = self.stepper.find_slopes(*point)
+        g, rates, terms = self._move(point, slopes)
+        border, still = self._find_border(point), STILL * terms
+        resting = (np.abs(g) <= border) & (np.abs(rates) <= still)
+        if resting.any():
+            resting &= np.abs(self._look_ahead(point, slopes)) <= still
+        self.watched = self._list_stuck()
+        self.margin = np.where(resting, border, 0.0)
+        self.reach = np.fmax(self.reach, self.evaluate("switch_sizes", point))
+        self.flat = FLAT * np.fmax(self.reach, border) / self.span
+
+    def _find_change(self, point: Point, trusted: set[int]) -> int | None:
+        slopes = self.stepper.find_slopes(*point)
+        g, rates, terms = self._move(point, slopes)
+        border = self._find_border(point)
+        stuck = dict(self._list_stuck())
+        for place, control in stuck.items():
+            m, rate = point[2][control], slopes[point[1].size :][control]
+            lost = self.driven[place] and abs(g[place]) > OFF * border[place]
+            if lost or abs(m) > 1.0 + STILL or (abs(m) > 1.0 - STILL and m * rate > 0.0):
+                return place
+        for place, side in enumerate(self.sides):
+            if place in stuck:
+                continue
+            if abs(g[place]) > border[place]:
+                if side * g[place] < 0.0:
+                    return place
+                continue
+            still = max(STILL, 1e2 * self.stepper.rtol if place in trusted else 0.0) * terms[place]
+            rate = rates[place] if abs(rates[place]) > still else self._look_ahead(point, slopes)[place]
+            if side * rate < -still:
+                return place
+        return None
+
+    def _look_ahead(self, point: Point, slopes: np.ndarray) -> np.ndarray:
+        """Rates a little later."""
+        time, x, top = point
+        step = AHEAD * self.span
+        w = self.stepper.fill(time) + step * self.stepper.find_input_slopes(time)
+        later = time + step, x + step * slopes[: x.size], top + step * slopes[x.size :]
+        rates = self.stepper.system.matrix("derivative", *later, self.stepper.parameters, w).ravel()
+        moved = rates, slopes[x.size :], self.stepper.find_input_slopes(time)
+        return np.split(self.motion(*later, self.stepper.parameters, w, *moved), 3)[1].copy()
+
+    def _change(self, place: int, point: Point, located: bool) -> None:
+        time, x, top = point
+        g = self.evaluate("switches", point)
+        border = self._find_border(point)
+        stuck = dict(self._list_stuck())
+        if place in stuck:
+            lost = self.driven[place] and abs(g[place]) > OFF * border[place]
+            self.stuck[stuck[place]] = 0.0
+            self.sides[place] = np.sign(g[place] if lost else top[stuck[place]])
+            return
+        self.sides[place] *= -1.0
+        if place not in self.able or not (located or abs(g[place]) <= border[place]):
+            return
+        _, top = self.stepper.project(time, x, top, self.stepper.fill(time))
+        moved = time, x, top
+        _, rates, terms = self._move(moved, self.stepper.find_slopes(*moved))
+        if self.sides[place] * rates[place] < -STILL * terms[place]:
+            self.stuck[self.able.index(place)] = 1.0
+
+    def _count(self, place: int, time: float) -> None:
+        self.changes[place] += 1
+        if self.changes[place] > MOST:
+            raise SimulationError(
+                f"'{self.switching.switches[place].text}' changes side more than {MOST} times at time {short(time)}.",
+                "Switches that change ever faster have no trajectory beyond: give them a little hysteresis, or make "
+                "one of them smooth.",
+            )
+
+    def _refuse_undetermined(self, point: Point) -> None:
+        """Sliding that the equations do not determine."""
+        sliding = [place for place, _ in self._list_stuck()]
+        rivals = self.sliding.rivals if self.sliding else frozenset()
+        pairs = [pair for pair in rivals if set(pair) <= set(sliding)]
+        time = point[0]
+        arguments: list[Any] = [*point, self.stepper.parameters, self.stepper.fill(time)]
+        cause = describe_dead_point(self.stepper.system, arguments)
+        texts = quoted(self.switching.switches[place].text for place in (pairs[0] if pairs else sliding))
+        if pairs:
+            raise SimulationError(
+                f"{texts} slide at once at time {short(time)}, and their product is not determined there.",
+                "Write the equations so that one does not multiply the other, or make one of them smooth.",
+            )
+        if cause and sliding:
+            raise SimulationError(
+                f"{texts} cannot slide at time {short(time)}: the equations do not say what holds them.",
+                "Join what acts twice in one place into one.",
+            )
+        if cause:
+            raise SimulationError(
+                f"The simulation stopped at time {short(time)}, where {cause}.",
+                "The model passes through a singular position; change the position, the parameters or the equations.",
+            )
+
+    def _remove_drift(self, point: Point, w: np.ndarray) -> np.ndarray:
+        """X moved onto the borders along the effects of the controls, to first order."""
+        g, border = self.evaluate("switches", point, w), self._find_border(point, w)
+        stuck = [(place, control) for place, control in self._list_stuck() if abs(g[place]) <= OFF * border[place]]
+        if not stuck:
+            return point[1]
+        places, controls = (list(part) for part in zip(*stuck, strict=True))
+        arguments = (*point, self.stepper.parameters, w)
+        J, slopes = self.stepper.project.J.matrix(*arguments), self.border_slopes.matrix(*arguments)
+        plain, count = len(J) - len(self.able), g.size
+        try:
+            reaction = np.linalg.solve(J[:plain, :plain], -J[:plain, controls])
+            effect = slopes[count : count + plain].T @ reaction
+            return point[1] - effect @ np.linalg.solve(slopes[places] @ effect, g[places])
+        except np.linalg.LinAlgError:
+            return point[1]
+
+    def _find_border(self, point: Point, exogenous: np.ndarray | None = None) -> np.ndarray:
+        """How small a function is on its border."""
+        return NEAR * (self.stepper.rtol * self.evaluate("switch_sizes", point, exogenous) + self.stepper.atol)
+
+    def _move(self, point: Point, slopes: np.ndarray) -> list[np.ndarray]:
+        """Switching functions, their rates, and the sizes of these so far."""
+        time, x, top = point
+        arguments = (time, x, top, self.stepper.parameters, self.stepper.fill(time))
+        inputs = self.stepper.find_input_slopes(time)
+        g, rates, sizes = np.split(self.motion(*arguments, slopes[: x.size], slopes[x.size :], inputs).copy(), 3)
+        self.sizes = np.fmax(self.sizes, sizes)
+        return [g, rates, self.sizes]
+
+    def evaluate(self, name: str, point: Point, exogenous: np.ndarray | None = None) -> np.ndarray:
+        """The value of a function of the system."""
+        w = self.stepper.fill(point[0]) if exogenous is None else exogenous
+        return self.stepper.system.matrix(name, *point, self.stepper.parameters, w).ravel()

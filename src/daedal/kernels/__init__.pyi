@@ -9,7 +9,7 @@ from .scan import MapKernel, ScanKernel, compile_map, compile_scan
 from .tape import Tape, read_tape
 
 __all__ = [
-    "CostateMethod", "CostateTable", "Detours", "Events", "Innovations", "Keep", "MapKernel", "Matrices", "Packed", "RecallKernel",
-    "ScanKernel", "State", "Steady", "Tape", "Turn", "compile_map", "compile_recall", "compile_scan", "draw_normals", "pack",
-    "read_tape", "run_costate", "run_filter", "run_smoother",
+    "CostateMethod", "CostateTable", "Detours", "Events", "Innovations", "Keep", "MapKernel", "Matrices", "Packed",
+    "RecallKernel", "ScanKernel", "State", "Steady", "Tape", "Turn", "compile_map", "compile_recall", "compile_scan",
+    "draw_normals", "pack", "read_tape", "run_costate", "run_filter", "run_smoother",
 ]

@@ -1,7 +1,8 @@
 """Clocks of held values: when samples are taken, and when they arrive.
 
-hold(e, every, delay) samples e at t₀ + k · every, and gives that sample from t₀ + k · every + delay on. Period and delay
-may depend on parameters; instants then move with them, ∂t_k/∂θ = k ∂every/∂θ, and with the delay where they arrive.
+hold(e, every, delay) samples e at t₀ + k · every, and gives that sample from t₀ + k · every + delay on. Period and
+delay may depend on parameters; instants then move with them, ∂t_k/∂θ = k ∂every/∂θ, and with the delay where they
+arrive.
 """
 
 from collections.abc import Mapping
@@ -29,7 +30,8 @@ def read_clocks(system: System, numbers: Mapping[str, float], duration: float) -
         clock = Clock(values["every"], values["delay"])
         if not (0.0 < clock.every < np.inf and 0.0 <= clock.delay <= clock.every * (1 + 1e-9)):
             raise SimulationError(
-                f"'{name}' of model '{system.model.name}' would sample every {clock.every:g} s, {clock.delay:g} s late.",
+                f"'{name}' of model '{system.model.name}' would be sampled every {clock.every:g} s and be "
+                f"{clock.delay:g} s late.",
                 "The period must be positive, the delay between zero and the period.",
             )
         if duration > MOST * clock.every:

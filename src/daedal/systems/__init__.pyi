@@ -12,6 +12,6 @@ from .zero_delays import remove_zero_delays
 __all__ = [
     "DelayedValue", "InitialValues", "Known", "Reduction", "SYSTEM_FUNCTIONS", "Sliding", "Switch", "Switching",
     "System", "build", "describe_dead_point", "differentiate_initial_values", "fill_exogenous", "find_initial_values",
-    "find_places", "find_sliding", "moves_the_mean", "refuse_impacts", "refuse_loops", "remove_zero_delays", "settle_modes",
-    "solve_sliding", "start_from_history", "take_out_switches", "trace_definitions",
+    "find_places", "find_sliding", "moves_the_mean", "refuse_impacts", "refuse_loops", "remove_zero_delays",
+    "settle_modes", "solve_sliding", "start_from_history", "take_out_switches", "trace_definitions",
 ]

@@ -88,7 +88,8 @@ class _Start:
 
     def agree(self, w: np.ndarray) -> tuple[InitialValues, list[int]]:
         """Values and sides that belong together, and the switches that start on their border."""
-        seen = set()
+        seen: set[tuple[float, ...]] = set()
+        wrong: list[int] = []
         for _ in range(ROUNDS):
             w = self.fill_samples(w)
             start = replace(self.find(w), exogenous=w.copy())
@@ -146,16 +147,15 @@ class _Start:
         self, sliding: Sliding, start: InitialValues, w: np.ndarray, stuck: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Tops and controls of what slides; what its control cannot hold leaves, `stuck` and `w` with it."""
-        for _ in range(stuck.size + 1):
+        while True:
             z = solve_sliding(self.system, sliding, self.time, start, self.parameters, w, stuck)
             top, controls = z[: start.tops.size], z[start.tops.size :]
             beyond = np.flatnonzero((stuck > 0) & (np.abs(controls) > 1))
             if not beyond.size:
-                break
+                return top, controls
             worst = beyond[np.argmax(np.abs(controls[beyond]))]
             stuck[worst] = 0.0
             w[self.places[sliding.places[worst]]] = np.sign(controls[worst])
-        return top, controls
 
     def _evaluate(self, name: str, start: InitialValues, w: np.ndarray) -> np.ndarray:
         return self.system.matrix(name, self.time, start.states, start.tops, self.parameters, w).ravel()

@@ -6,8 +6,8 @@ unknown and one equation are added for every switch that may slide,
 
     s · dg/dt + (1 − s)(m − o) = 0,
 
-with o = ±1 the side and s = 1 while sliding, both data of a trajectory. For g of states dg/dt contains the tops only, so
-that offsets and index stay as they are, and solving, projecting and differentiating work as for any other system.
+with o = ±1 the side and s = 1 while sliding, both data of a trajectory. For g of states dg/dt contains the tops only,
+so that offsets and index stay as they are, and solving, projecting and differentiating work as for any other system.
 
 A switch may slide if its equations jump, if g contains no top, held or delayed value, and if m acts on dg/dt
 (relative degree one); other switches only change sides.

@@ -190,7 +190,7 @@ class _DelayBuilder(StepBuilder):
     def _differentiate_delay(self, name: str) -> ca.SX:
         """∂τ/∂θ in all directions."""
         names = self.discretization.reduction.arguments[3]
-        at = self._make_moving(self.shared[0], ca.SX(self.symbols, 1), ca.SX(self.symbols, self.count))
+        at = self.make_moving(self.shared[0], ca.SX(self.symbols, 1), ca.SX(self.symbols, self.count))
         gradient = ca.jacobian(self.delays[name].amount.sx, names)
         return ca.mtimes(ca.substitute(gradient, names, at.p), at.dp)
 
@@ -205,14 +205,14 @@ class _DelayBuilder(StepBuilder):
                 return known + self.late[lag * self.layout.slots + slot][name][way]
         return known
 
-    def _read_forcing(self, way: int) -> ca.SX:
-        table = super()._read_forcing(way)
+    def read_forcing(self, way: int) -> ca.SX:
+        table = super().read_forcing(way)
         for value, (_, symbol) in enumerate(self.layout.delayed):
             table[symbol, :] = ca.horzcat(*(self._read_delayed(value, way, node) for node in range(self.layout.nodes)))
         return table
 
-    def _read_end_forcing(self, way: int) -> ca.SX:
-        values = super()._read_end_forcing(way)
+    def read_end_forcing(self, way: int) -> ca.SX:
+        values = super().read_end_forcing(way)
         for value, (_, symbol) in enumerate(self.layout.delayed):
             values[symbol] = self._read_delayed(value, way, self.layout.nodes - 1)
         return values

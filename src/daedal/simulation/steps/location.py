@@ -1,8 +1,8 @@
 """Where a switching function crosses zero within a piece of a step, lane by lane and without branches.
 
-From the values and slopes at both ends a cubic is drawn through the piece; its first root is bracketed on a coarse grid,
-which also sees a pair of roots inside, and found by Newton steps that stay in the bracket. The error of the cubic is
-O(h⁴); one more Newton step on the function itself, at the point where the piece is ended, makes it O(h⁸).
+From the values and slopes at both ends a cubic is drawn through the piece; its first root is bracketed on a coarse
+grid, which also sees a pair of roots inside, and found by Newton steps that stay in the bracket. The error of the cubic
+is O(h⁴); one more Newton step on the function itself, at the point where the piece is ended, makes it O(h⁸).
 """
 
 import casadi as ca

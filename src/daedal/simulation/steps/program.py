@@ -33,7 +33,7 @@ from daedal.symbolic import jet
 from daedal.systems import Reduction, System
 
 if TYPE_CHECKING:
-    from daedal.simulation.steps.lane_modes import Slots
+    from daedal.simulation.steps.lane import Slots
 
 PROGRAMS = 32  # kept for one structure, the last ones made
 ACCEPTED = 1e-6  # relative residual of the equations at a sample above which a lane has failed
@@ -202,17 +202,17 @@ class StepBuilder:
 
     def step(self) -> ca.Function:
         t, h = self.shared[0], self.shared[1]
-        ways = [self._read_forcing(way) for way in range(1 + self.count)]
+        ways = [self.read_forcing(way) for way in range(1 + self.count)]
         forcing = [ways[0][:, node] for node in range(self.nodes.size)]
         changes = [self._join_columns([way[:, node] for way in ways[1:]]) for node in range(self.nodes.size)]
-        ends = [self._read_end_forcing(way) for way in range(1 + self.count)]
-        start = self._begin(self._make_moving(t, forcing[0], changes[0]))
+        ends = [self.read_end_forcing(way) for way in range(1 + self.count)]
+        start = self._begin(self.make_moving(t, forcing[0], changes[0]))
         end, increment = self.discretization.step(start, h, forcing, changes, ends[0], self._join_columns(ends[1:]))
         values, rates = ca.vertcat(end.x, end.top), ca.vertcat(end.dx, end.dtop)
         return self._make_function("step", ca.vertcat(values, ca.vec(rates), ca.fmax(self.worst, increment)))
 
     def observe(self, wanted: ca.SX) -> ca.Function:
-        forcing = ca.horzcat(*(self._read_end_forcing(way) for way in range(1 + self.count)))
+        forcing = ca.horzcat(*(self.read_end_forcing(way) for way in range(1 + self.count)))
         return self._make_function("observe", self._observe_at(wanted, self.shared[0] + self.shared[1], forcing))
 
     def observe_first(self, wanted: ca.SX) -> ca.Function:
@@ -224,7 +224,7 @@ class StepBuilder:
         return ca.Function("first", [state, ca.vec(self.parameters), t, ca.vec(forcing)], [result])
 
     def _observe_at(self, wanted: ca.SX, t: ca.SX, forcing: ca.SX) -> ca.SX:
-        at = self._make_moving(t, forcing[:, 0], self._join_columns([forcing[:, 1 + i] for i in range(self.count)]))
+        at = self.make_moving(t, forcing[:, 0], self._join_columns([forcing[:, 1 + i] for i in range(self.count)]))
         values, rates, residual = self.discretization.observe(at, wanted)
         return ca.vertcat(values, ca.vec(rates), ca.fmax(residual, self.worst * (ACCEPTED / UNFINISHED)))
 
@@ -232,7 +232,7 @@ class StepBuilder:
         """Where a step sets out from; systems whose sensitivities jump change it."""
         return start
 
-    def _make_moving(self, t: ca.SX, w: ca.SX, dw: ca.SX, state: ca.SX | None = None) -> Moving:
+    def make_moving(self, t: ca.SX, w: ca.SX, dw: ca.SX, state: ca.SX | None = None) -> Moving:
         reduction = self.discretization.reduction
         x, top = ca.vertsplit(
             self.state if state is None else state, [0, len(reduction.states), self.discretization.size]
@@ -255,7 +255,7 @@ class StepBuilder:
             name, [ca.vertcat(ca.vec(self.state), self.worst), self.parameters, self.shared, self.lane], [result]
         )
 
-    def _read_forcing(self, way: int) -> ca.SX:
+    def read_forcing(self, way: int) -> ca.SX:
         """Exogenous values at the nodes (symbol, node); way 0 is the value, the others are derivatives."""
         count = self.nodes.size
         table = ca.SX.zeros(self.symbols, count)
@@ -267,7 +267,7 @@ class StepBuilder:
             table[symbol, :] = ca.horzcat(*self._evaluate_path(way, column))
         return table
 
-    def _read_end_forcing(self, way: int) -> ca.SX:
+    def read_end_forcing(self, way: int) -> ca.SX:
         """Exogenous values at the end of the step."""
         values = ca.SX.zeros(self.symbols)
         first = 2 + len(self.known) * self.nodes.size

@@ -25,7 +25,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daedal.analysis import Alias, Equations, make_namer
+from daedal.analysis import Alias, Equations, make_namer, substitute_aliases
 from daedal.errors import ModelError
 from daedal.models import Model, evaluate_parameters
 from daedal.symbolic import (
@@ -33,6 +33,7 @@ from daedal.symbolic import (
     Expression,
     Held,
     Latched,
+    expand,
     find_operator,
     intern_symbol,
     jet,
@@ -135,6 +136,7 @@ class Words:
     constants: frozenset[str]
     inputs: frozenset[str]
     rename: Callable[[ca.SX], ca.SX]  # into the user's own names
+    read: Callable[[Expression], ca.SX]  # what stands inside hold and hysteresis, without aliases
 
 
 def take_out_switches(
@@ -151,7 +153,11 @@ def take_out_switches(
         )
 
     inputs = frozenset(model.input_names)
-    words = Words(model.name, equations.constants, inputs, rename)
+
+    def read(typed: Expression) -> ca.SX:
+        return substitute_aliases(expand(typed.sx, equations.constants), aliases)
+
+    words = Words(model.name, equations.constants, inputs, rename, read)
     numbers = evaluate_parameters(model)
     _refuse_delayed_jumps(equations.residuals, words, numbers)
     return find_switches(equations.residuals, ca.vertcat(*observed.values()), words, numbers, bool(model.delayed))
@@ -197,21 +203,25 @@ def trace_definitions(reduction: Reduction) -> Reduction:
 
 
 def _find_definitions(reduction: Reduction) -> dict[str, ca.SX]:
-    """Algebraic unknowns that an equation gives outright, by other unknowns and inputs, without a mode in it."""
-    equations, offsets = reduction.equations, reduction.offsets
-    algebraic = {name for name, d in zip(equations.unknowns, offsets.unknowns.tolist(), strict=True) if d == 0}
+    """What is solved for and an equation gives outright, by states, inputs and other such, without a mode in it."""
+    equations = reduction.equations
     tops = {reduction.name_jet(top) for top in reduction.tops}
+    rows = [row for row in ca.vertsplit(reduction.top) if not set(list_symbols(row)).intersection(equations.modes)]
     definitions: dict[str, ca.SX] = {}
-    for row, c in zip(ca.vertsplit(equations.residuals), offsets.equations.tolist(), strict=True):
-        names = list_symbols(row)
-        open_names = [name for name in names if name in tops and name not in definitions]
-        if c or len(open_names) != 1 or open_names[0] not in algebraic or set(names).intersection(equations.modes):
-            continue
-        unknown = intern_symbol(open_names[0]).sx
-        factor = ca.jacobian(row, unknown)
-        if set(list_symbols(factor)) <= equations.constants:
-            definitions[open_names[0]] = -ca.substitute(row, unknown, 0) / factor
-    return definitions
+    while True:
+        waiting = []
+        for row in rows:
+            open_names = [name for name in list_symbols(row) if name in tops and name not in definitions]
+            if len(open_names) != 1:
+                waiting += [row] * bool(open_names)
+                continue
+            unknown = intern_symbol(open_names[0]).sx
+            factor = ca.jacobian(row, unknown)
+            if set(list_symbols(factor)) <= equations.constants:
+                definitions[open_names[0]] = -ca.substitute(row, unknown, 0) / factor
+        if len(waiting) == len(rows):
+            return definitions
+        rows = waiting
 
 
 def refuse_impacts(model: str, reduction: Reduction) -> None:
@@ -447,7 +457,7 @@ class _Writer:
         if not isinstance(meaning, (Held, Latched)):
             return _Term(leaf, leaf)
         if name not in self._leaves:
-            (operand,) = self.run(name, meaning.operand.sx, inside=isinstance(meaning, Latched))
+            (operand,) = self.run(name, self.words.read(meaning.operand), inside=isinstance(meaning, Latched))
             if isinstance(meaning, Held):
                 self._leaves[name] = _Term(leaf, leaf)
                 self.result.held[name] = operand.sx
@@ -456,7 +466,7 @@ class _Writer:
         return self._leaves[name]
 
     def _latch(self, name: str, meaning: Latched, operand: _Term) -> _Term:
-        low, high = meaning.low.sx, meaning.high.sx
+        low, high = self.words.read(meaning.low), self.words.read(meaning.high)
         own = intern_symbol(self.reader.name_mode(self.reader.find_number(name))).sx
         g = operand.sx - (low + high) / 2 + own * (high - low) / 2
         mode = self._choose(name, g, lambda: self._write(intern_symbol(name).sx), own=True)

@@ -7,9 +7,11 @@ flange_a and flange_b has the relative position flange_b − flange_a, its rate,
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from daedal.library.quantities import Value, declare, declare_positive, smooth_sign
 from daedal.models import Model, Parameter, Port, make_port
-from daedal.symbolic import Equation, Expression, der, symbol, symbols
+from daedal.symbolic import Equation, Expression, der, symbol, symbols, where
 
 
 @final
@@ -82,18 +84,25 @@ def build_body(motion: Motion, name: str, inertia: dict[Expression, Parameter]) 
 
 
 def connect_flanges(
-    motion: Motion, name: str, law: Equation, parameters: dict[Expression, Parameter], rate: bool = True
+    motion: Motion, name: str, law: Equation, parameters: dict[Expression, Parameter], rates: int = 1
 ) -> Model:
-    """A part between two flanges whose law gives the load from `motion.relative()`; `rate`: where it has a speed."""
+    """A part between two flanges whose law gives the load from `motion.relative()`.
+
+    `rates` counts what is known beside the relative position: its speed, and with two of them its acceleration, which
+    makes the speed a state: what sticks is held at a speed.
+    """
     a, b = motion.flange(), motion.flange()
     position_rel, speed_rel, load = motion.relative()
+    a_rel = symbol("a_rel")
+    known = {"rate": (speed_rel, position_rel), "acceleration": (a_rel, speed_rel)}
+    moving = dict(list(known.items())[:rates])
     return Model(
         name=name,
         ports={"flange_a": a, "flange_b": b},
-        unknowns=[position_rel, speed_rel, load] if rate else [position_rel, load],
+        unknowns=[position_rel, *(rate for rate, _ in moving.values()), load],
         equations={
             motion.relative_word: position_rel == b.potential - a.potential,
-            **({"rate": speed_rel == der(position_rel)} if rate else {}),
+            **{word: rate == der(level) for word, (rate, level) in moving.items()},
             "law": law,
             f"{motion.load_word} a": a.flow == -load,
             f"{motion.load_word} b": b.flow == load,
@@ -109,7 +118,7 @@ def build_spring(motion: Motion, c: Value, relaxed: Value) -> Model:
         **declare_positive("c", c, motion.stiffness_unit),
         **declare(f"{position_rel}0", relaxed, motion.position_unit),
     }
-    return connect_flanges(motion, "spring", load == stiffness * (position_rel - position_rel0), parameters, rate=False)
+    return connect_flanges(motion, "spring", load == stiffness * (position_rel - position_rel0), parameters, rates=0)
 
 
 def build_damper(motion: Motion, d: Value) -> Model:
@@ -143,6 +152,54 @@ def build_friction(motion: Motion, letter: str, coulomb: Value, proportional: Va
     }
     law = load == dry * smooth_sign(speed_rel, width) + viscous * speed_rel
     return connect_flanges(motion, "friction", law, parameters)
+
+
+def build_dry_friction(motion: Motion, letter: str, coulomb: Value, proportional: Value) -> Model:
+    """Dry friction that sticks, and viscous friction."""
+    _, speed_rel, load = motion.relative()
+    names = f"{letter}_Coulomb", f"{letter}_prop"
+    dry, viscous = (symbol(name) for name in names)
+    parameters = {
+        **declare_positive(names[0], coulomb, motion.load_unit),
+        **declare_positive(names[1], proportional, motion.damping_unit),
+    }
+    law = load == dry * np.sign(speed_rel) + viscous * speed_rel  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return connect_flanges(motion, "dry friction", law, parameters, rates=2)
+
+
+def build_stribeck_friction(
+    motion: Motion, letter: str, coulomb: Value, proportional: Value, excess: Value, decay: Value
+) -> Model:
+    """Dry friction that sticks, larger by an excess at rest than in fast motion, and viscous friction."""
+    _, speed_rel, load = motion.relative()
+    names = f"{letter}_Coulomb", f"{letter}_prop", f"{letter}_Stribeck", f"{motion.speed}_Stribeck"
+    dry, viscous, extra, width = (symbol(name) for name in names)
+    parameters = {
+        **declare_positive(names[0], coulomb, motion.load_unit),
+        **declare_positive(names[1], proportional, motion.damping_unit),
+        **declare_positive(names[2], excess, motion.load_unit),
+        **declare_positive(names[3], decay, motion.speed_unit),
+    }
+    magnitude = dry + extra * np.exp(-np.abs(speed_rel) / width)
+    law = load == magnitude * np.sign(speed_rel) + viscous * speed_rel  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return connect_flanges(motion, "Stribeck friction", law, parameters, rates=2)
+
+
+def build_backlash(motion: Motion, c: Value, d: Value, b: Value, relaxed: Value) -> Model:
+    """A spring damper that touches on either side of a gap of width b, and never pulls."""
+    position_rel, speed_rel, load = motion.relative()
+    stiffness, damping, width, position_rel0 = symbols(f"c d b {position_rel}0")
+    above, below = position_rel - position_rel0 - width / 2, position_rel - position_rel0 + width / 2
+    push_above = np.maximum(stiffness * above + damping * speed_rel, 0.0)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    push_below = np.minimum(stiffness * below + damping * speed_rel, 0.0)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    parameters = {
+        **declare_positive("c", c, motion.stiffness_unit),
+        **declare_positive("d", d, motion.damping_unit),
+        **declare_positive("b", b, motion.position_unit),
+        **declare(f"{position_rel}0", relaxed, motion.position_unit),
+    }
+    law = load == where(above > 0.0, push_above, 0.0) + where(below < 0.0, push_below, 0.0)
+    return connect_flanges(motion, "elastic backlash", law, parameters)
 
 
 def build_gear(name: str, ports: dict[str, Port], ratio: dict[Expression, Parameter]) -> Model:

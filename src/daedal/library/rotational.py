@@ -101,6 +101,55 @@ def Friction(tau_Coulomb: Value = 1.0, tau_prop: Value = 0.0, w_small: Value = 1
     return mechanics.build_friction(ROTATION, "tau", tau_Coulomb, tau_prop, w_small)
 
 
+def DryFriction(tau_Coulomb: Value = 1.0, tau_prop: Value = 0.0) -> Model:
+    """tau = tau_Coulomb sign(w_rel) + tau_prop w_rel; where w_rel = 0 it sticks while |tau| < tau_Coulomb holds it there.
+
+    Parameters
+    ----------
+    tau_Coulomb
+        Torque of dry friction in N.m, sliding and at rest.
+    tau_prop
+        Viscous part in N.m.s/rad.
+    """
+    return mechanics.build_dry_friction(ROTATION, "tau", tau_Coulomb, tau_prop)
+
+
+def StribeckFriction(
+    tau_Coulomb: Value = 1.0, tau_prop: Value = 0.0, tau_Stribeck: Value = 0.5, w_Stribeck: Value = 1e-2
+) -> Model:
+    """tau = (tau_Coulomb + tau_Stribeck exp(−|w_rel|/w_Stribeck)) sign(w_rel) + tau_prop w_rel, with sticking.
+
+    Parameters
+    ----------
+    tau_Coulomb
+        Torque of dry friction in N.m in fast motion.
+    tau_prop
+        Viscous part in N.m.s/rad.
+    tau_Stribeck
+        What is added at rest in N.m.
+    w_Stribeck
+        Speed in rad/s.
+    """
+    return mechanics.build_stribeck_friction(ROTATION, "tau", tau_Coulomb, tau_prop, tau_Stribeck, w_Stribeck)
+
+
+def ElastoBacklash(c: Value = 1.0, d: Value = 0.0, b: Value = 0.0, phi_rel0: Value = 0.0) -> Model:
+    """A spring with a gap.
+
+    Parameters
+    ----------
+    c
+        Stiffness in N.m/rad in contact.
+    d
+        Damping in N.m.s/rad in contact.
+    b
+        Width of the gap in rad.
+    phi_rel0
+        Relative angle in rad in the middle of the gap.
+    """
+    return mechanics.build_backlash(ROTATION, c, d, b, phi_rel0)
+
+
 def IdealGear(ratio: Value = 1.0) -> Model:
     """phi_a = ratio phi_b, without loss: 0 = ratio tau_a + tau_b.
 

@@ -101,6 +101,55 @@ def Friction(F_Coulomb: Value = 1.0, F_prop: Value = 0.0, v_small: Value = 1e-3)
     return mechanics.build_friction(TRANSLATION, "F", F_Coulomb, F_prop, v_small)
 
 
+def DryFriction(F_Coulomb: Value = 1.0, F_prop: Value = 0.0) -> Model:
+    """f = F_Coulomb sign(v_rel) + F_prop v_rel; where v_rel = 0 it sticks while |f| < F_Coulomb holds it there.
+
+    Parameters
+    ----------
+    F_Coulomb
+        Force of dry friction in N, sliding and at rest.
+    F_prop
+        Viscous part in N.s/m.
+    """
+    return mechanics.build_dry_friction(TRANSLATION, "F", F_Coulomb, F_prop)
+
+
+def StribeckFriction(
+    F_Coulomb: Value = 1.0, F_prop: Value = 0.0, F_Stribeck: Value = 0.5, v_Stribeck: Value = 1e-2
+) -> Model:
+    """f = (F_Coulomb + F_Stribeck exp(−|v_rel|/v_Stribeck)) sign(v_rel) + F_prop v_rel, with sticking.
+
+    Parameters
+    ----------
+    F_Coulomb
+        Force of dry friction in N in fast motion.
+    F_prop
+        Viscous part in N.s/m.
+    F_Stribeck
+        What is added at rest in N.
+    v_Stribeck
+        Speed in m/s.
+    """
+    return mechanics.build_stribeck_friction(TRANSLATION, "F", F_Coulomb, F_prop, F_Stribeck, v_Stribeck)
+
+
+def ElastoBacklash(c: Value = 1.0, d: Value = 0.0, b: Value = 0.0, s_rel0: Value = 0.0) -> Model:
+    """A spring with a gap.
+
+    Parameters
+    ----------
+    c
+        Stiffness in N/m in contact.
+    d
+        Damping in N.s/m in contact.
+    b
+        Width of the gap in m.
+    s_rel0
+        Distance in m in the middle of the gap.
+    """
+    return mechanics.build_backlash(TRANSLATION, c, d, b, s_rel0)
+
+
 def IdealGearR2T(ratio: Value = 1.0) -> Model:
     """A wheel on a rack: phi = ratio s, without loss: 0 = ratio tau + f; flangeR rotates, flangeT moves.
 

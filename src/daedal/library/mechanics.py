@@ -84,25 +84,18 @@ def build_body(motion: Motion, name: str, inertia: dict[Expression, Parameter]) 
 
 
 def connect_flanges(
-    motion: Motion, name: str, law: Equation, parameters: dict[Expression, Parameter], rates: int = 1
+    motion: Motion, name: str, law: Equation, parameters: dict[Expression, Parameter], rate: bool = True
 ) -> Model:
-    """A part between two flanges whose law gives the load from `motion.relative()`.
-
-    `rates` counts what is known beside the relative position: its speed, and with two of them its acceleration, which
-    makes the speed a state: what sticks is held at a speed.
-    """
+    """A part between two flanges whose law gives the load from `motion.relative()`; `rate`: where it has a speed."""
     a, b = motion.flange(), motion.flange()
     position_rel, speed_rel, load = motion.relative()
-    a_rel = symbol("a_rel")
-    known = {"rate": (speed_rel, position_rel), "acceleration": (a_rel, speed_rel)}
-    moving = dict(list(known.items())[:rates])
     return Model(
         name=name,
         ports={"flange_a": a, "flange_b": b},
-        unknowns=[position_rel, *(rate for rate, _ in moving.values()), load],
+        unknowns=[position_rel, speed_rel, load] if rate else [position_rel, load],
         equations={
             motion.relative_word: position_rel == b.potential - a.potential,
-            **{word: rate == der(level) for word, (rate, level) in moving.items()},
+            **({"rate": speed_rel == der(position_rel)} if rate else {}),
             "law": law,
             f"{motion.load_word} a": a.flow == -load,
             f"{motion.load_word} b": b.flow == load,
@@ -118,7 +111,7 @@ def build_spring(motion: Motion, c: Value, relaxed: Value) -> Model:
         **declare_positive("c", c, motion.stiffness_unit),
         **declare(f"{position_rel}0", relaxed, motion.position_unit),
     }
-    return connect_flanges(motion, "spring", load == stiffness * (position_rel - position_rel0), parameters, rates=0)
+    return connect_flanges(motion, "spring", load == stiffness * (position_rel - position_rel0), parameters, rate=False)
 
 
 def build_damper(motion: Motion, d: Value) -> Model:
@@ -164,7 +157,7 @@ def build_dry_friction(motion: Motion, letter: str, coulomb: Value, proportional
         **declare_positive(names[1], proportional, motion.damping_unit),
     }
     law = load == dry * np.sign(speed_rel) + viscous * speed_rel  # pyright: ignore[reportCallIssue, reportArgumentType]
-    return connect_flanges(motion, "dry friction", law, parameters, rates=2)
+    return connect_flanges(motion, "dry friction", law, parameters)
 
 
 def build_stribeck_friction(
@@ -182,7 +175,7 @@ def build_stribeck_friction(
     }
     magnitude = dry + extra * np.exp(-np.abs(speed_rel) / width)
     law = load == magnitude * np.sign(speed_rel) + viscous * speed_rel  # pyright: ignore[reportCallIssue, reportArgumentType]
-    return connect_flanges(motion, "Stribeck friction", law, parameters, rates=2)
+    return connect_flanges(motion, "Stribeck friction", law, parameters)
 
 
 def build_backlash(motion: Motion, c: Value, d: Value, b: Value, relaxed: Value) -> Model:

@@ -2,37 +2,48 @@
 
 import numpy as np
 import pytest
-from batteries.slopes import check_against, predict
 from scipy.integrate import solve_ivp
 
 import daedal as dd
+from batteries.slopes import check_against, predict
 from daedal.library import rotational as rot
 from daedal.library import translational as tra
 
 
-def bounce(c, d, b, times, v=1.0, periods=6):
-    """A unit mass that starts in the middle of the gap: position, speed, force of the contact.
+def bounce(c, d, b, times):
+    """A unit mass that starts in the middle of the gap with unit speed: position, speed, force of the contact.
 
-    In contact x = v/ω e^(−d t/2) sin ω t with ω² = c − d²/4, until c x + d x' = 0; from there it flies freely.
+    In contact x'' = −2 c x while d x' > c x, then x'' = −c x − d x' until it vanishes; the rest is free flight.
     """
-    omega = np.sqrt(c - d**2 / 4)
-    last = (np.pi - np.arctan2(d * omega, c - d**2 / 2)) / omega if d else np.pi / omega
+    rows = np.full((3, times.size), np.nan)
+    stiff, omega = np.sqrt(2 * c), np.sqrt(c - d**2 / 4)
+    begin, x, v, side = 0.0, -b / 2, 1.0, 1.0  # x is counted from the edge ahead
 
-    def touch(t, speed):
-        x = speed / omega * np.exp(-d * t / 2) * np.sin(omega * t)
-        return x, speed * np.exp(-d * t / 2) * np.cos(omega * t) - d / 2 * x
+    def fill(motion, length):
+        """One piece of the motion, and its end."""
+        nonlocal begin, x, v
+        here = (times >= begin) & (times <= begin + length)
+        depth, rate, force = motion(times[here] - begin)
+        rows[:, here] = side * np.array([b / 2 + depth, rate, force])
+        x, v, _ = motion(length)
+        begin += length
 
-    rows = np.zeros((3, times.size))
-    instant, x, speed, side = 0.0, 0.0, v, 1.0
-    for _ in range(periods):
-        contact = instant + (b / 2 - x) / speed
-        release = contact + last
-        flying, touching = (times >= instant) & (times <= contact), (times > contact) & (times <= release)
-        rows[0, flying], rows[1, flying] = side * (x + speed * (times[flying] - instant)), side * speed
-        depth, rate = touch(times[touching] - contact, speed)
-        rows[:, touching] = side * np.array([b / 2 + depth, rate, c * depth + d * rate])
-        depth, rate = touch(last, speed)
-        instant, side, x, speed = release, -side, -(b / 2 + depth), -rate
+    def touch(t, v):
+        x = v / stiff * np.sin(stiff * t)
+        return x, v * np.cos(stiff * t), 2 * c * x
+
+    def swing(t, x, k, cosine, sine):
+        decay, C, S = np.exp(-d * t / 2), np.cos(omega * t), np.sin(omega * t)
+        rate = decay * (omega * (k * C - x * S) - d / 2 * (x * C + k * S))
+        return decay * (x * C + k * S), rate, decay * (cosine * C + sine * S)
+
+    while begin < times[-1]:
+        fill(lambda t, x=x, v=v: (x + v * t, v + 0 * t, 0 * t), -x / v)
+        fill(lambda t, v=v: touch(t, v), np.arctan(d * stiff / c) / stiff)
+        k = (v + d * x / 2) / omega
+        cosine, sine = c * x + d * v, c * k - d * (d / 2 * k + omega * x)  # of the force, up to its decay
+        fill(lambda t, x=x, k=k, force=(cosine, sine): swing(t, x, k, *force), np.arctan2(cosine, -sine) / omega)
+        side, x, v = -side, -(b + x), -v
     return rows
 
 
@@ -58,9 +69,9 @@ def test_a_body_bounces_between_both_sides(turning, damping):
 
 
 def test_a_drive_with_play_against_scipy():
-    """A motor that swings moves a load with viscous friction through a gap; contact damping jumps when they touch."""
+    """A motor that swings moves a load with viscous friction through a gap."""
     c, d, b = 400.0, 3.0, 0.1
-    times = np.linspace(0.0, 3.0, 61)
+    times = np.linspace(0.0, 1.5, 31)
     model = dd.assemble(
         name="drive",
         parts={
@@ -80,34 +91,39 @@ def test_a_drive_with_play_against_scipy():
         initial={"motor.phi": 1.0, "motor.w": 0.0, "load.phi": 1.2, "load.w": 0.0},
         outputs={"motor": "motor.phi", "load": "load.phi", "speed": "load.w"},
     )
-    expected = drive_with_play(c, d, b, times)
     prediction = predict(model, times, ["play.c", "play.d", "play.b"])
-    np.testing.assert_allclose(prediction.mean, expected, rtol=0, atol=1e-8)
-    check_against(prediction, lambda *point: drive_with_play(*point, times), [c, d, b])
+    check_against(prediction, lambda *point: drive_with_play(*point, times), [c, d, b], change=1e-4)
 
 
 def drive_with_play(c, d, b, times):
-    """The same in pieces of one law: free, and in contact on either side."""
+    """The same in pieces: what is compared keeps its order until scipy finds where it changes."""
 
-    def push(y, side):
-        return c * (y[2] - y[0] - 0.2 - side * b / 2) + d * (y[3] - y[1])
+    def compare(y):
+        offset, damping = y[2] - y[0] - 0.2, d * (y[3] - y[1])
+        above, below = c * (offset - b / 2), c * (offset + b / 2)
+        return np.array([above, -below, damping - above, -damping - above, -damping + below, damping + below])
 
-    def rates(t, y, side):
-        torque = push(y, side) if side else 0.0
+    def push(y, order):
+        """c z + d w in contact, the damping within ±c z."""
+        spring = (y[2] - y[0] - 0.2 - np.sign(order[0] - order[1]) * b / 2) * c
+        if not (order[0] > 0 or order[1] > 0):
+            return 0.0
+        pressed, released = order[2:4] > 0 if order[0] > 0 else order[4:6] > 0
+        return 2 * spring if pressed else 0.0 if released else spring + d * (y[3] - y[1])
+
+    def rates(t, y, order):
+        torque = push(y, order)
         return [y[1], (-3.0 * y[0] + torque) / 0.5, y[3], -0.4 * y[3] - torque]
 
-    def reach(edge):
-        def event(t, y, side):
-            return y[2] - y[0] - 0.2 - edge * b / 2
+    def make_event(place):
+        def event(t, y, order):
+            return order[place] * compare(y)[place]
 
-        event.terminal, event.direction = True, edge
+        event.terminal, event.direction = True, -1
         return event
 
-    def release(t, y, side):
-        return push(y, side) * side
-
-    release.terminal, release.direction = True, -1
-    begin, y, side, states = 0.0, [1.0, 0.0, 1.2, 0.0], 0, np.empty((4, times.size))
+    begin, y, states = 0.0, np.array([1.0, 0.0, 1.2, 0.0]), np.empty((4, times.size))
+    order = np.sign(compare(y - np.array([0.0, 1e-9, 0.0, 0.0])))  # the motor is pulled back at first
     while begin < times[-1]:
         path = solve_ivp(
             rates,
@@ -116,12 +132,16 @@ def drive_with_play(c, d, b, times):
             method="DOP853",
             rtol=1e-12,
             atol=1e-14,
-            args=(side,),
+            max_step=5e-3,  # not to step over two changes
+            args=(order,),
             dense_output=True,
-            events=[release] if side else [reach(1), reach(-1)],
+            events=[make_event(place) for place in range(order.size)],
         )
         here = (times >= begin) & (times <= path.t[-1])
-        states[:, here] = path.sol(times[here])
+        if here.any():
+            states[:, here] = path.sol(times[here])
         begin, y = path.t[-1], path.y[:, -1]
-        side = 0 if side or path.status == 0 else (1 if path.t_events[0].size else -1)
+        order = np.array(
+            [-side if instants.size else side for side, instants in zip(order, path.t_events, strict=True)]
+        )
     return states[[0, 2, 3]]

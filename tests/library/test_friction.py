@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from batteries.slopes import check_against, predict
 from scipy.integrate import solve_ivp
 
 import daedal as dd
+from batteries.slopes import check_against, predict
 from daedal.library import rotational as rot
 from daedal.library import translational as tra
 
@@ -159,7 +159,7 @@ def test_stick_slip_on_a_belt():
         initial={"body.s": 0.0, "body.v": 0.0},
         outputs={"s": "body.s", "v": "body.v"},
     )
-    states, instants = slip_on_a_belt(0.4, 0.6, times)
+    _, instants = slip_on_a_belt(0.4, 0.6, times)
     np.testing.assert_allclose(instants[:4], [0.4516672405, 3.5289223557, 7.9592012652, 12.1313758073], rtol=1e-9)
     prediction = predict(model, times, ["friction.F_Coulomb", "friction.F_Stribeck"])
     check_against(prediction, lambda *point: slip_on_a_belt(*point, times)[0], [0.4, 0.6])

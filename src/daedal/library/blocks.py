@@ -10,7 +10,11 @@ from daedal.symbolic import Expression, hysteresis, symbol, symbols
 def _build_block(name: str, y: Expression, parameters: dict) -> Model:
     """The output is an expression of the input."""
     return Model(
-        name=name, unknowns=[symbol("y")], inputs=[symbol("u")], equations={"law": symbol("y") == y}, parameters=parameters
+        name=name,
+        unknowns=[symbol("y")],
+        inputs=[symbol("u")],
+        equations={"law": symbol("y") == y},
+        parameters=parameters,
     )
 
 

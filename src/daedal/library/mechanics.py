@@ -163,7 +163,11 @@ def build_dry_friction(motion: Motion, letter: str, coulomb: Value, proportional
 def build_stribeck_friction(
     motion: Motion, letter: str, coulomb: Value, proportional: Value, excess: Value, decay: Value
 ) -> Model:
-    """Dry friction that sticks, larger by an excess at rest than in fast motion, and viscous friction."""
+    """Dry friction that sticks, larger by an excess at rest than in fast motion, and viscous friction.
+
+    Tustin, J. IEE 94 (1947) 143–151: the excess decays as exp(−|speed|/decay). Others put the square of the ratio there
+    (Armstrong-Hélouvry, Dupont, Canudas de Wit, Automatica 30 (1994) 1083–1138).
+    """
     _, speed_rel, load = motion.relative()
     names = f"{letter}_Coulomb", f"{letter}_prop", f"{letter}_Stribeck", f"{motion.speed}_Stribeck"
     dry, viscous, extra, width = (symbol(name) for name in names)
@@ -179,20 +183,20 @@ def build_stribeck_friction(
 
 
 def build_backlash(motion: Motion, c: Value, d: Value, b: Value, relaxed: Value) -> Model:
-    """A spring damper that touches on either side of a gap of width b, and never pulls."""
+    """A spring damper behind a gap of width b that never pulls: its damping is at most what the spring pushes with."""
     position_rel, speed_rel, load = motion.relative()
     stiffness, damping, width, position_rel0 = symbols(f"c d b {position_rel}0")
-    above, below = position_rel - position_rel0 - width / 2, position_rel - position_rel0 + width / 2
-    push_above = np.maximum(stiffness * above + damping * speed_rel, 0.0)  # pyright: ignore[reportCallIssue, reportArgumentType]
-    push_below = np.minimum(stiffness * below + damping * speed_rel, 0.0)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    offset = position_rel - position_rel0
     parameters = {
         **declare_positive("c", c, motion.stiffness_unit),
         **declare_positive("d", d, motion.damping_unit),
         **declare_positive("b", b, motion.position_unit),
         **declare(f"{position_rel}0", relaxed, motion.position_unit),
     }
-    law = load == where(above > 0.0, push_above, 0.0) + where(below < 0.0, push_below, 0.0)
-    return connect_flanges(motion, "elastic backlash", law, parameters)
+    above, below = stiffness * (offset - width / 2), stiffness * (offset + width / 2)
+    upper = where(offset > width / 2, above + np.clip(damping * speed_rel, -above, above), 0.0)
+    lower = where(offset < -width / 2, below + np.clip(damping * speed_rel, below, -below), 0.0)
+    return connect_flanges(motion, "elastic backlash", load == upper + lower, parameters)
 
 
 def build_gear(name: str, ports: dict[str, Port], ratio: dict[Expression, Parameter]) -> Model:

@@ -248,3 +248,28 @@ def test_the_smooth_variant_comes_near():
         model = dd.assemble(name="block", parts=parts, connections=TO_THE_WALL, initial={"body.v": 1.0, "body.s": 0.0})
         off.append(np.abs(dd.simulate(model, times)["body.s"] - truth).max())
     assert off[1] < off[0] / 5 < 1e-3
+
+
+def test_a_fit_finds_the_friction_of_a_body_that_sticks_now_and_then():
+    """Without noise the values come back; the force swings from side to side."""
+    times = np.linspace(0.0, 10.0, 201)
+    model = dd.assemble(
+        name="slider",
+        parts={
+            "body": tra.Mass(1.0),
+            "friction": tra.DryFriction(0.7, 0.2),
+            "wall": tra.Fixed(),
+            "force": tra.ForceSource(),
+        },
+        connections=[("wall.flange", "friction.flange_a"), ("friction.flange_b", "body.flange_a", "force.flange")],
+        inputs=["force.f"],
+        initial={"body.v": 0.0, "body.s": 0.0},
+        outputs={"s": "body.s"},
+    )
+    force = dd.Signal(times, np.sin(2.0 * times))
+    trajectory = dd.simulate(model, times, inputs={"force.f": force}, solver=dd.Lanes(tolerance=1e-9))
+    assert 20 < np.sum(trajectory["body.v"] == 0.0) < 150
+    data = dd.Dataset(times, outputs={"s": trajectory["s"]}, inputs={"force.f": force})
+    free = {"friction.F_Coulomb": 0.5, "friction.F_prop": 0.4, "body.m": 1.3}
+    estimate = dd.fit(model, data, free=free, criterion=dd.OutputError())
+    np.testing.assert_allclose([estimate.values()[name] for name in free], [0.7, 0.2, 1.0], rtol=1e-5)

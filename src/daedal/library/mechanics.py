@@ -156,7 +156,7 @@ def build_dry_friction(motion: Motion, letter: str, coulomb: Value, proportional
         **declare_positive(names[0], coulomb, motion.load_unit),
         **declare_positive(names[1], proportional, motion.damping_unit),
     }
-    law = load == dry * np.sign(speed_rel) + viscous * speed_rel  # pyright: ignore[reportCallIssue, reportArgumentType]
+    law = load == dry * np.sign(speed_rel) + viscous * speed_rel
     return connect_flanges(motion, "dry friction", law, parameters)
 
 
@@ -178,7 +178,7 @@ def build_stribeck_friction(
         **declare_positive(names[3], decay, motion.speed_unit),
     }
     magnitude = dry + extra * np.exp(-np.abs(speed_rel) / width)
-    law = load == magnitude * np.sign(speed_rel) + viscous * speed_rel  # pyright: ignore[reportCallIssue, reportArgumentType]
+    law = load == magnitude * np.sign(speed_rel) + viscous * speed_rel
     return connect_flanges(motion, "Stribeck friction", law, parameters)
 
 

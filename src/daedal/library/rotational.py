@@ -87,7 +87,7 @@ def SpringDamper(c: Value = 1.0, d: Value = 0.0, phi_rel0: Value = 0.0) -> Model
 
 
 def Friction(tau_Coulomb: Value = 1.0, tau_prop: Value = 0.0, w_small: Value = 1e-3) -> Model:
-    """tau = tau_Coulomb tanh(w_rel / w_small) + tau_prop w_rel: dry friction that creeps instead of sticking.
+    """tau = tau_Coulomb tanh(w_rel / w_small) + tau_prop w_rel: a smooth `DryFriction`, which creeps and never sticks.
 
     Parameters
     ----------

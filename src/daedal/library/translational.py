@@ -87,7 +87,7 @@ def SpringDamper(c: Value = 1.0, d: Value = 0.0, s_rel0: Value = 0.0) -> Model:
 
 
 def Friction(F_Coulomb: Value = 1.0, F_prop: Value = 0.0, v_small: Value = 1e-3) -> Model:
-    """f = F_Coulomb tanh(v_rel / v_small) + F_prop v_rel: dry friction that creeps instead of sticking.
+    """f = F_Coulomb tanh(v_rel / v_small) + F_prop v_rel: a smooth `DryFriction`, which creeps and never sticks.
 
     Parameters
     ----------

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from daedal.library import electrical, fluid, rotational, thermal, translational
+from daedal.library import blocks, electrical, fluid, rotational, thermal, translational
 from daedal.models import Model, Parameter
 
 COMPONENTS = [
     value
-    for module in (electrical, rotational, translational, thermal, fluid)
+    for module in (blocks, electrical, rotational, translational, thermal, fluid)
     for name, value in vars(module).items()
     if inspect.isfunction(value) and name[0].isupper() and value.__module__ == module.__name__
 ]
@@ -23,6 +23,8 @@ PORTS = {
     "fluid": ("p", "m_flow"),
 }
 WITHOUT_UNIT = {
+    blocks.Limiter: {"uMax", "uMin"},
+    blocks.Hysteresis: {"uLow", "uHigh", "yLow", "yHigh"},
     rotational.IdealGear: {"ratio"},
     electrical.IdealTransformer: {"n"},
     electrical.Diode: {"Maxexp"},
@@ -45,7 +47,7 @@ def test_every_parameter_has_a_default_a_unit_and_a_description(component):
     arguments = inspect.signature(component).parameters
     assert set(arguments) == set(model.parameters)
     described = re.findall(r"^    (\w+(?:, \w+)*)$", component.__doc__, re.MULTILINE)
-    documented = {word for line in described for word in line.split(", ")} - {"Parameters"}
+    documented = {word for line in described for word in line.split(", ")} - {"Parameters", "Examples"}
     assert documented == set(arguments)
     for name, parameter in model.parameters.items():
         assert bool(parameter.unit) == (name not in WITHOUT_UNIT.get(component, ()))

@@ -7,9 +7,11 @@ flange_a and flange_b has the relative position flange_b − flange_a, its rate,
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from daedal.library.quantities import Value, declare, declare_positive, smooth_sign
 from daedal.models import Model, Parameter, Port, make_port
-from daedal.symbolic import Equation, Expression, der, symbol, symbols
+from daedal.symbolic import Equation, Expression, der, symbol, symbols, where
 
 
 @final
@@ -143,6 +145,58 @@ def build_friction(motion: Motion, letter: str, coulomb: Value, proportional: Va
     }
     law = load == dry * smooth_sign(speed_rel, width) + viscous * speed_rel
     return connect_flanges(motion, "friction", law, parameters)
+
+
+def build_dry_friction(motion: Motion, letter: str, coulomb: Value, proportional: Value) -> Model:
+    """Dry friction that sticks, and viscous friction."""
+    _, speed_rel, load = motion.relative()
+    names = f"{letter}_Coulomb", f"{letter}_prop"
+    dry, viscous = (symbol(name) for name in names)
+    parameters = {
+        **declare_positive(names[0], coulomb, motion.load_unit),
+        **declare_positive(names[1], proportional, motion.damping_unit),
+    }
+    law = load == dry * np.sign(speed_rel) + viscous * speed_rel
+    return connect_flanges(motion, "dry friction", law, parameters)
+
+
+def build_stribeck_friction(
+    motion: Motion, letter: str, coulomb: Value, proportional: Value, excess: Value, decay: Value
+) -> Model:
+    """Dry friction that sticks, larger by an excess at rest than in fast motion, and viscous friction.
+
+    Tustin, J. IEE 94 (1947) 143–151: the excess decays as exp(−|speed|/decay). Others put the square of the ratio there
+    (Armstrong-Hélouvry, Dupont, Canudas de Wit, Automatica 30 (1994) 1083–1138).
+    """
+    _, speed_rel, load = motion.relative()
+    names = f"{letter}_Coulomb", f"{letter}_prop", f"{letter}_Stribeck", f"{motion.speed}_Stribeck"
+    dry, viscous, extra, width = (symbol(name) for name in names)
+    parameters = {
+        **declare_positive(names[0], coulomb, motion.load_unit),
+        **declare_positive(names[1], proportional, motion.damping_unit),
+        **declare_positive(names[2], excess, motion.load_unit),
+        **declare_positive(names[3], decay, motion.speed_unit),
+    }
+    magnitude = dry + extra * np.exp(-np.abs(speed_rel) / width)
+    law = load == magnitude * np.sign(speed_rel) + viscous * speed_rel
+    return connect_flanges(motion, "Stribeck friction", law, parameters)
+
+
+def build_backlash(motion: Motion, c: Value, d: Value, b: Value, relaxed: Value) -> Model:
+    """A spring damper behind a gap of width b that never pulls: its damping is at most what the spring pushes with."""
+    position_rel, speed_rel, load = motion.relative()
+    stiffness, damping, width, position_rel0 = symbols(f"c d b {position_rel}0")
+    offset = position_rel - position_rel0
+    parameters = {
+        **declare_positive("c", c, motion.stiffness_unit),
+        **declare_positive("d", d, motion.damping_unit),
+        **declare_positive("b", b, motion.position_unit),
+        **declare(f"{position_rel}0", relaxed, motion.position_unit),
+    }
+    above, below = stiffness * (offset - width / 2), stiffness * (offset + width / 2)
+    upper = where(offset > width / 2, above + np.clip(damping * speed_rel, -above, above), 0.0)
+    lower = where(offset < -width / 2, below + np.clip(damping * speed_rel, below, -below), 0.0)
+    return connect_flanges(motion, "elastic backlash", load == upper + lower, parameters)
 
 
 def build_gear(name: str, ports: dict[str, Port], ratio: dict[Expression, Parameter]) -> Model:

@@ -87,7 +87,7 @@ def SpringDamper(c: Value = 1.0, d: Value = 0.0, s_rel0: Value = 0.0) -> Model:
 
 
 def Friction(F_Coulomb: Value = 1.0, F_prop: Value = 0.0, v_small: Value = 1e-3) -> Model:
-    """f = F_Coulomb tanh(v_rel / v_small) + F_prop v_rel: dry friction that creeps instead of sticking.
+    """f = F_Coulomb tanh(v_rel / v_small) + F_prop v_rel: a smooth `DryFriction`, which creeps and never sticks.
 
     Parameters
     ----------
@@ -99,6 +99,92 @@ def Friction(F_Coulomb: Value = 1.0, F_prop: Value = 0.0, v_small: Value = 1e-3)
         Speed in m/s at which dry friction has three quarters of its full force.
     """
     return mechanics.build_friction(TRANSLATION, "F", F_Coulomb, F_prop, v_small)
+
+
+def DryFriction(F_Coulomb: Value = 1.0, F_prop: Value = 0.0) -> Model:
+    """f = F_Coulomb sign(v_rel) + F_prop v_rel, with sticking.
+
+    Where v_rel = 0 it holds what it connects with whatever |f| ≤ F_Coulomb that takes, and lets go beyond.
+
+    Parameters
+    ----------
+    F_Coulomb
+        Force of dry friction in N.
+    F_prop
+        Viscous part in N.s/m.
+
+    Examples
+    --------
+    >>> import daedal as dd
+    >>> block = dd.assemble(
+    ...     name="block",
+    ...     parts={"block": Mass(m=2.0), "plane": Fixed(), "contact": DryFriction(F_Coulomb=1.0)},
+    ...     connections=[("plane.flange", "contact.flange_a"), ("contact.flange_b", "block.flange_a")],
+    ...     initial={"block.v": 1.0},
+    ... )
+    >>> print(dd.simulate(block, [0.0, 1.0, 2.5, 3.0])["block.v"].round(6))
+    [1.  0.5 0.  0. ]
+    """
+    return mechanics.build_dry_friction(TRANSLATION, "F", F_Coulomb, F_prop)
+
+
+def StribeckFriction(
+    F_Coulomb: Value = 1.0, F_prop: Value = 0.0, F_Stribeck: Value = 0.5, v_Stribeck: Value = 1e-2
+) -> Model:
+    """f = (F_Coulomb + F_Stribeck exp(−|v_rel|/v_Stribeck)) sign(v_rel) + F_prop v_rel, with sticking.
+
+    Where v_rel = 0 it holds what it connects until |f| = F_Coulomb + F_Stribeck. The exponential is that of
+    Tustin (1947), as in `MassWithStopAndFriction` of the Modelica Standard Library with fexp = 1/v_Stribeck.
+
+    Parameters
+    ----------
+    F_Coulomb
+        Force of dry friction in fast motion in N.
+    F_prop
+        Viscous part in N.s/m.
+    F_Stribeck
+        What dry friction has more at rest, in N.
+    v_Stribeck
+        Speed in m/s at which 37 % of that is left.
+
+    Examples
+    --------
+    >>> print(StribeckFriction(F_Coulomb=0.4, F_Stribeck=0.6).equations["law"])
+    f == (F_Coulomb + F_Stribeck*exp(-(abs(v_rel)/v_Stribeck)))*sign(v_rel) + F_prop*v_rel
+    """
+    return mechanics.build_stribeck_friction(TRANSLATION, "F", F_Coulomb, F_prop, F_Stribeck, v_Stribeck)
+
+
+def ElastoBacklash(c: Value = 1.0, d: Value = 0.0, b: Value = 0.0, s_rel0: Value = 0.0) -> Model:
+    """A spring with a gap: f = c z + d v_rel, where z is how far s_rel − s_rel0 is outside of −b/2 … b/2.
+
+    In the gap f = 0. The damping part is kept within ±c |z|: f grows from zero when the sides touch, and never
+    pulls them together. An elastic backlash, without impacts.
+
+    Parameters
+    ----------
+    c
+        Stiffness of the contact in N/m.
+    d
+        Damping of the contact in N.s/m.
+    b
+        Width of the gap in m.
+    s_rel0
+        Distance in m in the middle of the gap.
+
+    Examples
+    --------
+    >>> import daedal as dd
+    >>> play = dd.assemble(
+    ...     name="play",
+    ...     parts={"body": Mass(), "play": ElastoBacklash(c=100.0, b=0.2), "wall": Fixed()},
+    ...     connections=[("wall.flange", "play.flange_a"), ("play.flange_b", "body.flange_a")],
+    ...     initial={"body.v": 1.0},
+    ... )
+    >>> print(dd.simulate(play, [0.0, 0.1, 0.5, 0.6])["body.v"].round(4))
+    [ 1.  1. -1. -1.]
+    """
+    return mechanics.build_backlash(TRANSLATION, c, d, b, s_rel0)
 
 
 def IdealGearR2T(ratio: Value = 1.0) -> Model:

@@ -28,11 +28,12 @@ def search_adaptively(task: Task, method: Method, tolerance: float) -> Choice | 
 
 def _try_halves(task: Task, method: Method, schedule: Schedule) -> Iterator[Trial[Steps]]:
     steps: Steps = (schedule, 0)
-    coarse = run_pilots(task, prepare_steps(task, method, steps))
+    prepared = prepare_steps(task, method, steps)
+    coarse = run_pilots(task, prepared)
     for _ in range(HALVINGS):
         halves: Steps = (steps[0].divide(2), 0)
         fine = run_pilots(task, prepare_steps(task, method, halves))
-        yield Trial(steps, halves, compare(coarse, fine, len(task.wanted)))
+        yield Trial(steps, halves, compare(coarse, fine, len(task.wanted), prepared[0].slots is not None))
         steps, coarse = halves, fine
 
 

@@ -15,6 +15,7 @@ from daedal.systems import System
 
 PILOT_WORK = 1e9  # operations that a pilot run may take
 SENSITIVITIES = 0.01  # weight of a difference of sensitivities against one of values
+SPIKE, ROUNDED = 1e3, 1e-14  # a difference so much larger than beside it is a jump that fell on a sample
 NEGLIGIBLE = 1e-9  # of one, or of the largest variable where all are smaller: a size that is round-off
 
 Steps = tuple[Schedule, int]  # and the grid cells each step spans; 0 where steps lie inside one cell
@@ -129,11 +130,12 @@ def run_pilots(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
     return np.full(results.shape, np.nan) if unsolved else results
 
 
-def compare(coarse: np.ndarray, fine: np.ndarray, wanted: int) -> float:
+def compare(coarse: np.ndarray, fine: np.ndarray, wanted: int, switches: bool = False) -> float:
     """Largest difference relative to the size of each variable; infinite where something is not finite.
 
-    Rows after the wanted ones are sensitivities. They may differ more, and it is the lane in the middle that counts: a
-    lane that grazes a switch has sensitivities that no step can settle.
+    Where equations switch, rows after the wanted ones are sensitivities. They may differ more, and it is the lane in
+    the middle that counts: a lane that grazes a switch has sensitivities that no step can settle. A sample on which a
+    jump falls, within the error, has either side.
     """
     if coarse.size == 0:
         return 0.0
@@ -151,11 +153,21 @@ def compare(coarse: np.ndarray, fine: np.ndarray, wanted: int) -> float:
         coarse, fine = coarse[:before], fine[:before]
     if not (np.isfinite(coarse).all() and np.isfinite(fine).all()):
         return float("inf")
-    error = float(np.max(_find_differences(coarse[:, :wanted], fine[:, :wanted])))
+    differences = _find_differences(coarse[:, :wanted], fine[:, :wanted])
+    if not switches:
+        return float(np.max(differences))
+    error = float(np.max(_remove_spikes(differences)))
     if fine.shape[1] == wanted:
         return error
-    rates = _find_differences(coarse[:, wanted:], fine[:, wanted:])
+    rates = _remove_spikes(_find_differences(coarse[:, wanted:], fine[:, wanted:]))
     return max(error, SENSITIVITIES * float(np.median(rates.max(axis=(0, 1)))))
+
+
+def _remove_spikes(differences: np.ndarray) -> np.ndarray:
+    """Differences without those of single samples that stand out from both neighbours."""
+    padded = np.pad(differences, ((1, 1), (0, 0), (0, 0)))
+    beside = np.maximum(padded[:-2], padded[2:])
+    return np.where(differences > SPIKE * (beside + ROUNDED), beside, differences)
 
 
 def _find_differences(coarse: np.ndarray, fine: np.ndarray) -> np.ndarray:

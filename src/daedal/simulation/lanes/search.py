@@ -156,7 +156,7 @@ def estimate_step_error(task: Task, method: Method, steps: Steps) -> float:
         pilot = shorten(task, compiled, steps[0].lengths.size)
         short = (steps[0].take_until(pilot.times.size - 1), steps[1])
         coarse, fine = (run_pilots(pilot, prepare_steps(pilot, method, tried)) for tried in (short, _refine(short)))
-    return compare(coarse, fine, len(task.wanted))
+    return compare(coarse, fine, len(task.wanted), compiled.slots is not None)
 
 
 def _refine(steps: Steps) -> Steps:
@@ -198,7 +198,7 @@ def _try_regular(task: Task, method: Method) -> Iterator[Trial[Steps]]:
             return
         if previous is not None:
             coarse = previous[1][: len(results), :, : results.shape[2]]
-            yield Trial(previous[0], steps, compare(coarse, results, len(task.wanted)))
+            yield Trial(previous[0], steps, compare(coarse, results, len(task.wanted), compiled.slots is not None))
         previous = (steps, results)
 
 

@@ -286,7 +286,9 @@ def find_switches(
     everything = reader.write(frozenset())
     wanted = ("jump",) if jumps_only else ("jump", "kink")
     idle = frozenset(
-        number for number in range(len(reader.functions)) if _classify(reader, everything, number, values) not in wanted
+        number
+        for number, function in enumerate(reader.functions)
+        if not function.latched and _classify(reader, everything, number, values) not in wanted
     )
     written = reader.write(idle) if idle else everything
     jumps = {number: _classify(reader, written, number, values) == "jump" for number in written.functions}
@@ -316,6 +318,7 @@ class _Function:
 
     text: str
     print: np.ndarray
+    latched: bool
 
 
 @dataclass(eq=False)
@@ -381,7 +384,7 @@ class _Reader:
                         "is zero whatever happens.",
                         "Leave the condition out, or correct it.",
                     )
-                self.functions.append(_Function(text(), signature))
+                self.functions.append(_Function(text(), signature, own))
             self._numbers[node] = (number, orientation)
         return self._numbers[node]
 
@@ -501,7 +504,9 @@ class _Writer:
         if code == ca.OP_COPYSIGN:
             magnitude = self._choose((node, 0), values[0], lambda: f"abs({self._write(operands[0].typed)})")
             side = self._choose((node, 1), values[1], lambda: f"sign({self._write(operands[1].typed)})")
-            return unchanged if magnitude is None or side is None else magnitude * values[0] * side
+            if side is None:
+                return unchanged
+            return (ca.fabs(values[0]) if magnitude is None else magnitude * values[0]) * side
         g = {ca.OP_LT: lambda: values[1] - values[0], ca.OP_LE: lambda: values[1] - values[0]}.get(
             code, lambda: values[0] - values[1] if len(values) == 2 else values[0]
         )()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from daedal.simulation.lanes.march import march_lanes
-from daedal.simulation.lanes.pilot import Choice, Steps, Task, Trial, choose, compare, prepare_steps, run_pilots
+from daedal.simulation.lanes.pilot import Choice, Steps, Task, Trial, choose, judge, prepare_steps, run_pilots
 from daedal.simulation.steps import ALIGNED, ORDER, UNFINISHED, Method, Schedule, Stops, find_stops, join_steps
 
 HALVINGS = 6
@@ -22,18 +22,17 @@ def search_adaptively(task: Task, method: Method, tolerance: float) -> Choice | 
     lengths = _find_lengths(task, at, method, tolerance / 10)
     if lengths is None:
         return None
-    best = choose(_try_halves(task, method, join_steps(at, lengths)), tolerance)
+    best = choose(_try_halves(task, method, join_steps(at, lengths), tolerance), tolerance)
     return Choice(method, best.steps, best.error) if best is not None and best.error <= tolerance else None
 
 
-def _try_halves(task: Task, method: Method, schedule: Schedule) -> Iterator[Trial[Steps]]:
+def _try_halves(task: Task, method: Method, schedule: Schedule, tolerance: float) -> Iterator[Trial[Steps]]:
     steps: Steps = (schedule, 0)
-    prepared = prepare_steps(task, method, steps)
-    coarse = run_pilots(task, prepared)
+    coarse = run_pilots(task, prepare_steps(task, method, steps))
     for _ in range(HALVINGS):
         halves: Steps = (steps[0].divide(2), 0)
         fine = run_pilots(task, prepare_steps(task, method, halves))
-        yield Trial(steps, halves, compare(coarse, fine, len(task.wanted), prepared[0].slots is not None))
+        yield Trial(steps, halves, judge(task, method, steps, coarse, fine, tolerance))
         steps, coarse = halves, fine
 
 

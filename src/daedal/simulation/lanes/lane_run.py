@@ -13,7 +13,7 @@ import numpy as np
 
 from daedal.simulation.lanes.blocks import run_blocks
 from daedal.simulation.lanes.march import CASADI, Reordering, Table, find_solved, march_lanes, tabulate
-from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, prepare_steps
+from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, count_grazing, prepare_steps
 from daedal.simulation.lanes.run import Consume, Failure, Plan, StepWish, describe_steps, find_failures
 from daedal.simulation.lanes.scenario import Paths, Scenario, Values
 from daedal.simulation.lanes.search import choose_steps, estimate_step_error, make_regular
@@ -72,7 +72,7 @@ class LaneRun:
                     raise InterruptedError
                 for failure in find_failures(number, lanes, self.times[samples], out, find_solved(out), system):
                     failures.setdefault((number, failure.lane), failure)
-                consume(number, lanes, samples, out[:, :-1])
+                consume(number, lanes, samples, out[:, : self.plan.shape.rows])
 
             if id(values.sources) not in shared:
                 shared[id(values.sources)] = self.scenario.make_paths(values, lanes)
@@ -144,6 +144,10 @@ def prepare_lanes(
     choice = choose_steps(task, *wish)
     program, table = prepare_steps(task, choice.method, choice.steps)
     schedule = choice.steps[0]
+    grazing = count_grazing(task, (program, table))
+    if grazing:
+        share = f" in {grazing} of {task.state.shape[1]} realizations tried" if task.state.shape[1] > 1 else ""
+        warnings = (*warnings, f"a switch is only just reached{share}: derivatives there are those of one side")
     plan = Plan(program.shape, float(schedule.lengths.max(initial=0.0)), schedule.lengths, choice.error)
     return LaneRun(scenario, times, plan, values, warnings, program, schedule, table)
 

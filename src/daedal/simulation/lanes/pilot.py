@@ -15,7 +15,7 @@ from daedal.systems import System
 
 PILOT_WORK = 1e9  # operations that a pilot run may take
 SENSITIVITIES = 0.01  # weight of a difference of sensitivities against one of values
-SPIKE, ROUNDED = 1e3, 1e-14  # a difference so much larger than beside it is a jump that fell on a sample
+EIGHTHS = 8  # parts of a step
 NEGLIGIBLE = 1e-9  # of one, or of the largest variable where all are smaller: a size that is round-off
 
 Steps = tuple[Schedule, int]  # and the grid cells each step spans; 0 where steps lie inside one cell
@@ -111,9 +111,22 @@ def run_pilots(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
 
     NaN where a lane has escaped; everything is NaN when equations were not solved, which shorter steps may cure.
     """
+    return _run_pilots(task, prepared)[0]
+
+
+def count_grazing(task: Task, prepared: tuple[Program, Table]) -> int:
+    """How many pilot lanes touch the border of a switch so flatly that its slope there tells nothing."""
+    slots = prepared[0].slots
+    if slots is None or slots.switches == 0:
+        return 0
+    return int(np.sum(_run_pilots(task, prepared)[1][slots.locate("grazed")] > 0))
+
+
+def _run_pilots(task: Task, prepared: tuple[Program, Table]) -> tuple[np.ndarray, np.ndarray]:
+    """Their values, and their last state."""
     compiled, table = prepared
     samples: list[np.ndarray] = []
-    rows = compiled.shape.rows if compiled.slots else len(task.wanted)
+    rows = compiled.outputs - 1 if compiled.slots else len(task.wanted)
     unsolved = False
     state = task.state.copy()
 
@@ -127,15 +140,15 @@ def run_pilots(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
     for _ in march_lanes(compiled, table, task.paths(state.shape[1]), state, task.parameters, receive, reorder):
         pass
     results = np.concatenate(samples) if samples else np.zeros((0, rows, state.shape[1]))
-    return np.full(results.shape, np.nan) if unsolved else results
+    return np.full(results.shape, np.nan) if unsolved else results, state
 
 
 def compare(coarse: np.ndarray, fine: np.ndarray, wanted: int, switches: bool = False) -> float:
     """Largest difference relative to the size of each variable; infinite where something is not finite.
 
-    Where equations switch, rows after the wanted ones are sensitivities. They may differ more, and it is the lane in
-    the middle that counts: a lane that grazes a switch has sensitivities that no step can settle. A sample on which a
-    jump falls, within the error, has either side.
+    Where equations switch, rows after the wanted ones are sensitivities, and the last one tells the sides of switches.
+    Sensitivities may differ more, and it is the lane in the middle that counts: a lane that grazes a switch has some
+    that no step can settle. A sample on which a jump falls, within the error, has either side.
     """
     if coarse.size == 0:
         return 0.0
@@ -156,18 +169,34 @@ def compare(coarse: np.ndarray, fine: np.ndarray, wanted: int, switches: bool = 
     differences = _find_differences(coarse[:, :wanted], fine[:, :wanted])
     if not switches:
         return float(np.max(differences))
-    error = float(np.max(_remove_spikes(differences)))
-    if fine.shape[1] == wanted:
+    alone = _find_alone(coarse[:, -1] != fine[:, -1])[:, None]
+    error = float(np.max(np.where(alone, 0.0, differences)))
+    if fine.shape[1] == wanted + 1:
         return error
-    rates = _remove_spikes(_find_differences(coarse[:, wanted:], fine[:, wanted:]))
+    rates = np.where(alone, 0.0, _find_differences(coarse[:, wanted:-1], fine[:, wanted:-1]))
     return max(error, SENSITIVITIES * float(np.median(rates.max(axis=(0, 1)))))
 
 
-def _remove_spikes(differences: np.ndarray) -> np.ndarray:
-    """Differences without those of single samples that stand out from both neighbours."""
-    padded = np.pad(differences, ((1, 1), (0, 0), (0, 0)))
-    beside = np.maximum(padded[:-2], padded[2:])
-    return np.where(differences > SPIKE * (beside + ROUNDED), beside, differences)
+def judge(
+    task: Task, method: Method, steps: Steps, coarse: np.ndarray, fine: np.ndarray, tolerance: float = np.inf
+) -> float:
+    """The error of steps, from what they give and what shorter ones do.
+
+    Where a switch divides a step, what is left of it may be divided by halving the steps no further; so before such
+    steps are believed, they are compared with eighths too.
+    """
+    switches = task.system.reduction.switching is not None and bool(task.system.reduction.switching.located)
+    error = compare(coarse, fine, len(task.wanted), switches)
+    if not switches or steps[1] or not error <= tolerance:
+        return error
+    eighths = run_pilots(task, prepare_steps(task, method, (steps[0].divide(EIGHTHS), 0)))
+    return max(error, compare(coarse, eighths, len(task.wanted), switches))
+
+
+def _find_alone(different: np.ndarray) -> np.ndarray:
+    """Where something differs at one sample of a lane but not at those beside it, (sample, lane)."""
+    padded = np.pad(different, ((1, 1), (0, 0)))
+    return different & ~padded[:-2] & ~padded[2:]
 
 
 def _find_differences(coarse: np.ndarray, fine: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from daedal.simulation.lanes.pilot import (
     Task,
     Trial,
     choose,
-    compare,
+    judge,
     prepare_steps,
     run_pilots,
     shorten,
@@ -156,7 +156,7 @@ def estimate_step_error(task: Task, method: Method, steps: Steps) -> float:
         pilot = shorten(task, compiled, steps[0].lengths.size)
         short = (steps[0].take_until(pilot.times.size - 1), steps[1])
         coarse, fine = (run_pilots(pilot, prepare_steps(pilot, method, tried)) for tried in (short, _refine(short)))
-    return compare(coarse, fine, len(task.wanted), compiled.slots is not None)
+        return judge(pilot, method, short, coarse, fine)
 
 
 def _refine(steps: Steps) -> Steps:
@@ -168,7 +168,7 @@ def _refine(steps: Steps) -> Steps:
 
 def _search_regular(task: Task, method: Method, tolerance: float) -> Choice | None:
     """From the sample interval downwards."""
-    best = choose(_try_regular(task, method), tolerance)
+    best = choose(_try_regular(task, method, tolerance), tolerance)
     if best is None:
         return None
     if best.error <= tolerance:
@@ -178,7 +178,7 @@ def _search_regular(task: Task, method: Method, tolerance: float) -> Choice | No
     return Choice(method, best.shorter, best.error)  # not to the tolerance, but with its error stated
 
 
-def _try_regular(task: Task, method: Method) -> Iterator[Trial[Steps]]:
+def _try_regular(task: Task, method: Method, tolerance: float) -> Iterator[Trial[Steps]]:
     """Each candidate compared with the next that really has shorter steps."""
     previous: tuple[Steps, np.ndarray] | None = None
     pilot = task
@@ -198,7 +198,8 @@ def _try_regular(task: Task, method: Method) -> Iterator[Trial[Steps]]:
             return
         if previous is not None:
             coarse = previous[1][: len(results), :, : results.shape[2]]
-            yield Trial(previous[0], steps, compare(coarse, results, len(task.wanted), compiled.slots is not None))
+            tried = (previous[0][0].take_until(pilot.times.size - 1), previous[0][1])
+            yield Trial(previous[0], steps, judge(pilot, method, tried, coarse, results, tolerance))
         previous = (steps, results)
 
 

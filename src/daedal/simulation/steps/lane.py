@@ -194,11 +194,14 @@ class Drive:
     nodes: np.ndarray
     t: ca.SX
     h: ca.SX
+    stages: tuple[int, ...] = ()  # symbols that are constant over the step, to the last bit
 
     def at(self, position: ca.SX) -> Force:
         """At a position from 0 to 1."""
         weights, slopes = make_lagrange(self.nodes, position)
         columns = [ca.mtimes(table, weights) for table in self.tables]
+        for symbol in self.stages:
+            columns[0][symbol] = self.tables[0][symbol, 0]
         return Force(columns[0], self._join(columns[1:]), ca.mtimes(self.tables[0], slopes) / self.h)
 
     def at_node(self, node: int) -> Force:

@@ -23,7 +23,9 @@ class Pieces:
         self.system, self.slots, self._builder = system, slots, builder
         ways = range(1 + builder.count)
         tables, ends = ([read(way) for way in ways] for read in (builder.read_forcing, builder.read_end_forcing))
-        self.drive = Drive(tables, ends, builder.nodes, builder.shared[0], builder.shared[1])
+        known = system.reduction.switching.known if system.reduction.switching else ()
+        stages = tuple(system.reduction.exogenous.index(stage.name) for stage in known)
+        self.drive = Drive(tables, ends, builder.nodes, builder.shared[0], builder.shared[1], stages)
 
     def enter(self, side: Side, lane: Lane, t: ca.SX, force: Force) -> Moving:
         """A lane under a force, tops as guessed."""

@@ -123,8 +123,8 @@ class Program:
 
     @property
     def outputs(self) -> int:
-        """Rows written per sample: those of its shape, and last the residual."""
-        return self.shape.rows + 1
+        """Rows written per sample: those of its shape, the sides of switches in one number, and last the residual."""
+        return self.shape.rows + 1 + (self.slots is not None)
 
 
 def compile_program(system: System, shape: Shape, point: Point, step: float) -> Program:

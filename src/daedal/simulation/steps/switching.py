@@ -23,6 +23,8 @@ from daedal.simulation.steps.sides import Side
 from daedal.simulation.steps.tangents import Moving
 from daedal.systems import Sliding, System, find_sliding
 
+MARKED = 30  # switches that a number tells apart
+
 
 def compile_switching(
     system: System,
@@ -162,7 +164,9 @@ class SwitchingBuilder(StepBuilder):
         failed = ca.fmax(lane.worst, lane["code"] * RESTLESS)
         kind = ca.if_else(failed < RIVALS, RESTLESS, ca.if_else(failed < UNDEFINED, RIVALS, UNDEFINED))
         worst = ca.if_else(failed < RESTLESS, failed, kind * (1 + lane["last"]))
-        return ca.vertcat(values, ca.vec(rates), ca.fmax(residual, worst * (ACCEPTED / UNFINISHED)))
+        sides = ca.vertcat(lane["sides"], lane["sliding"])
+        signature = sum((sides[i] * 3.0 ** (i % MARKED) for i in range(sides.shape[0])), ca.SX(0))
+        return ca.vertcat(values, ca.vec(rates), signature, ca.fmax(residual, worst * (ACCEPTED / UNFINISHED)))
 
     def _make_function(self, name: str, result: ca.SX) -> ca.Function:
         return ca.Function(name, [self.start.vector, self.parameters, self.shared, self.lane], [result])

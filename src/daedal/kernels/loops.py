@@ -79,8 +79,8 @@ class Detours(NamedTuple):
         Of the code in the state, 0 for a lane that has finished its step.
     turns
         Taken in this order, again and again, until all lanes have finished, at most `rounds` times.
-    marked, prelude
-        A function of the state that is applied before the step, where a column of `shared` is not zero.
+    marked, sequel
+        A function of the state that is applied after the step, where a column of `shared` is not zero.
     apart, observe
         The place of a number, and how lanes that hold a positive one there are observed.
     """
@@ -89,7 +89,7 @@ class Detours(NamedTuple):
     turns: tuple[Turn, ...]
     rounds: int
     marked: int = -1
-    prelude: Tape | None = None
+    sequel: Tape | None = None
     apart: int = -1
     observe: Tape | None = None
 
@@ -101,10 +101,10 @@ def write_scan(step: Tape, observe: Tape | None, width: int, fused: bool, detour
     with _advance(e, n_x, n_p) as (group, parameters, steps):
         i = steps.counter
         others = [parameters, _spread_shared(e, i, n_s), _load_lane(e, group, i, n_w)]
-        start = _begin_step(e, steps.values, others, detours) if detours else steps.values
-        (new,) = lower(e, step, [start, *others])
+        (new,) = lower(e, step, [steps.values, *others])
         if detours:
-            new = _take_detours(e, start, new, others, detours)
+            new = _take_detours(e, steps.values, new, others, detours)
+            new = _end_step(e, new, others, detours)
         if observe is not None:
             row = _load_integer(e, "%emit", i)
             with e.when(e.compare_integers("sge", row, "0")):
@@ -116,12 +116,12 @@ def write_scan(step: Tape, observe: Tape | None, width: int, fused: bool, detour
     return write_module(width, define_called(e), e.define_procedure("daedal_scan", SCAN_POINTERS, STEPS))
 
 
-def _begin_step(e: Emitter, state: list[str], others: list[list[str]], detours: Detours) -> list[str]:
-    """The state after what is done before a marked step."""
-    if detours.prelude is None:
+def _end_step(e: Emitter, state: list[str], others: list[list[str]], detours: Detours) -> list[str]:
+    """The state after what is done at the end of a marked step."""
+    if detours.sequel is None:
         return state
     with e.branch(e.any(e.compare("one", others[1][detours.marked], e.constant(0.0))), e.doubles, state) as marked:
-        marked.carry(*lower(e, detours.prelude, [state, *others]))
+        marked.carry(*lower(e, detours.sequel, [state, *others]))
     return marked.values
 
 

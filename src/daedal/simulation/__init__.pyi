@@ -1,4 +1,4 @@
-from .clocks import mark_steps, read_clocks
+from .clocks import mark_times, read_clocks
 from .delays import find_pasts, look_back_from_start, prepare_delayed
 from .delays.adjoint import Adjoint
 from .ensemble_solver import Lanes, prepare
@@ -21,5 +21,5 @@ __all__ = [
     "Adjoint", "Ensemble", "Failure", "IDA", "Job", "Lanes", "Outcome", "Prediction", "Predictor", "REACHED",
     "Request", "Run", "Solver", "Status", "Trajectory", "add_measurement_noise", "check_request", "collect_moments",
     "ensemble", "find_features", "find_pasts", "look_back_from_start", "make_forcing", "make_predictor", "make_request",
-    "mark_steps", "prepare", "prepare_delayed", "read_clocks", "simulate", "simulate_transfer_function", "track_stages",
+    "mark_times", "prepare", "prepare_delayed", "read_clocks", "simulate", "simulate_transfer_function", "track_stages",
 ]

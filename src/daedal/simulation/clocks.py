@@ -43,14 +43,14 @@ def read_clocks(system: System, numbers: Mapping[str, float], duration: float) -
     return tuple(clocks)
 
 
-def mark_steps(clocks: tuple[Clock, ...], start: float, begins: np.ndarray) -> np.ndarray:
-    """What happens at the beginning of steps, (step, column): whether anything does; then for each held value whether
+def mark_times(clocks: tuple[Clock, ...], start: float, times: np.ndarray) -> np.ndarray:
+    """What happens at times, (time, column): whether anything does; then for each held value whether
     a sample is taken, whether one arrives, and the numbers of both."""
     parts: list[list[np.ndarray]] = [[], [], [], []]
     for clock in clocks:
         for place, late in enumerate((0.0, clock.delay)):
-            number = np.round((begins - start - late) / clock.every)
-            there = np.abs(begins - start - late - number * clock.every) <= SAME * clock.every
+            number = np.round((times - start - late) / clock.every)
+            there = np.abs(times - start - late - number * clock.every) <= SAME * clock.every
             happens = there & (number >= 0)
             parts[place].append(happens.astype(float))
             parts[2 + place].append(np.where(happens, number, 0.0))

@@ -4,10 +4,13 @@ Where both sides push a trajectory back onto g = 0 (dry friction that sticks), i
 keeps it there, Filippov's equivalent control where the equations are linear in m, as forces times a sign are. One
 unknown and one equation are added for every switch that may slide,
 
-    s · dg/dt + (1 − s)(m − o) = 0,
+    s · (dg/dt − ε m) + (1 − s)(m − o) = 0,
 
 with o = ±1 the side and s = 1 while sliding, both data of a trajectory. For g of states dg/dt contains the tops only,
 so that offsets and index stay as they are, and solving, projecting and differentiating work as for any other system.
+
+Where another change takes the effect of m on dg/dt away (a brake is released), m becomes dg/dt/ε, far beyond ±1, and
+the trajectory leaves to the side to which g moves; ε is too small to be seen otherwise.
 
 A switch may slide if its equations jump, if g contains no top, held or delayed value, and if m acts on dg/dt
 (relative degree one); other switches only change sides.
@@ -16,7 +19,7 @@ References: A. F. Filippov, Differential Equations with Discontinuous Righthand 
 in Control and Optimization (1992).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -27,6 +30,8 @@ from daedal.symbolic import Delayed, differentiate, find_operator, intern_symbol
 from daedal.systems.reduction import Reduction, prolong
 from daedal.systems.system import System, sample_points
 
+LOST = 1e-14  # of the effect of m on dg/dt: ε
+DRAWS = 6  # of other modes, in which an effect is looked for
 ACTS = 1e-9  # of its terms: an effect of m on dg/dt below this is none
 
 
@@ -69,11 +74,12 @@ def _find_sliding(system: System) -> Sliding | None:
     if not candidates:
         return None
     points = sample_points(system.model, plain, vary_parameters=True)
-    blended = _make_reduction(plain, candidates)
-    acting = [place for k, place in enumerate(candidates) if _acts(blended, len(candidates), k, points)]
+    blended = _make_reduction(plain, dict.fromkeys(candidates, 0.0))
+    effects = {place: _find_effect(blended, len(candidates), k, points) for k, place in enumerate(candidates)}
+    acting = [place for place, effect in effects.items() if effect > 0.0]
     if not acting:
         return None
-    reduction = blended if acting == candidates else _make_reduction(plain, acting)
+    reduction = _make_reduction(plain, {place: LOST * effects[place] for place in acting})
     return Sliding(tuple(acting), reduction, _find_rivals(reduction, acting))
 
 
@@ -98,8 +104,9 @@ def _is_candidate(system: System, place: int) -> bool:
     return states and not modes.intersection(list_symbols(switch.function)).difference({switch.mode})
 
 
-def _make_reduction(plain: Reduction, places: Sequence[int]) -> Reduction:
-    """The plain system with a control and a row for each of some switches."""
+def _make_reduction(plain: Reduction, lost: Mapping[int, float]) -> Reduction:
+    """The plain system with a control and a row for each of some switches; `lost` gives ε of each."""
+    places = list(lost)
     switching, equations = plain.switching, plain.equations
     assert switching is not None
     switches = [switching.switches[place] for place in places]
@@ -112,7 +119,8 @@ def _make_reduction(plain: Reduction, places: Sequence[int]) -> Reduction:
     rows = []
     for switch, control, flag in zip(switches, controls, flags, strict=True):
         m, o, s = (intern_symbol(name).sx for name in (control, switch.mode, flag))
-        rows.append(s * differentiate(switch.function, constants) + (1 - s) * (m - o))
+        rate = differentiate(switch.function, constants) - lost[places[controls.index(control)]] * m
+        rows.append(s * rate + (1 - s) * (m - o))
     extended = replace(
         equations,
         names=(*equations.names, *(f"sliding on {switch.text}" for switch in switches)),
@@ -129,26 +137,25 @@ def _make_reduction(plain: Reduction, places: Sequence[int]) -> Reduction:
     return prolong(extended, offsets, {**plain.aliases, **named}, seen, plain.repairs, switching)
 
 
-def _acts(blended: Reduction, count: int, k: int, points: list[list[np.ndarray]]) -> bool:
-    """Whether control k moves its function, the other controls being held: dg/dt by T · J⁻¹ top by m."""
+def _find_effect(blended: Reduction, count: int, k: int, points: list[list[np.ndarray]]) -> float:
+    """How control k moves its function, the other controls being held: dg/dt by T · J⁻¹ top by m; 0 where not."""
     tops, rows = len(blended.tops) - count, blended.top.shape[0] - count
     function = ca.Function("effect", blended.arguments, [blended.J])
-    exogenous = blended.exogenous
-    for time, states, top, parameters, w in points:
-        filled = np.ones(len(exogenous))
-        filled[: w.size - count] = 0.0
-        filled[-len(blended.equations.modes) :] = np.sign(
-            np.random.default_rng(k).normal(size=len(blended.equations.modes))
-        )
-        filled[-count:] = 1.0
-        matrix = function(time, states, np.r_[top, np.zeros(count)], parameters, filled).full()
-        J, effect, rate = matrix[:rows, :tops], matrix[:rows, tops + k], matrix[rows + k, :tops]
-        if not np.isfinite(matrix).all() or np.linalg.matrix_rank(J) < tops:
-            continue
-        reaction = np.linalg.solve(J, effect)
-        if abs(rate @ reaction) > ACTS * (np.abs(rate) @ np.abs(reaction)) and abs(rate @ reaction) > 0.0:
-            return True
-    return False
+    rng, modes = np.random.default_rng(0), len(blended.equations.modes)
+    draws = [np.ones(modes), -np.ones(modes), *rng.choice([-1.0, 1.0], (DRAWS, modes))]
+    largest = 0.0
+    for time, states, top, parameters, _ in points:
+        for sides in draws:
+            others = rng.uniform(-1.0, 1.0, len(blended.exogenous) - modes)
+            w = np.concatenate([others, sides[: modes - count], np.ones(count)])
+            matrix = function(time, states, np.r_[top, np.zeros(count)], parameters, w).full()
+            J, effect, rate = matrix[:rows, :tops], matrix[:rows, tops + k], matrix[rows + k, :tops]
+            if not np.isfinite(matrix).all() or np.linalg.matrix_rank(J) < tops:
+                continue
+            reaction = np.linalg.solve(J, effect)
+            if abs(rate @ reaction) > ACTS * (np.abs(rate) @ np.abs(reaction)):
+                largest = max(largest, float(abs(rate @ reaction)))
+    return largest
 
 
 def _find_rivals(reduction: Reduction, places: list[int]) -> frozenset[tuple[int, int]]:

@@ -54,10 +54,16 @@ class _AdaptiveLane:
     def __init__(self, task: Task, method: Method, tolerance: float) -> None:
         self.method: Method = method
         self.task, self.tolerance = task, tolerance
-        self.state, self.parameters = task.state[:, :1].copy(), np.ascontiguousarray(task.parameters[:, :1])
+        self.state, self.parameters = self._begin(), np.ascontiguousarray(task.parameters[:, :1])
         self.largest = np.maximum(np.abs(self._x(self.state)), 1e-10)
         self.length = 1e-4 * float(task.times[-1] - task.forcing.start)
         self.steps = 0
+
+    def _begin(self) -> np.ndarray:
+        """The state of the first lane at the start."""
+        none = np.zeros(0)
+        compiled, _ = prepare_steps(self.task, self.method, (Schedule(none, none, none.astype(np.int64)), 0))
+        return np.ascontiguousarray(self.task.sample_first(compiled)[:, :1])
 
     def _x(self, state: np.ndarray) -> np.ndarray:
         return state[: len(self.task.system.states), 0]

@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
+from daedal import simulation
 from daedal.simulation.lanes.blocks import run_blocks
 from daedal.simulation.lanes.march import CASADI, Reordering, Table, find_solved, march_lanes, tabulate
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, count_grazing, prepare_steps
@@ -95,12 +96,9 @@ class LaneRun:
         start, out = self.scenario.forcing.start, None
         with CASADI:
             state = self.scenario.initialize(values, first_row, count)
-            if program.prelude is not None and table.emit.size:
-                row, rest = np.repeat(table.shared[:1].T, count, axis=1), np.zeros((0, count))
-                lane = rest if paths is None else paths.draw_rows(0, program.grid_rows).reshape(-1, count)
-                state = program.prelude(state, parameters, row, lane).full()
+            exogenous = self.scenario.find_exogenous(first_row, count).reshape(-1, count)
+            state = _sample_first(program, values, state, parameters, start, exogenous)
             if self.times[0] <= start:
-                exogenous = self.scenario.find_exogenous(first_row, count).reshape(-1, count)
                 out = program.first(state, parameters, np.full((1, count), start), exogenous).full()
         if out is not None:
             receive(np.zeros(1, dtype=np.int64), out[None])
@@ -115,6 +113,17 @@ class LaneRun:
         task = _make_task(self.scenario, self.times, self.plan.shape.wanted, [values], PATIENT)
         steps = make_regular(task, self.plan.step)
         return tabulate(self.program, steps[0], task.forcing, task.grid, self.times)
+
+
+def _sample_first(
+    program: Program, values: Values, state: np.ndarray, parameters: np.ndarray, start: float, exogenous: np.ndarray
+) -> np.ndarray:
+    """The state of lanes after what is sampled at the start."""
+    if program.sample is None:
+        return state
+    count = state.shape[1]
+    marks = np.repeat(simulation.mark_times(values.clocks, start, np.array([start]))[:, 1:].T, count, axis=1)
+    return program.sample(state, parameters, np.full((1, count), start), exogenous, marks).full()
 
 
 class _PilotPaths:
@@ -161,6 +170,13 @@ def _make_task(
     lanes = range(max(PILOT if noisy else 1, len(chosen)))
     pilots = [chosen[lane % len(chosen)] for lane in lanes]
     first_row = _PilotPaths(scenario, pilots).draw_rows(0, 1)[0] if noisy else None
+    exogenous = scenario.find_exogenous(first_row, len(lanes)).reshape(-1, len(lanes))
+    parameters = np.stack([one.column for one in pilots], axis=1)
+
+    def sample(program: Program, state: np.ndarray) -> np.ndarray:
+        count = state.shape[1]
+        return _sample_first(program, pilots[0], state, parameters[:, :count], forcing.start, exogenous[:, :count])
+
     return Task(
         system=system,
         times=times,
@@ -171,7 +187,8 @@ def _make_task(
         curves=make_grid_row(system).curves if noisy else (),
         point=scenario.make_point(chosen[0]),
         state=np.stack([scenario.initialize(one, first_row, len(lanes))[:, i] for i, one in enumerate(pilots)], axis=1),
-        parameters=np.stack([one.column for one in pilots], axis=1),
+        parameters=parameters,
         paths=lambda count: _PilotPaths(scenario, pilots[:count]) if noisy else None,
         effort=effort,
+        sample=sample if pilots[0].clocks else None,
     )

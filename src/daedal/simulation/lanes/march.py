@@ -43,7 +43,7 @@ def tabulate(program: Program, steps: Schedule, forcing: Forcing, grid: float, t
             nodes = steps.starts[:, None] + steps.lengths[:, None] * program.nodes
             columns.append((nodes - forcing.start) / grid - row[:, None])
     if forcing.clocks:
-        columns.append(simulation.mark_steps(forcing.clocks, forcing.start, steps.starts))
+        columns.append(simulation.mark_times(forcing.clocks, forcing.start, steps.ends))
     return Table(np.ascontiguousarray(np.concatenate(columns, axis=1)), row, steps.emit)
 
 

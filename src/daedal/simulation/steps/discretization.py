@@ -93,7 +93,7 @@ class Discretization:
         return (
             self.functions.evaluate("wanted", v),
             self.functions.differentiate("wanted", v),
-            ca.mmax(residual / size) + 1e-300 * ca.sum1(v.x),
+            ca.mmax((residual / size)[: residual.shape[0] - self._last]) + 1e-300 * ca.sum1(v.x),
         )
 
     def compute_slope(self, v: Moving) -> ca.SX:

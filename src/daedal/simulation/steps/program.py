@@ -110,7 +110,7 @@ class Program:
     inputs: tuple[int, ...]  # exogenous symbols that are inputs, by position
     disturbances: tuple[int, ...]  # and those that are disturbances or their derivatives
     slots: "Slots | None" = None  # what lanes carry where equations switch
-    prelude: ca.Function | None = None  # of a lane's state before a marked step, where anything is held
+    sample: ca.Function | None = None  # (state, parameters, t, exogenous, marks) → the state, where anything is held
 
     @property
     def nodes(self) -> np.ndarray:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import casadi as ca
 
-from daedal.simulation.steps.lane import Lane, select
+from daedal.simulation.steps.lane import Force, Lane, select
 from daedal.simulation.steps.pieces import Pieces
 from daedal.simulation.steps.sides import Side
 from daedal.simulation.steps.tangents import Moving
@@ -21,14 +21,17 @@ COLUMNS = 4  # for each held value: whether a sample is taken, whether one arriv
 
 
 class Samples:
-    """What happens to the held values of lanes at the beginning of a step."""
+    """What happens to the held values of lanes at one instant."""
 
-    def __init__(self, pieces: Pieces, plain: Side, sliding: Side | None, marks: ca.SX) -> None:
-        self.pieces, self.plain, self.sliding = pieces, plain, sliding
+    def __init__(
+        self, pieces: Pieces, sides: tuple[Side, Side | None], t: ca.SX, force: Force, marks: ca.SX
+    ) -> None:
+        self.pieces, self.t, self.force = pieces, t, force
+        self.plain, self.sliding = sides
         self.count, self.directions = pieces.slots.held, pieces.slots.directions
         self._marks = ca.vertsplit(marks, [self.count * part for part in range(COLUMNS + 1)])
 
-    def begin(self, lane: Lane) -> Lane:
+    def happen(self, lane: Lane) -> Lane:
         """A lane after what arrives and what is sampled."""
         taken, arrives, sampled, arrived = self._marks
         periods, delays = self._differentiate_clocks(lane)
@@ -46,7 +49,7 @@ class Samples:
     def _differentiate_clocks(self, lane: Lane) -> tuple[ca.SX, ca.SX]:
         """How periods and delays move in the free directions, (held, direction)."""
         symbols = self.pieces.system.reduction.arguments[3]
-        at = self.pieces.enter(self.plain, lane, self.pieces.drive.t, self.pieces.drive.at_node(0))
+        at = self.pieces.enter(self.plain, lane, self.t, self.force)
 
         def differentiate(amounts: list[ca.SX]) -> ca.SX:
             gradient = ca.jacobian(ca.vertcat(*amounts), symbols)
@@ -95,17 +98,16 @@ class Samples:
             return sampled
         rates = self._evaluate(lane, lambda side, v: side.discretization.functions.differentiate("samples", v))
         if not moved.is_zero():
-            wdot = self.pieces.drive.at(ca.SX(0)).wdot
-            rise = self._evaluate(lane, lambda side, v: side.compute_rates("samples", v, wdot))
+            rise = self._evaluate(lane, lambda side, v: side.compute_rates("samples", v, self.force.wdot))
             rates = rates + ca.repmat(rise, 1, self.directions) * moved
         many, waiting = ca.repmat(taken, self.directions, 1), lane["waiting rates"]
         return sampled.put(waiting_rates=waiting + many * (ca.vec(rates) - waiting))
 
     def _evaluate(self, lane: Lane, evaluate: Callable[[Side, Moving], ca.SX]) -> ca.SX:
-        """A function where the step begins, of the system that a lane follows."""
-        plain = evaluate(self.plain, self.pieces.solve_at(self.plain, lane, ca.SX(0)))
+        """A function at the instant, of the system that a lane follows."""
+        def solve(side: Side) -> ca.SX:
+            return evaluate(side, side.solve(self.pieces.enter(side, lane, self.t, self.force)))
+
         if self.sliding is None:
-            return plain
-        return select(
-            lane["stuck"] > 0, evaluate(self.sliding, self.pieces.solve_at(self.sliding, lane, ca.SX(0))), plain
-        )
+            return solve(self.plain)
+        return select(lane["stuck"] > 0, solve(self.sliding), solve(self.plain))

@@ -2,8 +2,8 @@
 
 All lanes take their step together, with the sides they have (`pieces`). A lane in which a margin is negative at the end
 or at a stage goes back alone to its crossing (`crossings`), and from there to the end of the step; a lane that slides
-takes its steps in the system in which it may (`sides`). Before a step that is marked, samples are taken and delivered
-(`samples`). Lanes that are finished wait, and are not touched: what a lane computes does not depend on its neighbours.
+takes its steps in the system in which it may (`sides`). At the end of a step that is marked, samples are taken and
+delivered (`samples`). Lanes that are finished wait, and are not touched: what a lane computes does not depend on its neighbours.
 """
 
 from dataclasses import replace
@@ -44,14 +44,14 @@ def compile_switching(
         while_sliding = stack_observed(builder.sliding.reduction, shape.wanted)
         observe = read_tape(builder.observe_sliding(while_sliding))
         detours = detours._replace(apart=builder.slots.locate("stuck"), observe=observe)
-    prelude = None
+    sample = None
     if builder.slots.held:
-        prelude = builder.make_prelude()
-        detours = detours._replace(marked=builder.marked, prelude=read_tape(prelude))
+        sample = builder.sample_first()
+        detours = detours._replace(marked=builder.marked, sequel=read_tape(builder.sample()))
     kernel = compile_scan(advance, observation, detours=detours)
     first = builder.observe_first(wanted, while_sliding)
     size, instructions = builder.discretization.size, advance.n_instructions()
-    return Program(shape, kernel, first, instructions, size, known, noisy, builder.slots, prelude)
+    return Program(shape, kernel, first, instructions, size, known, noisy, builder.slots, sample)
 
 
 class SwitchingBuilder(StepBuilder):
@@ -130,11 +130,26 @@ class SwitchingBuilder(StepBuilder):
         reached = self.pieces.leave(lane, finished, increment)
         return reached.put(code=cross).choose(crossed, reached.clear())
 
-    def make_prelude(self) -> ca.Function:
-        """What is done before a marked step."""
-        marks = self.shared[self.marked + 1 :]
-        samples = Samples(self.pieces, self.plain, self.sliding, marks)
-        return self._make_function("prelude", samples.begin(self.start).vector)
+    def sample(self) -> ca.Function:
+        """What is sampled and delivered at the end of a marked step."""
+        drive = self.pieces.drive
+        result = self._sample_force(drive.t + drive.h, drive.at_end(), self.shared[self.marked + 1 :])
+        return self._make_function("sample", result)
+
+    def sample_first(self) -> ca.Function:
+        """The same before any step, for values of the exogenous symbols given outright, one column per way."""
+        t, forcing, force = self._read_outright()
+        marks = ca.SX.sym("marks", COLUMNS * self.slots.held)
+        arguments = [self.start.vector, ca.vec(self.parameters), t, ca.vec(forcing), marks]
+        return ca.Function("sample_first", arguments, [self._sample_force(t, force, marks)])
+
+    def _sample_force(self, t: ca.SX, force: Force, marks: ca.SX) -> ca.SX:
+        return Samples(self.pieces, (self.plain, self.sliding), t, force, marks).happen(self.start).vector
+
+    def _read_outright(self) -> tuple[ca.SX, ca.SX, Force]:
+        """A time, exogenous values at it, and the same as a force."""
+        forcing = ca.SX.sym("w", self.symbols, 1 + self.count)
+        return ca.SX.sym("t"), forcing, Force(forcing[:, 0], forcing[:, 1:], ca.SX.zeros(self.symbols))
 
     def observe(self, wanted: ca.SX) -> ca.Function:
         return self._make_function("observe", self._observe_end(self.plain, wanted))
@@ -150,8 +165,7 @@ class SwitchingBuilder(StepBuilder):
 
     def observe_first(self, wanted: ca.SX, while_sliding: ca.SX | None = None) -> ca.Function:
         """Before any step, for values of the exogenous symbols given outright, one column per way."""
-        t, forcing = ca.SX.sym("t"), ca.SX.sym("w", self.symbols, 1 + self.count)
-        force = Force(forcing[:, 0], forcing[:, 1:], ca.SX.zeros(self.symbols))
+        t, forcing, force = self._read_outright()
         result = self._observe_force(self.plain, wanted, t, force)
         if self.sliding is not None and while_sliding is not None:
             other = self._observe_force(self.sliding, while_sliding, t, force)

@@ -645,11 +645,11 @@ def _look_across(function: ca.Function, point: np.ndarray, moving: list[int]) ->
         (high, steep, _, _), (low, flat, _, _) = ([part.full() for part in side] for side in sides)
         jumps.append(float(np.abs(high - low).max(initial=0.0)))
         kinks.append(float(np.abs(steep - flat).max(initial=0.0)))
-    if not (np.isfinite(jumps).all() and np.isfinite(kinks).all()):
+    if not np.isfinite(jumps).all():
         return None
     if jumps[-1] > LASTING * max(jumps[0], 1e-12) and jumps[-1] > 1e-7 * max(jumps):
         return "jump"
-    infinite = kinks[-1] > 10 * max(kinks[0], 1e-12)
+    infinite = not np.isfinite(kinks).all() or kinks[-1] > 10 * max(kinks[0], 1e-12)
     return "kink" if kinks[-1] > LASTING * max(kinks[0], 1e-12) and kinks[-1] > 1e-9 and not infinite else ""
 
 

@@ -215,7 +215,8 @@ def _switches_on_disturbances(task: Task) -> bool:
 def _list_candidates(task: Task) -> list[float]:
     """Steps to try, longest first: the sample interval in whole cells of the grid, then halves."""
     if task.grid == 0:
-        return [task.interval / 2**k for k in range(HALVINGS)]
+        longest = min([task.interval, *(clock.every for clock in task.forcing.clocks)])
+        return [longest / 2**k for k in range(HALVINGS)]
     fixed = np.concatenate([task.times, task.forcing.find_jumps()]) - task.forcing.start
     cells = max(round(task.interval / task.grid), 1)
     longest = 1 if _switches_on_disturbances(task) else min(cells, MOST_CELLS)

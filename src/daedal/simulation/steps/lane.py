@@ -29,6 +29,7 @@ class Slots:
     slides: int
     held: int
     directions: int
+    states: int
 
     @staticmethod
     def of(system: System, directions: Directions) -> "Slots":
@@ -43,6 +44,7 @@ class Slots:
             len(sliding.places) if sliding else 0,
             len(switching.held),
             directions.count,
+            len(system.states),
         )
 
     @property
@@ -63,6 +65,7 @@ class Slots:
             "waiting rates": rates,
             "grazed": 1,  # changes with hardly any slope
             "last": 1,  # the switch that changed last
+            "largest": self.states,  # of each state, where the lane was at a border
         }
 
     @property
@@ -85,6 +88,7 @@ class Slots:
         switching, names = system.reduction.switching, list(system.reduction.exogenous)
         assert switching is not None
         column = np.zeros(self.size)
+        column[self.find("largest")] = np.abs(start.states)
         column[self.find("sides")] = [start.exogenous[names.index(switch.mode)] for switch in switching.switches]
         column[self.find("held")] = [start.exogenous[names.index(name)] for name in switching.held]
         if start.sliding.size:

@@ -13,6 +13,8 @@ from daedal.simulation.steps.tableau import RUNGE_KUTTA
 from daedal.simulation.steps.tangents import Moving
 from daedal.systems import System
 
+ROUGH = 0.05  # of the way of a state: how much a piece may differ from its two halves
+ROUNDED = 1e-7  # of its largest value: a difference that does not matter
 DONE, CROSS, GO_ON, SLIDE_ON, CROSS_SLIDING = range(5)  # what a lane has to do
 
 
@@ -50,6 +52,24 @@ class Pieces:
         finished, increment = self._step(side, lane, start, share * self.drive.h, forces, end or forces[-1])
         inner = self.list_inner_stages(side)
         return side.remove_drift(lane, finished) if side.slides else finished, increment, inner
+
+    def advance_halves(self, side: Side, lane: Lane) -> tuple[Moving, ca.SX, list[Moving], Lane]:
+        """The rest of the step in two pieces, and in one to see whether that is about the same.
+
+        Behind a border everything may be faster, and the lengths of steps were chosen before it.
+        """
+        rest, end = 1 - lane["position"], self.drive.at_end()
+        whole, _, _ = self.advance(side, lane, rest, end)
+        middle, before, first = self.advance(side, lane, rest / 2)
+        half = self.leave(lane, middle, before).put(position=lane["position"] + rest / 2)
+        finished, after, second = self.advance(side, half, rest / 2, end)
+        begin = lane.state[: len(self.system.states), 0]
+        moved = sum((ca.fabs(v.x - begin) for v in (whole, middle, finished)), ca.SX(0))
+        largest = ca.fmax(lane["largest"], ca.fabs(finished.x))
+        rough = ca.fabs(whole.x - finished.x) > ROUGH * moved + ROUNDED * largest
+        unsure = ca.if_else(ca.sum1(rough) > 0, 1, 0) if rough.shape[0] else ca.SX(0)
+        increment = ca.fmax(ca.fmax(before, after), unsure)
+        return finished, increment, [*first, *second, middle], lane.put(largest=largest)
 
     def advance_whole(self, side: Side, lane: Lane) -> tuple[Moving, ca.SX, Moving]:
         """The whole step: where a lane comes, what iterations left to do, and where it began."""

@@ -123,7 +123,7 @@ class SwitchingBuilder(StepBuilder):
     def _go_on(self, side: Side, cross: int) -> Lane:
         """From where a lane is within the step to the end of it."""
         lane = self.start
-        finished, increment, inner = self.pieces.advance(side, lane, 1 - lane["position"], self.pieces.drive.at_end())
+        finished, increment, inner, lane = self.pieces.advance_halves(side, lane)
         crossed = _find_crossed(side, [self.pieces.find_last(side, lane, finished), *inner])
         if side.slides or any(self.crossings.jumping):
             crossed = ca.logic_or(crossed, self.crossings.find_jumped(side, lane))

@@ -69,7 +69,7 @@ def _refuse_restless(task: Task, method: Method) -> None:
     if task.system.reduction.switching is None:
         return
     reasons: list[tuple[float, str]] = []
-    table = make_regular(task, task.interval / RESTLESS_PARTS)
+    table = make_regular(task, (task.grid or task.interval) / RESTLESS_PARTS)
     compiled, tabulated = prepare_steps(task, method, table)
 
     def receive(samples: np.ndarray, out: np.ndarray) -> None:

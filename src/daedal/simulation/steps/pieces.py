@@ -67,7 +67,8 @@ class Pieces:
         moved = sum((ca.fabs(v.x - begin) for v in (whole, middle, finished)), ca.SX(0))
         largest = ca.fmax(lane["largest"], ca.fabs(finished.x))
         rough = ca.fabs(whole.x - finished.x) > ROUGH * moved + ROUNDED * largest
-        unsure = ca.if_else(ca.sum1(rough) > 0, 1, 0) if rough.shape[0] else ca.SX(0)
+        judged = rough.shape[0] and not side.slides  # what slides may stand still, but for rounding
+        unsure = ca.if_else(ca.sum1(rough) > 0, 1, 0) if judged else ca.SX(0)
         increment = ca.fmax(ca.fmax(before, after), unsure)
         return finished, increment, [*first, *second, middle], lane.put(largest=largest)
 

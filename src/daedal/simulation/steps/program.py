@@ -303,6 +303,7 @@ class StepBuilder:
         if self.shape.cells:
             own, companion = compute_cell_weights(self.shape.cells, self.nodes, curve)
             return own.tolist(), companion.tolist()
-        positions = ca.vertsplit(self.shared[self.shared.shape[0] - self.nodes.size :])
+        first = 2 + len(self.known) * (self.nodes.size + 1)
+        positions = ca.vertsplit(self.shared[first : first + self.nodes.size])
         pairs = [curve.compute_weights(position) for position in positions]
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs]

@@ -199,6 +199,9 @@ class Crossings:
         able = sum((meeting.chosen[place] for place in self.sliding.slides), ca.SX(0))
         left = sum((meeting.chosen[place] * lane["sliding"][k] for k, place in enumerate(side.slides)), ca.SX(0))
         sticks = ca.logic_and(ca.logic_and(rate <= 0, able), ca.logic_not(ca.logic_or(left, meeting.jumped)))
+        for k, _ in enumerate(side.slides):  # what slides no longer leaves its border first
+            beyond = ca.logic_and(crossed["sliding"][k], ca.fabs(v.top[tops + k]) > 1 + ROUNDING)
+            sticks = ca.logic_and(sticks, ca.logic_not(beyond))
         top = select(sticks, u.top[:tops], top)
         slope = select(sticks, self.sliding.evaluate("derivative", u), slope)
         return stuck.choose(sticks, crossed), top, slope

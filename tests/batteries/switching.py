@@ -59,7 +59,7 @@ def find_slopes(
     run = prepare_run(model, times, free, solver, **options)
     rows = simulate_lanes(run)[0, :, :, 0]
     outputs = len(model.outputs)
-    return rows[:outputs], rows[outputs:].reshape(len(free), outputs, -1)
+    return rows[:outputs], rows[outputs:].reshape(len(free), outputs, times.size)
 
 
 def differentiate(function: Callable[[float], np.ndarray], at: float, step: float) -> np.ndarray:

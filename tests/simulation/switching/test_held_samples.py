@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from batteries.switching import differentiate, find_slopes, make_model
+from batteries.switching import differentiate, find_slopes, make_model, prepare_run, simulate_lanes
 from daedal import der
 
 x, z, a, K, T, d = dd.symbols("x z a K T d")
@@ -100,3 +100,18 @@ def test_what_is_seen_at_the_instant_of_a_sample(solver):
     equations = {"x": der(x) == 1, "z": z == dd.hold(x, every=0.5, delay=0.25)}
     trajectory = dd.simulate(make_model("clock", equations, {x: 0.0}, unknowns=[x, z]), times, solver=solver)
     np.testing.assert_allclose(trajectory["z"], np.maximum(np.floor((times - 0.25) * 2) / 2, 0.0), atol=1e-12)
+
+
+@pytest.mark.parametrize("step", [0.05, 0.025])
+def test_a_disturbed_loop_does_not_disturb_what_it_does_not_touch(step):
+    """Instants that cut the cells of the disturbance change where it is evaluated, not what it is."""
+    y, w = dd.symbols("y w")
+    noise = dd.FilteredNoise(numerator=[2.0], denominator=[1.0, 2.0, 4.0], grid=0.05)
+    fields = {"outputs": {"x": x}, "disturbances": {w: noise}}
+    alone = make_model("alone", {"x": der(x) == -x + w}, {x: 1.0}, **fields)
+    watched = make_model(
+        "watched", {"x": der(x) == -x + w, "y": der(y) == dd.hold(x, every=0.13)}, {x: 1.0, y: 0.0}, **fields
+    )
+    times, solver = np.linspace(0.0, 4.0, 17), dd.Lanes(method="rk4", step=step)
+    rows = [simulate_lanes(prepare_run(model, times, (), solver, noisy=True), 5)[0] for model in (alone, watched)]
+    np.testing.assert_allclose(rows[1], rows[0], rtol=0, atol=1e-7)

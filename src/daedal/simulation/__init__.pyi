@@ -6,7 +6,7 @@ from .ensembles import Ensemble, ensemble
 from .features import find_features
 from .forcing import make_forcing
 from .ida.solver import IDA
-from .instants import track_stages
+from .instants import find_switch_times, track_stages
 from .lanes.moments import collect_moments
 from .lanes.run import Failure, Run
 from .measurement import add_measurement_noise
@@ -18,8 +18,9 @@ from .trajectory import Trajectory
 from .transfer_response import simulate_transfer_function
 
 __all__ = [
-    "Adjoint", "Ensemble", "Failure", "IDA", "Job", "Lanes", "Outcome", "Prediction", "Predictor", "REACHED",
-    "Request", "Run", "Solver", "Status", "Trajectory", "add_measurement_noise", "check_request", "collect_moments",
-    "ensemble", "find_features", "find_pasts", "look_back_from_start", "make_forcing", "make_predictor", "make_request",
-    "mark_times", "prepare", "prepare_delayed", "read_clocks", "simulate", "simulate_transfer_function", "track_stages",
+    "Adjoint", "Ensemble", "Failure", "IDA", "Job", "Lanes", "Outcome", "Prediction", "Predictor", "REACHED", "Request",
+    "Run", "Solver", "Status", "Trajectory", "add_measurement_noise", "check_request", "collect_moments", "ensemble",
+    "find_features", "find_pasts", "find_switch_times", "look_back_from_start", "make_forcing", "make_predictor",
+    "make_request", "mark_times", "prepare", "prepare_delayed", "read_clocks", "simulate", "simulate_transfer_function",
+    "track_stages",
 ]

@@ -17,6 +17,8 @@ from daedal.experiments import check_smooth
 from daedal.symbolic import Delayed, find_operator, jet, list_symbols
 from daedal.systems import System
 
+MOST_SETS = 8  # of parameters, at whose values features of time are looked for
+
 
 class DisturbancePath(Protocol):
     """One realization of the disturbances as a function of the time since the start."""
@@ -190,6 +192,12 @@ def make_forcing(system: System, signals: Mapping[str, Signal], start: float, en
 
 def see_features(system: System, forcing: Forcing, times: np.ndarray, parameters: Sequence[np.ndarray]) -> Forcing:
     """The same, with break points where steps between samples would miss what the equations contain of time."""
+    switching = system.reduction.switching
+    if switching is not None and any("time" in list_symbols(switch.function) for switch in switching.switches):
+        moments = set(forcing.features)
+        for numbers in parameters[:MOST_SETS]:
+            moments |= simulation.find_switch_times(system, forcing, numbers)
+        forcing = replace(forcing, features=tuple(sorted(moments)))
     reduction = system.reduction
     if "has time" not in reduction.compiled:
         reduction.compiled["has time"] = "time" in list_symbols(ca.vertcat(reduction.G, reduction.top))

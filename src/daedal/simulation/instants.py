@@ -15,11 +15,13 @@ import numpy as np
 
 from daedal.data import Signal
 from daedal.errors import SimulationError, counted
+from daedal.simulation.forcing import Forcing
 from daedal.symbolic import intern_symbol, list_symbols, stack_symbols
 from daedal.systems import Known, System
 
 SAMPLES = 2**14  # over the whole time, where an argument bends
 PARTS = 8  # of each piece of an input then
+NEAREST = 80  # steps of the golden section
 SAME = 8  # neighbouring numbers that are one instant
 MOST = 1_000_000  # instants of one stage
 
@@ -37,6 +39,35 @@ def track_stages(system: System, signals: Mapping[str, Signal], start: float, en
                 compiled[known.name] = _Formula(known)
             tracks[known.name] = _track(compiled[known.name], tracks, start, end)
     return {known.name: tracks[known.name] for known in switching.known}
+
+
+def find_switch_times(system: System, forcing: Forcing, parameters: np.ndarray) -> set[float]:
+    """When switches change that follow from time, stages and parameters alone, at given values of these.
+
+    They are located wherever the parameters move them; but what comes and goes within a step has to be seen first. A
+    straight line of time crosses once, and needs no help.
+    """
+    switching, exogenous = system.reduction.switching, system.reduction.exogenous
+    assert switching is not None
+    tracks = {name: track[0] for name, track in zip(exogenous, forcing.tracks, strict=True) if track}
+    tracks = {known.name: tracks[known.name] for known in switching.known}
+    old = stack_symbols(system.reduction.parameters)
+    times: dict[str, np.ndarray] = {}
+    helping: set[str] = set()
+    for switch in switching.switches:
+        g = ca.substitute(switch.function, old, ca.SX(parameters)) if old.shape[0] else switch.function
+        inside = set(list_symbols(g))
+        if "time" not in inside or not inside <= {"time", *tracks}:
+            continue
+        signal = _track(
+            _Formula(Known(switch.mode, ca.sign(g), g, False, switch.text)), tracks, forcing.start, forcing.end
+        )
+        times[switch.mode], tracks[switch.mode] = signal.times, signal
+        others = inside.difference({"time"})
+        if others or any(ca.which_depends(g, intern_symbol("time").sx, 2, False)):
+            helping |= {switch.mode, *others.intersection(times)}
+    joined = np.concatenate([np.zeros(0), *(times[mode] for mode in helping)])
+    return {float(time) for time in joined if forcing.start < time < forcing.end}
 
 
 class _Lines:
@@ -162,7 +193,7 @@ def _track(formula: _Formula, tracks: Mapping[str, Signal], start: float, end: f
     if not (np.isfinite(values).all() and np.isfinite(last).all()):
         wrong = np.append(middles, end)[~np.isfinite(np.append(values, last))][0]
         raise SimulationError(
-            f"The condition '{formula.known.value}' is not a number at time {wrong:g}.",
+            f"The condition '{formula.known.text}' is not a number at time {wrong:g}.",
             "Correct the inputs, or the formula, so that it is one at all times.",
         )
     new = np.append(True, np.diff(values) != 0.0)
@@ -199,7 +230,24 @@ def _add_turns(formula: _Formula, reader: _Reader, edges: np.ndarray) -> np.ndar
         rise, fall = left[turns] / before[turns], right[turns] / after[turns]
         vertex = edges[turns] + before[turns] / 2 + rise / (rise - fall) * (before + after)[turns] / 2
     inside = (vertex > edges[turns]) & (vertex < edges[turns + 2])
-    return np.unique(np.concatenate([edges, vertex[inside]]))
+    sides = np.sign(g[turns + 1])
+    towards = (sides != 0) & (np.sign(left[turns]) == -sides)  # zero, and away again
+    sharp = _find_nearest(formula, reader, edges[turns][towards], edges[turns + 2][towards], sides[towards])
+    return np.unique(np.concatenate([edges, vertex[inside], sharp]))
+
+
+def _find_nearest(
+    formula: _Formula, reader: _Reader, left: np.ndarray, right: np.ndarray, sides: np.ndarray
+) -> np.ndarray:
+    """Where between two times an argument comes nearest to zero from its side, by the golden section."""
+    ratio = (np.sqrt(5.0) - 1.0) / 2.0
+    left, right = left.copy(), right.copy()
+    for _ in range(NEAREST if left.size else 0):
+        inner = right - ratio * (right - left), left + ratio * (right - left)
+        first, second = (sides * formula.compute_argument(place, reader.read(place, place)) for place in inner)
+        lower = first < second
+        left, right = np.where(lower, left, inner[0]), np.where(lower, inner[1], right)
+    return (left + right) / 2
 
 
 def _find_crossings(formula: _Formula, reader: _Reader, edges: np.ndarray, bends: bool) -> np.ndarray:
@@ -217,7 +265,7 @@ def _find_crossings(formula: _Formula, reader: _Reader, edges: np.ndarray, bends
         many = np.where(np.where(rising, final >= first, final <= first) & (low != high), many, 0)
         if many.sum() > MOST:
             raise SimulationError(
-                f"'{formula.known.value}' jumps {counted(int(many.sum()), 'time')} between {edges[0]:g} and "
+                f"'{formula.known.text}' jumps {counted(int(many.sum()), 'time')} between {edges[0]:g} and "
                 f"{edges[-1]:g}.",
                 "Simulate a shorter time, or leave the rounding out.",
             )

@@ -87,6 +87,7 @@ class Known:
     value: ca.SX
     argument: ca.SX
     rounds: bool
+    text: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,6 +231,7 @@ def refuse_impacts(model: str, reduction: Reduction) -> None:
     assert switching is not None
     forbidden = {switch.mode: 0 if switch.jumps else 1 for switch in switching.switches}
     texts = {switch.mode: switch.text for switch in switching.switches}
+    texts |= {known.name: known.text for known in switching.known}
     forbidden |= dict.fromkeys((*switching.held, *(known.name for known in switching.known)), 0)
     for i, order in enumerate(reduction.offsets.equations.tolist()):
         for name in list_symbols(equations.residuals[i]):
@@ -511,7 +513,11 @@ class _Writer:
             code, lambda: values[0] - values[1] if len(values) == 2 else values[0]
         )()
         if code in (ca.OP_LT, ca.OP_LE) and self._is_known(g):  # an input may stay on the border: true or false there
-            return (1 + self._know(2 * unchanged - 1, g, rounds=False)) / 2 if self._inside else unchanged
+            return (
+                (1 + self._know(2 * unchanged - 1, g, lambda: self._write(typed), rounds=False)) / 2
+                if self._inside
+                else unchanged
+            )
         mode = self._choose(node, g, lambda: self._write(typed))
         if mode is None:
             return unchanged
@@ -529,7 +535,7 @@ class _Writer:
         if self._is_constant(g):
             return None
         if not own and self._is_known(g):
-            return self._know(ca.sign(g), g, rounds=False) if self._inside else None
+            return self._know(ca.sign(g), g, text, rounds=False) if self._inside else None
         numbered = self.reader.number(node, g, text, own, self._inside or own)
         if numbered is None or numbered[0] in self.idle:
             return None
@@ -546,16 +552,18 @@ class _Writer:
             )
         if code == ca.OP_FMOD:
             ratio = values[0] / values[1]
-            whole = self._know(ca.sign(ratio) * ca.floor(ca.fabs(ratio)), ratio, rounds=True)
+            whole = self._know(
+                ca.sign(ratio) * ca.floor(ca.fabs(ratio)), ratio, lambda: self._write(typed), rounds=True
+            )
             return values[0] - values[1] * whole
-        return self._know(unchanged, values[0], rounds=True)
+        return self._know(unchanged, values[0], lambda: self._write(typed), rounds=True)
 
-    def _know(self, value: ca.SX, argument: ca.SX, rounds: bool) -> ca.SX:
+    def _know(self, value: ca.SX, argument: ca.SX, text: Callable[[], str], rounds: bool) -> ca.SX:
         """A number that follows from time and inputs alone."""
         key = value.serialize()  # every digit of its numbers
         if key not in self._known:
             self._known[key] = f"stage {len(self._known) + 1}"
-            self.result.known.append(Known(self._known[key], value, argument, rounds))
+            self.result.known.append(Known(self._known[key], value, argument, rounds, text()))
         return intern_symbol(self._known[key]).sx
 
     def _join(self, code: int, values: list[ca.SX]) -> ca.SX:

@@ -15,6 +15,7 @@ from daedal.systems import System
 
 CHUNK = 2048  # steps between two looks at the results, and at whether to stop
 CHUNK_WORK = 4e6  # operations per lane that they may take
+PERHAPS_PIVOTS = 1e33  # what a lane leaves behind that met something undefined
 ON_GRID = 1e-4  # of a cell: a step that begins this close before a grid point begins on it
 REORDERINGS = 4  # of the pivots, for one block of lanes
 
@@ -132,8 +133,9 @@ def find_solved(out: np.ndarray) -> np.ndarray:
 
 
 def _gave_up(out: np.ndarray) -> bool:
-    """Whether some lane changed sides without end, which other pivots do not cure."""
-    return bool(np.any(np.nan_to_num(out[:, -1]) >= GAVE_UP))
+    """Whether some lane changed sides without end, which other pivots do not cure; what is undefined, they may."""
+    residuals = np.nan_to_num(out[:, -1])
+    return bool(np.any((residuals >= GAVE_UP) & (residuals < PERHAPS_PIVOTS)))
 
 
 class _Chunk:

@@ -131,8 +131,8 @@ def make_regular(task: Task, step: float) -> Steps:
 
 def _schedule_regular(task: Task, at: Stops, step: float) -> Schedule:
     _refuse_too_many(task, float(np.sum(np.ceil(at.intervals / step))), step)
-    parts = round((task.grid or task.interval) / step)  # so that halving the step halves them all
-    return make_regular_steps(at, step, task.forcing.features, parts)
+    parts = round((task.grid or _find_longest(task)) / step)  # so that halving the step halves them all
+    return make_regular_steps(at, step, task.forcing.find_instants(), parts)
 
 
 def _refuse_too_many(task: Task, count: float, step: float) -> None:
@@ -203,6 +203,11 @@ def _try_regular(task: Task, method: Method, tolerance: float) -> Iterator[Trial
         previous = (steps, results)
 
 
+def _find_longest(task: Task) -> float:
+    """The longest regular step: between two samples, of the data or of what is held."""
+    return min([task.interval, *(clock.every for clock in task.forcing.clocks)])
+
+
 def _switches_on_disturbances(task: Task) -> bool:
     """Whether a switch sees the disturbances themselves, which jump a little between steps of several cells."""
     switching = task.system.reduction.switching
@@ -215,8 +220,7 @@ def _switches_on_disturbances(task: Task) -> bool:
 def _list_candidates(task: Task) -> list[float]:
     """Steps to try, longest first: the sample interval in whole cells of the grid, then halves."""
     if task.grid == 0:
-        longest = min([task.interval, *(clock.every for clock in task.forcing.clocks)])
-        return [longest / 2**k for k in range(HALVINGS)]
+        return [_find_longest(task) / 2**k for k in range(HALVINGS)]
     fixed = np.concatenate([task.times, task.forcing.find_jumps()]) - task.forcing.start
     cells = max(round(task.interval / task.grid), 1)
     longest = 1 if _switches_on_disturbances(task) else min(cells, MOST_CELLS)

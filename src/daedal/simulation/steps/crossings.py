@@ -23,9 +23,10 @@ from functools import cached_property
 
 import casadi as ca
 
-from daedal.simulation.steps.lane import RIVALS, UNDEFINED, Lane, pick, select
+from daedal.simulation.steps.lane import RESTLESS, RIVALS, UNDEFINED, Lane, pick, select
 from daedal.simulation.steps.location import NOWHERE, find_crossing
 from daedal.simulation.steps.pieces import GO_ON, SLIDE_ON, Pieces
+from daedal.simulation.steps.program import ACCEPTED, UNFINISHED
 from daedal.simulation.steps.sides import Side
 from daedal.simulation.steps.tangents import Moving
 
@@ -78,7 +79,9 @@ class Crossings:
         shorter = self._end_early(side, lane, piece, self.pieces.leave(lane, reached, increment), share)
         meeting = self._polish(side, lane, reached, share, chosen, pick(chosen, piece.jumped))
         changed = self._change(side, lane, meeting, piece)
-        changed = replace(changed, worst=ca.fmax(changed.worst, increment))
+        residual = side.discretization.find_residual(meeting.before) * (UNFINISHED / ACCEPTED)
+        solved = ca.fmax(increment, ca.if_else(residual < RESTLESS, residual, 1))  # a pivot may vanish on a border
+        changed = replace(changed, worst=ca.fmax(changed.worst, solved))
         return changed.choose(meets, trial.clear().choose(finite, shorter))
 
     def find_jumped(self, side: Side, lane: Lane) -> ca.SX:

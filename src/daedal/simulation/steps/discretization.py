@@ -86,15 +86,18 @@ class Discretization:
         """Wanted expressions, their derivatives (columns), and the relative residual of top."""
         self.functions.define("wanted", wanted)
         v = self.solve_tops(v, extra=2)
-        residual = ca.fabs(self.functions.evaluate("top", v))
-        # Relative to the terms top is a sum of, this tells a bad pivot from a good one.
-        parts = (("J", v.top), ("by_X", v.x), ("by_w", v.w))
-        size = sum(ca.mtimes(ca.fabs(self.functions.evaluate(name, v)), ca.fabs(part)) for name, part in parts) + 1e-12
         return (
             self.functions.evaluate("wanted", v),
             self.functions.differentiate("wanted", v),
-            ca.mmax((residual / size)[: residual.shape[0] - self._last]) + 1e-300 * ca.sum1(v.x),
+            self.find_residual(v) + 1e-300 * ca.sum1(v.x),
         )
+
+    def find_residual(self, v: Moving) -> ca.SX:
+        """The residual of top, relative to the terms it is a sum of, which tells a bad pivot from a good one."""
+        residual = ca.fabs(self.functions.evaluate("top", v))
+        parts = (("J", v.top), ("by_X", v.x), ("by_w", v.w))
+        size = sum(ca.mtimes(ca.fabs(self.functions.evaluate(name, v)), ca.fabs(part)) for name, part in parts) + 1e-12
+        return ca.mmax((residual / size)[: residual.shape[0] - self._last])
 
     def compute_slope(self, v: Moving) -> ca.SX:
         """dX/dt at a point, T solved for."""

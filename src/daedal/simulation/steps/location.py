@@ -1,8 +1,9 @@
 """Where a switching function crosses zero within a piece of a step, lane by lane and without branches.
 
 From the values and slopes at both ends a cubic is drawn through the piece; its first root is bracketed on a coarse
-grid, which also sees a pair of roots inside, and found by Newton steps that stay in the bracket. The error of the cubic
-is O(h⁴); one more Newton step on the function itself, at the point where the piece is ended, makes it O(h⁸).
+grid and by its lowest point, which see a pair of roots inside too, and found by Newton steps that stay in the bracket.
+The error of the cubic is O(h⁴); one more Newton step on the function itself, at the point where the piece is ended,
+makes it O(h⁸).
 """
 
 import casadi as ca
@@ -32,8 +33,14 @@ def find_crossing(left: ca.SX, left_slope: ca.SX, right: ca.SX, right_slope: ca.
             ca.if_else(first, new, old) for new, old in ((cell / GRID, high), (value, upper), (before, lower))
         )
         before = value
-    low = high - 1 / GRID
-    u = low + ca.fmax(lower, 0) / (ca.fmax(lower, 0) - ca.fmin(upper, -1e-300)) / GRID
+    dip = _find_lowest(left_slope, second, third)
+    lowest = evaluate(dip)
+    deeper = ca.logic_and(lowest < 0, dip < high)  # narrower than a cell
+    before = ca.fmax(dip - 1 / GRID, 0)
+    low = ca.if_else(deeper, before, high - 1 / GRID)
+    lower, upper = ca.if_else(deeper, evaluate(before), lower), ca.if_else(deeper, lowest, upper)
+    high = ca.if_else(deeper, dip, high)
+    u = low + ca.fmax(lower, 0) / (ca.fmax(lower, 0) - ca.fmin(upper, -1e-300)) * (high - low)
     start, end = low, high
     for _ in range(NEWTON):
         value = evaluate(u)
@@ -43,3 +50,12 @@ def find_crossing(left: ca.SX, left_slope: ca.SX, right: ca.SX, right_slope: ca.
         inside = ca.logic_and(further >= start, further <= end)
         u = ca.if_else(inside, further, (start + end) / 2)
     return ca.if_else(high > 1.5, NOWHERE, ca.fmin(ca.fmax(u, 0), 1))
+
+
+def _find_lowest(slope: ca.SX, second: ca.SX, third: ca.SX) -> ca.SX:
+    """Where the cubic with this slope at 0 has its minimum; NOWHERE if that is not inside."""
+    root = ca.sqrt(ca.fmax(second**2 - 3 * third * slope, 0))
+    below = second + root
+    place = -slope / ca.if_else(below > 0, below, 1)
+    inside = ca.logic_and(ca.logic_and(below > 0, slope < 0), place < 1)
+    return ca.if_else(inside, place, NOWHERE)

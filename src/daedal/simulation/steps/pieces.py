@@ -93,6 +93,12 @@ class Pieces:
         inner = {node: stage for node, stage in zip(where, side.discretization.stages, strict=True) if 0 < node < 1}
         return list(inner.values())
 
+    def find_first(self, side: Side, start: Moving) -> Moving:
+        """Where the last step began, with its tops: as the first stage has them, or as they were left."""
+        if self._builder.shape.method in RUNGE_KUTTA:
+            return side.discretization.stages[0]
+        return start if side.instant else side.solve(start)
+
     def find_last(self, side: Side, lane: Lane, finished: Moving) -> Moving:
         """The end of a step as it is reached, before inputs jump there."""
         w, dw = side.fill_both(lane, self.drive.at(ca.SX(1)))

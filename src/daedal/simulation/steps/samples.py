@@ -23,9 +23,7 @@ COLUMNS = 4  # for each held value: whether a sample is taken, whether one arriv
 class Samples:
     """What happens to the held values of lanes at one instant."""
 
-    def __init__(
-        self, pieces: Pieces, sides: tuple[Side, Side | None], t: ca.SX, force: Force, marks: ca.SX
-    ) -> None:
+    def __init__(self, pieces: Pieces, sides: tuple[Side, Side | None], t: ca.SX, force: Force, marks: ca.SX) -> None:
         self.pieces, self.t, self.force = pieces, t, force
         self.plain, self.sliding = sides
         self.count, self.directions = pieces.slots.held, pieces.slots.directions
@@ -105,6 +103,7 @@ class Samples:
 
     def _evaluate(self, lane: Lane, evaluate: Callable[[Side, Moving], ca.SX]) -> ca.SX:
         """A function at the instant, of the system that a lane follows."""
+
         def solve(side: Side) -> ca.SX:
             return evaluate(side, side.solve(self.pieces.enter(side, lane, self.t, self.force)))
 

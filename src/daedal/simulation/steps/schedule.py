@@ -5,7 +5,6 @@ the nodes of the method; where an input has a kink inside a step it is first pro
 step, on polynomials of degree two (moment matching: what a step can see of its forcing are its low moments).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,11 +93,11 @@ def _select_apart(fixed: np.ndarray, breaks: np.ndarray, near: float) -> np.ndar
     return inside
 
 
-def make_regular_steps(at: Stops, longest: float, features: Sequence[float] = (), parts: int = 1) -> Schedule:
-    """Between two stops, equal steps of at most `longest`; at least so many parts beside features."""
+def make_regular_steps(at: Stops, longest: float, instants: np.ndarray | None = None, parts: int = 1) -> Schedule:
+    """Between two stops, equal steps of at most `longest`; at least so many parts beside instants."""
     counts = np.maximum(np.ceil(at.intervals / longest - ALIGNED), 1).astype(int)
-    if features:
-        beside = np.isin(at.times, features) | np.isin(at.begins, features)
+    if instants is not None and instants.size:
+        beside = np.isin(at.times, instants) | np.isin(at.begins, instants)
         counts[beside] = np.maximum(counts[beside], parts)
     lengths = np.repeat(at.intervals / counts, counts)
     within = np.arange(lengths.size) - np.repeat(np.cumsum(counts) - counts, counts)

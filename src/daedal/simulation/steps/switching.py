@@ -3,7 +3,8 @@
 All lanes take their step together, with the sides they have (`pieces`). A lane in which a margin is negative at the end
 or at a stage goes back alone to its crossing (`crossings`), and from there to the end of the step; a lane that slides
 takes its steps in the system in which it may (`sides`). At the end of a step that is marked, samples are taken and
-delivered (`samples`). Lanes that are finished wait, and are not touched: what a lane computes does not depend on its neighbours.
+delivered (`samples`). Lanes that are finished wait, and are not touched: what a lane computes does not depend on its
+neighbours.
 """
 
 from dataclasses import replace
@@ -89,9 +90,11 @@ class SwitchingBuilder(StepBuilder):
         lane, side = self.start, self.plain
         finished, increment, start = self.pieces.advance_whole(side, lane)
         inner = self.pieces.list_inner_stages(side)
-        crossed = _find_crossed(side, [self.pieces.find_last(side, lane, finished), *inner])
+        last = self.pieces.find_last(side, lane, finished)
+        crossed = _find_crossed(side, [last, *inner])
+        begin = self.pieces.find_first(side, start)
+        crossed = ca.logic_or(crossed, self._find_dip(side, begin, last))
         if any(self.crossings.jumping):
-            begin = start if side.instant else side.solve(start)
             crossed = ca.logic_or(crossed, _find_crossed(side, [begin], self.crossings.jumping))
         code = ca.if_else(crossed, CROSS, DONE)
         if self.slots.slides:
@@ -101,6 +104,17 @@ class SwitchingBuilder(StepBuilder):
         if self.slots.held:
             reached = reached.put(moved=ca.if_else(code == DONE, 0, lane["moved"]))
         return self._make_function("step", reached.vector)
+
+    def _find_dip(self, side: Side, begin: Moving, end: Moving) -> ca.SX:
+        """Whether the parabola through a margin at both ends, with its slope at the first, is negative between them."""
+        left, right = (side.evaluate("margin", v) for v in (begin, end))
+        rise = side.compute_rates("margin", begin, self.pieces.drive.at(ca.SX(0)).wdot) * self.pieces.drive.h
+        bend = right - left - rise
+        dipping = ca.SX(0)
+        for i in range(self.slots.switches):
+            inside = ca.logic_and(rise[i] < 0, rise[i] > -2 * bend[i])
+            dipping = ca.logic_or(dipping, ca.logic_and(inside, rise[i] ** 2 > 4 * bend[i] * left[i]))
+        return dipping
 
     def make_detours(self) -> Detours:
         """What lanes do that have not finished their step: crossings first, then the rest of it."""

@@ -71,7 +71,7 @@ def test_pulses_not_seen_before_are_simulated_at_least_as_well_as_with_the_publi
 
 
 def test_the_published_values_follow_the_reference_in_closed_loop(measured):
-    """With its controller, which saturates at 10 V, the axis is followed to some micrometres; smoothness costs a bit."""
+    """With its controller, which saturates at 10 V, the axis is followed to a few micrometres."""
     voltage = np.clip(243.45 * (160.18 * (reference - q) - v), -10.0, 10.0)
     data = read(measured("emps_est.csv.gz"), "q_ref", "foh")
     sharp, smooth = (find_distance(make_axis(name, voltage), data, PUBLISHED) for name in ("sign", "tanh"))

@@ -32,3 +32,17 @@ def test_the_script_of_the_order_runs_unchanged(contract, tmp_path):
 def test_the_script_of_the_reactor_runs_unchanged(contract, tmp_path):
     printed = run(contract("reactor.py"), folder=tmp_path)
     assert printed.count("fit of 'reactor' by MeanVariance(gamma=0.9") == 2
+
+
+def test_the_script_of_the_slider_runs_but_for_its_page_its_units_and_its_prior(contract, tmp_path):
+    text = contract("slider.py").read_text(encoding="utf-8")
+    for unknown in ("    units={", "page = ", "print(page)", "print(fit.to_pandas())"):
+        (line,) = [line for line in text.splitlines() if line.startswith(unknown)]
+        text = text.replace(f"{line}\n", "")
+    prior = ", prior=dd.Normal(90.0, 20.0)"
+    assert text.count(prior) == 1
+    script = tmp_path / "slider.py"
+    script.write_text(text.replace(prior, ""), encoding="utf-8")
+    printed = run(script, folder=tmp_path)
+    assert "fit of 'axis' by OutputError(): 2402 samples" in printed
+    assert "IDA" not in printed

@@ -69,11 +69,40 @@ class _Start:
 
     def take_sides(self, w: np.ndarray) -> np.ndarray:
         """First sides: those given, +1 where none is, −1 of what is latched."""
+        start = self._guess(w)
         for place, switch in zip(self.places, self.switches, strict=True):
             if w[place] == 0.0:
-                own = switch.mode in [leaf.name() for leaf in ca.symvar(switch.function)]
-                w[place] = -1.0 if own else 1.0
+                w[place] = -1.0 if switch.latched else 1.0
+        for _ in self.switches:
+            g = self._evaluate("switches", start, w)
+            for i, place in enumerate(self.places):
+                if w[place] * g[i] < 0:
+                    w[place] = np.sign(g[i])
+        for i, (place, switch) in enumerate(zip(self.places, self.switches, strict=True)):
+            if switch.latched:
+                w[place] = 1.0
+                width = self._evaluate("switches", start, w)[i]
+                w[place] = -1.0
+                if width < self._evaluate("switches", start, w)[i]:
+                    raise InitialValueError(
+                        f"The lower threshold of '{switch.text}' in model '{self.system.model.name}' lies above the "
+                        "upper one.",
+                        "Exchange their values.",
+                    )
+                w[place] = 1.0 if self._evaluate("switches", start, w)[i] > 0 else -1.0
         return w
+
+    def _guess(self, w: np.ndarray) -> InitialValues:
+        """What is held or guessed, as it is before the equations are solved: it tells most sides."""
+        system, count = self.system, len(self.system.states)
+        z = np.zeros(count + len(system.tops))
+        for declared in (system.guessed, system.held):
+            numbers = declared.formulas.evaluate(self.parameters)
+            for name, number in zip(declared.formulas.expressions, numbers, strict=True):
+                if name in declared.places:
+                    place, sign = declared.places[name]
+                    z[place] = sign * number
+        return InitialValues(z[:count], z[count:], {}, (), w)
 
     def fill_samples(self, w: np.ndarray) -> np.ndarray:
         """What is held from the start on where nothing delays it; zero otherwise."""

@@ -49,6 +49,7 @@ _ROUNDING = {ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.OP_FMOD: "fmod"}
 FREE = {*_ROUNDING, ca.OP_EQ, ca.OP_NE}  # where nothing is integrated from it
 ALIKE = 1e-12  # relative difference below which two functions are the same at a point
 LOOP = 1e-9  # of its terms: an effect of a held value on its own sample below this is none
+BEYOND = (1e-3, 0.1, 1.0)  # distances from g = 0 to which a side may be followed beyond its border
 NEAR = (1e-3, 1e-6, 1e-9)  # distances from g = 0, of its size, at which jumps are looked for
 LASTING = 0.05  # of the difference at the first distance: what a jump still has at the last one
 
@@ -67,12 +68,15 @@ class Switch:
         g, in terms of what the equations contain.
     jumps
         Whether equations jump there, or only their slopes.
+    latched
+        Whether it has two borders, one to each side.
     """
 
     mode: str
     text: str
     function: ca.SX
     jumps: bool
+    latched: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +103,7 @@ class Switching:
     switches: tuple[Switch, ...]
     known: tuple[Known, ...]
     held: Mapping[str, ca.SX]  # what is sampled, by the symbol hold(...) that stands for it
+    bent: bool  # whether kinks were left where they are
     blend: Callable[[Sequence[int]], tuple[ca.SX, ca.SX]] = field(repr=False)  # the same for modes of any value
 
     @property
@@ -292,10 +297,18 @@ def find_switches(
         for number, function in enumerate(reader.functions)
         if not function.latched and _classify(reader, everything, number, values) not in wanted
     )
-    written = reader.write(idle) if idle else everything
+    located = frozenset(range(len(reader.functions))).difference(idle)
+    reader.fragile = frozenset(number for number in located if _is_fragile(reader, everything, number, values))
+    written = reader.write(idle) if idle or reader.fragile else everything
     jumps = {number: _classify(reader, written, number, values) == "jump" for number in written.functions}
     switches = tuple(
-        Switch(reader.name_mode(number), reader.functions[number].text, function, jumps[number])
+        Switch(
+            reader.name_mode(number),
+            reader.functions[number].text,
+            function,
+            jumps[number],
+            reader.functions[number].latched,
+        )
         for number, function in written.functions.items()
     )
     numbers = list(written.functions)
@@ -310,6 +323,7 @@ def find_switches(
         switches=switches,
         known=tuple(written.known),
         held=written.held,
+        bent=jumps_only and any(_classify(reader, everything, number, values) == "kink" for number in idle),
         blend=blend,
     )
 
@@ -349,6 +363,7 @@ class _Reader:
     def __init__(self, residuals: ca.SX, observed: ca.SX, words: Words) -> None:
         self.words, self.residuals, self.observed = words, residuals, observed
         self.conditions = _find_conditions(residuals)
+        self.fragile: frozenset[int] = frozenset()  # where what stands around a kink is not defined beyond it
         self.functions: list[_Function] = []
         self._numbers: dict[Any, tuple[int, int]] = {}  # of switching functions, with their orientation, by node
         self._prints: dict[str, np.ndarray] = {}
@@ -523,10 +538,12 @@ class _Writer:
             return unchanged
         if code == ca.OP_SIGN:
             return mode
-        if code == ca.OP_FABS:
-            return mode * values[0]
         if code in (ca.OP_LT, ca.OP_LE):
             return (1 + mode) / 2
+        if self.reader.find_number(node) in self.reader.fragile:
+            return unchanged
+        if code == ca.OP_FABS:
+            return mode * values[0]
         total, gap = values[0] + values[1], values[0] - values[1]
         return (total + (mode if code == ca.OP_FMAX else -mode) * gap) / 2
 
@@ -609,17 +626,47 @@ def _join_terms(terms: list[_Term]) -> ca.SX:
     return ca.vertcat(ca.SX(0, 1), *(term.sx for term in terms))
 
 
-def _classify(reader: _Reader, written: _Written, number: int, values: Mapping[str, float]) -> str:
-    """What happens on g = 0: "jump", "kink", or nothing that has to be located ("")."""
+def _is_fragile(reader: _Reader, written: _Written, number: int, values: Mapping[str, float]) -> bool:
+    """Whether the equations of one side are not defined a little beyond the border: log(abs(x) + 0.1)."""
     if number not in written.functions:
-        return "" if number < len(reader.functions) else "jump"
+        return False
+    function, symbols, others = _make_sides(reader, written, number)
+    rng = np.random.default_rng(5)
+    for _ in range(4):
+        reached = _reach_border(function, _draw(symbols, values, rng), [symbols.index(name) for name in others])
+        if reached is None:
+            continue
+        border, direction = reached
+        for side in (1.0, -1.0):
+            own, beyond = (
+                [
+                    np.isfinite(function(border + way * distance * direction, side)[0].full()).all()
+                    for distance in BEYOND
+                ]
+                for way in (side, -side)
+            )
+            if any(here and not there for here, there in zip(own, beyond, strict=True)):
+                return True
+    return False
+
+
+def _make_sides(reader: _Reader, written: _Written, number: int) -> tuple[ca.Function, list[str], list[str]]:
+    """Residuals, their slopes, g and its gradient as a function of symbols and of the mode; and these symbols."""
     g, mode = written.functions[number], reader.name_mode(number)
     symbols = [name for name in list_symbols(ca.vertcat(written.residuals, g)) if name != mode]
     others = [name for name in list_symbols(g) if name != mode]
     arguments = [stack_symbols(symbols), intern_symbol(mode).sx]
     moving = [name for name in symbols if name not in reader.words.constants]
     slopes = ca.jacobian(written.residuals, stack_symbols(moving))
-    function = ca.Function("sides", arguments, [written.residuals, slopes, g, ca.gradient(g, stack_symbols(others))])
+    results = [written.residuals, slopes, g, ca.gradient(g, stack_symbols(others))]
+    return ca.Function("sides", arguments, results), symbols, others
+
+
+def _classify(reader: _Reader, written: _Written, number: int, values: Mapping[str, float]) -> str:
+    """What happens on g = 0: "jump", "kink", or nothing that has to be located ("")."""
+    if number not in written.functions:
+        return "" if number < len(reader.functions) else "jump"
+    function, symbols, others = _make_sides(reader, written, number)
     rng = np.random.default_rng(3)
     verdicts = [
         _look_across(function, _draw(symbols, values, rng), [symbols.index(name) for name in others]) for _ in range(6)

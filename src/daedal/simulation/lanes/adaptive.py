@@ -63,7 +63,7 @@ class _AdaptiveLane:
         """The state of the first lane at the start."""
         none = np.zeros(0)
         compiled, _ = prepare_steps(self.task, self.method, (Schedule(none, none, none.astype(np.int64)), 0))
-        return np.ascontiguousarray(self.task.sample_first(compiled)[:, :1])
+        return np.ascontiguousarray(self.task.begin_lanes(compiled)[:, :1])
 
     def _x(self, state: np.ndarray) -> np.ndarray:
         return state[: len(self.task.system.states), 0]

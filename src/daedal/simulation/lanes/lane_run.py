@@ -97,6 +97,7 @@ class LaneRun:
         with CASADI:
             state = self.scenario.initialize(values, first_row, count)
             exogenous = self.scenario.find_exogenous(first_row, count).reshape(-1, count)
+            state = _settle_first(program, self.scenario, state, parameters, exogenous)
             state = _sample_first(program, values, state, parameters, start, exogenous)
             if self.times[0] <= start:
                 out = program.first(state, parameters, np.full((1, count), start), exogenous).full()
@@ -113,6 +114,17 @@ class LaneRun:
         task = _make_task(self.scenario, self.times, self.plan.shape.wanted, [values], PATIENT)
         steps = make_regular(task, self.plan.step)
         return tabulate(self.program, steps[0], task.forcing, task.grid, self.times)
+
+
+def _settle_first(
+    program: Program, scenario: Scenario, state: np.ndarray, parameters: np.ndarray, exogenous: np.ndarray
+) -> np.ndarray:
+    """The state of lanes on the sides of switches that their own disturbances put them on."""
+    look, slots = program.look, program.slots
+    if look is None or slots is None:
+        return state
+    times = np.full((1, state.shape[1]), scenario.forcing.start)
+    return slots.settle(scenario.system, state, lambda state: look(state, parameters, times, exogenous).full())
 
 
 def _sample_first(
@@ -173,9 +185,10 @@ def _make_task(
     exogenous = scenario.find_exogenous(first_row, len(lanes)).reshape(-1, len(lanes))
     parameters = np.stack([one.column for one in pilots], axis=1)
 
-    def sample(program: Program, state: np.ndarray) -> np.ndarray:
-        count = state.shape[1]
-        return _sample_first(program, pilots[0], state, parameters[:, :count], forcing.start, exogenous[:, :count])
+    def begin(program: Program, state: np.ndarray) -> np.ndarray:
+        given, own = parameters[:, : state.shape[1]], exogenous[:, : state.shape[1]]
+        state = _settle_first(program, scenario, state, given, own)
+        return _sample_first(program, pilots[0], state, given, forcing.start, own)
 
     return Task(
         system=system,
@@ -190,5 +203,5 @@ def _make_task(
         parameters=parameters,
         paths=lambda count: _PilotPaths(scenario, pilots[:count]) if noisy else None,
         effort=effort,
-        sample=sample if pilots[0].clocks else None,
+        begin=begin if scenario.slots else None,
     )

@@ -82,11 +82,11 @@ class Task:
     parameters: np.ndarray
     paths: Callable[[int], Paths | None]  # of so many lanes
     effort: Effort = PATIENT
-    sample: Callable[[Program, np.ndarray], np.ndarray] | None = None  # the state after what is sampled at the start
+    begin: Callable[[Program, np.ndarray], np.ndarray] | None = None  # the state after what happens at the start
 
-    def sample_first(self, compiled: Program) -> np.ndarray:
-        """The state of the pilot lanes after what is sampled at the start."""
-        return self.state.copy() if self.sample is None else self.sample(compiled, self.state)
+    def begin_lanes(self, compiled: Program) -> np.ndarray:
+        """The state of the pilot lanes after what switches and samples do at the start."""
+        return self.state.copy() if self.begin is None else self.begin(compiled, self.state)
 
     @property
     def interval(self) -> float:
@@ -133,7 +133,7 @@ def _run_pilots(task: Task, prepared: tuple[Program, Table]) -> tuple[np.ndarray
     samples: list[np.ndarray] = []
     rows = compiled.outputs - 1 if compiled.slots else len(task.wanted)
     unsolved = False
-    state = task.sample_first(compiled)
+    state = task.begin_lanes(compiled)
 
     def receive(_: np.ndarray, out: np.ndarray) -> None:
         nonlocal unsolved

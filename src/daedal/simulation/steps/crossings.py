@@ -143,7 +143,8 @@ class Crossings:
 
     def _end_early(self, side: Side, lane: Lane, piece: Piece, reached: Lane, share: ca.SX) -> Lane:
         """A lane after part of a piece whose end is not finite: perhaps it crosses a border before."""
-        undefined = ca.logic_not(ca.fabs(ca.sum1(piece.margins[0])) < 1e100)
+        alive = ca.fabs(ca.sum1(lane.state[:, 0])) < 1e30
+        undefined = ca.logic_and(alive, ca.logic_not(ca.fabs(ca.sum1(piece.margins[0])) < 1e100))
         reached = replace(reached, worst=ca.fmax(reached.worst, ca.if_else(undefined, UNDEFINED, 0)))
         return reached.put(position=lane["position"] + share, code=SLIDE_ON if side.slides else GO_ON)
 

@@ -5,6 +5,7 @@ how far it is within a step; `Slots` says where, `Lane` reads and writes it. Wit
 disturbances are a polynomial through their values at the nodes (`Drive`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -95,6 +96,27 @@ class Slots:
             column[self.find("sliding")], column[self.find("controls")] = start.sliding, start.controls
             column[self.find("stuck")] = start.sliding.sum()
         return column
+
+    def settle(self, system: System, state: np.ndarray, look: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Lanes on the sides that their own disturbances put them on; `look` gives margins, tolerances and controls."""
+        sliding = find_sliding(system) if self.slides else None
+        state, carried = state.copy(), slice(self.first, self.first + self.size)
+        for _ in range(self.switches + 1):
+            margins, allowed, controls = np.split(look(state), [self.switches, 2 * self.switches])
+            wrong = margins < -allowed
+            if not wrong.any():
+                break
+            extra = state[carried]
+            sides, stuck, modes = (extra[self.find(name)] for name in ("sides", "sliding", "controls"))
+            for k, place in enumerate(sliding.places if sliding else ()):
+                leaving = wrong[place] & (stuck[k] > 0)
+                sides[place] = np.where(leaving, np.sign(controls[k]), sides[place])
+                modes[k] = np.where(leaving, sides[place], modes[k])
+                stuck[k] = np.where(leaving, 0.0, stuck[k])
+                wrong[place] &= ~leaving
+            sides[:] = np.where(wrong, -sides, sides)
+            extra[self.find("stuck")] = stuck.sum(axis=0)
+        return state
 
     def fill_exogenous(self, system: System, column: np.ndarray, exogenous: np.ndarray) -> np.ndarray:
         """Exogenous values with the modes of a lane, whose state is given."""

@@ -111,6 +111,7 @@ class Program:
     disturbances: tuple[int, ...]  # and those that are disturbances or their derivatives
     slots: "Slots | None" = None  # what lanes carry where equations switch
     sample: ca.Function | None = None  # (state, parameters, t, exogenous, marks) → the state, where anything is held
+    look: ca.Function | None = None  # (state, parameters, t, exogenous) → margins of switches, tolerances and controls
 
     @property
     def nodes(self) -> np.ndarray:

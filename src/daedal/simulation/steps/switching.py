@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.kernels import Detours, Turn, compile_scan, read_tape
-from daedal.simulation.steps.crossings import Crossings
+from daedal.simulation.steps.crossings import JUMPED, Crossings
 from daedal.simulation.steps.curves import GridRow
 from daedal.simulation.steps.discretization import Discretization, Point
 from daedal.simulation.steps.lane import RESTLESS, RIVALS, ROUNDS, UNDEFINED, Force, Lane, Slots, select
@@ -52,7 +52,8 @@ def compile_switching(
     kernel = compile_scan(advance, observation, detours=detours)
     first = builder.observe_first(wanted, while_sliding)
     size, instructions = builder.discretization.size, advance.n_instructions()
-    return Program(shape, kernel, first, instructions, size, known, noisy, builder.slots, sample)
+    look = builder.look_first() if noisy and builder.slots.switches else None
+    return Program(shape, kernel, first, instructions, size, known, noisy, builder.slots, sample, look)
 
 
 class SwitchingBuilder(StepBuilder):
@@ -156,6 +157,17 @@ class SwitchingBuilder(StepBuilder):
         marks = ca.SX.sym("marks", COLUMNS * self.slots.held)
         arguments = [self.start.vector, ca.vec(self.parameters), t, ca.vec(forcing), marks]
         return ca.Function("sample_first", arguments, [self._sample_force(t, force, marks)])
+
+    def look_first(self) -> ca.Function:
+        """Margins before any step, what they may be below zero, and controls; exogenous values given outright."""
+        t, forcing, force = self._read_outright()
+        lane, parts = self.start, []
+        for side in (self.plain, self.sliding) if self.sliding else (self.plain,):
+            v = side.solve(self.pieces.enter(side, lane, t, force))
+            controls = v.top[len(self.discretization.reduction.tops) :] if side.slides else lane["controls"]
+            parts.append(ca.vertcat(side.evaluate("margin", v), JUMPED * side.measure(v), controls))
+        result = select(lane["stuck"] > 0, parts[1], parts[0]) if self.sliding else parts[0]
+        return ca.Function("look", [lane.vector, ca.vec(self.parameters), t, ca.vec(forcing)], [result])
 
     def _sample_force(self, t: ca.SX, force: Force, marks: ca.SX) -> ca.SX:
         return Samples(self.pieces, (self.plain, self.sliding), t, force, marks).happen(self.start).vector

@@ -116,7 +116,7 @@ def make_loop(run: LaneRun) -> Callable[[], None]:
 def show_ratios(kind: str, asked: Namespace) -> None:
     count, attempts = (40, 1) if asked.tiny else (2000, 15)
     for name in MODELS:
-        for free in ((), ("strength",)):
+        for free in [()] if asked.tiny and kind != "never" else [(), ("strength",)]:
             runs = [prepare_run(name, one, free, count, 10) for one in ("without", kind)]
             loops = fastest(*(make_loop(run) for run in runs), attempts=attempts)
             whole = fastest(*(lambda run=run: collect_moments(run, LANES) for run in runs), attempts=attempts)
@@ -131,7 +131,8 @@ def show(kind: str, title: str) -> Callable[[Namespace], None]:
         print(f"{title}\n  {'':<28} {'ns per step':>12} {'steps':>8} {'run':>8}")
         show_ratios(kind, asked)
         if kind == "crossing":
-            steps = [f"{count_steps_between(name, 40 if asked.tiny else 2000):.0f} ({name})" for name in MODELS]
+            count = 40 if asked.tiny else 2000
+            steps = [f"{count_steps_between(name, count):.0f} ({name})" for name in MODELS]
             print(f"  steps from one change to the next: {', '.join(steps)}")
 
     return figure

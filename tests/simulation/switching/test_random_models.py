@@ -62,7 +62,7 @@ def make_random(seed: int) -> tuple[dd.Model, list[str]]:
         parameters={p: float(rng.uniform(0.4, 1.2)) for p in P[:count]},
         outputs={"y": states[0], "z": states[-1]}, disturbances={w: NOISE},
     )  # fmt: skip
-    return model, free[: 2 if seed % 6 == 0 else 1]
+    return model, free[: 2 if seed == 18 else 1]
 
 
 def compare_gradients(seed: int) -> tuple[np.ndarray, np.ndarray]:

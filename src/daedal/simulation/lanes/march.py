@@ -113,7 +113,8 @@ def march_lanes(
                 good = chunk.find_last_good(out, lane, position)
                 state[:] = before
                 head = chunk.run(program, state, parameters, position, good)
-                escaped = not np.all(np.abs(out[chunk.find_row(good, position), :, lane]) < ESCAPED)
+                row = np.abs(out[chunk.find_row(good, position), :, lane])
+                escaped = not np.all(row < ESCAPED) or row[-1] >= PERHAPS_PIVOTS
                 at = (chunk.find_time(good), state[:, lane], parameters[:, lane], chunk.length)
                 other = reorder(program, *at, escaped=escaped)
                 if other is not None:

@@ -86,7 +86,7 @@ class Task:
 
     def begin_lanes(self, compiled: Program) -> np.ndarray:
         """The state of the pilot lanes after what switches and samples do at the start."""
-        return self.state.copy() if self.begin is None else self.begin(compiled, self.state)
+        return self.state.copy() if self.begin is None else self.begin(compiled, self.state.copy())
 
     @property
     def interval(self) -> float:

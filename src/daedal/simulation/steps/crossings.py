@@ -88,7 +88,7 @@ class Crossings:
         """Whether some margin is negative where a lane begins."""
         v = self.pieces.solve_at(side, lane, lane["position"])
         still = ca.SX.zeros(self.slots.switches)
-        return ca.sum1(self._list_jumped(side, lane, side.evaluate("margin", v), side.measure(v), still)) > 0
+        return ca.sum1(self._list_jumped(side, lane, v, still)) > 0
 
     def _look(self, side: Side, lane: Lane, trial: Lane) -> Piece:
         """Margins at both ends of a piece."""
@@ -104,7 +104,7 @@ class Crossings:
         sizes = side.measure(at[0])
         rounded = ca.fabs(right) < ROUNDING * side.measure(at[1])
         right = ca.if_else(rounded, ca.fabs(right), right)
-        jumped = self._list_jumped(side, lane, left, sizes, slopes[0])
+        jumped = self._list_jumped(side, lane, at[0], slopes[0])
         return Piece((left, right), (slopes[0], slopes[1]), JUMPED * sizes, jumped)
 
     @cached_property
@@ -119,16 +119,20 @@ class Crossings:
         leaves = [{leaf.name() for leaf in ca.symvar(switch.function)} for switch in r.switching.switches]
         return [not smooth.issuperset(names) for names in leaves]
 
-    def _list_jumped(self, side: Side, lane: Lane, margin: ca.SX, size: ca.SX, slope: ca.SX) -> ca.SX:
+    def _list_jumped(self, side: Side, lane: Lane, v: Moving, slope: ca.SX) -> ca.SX:
         """Switches whose margin is negative at the start of a piece, and cannot have come there continuously."""
+        margin, size, lost = side.evaluate("margin", v), side.measure(v), self._find_lost(side, v)
         entries = []
         for i, jumping in enumerate(self.jumping):
             able = ca.SX(float(jumping))
             if i in side.slides and not jumping:
                 able = lane["sliding"][side.slides.index(i)]  # controls jump as tops do
             allowed = JUMPED * size[i] + lane["fresh"][i] * FRESH * ca.fabs(slope[i])
-            entries.append(able * (margin[i] < -allowed))
+            entries.append(ca.logic_or(able * (margin[i] < -allowed), lost[i]))
         return ca.vertcat(*entries)
+
+    def _find_lost(self, side: Side, v: Moving) -> ca.SX:
+        return side.find_lost(v, self.pieces.drive.h, self.jumping)
 
     def _locate(self, lane: Lane, piece: Piece, i: int) -> ca.SX:
         """Where in a piece a margin crosses zero; at its beginning where it has jumped, or is leaving there."""
@@ -214,12 +218,14 @@ class Crossings:
         """On the other side; what slid, on the side of its control."""
         sides, sliding, controls = (ca.SX(lane[name]) for name in ("sides", "sliding", "controls"))
         chosen, top = meeting.chosen, meeting.before.top
+        lost, g = self._find_lost(side, meeting.before), side.evaluate("g", meeting.before)
         for i in range(self.slots.switches):
             sides[i] = ca.if_else(chosen[i], -sides[i], sides[i])
         for k, place in enumerate(side.slides):
             control = top[top.shape[0] - len(side.slides) + k]
             leaving = chosen[place] * sliding[k]
-            sides[place] = ca.if_else(leaving, ca.if_else(control < 0, -1, 1), sides[place])
+            towards = ca.if_else(lost[place], g[place], control)
+            sides[place] = ca.if_else(leaving, ca.if_else(towards < 0, -1, 1), sides[place])
         for k, place in enumerate(self.sliding.slides if self.sliding else ()):
             sliding[k] = ca.if_else(chosen[place], 0, sliding[k])
             controls[k] = ca.if_else(chosen[place], sides[place], controls[k])

@@ -51,7 +51,7 @@ class Pieces:
         start = self.enter(side, lane, self.drive.find_time(position), self.drive.at(position))
         finished, increment = self._step(side, lane, start, share * self.drive.h, forces, end or forces[-1])
         inner = self.list_inner_stages(side)
-        return side.remove_drift(lane, finished) if side.slides else finished, increment, inner
+        return side.remove_drift(lane, finished, self.drive.h) if side.slides else finished, increment, inner
 
     def advance_halves(self, side: Side, lane: Lane) -> tuple[Moving, ca.SX, list[Moving], Lane]:
         """The rest of the step in two pieces, and in one to see whether that is about the same.

@@ -13,6 +13,9 @@ from daedal.simulation.steps.tangents import Moving
 from daedal.symbolic import jet
 from daedal.systems import Reduction, System
 
+LOST = 1e-6  # of a step: the time a control would need to bring back what has left its border before it
+DRIFT = 0.1  # of a step: the same for what has drifted away within it
+
 
 class Side:
     """A system with its switching functions: the plain one, or the one in which some switches may slide."""
@@ -30,6 +33,7 @@ class Side:
             control, flag = reduction.T[-len(slides) + k], reduction.arguments[-1][-len(slides) + k]
             margin[place] = flag * (1 - ca.fabs(control)) + (1 - flag) * margin[place]
         functions.define("g", g)
+        functions.define("g_X", ca.jacobian(g, reduction.X))
         functions.define("margin", margin)
         functions.define("size", _estimate_sizes(g, reduction))
         functions.define("samples", ca.vertcat(ca.SX(0, 1), *switching.held.values()))
@@ -134,24 +138,45 @@ class Side:
             size[place] = flag + (1 - flag) * size[place]
         return size
 
-    def remove_drift(self, lane: Lane, v: Moving) -> Moving:
+    def find_lost(self, v: Moving, length: ca.SX, jumping: list[bool]) -> ca.SX:
+        """Which switches slide although their function has left its border, because something in it has jumped.
+
+        That is told by the time in which their control would bring it back.
+        """
+        lost = ca.SX.zeros(len(self.switches))
+        if not any(jumping[place] for place in self.slides):
+            return lost
+        g = self.evaluate("g", v)
+        for k, (place, _, acted) in enumerate(self._find_effects(v)):
+            flag = v.w[v.w.shape[0] - len(self.slides) + k]
+            away = ca.fabs(g[place]) > LOST * length * ca.fabs(acted)
+            lost[place] = ca.logic_and(flag, away) if jumping[place] else 0
+        return lost
+
+    def remove_drift(self, lane: Lane, v: Moving, length: ca.SX) -> Moving:
         """X back on the surfaces on which the lane slides, along what their controls act on: X −= g/(g_X S_m) S_m."""
-        r, size = self.reduction, len(self.slides)
-        count = len(r.tops) - size
-        J = self.evaluate("J", v)
-        numbers = self.discretization.functions["J"](*self.discretization.point.arguments).full()
-        factors = factorize(J[:count, :count], numbers[:count, :count])
-        shift = ca.jacobian(r.shift, r.T)[:, :count]
         functions = self.discretization.functions
-        functions.define("g_X", ca.jacobian(functions.expressions["g"], r.X))
-        slopes = self.evaluate("g_X", v)
-        for k, place in enumerate(self.slides):
-            effect = ca.mtimes(shift, -factors.solve(ca.densify(J[:count, count + k])))
-            acted, flag = ca.mtimes(slopes[place, :], effect), lane["sliding"][k]
-            factor = ca.if_else(flag > 0, 1 / ca.if_else(acted == 0, 1, acted), 0)
+        for k, (place, effect, acted) in enumerate(self._find_effects(v)):
             g, dg = self.evaluate("g", v)[place], functions.differentiate("g", v)[place, :]
+            drifted = ca.logic_and(lane["sliding"][k], ca.fabs(g) < DRIFT * length * ca.fabs(acted))
+            factor = ca.if_else(drifted, 1 / ca.if_else(acted == 0, 1, acted), 0)
             v = v.at(x=v.x - factor * g * effect, dx=v.dx - factor * ca.mtimes(effect, dg))
         return v
+
+    def _find_effects(self, v: Moving) -> list[tuple[int, ca.SX, ca.SX]]:
+        """For each switch that may slide its place, the effect S_m of its control on X', and g_X S_m."""
+        r, functions = self.reduction, self.discretization.functions
+        count = len(r.tops) - len(self.slides)
+        J = self.evaluate("J", v)
+        numbers = functions["J"](*self.discretization.point.arguments).full()
+        factors = factorize(J[:count, :count], numbers[:count, :count])
+        shift = ca.jacobian(r.shift, r.T)[:, :count]
+        slopes = self.evaluate("g_X", v)
+        effects = [ca.mtimes(shift, -factors.solve(ca.densify(J[:count, count + k]))) for k in range(len(self.slides))]
+        return [
+            (place, effect, ca.mtimes(slopes[place, :], effect))
+            for place, effect in zip(self.slides, effects, strict=True)
+        ]
 
 
 def _estimate_sizes(g: ca.SX, reduction: Reduction) -> ca.SX:

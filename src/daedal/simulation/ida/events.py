@@ -64,6 +64,7 @@ class Events:
         self.border_slopes = BufferedFunction(implicit.make_border_slopes(stepper.system.reduction))
         self.flat, self.margin, self.reach, self.sizes = np.zeros((4, count))
         self.watched: list[tuple[int, int]] = []
+        self.undefined: Point | None = None
         self.loose = _contain_loose_tops(stepper.system.reduction)
         self.top = np.zeros(len(stepper.system.reduction.tops))
         stepper.watch = self._make_watch() if count else None
@@ -124,6 +125,14 @@ class Events:
             values[place], rates[place] = 1.0 - abs(m), -np.sign(m) * slopes[point[1].size :][control]
         return values, rates
 
+    def find_border_ahead(self, point: Point) -> int | None:
+        """The switch whose border comes next, where the solver cannot go on: its side may not be defined beyond."""
+        values, rates = self.find_roots(point, self.stepper.find_slopes(*point))
+        with np.errstate(all="ignore"):
+            waits = np.where((rates < 0.0) & (values >= 0.0), -values / rates, np.inf)
+        nearest = int(np.argmin(waits))
+        return nearest if waits[nearest] <= AHEAD * self.span else None
+
     def has_passed(self, point: Point) -> bool:
         """Whether a switch that should have changed before is on the wrong side."""
         values, _ = self.find_roots(point, self.stepper.find_slopes(*point))
@@ -164,12 +173,16 @@ class Events:
             if both:
                 stepper.segment.write_slopes(t, slopes[2])
             run()
+            if self.undefined is None and np.isnan(moved[:count]).any():
+                self.undefined = float(clock[0]), x.copy(), top.copy()
             values, rates = self.sides * moved[:count], self.sides * moved[count : 2 * count] - self.flat
             for place, control in self.watched:
                 values[place] = 1.0 - abs(top[control])
                 rates[place] = -np.sign(top[control]) * slopes[1][control] - FLAT / self.span
             values += self.margin
             values[values == 0.0] = TINY  # on its border a switch is where its side says
+            values[np.isnan(values)] = 1.0  # it decides nothing there
+            rates[np.isnan(rates)] = 0.0
             roots[:count] = values
             roots[count:] = rates + values / self.horizon if both else 1.0
 
@@ -180,6 +193,8 @@ class Events:
         """What begins on its border may tremble there: after a release, or while another that is coupled slides."""
         slopes = self.stepper.find_slopes(*point)
         g, border = self._move(point, slopes)[0], self._find_border(point)
+        self.undefined = point if np.isnan(g).any() else None
+        self.refuse_undefined(point[0])
         self.watched, self.top = self._list_stuck(), point[2]
         self.margin = np.where(np.abs(g) <= border, border, 0.0)
         self.reach = np.fmax(self.reach, self.evaluate("switch_sizes", point))
@@ -249,6 +264,26 @@ class Events:
                 "Switches that change ever faster have no trajectory beyond: give them a little hysteresis, or make "
                 "one of them smooth.",
             )
+
+    def refuse_undefined(self, until: float) -> None:
+        """A function that was not a number while its side mattered; in a branch that is not taken it does not."""
+        if self.undefined is None or self.undefined[0] > until:
+            return
+        point, self.undefined = self.undefined, None
+        w = self.stepper.fill(point[0])
+        for place in np.flatnonzero(np.isnan(self.evaluate("switches", point))):
+            both = []
+            for side in (1.0, -1.0):
+                flipped = w.copy()
+                flipped[self.stepper.places[place]] = side
+                both.append(self.evaluate("top", point, flipped))
+            if not np.array_equal(*both, equal_nan=True):
+                raise SimulationError(
+                    f"The simulation stopped before time {short(point[0])}, where what "
+                    f"'{self.switching.switches[place].text}' compares is not a number.",
+                    "Look there for roots and logarithms of what becomes negative, and for divisions by what becomes "
+                    "zero; sqrt(maximum(x, 0)) is defined everywhere.",
+                )
 
     def _refuse_undetermined(self, point: Point) -> None:
         """Sliding that the equations do not determine."""

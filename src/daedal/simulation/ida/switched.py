@@ -140,7 +140,11 @@ class SwitchedIntegration:
             x, top = self.stepper.advance(target, last, x, top)
             point = self.stepper.time, x, top
             if self.stepper.stopped:
-                return point, None
+                located = self.events.find_border_ahead(self.stepper.last)
+                if located is not None:
+                    point, self.stepper.stopped, self.stepper.remedy = self.stepper.last, "", ""
+                return point, located
+            self.events.refuse_undefined(point[0])
             attempts = 0 if point[0] > reached + self.tolerance else attempts + 1
             reached = max(reached, point[0])
             if attempts > IDLE:

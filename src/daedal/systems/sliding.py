@@ -123,7 +123,7 @@ def _make_reduction(plain: Reduction, lost: Mapping[int, float]) -> Reduction:
         rows.append(s * rate + (1 - s) * (m - o))
     extended = replace(
         equations,
-        names=(*equations.names, *(f"sliding on {switch.text}" for switch in switches)),
+        names=(*equations.names, *(switch.text for switch in switches)),
         residuals=ca.vertcat(residuals, *rows),
         unknowns=(*equations.unknowns, *controls),
         constants=constants,

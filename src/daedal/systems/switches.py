@@ -668,9 +668,12 @@ def _classify(reader: _Reader, written: _Written, number: int, values: Mapping[s
         return "" if number < len(reader.functions) else "jump"
     function, symbols, others = _make_sides(reader, written, number)
     rng = np.random.default_rng(3)
-    verdicts = [
-        _look_across(function, _draw(symbols, values, rng), [symbols.index(name) for name in others]) for _ in range(6)
-    ]
+    points = [_draw(symbols, values, rng) for _ in range(6)]
+    if places := [place for place, name in enumerate(symbols) if name.startswith("mode ")]:
+        for sides in (1.0, -1.0, *rng.choice([-1.0, 1.0], (4, len(places)))):  # what decides may need all the others
+            points.append(_draw(symbols, values, rng))
+            points[-1][places] = sides
+    verdicts = [_look_across(function, point, [symbols.index(name) for name in others]) for point in points]
     for verdict in ("jump", "kink"):
         if verdict in verdicts:
             return verdict

@@ -233,6 +233,49 @@ def test_an_algebraic_unknown_that_jumps_with_its_own_side():
     np.testing.assert_allclose(trajectory["z"], np.cos(times) + 0.5 * side, atol=1e-12)
 
 
+def test_a_condition_on_the_rate_of_a_state_that_jumps_with_it():
+    """y is −der(x), which the solver does not control between its steps."""
+    equations = {"x": der(x) == -y, "y": y == x + 0.5 * np.where(y > 0.4, 1, 0)}
+    model = dd.Model(name="m", equations=equations, unknowns=[x, y], initial={x: 2.0})
+    times = np.r_[0.0, np.linspace(0.1, 3.9, 40)]
+    exact = np.where(times < np.log(6.25), 2.5 * np.exp(-times) - 0.5, -0.1 * np.exp(np.log(6.25) - times))
+    for rtol in (1e-5, 1e-8, 1e-10):
+        trajectory = dd.simulate(model, times, solver=dd.IDA(rtol, rtol / 100))
+        np.testing.assert_allclose(trajectory["x"], exact, atol=100 * rtol)
+
+
+@pytest.mark.parametrize("rtol", [1e-5, 1e-8, 1e-10, 1e-11])
+def test_the_end_of_a_slide_on_a_curved_border(rtol):
+    border = v * np.cos(x) - 0.2 * x
+    equations = {"x": der(x) == v, "v": der(v) == -np.sin(x) - 0.3 * np.sign(border)}
+    model = dd.Model(name="m", equations=equations, unknowns=[x, v], initial={x: 0.1, v: 0.0}, outputs={"g": border})
+    trajectory = dd.simulate(model, np.linspace(0, 10, 101), solver=dd.IDA(rtol, rtol / 100))
+    assert trajectory.status.ok, trajectory.status
+    sliding = slice(2, 53)  # from 0.1016 to 5.287
+    np.testing.assert_allclose(trajectory["g"][sliding], 0.0, atol=1e-13)
+    assert abs(trajectory["g"][54]) > 1e-4
+
+
+def test_a_brake_that_is_released_while_a_body_sticks():
+    times = np.linspace(0.0, 4.0, 41)
+    exact = np.where(times < 1.25, 1 - 0.8 * times, np.where(times < 2, 0.0, 0.2 * (times - 2)))
+    trajectory = run({"v": der(v) == 0.2 - np.where(dd.time < 2, np.sign(v), 0)}, {v: 1.0}, times)
+    np.testing.assert_allclose(trajectory["v"], exact, atol=1e-10)
+    released = {"v": der(v) == 0.2 - np.where(x < 2, np.sign(v), 0), "x": der(x) == 1}
+    np.testing.assert_allclose(run(released, {v: 1.0, x: 0.0}, times)["v"], exact, atol=1e-10)
+
+
+@pytest.mark.parametrize(("both", "rate"), [(True, -1.0), (False, 1.0)])
+def test_a_slide_ends_when_another_condition_decides(both, rate):
+    """Along x = 1 from 1 on; from 2 on y decides alone."""
+    condition = (x < 1) & (y > 0) if both else (x < 1) | (y > 0)
+    equations = {"x": der(x) == np.where(condition, 1, -1), "y": der(y) == rate}
+    times = np.linspace(0.0, 4.0, 40)
+    trajectory = run(equations, {x: 0.0, y: -2.0 * rate}, times)
+    exact = np.where(times < 2, np.minimum(times, 1), 1 + rate * (times - 2))
+    np.testing.assert_allclose(trajectory["x"], exact, atol=1e-10)
+
+
 def stopped(equations, initial):
     model = dd.Model(name="m", equations=equations, unknowns=list(initial), initial=initial)
     trajectory = dd.simulate(model, np.linspace(0, 10, 101), solver=SOLVER)

@@ -11,9 +11,11 @@ border, as after a release, the second derivative decides. While a switch slides
 effect of m, and then onto the constraints.
 """
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from daedal.data import short
@@ -21,7 +23,7 @@ from daedal.errors import SimulationError, quoted
 from daedal.simulation.ida import implicit
 from daedal.simulation.ida.stepping import Stepper
 from daedal.symbolic import BufferedFunction, list_symbols
-from daedal.systems import Sliding, Switching, describe_dead_point
+from daedal.systems import SYSTEM_FUNCTIONS, Reduction, Sliding, Switching, describe_dead_point
 
 MOST = 8  # changes of one switch at one instant
 INSTANT = 1e-12  # of the whole time: what lies closer is one instant
@@ -30,6 +32,9 @@ OFF = 1e4  # tolerances beyond which a sliding switch has lost its border
 STILL = 1e-10  # of its terms: a rate as small as this is zero
 AHEAD = 1e-6  # of the whole time: where the rate is looked at instead
 POLISHED = 3  # Newton steps for an instant
+CLOSE = 1e-3  # of the whole time: how far they may go
+CROWD = 100  # changes of one switch within CROWDED of the whole time
+CROWDED = 1e-8
 TINY = 1e-300  # in place of zero, so that no function is zero for long
 FLAT = 1e-6  # of its size in the whole time: the rate at which a function has passed its smallest value
 
@@ -50,6 +55,7 @@ class Events:
         self.stuck = stepper.modes[count + held :]
         self.span = stepper.forcing.end - stepper.forcing.start or 1.0
         self.instant, self.changes = stepper.forcing.start, np.zeros(count, dtype=int)
+        self.recent: list[deque[float]] = [deque(maxlen=CROWD) for _ in range(count)]
         motion = implicit.make_motion(stepper.system.reduction)
         self.motion, self.watched_motion = BufferedFunction(motion), BufferedFunction(motion)
         tracks = zip(stepper.system.reduction.exogenous, stepper.forcing.tracks, strict=True)
@@ -58,6 +64,9 @@ class Events:
         self.border_slopes = BufferedFunction(implicit.make_border_slopes(stepper.system.reduction))
         self.flat, self.margin, self.reach, self.sizes = np.zeros((4, count))
         self.watched: list[tuple[int, int]] = []
+        self.undefined: Point | None = None
+        self.loose = _contain_loose_tops(stepper.system.reduction)
+        self.top = np.zeros(len(stepper.system.reduction.tops))
         stepper.watch = self._make_watch() if count else None
 
     def settle(self, point: Point, located: int | None = None) -> Point:
@@ -66,7 +75,6 @@ class Events:
         if time - self.instant > INSTANT * self.span:
             self.instant, self.changes[:] = time, 0
         point = self.project(point)
-        self._refuse_undetermined(point)
         trusted: set[int] = set()
         while (place := self._find_change(point, trusted) if located is None else located) is not None:
             self._count(place, time)
@@ -74,7 +82,7 @@ class Events:
             trusted.add(place)
             located = None
             point = self.project(point)
-            self._refuse_undetermined(point)
+        self._refuse_undetermined(point)
         self._prepare_watch(point)
         return point
 
@@ -88,17 +96,24 @@ class Events:
         return time, *self.stepper.project(time, self._remove_drift((time, x, top), w), top, w)
 
     def polish(self, point: Point, located: int, low: float, high: float) -> Point:
-        """The instant at which a located function is zero, by Newton's method along the trajectory."""
+        """The instant at which a located function is zero, by Newton's method along the trajectory.
+
+        The solver found it within its own error, so that no step goes far, and every step makes the function smaller.
+        """
+        point = self.project(point)
+        slopes = self.stepper.find_slopes(*point)
+        value, rate = (part[located] for part in self.find_roots(point, slopes))
         for _ in range(POLISHED):
-            time, x, top = point = self.project(point)
-            slopes = self.stepper.find_slopes(time, x, top)
-            value, rate = (part[located] for part in self.find_roots(point, slopes))
-            if not rate < 0.0:
+            time, x, top = point
+            step = -value / rate if rate < 0.0 else 0.0
+            if not 1e-15 * self.span < abs(step) <= CLOSE * self.span or not low <= time + step <= high:
                 break
-            step = float(np.clip(-value / rate, low - time, high - time))
-            point = time + step, x + step * slopes[: x.size], top + step * slopes[x.size :]
-            if abs(step) <= 1e-15 * self.span:
+            moved = self.project((time + step, x + step * slopes[: x.size], top + step * slopes[x.size :]))
+            slopes = self.stepper.find_slopes(*moved)
+            smaller, rate = (part[located] for part in self.find_roots(moved, slopes))
+            if not abs(smaller) < abs(value):
                 break
+            point, value = moved, smaller
         return point
 
     def find_roots(self, point: Point, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,10 +125,22 @@ class Events:
             values[place], rates[place] = 1.0 - abs(m), -np.sign(m) * slopes[point[1].size :][control]
         return values, rates
 
+    def find_border_ahead(self, point: Point) -> int | None:
+        """The switch whose border comes next, where the solver cannot go on: its side may not be defined beyond."""
+        values, rates = self.find_roots(point, self.stepper.find_slopes(*point))
+        with np.errstate(all="ignore"):
+            waits = np.where((rates < 0.0) & (values >= 0.0), -values / rates, np.inf)
+        nearest = int(np.argmin(waits))
+        return nearest if waits[nearest] <= AHEAD * self.span else None
+
     def has_passed(self, point: Point) -> bool:
         """Whether a switch that should have changed before is on the wrong side."""
         values, _ = self.find_roots(point, self.stepper.find_slopes(*point))
         return bool((values < -self.margin).any())
+
+    def list_texts(self, places: Iterable[int]) -> list[str]:
+        """How the user typed some switches."""
+        return [self.switching.switches[place].text for place in places]
 
     def _list_stuck(self) -> list[tuple[int, int]]:
         """The switches that slide, and their controls among the tops, counted from the end."""
@@ -124,7 +151,8 @@ class Events:
         negative before r does and positive after its smallest value.
 
         Without the second an r that is negative for less than a step would pass unseen. Disturbances keep the steps
-        short, and have no slopes.
+        short, and have no slopes. Tops that are not in the error norm of the solver may be anything between its steps:
+        where switches depend on them, T is solved for.
         """
         stepper, count = self.stepper, self.sides.size
         run, moved = self.watched_motion.run, self.watched_motion.result
@@ -138,15 +166,23 @@ class Events:
             slopes[0][:], slopes[1][:] = yp[:states], yp[states : states + top.size]
             w[stepper.places] = stepper.modes
             stepper.segment.write_values(t, w)
+            if self.loose:
+                _, self.top = stepper.project(clock[0], x, self.top, w)
+                top[:] = self.top
+                slopes[1][:] = stepper.find_slopes(clock[0], x, self.top)[states:]
             if both:
                 stepper.segment.write_slopes(t, slopes[2])
             run()
+            if self.undefined is None and np.isnan(moved[:count]).any():
+                self.undefined = float(clock[0]), x.copy(), top.copy()
             values, rates = self.sides * moved[:count], self.sides * moved[count : 2 * count] - self.flat
             for place, control in self.watched:
                 values[place] = 1.0 - abs(top[control])
                 rates[place] = -np.sign(top[control]) * slopes[1][control] - FLAT / self.span
             values += self.margin
             values[values == 0.0] = TINY  # on its border a switch is where its side says
+            values[np.isnan(values)] = 1.0  # it decides nothing there
+            rates[np.isnan(rates)] = 0.0
             roots[:count] = values
             roots[count:] = rates + values / self.horizon if both else 1.0
 
@@ -154,15 +190,13 @@ class Events:
         return fill_roots
 
     def _prepare_watch(self, point: Point) -> None:
-        """What rests on its border, as the others of two that are coupled do while one slides, may tremble there."""
+        """What begins on its border may tremble there: after a release, or while another that is coupled slides."""
         slopes = self.stepper.find_slopes(*point)
-        g, rates, terms = self._move(point, slopes)
-        border, still = self._find_border(point), STILL * terms
-        resting = (np.abs(g) <= border) & (np.abs(rates) <= still)
-        if resting.any():
-            resting &= np.abs(self._look_ahead(point, slopes)) <= still
-        self.watched = self._list_stuck()
-        self.margin = np.where(resting, border, 0.0)
+        g, border = self._move(point, slopes)[0], self._find_border(point)
+        self.undefined = point if np.isnan(g).any() else None
+        self.refuse_undefined(point[0])
+        self.watched, self.top = self._list_stuck(), point[2]
+        self.margin = np.where(np.abs(g) <= border, border, 0.0)
         self.reach = np.fmax(self.reach, self.evaluate("switch_sizes", point))
         self.flat = FLAT * np.fmax(self.reach, border) / self.span
 
@@ -220,12 +254,36 @@ class Events:
 
     def _count(self, place: int, time: float) -> None:
         self.changes[place] += 1
-        if self.changes[place] > MOST:
+        recent = self.recent[place]
+        crowded = len(recent) == CROWD and time - recent[0] < CROWDED * self.span
+        recent.append(time)
+        if crowded or self.changes[place] > MOST:
             raise SimulationError(
-                f"'{self.switching.switches[place].text}' changes side more than {MOST} times at time {short(time)}.",
+                f"'{self.switching.switches[place].text}' changes side more than {CROWD if crowded else MOST} times "
+                f"{'just before' if crowded else 'at'} time {short(time)}.",
                 "Switches that change ever faster have no trajectory beyond: give them a little hysteresis, or make "
                 "one of them smooth.",
             )
+
+    def refuse_undefined(self, until: float) -> None:
+        """A function that was not a number while its side mattered; in a branch that is not taken it does not."""
+        if self.undefined is None or self.undefined[0] > until:
+            return
+        point, self.undefined = self.undefined, None
+        w = self.stepper.fill(point[0])
+        for place in np.flatnonzero(np.isnan(self.evaluate("switches", point))):
+            both = []
+            for side in (1.0, -1.0):
+                flipped = w.copy()
+                flipped[self.stepper.places[place]] = side
+                both.append(self.evaluate("top", point, flipped))
+            if not np.array_equal(*both, equal_nan=True):
+                raise SimulationError(
+                    f"The simulation stopped before time {short(point[0])}, where what "
+                    f"'{self.switching.switches[place].text}' compares is not a number.",
+                    "Look there for roots and logarithms of what becomes negative, and for divisions by what becomes "
+                    "zero; sqrt(maximum(x, 0)) is defined everywhere.",
+                )
 
     def _refuse_undetermined(self, point: Point) -> None:
         """Sliding that the equations do not determine."""
@@ -235,7 +293,7 @@ class Events:
         time = point[0]
         arguments: list[Any] = [*point, self.stepper.parameters, self.stepper.fill(time)]
         cause = describe_dead_point(self.stepper.system, arguments)
-        texts = quoted(self.switching.switches[place].text for place in (pairs[0] if pairs else sliding))
+        texts = quoted(self.list_texts(pairs[0] if pairs else sliding))
         if pairs:
             raise SimulationError(
                 f"{texts} slide at once at time {short(time)}, and their product is not determined there.",
@@ -259,15 +317,23 @@ class Events:
         if not stuck:
             return point[1]
         places, controls = (list(part) for part in zip(*stuck, strict=True))
-        arguments = (*point, self.stepper.parameters, w)
-        J, slopes = self.stepper.project.J.matrix(*arguments), self.border_slopes.matrix(*arguments)
-        plain, count = len(J) - len(self.able), g.size
+        effect, pushed = self._find_effect(point, w, controls)
         try:
-            reaction = np.linalg.solve(J[:plain, :plain], -J[:plain, controls])
-            effect = slopes[count : count + plain].T @ reaction
-            return point[1] - effect @ np.linalg.solve(slopes[places] @ effect, g[places])
+            return point[1] - effect @ np.linalg.solve(pushed[places], g[places])
         except np.linalg.LinAlgError:
             return point[1]
+
+    def _find_effect(self, point: Point, w: np.ndarray, controls: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """How controls act on X', and by that on the rates of all switching functions; zero where J is singular."""
+        arguments = (*point, self.stepper.parameters, w)
+        J, slopes = self.stepper.project.J.matrix(*arguments), self.border_slopes.matrix(*arguments)
+        plain, count = len(J) - len(self.able), self.sides.size
+        try:
+            reaction = np.linalg.solve(J[:plain, :plain], -J[:plain, controls])
+        except np.linalg.LinAlgError:
+            reaction = np.zeros((plain, len(controls)))
+        effect = slopes[count : count + plain].T @ reaction
+        return effect, slopes[:count] @ effect
 
     def _find_border(self, point: Point, exogenous: np.ndarray | None = None) -> np.ndarray:
         """How small a function is on its border."""
@@ -279,6 +345,8 @@ class Events:
         arguments = (time, x, top, self.stepper.parameters, self.stepper.fill(time))
         inputs = self.stepper.find_input_slopes(time)
         g, rates, sizes = np.split(self.motion(*arguments, slopes[: x.size], slopes[x.size :], inputs).copy(), 3)
+        if controls := [control for _, control in self._list_stuck()]:  # which hold other rates at zero as well
+            sizes = sizes + np.abs(self._find_effect(point, arguments[-1], controls)[1]).sum(axis=1)
         self.sizes = np.fmax(self.sizes, sizes)
         return [g, rates, self.sizes]
 
@@ -286,3 +354,10 @@ class Events:
         """The value of a function of the system."""
         w = self.stepper.fill(point[0]) if exogenous is None else exogenous
         return self.stepper.system.matrix(name, *point, self.stepper.parameters, w).ravel()
+
+
+def _contain_loose_tops(reduction: Reduction) -> bool:
+    """Whether switching functions contain tops that the error norm of the solver leaves out."""
+    functions = SYSTEM_FUNCTIONS["switches"](reduction)
+    tops = [top for top, order in zip(ca.vertsplit(reduction.T), reduction.offsets.unknowns, strict=True) if order > 0]
+    return bool(tops) and ca.depends_on(functions, ca.vertcat(*tops))

@@ -59,6 +59,7 @@ class Stepper:
         self.modes = np.zeros(len(self.places))
         self.watch: Any = None
         self.roots = np.zeros(0, dtype=int)
+        self.last = forcing.start, np.zeros(0), np.zeros(0)  # time, X, T where the solver gave up
         self._solver: Any = None
         self._count = 0
 
@@ -125,6 +126,7 @@ class Stepper:
 
     def _fail(self, result: Any, before: float, x: np.ndarray, top: np.ndarray) -> None:
         size = x.size + top.size
+        self.last = self.time, result.y[: x.size], result.y[x.size : size]
         last = [before, x, top, self.parameters, self.fill(before)]
         point = [self.time, result.y[: x.size], result.y[x.size : size], self.parameters, self.fill(self.time)]
         reason = "the steps became too short" if result.status == TOO_MANY_STEPS else result.message

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daedal.errors import SimulationError
+from daedal.data import short
+from daedal.errors import SimulationError, quoted
 from daedal.progress import Progress
 from daedal.simulation.forcing import DisturbancePath, Forcing
 from daedal.simulation.ida.events import Events, Point
@@ -19,6 +20,7 @@ from daedal.symbolic import jet
 from daedal.systems import InitialValues, Sliding, System, find_sliding
 
 ONE_INSTANT = 2e-15  # of the largest time: instants that are closer are one
+IDLE = 100  # stops of the solver without advancing, after which it is given up
 
 
 class SwitchedIntegration:
@@ -129,6 +131,7 @@ class SwitchedIntegration:
     def _advance(self, point: Point, last: float, times: np.ndarray) -> tuple[Point, int | None]:
         """To the next change of a switch or the end of the stretch."""
         count, aim = self.events.sides.size, last
+        attempts, reached = 0, point[0]
         while True:
             position = len(self.states)
             sampled = position < times.size and times[position] < aim - self.tolerance
@@ -137,7 +140,19 @@ class SwitchedIntegration:
             x, top = self.stepper.advance(target, last, x, top)
             point = self.stepper.time, x, top
             if self.stepper.stopped:
-                return point, None
+                located = self.events.find_border_ahead(self.stepper.last)
+                if located is not None:
+                    point, self.stepper.stopped, self.stepper.remedy = self.stepper.last, "", ""
+                return point, located
+            self.events.refuse_undefined(point[0])
+            attempts = 0 if point[0] > reached + self.tolerance else attempts + 1
+            reached = max(reached, point[0])
+            if attempts > IDLE:
+                raise SimulationError(
+                    f"The simulation does not get on at time {short(point[0])}, where "
+                    f"{quoted(self.events.list_texts(np.flatnonzero(self.stepper.roots[count:])))} may change.",
+                    "Look there for what oscillates ever faster or is not smooth, or loosen rtol and atol.",
+                )
             roots = self.stepper.roots
             if roots[:count].any():
                 return point, int(np.flatnonzero(roots[:count])[0])

@@ -23,6 +23,7 @@ OTHERS = {
     "from_modelica.py",
     "order.py",
     "pendulum.py",
+    "positioning_axis.py",
     "reactor.py",
     "thermal_network.py",
     "wind.py",
@@ -31,6 +32,14 @@ OTHERS = {
 
 def test_every_example_is_tested_here():
     assert {path.name for path in (ROOT / "examples").glob("*.py")} == MEASURED | OTHERS
+
+
+def test_the_positioning_axis_is_found_through_friction_and_a_sampled_controller(tmp_path):
+    printed = run(example("positioning_axis.py"), folder=tmp_path)
+    assert number(r"force +0 +\S+ +\S+ +(\S+)", printed) == 110.0  # saturated, also where a sample has just arrived
+    for name, value in {"M \\[kg\\]": 95.0, "Fv \\[N s/m\\]": 204.0, "Fc \\[N\\]": 20.4}.items():
+        assert abs(number(rf"{name} +(\S+)", printed) - value) < 4 * number(rf"{name} +\S+ +(\S+)", printed)
+    assert "breaks away at 3.00 s" in printed
 
 
 def test_pendulum_prints_its_structure_and_draws_a_page(tmp_path):

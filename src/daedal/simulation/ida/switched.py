@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daedal.data import short
+from daedal.data import Signal, short
 from daedal.errors import SimulationError, quoted
 from daedal.progress import Progress
 from daedal.simulation.forcing import DisturbancePath, Forcing
@@ -213,9 +213,12 @@ def _extend_forcing(forcing: Forcing, system: System, sliding: Sliding) -> Forci
     known = dict(zip(system.reduction.exogenous, forcing.tracks, strict=True))
     names = list(sliding.reduction.exogenous)
 
-    def find_track(name: str):
+    def find_track(name: str) -> tuple[Signal, int] | None:
         base, order = jet(name)
-        return known[name] if name in known else (forcing.signals[base], order) if base in forcing.signals else None
+        signal = forcing.signals.get(base)
+        if name in known or signal is None:
+            return known.get(name)
+        return None if signal.intersample == "zoh" else (signal, order)  # what is held stands still between its jumps
 
     path = forcing.path
     if path is not None:

@@ -23,7 +23,7 @@ from functools import cached_property
 
 import casadi as ca
 
-from daedal.simulation.steps.lane import RESTLESS, RIVALS, UNDEFINED, Lane, pick, select
+from daedal.simulation.steps.lane import RESTLESS, RIVALS, UNDEFINED, Force, Lane, pick, select
 from daedal.simulation.steps.location import NOWHERE, find_crossing
 from daedal.simulation.steps.pieces import GO_ON, SLIDE_ON, Pieces
 from daedal.simulation.steps.program import ACCEPTED, UNFINISHED
@@ -34,6 +34,7 @@ ROUNDING = 1e-13  # of its terms: what a margin may be below zero without having
 JUMPED = 1e-11  # of its terms: a margin as far below zero at the start of a piece has jumped there
 FRESH = 1e-3  # of its change over a piece: how far from its border a function may be that has just crossed it
 GRAZING = 1e-6  # of its size: the change of a margin over a piece below which its slope tells nothing
+SETTLED = 2  # times that sides are looked at behind an instant
 SHORTER = 0.25  # of a piece after which a lane looks again when its end is not finite
 
 
@@ -89,6 +90,16 @@ class Crossings:
         v = self.pieces.solve_at(side, lane, lane["position"])
         still = ca.SX.zeros(self.slots.switches)
         return ca.sum1(self._list_jumped(side, lane, v, still)) > 0
+
+    def settle(self, side: Side, lane: Lane, t: ca.SX, force: Force) -> Lane:
+        """A lane on the sides that it has behind an instant, where inputs and samples have jumped under it."""
+        still = ca.SX.zeros(self.slots.switches)
+        for _ in range(SETTLED if any(self.jumping) or side.slides else 0):
+            v = self.pieces.enter(side, lane, t, force)
+            v = v if side.instant else side.solve(v)
+            jumped = self._list_jumped(side, lane, v, still)
+            lane = self._flip(side, lane, Meeting(jumped, jumped, v, ca.SX(1)))
+        return lane
 
     def _look(self, side: Side, lane: Lane, trial: Lane) -> Piece:
         """Margins at both ends of a piece."""

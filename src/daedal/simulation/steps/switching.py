@@ -200,7 +200,8 @@ class SwitchingBuilder(StepBuilder):
 
     def _observe_force(self, side: Side, wanted: ca.SX, t: ca.SX, force: Force) -> ca.SX:
         lane = self.start
-        values, rates, residual = side.discretization.observe(self.pieces.enter(side, lane, t, force), wanted)
+        settled = self.crossings.settle(side, lane, t, force) if self.slots.switches else lane
+        values, rates, residual = side.discretization.observe(self.pieces.enter(side, settled, t, force), wanted)
         failed = ca.fmax(lane.worst, lane["code"] * RESTLESS)
         kind = ca.if_else(failed < RIVALS, RESTLESS, ca.if_else(failed < UNDEFINED, RIVALS, UNDEFINED))
         worst = ca.if_else(failed < RESTLESS, failed, kind * (1 + lane["last"]))

@@ -10,18 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daedal.errors import SimulationError
-from daedal.models import evaluate_expressions
-from daedal.symbolic import Held, find_operator
+from daedal import simulation
+from daedal.simulation.forcing import Clock
 from daedal.systems import System
 
 
 @dataclass(eq=False)
-class _Clock:
-    """One held value: its period and delay, how many samples were taken and have arrived, and the last one taken."""
+class _Channel:
+    """One held value: its clock, how many samples were taken and have arrived, and the last one taken."""
 
-    every: float
-    delay: float
+    clock: Clock
     taken: int = 0
     arrived: int = 0
     pending: float = 0.0
@@ -31,56 +29,39 @@ class Sampler:
     """All held values of one trajectory."""
 
     def __init__(self, system: System, parameters: np.ndarray, start: float, end: float) -> None:
-        switching = system.reduction.switching
-        assert switching is not None
         numbers = dict(zip(system.reduction.parameters, parameters.tolist(), strict=True))
         self.start, self.end = start, end
-        self.clocks = [_make_clock(name, numbers) for name in switching.held]
+        self.channels = [_Channel(clock) for clock in simulation.read_clocks(system, numbers, end - start)]
 
     def list_instants(self) -> np.ndarray:
-        """All times after the start at which samples are taken or arrive."""
-        instants = [np.zeros(0)]
-        for clock in self.clocks:
-            taken = self.start + clock.every * np.arange(int((self.end - self.start) / clock.every) + 2)
-            instants += [taken, taken + clock.delay]
-        times = np.unique(np.concatenate(instants))
-        return times[(times > self.start) & (times <= self.end)]
+        """All times after the start, the end among them, at which samples are taken or arrive."""
+        beyond = np.nextafter(self.end, np.inf)
+        instants = [channel.clock.list_instants(self.start, beyond) for channel in self.channels]
+        return np.unique(np.concatenate([np.zeros(0), *instants]))
 
     def deliver(self, until: float, held: np.ndarray) -> bool:
         """Write what has arrived into `held`; whether anything did."""
-        due = [
-            place
-            for place, clock in enumerate(self.clocks)
-            if clock.arrived < clock.taken and self.start + clock.arrived * clock.every + clock.delay <= until
-        ]
+        due = [place for place, channel in enumerate(self.channels) if self._is_due(channel, until)]
         for place in due:
-            held[place] = self.clocks[place].pending
-            self.clocks[place].arrived += 1
+            held[place] = self.channels[place].pending
+            self.channels[place].arrived += 1
         return bool(due)
+
+    def _is_due(self, channel: _Channel, until: float) -> bool:
+        """Whether a sample that was taken has arrived."""
+        every, delay = channel.clock
+        return channel.arrived < channel.taken and self.start + channel.arrived * every + delay <= until
 
     def take(self, until: float, held: np.ndarray, evaluate: Callable[[], np.ndarray]) -> bool:
         """Take the samples that are due; those without delay arrive at once. Whether anything changed."""
         changed = False
-        for place, clock in enumerate(self.clocks):
-            if self.start + clock.taken * clock.every > until:
+        for place, channel in enumerate(self.channels):
+            if self.start + channel.taken * channel.clock.every > until:
                 continue
-            clock.pending = float(evaluate()[place])
-            clock.taken += 1
-            if clock.delay == 0.0:
-                held[place] = clock.pending
-                clock.arrived += 1
+            channel.pending = float(evaluate()[place])
+            channel.taken += 1
+            if channel.clock.delay == 0.0:
+                held[place] = channel.pending
+                channel.arrived += 1
                 changed = True
         return changed
-
-
-def _make_clock(name: str, numbers: dict[str, float]) -> _Clock:
-    meaning = find_operator(name)
-    assert isinstance(meaning, Held)
-    values = evaluate_expressions({"every": meaning.every, "delay": meaning.delay}, numbers)
-    if not (values["every"] > 0.0 and 0.0 <= values["delay"] <= values["every"]):
-        raise SimulationError(
-            f"'{name}' needs a positive time between its samples and a delay of at most that time, got "
-            f"every={values['every']:g} and delay={values['delay']:g}.",
-            "Give other values to the parameters in it.",
-        )
-    return _Clock(values["every"], values["delay"])

@@ -77,9 +77,8 @@ class Events:
             self.instant, self.changes[:] = time, 0
         point = self.project(point)
         self.released[:] = False
-        if located is not None and located not in dict(self._list_stuck()):
-            behind = self.sides[located] * self.evaluate("switches", point)[located] < -self.margin[located] / 2
-            self.late[located] = self.late[located] + 1 if behind and self.margin[located] > 0.0 else 0
+        if located is not None:
+            self.late[located] = self.late[located] + 1 if self.margin[located] > 0.0 else 0
         trusted: set[int] = set()
         while (place := self._find_change(point, trusted) if located is None else located) is not None:
             self._count(place, time)

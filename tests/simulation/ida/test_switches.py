@@ -295,6 +295,36 @@ def test_switches_that_change_ever_faster_end_with_a_sentence(capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("rtol", [1e-4, 1e-6])
+def test_switches_that_change_ever_faster_within_a_loose_tolerance(rtol):
+    equations = {"x": der(x) == v, "v": der(v) == -2 * np.sign(x) - np.sign(v)}
+    model = dd.Model(name="m", equations=equations, unknowns=[x, v], initial={x: 1.0, v: 0.0})
+    trajectory = dd.simulate(model, np.linspace(0, 10, 101), solver=dd.IDA(rtol, rtol / 100))
+    assert "'sign(x)' changes side more than 100 times" in trajectory.status.sentence
+    assert np.nanmax(np.abs(trajectory["x"][44:])) < 1e-3
+
+
+def test_a_condition_that_is_not_a_number():
+    trajectory = stopped({"x": der(x) == -1, "y": der(y) == np.where(np.sqrt(x) > 0.1, 1, 0)}, {x: 1.0, y: 0.0})
+    assert "what '0.1 < sqrt(x)' compares is not a number" in trajectory.status.sentence
+    assert "roots" in trajectory.status.remedy
+
+
+def test_a_condition_that_is_not_a_number_where_nobody_asks():
+    nested = np.where(x > 0, np.where(np.sqrt(x) > 0.1, 1, 0), 0.5)
+    trajectory = run({"x": der(x) == -1, "y": der(y) == nested}, {x: 1.0, y: 0.0}, [0.0, 1.0, 2.0])
+    np.testing.assert_allclose(trajectory["y"], [0.0, 0.99, 1.49], atol=1e-10)
+
+
+def test_a_branch_that_is_not_defined_beyond_its_border():
+    equations = {"x": der(x) == v, "v": der(v) == -np.where(x > 0, 1.5 * np.sqrt(x) + 1, 0.3)}
+    trajectory = run(equations, {x: 1.0, v: 0.0}, np.linspace(0, 4, 41), outputs={"x": x, "v": v})
+    speed = np.abs(trajectory["v"][-1] - trajectory["v"][-11])
+    np.testing.assert_allclose(speed, 0.3, atol=1e-10)
+    after = trajectory["x"] < 0  # v²/2 + 0.3 x is then what x^1.5 + x was at the start
+    np.testing.assert_allclose(trajectory["v"][after] ** 2 / 2 + 0.3 * trajectory["x"][after], 2.0, atol=1e-8)
+
+
 def test_two_switches_that_multiply_each_other():
     equations = {
         "first": der(v1) == -np.sign(v1) * (2 + np.sign(v2)),

@@ -65,6 +65,7 @@ class Events:
         self.flat, self.margin, self.reach, self.sizes = np.zeros((4, count))
         self.watched: list[tuple[int, int]] = []
         self.undefined: Point | None = None
+        self.released, self.late = np.zeros(count, dtype=bool), np.zeros(count, dtype=int)
         self.loose = _contain_loose_tops(stepper.system.reduction)
         self.top = np.zeros(len(stepper.system.reduction.tops))
         stepper.watch = self._make_watch() if count else None
@@ -75,6 +76,9 @@ class Events:
         if time - self.instant > INSTANT * self.span:
             self.instant, self.changes[:] = time, 0
         point = self.project(point)
+        self.released[:] = False
+        if located is not None:
+            self.late[located] = self.late[located] + 1 if self.margin[located] > 0.0 else 0
         trusted: set[int] = set()
         while (place := self._find_change(point, trusted) if located is None else located) is not None:
             self._count(place, time)
@@ -190,13 +194,21 @@ class Events:
         return fill_roots
 
     def _prepare_watch(self, point: Point) -> None:
-        """What begins on its border may tremble there: after a release, or while another that is coupled slides."""
+        """What was released, or rests on its border as one that is coupled to a sliding one does, may tremble there.
+
+        So may what changed within the tolerance of its border; it must not leave on the wrong side.
+        """
         slopes = self.stepper.find_slopes(*point)
-        g, border = self._move(point, slopes)[0], self._find_border(point)
+        g, rates, terms = self._move(point, slopes)
+        border, still = self._find_border(point), STILL * terms
+        resting = (np.abs(g) <= border) & (np.abs(rates) <= still)
+        if resting.any():
+            resting &= np.abs(self._look_ahead(point, slopes)) <= still
         self.undefined = point if np.isnan(g).any() else None
         self.refuse_undefined(point[0])
         self.watched, self.top = self._list_stuck(), point[2]
-        self.margin = np.where(np.abs(g) <= border, border, 0.0)
+        trembling = resting | ((self.released | (self.sides * g < 0.0)) & (np.abs(g) <= border))
+        self.margin = np.where(trembling, border, 0.0)
         self.reach = np.fmax(self.reach, self.evaluate("switch_sizes", point))
         self.flat = FLAT * np.fmax(self.reach, border) / self.span
 
@@ -240,7 +252,7 @@ class Events:
         stuck = dict(self._list_stuck())
         if place in stuck:
             lost = self.driven[place] and abs(g[place]) > OFF * border[place]
-            self.stuck[stuck[place]] = 0.0
+            self.stuck[stuck[place]], self.released[place] = 0.0, True
             self.sides[place] = np.sign(g[place] if lost else top[stuck[place]])
             return
         self.sides[place] *= -1.0
@@ -255,7 +267,7 @@ class Events:
     def _count(self, place: int, time: float) -> None:
         self.changes[place] += 1
         recent = self.recent[place]
-        crowded = len(recent) == CROWD and time - recent[0] < CROWDED * self.span
+        crowded = len(recent) == CROWD and (time - recent[0] < CROWDED * self.span or self.late[place] > CROWD)
         recent.append(time)
         if crowded or self.changes[place] > MOST:
             raise SimulationError(

@@ -144,7 +144,6 @@ class SwitchedIntegration:
                 if located is not None:
                     point, self.stepper.stopped, self.stepper.remedy = self.stepper.last, "", ""
                 return point, located
-            self.events.refuse_undefined(point[0])
             attempts = 0 if point[0] > reached + self.tolerance else attempts + 1
             reached = max(reached, point[0])
             if attempts > IDLE:
@@ -156,6 +155,7 @@ class SwitchedIntegration:
             roots = self.stepper.roots
             if roots[:count].any():
                 return point, int(np.flatnonzero(roots[:count])[0])
+            self.events.refuse_undefined(point[0])
             if roots.any():
                 if point[0] > before[0] + self.tolerance and self.events.has_passed(point):
                     point, aim = before, point[0]

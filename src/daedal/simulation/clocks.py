@@ -16,7 +16,7 @@ from daedal.symbolic import Held, find_operator
 from daedal.systems import System
 
 MOST = 1e7  # instants in one run
-SAME = 1e-6  # of a period: an instant closer than this to a step's beginning is there
+SAME = 1e-6  # of a period: an instant closer than this to the end of a step is there
 
 
 def read_clocks(system: System, numbers: Mapping[str, float], duration: float) -> tuple[Clock, ...]:
@@ -50,9 +50,17 @@ def mark_times(clocks: tuple[Clock, ...], start: float, times: np.ndarray) -> np
     for clock in clocks:
         for place, late in enumerate((0.0, clock.delay)):
             number = np.round((times - start - late) / clock.every)
-            there = np.abs(times - start - late - number * clock.every) <= SAME * clock.every
-            happens = there & (number >= 0)
+            away = np.abs(times - start - late - number * clock.every)
+            happens = (away <= SAME * clock.every) & (number >= 0) & _find_nearest(number, away)
             parts[place].append(happens.astype(float))
             parts[2 + place].append(np.where(happens, number, 0.0))
     columns = np.stack([column for part in parts for column in part], axis=1)
     return np.concatenate([(columns[:, : 2 * len(clocks)].sum(axis=1) > 0).astype(float)[:, None], columns], axis=1)
+
+
+def _find_nearest(numbers: np.ndarray, away: np.ndarray) -> np.ndarray:
+    """Of times with the same number the one that is least away: everything happens once."""
+    order = np.lexsort((away, numbers))
+    nearest = np.zeros(numbers.size, dtype=bool)
+    nearest[order[np.append(True, np.diff(numbers[order]) != 0) if numbers.size else order]] = True
+    return nearest

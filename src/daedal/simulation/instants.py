@@ -257,6 +257,12 @@ def _find_crossings(formula: _Formula, reader: _Reader, edges: np.ndarray, bends
     ends = np.concatenate([left, right])
     both = formula.compute_argument(ends, reader.read(ends, np.tile(middles, 2)))
     low, high = both[: left.size], both[left.size :]
+    if not np.isfinite(both).all():
+        raise SimulationError(
+            f"The condition '{formula.known.text}' cannot be told from time {ends[~np.isfinite(both)].min():g} on: "
+            "what it compares is not a finite number.",
+            "Correct the inputs, or the formula, so that it is one at all times.",
+        )
     rising = high > low
     if formula.rounds:
         first = np.where(rising, np.floor(low) + 1, np.ceil(low) - 1)  # the first whole number on the way, and the last

@@ -250,28 +250,35 @@ def refuse_impacts(model: str, reduction: Reduction) -> None:
 
 
 def refuse_loops(model: str, reduction: Reduction, points: list[list[np.ndarray]]) -> None:
-    """A held value that arrives at once must not decide what is sampled at that instant."""
+    """Held values that arrive at once must not decide what is sampled at that instant, nor through one another."""
     switching = reduction.switching
     assert switching is not None
+    prompt = [name for name in switching.held if _arrives_at_once(name)]
+    rows = [list(switching.held).index(name) for name in prompt]
+    columns = [reduction.exogenous.index(name) for name in prompt]
     function = ca.Function("loop", reduction.arguments, [reduction.J, *_differentiate_samples(reduction)])
-    for name, operand in switching.held.items():
-        meaning = find_operator(name)
-        if not (isinstance(meaning, Held) and meaning.delay.sx.is_zero()):
-            continue
-        row, column = list(switching.held).index(name), reduction.exogenous.index(name)
-        del operand
-        for point in points:
-            J, by_tops, by_held, tops = (part.full() for part in function(*point))
-            if not np.isfinite(J).all() or np.linalg.matrix_rank(J) < len(J):
-                continue
-            effect = by_held[row, column] - by_tops[row] @ np.linalg.solve(J, tops[:, column])
-            if abs(effect) > LOOP * (
-                abs(by_held[row, column]) + np.abs(by_tops[row]).sum() * np.abs(tops[:, column]).max()
-            ):
-                raise ModelError(
-                    f"'{name}' of model '{model}' is sampled from what it decides itself at the same instant.",
-                    "Let a state lie between the two, or give the hold a delay.",
-                )
+    acts = np.zeros((len(prompt), len(prompt)), dtype=bool)
+    for point in points:
+        J, by_tops, by_held, tops = (part.full() for part in function(*point))
+        if np.isfinite(J).all() and np.linalg.matrix_rank(J) == len(J):
+            through = by_tops[rows] @ np.linalg.solve(J, tops[:, columns])
+            size = np.abs(by_held[np.ix_(rows, columns)]) + np.abs(by_tops[rows]).sum(axis=1, keepdims=True) * np.abs(
+                tops[:, columns]
+            ).max(axis=0, initial=0.0)
+            acts |= np.abs(by_held[np.ix_(rows, columns)] - through) > LOOP * size
+    reach = acts
+    for _ in prompt:
+        reach = reach | ((reach.astype(int) @ acts.astype(int)) > 0)
+    for k in np.flatnonzero(np.diag(reach)):
+        raise ModelError(
+            f"'{prompt[k]}' of model '{model}' is sampled from what it decides itself at the same instant.",
+            "Let a state lie between the two, or give the hold a delay.",
+        )
+
+
+def _arrives_at_once(name: str) -> bool:
+    meaning = find_operator(name)
+    return isinstance(meaning, Held) and meaning.delay.sx.is_zero()
 
 
 def _differentiate_samples(reduction: Reduction) -> list[ca.SX]:
@@ -291,22 +298,23 @@ def find_switches(
     """
     reader = _Reader(residuals, observed, words)
     everything = reader.write(frozenset())
+    blended = reader.write(frozenset(), frozenset(range(len(reader.functions))))
+    verdicts = [_classify(reader, blended, number, values) for number in range(len(reader.functions))]
     wanted = ("jump",) if jumps_only else ("jump", "kink")
     idle = frozenset(
         number
         for number, function in enumerate(reader.functions)
-        if not function.latched and _classify(reader, everything, number, values) not in wanted
+        if not function.latched and verdicts[number] not in wanted
     )
     located = frozenset(range(len(reader.functions))).difference(idle)
     reader.fragile = frozenset(number for number in located if _is_fragile(reader, everything, number, values))
     written = reader.write(idle) if idle or reader.fragile else everything
-    jumps = {number: _classify(reader, written, number, values) == "jump" for number in written.functions}
     switches = tuple(
         Switch(
             reader.name_mode(number),
             reader.functions[number].text,
             function,
-            jumps[number],
+            verdicts[number] == "jump",
             reader.functions[number].latched,
         )
         for number, function in written.functions.items()
@@ -323,7 +331,7 @@ def find_switches(
         switches=switches,
         known=tuple(written.known),
         held=written.held,
-        bent=jumps_only and any(_classify(reader, everything, number, values) == "kink" for number in idle),
+        bent=jumps_only and any(verdicts[number] == "kink" for number in idle),
         blend=blend,
     )
 
@@ -395,7 +403,7 @@ class _Reader:
             if number == len(self.functions):
                 if not new:
                     return None
-                if np.all(np.abs(signature) < ALIKE):
+                if np.all(np.abs(signature) < ALIKE * self._evaluate(_estimate_terms(g))):
                     raise ModelError(
                         f"The switch '{text()}' of model '{self.words.model}' is always on its border: what decides it "
                         "is zero whatever happens.",
@@ -414,6 +422,12 @@ class _Reader:
                 self._prints[leaf.name()] = rng.uniform(0.4, 1.6, 5)
         at = np.array([self._prints[leaf.name()] for leaf in symbols]).reshape(len(symbols), 5)
         return ca.Function("g", [ca.vertcat(*symbols)], [g]).map(5)(at).full().ravel()
+
+
+def _estimate_terms(g: ca.SX) -> ca.SX:
+    """What a function is a sum of, to first order."""
+    symbols = ca.vertcat(*ca.symvar(g))
+    return ca.mtimes(ca.fabs(ca.jacobian(g, symbols)), ca.fabs(symbols)) + ca.fabs(g)
 
 
 def _find_conditions(residuals: ca.SX) -> dict[str, ca.SX]:
@@ -650,23 +664,36 @@ def _is_fragile(reader: _Reader, written: _Written, number: int, values: Mapping
     return False
 
 
+def _make_effect(reader: _Reader, written: _Written, number: int) -> tuple[ca.Function, list[str], list[str]]:
+    """∂f/∂m, its slopes, g and its gradient as a function of symbols and of the mode; and these symbols."""
+    return _make_function(reader, written, number, ca.jacobian(written.residuals, _get_mode(reader, number)))
+
+
 def _make_sides(reader: _Reader, written: _Written, number: int) -> tuple[ca.Function, list[str], list[str]]:
-    """Residuals, their slopes, g and its gradient as a function of symbols and of the mode; and these symbols."""
+    """The same for the residuals themselves."""
+    return _make_function(reader, written, number, written.residuals)
+
+
+def _get_mode(reader: _Reader, number: int) -> ca.SX:
+    return intern_symbol(reader.name_mode(number)).sx
+
+
+def _make_function(
+    reader: _Reader, written: _Written, number: int, rows: ca.SX
+) -> tuple[ca.Function, list[str], list[str]]:
     g, mode = written.functions[number], reader.name_mode(number)
     symbols = [name for name in list_symbols(ca.vertcat(written.residuals, g)) if name != mode]
     others = [name for name in list_symbols(g) if name != mode]
-    arguments = [stack_symbols(symbols), intern_symbol(mode).sx]
-    moving = [name for name in symbols if name not in reader.words.constants]
-    slopes = ca.jacobian(written.residuals, stack_symbols(moving))
-    results = [written.residuals, slopes, g, ca.gradient(g, stack_symbols(others))]
-    return ca.Function("sides", arguments, results), symbols, others
+    moving = stack_symbols(name for name in symbols if name not in reader.words.constants)
+    results = [ca.densify(rows), ca.jacobian(rows, moving), g, ca.gradient(g, stack_symbols(others))]
+    return ca.Function("sides", [stack_symbols(symbols), _get_mode(reader, number)], results), symbols, others
 
 
 def _classify(reader: _Reader, written: _Written, number: int, values: Mapping[str, float]) -> str:
     """What happens on g = 0: "jump", "kink", or nothing that has to be located ("")."""
     if number not in written.functions:
         return "" if number < len(reader.functions) else "jump"
-    function, symbols, others = _make_sides(reader, written, number)
+    function, symbols, others = _make_effect(reader, written, number)
     rng = np.random.default_rng(3)
     points = [_draw(symbols, values, rng) for _ in range(6)]
     if places := [place for place, name in enumerate(symbols) if name.startswith("mode ")]:
@@ -677,7 +704,7 @@ def _classify(reader: _Reader, written: _Written, number: int, values: Mapping[s
     for verdict in ("jump", "kink"):
         if verdict in verdicts:
             return verdict
-    return "jump" if all(verdict is None for verdict in verdicts) else ""
+    return "jump" if set(verdicts) <= {None, "nothing"} else ""  # rather located in vain than not
 
 
 def _draw(symbols: list[str], values: Mapping[str, float], rng: np.random.Generator) -> np.ndarray:
@@ -692,23 +719,31 @@ def _draw(symbols: list[str], values: Mapping[str, float], rng: np.random.Genera
 
 
 def _look_across(function: ca.Function, point: np.ndarray, moving: list[int]) -> str | None:
-    """Whether residuals, or their slopes, differ between the two sides of g = 0 near a point; None where undefined."""
+    """What the mode does on g = 0 near a point: "jump", "kink", "" or "nothing"; None where that is undefined.
+
+    `function` gives the effect of the mode on the residuals, ∂f/∂m, its slopes, g and the gradient of g. The effect of
+    a jump lasts as g → 0, that of a kink falls in proportion to g, with a slope that lasts.
+    """
     reached = _reach_border(function, point, moving)
     if reached is None:
         return None
     border, direction = reached
+    gradient = direction / float(direction @ direction)
+    step = direction * (float(np.abs(gradient) @ np.abs(border)) or 1.0)  # g changes by the size of its terms
     jumps, kinks = [], []
     for distance in NEAR:
-        sides = [function(border + side * distance * direction, side) for side in (1.0, -1.0)]
-        (high, steep, _, _), (low, flat, _, _) = ([part.full() for part in side] for side in sides)
-        jumps.append(float(np.abs(high - low).max(initial=0.0)))
-        kinks.append(float(np.abs(steep - flat).max(initial=0.0)))
+        sides = [function(border + side * distance * step, side) for side in (1.0, -1.0)]
+        jumps.append(max(float(np.abs(side[0].full()).max(initial=0.0)) for side in sides))
+        kinks.append(max(float(np.abs(side[1].full()).max(initial=0.0)) for side in sides))
     if not np.isfinite(jumps).all():
         return None
-    if jumps[-1] > LASTING * max(jumps[0], 1e-12) and jumps[-1] > 1e-7 * max(jumps):
+    if jumps[-1] > LASTING * jumps[0]:
         return "jump"
-    infinite = not np.isfinite(kinks).all() or kinks[-1] > 10 * max(kinks[0], 1e-12)
-    return "kink" if kinks[-1] > LASTING * max(kinks[0], 1e-12) and kinks[-1] > 1e-9 and not infinite else ""
+    if not np.isfinite(kinks).all() or kinks[-1] > 10 * kinks[0]:  # infinite on the border
+        return ""
+    if kinks[-1] > LASTING * kinks[0]:
+        return "kink"
+    return "nothing" if max(jumps) == 0.0 == max(kinks) else ""
 
 
 def _reach_border(function: ca.Function, point: np.ndarray, moving: list[int]) -> tuple[np.ndarray, np.ndarray] | None:

@@ -100,5 +100,5 @@ def test_a_period_that_is_not_positive():
     model = dd.Model(
         name="m", equations={"x": der(x) == dd.hold(x, T)}, unknowns=[x], parameters={T: -0.1}, initial={x: 1.0}
     )
-    with pytest.raises(SimulationError, match="would be sampled every -0.1 s"):
+    with pytest.raises(SimulationError, match=r"would be sampled every -0\.1 s"):
         dd.simulate(model, [0.0, 1.0], solver=SOLVER)

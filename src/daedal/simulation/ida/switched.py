@@ -60,6 +60,9 @@ class SwitchedIntegration:
             self._run(start, times)
         except SimulationError as error:
             self.stepper.stopped, self.stepper.remedy = error.sentence, error.remedy
+        except np.linalg.LinAlgError:
+            self.stepper.stopped = f"The equations are singular at time {short(self.stepper.time)}."
+            self.stepper.remedy = "Change the position, the parameters or the equations."
 
     def _run(self, start: InitialValues, times: np.ndarray) -> None:
         first = self.forcing.start

@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal import simulation
+from daedal.simulation.forcing import see_features
 from daedal.simulation.lanes.blocks import run_blocks
 from daedal.simulation.lanes.march import CASADI, Reordering, Table, find_solved, march_lanes, tabulate
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, count_grazing, prepare_steps
@@ -44,10 +45,17 @@ class LaneRun:
 
     def at(self, values: Sequence[Mapping[Any, float] | None]) -> "LaneRun":
         """The same steps and program at other parameter values."""
-        resolved = self.scenario.resolve_values(values)
-        if resolved[0].clocks == self.values[0].clocks:
-            return replace(self, values=resolved)
-        return replace(self, values=resolved, table=self._find_table(resolved[0]))
+        resolved, scenario = self.scenario.resolve_values(values), self.scenario
+        if scenario.forcing.features:
+            parameters = [scenario.system.parameter_vector(given) for given in values]
+            plain = replace(scenario.forcing, features=())
+            scenario = replace(scenario, forcing=see_features(scenario.system, plain, self.times, parameters))
+        same = scenario.forcing.features == self.scenario.forcing.features
+        moved = replace(self, scenario=scenario, values=resolved)
+        if same and resolved[0].clocks == self.values[0].clocks:
+            return moved
+        schedule, table = moved._divide_time(resolved[0])
+        return replace(moved, schedule=schedule, table=table)
 
     def estimate_step_error(self, values: Values) -> float:
         """What halving the steps changes at these values, on a few lanes, relative to the largest values."""
@@ -109,11 +117,13 @@ class LaneRun:
 
     def _find_table(self, values: Values) -> Table:
         """What each step reads; clocks that depend on the values divide time in another way."""
-        if values.clocks == self.values[0].clocks:
-            return self.table
+        return self.table if values.clocks == self.values[0].clocks else self._divide_time(values)[1]
+
+    def _divide_time(self, values: Values) -> tuple[Schedule, Table]:
+        """Steps of the planned length between the stops that these values make."""
         task = _make_task(self.scenario, self.times, self.plan.shape.wanted, [values], PATIENT)
-        steps = make_regular(task, self.plan.step)
-        return tabulate(self.program, steps[0], task.forcing, task.grid, self.times)
+        schedule, _ = make_regular(task, self.plan.step)
+        return schedule, tabulate(self.program, schedule, task.forcing, task.grid, self.times)
 
 
 def _settle_first(

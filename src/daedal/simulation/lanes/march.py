@@ -15,7 +15,7 @@ from daedal.systems import System
 
 CHUNK = 2048  # steps between two looks at the results, and at whether to stop
 CHUNK_WORK = 4e6  # operations per lane that they may take
-PERHAPS_PIVOTS = 1e33  # what a lane leaves behind that met something undefined
+PERHAPS_PIVOTS = 1e33  # residuals from here on tell of something undefined, which bad pivots may have made
 ON_GRID = 1e-4  # of a cell: a step that begins this close before a grid point begins on it
 REORDERINGS = 4  # of the pivots, for one block of lanes
 
@@ -106,8 +106,8 @@ def march_lanes(
         while position < chunk.steps:
             before = state.copy()
             out = chunk.run(program, state, parameters, position)
-            bad = np.flatnonzero(~np.all(find_solved(out), axis=0))
-            if bad.size and reorder is not None and not _gave_up(out):
+            bad = np.flatnonzero(~np.all(find_solved(out), axis=0) & ~_find_given_up(out))
+            if bad.size and reorder is not None:
                 after = state.copy()
                 lane = int(bad[0])
                 good = chunk.find_last_good(out, lane, position)
@@ -133,10 +133,10 @@ def find_solved(out: np.ndarray) -> np.ndarray:
     return finite & (np.nan_to_num(out[:, -1], nan=np.inf) <= ACCEPTED)
 
 
-def _gave_up(out: np.ndarray) -> bool:
-    """Whether some lane changed sides without end, which other pivots do not cure; what is undefined, they may."""
+def _find_given_up(out: np.ndarray) -> np.ndarray:
+    """Which lanes changed sides without end, which other pivots do not cure; what is undefined, they may."""
     residuals = np.nan_to_num(out[:, -1])
-    return bool(np.any((residuals >= GAVE_UP) & (residuals < PERHAPS_PIVOTS)))
+    return np.any((residuals >= GAVE_UP) & (residuals < PERHAPS_PIVOTS), axis=0)
 
 
 class _Chunk:

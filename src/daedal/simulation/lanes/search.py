@@ -80,16 +80,17 @@ def _refuse_restless(task: Task, method: Method) -> None:
                     reasons.append((float(task.times[samples[row]]), reason))
 
     with np.errstate(all="ignore"):
-        for _ in march_lanes(
-            compiled, tabulated, task.paths(task.state.shape[1]), task.state.copy(), task.parameters, receive
-        ):
+        state = task.begin_lanes(compiled)
+        for _ in march_lanes(compiled, tabulated, task.paths(state.shape[1]), state, task.parameters, receive):
             if reasons:
                 break
     if reasons:
         time, reason = min(reasons)
         raise SimulationError(
-            f"Model '{task.system.model.name}' cannot be simulated beyond time {time:g}: {reason}.",
-            "Give the switch a little hysteresis, or replace it by a smooth function such as tanh(x/width).",
+            f"Model '{task.system.model.name}' cannot be simulated until time {time:g}: {reason}.",
+            "Give the switch a little hysteresis, or replace it by a smooth function such as tanh(x/width)."
+            if "sides" in reason
+            else "Look at one trajectory with simulate(..., solver=IDA()), which names the condition.",
         )
 
 

@@ -186,22 +186,21 @@ class SwitchingBuilder(StepBuilder):
         return self._make_function("observe_sliding", self._observe_end(self.sliding, wanted))
 
     def _observe_end(self, side: Side, wanted: ca.SX) -> ca.SX:
-        drive = self.pieces.drive
-        return self._observe_force(side, wanted, drive.t + drive.h, drive.at_end())
+        t, force = self.pieces.drive.t + self.pieces.drive.h, self.pieces.drive.at_end()
+        lane = self.crossings.settle(side, self.start, t, force) if self.slots.switches else self.start
+        return self._observe_force(side, lane, wanted, t, force)
 
     def observe_first(self, wanted: ca.SX, while_sliding: ca.SX | None = None) -> ca.Function:
         """Before any step, for values of the exogenous symbols given outright, one column per way."""
         t, forcing, force = self._read_outright()
-        result = self._observe_force(self.plain, wanted, t, force)
+        result = self._observe_force(self.plain, self.start, wanted, t, force)
         if self.sliding is not None and while_sliding is not None:
-            other = self._observe_force(self.sliding, while_sliding, t, force)
+            other = self._observe_force(self.sliding, self.start, while_sliding, t, force)
             result = select(self.start["stuck"] > 0, other, result)
         return ca.Function("first", [self.start.vector, ca.vec(self.parameters), t, ca.vec(forcing)], [result])
 
-    def _observe_force(self, side: Side, wanted: ca.SX, t: ca.SX, force: Force) -> ca.SX:
-        lane = self.start
-        settled = self.crossings.settle(side, lane, t, force) if self.slots.switches else lane
-        values, rates, residual = side.discretization.observe(self.pieces.enter(side, settled, t, force), wanted)
+    def _observe_force(self, side: Side, lane: Lane, wanted: ca.SX, t: ca.SX, force: Force) -> ca.SX:
+        values, rates, residual = side.discretization.observe(self.pieces.enter(side, lane, t, force), wanted)
         failed = ca.fmax(lane.worst, lane["code"] * RESTLESS)
         kind = ca.if_else(failed < RIVALS, RESTLESS, ca.if_else(failed < UNDEFINED, RIVALS, UNDEFINED))
         worst = ca.if_else(failed < RESTLESS, failed, kind * (1 + lane["last"]))

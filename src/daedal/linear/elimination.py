@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 THRESHOLD = 0.1  # of the largest entry in a row: what a pivot must have
+VANISHING = 1e-9  # of the largest entry of its row: what is no pivot
 ROUNDING = 1e-13  # of the terms that were added up: a sum as small as this is zero and no pivot
 
 
@@ -45,8 +46,21 @@ class SymbolicFactors:
 def factorize(matrix: ca.SX, numbers: np.ndarray, last: Sequence[int] = ()) -> SymbolicFactors:
     """Factors of a square sparse SX matrix, with the pivot order that suits `numbers`, its value at a nominal point.
 
-    Rows and columns that are to come `last` are eliminated after all others, along their diagonal.
+    Of several values, (value, row, column), it suits all where it can, the first in any case. Rows and columns that are
+    to come `last` are eliminated after all others, along their diagonal.
     """
+    if numbers.ndim == 2:
+        return _factorize(matrix, numbers, last)
+    usual = _factorize(matrix, numbers[0], last)
+    if _suits(usual.pivots, numbers):
+        return usual
+    return _factorize(matrix, numbers[0], last, _choose_order(numbers, last))
+
+
+def _factorize(
+    matrix: ca.SX, numbers: np.ndarray, last: Sequence[int], order: Sequence[tuple[int, int]] | None = None
+) -> SymbolicFactors:
+    """Factors with pivots in a given order, or in one that suits the numbers."""
     size = matrix.shape[0]
     symbols: list[dict[int, ca.SX]] = [{} for _ in range(size)]
     values: list[dict[int, float]] = [{} for _ in range(size)]
@@ -59,7 +73,10 @@ def factorize(matrix: ca.SX, numbers: np.ndarray, last: Sequence[int] = ()) -> S
     open_rows = set(range(size))
     for count in range(size):
         left = count - (size - len(last))
-        row, column = (last[left], last[left]) if left >= 0 else _choose_pivot(values, open_rows, last)
+        if order is not None:
+            row, column = order[count]
+        else:
+            row, column = (last[left], last[left]) if left >= 0 else _choose_pivot(values, open_rows, last)
         open_rows.discard(row)
         inverse = 1 / symbols[row].pop(column)
         number = values[row].pop(column) or 1.0
@@ -80,6 +97,47 @@ def factorize(matrix: ca.SX, numbers: np.ndarray, last: Sequence[int] = ()) -> S
         lower.append(tuple(multipliers))
         upper.append(tuple(symbols[row].items()))
     return SymbolicFactors(tuple(pivots), tuple(inverses), tuple(lower), tuple(upper))
+
+
+def _suits(order: Sequence[tuple[int, int]], numbers: np.ndarray) -> bool:
+    """Whether no pivot of an order vanishes for any value of a matrix."""
+    for values in numbers.copy():
+        size, open_rows = np.abs(values).max(axis=1), [row for row, _ in order]
+        for row, column in order:
+            open_rows.remove(row)
+            pivot = values[row, column]
+            if not abs(pivot) > VANISHING * size[row]:
+                return False
+            values[open_rows] -= np.outer(values[open_rows, column] / pivot, values[row])
+    return True
+
+
+def _choose_order(numbers: np.ndarray, last: Sequence[int]) -> list[tuple[int, int]]:
+    """Pivots that are large enough in their rows for all values of a matrix, or at least for the first of them."""
+    work, order = numbers.copy(), []
+    rows = columns = [place for place in range(numbers.shape[1]) if place not in last]
+    while rows:
+        part = np.abs(work[np.ix_(range(len(work)), rows, columns)])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.nan_to_num(part / part.max(axis=2, keepdims=True))
+        least = share.min(axis=0)
+        suitable = least if (least >= THRESHOLD).any() else share[0]
+        if not suitable.max(initial=0.0) > 0.0:
+            raise np.linalg.LinAlgError("the matrix is singular at the nominal point")
+        present = (part > 0.0).any(axis=0)
+        fill = (present.sum(axis=1, keepdims=True) - 1) * (present.sum(axis=0, keepdims=True) - 1)
+        cost = np.where(suitable >= min(THRESHOLD, suitable.max()), fill - suitable, np.inf)
+        i, j = np.unravel_index(int(np.argmin(cost)), cost.shape)
+        row, column = rows[i], columns[j]
+        order.append((row, column))
+        for values in work:
+            if values[row, column] != 0.0:
+                below = [other for other in range(len(values)) if other != row and (other in rows or other in last)]
+                ratio = values[below, column] / values[row, column]
+                values[below] -= ratio[:, None] * values[row]
+                values[below, column] = 0.0
+        rows, columns = [r for r in rows if r != row], [c for c in columns if c != column]
+    return [*order, *((place, place) for place in last)]
 
 
 def _choose_pivot(values: list[dict[int, float]], open_rows: set[int], last: Sequence[int]) -> tuple[int, int]:

@@ -30,6 +30,7 @@ from daedal.errors import ModelError
 from daedal.models import Model, evaluate_parameters
 from daedal.symbolic import (
     Delayed,
+    Derivative,
     Expression,
     Held,
     Latched,
@@ -166,6 +167,7 @@ def take_out_switches(
     words = Words(model.name, equations.constants, inputs, rename, read)
     numbers = evaluate_parameters(model)
     _refuse_delayed_jumps(equations.residuals, words, numbers)
+    _refuse_differentiated_jumps(model, words, numbers)
     return find_switches(equations.residuals, ca.vertcat(*observed.values()), words, numbers, bool(model.delayed))
 
 
@@ -181,6 +183,22 @@ def _refuse_delayed_jumps(residuals: ca.SX, words: Words, values: Mapping[str, f
                 f"'{name}' of model '{words.model}' delays something that jumps.",
                 "Delay what the condition compares: where(delay(x, tau) > 0, ...).",
             )
+
+
+def _refuse_differentiated_jumps(model: Model, words: Words, values: Mapping[str, float]) -> None:
+    """What jumps has no derivative."""
+    for name, equation in model.equations.items():
+        for leaf in list_symbols(ca.vertcat(equation.lhs.sx, equation.rhs.sx)):
+            meaning = find_operator(leaf)
+            if not isinstance(meaning, Derivative) or meaning.operand.is_symbol:
+                continue
+            inside = find_switches(expand(meaning.operand.sx, words.constants), ca.SX(0, 1), words, values)
+            if inside.held or inside.known or any(switch.jumps for switch in inside.switches):
+                raise ModelError(
+                    f"Equation '{name}' of model '{model.name}' contains '{leaf}', the derivative of something that "
+                    "jumps.",
+                    "Differentiate something continuous.",
+                )
 
 
 def trace_definitions(reduction: Reduction) -> Reduction:
@@ -733,10 +751,11 @@ def _look_across(function: ca.Function, point: np.ndarray, moving: list[int]) ->
     jumps, kinks = [], []
     for distance in NEAR:
         sides = [function(border + side * distance * step, side) for side in (1.0, -1.0)]
-        jumps.append(max(float(np.abs(side[0].full()).max(initial=0.0)) for side in sides))
+        effects = [float(np.abs(side[0].full()).max(initial=0.0)) for side in sides]
+        if not np.isfinite(effects).any():
+            return None
+        jumps.append(max(effect for effect in effects if np.isfinite(effect)))
         kinks.append(max(float(np.abs(side[1].full()).max(initial=0.0)) for side in sides))
-    if not np.isfinite(jumps).all():
-        return None
     if jumps[-1] > LASTING * jumps[0]:
         return "jump"
     if not np.isfinite(kinks).all() or kinks[-1] > 10 * kinks[0]:  # infinite on the border

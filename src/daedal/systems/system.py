@@ -31,6 +31,7 @@ from daedal.models import Model, evaluate_expressions, evaluate_parameters
 from daedal.symbolic import (
     BufferedFunction,
     Delayed,
+    Derivative,
     Held,
     Latched,
     expand,
@@ -222,7 +223,7 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
     wanted = {name: intern_symbol(name).sx for name in model.unknown_names} | outputs
     observed = {name: substitute_aliases(sx, aliases) for name, sx in wanted.items()}
     switching = None
-    if _changes_form(ca.vertcat(equations.residuals, *observed.values())):
+    if _changes_form(ca.vertcat(equations.residuals, *observed.values())) or _differentiates_jumps(model):
         switching = systems.take_out_switches(model, equations, aliases, observed)
         names = frozenset(switching.modes)
         constants, modes = equations.constants | names, switching.modes
@@ -254,6 +255,14 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
             systems.refuse_loops(model.name, reduction, points)
         reduction = systems.trace_definitions(reduction)
     return structure, reduction
+
+
+def _differentiates_jumps(model: Model) -> bool:
+    """Whether a formula that is differentiated may jump: its derivative alone would not show it."""
+    typed = ca.vertcat(ca.SX(0, 1), *(side.sx for e in model.equations.values() for side in (e.lhs, e.rhs)))
+    meanings = [find_operator(leaf.name()) for leaf in ca.symvar(typed)]
+    operands = [meaning.operand for meaning in meanings if isinstance(meaning, Derivative)]
+    return any(_changes_form(operand.sx) for operand in operands if not operand.is_symbol)
 
 
 def _changes_form(sx: ca.SX) -> bool:

@@ -178,3 +178,58 @@ def test_names_of_the_user_in_sentences():
     crossed = model([der(x) == -k * dd.hysteresis(x, a, c)], {x: 0.3}, {k: 1.0, a: 0.5, c: 0.2})
     with pytest.raises(dd.DaedalError, match=r"lower threshold of .* lies above"):
         dd.simulate(crossed, [0.0, 2.0])
+
+
+def test_a_small_excursion_before_sticking_is_not_endless():
+    force = dd.Signal([0.0, 0.05, 0.1], [-0.39, -0.19, -0.02], intersample="foh")
+    cart = model([1.5 * der(v) == u - 0.5 * v - 0.3 * np.sign(v)], {v: k}, {k: 0.01}, inputs=[u])
+    for start in np.arange(0.002, 0.0135, 0.0005):
+        found = dd.simulate(
+            cart, [0.0, 0.05, 0.1], inputs={u: force}, values={"k": float(start)}, solver=dd.Lanes(step=0.05)
+        )
+        assert found.status.ok
+        assert found["v"][-1] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "diode",
+    [
+        (y == np.where(c < 0, c, 0.0), w == np.where(c < 0, 0.0, c)),
+        (y == np.minimum(c, 0), w == np.maximum(c, 0)),
+        (y == np.where(c < 0, c, 0.0), w == c - y),
+    ],
+)
+def test_an_ideal_diode_whose_pivots_change_with_its_side(diode):
+    times = np.arange(0, 0.0201, 2e-4)
+    source = dd.Signal(times, 10 * np.sin(2 * np.pi * 50 * times), intersample="foh")
+    rectifier = model(
+        [u == w + y + x, *diode, 1e-3 * der(x) == w - x / 100.0], {x: 0.0}, inputs=[u], unknowns=[y, w, x, c]
+    )
+    fast, slow = (
+        dd.simulate(rectifier, times, inputs={u: source}, solver=solver)["x"]
+        for solver in (dd.Lanes(), dd.IDA(1e-10, 1e-12))
+    )
+    np.testing.assert_allclose(fast, slow, atol=1e-5)
+
+
+def test_mutual_holds_and_derivatives_of_jumps_are_refused():
+    loop = model(
+        [der(x) == 1.0, y == dd.hold(x + w, 1.0), w == dd.hold(x + 0.5 * y, 1.0)], {x: 0.0}, unknowns=[x, y, w]
+    )
+    with pytest.raises(dd.DaedalError, match="sampled from what it decides itself"):
+        dd.simulate(loop, [0.0, 1.0])
+    impulse = model([der(v) == u - y, y == der(k * np.sign(v))], {v: -0.5}, {k: 0.3}, inputs=[u], unknowns=[v, y])
+    with pytest.raises(dd.DaedalError, match="the derivative of something that jumps"):
+        dd.build(impulse)
+
+
+def test_a_sample_beside_an_instant_of_a_clock_is_not_taken_twice():
+    late = model([der(x) == 1.0, y == dd.hold(x, 1.0, 1.0)], {x: 0.0}, unknowns=[x, y], outputs={"y": y})
+    assert dd.simulate(late, [0.0, 1.5, 2 - 2e-7, 2.5])["y"].tolist() == pytest.approx([0.0, 0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("unit", [1e-15, 1.0, 1e15])
+def test_switches_are_found_in_any_unit(unit):
+    slider = model([der(v) == k - a * np.sign(v)], {v: -unit}, {k: unit, a: 0.5 * unit})
+    found = dd.simulate(slider, [0.0, 0.3, 1.0, 2.0])["v"] / unit
+    np.testing.assert_allclose(found, [-1.0, -0.55, 1 / 6, 2 / 3], atol=1e-9)

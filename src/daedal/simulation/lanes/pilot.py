@@ -15,6 +15,7 @@ from daedal.systems import System
 
 PILOT_WORK = 1e9  # operations that a pilot run may take
 SENSITIVITIES = 0.01  # weight of a difference of sensitivities against one of values
+STUCK = 1e-18  # of the largest state at the start: what is smaller stands still
 EIGHTHS = 8  # parts of a step
 NEGLIGIBLE = 1e-9  # of one, or of the largest variable where all are smaller: a size that is round-off
 
@@ -148,12 +149,13 @@ def _run_pilots(task: Task, prepared: tuple[Program, Table]) -> tuple[np.ndarray
     return np.full(results.shape, np.nan) if unsolved else results, state
 
 
-def compare(coarse: np.ndarray, fine: np.ndarray, wanted: int, switches: bool = False) -> float:
+def compare(coarse: np.ndarray, fine: np.ndarray, wanted: int, switches: bool = False, floor: float = 0.0) -> float:
     """Largest difference relative to the size of each variable; infinite where something is not finite.
 
     Where equations switch, rows after the wanted ones are sensitivities, and the last one tells the sides of switches.
     Sensitivities may differ more, and it is the lane in the middle that counts: a lane that grazes a switch has some
-    that no step can settle. A sample on which a jump falls, within the error, has either side.
+    that no step can settle. A sample on which a jump falls, within the error, has either side. What is everywhere below
+    a `floor`, because it is stuck, has no digits.
     """
     if coarse.size == 0:
         return 0.0
@@ -171,7 +173,7 @@ def compare(coarse: np.ndarray, fine: np.ndarray, wanted: int, switches: bool = 
         coarse, fine = coarse[:before], fine[:before]
     if not (np.isfinite(coarse).all() and np.isfinite(fine).all()):
         return float("inf")
-    differences = _find_differences(coarse[:, :wanted], fine[:, :wanted])
+    differences = _find_differences(coarse[:, :wanted], fine[:, :wanted], floor)
     if not switches:
         return float(np.max(differences))
     alone = _find_alone(coarse[:, -1] != fine[:, -1])[:, None]
@@ -191,11 +193,12 @@ def judge(
     steps are believed, they are compared with eighths too.
     """
     switches = task.system.reduction.switching is not None and bool(task.system.reduction.switching.located)
-    error = compare(coarse, fine, len(task.wanted), switches)
+    floor = STUCK * float(np.abs(task.state[: len(task.system.states)]).max(initial=0.0)) if switches else 0.0
+    error = compare(coarse, fine, len(task.wanted), switches, floor)
     if not switches or steps[1] or not error <= tolerance:
         return error
     eighths = run_pilots(task, prepare_steps(task, method, (steps[0].divide(EIGHTHS), 0)))
-    return max(error, compare(coarse, eighths, len(task.wanted), switches))
+    return max(error, compare(coarse, eighths, len(task.wanted), switches, floor))
 
 
 def _find_alone(different: np.ndarray) -> np.ndarray:
@@ -204,10 +207,10 @@ def _find_alone(different: np.ndarray) -> np.ndarray:
     return different & ~padded[:-2] & ~padded[2:]
 
 
-def _find_differences(coarse: np.ndarray, fine: np.ndarray) -> np.ndarray:
+def _find_differences(coarse: np.ndarray, fine: np.ndarray, floor: float = 0.0) -> np.ndarray:
     """Relative to the size of each row."""
     size = np.max(np.abs(fine), axis=(0, 2), keepdims=True)
-    counts = size > NEGLIGIBLE * min(size.max(initial=0.0), 1.0)  # round-off has no digits to compare
+    counts = size > max(NEGLIGIBLE * min(size.max(initial=0.0), 1.0), floor)  # round-off has no digits to compare
     return np.where(counts, np.abs(coarse - fine) / np.where(counts, size, 1.0), 0.0)
 
 

@@ -33,6 +33,7 @@ from daedal.simulation.steps.tangents import Moving
 ROUNDING = 1e-13  # of its terms: what a margin may be below zero without having crossed it
 JUMPED = 1e-11  # of its terms: a margin as far below zero at the start of a piece has jumped there
 FRESH = 1e-3  # of its change over a piece: how far from its border a function may be that has just crossed it
+NEARLY = 1e-9  # of its change over a piece: how far beyond its border a function may be by rounding
 GRAZING = 1e-6  # of its size: the change of a margin over a piece below which its slope tells nothing
 SETTLED = 2  # times that sides are looked at behind an instant
 SHORTER = 0.25  # of a piece after which a lane looks again when its end is not finite
@@ -87,9 +88,10 @@ class Crossings:
 
     def find_jumped(self, side: Side, lane: Lane) -> ca.SX:
         """Whether some margin is negative where a lane begins."""
-        v = self.pieces.solve_at(side, lane, lane["position"])
-        still = ca.SX.zeros(self.slots.switches)
-        return ca.sum1(self._list_jumped(side, lane, v, still)) > 0
+        position, drive = lane["position"], self.pieces.drive
+        v = self.pieces.solve_at(side, lane, position)
+        slopes = side.compute_rates("margin", v, drive.at(position).wdot) * (1 - position) * drive.h
+        return ca.sum1(self._list_jumped(side, lane, v, slopes)) > 0
 
     def settle(self, side: Side, lane: Lane, t: ca.SX, force: Force) -> Lane:
         """A lane on the sides that it has behind an instant, where inputs and samples have jumped under it."""
@@ -138,7 +140,7 @@ class Crossings:
             able = ca.SX(float(jumping))
             if i in side.slides and not jumping:
                 able = lane["sliding"][side.slides.index(i)]  # controls jump as tops do
-            allowed = JUMPED * size[i] + lane["fresh"][i] * FRESH * ca.fabs(slope[i])
+            allowed = JUMPED * size[i] + (NEARLY + lane["fresh"][i] * FRESH) * ca.fabs(slope[i])
             entries.append(ca.logic_or(able * (margin[i] < -allowed), lost[i]))
         return ca.vertcat(*entries)
 

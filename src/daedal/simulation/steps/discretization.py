@@ -14,6 +14,7 @@ solutions of linear and nonlinear equations by the implicit function theorem, wi
 Reference: E. Hairer, G. Wanner, Solving ODEs II (1996), VII.2 (projection).
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,8 +48,17 @@ class Point:
 class Discretization:
     """Step and observation of one system, on symbols; pivots are chosen at a point and for a length of step."""
 
-    def __init__(self, reduction: Reduction, method: Method, point: Point, step: float, last: int = 0) -> None:
-        """`last`: so many tops, the last ones, are eliminated after all others."""
+    def __init__(
+        self,
+        reduction: Reduction,
+        method: Method,
+        point: Point,
+        step: float,
+        last: int = 0,
+        variants: Sequence[Point] = (),
+    ) -> None:
+        """`last`: so many tops, the last ones, are eliminated after all others; pivots shall suit `variants` too."""
+        self._variants = variants
         self.method: Method = method
         self._last = last
         self.stages: list[Moving] = []  # of the last step
@@ -138,13 +148,21 @@ class Discretization:
 
     def factorize_top(self, v: Moving) -> SymbolicFactors:
         tops = len(self.reduction.tops)
-        return factorize(self.functions.evaluate("J", v), self._numbers["J"], range(tops - self._last, tops))
+        return factorize(self.functions.evaluate("J", v), self.numbers["J"], range(tops - self._last, tops))
 
     @cached_property
-    def _numbers(self) -> dict[str, np.ndarray]:
+    def numbers(self) -> dict[str, np.ndarray]:
         """J and A Bᵀ at the nominal point."""
-        J, A, B = (self.functions[name](*self.point.arguments).full() for name in ("J", "A", "B"))
-        return {"J": J, "AB": A @ B.T}
+        A, B = (self.functions[name](*self.point.arguments).full() for name in ("A", "B"))
+        return {"J": self._stack(lambda point: self.functions["J"](*point.arguments).full()), "AB": A @ B.T}
+
+    def _stack(self, evaluate: Callable[[Point], np.ndarray]) -> np.ndarray:
+        """A matrix at the nominal point; where there are variants of it, at all of them where it is finite."""
+        nominal = evaluate(self.point)
+        if not self._variants:
+            return nominal
+        others = [matrix for matrix in map(evaluate, self._variants) if np.isfinite(matrix).all()]
+        return np.stack([nominal, *others])
 
     def _step_radau(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
         """Simplified Newton iterations on the stage values of T, factorised at the first guess and once nearer."""
@@ -204,21 +222,26 @@ class Discretization:
 
     def _evaluate_stage_blocks(self) -> np.ndarray:
         """The stage Jacobian at the nominal point and step."""
-        q, count = self.point, NODES[self.method].size
-        J, by_x = (self.functions[name](*q.arguments).full() for name in ("J", "by_X"))
-        h = ca.SX(self.nominal_step)
-        blocks = []
-        for i in range(count):
-            weights = [ca.evalf(weight).full() for weight in compute_stage_weights(self.reduction, self.method, h, i)]
-            blocks.append([by_x @ weight + (J if i == k else 0.0) for k, weight in enumerate(weights)])
-        return np.block(blocks)
+        count, h = NODES[self.method].size, ca.SX(self.nominal_step)
+        weights = [
+            [ca.evalf(weight).full() for weight in compute_stage_weights(self.reduction, self.method, h, i)]
+            for i in range(count)
+        ]
+
+        def evaluate(point: Point) -> np.ndarray:
+            J, by_x = (self.functions[name](*point.arguments).full() for name in ("J", "by_X"))
+            return np.block(
+                [[by_x @ weights[i][k] + (J if i == k else 0.0) for k in range(count)] for i in range(count)]
+            )
+
+        return self._stack(evaluate)
 
     def _project(self, v: Moving) -> Moving:
         """X on the constraints, by one step along the rows of B."""
         if not self.reduction.constraints:
             return v
         A, B, G = (self.functions.evaluate(name, v) for name in ("A", "B", "G"))
-        factors = factorize(ca.mtimes(A, B.T), self._numbers["AB"])
+        factors = factorize(ca.mtimes(A, B.T), self.numbers["AB"])
         multipliers = factors.solve(G)
         moved = v.at(x=v.x - ca.mtimes(B.T, multipliers))
         return moved.at(dx=self._project_rates(v, factors, B, multipliers)) if v.directions else moved

@@ -165,11 +165,11 @@ class Side:
 
     def _find_effects(self, v: Moving) -> list[tuple[int, ca.SX, ca.SX]]:
         """For each switch that may slide its place, the effect S_m of its control on X', and g_X S_m."""
-        r, functions = self.reduction, self.discretization.functions
+        r = self.reduction
         count = len(r.tops) - len(self.slides)
         J = self.evaluate("J", v)
-        numbers = functions["J"](*self.discretization.point.arguments).full()
-        factors = factorize(J[:count, :count], numbers[:count, :count])
+        numbers = self.discretization.numbers["J"]
+        factors = factorize(J[:count, :count], numbers[..., :count, :count])
         shift = ca.jacobian(r.shift, r.T)[:, :count]
         slopes = self.evaluate("g_X", v)
         effects = [ca.mtimes(shift, -factors.solve(ca.densify(J[:count, count + k]))) for k in range(len(self.slides))]

@@ -22,8 +22,9 @@ from daedal.simulation.steps.program import ACCEPTED, UNFINISHED, Program, Shape
 from daedal.simulation.steps.samples import COLUMNS, Samples
 from daedal.simulation.steps.sides import Side
 from daedal.simulation.steps.tangents import Moving
-from daedal.systems import Sliding, System, find_sliding
+from daedal.systems import Reduction, Sliding, System, find_sliding
 
+MOST_VARIANTS = 12  # sides of switches for which pivots are chosen
 MARKED = 30  # switches that a number tells apart
 
 
@@ -69,7 +70,7 @@ class SwitchingBuilder(StepBuilder):
         noisy: tuple[int, ...],
         row: GridRow,
     ) -> None:
-        plain = Discretization(system.reduction, shape.method, point, step)
+        plain = Discretization(system.reduction, shape.method, point, step, 0, _list_variants(system.reduction, point))
         super().__init__(plain, shape, known, noisy, row)
         self.slots = Slots.of(system, shape.directions)
         self.marked, marks = self.shared.shape[0], self.slots.held and 1 + COLUMNS * self.slots.held
@@ -227,5 +228,21 @@ def _make_sliding_side(system: System, sliding: Sliding, shape: Shape, point: Po
     w = np.array([plain.get(name, 0.0) for name in sliding.reduction.exogenous])
     w[-len(sliding.places) :] = 1.0
     there = replace(point, tops=np.r_[point.tops, np.zeros(len(sliding.places))], exogenous=w)
-    discretization = Discretization(sliding.reduction, shape.method, there, step, len(sliding.places))
+    count, variants = len(sliding.places), _list_variants(sliding.reduction, there)
+    discretization = Discretization(sliding.reduction, shape.method, there, step, count, variants)
     return Side(system, sliding.reduction, discretization, sliding.places)
+
+
+def _list_variants(reduction: Reduction, point: Point) -> list[Point]:
+    """The same point on other sides of the switches: all of them, and each alone."""
+    switching = reduction.switching
+    assert switching is not None
+    names = [*(switch.mode for switch in switching.switches), *(known.name for known in switching.known)]
+    places = [reduction.exogenous.index(name) for name in names]
+    flips = [places, *([place] for place in places)][: MOST_VARIANTS if places else 0]
+    variants = []
+    for flipped in flips:
+        exogenous = point.exogenous.copy()
+        exogenous[flipped] = np.where(exogenous[flipped] == 0.0, 1.0, -exogenous[flipped])
+        variants.append(replace(point, exogenous=exogenous))
+    return variants

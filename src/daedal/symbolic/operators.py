@@ -165,8 +165,8 @@ def hold(expression: Any, every: Any, delay: Any = 0.0) -> Expression:
             raise ExpressionError(
                 f"The delay of hold must not be longer than the time between its samples, got {float(late):g} with "
                 f"every={float(period):g}.",
-                f"Hold the held value once more for each whole period: hold(hold(x, {period}, {period}), {period}, "
-                f"{beyond:g}).",
+                f"Hold the held value once more for each whole period, hold(hold(x, {period}, {period}), {period}, "
+                "...), and delay the last one by the rest.",
             )
         late = period
     if operand.sx.is_constant():

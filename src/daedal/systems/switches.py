@@ -421,7 +421,7 @@ class _Reader:
             if number == len(self.functions):
                 if not new:
                     return None
-                if np.all(np.abs(signature) < ALIKE * self._evaluate(_estimate_terms(g))):
+                if np.all(np.abs(signature) < ALIKE * self._evaluate(_measure_terms(g))):
                     raise ModelError(
                         f"The switch '{text()}' of model '{self.words.model}' is always on its border: what decides it "
                         "is zero whatever happens.",
@@ -442,10 +442,11 @@ class _Reader:
         return ca.Function("g", [ca.vertcat(*symbols)], [g]).map(5)(at).full().ravel()
 
 
-def _estimate_terms(g: ca.SX) -> ca.SX:
-    """What a function is a sum of, to first order."""
-    symbols = ca.vertcat(*ca.symvar(g))
-    return ca.mtimes(ca.fabs(ca.jacobian(g, symbols)), ca.fabs(symbols)) + ca.fabs(g)
+def _measure_terms(g: ca.SX) -> ca.SX:
+    """The sum of the sizes of the terms that a formula is a sum of."""
+    if g.op() in (ca.OP_ADD, ca.OP_SUB):
+        return _measure_terms(g.dep(0)) + _measure_terms(g.dep(1))
+    return _measure_terms(g.dep(0)) if g.op() == ca.OP_NEG else ca.fabs(g)
 
 
 def _find_conditions(residuals: ca.SX) -> dict[str, ca.SX]:

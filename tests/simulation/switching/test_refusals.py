@@ -44,7 +44,7 @@ REFUSED = {
     "a time that is no number": (lambda: make_single(-dd.hold(x, every=np.nan)), ("positive", "every=nan", "Give")),
     "a parameter below zero between samples": (
         lambda: make_single(-dd.hold(x, every=k), parameters={k: -1.0}),
-        ("hold(x, k)", "positive", "every=-1", "parameters"),
+        ("hold(x, k)", "'single'", "every -1 s", "positive"),
     ),
     "a delay below zero": (lambda: make_single(-dd.hold(x, every=0.5, delay=-0.1)), ("delay=-0.1", "Give")),
     "a delay beyond the period": (lambda: make_single(-dd.hold(x, every=0.5, delay=0.6)), ("0.6", "every=0.5")),

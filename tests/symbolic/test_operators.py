@@ -237,7 +237,7 @@ def test_operators_of_constants_vanish():
         (
             lambda: hold(x, 0.1, 0.25),
             r"must not be longer than the time between its samples, got 0.25 with every=0.1. Hold the held value once "
-            r"more for each whole period: hold\(hold\(x, 0.1, 0.1\), 0.1, 0.15\)",
+            r"more for each whole period, hold\(hold\(x, 0.1, 0.1\), 0.1, ...\), and delay the last one by the rest",
         ),
         (lambda: hysteresis("x", 0, 1), "What hysteresis watches must be an expression, got the text 'x'"),
         (lambda: hysteresis(x, [0], 1), r"The low threshold of hysteresis must be an expression or a number, got \[0"),

@@ -28,7 +28,6 @@ CLOSER = 257  # samples of a feature that few samples met
 ENOUGH = 16  # samples that show its shape
 ZOOMS = 6
 MOST_NODES = 64  # of formulas that are looked at one by one
-MOST_SETS = 8  # of parameter values that are looked at
 
 
 def find_features(
@@ -43,7 +42,7 @@ def find_features(
     grid = np.linspace(start, end, SAMPLES + 1)
     if formulas is None or not end > start or np.diff(stops).max() < FEWEST * (grid[1] - grid[0]):
         return ()
-    searches = [_Search(formulas, forcing, numbers, stops) for numbers in parameters[:MOST_SETS]]
+    searches = [_Search(formulas, forcing, numbers, stops) for numbers in parameters]
     features = [feature for search in searches for feature in search.run(grid)]
     return tuple(sorted({time for feature in _drop_repeats(features) for time in feature}))
 

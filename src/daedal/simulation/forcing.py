@@ -204,7 +204,7 @@ def see_features(system: System, forcing: Forcing, times: np.ndarray, parameters
     if not reduction.compiled["has time"]:
         return forcing
     stops = np.concatenate([times, forcing.find_jumps()])
-    features = simulation.find_features(system, forcing, stops, parameters)
+    features = simulation.find_features(system, forcing, stops, parameters[:MOST_SETS])
     return replace(forcing, features=(*forcing.features, *features))
 
 

@@ -11,7 +11,7 @@ from daedal.simulation.steps.discretization import Discretization
 from daedal.simulation.steps.lane import Force, Lane
 from daedal.simulation.steps.tangents import Moving
 from daedal.symbolic import jet
-from daedal.systems import Reduction, System
+from daedal.systems import SYSTEM_FUNCTIONS, Reduction, System
 
 LOST = 1e-6  # of a step: the time a control would need to bring back what has left its border before it
 DRIFT = 0.1  # of a step: the same for what has drifted away within it
@@ -35,7 +35,7 @@ class Side:
         functions.define("g", g)
         functions.define("g_X", ca.jacobian(g, reduction.X))
         functions.define("margin", margin)
-        functions.define("size", _estimate_sizes(g, reduction))
+        functions.define("size", SYSTEM_FUNCTIONS["switch_sizes"](reduction))
         functions.define("samples", ca.vertcat(ca.SX(0, 1), *switching.held.values()))
         self._wdot = ca.SX.sym("wdot", reduction.arguments[-1].shape[0])
         self._rates = {name: self._differentiate(name) for name in ("g", "margin", "samples", "top")}
@@ -177,9 +177,3 @@ class Side:
             (place, effect, ca.mtimes(slopes[place, :], effect))
             for place, effect in zip(self.slides, effects, strict=True)
         ]
-
-
-def _estimate_sizes(g: ca.SX, reduction: Reduction) -> ca.SX:
-    """What functions are sums of, to first order."""
-    symbols = ca.vertcat(*reduction.arguments)
-    return ca.mtimes(ca.fabs(ca.jacobian(g, symbols)), ca.fabs(symbols)) + ca.fabs(g) + 1e-290

@@ -109,8 +109,26 @@ def look_up(entries: Mapping[str, Entry], name: Any, error: type[DaedalError], s
     return entries[key]
 
 
+def as_float(number: Any) -> float:
+    """A real number as a float; an integer beyond all floats is infinite, as 1e400 is."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else -float("inf")
+
+
+def is_one_of(value: Any, words: Iterable[str]) -> bool:
+    """Whether a value is one of some words; arrays, which compare element by element, are not."""
+    return isinstance(value, str) and value in words
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value has elements to go through, as a list has; a text and an array without dimensions have none."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0
+
+
 def check_whole_number(
-    number: Any, error: type[DaedalError], sentence: str, remedy: str, *, least: int, most: float = float("inf")
+    number: Any, error: type[DaedalError], sentence: str, remedy: str, *, least: int, most: float = 10**12
 ) -> int:
     """`number` as an int, or an error with a sentence that says what it must be."""
     if not isinstance(number, Integral) or isinstance(number, bool) or not least <= int(number) <= most:

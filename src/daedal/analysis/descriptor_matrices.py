@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from daedal import lti
 from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import LinearForm, extract_linear_form
 from daedal.analysis.polynomial_part import find_polynomial_part
@@ -82,7 +83,7 @@ class Descriptor:
 
     def transfer(self, s: Any) -> np.ndarray:
         """H (sE − F)⁻¹ G at complex s, (output, input); at an array of s, (…, output, input)."""
-        points = np.asarray(s, dtype=complex)
+        points = lti.check_points(s)
         rows, columns, _ = balance(self.E, self.F)
         E, F = (rows[:, None] * matrix * columns for matrix in (self.E, self.F))
         response = np.empty((*points.shape, len(self.outputs), len(self.inputs)), dtype=complex)

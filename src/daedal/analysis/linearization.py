@@ -66,7 +66,7 @@ def linearize(model: Model, at: Mapping[Any, float] | None = None, values: Mappi
     der(h) == q - c - c/4*h
     """
     given = _read_point(check_model("linearize", model), at)
-    model = model.with_parameters(values) if values else model
+    model = model if values is None else model.with_parameters(values)
     if is_linear(model):
         return model
     _refuse_jumping(model)

@@ -9,7 +9,7 @@ something rougher, it must enter linearly, because powers of it have no meaning.
 M. Gerdin et al., On parameter and state estimation for linear differential-algebraic equations (2006).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -23,7 +23,7 @@ from daedal.analysis.linear_form import LinearForm, NonlinearError, extract_line
 from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
 from daedal.analysis.structure import analyze, check_model
 from daedal.disturbances import count_derivatives
-from daedal.errors import ModelError, counted, nearest, quoted
+from daedal.errors import ModelError, counted, is_list, nearest, quoted
 from daedal.models import Model, as_name, as_tuple, evaluate_parameters
 from daedal.symbolic import Expression, expand, intern_symbol, jet, list_symbols, read_expression
 
@@ -301,7 +301,7 @@ def _read_wanted(model: Model, variables: Any) -> dict[str, Expression]:
     """Name → expression of what is wanted besides the outputs."""
     if variables is None:
         return {}
-    if isinstance(variables, (str, Expression)) or not isinstance(variables, Iterable):
+    if not is_list(variables):
         raise ModelError(
             f"The variables of check_noise must be a list of names, got {variables!r}.",
             f"Write variables=['{variables}'].",

@@ -88,6 +88,10 @@ def check_numbers(label: str, given: ArrayLike) -> Array:
         given = np.ma.filled(given.astype(np.float64), np.nan)
     try:
         array = np.asarray(given)
+    except TypeError:
+        raise DataError(
+            f"{label} must be an array but is of type {type(given).__name__}.", "Give one number a sample."
+        ) from None
     except ValueError:
         raise DataError(
             f"{label} must be an array but its rows differ in length.", "Give one number a sample."

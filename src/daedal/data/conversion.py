@@ -8,7 +8,7 @@ import numpy as np
 from daedal.data.arrays import Array, check_column
 from daedal.data.samples import Samples
 from daedal.data.signal import Signal
-from daedal.errors import DataError, nearest, quoted
+from daedal.errors import DataError, is_list, nearest, quoted
 
 if TYPE_CHECKING:
     import pandas
@@ -19,15 +19,32 @@ Columns: TypeAlias = Mapping[str, str] | Iterable[str]
 
 def choose_columns(label: str, given: Columns) -> dict[str, str]:
     """Signal name → column name, from such a mapping or from a list of columns that keep their names."""
-    if isinstance(given, Mapping):
-        return dict(given)
     if isinstance(given, str):
         raise DataError(f"{label} must be a list or mapping but is the text '{given}'.", f"Write {label}=['{given}'].")
-    names = list(given)
+    if not is_list(given):
+        raise DataError(
+            f"{label} must be a list or mapping but is of type {type(given).__name__}.", f"Write {label}=['y']."
+        )
+    listed = list(given.values()) if isinstance(given, Mapping) else list(given)
+    for name in listed:
+        check_label(label, name)
+    if isinstance(given, Mapping):
+        return dict(given)
+    names = listed
     if len(set(names)) < len(names):
         repeated = sorted({str(name) for name in names if names.count(name) > 1})
         raise DataError(f"{label} has {quoted(repeated)} more than once.", "Name each column once.")
     return {name: name for name in names}
+
+
+def check_label(label: str, name: object) -> None:
+    """Refuse what cannot name a column."""
+    try:
+        hash(name)  # some that have the method refuse all the same
+    except TypeError:
+        raise DataError(
+            f"{label} must name columns but one is of type {type(name).__name__}.", "Give their names."
+        ) from None
 
 
 def align_times(
@@ -62,6 +79,7 @@ def read_frame_times(table: "pandas.DataFrame", time: Hashable | None) -> Array:
         )
     if time is None:
         return _convert_to_numbers("the index", table.index)
+    check_label("time", time)
     return read_frame_columns(table, {"time": time})["time"]
 
 
@@ -103,10 +121,11 @@ def read_xarray_columns(table: "xarray.Dataset", time: str, wanted: Mapping[str,
             f"the data set must be an xarray Dataset but is of type {type(table).__name__}.",
             "Write array.to_dataset(name='y') for a DataArray.",
         )
+    check_label("time", time)
     for label in (time, *wanted.values()):
         if label not in table.variables:
             raise DataError(
-                f"the xarray data set has no variable '{label}'.", nearest(label, map(str, table.variables))
+                f"the xarray data set has no variable '{label}'.", nearest(str(label), map(str, table.variables))
             )
         if table[label].ndim != 1 or table[label].dims != table[time].dims:
             raise DataError(

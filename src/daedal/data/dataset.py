@@ -144,7 +144,7 @@ class Dataset:
         """
         with about(f"data '{self.name}'"):
             grid = data.make_grid(self.sample_times[0], self.sample_times[-1], step)
-        outputs = {name: data.resample(samples, grid, step) for name, samples in self.outputs.items()}
+        outputs = {name: data.resample(samples, grid, float(step)) for name, samples in self.outputs.items()}
         return replace(self, times=grid, outputs=outputs)
 
     def to_pandas(self) -> "pandas.DataFrame":

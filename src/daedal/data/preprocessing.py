@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from numbers import Integral
 from typing import TypeVar
 
 import numpy as np
@@ -50,7 +51,7 @@ def split_samples(name: str, samples: Samples, cut: float) -> tuple[Samples, Sam
 
 def remove_trends(signals: Mapping[str, Sampled], chosen: Collection[str], order: int) -> dict[str, Sampled]:
     """All signals, the chosen ones without their mean (order 0) or straight line of least squares (order 1)."""
-    if order not in (0, 1):
+    if not isinstance(order, Integral) or order not in (0, 1):
         raise DataError(f"order must be 0 or 1 but is {order!r}.", "Subtract the mean (0) or a straight line (1).")
     return {name: _remove_trend(name, signal, order) if name in chosen else signal for name, signal in signals.items()}
 

@@ -98,7 +98,7 @@ class _Table:
 
     def numbers(self, label: str, complete: str | None) -> Array:
         """A column as numbers, NaN where missing unless it must be `complete`, which then says as what."""
-        if label not in self.columns:
+        if not isinstance(label, str) or label not in self.columns:
             remedy = nearest(str(label), self.columns)
             if len(self.columns) == 1:
                 remedy += " If another character separates the columns, name it with delimiter=."

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from daedal.errors import ModelError
+from daedal.errors import ModelError, as_float, is_one_of
 from daedal.linear import make_controllable_form
 from daedal.symbolic import Expression, as_expression, rename_symbols
 
@@ -241,7 +241,9 @@ class FilteredNoise(_Declaration):
         """
         std, omega = _as_positive(std, "The std of resonant"), _as_positive(frequency, "The frequency of resonant")
         zeta = _as_positive(damping, "The damping of resonant")
-        return cls((2 * std * np.sqrt(zeta * omega**3),), (1.0, 2 * zeta * omega, omega**2), grid, initial)
+        # As products: a power of a number that is too large raises an error of its own.
+        numerator, denominator = 2 * std * np.sqrt(zeta * omega * omega * omega), (1.0, 2 * zeta * omega, omega * omega)
+        return cls((numerator,), denominator, grid, initial)
 
     @property
     def pole_excess(self) -> int:
@@ -361,15 +363,15 @@ def _show_shape(matrix: tuple[tuple[Coefficient, ...], ...]) -> str:
 
 def _check_sampling(grid: Any, initial: str, between: str, what: str) -> float | None:
     """The grid as a float, if it and the start can be used."""
-    if grid is not None and not (isinstance(grid, Real) and 0 < float(grid) < np.inf):
+    if grid is not None and not (isinstance(grid, Real) and 0 < as_float(grid) < np.inf):
         raise ModelError(
             f"The grid of {what} must be a positive number of seconds, got {grid!r}.", "Leave it out to have it chosen."
         )
-    if between not in ("linear", "hermite", "exact"):
+    if not is_one_of(between, ("linear", "hermite", "exact")):
         raise ModelError(
             f"The between of {what} must be 'linear', 'hermite' or 'exact', got {between!r}.", "Choose one of them."
         )
-    if initial not in ("stationary", "rest"):
+    if not is_one_of(initial, ("stationary", "rest")):
         raise ModelError(
             f"The initial state of {what} must be 'stationary' or 'rest', got {initial!r}.", "Choose one of them."
         )

@@ -1,19 +1,18 @@
 """The arguments of `fit` and `evaluate`, checked and lined up."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, SimulationError
+from daedal.errors import EstimationError, SimulationError, is_list
 from daedal.estimation.criteria import Criterion, Objective, check_criterion, choose_criterion
 from daedal.estimation.problem import Problem, check_delay_bounds, declare_free, make_coordinates
 from daedal.estimation.search import refuse_growth
 from daedal.experiments import list_datasets
 from daedal.models import Model
 from daedal.simulation import Lanes
-from daedal.symbolic import Expression
 from daedal.systems import System, build
 
 
@@ -33,7 +32,7 @@ class Arguments:
         # Lists may change afterwards, and iterators can be read only once.
         for name in ("free", "local"):
             given = getattr(self, name)
-            if isinstance(given, Iterable) and not isinstance(given, (str, Expression)):
+            if is_list(given):
                 object.__setattr__(self, name, dict(given) if isinstance(given, Mapping) else tuple(given))
         if isinstance(self.data, list):
             object.__setattr__(self, "data", tuple(self.data))

@@ -115,6 +115,10 @@ def _explain_foreign(file: Path) -> EstimationError:
 def _check_path(path: Any) -> Path:
     if not isinstance(path, (str, Path)):
         raise EstimationError(f"The path must be text or a Path, got {path!r}.", "Write 'house.nc'.")
+    try:
+        Path(path).exists()
+    except (OSError, ValueError):  # too long, or with a character that no file has in its name
+        raise EstimationError(f"The path '{path}' cannot name a file.", "Write 'house.nc'.") from None
     return Path(path)
 
 

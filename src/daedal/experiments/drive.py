@@ -9,7 +9,16 @@ import numpy as np
 
 from daedal import data
 from daedal.data import Signal, increasing, short
-from daedal.errors import DaedalError, DataError, EstimationError, SimulationError, nearest, quoted, with_article
+from daedal.errors import (
+    DaedalError,
+    DataError,
+    EstimationError,
+    SimulationError,
+    as_float,
+    nearest,
+    quoted,
+    with_article,
+)
 from daedal.models import Model, as_name
 from daedal.symbolic import Expression
 
@@ -116,7 +125,7 @@ def _check_times(times: Any) -> np.ndarray:
 def _check_start(t0: Any, grid: np.ndarray) -> float:
     if t0 is None:
         return float(grid[0])
-    if not (isinstance(t0, Real) and np.isfinite(float(t0))):
+    if not (isinstance(t0, Real) and np.isfinite(as_float(t0))):
         raise SimulationError(f"The start t0 must be a finite number, got {t0!r}.", "Write for example t0=0.0.")
     if t0 > grid[0]:
         raise SimulationError(

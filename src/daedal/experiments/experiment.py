@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from daedal.data import Dataset, short
-from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.errors import EstimationError, as_float, counted, nearest, quoted
 from daedal.experiments.drive import Drive, match_data
 from daedal.models import Model
 from daedal.systems import System
@@ -81,7 +81,7 @@ def match_experiments(system: System, data: Sequence[Dataset], transient: float 
 
 def check_transient(transient: Any) -> float:
     """A number of seconds from zero on."""
-    if not isinstance(transient, Real) or isinstance(transient, bool) or not 0.0 <= float(transient) < np.inf:
+    if not isinstance(transient, Real) or isinstance(transient, bool) or not 0.0 <= as_float(transient) < np.inf:
         raise EstimationError(
             f"The transient must be a time from zero on, got {transient!r}.", "Write for example transient=50.0."
         )

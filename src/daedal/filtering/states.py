@@ -22,7 +22,7 @@ import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.data import Dataset, FrozenMapping, frozen, increasing, short
-from daedal.errors import DataError, EstimationError, counted, look_up, nearest
+from daedal.errors import DataError, EstimationError, as_float, counted, is_one_of, look_up, nearest
 from daedal.experiments import match_experiments
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.experiment import (
@@ -194,14 +194,14 @@ def _check_arguments(data: Any, kind: Any, horizon: Any) -> None:
         raise EstimationError(
             f"estimate_states takes one Dataset, got {type(data).__name__}.", "Call it for each experiment."
         )
-    if kind not in ("filtered", "smoothed", "predicted"):
+    if not is_one_of(kind, ("filtered", "smoothed", "predicted")):
         raise EstimationError(
             f"The kind of a state estimate must be 'filtered', 'smoothed' or 'predicted', got {kind!r}.",
             "Write kind='smoothed'.",
         )
     if horizon is None:
         return
-    if not isinstance(horizon, Real) or isinstance(horizon, bool) or not 0.0 < float(horizon) < np.inf:
+    if not isinstance(horizon, Real) or isinstance(horizon, bool) or not 0.0 < as_float(horizon) < np.inf:
         raise EstimationError(f"The horizon must be a positive time, got {horizon!r}.", "Write horizon=1.0.")
     if kind != "predicted":
         raise EstimationError(f"A horizon belongs to kind='predicted', got kind={kind!r}.", "Leave one of them out.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import ModelError, nearest
+from daedal.errors import ModelError, is_list, nearest
 from daedal.models import Parameter
 from daedal.symbolic import NAME, Expression, delay, der, symbol
 
@@ -113,9 +113,14 @@ class TransferFunction:
 
     def response(self, s: Any, name: str | None = None) -> Any:
         """The value at complex s, delay included: at s = iω the frequency response."""
-        at = np.asarray(s, dtype=complex)
+        at = check_points(s)
         key = self.inputs[0] if name is None else name
-        value = np.polyval(self._find_numerator(name), at) / np.polyval(self.denominator, at)
+        below = np.polyval(self.denominator, at)
+        if not np.all(below):
+            raise ModelError(
+                f"The transfer function has no value at s = {s!r:.200}, a pole.", "Give a value beside it."
+            )
+        value = np.polyval(self._find_numerator(name), at) / below
         return value * np.exp(-self.delay[key] * at)
 
     def _find_numerator(self, name: str | None) -> np.ndarray:
@@ -212,9 +217,20 @@ def _as_name(given: Any) -> str:
     return text
 
 
+def check_points(s: Any) -> np.ndarray:
+    """Points of the complex plane, at which a transfer function is asked for."""
+    try:
+        points = np.asarray(s, dtype=complex)
+    except (TypeError, ValueError, OverflowError):
+        points = np.array(np.nan)
+    if not np.isfinite(points).all():
+        raise ModelError(f"s must be finite complex numbers, got {s!r:.200}.", "Write 1j*omega.")
+    return points
+
+
 def _as_coefficients(values: Any, what: str) -> np.ndarray:
-    listed: list[Any] = list(values) if np.ndim(values) == 1 else []
-    if isinstance(values, (str, Expression)) or not listed:
+    listed: list[Any] = list(values) if is_list(values) else []
+    if not listed:
         raise ModelError(
             f"The {what} of a transfer function must be a list of numbers, got {values!r}.",
             "Write [1.0, 2.8, 1.0], highest power first.",

@@ -6,7 +6,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from daedal.errors import ModelError, counted, quoted, with_article
+from daedal.errors import ModelError, counted, is_list, quoted, with_article
 from daedal.models.parts import Parts
 from daedal.models.port import Port
 from daedal.symbolic import NAME, Equation, as_expression, intern_symbol
@@ -43,7 +43,7 @@ def sort_connections(parts: Parts, connections: Any) -> Connections:
 
 def _check_connections(connections: Any) -> list[tuple[str, ...]]:
     remedy = "Write connections=[('supply.p', 'winding.p'), ...]."
-    if isinstance(connections, (str, Mapping)) or not isinstance(connections, Iterable):
+    if isinstance(connections, Mapping) or not is_list(connections):
         raise ModelError(f"The connections must be a list of tuples of paths, got {connections!r}.", remedy)
     checked = []
     for connection in connections:

@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from daedal import disturbances, symbolic
-from daedal.errors import ModelError, counted, quoted
+from daedal.errors import ModelError, counted, is_list, quoted
 from daedal.models.parameter import as_parameter
 from daedal.symbolic import NAME, RESERVED, Equation, Expression, as_expression, find_operator
 
@@ -128,7 +128,7 @@ def _check_equation(value: Any, name: str) -> Equation:
 
 
 def _check_symbols(values: Any, field: str) -> tuple[Expression, ...]:
-    if isinstance(values, (str, Expression)) or not isinstance(values, Iterable):
+    if not is_list(values):
         raise ModelError(f"The {field} must be a list of symbols, got {values!r}.", f"Write {field}=[x, y].")
     symbols = tuple(values)
     for value in symbols:

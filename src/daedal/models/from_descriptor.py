@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from daedal.disturbances import Noise, is_noise
-from daedal.errors import ModelError, counted, nearest
+from daedal.errors import ModelError, counted, is_list, nearest
 from daedal.models.declarations import as_name, as_tuple
 from daedal.models.model import Model
 from daedal.symbolic import Equation, Expression, as_expression, der, list_symbols, symbol
@@ -84,7 +84,7 @@ def _read_matrix(key: str, rows: Any, parameters: Sequence[str]) -> Matrix | Non
     """The entries as expressions of parameters."""
     if rows is None:
         return None
-    array = np.array(rows, dtype=object)
+    array = np.array(rows, dtype=object) if is_list(rows) and not isinstance(rows, Mapping) else np.array(None)
     if array.ndim != 2 or not array.size or any(isinstance(entry, (list, tuple)) for entry in array.flat):
         raise ModelError(
             f"The matrix {key} must be a list of rows of equal length, got {rows!r}.",

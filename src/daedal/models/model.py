@@ -83,7 +83,7 @@ class Model:
 
     def __post_init__(self) -> None:
         given = {f: getattr(self, f) for f in self.__dataclass_fields__}
-        normal = normalize(models.name_ports(given) if self.ports else given)
+        normal = normalize(models.name_ports(given) if isinstance(self.ports, Mapping) and self.ports else given)
         for key, value in normal.items():
             object.__setattr__(self, key, FrozenMapping(value) if isinstance(value, dict) else value)
         refuse_contradictions(self)

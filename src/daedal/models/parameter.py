@@ -5,7 +5,7 @@ from math import inf, isfinite
 from numbers import Real
 from typing import Any, Literal, final
 
-from daedal.errors import ModelError
+from daedal.errors import ModelError, as_float
 from daedal.symbolic import Expression, as_expression
 
 
@@ -46,7 +46,7 @@ class Parameter:
                 raise ModelError(
                     f"The {side} bound of a parameter must be a number, got {bound!r}.", "Leave it out for none."
                 )
-            object.__setattr__(self, side, float(bound))
+            object.__setattr__(self, side, as_float(bound))
         if not self.lower < self.upper:
             raise ModelError(
                 f"The lower bound of a parameter must lie below the upper one, got {self.lower:g} and {self.upper:g}.",

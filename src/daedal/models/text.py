@@ -85,7 +85,7 @@ def _write_table(entries: Mapping[str, Any]) -> str:
 LARGEST = 10_000_000  # characters
 DEEPEST = 20  # tables and arrays within each other; a model needs four
 STRING = re.compile(r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL)
-DOTTED = re.compile(rf"(?:[\w-]+[ \t]*\.[ \t]*){{{DEEPEST}}}")
+DOTTED = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
 
 
 def _check_limits(text: str) -> None:

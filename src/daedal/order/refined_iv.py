@@ -23,7 +23,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from daedal.data import short
-from daedal.errors import EstimationError
+from daedal.errors import EstimationError, as_float, is_one_of
 from daedal.lti import FilteredSignals
 from daedal.order.output_error import Polished, polish_best, sum_squares
 from daedal.order.record import Record
@@ -62,7 +62,7 @@ class RefinedIV:
     noise: bool | int = False
 
     def __post_init__(self) -> None:
-        if self.delay != "estimated" and not _is_time(self.delay):
+        if not is_one_of(self.delay, ("estimated",)) and not _is_time(self.delay):
             raise EstimationError(
                 f"The delay must be a time from zero on, or 'estimated', got {self.delay!r}.", "Write delay=0.1."
             )
@@ -106,7 +106,7 @@ def _estimate_with_delay(record: Record, delay: float) -> Record:
 
 
 def _is_time(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= float(value) < np.inf
+    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= as_float(value) < np.inf
 
 
 def _find_promising(shape: Shape, record: Record, grid: np.ndarray, known: Sequence[Polished]) -> list[Record]:

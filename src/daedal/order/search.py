@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, check_whole_number, counted, quoted
+from daedal.errors import EstimationError, check_whole_number, counted, is_one_of, quoted
 from daedal.estimation import describe, measure_fit
 from daedal.linear import one_thread
 from daedal.order.ordinary_fit import UNEQUAL, fit_ordinarily
@@ -93,7 +93,7 @@ def select_order(
             f"The method must be RefinedIV(...) or SparseSplines(...), got {chosen_method!r}.",
             "Write method=RefinedIV().",
         )
-    if initial not in ("free", "zero"):
+    if not is_one_of(initial, ("free", "zero")):
         raise EstimationError(f"initial must be 'free' or 'zero', got {initial!r}.", "Write initial='free'.")
     record = make_record("select_order", data, output, inputs)
     shapes, said = _narrow(_list_shapes(orders, input_orders, record, initial == "free"), record, chosen_method)

@@ -15,7 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
-from daedal.errors import EstimationError, check_whole_number, counted, quoted
+from daedal.errors import EstimationError, as_float, check_whole_number, counted, quoted
 from daedal.order.greedy_sparsity import solve_on_support
 from daedal.order.output_error import Polished, polish, polish_best
 from daedal.order.penalized_splines import SplineEquation, is_fitted, make_spline_equation, sparsify_equation
@@ -224,4 +224,4 @@ def _has_bounded_response(a: np.ndarray, record: Record) -> np.ndarray:
 
 
 def _is_positive(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) < np.inf
+    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < as_float(value) < np.inf

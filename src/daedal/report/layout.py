@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from daedal.errors import ReportError, nearest, quoted
-from daedal.symbolic import Expression
+from daedal.errors import ReportError, is_list, nearest, quoted
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -17,7 +16,7 @@ def choose_names(names: Iterable[Any] | None, known: Mapping[str, Any], what: st
     """The names to draw, which must be among those known; without a choice the first ones."""
     if names is None:
         return list(known)[:PANELS]
-    if isinstance(names, (str, Expression)) or not isinstance(names, Iterable):
+    if not is_list(names):
         raise ReportError(f"The names to draw must be a list, got {names!r}.", "Write plot(result, ['x', 'y']).")
     listed = [str(name) for name in names]
     for name in listed:

@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from daedal import simulation
-from daedal.errors import SimulationError, quoted
+from daedal.errors import SimulationError, as_float, is_one_of, quoted
 from daedal.models import evaluate_parameters
 from daedal.simulation import lanes
 from daedal.simulation.forcing import Forcing, see_features
@@ -52,16 +52,16 @@ class Lanes:
     tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
-        if self.method not in ("auto", *NODES):
+        if not is_one_of(self.method, ("auto", *NODES)):
             raise SimulationError(
                 f"The method of Lanes must be 'auto', 'rk4', 'rk6', 'radau3' or 'radau5', got {self.method!r}.",
                 "Choose one.",
             )
-        if self.step is not None and not (isinstance(self.step, Real) and 0 < float(self.step) < np.inf):
+        if self.step is not None and not (isinstance(self.step, Real) and 0 < as_float(self.step) < np.inf):
             raise SimulationError(
                 f"The step of Lanes must be positive, got {self.step!r}.", "Leave it out to have it chosen."
             )
-        if not (isinstance(self.tolerance, Real) and 0 < float(self.tolerance) < 1):
+        if not (isinstance(self.tolerance, Real) and 0 < as_float(self.tolerance) < 1):
             raise SimulationError(
                 f"The tolerance of Lanes must lie between 0 and 1, got {self.tolerance!r}.", "Write 1e-7."
             )

@@ -12,7 +12,7 @@ import numpy as np
 
 from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import make_seed
-from daedal.errors import SimulationError, check_whole_number, nearest
+from daedal.errors import SimulationError, check_whole_number, is_list, nearest
 from daedal.models import as_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
 from daedal.simulation.lanes import BLOCK, Failure, Moments, Run, collect_moments, refuse_long_steps
@@ -122,6 +122,10 @@ def ensemble(
     sets = [check_values(one) for one in values] if several and values is not None else [check_values(values)]
     if not sets:
         raise SimulationError("The list of values of an ensemble is empty.", "Give at least one mapping.")
+    if not is_list(sensitivities):
+        raise SimulationError(
+            f"The sensitivities must be a list of parameters, got {sensitivities!r}.", "Write sensitivities=['k']."
+        )
     free = tuple(_check_parameter(asked.system.model, name) for name in sensitivities)
     seed = make_seed(np.random.default_rng() if rng is None else rng)
     run = prepare(

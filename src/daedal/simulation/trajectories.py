@@ -87,6 +87,11 @@ def simulate(
     given = check_values(values)
     wanted = _check_variables(asked.system, variables)
     count = None if realizations is None else check_realizations(realizations)
+    if not isinstance(measurement_noise, (bool, np.bool_)):
+        raise SimulationError(
+            f"measurement_noise must be True or False, got {measurement_noise!r}.",
+            "Declare its size in the model, and write measurement_noise=True to add it.",
+        )
     seed = None
     if count is not None or measurement_noise or rng is not None:
         seed = disturbances.make_seed(np.random.default_rng() if rng is None else rng)

@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal import data
 from daedal.data import Signal, short
-from daedal.errors import SimulationError, counted, look_up
+from daedal.errors import SimulationError, check_whole_number, counted, look_up
 from daedal.simulation.solver import Status
 
 if TYPE_CHECKING:
@@ -85,11 +85,11 @@ class Trajectory:
                 f"The trajectory of '{self.model}' has {count} realizations, a Dataset holds one.",
                 "Choose one with to_dataset(realization=0).",
             )
-        if realization is not None and not 0 <= realization < count:
-            raise SimulationError(
-                f"There is no realization {realization}, only 0 to {count - 1}.", "They are counted from 0."
-            )
-        return realization or 0
+        if realization is None:
+            return 0
+        sentence = f"The realization must be a whole number from 0 to {count - 1}"
+        remedy = "They are counted from 0."
+        return check_whole_number(realization, SimulationError, sentence, remedy, least=0, most=count - 1)
 
     def to_xarray(self) -> "xarray.Dataset":
         """All values as an xarray.Dataset over `time`."""

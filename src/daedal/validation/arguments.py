@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, nearest
+from daedal.errors import EstimationError, is_list, nearest
 from daedal.estimation import Fit
 from daedal.experiments import list_datasets
 from daedal.models import Model
@@ -40,7 +40,7 @@ def check_names(verb: str, names: Any, known: Iterable[str]) -> tuple[str, ...]:
     listed = tuple(known)
     if names is None:
         return listed
-    if isinstance(names, (str, Expression)) or not isinstance(names, Iterable):
+    if not is_list(names):
         example = str(names) if isinstance(names, (str, Expression)) else "k"
         raise EstimationError(
             f"The names of {verb} must be a list, got {names!r}.", f"Write {verb}(fit, ['{example}'])."

@@ -21,7 +21,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.analysis import check_noise
-from daedal.errors import DaedalError, EstimationError
+from daedal.errors import DaedalError, EstimationError, is_one_of
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Forecast, Objective, Part, fail_at
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Accuracies, Experiment, check_enough, match_experiments
@@ -66,7 +66,7 @@ class Likelihood:
     initial_std: Mapping[Any, float] | None = None
 
     def __post_init__(self) -> None:
-        if self.initial not in ("free", "diffuse", "guess"):
+        if not is_one_of(self.initial, ("free", "diffuse", "guess")):
             raise EstimationError(
                 f"The initial state of Likelihood must be 'free', 'diffuse' or 'guess', got {self.initial!r}.",
                 "Write Likelihood(initial='diffuse').",

@@ -21,7 +21,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, counted
+from daedal.errors import DaedalError, EstimationError, as_float, counted, is_one_of
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Objective, Part, fail_at
 from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.criteria.measurement_moments import AGREES, MeasurementMoments
@@ -59,14 +59,14 @@ class MeanVariance:
     gradient: Literal["forward", "adjoint"] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.gamma, Real) or isinstance(self.gamma, bool) or not 0.0 <= float(self.gamma) <= 1.0:
+        if not isinstance(self.gamma, Real) or isinstance(self.gamma, bool) or not 0.0 <= as_float(self.gamma) <= 1.0:
             raise EstimationError(f"gamma must lie between 0 and 1, got {self.gamma!r}.", "Write gamma=0.9.")
         if not isinstance(self.measurements, MeasurementMoments):
             raise EstimationError(
                 f"The measurements must be MeasurementMoments, got {type(self.measurements).__name__}.",
                 "Write MeasurementMoments.independent(mean=..., variance=..., third_raw_moment=...).",
             )
-        if self.gradient not in (None, "forward", "adjoint"):
+        if self.gradient is not None and not is_one_of(self.gradient, ("forward", "adjoint")):
             raise EstimationError(
                 f"The gradient must be 'forward' or 'adjoint', got {self.gradient!r}.",
                 "Leave it out to have it chosen.",

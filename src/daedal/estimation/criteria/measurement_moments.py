@@ -130,7 +130,7 @@ class MeasurementMoments:
     ) -> "MeasurementMoments":
         """Of independent samples, each with its moments as in `mixture`."""
         return MeasurementMoments.mixture(
-            np.eye(np.size(mean)),
+            np.eye(_check_numbers(mean, "mean").size),
             mean=mean,
             variance=variance,
             third_raw_moment=third_raw_moment,
@@ -205,7 +205,7 @@ def _check_possible(covariance: np.ndarray, square: np.ndarray, variance_of_squa
 def _check_numbers(value: Any, name: str) -> np.ndarray:
     try:
         numbers = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise EstimationError(f"The {name} must be numbers, got {value!r:.60}.", "Give an array of numbers.") from None
     if not np.isfinite(numbers).all():
         raise EstimationError(f"The {name} contains values that are not finite.", "Give finite numbers.")

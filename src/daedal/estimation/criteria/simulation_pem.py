@@ -55,12 +55,12 @@ class SimulationPEM:
         object.__setattr__(self, "transient", check_transient(self.transient))
         sentence = "The realizations must be a whole number from 1 on"
         check_whole_number(self.realizations, EstimationError, sentence, "Write realizations=200.", least=1)
+        if not isinstance(self.debias, bool):
+            raise EstimationError(f"debias must be True or False, got {self.debias!r}.", "Write debias=True.")
         if self.debias and self.realizations < 2:
             raise EstimationError(
                 "Debiasing needs the spread of at least 2 realizations, got 1.", "Take more, or write debias=False."
             )
-        if not isinstance(self.debias, bool):
-            raise EstimationError(f"debias must be True or False, got {self.debias!r}.", "Write debias=True.")
         object.__setattr__(self, "realizations", int(self.realizations))
         object.__setattr__(self, "whiten", check_whiten(self.whiten))
 

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.errors import EstimationError, counted, is_list, nearest, quoted
 from daedal.models import Model, Parameter, as_name, as_parameter, evaluate_parameters
-from daedal.symbolic import Expression
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,7 @@ def _read_declared(model: Model, given: Any, option: str) -> dict[str, Parameter
     """Name → the Parameter given for it, or None to take the model's."""
     if given is None:
         return {}
-    if isinstance(given, (str, Expression)) or not isinstance(given, Iterable):
+    if not is_list(given):
         raise EstimationError(
             f"{option} must be a list of parameters, or a mapping to Parameter, got {given!r}.",
             f"Write {option}=[{_name_some(model)}].",

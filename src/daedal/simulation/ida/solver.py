@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from daedal.data import short
-from daedal.errors import SimulationError, quoted
+from daedal.errors import SimulationError, as_float, quoted
 from daedal.models import evaluate_parameters
 from daedal.progress import Progress
 from daedal.simulation import ida
@@ -52,7 +52,7 @@ class IDA:
     def __post_init__(self) -> None:
         for name, limit in (("rtol", 1.0), ("atol", np.inf)):
             value = getattr(self, name)
-            if not (isinstance(value, Real) and 0 < float(value) < limit):
+            if not (isinstance(value, Real) and 0 < as_float(value) < limit):
                 wanted = "lie between 0 and 1" if name == "rtol" else "be a positive number"
                 raise SimulationError(f"The {name} of IDA must {wanted}, got {value!r}.", "Write for example 1e-8.")
             object.__setattr__(self, name, float(value))

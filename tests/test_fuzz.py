@@ -1,0 +1,167 @@
+"""Whatever is given: an error of daedal's own, Python's TypeError at the call itself, or a result.
+
+Every public function is called with one or two of its arguments replaced by odd ones, and every reader with a text that
+was damaged. `FUZZ=20000 pytest tests/test_fuzz.py` makes that many random calls of each kind, not few fixed ones.
+"""
+
+import inspect
+import os
+import signal
+import traceback
+import warnings
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import daedal as dd
+from fuzzing.calls import CALLS, CSV, MODELICA, RESULTS, TEXT
+from fuzzing.odd_values import POOL
+
+EXAMPLES = int(os.environ.get("FUZZ", "0"))
+LONGEST = 30  # seconds of one call; nothing here takes more than one
+
+
+class Hang(BaseException):
+    """A call that did not come back."""
+
+
+@contextmanager
+def limited():
+    """No warning, and an end."""
+
+    def stop(*_):
+        raise Hang(f"no answer after {LONGEST} s")
+
+    if hasattr(signal, "setitimer"):
+        before = signal.signal(signal.SIGALRM, stop)
+        signal.setitimer(signal.ITIMER_REAL, LONGEST)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            yield
+    finally:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+
+def check(function, arguments) -> None:
+    """Call it, and write what it returns."""
+    try:
+        with limited():
+            result = function(**arguments)
+            str(result)
+    except dd.DaedalError as error:
+        str(error).encode()
+    except TypeError as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        if any("daedal" in frame.filename and "tests" not in frame.filename for frame in frames):
+            raise
+
+
+def test_every_public_name_is_fuzzed():
+    called = {name.split(".")[0].rstrip("()[]") for name in CALLS}
+    assert set(dd.__all__) - called - RESULTS == set()
+
+
+def test_every_public_method_is_fuzzed():
+    """Methods that take arguments, of what users make and read; those of the extension points have their batteries."""
+    inner = {"objective", "solve", "simulate", "entries", "matrices", "estimate", "narrow", "renamed", "check", "error"}
+    missing = [
+        f"{name}.{method}"
+        for name in dd.__all__
+        if inspect.isclass(kind := getattr(dd, name)) and name not in ("DaedalError", "Expression", "System")
+        for method, value in vars(kind).items()
+        if not method.startswith("_") and method not in inner and inspect.isfunction(getattr(value, "__func__", value))
+        if len(inspect.signature(getattr(value, "__func__", value)).parameters) > (not isinstance(value, staticmethod))
+        if f"{name}.{method}" not in CALLS
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_call_without_change_is_valid(name):
+    call = CALLS[name]
+    assert call.function()(**call.arguments()) is not None or name == "Fit.save"
+
+
+SETTINGS = settings(max_examples=EXAMPLES or 300, derandomize=not EXAMPLES, database=None)
+
+
+@SETTINGS
+@given(data=st.data())
+def test_any_arguments(data):
+    name = data.draw(st.sampled_from(sorted(CALLS)), "function")
+    call = CALLS[name]
+    arguments = call.arguments()
+    if arguments:
+        for argument in data.draw(st.lists(st.sampled_from(sorted(arguments)), min_size=1, max_size=2), "arguments"):
+            arguments[argument] = POOL[data.draw(st.sampled_from(sorted(POOL)), argument)]()
+    check(call.function(), arguments)
+
+
+TOKENS = ["(", ")", "[", "]", "{", "}", '"', "'", "=", "==", ";", ",", ".", "\n", "\0", "\ud800", "x", "k", "der", "if"]
+TOKENS += [
+    "1e999",
+    "9**9**9",
+    "-",
+    "+",
+    "*",
+    "**",
+    "%",
+    "//",
+    "/*",
+    "#",
+    "é",
+    "𝟙",
+    "end",
+    "model",
+    "\t",
+    "__class__",
+    ":",
+]
+
+
+@st.composite
+def damaged(draw, text: str) -> str:
+    """The text with a few pieces deleted, doubled, moved or put in."""
+    for _ in range(draw(st.integers(1, 3))):
+        begin, end, place = sorted(draw(st.tuples(*[st.integers(0, len(text))] * 3)))
+        change = draw(st.sampled_from(["delete", "double", "move", "put"]))
+        if change == "delete":
+            text = text[:begin] + text[end:]
+        elif change == "double":
+            text = text[:end] + text[begin:end] + text[end:]
+        elif change == "move":
+            text = text[:begin] + text[end:place] + text[begin:end] + text[place:]
+        else:
+            text = text[:begin] + draw(st.sampled_from(TOKENS)) + text[begin:]
+    return text
+
+
+@SETTINGS
+@given(text=damaged(TEXT))
+def test_any_text_of_a_model(text):
+    check(dd.Model.from_text, {"text": text})
+
+
+@SETTINGS
+@given(formula=damaged("where(x > 0, sin(x)**2 + delay(x, 0.5)/k, -1.5e-3) == hypot(x, k) - 2*(x + k)"))
+def test_any_formula(formula):
+    check(dd.Model.from_text, {"text": TEXT.replace("der(x) == -k*x", formula)})
+
+
+@settings(SETTINGS, max_examples=EXAMPLES // 10 or 30)
+@given(text=damaged(MODELICA))
+def test_any_modelica(text):
+    check(dd.read_modelica, {"path_or_text": text})
+
+
+@settings(SETTINGS, max_examples=EXAMPLES or 100)
+@given(text=damaged(CSV))
+def test_any_csv(tmp_path_factory, text):
+    path = tmp_path_factory.getbasetemp() / "fuzz.csv"
+    path.write_bytes(text.encode(errors="surrogatepass"))
+    check(dd.read_csv, {"path": path, "time": "t", "outputs": ["y"], "inputs": ["u"]})

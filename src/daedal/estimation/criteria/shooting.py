@@ -218,7 +218,7 @@ def make_shooting_objective(problem: Problem, transient: float, count: int) -> S
     cut, nodes = [], []
     for number, experiment in enumerate(experiments):
         samples = experiment.drive.times.size
-        if count > samples:
+        if count > samples + 1:  # as many as there are times, the start among them
             raise EstimationError(
                 f"data '{problem.data[number].name}' has {counted(samples, 'sample time')}, fewer than "
                 f"{count} segments.",

@@ -5,4 +5,6 @@ The names below are the public surface. They are loaded when they are first used
 
 import lazy_loader
 
+__version__ = "0.1.0"  # its only home: the build reads it here
+
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,6 +5,8 @@ broken data file or a simulation that could not go on. All are `DaedalError`, an
 `ValueError` too.
 """
 
+import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from numbers import Integral
@@ -55,6 +57,20 @@ class EstimationError(DaedalError, ValueError):
 
 class ReportError(DaedalError, ValueError):
     """A table, picture or report that was asked for in a way that cannot work."""
+
+
+class DaedalWarning(UserWarning):
+    """Something that was done as asked, but probably not as meant; the result has the same sentence in its notes."""
+
+
+def warn_user(sentence: str) -> None:
+    """A `DaedalWarning` at the line that called daedal."""
+    frame, level, outside = sys._getframe(1), 2, 2
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "daedal":  # others, as decorators, may lie between
+            outside = level + 1
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, DaedalWarning, stacklevel=outside)
 
 
 def quoted(names: Iterable[str], most: int = 8) -> str:

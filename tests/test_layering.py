@@ -14,6 +14,7 @@ ORDER = [
     "errors",
     "progress",
     "tables",
+    "priors",
     "symbolic",
     "kernels",
     "linear",

@@ -15,6 +15,7 @@ ORDER = [
     "memory",
     "progress",
     "tables",
+    "priors",
     "symbolic",
     "kernels",
     "linear",

@@ -26,11 +26,13 @@ from daedal.estimation.search import (
     assess_information,
     assess_uncertainty,
     judge_estimate,
+    list_priors,
     refuse_suspicious,
     search,
 )
 from daedal.linear import one_thread
 from daedal.models import Model
+from daedal.priors import Prior
 from daedal.simulation import Lanes, Status
 from daedal.systems import System
 
@@ -65,7 +67,7 @@ def fit(
     data
         A Dataset, or a list of them: experiments with the same parameters.
     free
-        Parameters to estimate: names, or a mapping name → Parameter (or another start).
+        Parameters to estimate: names, or a mapping name → Parameter (or another start, which keeps bounds and prior).
     local
         Parameters that have a value of their own in each experiment.
     fixed
@@ -200,9 +202,10 @@ def _list_estimates(
     with np.errstate(invalid="ignore"):
         deviations = [np.sqrt(np.diag(matrix)) for matrix in (errors.covariance, errors.monte_carlo)]
         scaled = [deviation * rates for deviation in deviations]
-    estimates = {}
+    priors, estimates = list_priors(objective.problem.system.model, space), {}
     for k, item in enumerate(space.items):
         value = float(theta[k])
+        from_data = _compute_share(priors[k], value, float(scaled[0][k]))
         vanished = item.logarithmic and item.lower == 0.0 and value < VANISHED * item.start  # log 0 is never reached
         stuck = bool(errors.at_bound[k]) or vanished
         estimates[item.name] = Estimate(
@@ -216,9 +219,17 @@ def _list_estimates(
             scale=item.scale,
             unit=item.unit,
             at_bound=stuck,
-            verdict=judge_estimate(item, value, float(deviations[0][k]), stuck),
+            verdict=judge_estimate(item, value, float(deviations[0][k]), stuck, from_data),
+            from_data=from_data,
         )
     return estimates
+
+
+def _compute_share(prior: Prior | None, value: float, error: float) -> float | None:
+    """How much of the variance of a prior the data have removed; None where there is none, or no error is known."""
+    if prior is None or np.isnan(error):
+        return None
+    return max(1.0 - (error / prior.spread(value)) ** 2, 0.0)
 
 
 def compute_fit_percent(evaluation: Evaluation) -> dict[str, float]:
@@ -271,6 +282,9 @@ def _list_remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[s
     notes += beyond or [f"at the start {note}" for note in list_long_delays(problem, problem.coordinates.start)]
     remarks = outcome.objective.capabilities.remarks
     notes += () if remarks is None else remarks(outcome.evaluation)
+    believed = [name for name, one in estimates.items() if one.verdict == "known from its prior"]
+    if believed:
+        notes.append(f"known from the prior rather than from these data: {', '.join(believed)}")
     lost = [name for name, one in estimates.items() if one.verdict == "not determined"]
     if lost:
         notes.append(f"not determined by these data: {', '.join(lost)}; identifiability(fit) shows the directions")

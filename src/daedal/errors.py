@@ -5,12 +5,15 @@ broken data file or a simulation that could not go on. All are `DaedalError`, an
 `ValueError` too.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from functools import wraps
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+Arguments = ParamSpec("Arguments")
 Entry = TypeVar("Entry")
+Result = TypeVar("Result")
 
 
 class DaedalError(Exception):
@@ -55,6 +58,20 @@ class EstimationError(DaedalError, ValueError):
 
 class ReportError(DaedalError, ValueError):
     """A table, picture or report that was asked for in a way that cannot work."""
+
+
+def interruptible(verb: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The verb, with a sentence in the KeyboardInterrupt that leaves it: where anything is finished it returns that."""
+
+    @wraps(verb)
+    def run(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        try:
+            return verb(*arguments, **named)
+        except KeyboardInterrupt as interrupt:
+            interrupt.args = (f"{verb.__name__} was interrupted before anything was finished; nothing is kept.",)
+            raise
+
+    return run
 
 
 def quoted(names: Iterable[str], most: int = 8) -> str:

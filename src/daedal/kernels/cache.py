@@ -49,7 +49,7 @@ def write(key: str, data: bytes) -> None:
             with os.fdopen(handle, "wb") as file:
                 file.write(hashlib.sha256(data).digest() + data)
             Path(name).replace(place / f"{key}.o")
-        except OSError:
+        except BaseException:  # an interrupt too leaves no file
             Path(name).unlink(missing_ok=True)
             raise
         _remove_oldest(place)

@@ -17,7 +17,7 @@ from daedal.simulation.ida.path import ContinuousPath
 from daedal.simulation.ida.silence import silence_sundials
 from daedal.simulation.ida.stepping import Stepper
 from daedal.simulation.lanes import check_smoothness, choose_disturbance_grid, find_sample_interval
-from daedal.simulation.solver import REACHED, Job, Outcome, Status
+from daedal.simulation.solver import REACHED, Job, Outcome, Status, describe_interrupt
 from daedal.simulation.steps import find_disturbance_places
 from daedal.systems import InitialValues, System, find_initial_values
 
@@ -86,7 +86,11 @@ class IDA:
         if job.realizations is not None:
             return self._sample(job, job.realizations)
         start, solution = self._solve_job(job)
-        status = Status(False, solution.stopped, solution.remedy) if solution.stopped else REACHED
+        if solution.interrupted and not len(solution.states):
+            raise KeyboardInterrupt
+        status = REACHED
+        if solution.stopped:
+            status = Status(False, solution.stopped, solution.remedy, solution.interrupted)
         return Outcome(_observe(job, solution)[None], start, repr(self), status)
 
     def _sample(self, job: Job, count: int) -> Outcome:
@@ -99,18 +103,27 @@ class IDA:
         start = find_initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
         kept = np.full((count, len(job.wanted), times.size), np.nan)
         stopped: dict[int, Reached] = {}
-        for number in range(count):
-            duration = forcing.end - forcing.start
-            path = ContinuousPath(system, numbers, grid, duration, job.seed, job.purpose, number)
-            disturbed = replace(job, asked=replace(job.asked, forcing=replace(forcing, path=path)))
-            _, solution = self._solve_job(disturbed)
-            kept[number] = _observe(disturbed, solution)
-            if solution.stopped:
-                stopped[number] = solution
-            if solution.interrupted:
-                break
+        interrupted = False
+        try:
+            for number in range(count):
+                duration = forcing.end - forcing.start
+                path = ContinuousPath(system, numbers, grid, duration, job.seed, job.purpose, number)
+                disturbed = replace(job, asked=replace(job.asked, forcing=replace(forcing, path=path)))
+                _, solution = self._solve_job(disturbed)
+                kept[number] = _observe(disturbed, solution)
+                interrupted = solution.interrupted
+                if interrupted:
+                    break
+                if solution.stopped:
+                    stopped[number] = solution
+        except KeyboardInterrupt:
+            interrupted = True
+        if interrupted and np.isnan(kept).all():
+            raise KeyboardInterrupt
         status = REACHED
-        if stopped:
+        if interrupted:
+            status = describe_interrupt(times, kept)
+        elif stopped:
             number, solution = next(iter(stopped.items()))
             which = f"{len(stopped)} of {count} realizations stopped; realization {number}: "
             status = Status(False, which + solution.stopped, solution.remedy)

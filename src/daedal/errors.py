@@ -8,12 +8,15 @@ broken data file or a simulation that could not go on. All are `DaedalError`, an
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from functools import wraps
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+Arguments = ParamSpec("Arguments")
 Entry = TypeVar("Entry")
+Result = TypeVar("Result")
 
 LONGEST = 4000  # characters of a sentence
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -82,6 +85,20 @@ def warn_user(sentence: str) -> None:
             outside = level + 1
         frame, level = frame.f_back, level + 1
     warnings.warn(sentence, DaedalWarning, stacklevel=outside)
+
+
+def interruptible(verb: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The verb, with a sentence in the KeyboardInterrupt that leaves it: where anything is finished it returns that."""
+
+    @wraps(verb)
+    def run(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        try:
+            return verb(*arguments, **named)
+        except KeyboardInterrupt as interrupt:
+            interrupt.args = (f"{verb.__name__} was interrupted before anything was finished; nothing is kept.",)
+            raise
+
+    return run
 
 
 def quoted(names: Iterable[str], most: int = 8) -> str:

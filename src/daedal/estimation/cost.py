@@ -8,6 +8,7 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.disturbances import make_seed
+from daedal.errors import interruptible
 from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Objective
 from daedal.estimation.problem import read_point
@@ -55,6 +56,7 @@ class Cost:
     log_posterior: float | None = None
 
 
+@interruptible
 @one_thread
 def evaluate(
     model: Model | System,

@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.disturbances import make_seed
-from daedal.errors import EstimationError, counted
+from daedal.errors import EstimationError, counted, interruptible
 from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Objective, count_samples, list_outputs
 from daedal.estimation.problem import (
@@ -42,6 +43,7 @@ FAR_OFF = 3.0  # root mean square of residuals, in units of the declared accurac
 VANISHED = 1e-9  # share of its start below which a parameter on a log scale has gone to zero
 
 
+@interruptible
 @one_thread
 def fit(
     model: Model | System,
@@ -109,7 +111,13 @@ def fit(
     if outcome is None:
         raise _explain_failure(objective, points)
     listed = starts is not None and not isinstance(starts, (LatinHypercube, Grid))
-    return _make_fit(outcome, chosen, notes, points[0] if listed else problem.coordinates.start)
+    start = points[0] if listed else problem.coordinates.start
+    try:
+        return _make_fit(outcome, chosen, notes, start)
+    except KeyboardInterrupt:
+        if outcome.interrupted:  # it is the second
+            raise
+        return _make_fit(replace(outcome, interrupted=True), chosen, notes, start)
 
 
 def _explain_failure(objective: Objective, points: Sequence[np.ndarray]) -> EstimationError:
@@ -252,12 +260,13 @@ def measure_fit(y: np.ndarray, predicted: np.ndarray) -> float:
 
 def _describe_end(outcome: Outcome, interrupted: bool) -> Status:
     count = counted(outcome.evaluations, "evaluation")
+    if interrupted:
+        sentence = f"Interrupted after {count}: these are the best values so far."
+        return Status(False, sentence, "Run it again to finish.", interrupted=True)
     if outcome.notes:
         return Status(
             False, f"Stopped after {count}: {outcome.notes[0]}", "The estimates are those of the stage before."
         )
-    if interrupted:
-        return Status(False, f"Interrupted after {count}: these are the best values so far.", "Run it again to finish.")
     if outcome.converged:
         return Status(True, f"Converged after {count}.")
     return Status(

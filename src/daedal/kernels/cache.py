@@ -60,7 +60,7 @@ def write(key: str, data: bytes) -> None:
                 with os.fdopen(handle, "wb") as file:
                     file.write(_compute_digest(key, data) + data)
                 Path(name).replace(place / f"{key}.o")
-            except OSError:
+            except BaseException:  # an interrupt too leaves no file
                 Path(name).unlink(missing_ok=True)
                 raise
             _remove_oldest(place)

@@ -19,13 +19,14 @@ from daedal.simulation.lanes import (
     Effort,
     Failure,
     Run,
+    RunInterrupted,
     Scenario,
     StepWish,
     blame_long_steps,
     find_sample_interval,
     prepare_lanes,
 )
-from daedal.simulation.solver import REACHED, Job, Outcome, Status
+from daedal.simulation.solver import REACHED, Job, Outcome, Status, describe_interrupt
 from daedal.simulation.steps import NODES, Directions, find_disturbance_places
 from daedal.systems import System
 
@@ -90,15 +91,16 @@ def _keep_values(run: Run, variables: int, realizations: int) -> tuple[np.ndarra
     def consume(_: int, block: range, samples: np.ndarray, out: np.ndarray) -> None:
         kept[block.start : block.stop, :, samples] = out.transpose(2, 1, 0)
 
+    interrupted = False
     try:
         failures = run.run(realizations, consume)
-    except KeyboardInterrupt:
-        return kept, Status(
-            False, "The simulation was interrupted.", "What was computed until then is kept, the rest is NaN."
-        )
+    except RunInterrupted as interrupt:
+        if np.isnan(kept).all():
+            raise
+        failures, interrupted = interrupt.failures, True
     for failure in failures:
         kept[failure.lane, :, run.times >= failure.time] = np.nan
-    return kept, _make_status(run, failures, realizations)
+    return kept, describe_interrupt(run.times, kept) if interrupted else _make_status(run, failures, realizations)
 
 
 def _make_status(run: Run, failures: list[Failure], realizations: int) -> Status:

@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal import disturbances, simulation, systems
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import SimulationError, nearest
+from daedal.errors import SimulationError, interruptible, nearest
 from daedal.models import Model, evaluate_parameters
 from daedal.simulation.ensemble_solver import Lanes, simulate_lanes
 from daedal.simulation.lanes import BRIEF
@@ -23,6 +23,7 @@ PURPOSE = "simulate"
 SINGLE = 60  # unknowns up to which compiling a single trajectory pays
 
 
+@interruptible
 def simulate(
     model: Any,
     times: Any,
@@ -143,7 +144,7 @@ def _simulate_single(job: Job) -> Outcome:
             reason = outcome.status.sentence
         except SimulationError as refusal:
             outcome, reason = None, refusal.sentence
-        if outcome is not None and outcome.status.ok:
+        if outcome is not None and (outcome.status.ok or outcome.status.interrupted):
             return outcome
     outcome = simulation.IDA().simulate(job)
     if reason and system.reduction.switching is not None:

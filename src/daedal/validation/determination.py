@@ -19,7 +19,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import EstimationError, look_up
+from daedal.errors import EstimationError, interruptible, look_up
 from daedal.estimation import LOOSE, LOST, Estimate, Fit, Verdict
 from daedal.tables import align_columns
 from daedal.validation.arguments import check_fit
@@ -128,6 +128,7 @@ def _find_leading(weights: Mapping[str, float], share: float = SHARE) -> list[st
     return sorted(counting, key=lambda name: -abs(weights[name]))
 
 
+@interruptible
 def identifiability(fit: Fit) -> Identifiability:
     """Say of every parameter, and of their combinations, how far the data determine them.
 

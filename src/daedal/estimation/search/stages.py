@@ -167,11 +167,11 @@ class _Search:
         """Values of the other minima by the last stage, which alone can be compared with the best."""
         ranked = sorted(self.minima, key=lambda pair: pair[0].value)
         best, others = self.best, ranked[1:]
+        evaluations = [(self.evaluate(other.point), count) for other, count in others]  # an interrupt keeps the list
         self.minima = []
         if best is not None:
             self.minima = [[best, ranked[0][1] if ranked else 1]]
-        for other, count in others:
-            evaluation = self.evaluate(other.point)
+        for evaluation, count in evaluations:
             if evaluation.ok:
                 self.add(evaluation, count)
         if self.best is not best and self.best is not None:  # another minimum is the best after all

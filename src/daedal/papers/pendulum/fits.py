@@ -77,6 +77,6 @@ def _fit_each(
 
 def _fit(model: Model, free: str, data: Dataset, criterion: OutputError | SimulationPEM, number: int) -> float:
     fitted = fit(model, data, free=[free], criterion=criterion, solver=experiment.SOLVER, rng=number)
-    if fitted.status.sentence.startswith("Interrupted"):  # it kept the best so far, which is not enough here
+    if fitted.status.interrupted:  # it kept the best so far, which is not enough here
         raise KeyboardInterrupt
     return fitted.params[free]

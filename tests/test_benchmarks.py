@@ -14,6 +14,7 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
     "ensemble": ["from compiled code on disk", "CasADi idas", "of each pendulum", "64 realizations"],
     "estimation": ["whitened fit", "joint fit", "whitened, N = 100", "not debiased"],
     "foundation": ["robertson", "rlc ladder of 5", "rtol 1e-10", "import daedal"],
+    "growth": ["exponent", "simulate, uneven", "save and load"],
     "likelihood": ["100 regular samples", "three intervals", "4 states, 20 samples", "hold the truth"],
     "order": ["Rao–Garnier, held", "regular samples", "irregular samples", "input order right", "relative to output"],
     "switching": ["never changes, against none", "to the next", "against viscous friction", "friction by its sign"],

@@ -12,6 +12,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "daedal"
 ORDER = [
     "errors",
+    "files",
+    "memory",
     "progress",
     "tables",
     "priors",

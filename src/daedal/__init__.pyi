@@ -3,7 +3,7 @@ from .analysis import (
 )
 from .data import Dataset, Samples, Signal, read_csv
 from .disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, sample_path
-from .errors import DaedalError
+from .errors import DaedalError, DaedalWarning
 from .estimation import (
     Cost, Estimate, Fit, Grid, LatinHypercube, Likelihood, MeanVariance, MeasurementMoments, OutputError, SimulationPEM,
     evaluate, fit, load,
@@ -20,14 +20,16 @@ from .symbolic import Equation, Expression, delay, der, hold, hysteresis, symbol
 from .systems import System, build
 from .validation import Comparison, Identifiability, Profile, Residuals, compare, identifiability, profile, resid
 
+__version__: str
+
 __all__ = [
-    "Candidate", "Comparison", "Cost", "DaedalError", "Dataset", "Descriptor", "Ensemble", "Equation", "Estimate",
-    "Expression", "FilteredNoise", "Fit", "Grid", "IDA", "Identifiability", "Lanes", "LatinHypercube", "Likelihood",
-    "LogNormal", "MeanVariance", "MeasurementMoments", "Model", "Normal", "OrderSearch", "OutputError", "Parameter",
-    "Port", "Profile", "RefinedIV", "Residuals", "Samples", "Signal", "SimulationPEM", "SparseSplines", "StateEstimate",
-    "StateSpaceNoise", "Structure", "System", "Trajectory", "TransferFunction", "Uniform", "WellPosedness",
-    "WhiteNoise", "analyze", "assemble", "build", "check_noise", "compare", "delay", "der", "descriptor", "ensemble",
-    "estimate_states", "evaluate", "fit", "hold", "hysteresis", "identifiability", "linearize", "load", "plot",
-    "profile", "read_csv", "read_modelica", "resid", "sample_path", "select_order", "simulate", "symbol", "symbols",
-    "time", "transfer_function", "where",
+    "Candidate", "Comparison", "Cost", "DaedalError", "DaedalWarning", "Dataset", "Descriptor", "Ensemble", "Equation",
+    "Estimate", "Expression", "FilteredNoise", "Fit", "Grid", "IDA", "Identifiability", "Lanes", "LatinHypercube",
+    "Likelihood", "LogNormal", "MeanVariance", "MeasurementMoments", "Model", "Normal", "OrderSearch", "OutputError",
+    "Parameter", "Port", "Profile", "RefinedIV", "Residuals", "Samples", "Signal", "SimulationPEM", "SparseSplines",
+    "StateEstimate", "StateSpaceNoise", "Structure", "System", "Trajectory", "TransferFunction", "Uniform",
+    "WellPosedness", "WhiteNoise", "analyze", "assemble", "build", "check_noise", "compare", "delay", "der",
+    "descriptor", "ensemble", "estimate_states", "evaluate", "fit", "hold", "hysteresis", "identifiability",
+    "linearize", "load", "plot", "profile", "read_csv", "read_modelica", "resid", "sample_path", "select_order",
+    "simulate", "symbol", "symbols", "time", "transfer_function", "where",
 ]

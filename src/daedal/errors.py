@@ -5,6 +5,9 @@ broken data file or a simulation that could not go on. All are `DaedalError`, an
 `ValueError` too.
 """
 
+import re
+import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from numbers import Integral
@@ -12,11 +15,21 @@ from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
 
+LONGEST = 4000  # characters of a sentence
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+def _make_printable(text: str) -> str:
+    """A text that any terminal takes: what users gave may stand in it, whatever it is and however long."""
+    text = UNPRINTABLE.sub(lambda match: ascii(match[0])[1:-1], text)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 4 :]}"
+
 
 class DaedalError(Exception):
     """A failure with a `sentence` that says what is wrong and a `remedy` that says what to do."""
 
     def __init__(self, sentence: str, remedy: str) -> None:
+        sentence, remedy = _make_printable(sentence), _make_printable(remedy)
         super().__init__(sentence, remedy)
         self.sentence = sentence
         self.remedy = remedy
@@ -55,6 +68,20 @@ class EstimationError(DaedalError, ValueError):
 
 class ReportError(DaedalError, ValueError):
     """A table, picture or report that was asked for in a way that cannot work."""
+
+
+class DaedalWarning(UserWarning):
+    """Something that was done as asked, but probably not as meant; the result has the same sentence in its notes."""
+
+
+def warn_user(sentence: str) -> None:
+    """A `DaedalWarning` at the line that called daedal."""
+    frame, level, outside = sys._getframe(1), 2, 2
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "daedal":  # others, as decorators, may lie between
+            outside = level + 1
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, DaedalWarning, stacklevel=outside)
 
 
 def quoted(names: Iterable[str], most: int = 8) -> str:

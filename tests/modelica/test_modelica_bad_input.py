@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import rumoca
 
 import daedal as dd
-from daedal.modelica import translation
 
 
 def refusal(text, model=None) -> str:
@@ -210,7 +210,7 @@ def test_only_files_and_texts_are_read(given):
 def test_files_that_cannot_be_read(tmp_path):
     assert "There is no file" in refusal(tmp_path / "none.mo")
     assert "There is no file 'my model.mo'" in refusal("my model.mo")
-    assert "cannot be read: Is a directory" in refusal(tmp_path)
+    assert f"The file '{tmp_path}' is a folder. Name a file in it." in refusal(tmp_path)
     (tmp_path / "latin.mo").write_bytes('model A "é" end A;'.encode("latin-1"))
     assert "is not UTF-8 text" in refusal(tmp_path / "latin.mo")
     (tmp_path / "empty.mo").write_text("")
@@ -220,7 +220,6 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_without_rumoca_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "rumoca", None)
-    monkeypatch.delitem(sys.modules, "daedal.modelica.translation", raising=False)
     message = refusal(body("x = 1;"))
     assert message == "Reading Modelica needs rumoca, which is not installed. Run: pip install 'daedal[modelica]'."
 
@@ -232,7 +231,8 @@ def test_a_panic_of_rumoca_is_an_error_like_others(monkeypatch):
     def panic(text):
         raise PanicException("index out of bounds")
 
-    monkeypatch.setattr(translation.rumoca, "validate_source", panic)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)  # no Python to start: rumoca runs in this process
+    monkeypatch.setattr(rumoca, "validate_source", panic)
     assert "cannot be translated: index out of bounds" in refusal(body("x = 1;"))
 
 

@@ -300,7 +300,7 @@ def refuse_nonlinear(
             if not _is_linear_term(term, moving):
                 raise NonlinearError(
                     f"{where} contains {Expression(term)}, which is not linear.",
-                    "Use linearize(model, at={...}), or a criterion for nonlinear models such as SimulationPEM().",
+                    "Use linearize(model, at={...}); parameters alone can be fitted by SimulationPEM() without that.",
                 )
 
 

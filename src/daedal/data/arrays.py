@@ -67,7 +67,7 @@ def check_real(label: str, given: object) -> float:
     """One finite number."""
     try:
         number = float(given)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"{label} must be a number but is {given!r}.", "Give one real number.") from None
     if not np.isfinite(number):
         raise DataError(f"{label} must be finite but is {number}.", "Give one real number.")

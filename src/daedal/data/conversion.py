@@ -53,6 +53,13 @@ def make_frame(times: Array, columns: dict[str, Array]) -> "pandas.DataFrame":
 
 def read_frame_times(table: "pandas.DataFrame", time: Hashable | None) -> Array:
     """The column `time` of a frame, or its index."""
+    import pandas
+
+    if not isinstance(table, pandas.DataFrame):
+        raise DataError(
+            f"the frame must be a pandas DataFrame but is of type {type(table).__name__}.",
+            "Write series.to_frame('y') for a Series, pandas.DataFrame(table) for a mapping.",
+        )
     if time is None:
         return _convert_to_numbers("the index", table.index)
     return read_frame_columns(table, {"time": time})["time"]
@@ -89,6 +96,13 @@ def make_xarray(times: Array, columns: dict[str, Array]) -> "xarray.Dataset":
 
 def read_xarray_columns(table: "xarray.Dataset", time: str, wanted: Mapping[str, str]) -> dict[str, Array]:
     """The wanted variables of an xarray data set, under their new names; all along the dimension of `time`."""
+    import xarray
+
+    if not isinstance(table, xarray.Dataset):
+        raise DataError(
+            f"the data set must be an xarray Dataset but is of type {type(table).__name__}.",
+            "Write array.to_dataset(name='y') for a DataArray.",
+        )
     for label in (time, *wanted.values()):
         if label not in table.variables:
             raise DataError(

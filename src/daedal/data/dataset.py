@@ -76,6 +76,10 @@ class Dataset:
         intersample: Intersample = "foh",
     ) -> None:
         with about(f"data '{name}'"):
+            if isinstance(times, Mapping):
+                raise DataError(
+                    "the times come first but are a mapping.", "Write Dataset(times, inputs={...}, outputs={...})."
+                )
             check_names(name, inputs, outputs)
             grid = None if times is None else increasing(times)
             signals = {key: accept_signal(key, given, grid, intersample) for key, given in inputs.items()}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import inf, isfinite, nan
 from os import PathLike
 from pathlib import Path
+from typing import TextIO, cast
 
 import numpy as np
 
@@ -16,8 +17,11 @@ from daedal.data.conversion import Columns, choose_columns
 from daedal.data.dataset import Dataset
 from daedal.data.signal import Intersample
 from daedal.errors import DataError, nearest, quoted
+from daedal.files import check_file, limit_lines
 
 MISSING = {"", "nan", "na"}
+LARGEST = 1_000_000_000  # bytes
+LONGEST_LINE = 10_000_000  # characters
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 DATE = re.compile(r"\d[-/.]\d+[-/.]\d|\d:\d")
 
@@ -68,6 +72,7 @@ def read_csv(
     if not isinstance(path, (str, PathLike)):
         raise DataError(f"read_csv takes the path of a file, got {type(path).__name__}.", "Write read_csv('tank.csv').")
     path = Path(path)
+    label = path.name or str(path)
     if (time is None) == (step is None):
         given = "both were" if time is not None else "neither was"
         raise DataError(
@@ -75,7 +80,7 @@ def read_csv(
             "Name the column with the times, or give the step between two rows.",
         )
     measured, known = choose_columns("outputs", outputs), choose_columns("inputs", inputs)
-    with about(f"file '{path.name}'"):
+    with about(f"file '{label}'"):
         table = _read(path, delimiter)
         times = table.times(time) if time is not None else check_positive("step", step) * np.arange(len(table.lines))
         input_values = {signal: table.numbers(label, "an input") for signal, label in known.items()}
@@ -168,13 +173,18 @@ def _read_rows(path: Path, delimiter: str) -> tuple[list[list[str]], list[int]]:
     rows, lines = [], []
     opened = gzip.open if path.suffix == ".gz" else open
     try:
+        check_file(path, DataError, "it", LARGEST)
         with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter=delimiter)
+            # Compressed text may be a thousand times as long as its file.
+            limited = limit_lines(cast(TextIO, file), DataError, "it", longest=LONGEST_LINE, largest=LARGEST)
+            reader = csv.reader(limited, delimiter=delimiter)
             for row in reader:
                 rows.append(row)
                 lines.append(reader.line_num)
     except FileNotFoundError:
         raise DataError(f"there is no such file in '{path.parent.absolute()}'.", "Check the path.") from None
+    except PermissionError:
+        raise DataError("you may not read it.", "Ask its owner, or copy it.") from None
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise DataError(
             f"the file cannot be read: {error}.", "It must be UTF-8 text, plain or compressed by gzip."

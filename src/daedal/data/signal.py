@@ -56,7 +56,15 @@ class Signal:
     intersample: Intersample = "foh"
 
     def __post_init__(self) -> None:
-        times, values = increasing(self.times), check_column("values", self.values)
+        values = check_column("values", self.values)
+        try:
+            times = increasing(self.times)
+        except DataError as error:
+            if not error.sentence.startswith("times must be strictly increasing") or not _could_be_times(values):
+                raise
+            raise DataError(
+                error.sentence, f"{error.remedy} If the two are exchanged, write Signal(times, values)."
+            ) from None
         _check(times, values, self.intersample)
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values", values)
@@ -175,6 +183,10 @@ class Signal:
 
     def __repr__(self) -> str:
         return f"Signal({self.times.size} samples from {short(self.start)} to {short(self.end)}, {self.intersample})"
+
+
+def _could_be_times(values: Array) -> bool:
+    return bool(values.size > 1 and np.isfinite(values).all() and (np.diff(values) > 0).all())
 
 
 def _check(times: Array, values: Array, intersample: object) -> None:

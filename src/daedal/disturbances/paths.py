@@ -91,7 +91,12 @@ def discretize(
     space = realize(noise, numbers)
     exists = _find_existing(noise, numbers, orders)
     transition, covariance = van_loan(space.A, space.intensity, step)
-    stationary = solve_lyapunov(space.A, space.intensity)
+    try:
+        stationary = solve_lyapunov(space.A, space.intensity)
+    except (ValueError, np.linalg.LinAlgError):  # poles that are not finite, or far to the right
+        raise ModelError(
+            f"{noise!r} has no stationary state at these values.", "Bound its parameters so that its poles are stable."
+        ) from None
     matrices = NoiseMatrices(
         transition,
         factor_semidefinite(covariance),

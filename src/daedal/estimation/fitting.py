@@ -1,6 +1,6 @@
 """`fit`: from a model and data to estimates with their uncertainty."""
 
-import sys
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -36,6 +36,8 @@ from daedal.priors import Prior
 from daedal.simulation import Lanes, Status
 from daedal.systems import System
 
+# Nothing is configured here: notes are warnings, which Python shows on standard error where a program sets up nothing.
+LOGGER = logging.getLogger("daedal")
 FAR_OFF = 3.0  # root mean square of residuals, in units of the declared accuracy, that is worth a word
 SURPRISING = 3.0  # standard deviations from the centre of a prior that are worth a word
 VANISHED = 1e-9  # share of its start below which a parameter on a log scale has gone to zero
@@ -55,6 +57,9 @@ def fit(
     solver: Lanes | None = None,
 ) -> Fit:
     """Estimate parameters of a model from data.
+
+    Notes, and a sentence where it will take long, go to the logger "daedal" before the work:
+    `logging.getLogger("daedal").setLevel("ERROR")` silences them.
 
     Parameters
     ----------
@@ -100,7 +105,7 @@ def fit(
     if starts is None:
         points = add_delay_starts(problem, points)
     for note in (*notes, *objective.capabilities.notes):
-        print(f"{problem.system.model.name}: {note}", file=sys.stderr)  # before the work, which may be long
+        LOGGER.warning("%s: %s", problem.system.model.name, note)  # before the work, which may be long
     outcome = search(objective, points, refuse_suspicious)
     if outcome is None:
         raise _explain_failure(objective, points)

@@ -1,5 +1,6 @@
 """A Fit as one table."""
 
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +30,10 @@ def make_table(fit: "Fit") -> str:
         f"  {fit.status}",
         *_list_rows(fit),
     ]
-    percents = ", ".join(f"{name} {percent:.1f} %" for name, percent in fit.fit_percent.items())
+    percents = ", ".join(
+        f"{name} {percent:.1f} %" if isfinite(percent) else f"{name} not defined (its samples do not differ)"
+        for name, percent in fit.fit_percent.items()
+    )
     seed = f", seed {fit.seed}" if np.any(fit.monte_carlo_cov != 0.0) else ""
     ahead = "fit" if fit.criterion.condition is None else "one-step fit"
     lines.append(f"  {ahead}: {percents}; criterion {fit.value:.6g}{seed}")

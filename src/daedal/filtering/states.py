@@ -13,7 +13,7 @@ Reference: M. Gerdin, T. B. Schön, T. Glad, F. Gustafsson, L. Ljung, On paramet
 differential-algebraic equations, 2006.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, Protocol, final, runtime_checkable
@@ -22,7 +22,7 @@ import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.data import Dataset, FrozenMapping, frozen, increasing, short
-from daedal.errors import DataError, EstimationError, counted, nearest
+from daedal.errors import DataError, EstimationError, counted, look_up, nearest
 from daedal.experiments import match_experiments
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.experiment import (
@@ -62,7 +62,7 @@ class Estimated(Protocol):
 @final
 @dataclass(frozen=True, eq=False)
 class StateEstimate:
-    """Mean and standard deviation of variables over time.
+    """Mean and standard deviation of variables over time; `estimate["x"]` is the mean of one.
 
     Attributes
     ----------
@@ -82,6 +82,12 @@ class StateEstimate:
     mean: Mapping[str, np.ndarray]
     std: Mapping[str, np.ndarray]
     notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return look_up(self.mean, name, EstimationError, f"The states of '{self.model}' have nothing called")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.mean)
 
     @property
     def variables(self) -> tuple[str, ...]:

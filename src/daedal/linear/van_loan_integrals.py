@@ -24,6 +24,8 @@ from scipy.linalg import matrix_balance
 
 from daedal.linear.matrix_exponential import LAST, double_growth, exponential_growth
 
+MOST_TERMS = 150  # a step is so short that the k-th term is below 1/k!, and 171! is no float any more
+
 
 def van_loan(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A_d and Q_d; for an array of steps, stacks of matrices.
@@ -98,13 +100,17 @@ def _discretize(
 def compute_noise_scale(A: np.ndarray, Q: np.ndarray, step: float | np.ndarray) -> np.ndarray:
     """About the standard deviation of each state a step after it was zero: Σ_k √(|A|ᵏ |Q| |A|ᵏᵀ)ᵢᵢ h^{k+½} / k!.
 
-    States that no noise reaches get the smallest of the others: nothing small then acts on something smaller.
+    States that no noise reaches, or only beyond the terms that count, get the smallest of the others: nothing small
+    then acts on something smaller.
     """
     steps = np.asarray(step, dtype=float)
     scale, reach = np.zeros((*steps.shape, len(A))), np.abs(Q)
-    for k in range(len(A)):
+    for k in range(min(len(A), MOST_TERMS)):
+        if not np.isfinite(reach).all():
+            break
         scale += np.sqrt(np.diag(reach)) * (steps[..., None] ** (k + 0.5)) / math.factorial(k)
-        reach = np.abs(A) @ reach @ np.abs(A).T
+        with np.errstate(over="ignore"):
+            reach = np.abs(A) @ reach @ np.abs(A).T
     reached = scale > 0
     smallest = np.where(reached, scale, np.inf).min(axis=-1, keepdims=True, initial=np.inf)
     return np.where(reached, scale, np.where(np.isfinite(smallest), smallest, 1.0))

@@ -54,5 +54,5 @@ def _write_text(node: Any) -> str:
 
 def _drop_places(node: Any) -> Any:
     if isinstance(node, Mapping):
-        return {key: _drop_places(value) for key, value in node.items() if key not in ("span", "component_ref")}
+        return {key: _drop_places(value) for key, value in node.items() if key != "span"}
     return [_drop_places(value) for value in node] if isinstance(node, list) else node

@@ -12,6 +12,7 @@ from daedal.modelica.branches import Row, align_branches
 from daedal.modelica.formula_reader import FormulaReader, Node, find_extent, split_sides, unpack
 from daedal.modelica.refusals import check_connections, check_events, check_text
 from daedal.modelica.source import Source, find_own_file, read_source
+from daedal.modelica.translation import translate
 from daedal.modelica.variables import Variables
 from daedal.models import Model
 from daedal.symbolic import Equation, Expression, jet
@@ -25,7 +26,8 @@ def read_modelica(path_or_text: str | Path, model: str | None = None) -> Model:
     Names are Modelica's: `motor.flange.tau`, `x[1]`. A parameter keeps its value or formula, its `min` and `max` as
     bounds, and its unit; `start` is an initial value where `fixed = true`, else a guess. Constants, Integer, Boolean
     and enumeration parameters, and whatever else decides which equations there are, become numbers. Assertions and
-    annotations are passed over. Reading never executes code. Needs `pip install 'daedal[modelica]'`.
+    annotations are passed over. Reading never executes code, and takes place in a process of its own, with limits on
+    memory and time. Needs `pip install 'daedal[modelica]'`.
 
     Parameters
     ----------
@@ -53,21 +55,17 @@ def read_modelica(path_or_text: str | Path, model: str | None = None) -> Model:
     Model('Decay': 1 equation, unknown 'x')
     """
     source = read_source(path_or_text)
-    try:
-        from daedal.modelica.translation import translate
-    except ModuleNotFoundError as error:
-        if error.name != "rumoca":
-            raise
-        raise ModelError("Reading Modelica needs rumoca, which is not installed.", _INSTALL) from None
     name, flat = translate(source, model)
     source = replace(source, file=find_own_file(source, flat))
     check_text(source)
     check_events(source, flat)
     check_connections(source, flat)
-    return _make_model(name, flat, source)
-
-
-_INSTALL = "Run: pip install 'daedal[modelica]'."
+    try:
+        return _make_model(name, flat, source)
+    except RecursionError:
+        raise ModelError(
+            f"{source.opening} has a formula that is nested too deeply.", "Give parts of it variables of their own."
+        ) from None
 
 
 def _make_model(name: str, flat: dict[str, Any], source: Source) -> Model:

@@ -5,6 +5,7 @@ A formula is a tree of nodes {kind: content}; every content has a `span`, the pl
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from operator import add, ge, gt, le, lt, ne, sub, truediv
 from typing import Any, NoReturn
 
@@ -57,6 +58,7 @@ SIGNS: dict[str, Callable[[Any], Any]] = {
     "DotPlus": lambda a: a,
     "Not": vectorize(lambda a: ~a),
 }
+MOST_ELEMENTS = 1_000_000  # of one array
 IN_WORDS = {
     "FieldAccess": "a slice of components",
     "Index": "an index into a formula",
@@ -219,6 +221,7 @@ class FormulaReader:
         if not step:
             self.refuse(content, "the step of a range is zero", "Give another step.")
         count = int(np.floor((last - first) / step + 1e-9)) + 1
+        self._check_size(content, max(count, 0))
         return stack(make_constant(first + k * step) for k in range(max(count, 0)))
 
     def _read_FunctionCall(self, content: Node) -> NoReturn:
@@ -245,7 +248,7 @@ class FormulaReader:
         return fill(make_constant(1.0), self._read_counts(counts))
 
     def _make_Identity(self, count: Node) -> Value:
-        return make_identity(*self._read_counts([count]))
+        return make_identity(self._read_counts([count, count])[0])
 
     def _make_Linspace(self, begin: Node, end: Node, points: Node) -> Value:
         first, last = self.read(begin), self.read(end)
@@ -262,4 +265,14 @@ class FormulaReader:
         return sizes[self._read_counts(dimension)[0] - 1] if dimension else stack(sizes)
 
     def _read_counts(self, nodes: Sequence[Node]) -> list[int]:
-        return [int(self.read_number(node, "A size")) for node in nodes]
+        counts = [int(self.read_number(node, "A size")) for node in nodes]
+        for node, count in zip(nodes, counts, strict=True):
+            if count < 0:
+                self.refuse(node, f"a size is {count}", "Give a number that is not negative.")
+        if nodes:
+            self._check_size(nodes[0], prod(counts))
+        return counts
+
+    def _check_size(self, node: Node, count: int) -> None:
+        if count > MOST_ELEMENTS:
+            self.refuse(node, f"an array has {count} elements, more than {MOST_ELEMENTS}", "Use smaller arrays.")

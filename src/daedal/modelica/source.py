@@ -1,17 +1,20 @@
 """`Source`: the text of a Modelica file, and where in it a thing stands."""
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from daedal.errors import ModelError
+from daedal.files import check_file
 
 Span = Mapping[str, int]
+
+LARGEST = 10_000_000  # bytes; a model of 2000 equations has a tenth of a million
 
 BEGIN = re.compile(r";|\b(?:equation|then|loop|else)\b")
 HIDDEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', re.DOTALL)
@@ -29,10 +32,18 @@ class Source:
     def code(self) -> str:
         """The text with spaces in place of comments, strings and annotations; every character keeps its place."""
         code = HIDDEN.sub(lambda match: _blank(match.group()), self.text)
-        for match in reversed(list(re.finditer(r"\bannotation\s*\(", code))):
-            end = _find_closing(code, match.end())
-            code = code[: match.start()] + _blank(code[match.start() : end]) + code[end:]
-        return code
+        parts, end = [], 0
+        for match in re.finditer(r"\bannotation\s*\(", code):
+            if match.start() >= end:  # else it stands inside the one before
+                begin, closing = match.start(), _find_closing(code, match.end())
+                parts += [code[end:begin], _blank(code[begin:closing])]
+                end = closing
+        return "".join([*parts, code[end:]])
+
+    @cached_property
+    def beginnings(self) -> list[int]:
+        """The places behind the words that a statement can follow."""
+        return [0, *(match.end() for match in BEGIN.finditer(self.code))]
 
     @cached_property
     def encoded(self) -> bytes:
@@ -55,7 +66,7 @@ class Source:
     def find_statement(self, span: Span) -> str:
         """The equation around the place where a span begins, in one line."""
         place = len(self.encoded[: span["start"]].decode(errors="replace"))
-        begin = max([0, *(match.end() for match in BEGIN.finditer(self.code, 0, place))])
+        begin = self.beginnings[bisect_right(self.beginnings, place) - 1]
         end, depth = place, 0
         while end < len(self.code) and (depth or self.code[end] != ";"):  # a matrix has semicolons of its own
             depth += {"[": 1, "]": -1}.get(self.code[end], 0)
@@ -89,23 +100,35 @@ def _find_closing(code: str, start: int) -> int:
 def read_source(path_or_text: Any) -> Source:
     """The text itself when it has a newline or a semicolon, else the file of that name."""
     if isinstance(path_or_text, str) and re.search(r"[\n;]", path_or_text):
-        return Source(path_or_text, "the text")
+        return _check_text(Source(path_or_text, "the text"))
     if not isinstance(path_or_text, (str, PathLike)) or path_or_text == "":
         raise ModelError(
             f"A Modelica model is read from a file or a text, got {path_or_text!r}.",
             "Write read_modelica('drive.mo').",
         )
-    path = Path(path_or_text)
+    opening = f"The file '{path_or_text}'"
     try:
-        return Source(path.read_text(encoding="utf-8-sig"), path.name)
+        path = check_file(path_or_text, ModelError, opening, LARGEST)
+        return _check_text(Source(path.read_text(encoding="utf-8-sig"), path.name))
     except FileNotFoundError:
         raise ModelError(
-            f"There is no file '{path}'.", "Check the path; a text of Modelica has a newline or a semicolon in it."
+            f"There is no file '{path_or_text}'.",
+            "Check the path; a text of Modelica has a newline or a semicolon in it.",
         ) from None
     except UnicodeDecodeError:
-        raise ModelError(f"The file '{path}' is not UTF-8 text.", "Save it as UTF-8.") from None
+        raise ModelError(f"{opening} is not UTF-8 text.", "Save it as UTF-8.") from None
     except OSError as error:
-        raise ModelError(f"The file '{path}' cannot be read: {error.strerror}.", "Give a file ending in .mo.") from None
+        raise ModelError(f"{opening} cannot be read: {error.strerror}.", "Give a file ending in .mo.") from None
+
+
+def _check_text(source: Source) -> Source:
+    if len(source.text) > LARGEST:
+        raise ModelError(f"{source.opening} has more than {LARGEST} characters.", "Put the classes into several files.")
+    odd = re.search(r"[\x00-\x08\x0e-\x1f\ud800-\udfff]", source.text)
+    if odd:
+        line = source.text.count("\n", 0, odd.start()) + 1
+        raise ModelError(f"{source.opening}, line {line}: {odd[0]!r} is no character of a text.", "Remove it.")
+    return source
 
 
 def find_own_file(source: Source, flat: Mapping[str, Any]) -> int | None:

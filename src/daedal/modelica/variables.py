@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import product
-from math import inf
+from math import inf, prod
 from typing import Any
 
 import numpy as np
 
 from daedal.errors import DaedalError, ModelError
 from daedal.modelica.array_functions import Value, fill, make_constant, unbox
-from daedal.modelica.formula_reader import FormulaReader, Node, unpack
+from daedal.modelica.formula_reader import MOST_ELEMENTS, FormulaReader, Node, unpack
 from daedal.modelica.source import Source
 from daedal.models import Parameter
 from daedal.symbolic import NAME, Expression, box, symbol
@@ -77,8 +77,14 @@ class Variables:
         """The names of a variable's scalars, row by row: x, or x[1], x[2]."""
         if not NAME.fullmatch(name):
             raise self.refuse(name, f"the name {name} cannot be kept", "Use letters, digits and underscores.")
+        self._check_size(name)
         places = product(*(range(1, count + 1) for count in self.declared[name]["dims"]))
         return [f"{name}[{','.join(map(str, place))}]" if place else name for place in places]
+
+    def _check_size(self, name: str) -> None:
+        count = prod(self.declared[name]["dims"])
+        if count > MOST_ELEMENTS:
+            raise self.refuse(name, f"'{name}' has {count} elements, more than {MOST_ELEMENTS}", "Use smaller arrays.")
 
     def _shape(self, name: str, values: list[Any]) -> Value:
         array = np.empty(len(values), dtype=object)
@@ -87,6 +93,7 @@ class Variables:
 
     def _spread(self, name: str, node: Node) -> list[Any]:
         """The values of a variable's scalars, from one formula for all or an array of them."""
+        self._check_size(name)
         value, shape = box(self.formulas.read(node)), tuple(self.declared[name]["dims"])
         if value.shape not in ((), shape):
             raise self.refuse(name, f"'{name}' has shape {shape}, its value {value.shape}", "Give both one shape.")
@@ -180,10 +187,15 @@ def _find_role(name: str, variable: Node, deciding: set[str], driven: set[str]) 
 
 def _list_names(node: Any) -> list[str]:
     """The names a formula refers to."""
-    if isinstance(node, Mapping):
-        own = [node["VarRef"]["name"]["name"]] if "VarRef" in node else []
-        return own + [name for value in node.values() for name in _list_names(value)]
-    return [name for value in node for name in _list_names(value)] if isinstance(node, list) else []
+    waiting, names = [node], []
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            names += [part["VarRef"]["name"]["name"]] if "VarRef" in part else []
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+    return names
 
 
 def _says_start(variable: Node) -> bool:

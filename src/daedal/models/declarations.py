@@ -1,5 +1,6 @@
 """What a user declares, in a Model's normal form: symbols in tuples, names as keys, numbers as expressions."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -10,6 +11,8 @@ from daedal import disturbances, symbolic
 from daedal.errors import ModelError, counted, quoted
 from daedal.models.parameter import as_parameter
 from daedal.symbolic import NAME, RESERVED, Equation, Expression, as_expression, find_operator
+
+UNWRITABLE = re.compile(r"[\ud800-\udfff]")  # what no file and no terminal takes
 
 
 def normalize(raw: dict[str, Any]) -> dict[str, Any]:
@@ -112,7 +115,7 @@ def _check_output_name(key: Any) -> str:
 
 
 def _check_text(value: Any, what: str, remedy: str) -> str:
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value or UNWRITABLE.search(value):
         raise ModelError(f"{what} must be a text, got {value!r}.", remedy)
     return value
 

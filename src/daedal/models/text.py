@@ -12,6 +12,7 @@ hinge = { domain = "translational", potential = "x", flow = "f" }
 """
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields
@@ -84,13 +85,36 @@ def _write_table(entries: Mapping[str, Any]) -> str:
     return "{ " + ", ".join(f"{key} = {_write(value)}" for key, value in entries.items()) + " }"
 
 
+LARGEST = 10_000_000  # characters
+DEEPEST = 20  # tables and arrays within each other; a model needs four
+STRING = re.compile(r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL)
+DOTTED = re.compile(rf"(?:[\w-]+[ \t]*\.[ \t]*){{{DEEPEST}}}")
+
+
+def _check_limits(text: str) -> None:
+    """Refuse what the reader of TOML would take too deep or too long for."""
+    if len(text) > LARGEST:
+        raise ModelError(f"The text of the model has more than {LARGEST} characters.", "Divide the model.")
+    structure, depth = STRING.sub("s", text), 0
+    for bracket in re.findall(r"[][{}]", structure):
+        depth += 1 if bracket in "[{" else -1
+        if depth > DEEPEST:
+            break
+    if depth > DEEPEST or DOTTED.search(structure):
+        raise ModelError(
+            f"The text of the model has tables or arrays nested deeper than {DEEPEST} levels.",
+            "Compare with the text of Model.to_text().",
+        )
+
+
 def read_model(text: str) -> Model:
     """The model written in `text`."""
     if not isinstance(text, str):
         raise ModelError(f"A model is read from text, got {text!r}.", "Give the text of Model.to_text().")
+    _check_limits(text)
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:  # ValueError: a number of 5000 digits
         raise ModelError(
             f"The text of the model is not TOML: {error}.", "Compare with the text of Model.to_text()."
         ) from None

@@ -166,15 +166,24 @@ def _try_candidates(
     """All candidates in rising order; each helps the one with a pole more."""
     candidates: list[tuple[Candidate, Polished | None]] = []
     known: dict[tuple[int, int], Polished] = {}
-    with Progress(f"order of '{record.output}':") as progress:
-        for shape in sorted(shapes, key=lambda one: (one.order, one.input_order)):
+    ranked = sorted(shapes, key=lambda one: (one.order, one.input_order))
+    done, work = 0.0, sum(map(_weigh, ranked))
+    with Progress(f"order of '{record.output}':", remedy="try fewer or lower orders") as progress:
+        for shape in ranked:
             progress.say(f"{counted(shape.order, 'pole')}, input order {shape.input_order}")
             near = [(shape.order - down, shape.input_order - left) for down in (0, 1) for left in (0, 1)]
             polished = method.estimate(shape, record, [known[place] for place in near if place in known])
             if polished is not None:
                 known[shape.order, shape.input_order] = polished
             candidates.append((_make_candidate(shape, polished, record), polished))
+            done += _weigh(shape)
+            progress.expect(done / work)
     return candidates
+
+
+def _weigh(shape: Shape) -> float:
+    """About how the work of a candidate grows with its coefficients."""
+    return float(shape.size) ** 2
 
 
 def _finish(candidate: Candidate, polished: Polished, record: Record) -> tuple[Candidate, Polished]:

@@ -123,6 +123,9 @@ def ensemble(
     if not sets:
         raise SimulationError("The list of values of an ensemble is empty.", "Give at least one mapping.")
     free = tuple(_check_parameter(asked.system.model, name) for name in sensitivities)
+    kept, rows = _check_keep(keep, count), len(outputs) * (1 + len(free))
+    numbers = (2 * -(-count // BLOCK) * (rows + 1) + 2 * kept * len(outputs)) * len(sets) * asked.times.size
+    check_memory(asked.system, 8 * numbers, "Take fewer realizations, values or samples, or keep fewer realizations.")
     seed = make_seed(np.random.default_rng() if rng is None else rng)
     run = prepare(
         asked.system,
@@ -137,9 +140,7 @@ def ensemble(
         noisy=True,
     )
     refuse_long_steps(run.plan)
-    blocks, rows = -(-count // BLOCK), 2 * (run.plan.shape.rows + 1)
-    check_memory(blocks * len(sets) * rows * asked.times.size * 8, "Take fewer values at a time, or fewer samples.")
-    return _make_ensemble(run, outputs, free, several, collect_moments(run, count, _check_keep(keep, count)), count)
+    return _make_ensemble(run, outputs, free, several, collect_moments(run, count, kept), count)
 
 
 def _check_parameter(model: Any, name: Any) -> str:

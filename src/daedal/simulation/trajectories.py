@@ -12,7 +12,7 @@ from daedal.errors import SimulationError, nearest
 from daedal.models import Model, evaluate_parameters
 from daedal.simulation.ensemble_solver import Lanes, simulate_lanes
 from daedal.simulation.lanes import BRIEF
-from daedal.simulation.request import check_realizations, check_request, check_values
+from daedal.simulation.request import check_memory, check_realizations, check_request, check_values
 from daedal.simulation.solver import Job, Outcome, Solver
 from daedal.simulation.trajectory import Trajectory
 from daedal.symbolic import Expression
@@ -87,6 +87,8 @@ def simulate(
     given = check_values(values)
     wanted = _check_variables(asked.system, variables)
     count = None if realizations is None else check_realizations(realizations)
+    remedy = "Keep fewer variables (variables=[...]), or take mean and variance only with ensemble(...)."
+    check_memory(asked.system, 2 * (count or 1) * asked.times.size * len(wanted) * 8, remedy)
     seed = None
     if count is not None or measurement_noise or rng is not None:
         seed = disturbances.make_seed(np.random.default_rng() if rng is None else rng)

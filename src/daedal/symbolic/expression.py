@@ -5,7 +5,7 @@
 
 import numbers
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan
@@ -91,13 +91,16 @@ class Expression:
     def __rpow__(self, other: Any) -> Any:
         return _apply_binary("power", other, self)
 
+    def __floordiv__(self, other: Any) -> NoReturn:
+        raise ExpressionError("'//' is not defined for expressions.", "Write np.floor(a / b).")
+
     def __mod__(self, other: Any) -> NoReturn:
         raise ExpressionError("'%' is not defined for expressions.", "Write np.fmod(a, b), with the sign of a.")
 
     def __xor__(self, other: Any) -> NoReturn:
         raise ExpressionError("'^' is not defined for expressions.", "Write powers with **: x**2.")
 
-    __rmod__, __rxor__ = __mod__, __xor__
+    __rfloordiv__, __rmod__, __rxor__ = __floordiv__, __mod__, __xor__
 
     def __lt__(self, other: Any) -> Any:
         return _apply_binary("less", self, other)
@@ -163,8 +166,9 @@ class Expression:
     def __bool__(self) -> bool:
         raise ExpressionError(
             f"Whether '{self}' holds is not known before the simulation.",
-            "Choose between two values with np.where(condition, a, b); join conditions with & and |; "
-            "take arrays of expressions element by element.",
+            "Choose between two values with np.where(condition, a, b); join conditions with & and |, each in brackets: "
+            "(x > 0) & (v > 0); write np.maximum and np.minimum for max and min; take arrays of expressions element by "
+            "element.",
         )
 
     def __float__(self) -> float:
@@ -174,6 +178,9 @@ class Expression:
             f"'{self}' is an expression, not a number.",
             "Use numpy's functions (np.sin, np.exp, ...) in place of math's.",
         )
+
+    def __int__(self) -> int:
+        return int(float(self))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         name = functions.SYNONYMS.get(ufunc.__name__, ufunc.__name__)
@@ -192,6 +199,10 @@ class Expression:
         if function in (np.round, np.around):
             value, decimals, *_ = *inputs, options.get("decimals", 0)
             return round(value, decimals)
+        if function is np.select:
+            return _select(*inputs, **options)
+        if function is np.piecewise:
+            raise ExpressionError("np.piecewise cannot take expressions.", "Write np.where(condition, a, b).")
         raise ExpressionError(
             f"np.{function.__name__} cannot take expressions.",
             "Put the expressions in np.array([...], dtype=object) first, or write the operation out.",
@@ -245,7 +256,7 @@ class Equation:
         raise ExpressionError(
             f"The equation '{self}' is neither true nor false.",
             "Write a == b == c as two equations; compare expressions by their text, str(a) == str(b), also to find one "
-            "in a list; for arrays of equations, np.equal(a, b, dtype=object).",
+            "in a list; for arrays of equations, np.equal(a, b, dtype=object); in a condition, ~(a != b).",
         )
 
 
@@ -261,9 +272,25 @@ def where(condition: Any, yes: Any, no: Any) -> Any:
     """
     if any(isinstance(value, np.ndarray) and value.ndim for value in (condition, yes, no)):
         return np.frompyfunc(where, 3, 1)(*map(box, (condition, yes, no)))
+    if isinstance(condition, Equation):
+        raise ExpressionError(
+            f"The condition of where is the equation '{condition}'.",
+            f"Write np.where({condition.lhs} != {condition.rhs}, b, a), or a range, as few values are met exactly.",
+        )
     parts = [as_expression(value, "A part of where") for value in (condition, yes, no)]
     refuse_nan(parts[0], "The condition of where")
     return Expression(functions.where(*(part.sx for part in parts)))
+
+
+def _select(conditions: Sequence[Any], values: Sequence[Any], default: Any = 0.0) -> Any:
+    """np.select: the value of the first condition that holds."""
+    if len(conditions) != len(values):
+        raise ExpressionError(
+            f"np.select was given {len(conditions)} conditions and {len(values)} values.", "Give one value for each."
+        )
+    for condition, value in zip(reversed(conditions), reversed(values), strict=True):
+        default = where(condition, value, default)
+    return default
 
 
 def _clip(value: Any, a_min: Any = None, a_max: Any = None, **bounds: Any) -> Any:
@@ -280,7 +307,12 @@ def as_expression(value: object, what: str) -> Expression:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, (numbers.Real, np.bool_)):
-        return Expression(ca.SX(float(value)))
+        try:
+            return Expression(ca.SX(float(value)))
+        except OverflowError:
+            raise ExpressionError(
+                f"{what} must be a number that fits into 64 bits, got one beyond 1.8e308.", "Use other units."
+            ) from None
     if isinstance(value, str):
         remedy = f"Make it a symbol first: symbol({value!r})." if NAME.fullmatch(value) else "Leave the quotes out."
         raise ExpressionError(f"{what} must be an expression, got the text {value!r}.", remedy)

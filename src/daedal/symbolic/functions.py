@@ -49,6 +49,7 @@ BINARY: dict[str, Callable[[ca.SX, ca.SX], ca.SX]] = {
     "minimum": ca.fmin,
     "fmod": ca.fmod,
     "copysign": ca.copysign,
+    "heaviside": lambda x, middle: ca.if_else(x > 0, 1.0, ca.if_else(x < 0, 0.0, middle)),
     "logical_and": ca.logic_and,
     "logical_or": ca.logic_or,
 }

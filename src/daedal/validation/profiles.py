@@ -28,6 +28,7 @@ from daedal.tables import align_columns
 from daedal.validation.arguments import check_fit, check_names
 from daedal.validation.tracing import Ground, prepare_ground, trace
 
+MOST_POINTS = 10_000
 BETTER = 1e-3  # decrease of the criterion, in units of λ, that counts as another minimum
 
 
@@ -132,14 +133,17 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
         raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write level=0.95.")
     sentence = "The points must be a whole number from 2 on"
     points = check_whole_number(points, EstimationError, sentence, "Write points=6.", least=2)
+    if points > MOST_POINTS:
+        raise EstimationError(f"{points} points on each side are too many: each is a search.", "Write points=6.")
     level = float(level)
     curves: dict[str, ProfileCurve] = {}
     complete = True
-    with Progress(f"profiling '{fit.model.name}':") as progress:
+    with Progress(f"profiling '{fit.model.name}':", remedy="profile fewer names, or lower points") as progress:
         try:
             shared = prepare_ground(fit, level, progress)
             for name in chosen:
                 curves[name] = _make_curve(shared, name, points)
+                progress.expect(len(curves) / len(chosen))
         except KeyboardInterrupt:
             if not curves:
                 raise

@@ -15,6 +15,7 @@ from daedal.progress import Progress
 
 Check = Callable[[Objective, Evaluation], None]
 
+EVALUATIONS = 25  # that a search from one start takes, about
 STAGES = 12  # at most
 MORE_STARTS = 5  # when the best estimate lies at a bound
 CLOSE = 0.1  # distance in standard errors within which two points are the same minimum
@@ -46,6 +47,7 @@ class _Search:
     converged: bool = False
     evaluations: int = 0
     failures: int = 0
+    starts: int = 1
     more_starts: int = 0
     last: tuple[Objective, Evaluation] | None = None
     check: Check | None = None
@@ -61,6 +63,7 @@ class _Search:
             self.failures += not evaluation.ok
         if evaluation.ok and (self.best is None or evaluation.value < self.best.value):
             self.best = evaluation
+        self.progress.expect(self.evaluations / (EVALUATIONS * max(self.starts, 1)))
         self.progress.say(self._describe(evaluation))
         return evaluation
 
@@ -83,6 +86,7 @@ class _Search:
         self.minima.append([minimum, count])
 
     def run(self, starts: Sequence[np.ndarray]) -> None:
+        self.starts = len(starts)
         self.begin(np.asarray(starts[0], dtype=float))
         first = self.objective
         self.from_start(np.asarray(starts[0], dtype=float))  # for which the steps were chosen
@@ -207,7 +211,8 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
     `check` may refuse to go on, given the first evaluation.
     """
     interrupted = False
-    with Progress(f"fitting '{objective.problem.system.model.name}':") as progress:
+    name, remedy = objective.problem.system.model.name, "take fewer samples, realizations, starts or free parameters"
+    with Progress(f"fitting '{name}':", remedy=remedy) as progress:
         running = _Search(objective, progress, check=check)
         try:
             running.run(starts)

@@ -78,7 +78,7 @@ class DelayRun:
         for number, values in enumerate(self.values):
             lags = find_lags_at(self.scenario.system, self.pasts, values)
             course = make_course(self.scenario, self.program, values, lags, self.plan.step)
-            failures += run_blocks(realizations, partial(self._run_block, number, course, consume), title)
+            failures += run_blocks(realizations, partial(self._run_block, number, course, consume), title, brief=True)
         return failures
 
     def _run_block(self, number: int, course: Course, consume: Consume, lanes: range, stop: Event) -> list[Failure]:

@@ -1,6 +1,7 @@
 """Keep SUNDIALS from talking: scikit-sundae prints each failure, which a Trajectory reports in the user's names."""
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock, get_ident
@@ -36,6 +37,15 @@ class _Runs:
 
 
 _runs = _Runs()
+_filters = Lock()
+
+
+@contextmanager
+def ignore_warnings() -> Iterator[None]:
+    """Drop warnings; one thread at a time, as filters that two change and put back in turn would stay changed."""
+    with _filters, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 @contextmanager

@@ -7,9 +7,9 @@ from typing import final
 import numpy as np
 
 from daedal.data import short
-from daedal.errors import SimulationError, quoted
+from daedal.errors import SimulationError, quoted, warn_user
 from daedal.models import evaluate_parameters
-from daedal.progress import Progress
+from daedal.progress import Progress, watch
 from daedal.simulation import ida
 from daedal.simulation.forcing import Forcing, see_features
 from daedal.simulation.ida.integration import Integration
@@ -63,7 +63,9 @@ class IDA:
         """Advance from forcing.start through all times; what was reached is returned whatever happens."""
         for stops in (times, times[:0]):  # its steps go over samples
             forcing = see_features(system, forcing, stops, [parameters])
-        with silence_sundials(), Progress(f"simulating '{system.model.name}': time", forcing.end) as progress:
+        title = f"simulating '{system.model.name}': time"
+        remedy = "simulate less time, or loosen the tolerance"
+        with silence_sundials(), Progress(title, forcing.end, begin=forcing.start, remedy=remedy) as progress:
             switching = system.reduction.switching
             if switching is None or not (switching.switches or switching.held):
                 work = Integration(Stepper(self.rtol, self.atol, system, forcing, parameters, progress))
@@ -99,7 +101,10 @@ class IDA:
         start = find_initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
         kept = np.full((count, len(job.wanted), times.size), np.nan)
         stopped: dict[int, Reached] = {}
-        for number in range(count):
+        for warning in warnings:
+            warn_user(warning)
+        title = f"simulating '{system.model.name}': realization"
+        for number in watch(range(count), title, "take fewer realizations, or solver=Lanes()"):
             duration = forcing.end - forcing.start
             path = ContinuousPath(system, numbers, grid, duration, job.seed, job.purpose, number)
             disturbed = replace(job, asked=replace(job.asked, forcing=replace(forcing, path=path)))

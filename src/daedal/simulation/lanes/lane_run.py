@@ -13,7 +13,7 @@ import numpy as np
 
 from daedal import simulation
 from daedal.simulation.forcing import see_features
-from daedal.simulation.lanes.blocks import run_blocks
+from daedal.simulation.lanes.blocks import BLOCK, run_blocks
 from daedal.simulation.lanes.march import CASADI, Reordering, Table, find_solved, march_lanes, tabulate
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, count_grazing, prepare_steps
 from daedal.simulation.lanes.run import Consume, Failure, Plan, StepWish, describe_steps, find_failures
@@ -21,6 +21,7 @@ from daedal.simulation.lanes.scenario import Paths, Scenario, Values
 from daedal.simulation.lanes.search import choose_steps, estimate_step_error, make_regular
 from daedal.simulation.steps import Program, Schedule, make_grid_row
 
+BRIEF_WORK = 1e10  # operations of a block that no one needs to watch
 PILOT = 8  # lanes on which steps are chosen
 
 
@@ -66,7 +67,20 @@ class LaneRun:
     def run(self, realizations: int, consume: Consume) -> list[Failure]:
         """Simulate all lanes for all values, as `Run` says."""
         title = f"simulating '{self.scenario.system.model.name}': block"
-        return run_blocks(realizations, lambda lanes, stop: self._run_block(lanes, consume, stop), title)
+        total = realizations * len(self.values) * self.times.size
+        done: dict[int, int] = {}  # samples of each block, counted by the thread that does it
+
+        def count(value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
+            done[lanes.start] = done.get(lanes.start, 0) + len(lanes) * samples.size
+            consume(value, lanes, samples, out)
+
+        return run_blocks(
+            realizations,
+            lambda lanes, stop: self._run_block(lanes, count, stop),
+            title,
+            brief=self.table.emit.size * self.program.instructions * min(realizations, BLOCK) < BRIEF_WORK,
+            find_share=lambda: sum(list(done.values())) / total,
+        )
 
     def _run_block(self, lanes: range, consume: Consume, stop: Event) -> list[Failure]:
         """All sets of values side by side, chunk by chunk: sets that have the same disturbances share their paths."""

@@ -81,6 +81,27 @@ def test_the_largest_posterior_over_an_unknown_noise_too():
     assert "log posterior" in str(found)
 
 
+@pytest.mark.parametrize(("off", "size"), [(1.0, 0.1), (1.8, 0.1), (4.0, 1.0), (0.5, 0.1)])
+def test_data_that_contradict_a_prior(off, size):
+    prior = norm(2.6 + off, 0.3)
+    values = (1.0 - size) * X @ [2.6, 0.5] + size * VALUES
+
+    def cost(theta):
+        return -norm(X @ theta[:2], np.exp(theta[2])).logpdf(values).sum() - prior.logpdf(theta[0])
+
+    data = dd.Dataset(TIMES, outputs={"y": values})
+    found = dd.fit(informed(line(), b=dd.Normal(2.6 + off, 0.3)), data, free=["b", "c"])
+    if "how priors and data are weighed has not settled: fit again from these values" in found.notes:
+        assert off == 1.8
+        found = dd.fit(found.model, data, free=["b", "c"])
+    best = minimize(cost, [*found.params.values(), -0.3], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12})
+    assert found.params["b"] == pytest.approx(best.x[0], rel=1e-6)
+    far = abs(best.x[0] - 2.6 - off) / 0.3 > 3.0
+    assert (
+        far == (off in (1.0, 1.8)) == any(note.startswith("the data contradict the prior of b") for note in found.notes)
+    )
+
+
 def test_it_is_also_the_largest_with_the_noise_integrated_out():
     """On a grid of the slope and of σ, with the prior 1/σ; the offset is held."""
     model = regression(measurement_noise={})

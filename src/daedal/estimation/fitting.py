@@ -40,6 +40,7 @@ from daedal.systems import System
 # Nothing is configured here: notes are warnings, which Python shows on standard error where a program sets up nothing.
 LOGGER = logging.getLogger("daedal")
 FAR_OFF = 3.0  # root mean square of residuals, in units of the declared accuracy, that is worth a word
+SURPRISING = 3.0  # standard deviations from the centre of a prior that are worth a word
 VANISHED = 1e-9  # share of its start below which a parameter on a log scale has gone to zero
 
 
@@ -197,6 +198,17 @@ def _note_far_off(outcome: Outcome) -> list[str]:
     return [f"the residuals are {ratio:.2g} times the declared measurement noise"] if ratio > FAR_OFF else []
 
 
+def _note_surprises(model: Model, space: Coordinates, point: np.ndarray) -> list[str]:
+    """Estimates that their priors held to be improbable."""
+    triples = zip(space.names, list_priors(model, space), space.natural(point).tolist(), strict=True)
+    apart = {name: abs(prior.deviate(value)[0]) for name, prior, value in triples if prior is not None}
+    return [
+        f"the data contradict the prior of {name}: the estimate lies {count:.2g} of its standard deviations off"
+        for name, count in apart.items()
+        if count > SURPRISING
+    ]
+
+
 def _make_minimum(space: Coordinates, minimum: Evaluation, count: int) -> LocalMinimum:
     values = map(float, space.natural(minimum.point))
     return LocalMinimum(minimum.value, FrozenMapping(dict(zip(space.names, values, strict=True))), count)
@@ -291,6 +303,7 @@ def _list_remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[s
     notes += beyond or [f"at the start {note}" for note in list_long_delays(problem, problem.coordinates.start)]
     remarks = outcome.objective.capabilities.remarks
     notes += () if remarks is None else remarks(outcome.evaluation)
+    notes += _note_surprises(problem.system.model, problem.coordinates, outcome.evaluation.point)
     believed = [name for name, one in estimates.items() if one.verdict == "known from its prior"]
     if believed:
         notes.append(f"known from the prior rather than from these data: {', '.join(believed)}")

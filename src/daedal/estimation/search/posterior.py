@@ -12,7 +12,7 @@ samples tell:
 - 1, where the criterion is a likelihood, or sums the squares of white residuals of declared accuracy;
 - the mean square of the residuals of outputs whose accuracy is not declared. Estimate and λ are found in turn, which
   leads to the maximum over θ and σ of L(θ, σ) p(θ); with σ integrated out (prior 1/σ) the posterior of θ is the same.
-  Each turn raises it: the tangent of log Σz² lies above it;
+  Each turn raises it: the tangent of log Σz² lies above it. Turns are shortened by secants of the change of log λ;
 - for others, whose residuals are not what a likelihood assumes, the mean of S by H over the directions that the data
   determine, tr(H⁻¹S)/p.
 
@@ -35,7 +35,9 @@ from daedal.models import Model
 from daedal.priors import Prior
 
 SETTLED = 1e-6  # relative change of λ that is not worth another stage
-TURNS = 8  # in which estimate and λ are found
+TURNS = 10  # in which estimate and λ are found
+LONGEST = 20.0  # step of log λ by the secant, relative to that of a plain turn
+UNSETTLED = 0.01  # relative change of λ, when turns have run out, that is worth a word
 SMALLEST = 1e-24  # λ of data without noise
 
 
@@ -100,6 +102,7 @@ class PosteriorObjective:
     priors: tuple[Prior | None, ...]
     weight: float  # λ
     turns: int = 0
+    last: tuple[float, float] | None = None  # log λ of the turn before, and its change by a plain turn
 
     @property
     def problem(self) -> Problem:
@@ -117,7 +120,12 @@ class PosteriorObjective:
             choose_steps=_chain(said.choose_steps, lambda choose, point: self._exchange(choose(point))),
             forgive=_chain(said.forgive, lambda forgive, point: self._follow(forgive(point), point)),
             scatter=_chain(said.scatter, lambda scatter, e: scatter(_strip(e))),
+            remarks=lambda e: (*(() if said.remarks is None else said.remarks(e)), *self._note_unsettled(e)),
         )
+
+    def _note_unsettled(self, evaluation: Evaluation) -> tuple[str, ...]:
+        settled = abs(_find_weight(self.data, _strip(evaluation)) / self.weight - 1.0) < UNSETTLED
+        return () if settled else ("how priors and data are weighed has not settled: fit again from these values",)
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         own = self.data(point)
@@ -147,10 +155,11 @@ class PosteriorObjective:
         following = self.data.refine(own)
         if following is not None:
             return self._follow(following, evaluation.point)
-        weight = _find_weight(self.data, own)
-        if self.turns >= TURNS or abs(weight / self.weight - 1.0) < SETTLED:
+        here = float(np.log(self.weight)), float(np.log(_find_weight(self.data, own) / self.weight))
+        if self.turns >= TURNS or abs(here[1]) < SETTLED:
             return None
-        return replace(self, weight=weight, turns=self.turns + 1)
+        weight = float(np.exp(here[0] + _choose_step(self.last, here)))
+        return replace(self, weight=weight, turns=self.turns + 1, last=here)
 
     def _follow(self, data: Objective, point: np.ndarray) -> "PosteriorObjective":
         """Another stage of the criterion, which may have other units."""
@@ -159,6 +168,15 @@ class PosteriorObjective:
     def _exchange(self, data: Objective) -> "PosteriorObjective":
         """The same criterion with other steps."""
         return self if data is self.data else replace(self, data=data)
+
+
+def _choose_step(before: tuple[float, float] | None, here: tuple[float, float]) -> float:
+    """The change of log λ: that of a plain turn or, where two turns tell, to where the secant has none."""
+    plain = here[1]
+    if before is None or before[1] == plain:
+        return plain
+    secant = -plain * (here[0] - before[0]) / (plain - before[1])
+    return secant if 0.0 < secant / plain < LONGEST else plain
 
 
 def _strip(evaluation: Evaluation) -> Evaluation:

@@ -7,26 +7,26 @@ from daedal.papers.kept_pieces import KeptPieces
 from daedal.papers.result_files import Result, write_files
 
 
-def take(folder, size, made):
+def take(folder, size, sizes):
     def make():
-        made.append(size)
+        sizes.append(size)
         return [0.1 + 0.2, 1e-300, float(np.nextafter(1.0, 2.0)), True]
 
     return KeptPieces(folder, "paper", size).take("piece", make)
 
 
 def test_a_piece_is_made_once_and_comes_back_bit_for_bit(tmp_path):
-    made = []
-    first, second = take(tmp_path, 3, made), take(tmp_path, 3, made)
+    sizes = []
+    first, second = take(tmp_path, 3, sizes), take(tmp_path, 3, sizes)
     assert first == second == [0.1 + 0.2, 1e-300, float(np.nextafter(1.0, 2.0)), True]
-    assert made == [3]
+    assert sizes == [3]
 
 
 def test_another_size_starts_over_and_says_so(tmp_path, capsys):
-    made = []
-    take(tmp_path, 3, made)
-    take(tmp_path, 4, made)
-    assert made == [3, 4]
+    sizes = []
+    take(tmp_path, 3, sizes)
+    take(tmp_path, 4, sizes)
+    assert sizes == [3, 4]
     told = capsys.readouterr().err
     assert "made with other sizes or another version" in told
     assert told.count("\n") == 1
@@ -34,41 +34,41 @@ def test_another_size_starts_over_and_says_so(tmp_path, capsys):
 
 @pytest.mark.parametrize("place", [0, 10, 50, 120, -3, -40])
 def test_a_damaged_piece_is_made_again(tmp_path, capsys, place):
-    made = []
-    take(tmp_path, 3, made)
+    sizes = []
+    take(tmp_path, 3, sizes)
     (path,) = tmp_path.rglob("*.json")
     content = bytearray(path.read_bytes())
     content[place] ^= 1
     path.write_bytes(content)
-    assert take(tmp_path, 3, made)[0] == 0.1 + 0.2
-    assert made == [3, 3]
+    assert take(tmp_path, 3, sizes)[0] == 0.1 + 0.2
+    assert sizes == [3, 3]
     assert "made again" in capsys.readouterr().err
 
 
 def test_a_truncated_piece_is_made_again(tmp_path):
-    made = []
-    take(tmp_path, 3, made)
+    sizes = []
+    take(tmp_path, 3, sizes)
     (path,) = tmp_path.rglob("*.json")
     path.write_bytes(path.read_bytes()[:40])
-    take(tmp_path, 3, made)
-    assert made == [3, 3]
+    take(tmp_path, 3, sizes)
+    assert sizes == [3, 3]
 
 
 def test_a_result_needs_its_files(tmp_path):
-    made = []
+    sizes = []
 
     def make():
-        made.append(None)
+        sizes.append(None)
         return Result("text", write_files(tmp_path, {"table.csv": "1\n"}))
 
     def run():
         return KeptPieces(tmp_path, "paper", 3).take_result("table", make)
 
     assert run() == run() == Result("text", (tmp_path / "table.csv",))
-    assert len(made) == 1
+    assert len(sizes) == 1
     (tmp_path / "table.csv").write_text("2\n")
     run()
-    assert len(made) == 2
+    assert len(sizes) == 2
     assert (tmp_path / "table.csv").read_text() == "1\n"
 
 

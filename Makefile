@@ -32,6 +32,7 @@ benchmark: $(READY)  ## speed and accuracy figures
 	$(BIN)/python benchmarks/ensemble.py
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/estimation.py time joint
+	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/likelihood.py
 	$(BIN)/python benchmarks/delays.py time sweep growth
 	$(BIN)/python benchmarks/order.py time

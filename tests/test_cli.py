@@ -58,7 +58,7 @@ def test_interrupt_keeps_finished_parts_and_says_so(tiny, tmp_path, monkeypatch,
 
 
 def test_interrupt_before_anything_is_finished(tiny, tmp_path, monkeypatch, capsys):
-    def interrupted(reading, size):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(pendulum, "fit_data_sets", interrupted)

@@ -13,8 +13,10 @@ SOURCE = Path(__file__).parents[1] / "src" / "daedal"
 ORDER = [
     "errors",
     "files",
+    "memory",
     "progress",
     "tables",
+    "priors",
     "symbolic",
     "kernels",
     "linear",

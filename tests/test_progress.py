@@ -97,6 +97,61 @@ def test_cleared_when_the_work_fails(clock):
     assert stream.getvalue().endswith(CLEAR)
 
 
+def work_for(clock, seconds, pieces=1000, **options):
+    """Work of so many seconds in equal pieces."""
+    with Progress("simulating 'pendulum': block", pieces, io.StringIO(), **options) as show:
+        for k in range(pieces):
+            show(k)
+            clock["time"] += seconds / pieces
+
+
+def test_what_takes_long_says_so_once_and_early(clock, caplog):
+    work_for(clock, 720.0, remedy="lower realizations")
+    [told] = caplog.records
+    assert (told.name, told.levelname) == ("daedal", "WARNING")
+    sentence = "simulating 'pendulum' will take about 12 minutes; to make it shorter, lower realizations."
+    assert told.getMessage() == sentence
+
+
+@pytest.mark.parametrize("seconds", [0.1, 5.0, 59.0])
+def test_what_takes_less_than_a_minute_does_not(clock, caplog, seconds):
+    work_for(clock, seconds)
+    assert not caplog.records
+
+
+def test_a_slow_beginning_is_no_reason(clock, caplog):
+    with Progress("simulating", 1.0, io.StringIO()) as show:
+        for reached, elapsed in ((1e-9, 10.0), (1e-6, 20.0), (0.5, 21.0), (0.9, 22.0)):
+            clock["time"] = 100.0 + elapsed
+            show(reached)
+    assert not caplog.records
+
+
+def test_work_inside_other_work_tells_nothing_again(clock, caplog):
+    with Progress("fitting 'pendulum':", 1.0, io.StringIO()) as show:
+        for k in range(5):
+            work_for(clock, 100.0)
+            show(k / 100)
+    assert [record.getMessage() for record in caplog.records] == ["simulating 'pendulum' will take about 100 seconds."]
+    work_for(clock, 100.0)
+    assert len(caplog.records) == 2, "another call tells again"
+
+
+def test_time_that_does_not_begin_at_zero(clock, caplog):
+    with Progress("simulating", 1100.0, io.StringIO(), begin=1000.0) as show:
+        clock["time"] += 6.0
+        show(1005.0)
+    assert [record.getMessage() for record in caplog.records] == ["simulating will take about 2 minutes."]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(61.0, "61 seconds"), (119.0, "2 minutes"), (7200.0, "2 hours"), (2e5, "2 days"), (3.2e9, "1e+02 years")],
+)
+def test_times_as_people_say_them(seconds, text):
+    assert progress.format_duration(seconds) == text
+
+
 def test_a_simulation_shows_model_and_time(monkeypatch):
     stream = Terminal()
     monkeypatch.setattr("sys.stderr", stream)

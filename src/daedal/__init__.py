@@ -8,6 +8,8 @@ from typing import Any
 
 import lazy_loader
 
+__version__ = "0.1.0"  # its only home: the build reads it here
+
 _FOLDER = Path(__file__).parent
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -3,7 +3,7 @@ from .analysis import (
 )
 from .data import Dataset, Samples, Signal, read_csv
 from .disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, sample_path
-from .errors import DaedalError
+from .errors import DaedalError, DaedalWarning
 from .estimation import (
     Cost, Estimate, Fit, Grid, LatinHypercube, Likelihood, MeanVariance, MeasurementMoments, OutputError, SimulationPEM,
     evaluate, fit, load,
@@ -13,19 +13,23 @@ from .lti import TransferFunction
 from .modelica import read_modelica
 from .models import Model, Parameter, Port, assemble
 from .order import Candidate, OrderSearch, RefinedIV, SparseSplines, select_order
+from .priors import LogNormal, Normal, Uniform
 from .report import plot
 from .simulation import IDA, Ensemble, Lanes, Trajectory, ensemble, simulate
 from .symbolic import Equation, Expression, delay, der, hold, hysteresis, symbol, symbols, time, where
 from .systems import System, build
 from .validation import Comparison, Identifiability, Profile, Residuals, compare, identifiability, profile, resid
 
+__version__: str
+
 __all__ = [
-    "Candidate", "Comparison", "Cost", "DaedalError", "Dataset", "Descriptor", "Ensemble", "Equation", "Estimate",
-    "Expression", "FilteredNoise", "Fit", "Grid", "IDA", "Identifiability", "Lanes", "LatinHypercube", "Likelihood",
-    "MeanVariance", "MeasurementMoments", "Model", "OrderSearch", "OutputError", "Parameter", "Port", "Profile",
-    "RefinedIV", "Residuals", "Samples", "Signal", "SimulationPEM", "SparseSplines", "StateEstimate", "StateSpaceNoise",
-    "Structure", "System", "Trajectory", "TransferFunction", "WellPosedness", "WhiteNoise", "analyze", "assemble",
-    "build", "check_noise", "compare", "delay", "der", "descriptor", "ensemble", "estimate_states", "evaluate", "fit",
-    "hold", "hysteresis", "identifiability", "linearize", "load", "plot", "profile", "read_csv", "read_modelica",
-    "resid", "sample_path", "select_order", "simulate", "symbol", "symbols", "time", "transfer_function", "where",
+    "Candidate", "Comparison", "Cost", "DaedalError", "DaedalWarning", "Dataset", "Descriptor", "Ensemble", "Equation",
+    "Estimate", "Expression", "FilteredNoise", "Fit", "Grid", "IDA", "Identifiability", "Lanes", "LatinHypercube",
+    "Likelihood", "LogNormal", "MeanVariance", "MeasurementMoments", "Model", "Normal", "OrderSearch", "OutputError",
+    "Parameter", "Port", "Profile", "RefinedIV", "Residuals", "Samples", "Signal", "SimulationPEM", "SparseSplines",
+    "StateEstimate", "StateSpaceNoise", "Structure", "System", "Trajectory", "TransferFunction", "Uniform",
+    "WellPosedness", "WhiteNoise", "analyze", "assemble", "build", "check_noise", "compare", "delay", "der",
+    "descriptor", "ensemble", "estimate_states", "evaluate", "fit", "hold", "hysteresis", "identifiability",
+    "linearize", "load", "plot", "profile", "read_csv", "read_modelica", "resid", "sample_path", "select_order",
+    "simulate", "symbol", "symbols", "time", "transfer_function", "where",
 ]

@@ -1,16 +1,19 @@
 """The command `daedal`."""
 
 import argparse
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from daedal.errors import DaedalError, ReportError, nearest, quoted
-from daedal.papers import PAPERS, Result, reproduce
+from daedal.errors import DaedalError, ReportError, counted, nearest, quoted
+from daedal.papers import PAPERS, Result, count_pieces, reproduce
 
 COMMANDS = ("reproduce",)
-INTERRUPTED = 130  # what shells expect of a program that was stopped by Ctrl-C
+INTERRUPTED, TERMINATED = 130, 143  # what shells expect of a program that was stopped by Ctrl-C, by SIGTERM
 
 
 class _Parser(argparse.ArgumentParser):
@@ -30,11 +33,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    with _treat_termination_as_interrupt() as terminated:
+        try:
+            return _run(given)
+        except DaedalError as refused:
+            print(f"{refused.sentence}\n{refused.remedy}", file=sys.stderr)
+            return 1
+        except KeyboardInterrupt:
+            return TERMINATED if terminated else INTERRUPTED
+
+
+@contextmanager
+def _treat_termination_as_interrupt() -> Iterator[list[int]]:
+    """SIGTERM does what Ctrl-C does, and is listed; threads other than the main one have no signals."""
+    received: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
     try:
-        return _run(given)
-    except DaedalError as refused:
-        print(f"{refused.sentence}\n{refused.remedy}", file=sys.stderr)
-        return 1
+        yield received
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run(given: list[str]) -> int:
@@ -47,7 +72,9 @@ def _run(given: list[str]) -> int:
     asked = parser.parse_args(given)
     if asked.paper not in PAPERS:
         raise ReportError(f"There is no paper '{asked.paper}' to reproduce.", nearest(asked.paper, PAPERS))
-    return _tell(reproduce(asked.paper, asked.out or f"{asked.paper}-paper", full=asked.full))
+    folder = asked.out or f"{asked.paper}-paper"
+    _tell(reproduce(asked.paper, folder, full=asked.full), folder)
+    return 0
 
 
 def _make_parser() -> argparse.ArgumentParser:
@@ -66,18 +93,25 @@ def _make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _tell(results: Iterator[Result]) -> int:
-    """Print each result as it is finished; on Ctrl-C say what is kept."""
+def _tell(results: Iterator[Result], folder: str) -> None:
+    """Print each result as it is finished; on Ctrl-C say what is kept, before it goes on."""
     kept: list[Path] = []
     try:
         for result in results:
+            kept += result.files
             files = f"\n\nfiles: {_list_files(result.files)}" if result.files else ""
             print(f"{result.text}{files}\n", flush=True)
-            kept += result.files
     except KeyboardInterrupt:
-        print(f"Stopped. {f'Kept: {_list_files(kept)}' if kept else 'Nothing was finished yet'}.", file=sys.stderr)
-        return INTERRUPTED
-    return 0
+        print(f"Stopped. {_describe_kept(kept, count_pieces(folder))}", file=sys.stderr)
+        raise
+
+
+def _describe_kept(kept: list[Path], pieces: int) -> str:
+    if not kept and not pieces:
+        return "Nothing was finished yet."
+    listed = [f"Kept: {_list_files(kept)}."] if kept else []
+    listed += [f"{counted(pieces, 'finished piece')} kept: the same command goes on from there."] if pieces else []
+    return " ".join(listed)
 
 
 def _list_files(files: Sequence[Path]) -> str:

@@ -6,12 +6,17 @@ broken data file or a simulation that could not go on. All are `DaedalError`, an
 """
 
 import re
-from collections.abc import Iterable, Mapping
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from functools import wraps
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+Arguments = ParamSpec("Arguments")
 Entry = TypeVar("Entry")
+Result = TypeVar("Result")
 
 LONGEST = 4000  # characters of a sentence
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -66,6 +71,34 @@ class EstimationError(DaedalError, ValueError):
 
 class ReportError(DaedalError, ValueError):
     """A table, picture or report that was asked for in a way that cannot work."""
+
+
+class DaedalWarning(UserWarning):
+    """Something that was done as asked, but probably not as meant; the result has the same sentence in its notes."""
+
+
+def warn_user(sentence: str) -> None:
+    """A `DaedalWarning` at the line that called daedal."""
+    frame, level, outside = sys._getframe(1), 2, 2
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "daedal":  # others, as decorators, may lie between
+            outside = level + 1
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, DaedalWarning, stacklevel=outside)
+
+
+def interruptible(verb: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The verb, with a sentence in the KeyboardInterrupt that leaves it: where anything is finished it returns that."""
+
+    @wraps(verb)
+    def run(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        try:
+            return verb(*arguments, **named)
+        except KeyboardInterrupt as interrupt:
+            interrupt.args = (f"{verb.__name__} was interrupted before anything was finished; nothing is kept.",)
+            raise
+
+    return run
 
 
 def quoted(names: Iterable[str], most: int = 8) -> str:

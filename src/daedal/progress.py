@@ -1,14 +1,28 @@
-"""A line on the terminal that says how far long work has come; nothing where no one is watching."""
+"""A line on the terminal that says how far long work has come, and one sentence in the log where it will take long.
 
+The line is written where a terminal is watched. The sentence goes to the logger "daedal" as a warning, once for each
+call of a user, as soon as the first pieces of the work show how long all of it will take.
+"""
+
+import logging
 import sys
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar, Token
 from shutil import get_terminal_size
 from time import monotonic
 from types import TracebackType
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 PATIENCE = 2.0  # seconds of silence before the line appears
 PAUSE = 0.2  # seconds between two versions of it
+LONG = 60.0  # seconds of work that are worth a sentence
+EARLY = 3.0  # seconds of work that show how long all of it takes,
+ENOUGH = 0.01  # if they did so much of it: the first of it may be slower than the rest
 CLEAR = "\r\x1b[K"
+
+Item = TypeVar("Item")
+LOGGER = logging.getLogger("daedal")
+_TOLD: ContextVar[list[str] | None] = ContextVar("what the call that is under way has told", default=None)
 
 
 class Progress:
@@ -22,6 +36,10 @@ class Progress:
         Where it will be done.
     stream
         Standard error by default; nothing is written unless it is a terminal.
+    begin
+        Where it begins.
+    remedy
+        What makes long work shorter: "lower realizations".
 
     Examples
     --------
@@ -30,14 +48,36 @@ class Progress:
     ...         progress(k)
     """
 
-    def __init__(self, work: str, end: float = 1.0, stream: TextIO | None = None) -> None:
-        self._work, self._end = work, end
+    def __init__(
+        self, work: str, end: float = 1.0, stream: TextIO | None = None, *, begin: float = 0.0, remedy: str = ""
+    ) -> None:
+        self._work, self._begin, self._end, self._remedy = work, begin, end, remedy
         self._stream = sys.stderr if stream is None else stream
-        self._next = monotonic() + PATIENCE if _watched(self._stream) else float("inf")
+        self._started = monotonic()
+        self._next = self._started + PATIENCE if _watched(self._stream) else float("inf")
         self._shown = False
+        self._token: Token | None = None
 
     def __call__(self, reached: float) -> None:
+        if self._end > self._begin:
+            self.expect((reached - self._begin) / (self._end - self._begin))
         self.say(f"{reached:.5g} of {self._end:.5g}")
+
+    def expect(self, share: float) -> None:
+        """Tell how long the work will take, if that is long, now that this share of it is done."""
+        elapsed = monotonic() - self._started
+        enough = elapsed >= (EARLY if share >= ENOUGH else LONG / 2)
+        if not enough or not 0.0 < share < 1.0 or elapsed < LONG * share:
+            return
+        told = _TOLD.get()
+        if not told:
+            what = self._work.partition(":")[0]
+            sentence = f"{what} will take about {format_duration(elapsed / share)}"
+            sentence += f"; to make it shorter, {self._remedy}" if self._remedy else ""
+            self._clear()
+            LOGGER.warning("%s.", sentence)
+            if told is not None:
+                told.append(sentence)
 
     def say(self, how_far: str) -> None:
         """Show how far the work is in other words than a count."""
@@ -51,14 +91,37 @@ class Progress:
         self._stream.flush()
 
     def __enter__(self) -> "Progress":
+        self._token = _TOLD.set([]) if _TOLD.get() is None else None  # work inside other work tells nothing again
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._token is not None:
+            _TOLD.reset(self._token)
+        self._clear()
+
+    def _clear(self) -> None:
         if self._shown:
             self._stream.write(CLEAR)
             self._stream.flush()
+
+
+def watch(items: Sequence[Item], work: str, remedy: str = "") -> Iterator[Item]:
+    """The items one by one, with the line and the sentence of the work on them."""
+    with Progress(work, end=len(items), remedy=remedy) as progress:
+        for number, item in enumerate(items):
+            progress(number)
+            yield item
+
+
+def format_duration(seconds: float) -> str:
+    """A time as people say it: 90 seconds, 12 minutes, 5 hours, 3 days."""
+    for size, unit, most in ((1.0, "seconds", 100.0), (60.0, "minutes", 100.0), (3600.0, "hours", 48.0)):
+        if seconds < most * size:
+            return f"{seconds / size:.0f} {unit}"
+    days = seconds / 86400.0
+    return f"{days:.0f} days" if days < 1000.0 else f"{days / 365.25:.2g} years"
 
 
 def _watched(stream: TextIO | None) -> bool:

@@ -158,6 +158,9 @@ CALLS: dict[str, Call] = {
         dd.assemble, lambda: {"name": "a", "parts": {"earth": make_part()}, "connections": [], "inputs": []}
     ),
     "read_modelica": given(dd.read_modelica, lambda: {"path_or_text": MODELICA, "model": "D"}),
+    "Normal": given(dd.Normal, lambda: {"mean": 1.0, "std": 0.5}),
+    "LogNormal": given(dd.LogNormal, lambda: {"median": 1.0, "factor": 2.0}),
+    "Uniform": given(dd.Uniform, lambda: {"a": 0.5, "b": 2.0}),
     # noise
     "FilteredNoise": given(
         dd.FilteredNoise, lambda: {"numerator": [1.0], "denominator": [1.0, 1.0], "grid": None, "initial": "stationary"}
@@ -307,7 +310,8 @@ CALLS: dict[str, Call] = {
 }
 # What only daedal makes: users read it, and its methods are above.
 RESULTS = {
-    "Candidate", "Comparison", "Cost", "DaedalError", "Descriptor", "Ensemble", "Equation", "Estimate", "Expression",
+    "Candidate", "Comparison", "Cost", "DaedalError", "DaedalWarning", "Descriptor", "Ensemble", "Equation", "Estimate",
+    "Expression",
     "Fit", "Identifiability", "OrderSearch", "Profile", "Residuals", "StateEstimate", "Structure", "System",
     "Trajectory", "WellPosedness", "time", "MeasurementMoments",
 }  # fmt: skip

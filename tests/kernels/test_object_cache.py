@@ -1,5 +1,7 @@
 """Compiled objects on disk: hits, damage, folders that cannot be written, bounded size, other targets."""
 
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -26,9 +28,9 @@ HASWELL = Target("x86_64-unknown-linux-gnu", "haswell", "", 4, True)
 def place(tmp_path, monkeypatch):
     """An empty cache, and nothing remembered in the process."""
     monkeypatch.setenv("DAEDAL_CACHE", str(tmp_path / "objects"))
-    compiler.load.cache_clear()
+    compiler.forget()
     yield tmp_path / "objects"
-    compiler.load.cache_clear()
+    compiler.forget()
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def evaluate():
 def test_the_second_time_nothing_is_compiled(place, builds):
     assert evaluate() == 10
     assert len(list(place.glob("*.o"))) == 1
-    compiler.load.cache_clear()
+    compiler.forget()
     assert evaluate() == 10
     assert len(builds) == 1
 
@@ -58,10 +60,84 @@ def test_a_damaged_file_is_replaced(place, builds, damage):
     file = next(place.glob("*.o"))
     whole = file.read_bytes()
     file.write_bytes(whole[:-100] + bytes(100) if damage is None else damage)
-    compiler.load.cache_clear()
+    compiler.forget()
     assert evaluate() == 10
     assert len(builds) == 2
     assert file.read_bytes() == whole
+
+
+def test_another_object_under_this_key_is_noticed(place, builds):
+    evaluate()
+    file = next(place.glob("*.o"))
+    whole = file.read_bytes()
+    compile_map(ca.Function("f", [X], [X * X + 2]))
+    (other,) = set(place.glob("*.o")) - {file}
+    file.write_bytes(other.read_bytes())
+    compiler.forget()
+    assert evaluate() == 10
+    assert len(builds) == 3
+    assert file.read_bytes() == whole
+
+
+def disown(path):
+    if os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    os.chown(path, os.geteuid() + 1, -1)
+
+
+def replace_by_link(path):
+    moved = path.parent.parent / "elsewhere"
+    path.rename(moved)
+    path.symlink_to(moved)
+
+
+def replace_by_pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no owners")
+@pytest.mark.parametrize(
+    "change", [disown, lambda path: path.chmod(0o620), lambda path: path.chmod(0o602), replace_by_link, replace_by_pipe]
+)
+def test_a_file_that_others_could_have_written_is_replaced(place, builds, change):
+    evaluate()
+    file = next(place.glob("*.o"))
+    change(file)
+    compiler.forget()
+    assert evaluate() == 10
+    assert len(builds) == 2
+    status = file.lstat()
+    assert stat.S_ISREG(status.st_mode)
+    assert (stat.S_IMODE(status.st_mode), status.st_uid) == (0o600, os.geteuid())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no owners")
+@pytest.mark.parametrize("mode", [0o755, 0o775, 0o777])
+def test_the_folder_is_for_this_user_alone(place, builds, mode):
+    evaluate()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    place.chmod(mode)
+    compiler.forget()
+    assert evaluate() == 10
+    assert len(builds) == 1
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no owners")
+@pytest.mark.parametrize("change", [disown, replace_by_link])
+def test_a_folder_that_is_not_this_users_is_not_used(place, builds, change):
+    evaluate()
+    file = next(place.glob("*.o"))
+    change(place)
+    before = file.stat()
+    for count in (2, 3):
+        compiler.forget()
+        assert evaluate() == 10
+        assert len(builds) == count
+    after = file.stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert len(list(place.iterdir())) == 1
 
 
 def test_a_folder_that_cannot_be_written_is_ignored(place, builds):

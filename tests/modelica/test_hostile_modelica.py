@@ -1,6 +1,5 @@
 """No Modelica text or file ends, holds up or fills the process that reads it."""
 
-import math
 import os
 import signal
 import subprocess
@@ -25,8 +24,7 @@ def refusal(given, model=None) -> str:
 
 def test_a_sum_of_thousands_of_terms_is_read():
     model = dd.read_modelica(DECAY.format(" + ".join(f"{k}*x" for k in range(1, 2001))))
-    decay = dd.simulate(model, [0.0, 1e-6])
-    assert decay["x"][-1] == pytest.approx(math.exp(2.001), rel=1e-4)  # 1 + 2 + ... + 2000 = 2 001 000
+    assert pytest.approx(2_001_000) == dd.descriptor(model.with_outputs({"x": dd.symbol("x")})).F  # 1 + 2 + ... + 2000
 
 
 def test_ten_thousand_brackets_are_read():

@@ -238,7 +238,7 @@ def test_parts_come_with_their_files(tmp_path, monkeypatch):
     parts = pendulum.reproduce(tmp_path)
     assert isinstance(next(parts), Result)
     files = next(parts).files
-    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in files}
+    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {path.name for path in files}
     pages = [path.read_text(encoding="utf-8") for path in files if path.suffix == ".html"]
     assert len(pages) == 1
     assert "Plotly.newPlot" in pages[0]

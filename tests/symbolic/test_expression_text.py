@@ -254,7 +254,7 @@ def test_reading_understands_what_is_typed_by_hand():
         ("@1 + x", "'@1' is used before it is defined"),
         ("@1 = x y; @1", "'y' stands where ';' belongs"),
         ("sin()", r"'\)' was not expected"),
-        ("(" * 3000 + "x" + ")" * 3000, "its brackets nest too deeply"),
+        ("(" * 10_000 + "x" + ")" * 10_000, "its brackets nest more than 10000 deep"),
     ],
 )
 def test_text_that_cannot_be_read_says_why(text, reason):

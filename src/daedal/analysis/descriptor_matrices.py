@@ -13,7 +13,7 @@ from daedal.analysis.linear_form import LinearForm, extract_linear_form
 from daedal.analysis.polynomial_part import find_polynomial_part
 from daedal.analysis.structure import check_model, require_offsets
 from daedal.data import frozen
-from daedal.errors import DaedalError, ModelError, StructureError, counted, often, quoted
+from daedal.errors import DaedalError, ModelError, StructureError, counted, interruptible, often, quoted
 from daedal.linear import SingularPencilError, StandardForm, balance, reduce_to_standard_form
 from daedal.models import Model
 
@@ -158,6 +158,7 @@ class MissingPackageError(DaedalError, ImportError):
     """An optional package that is needed and not there."""
 
 
+@interruptible
 def descriptor(model: Model, values: Mapping[Any, float] | None = None) -> Descriptor:
     """The matrices of a linear model at the values of its parameters, `values` overriding those.
 

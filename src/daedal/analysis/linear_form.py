@@ -306,11 +306,16 @@ def refuse_nonlinear(
 
 def _split_terms(sx: ca.SX) -> list[ca.SX]:
     """The summands of an expression, without their signs."""
-    if sx.op() == ca.OP_NEG:
-        return _split_terms(sx.dep(0))
-    if sx.op() in (ca.OP_ADD, ca.OP_SUB):
-        return [*_split_terms(sx.dep(0)), *_split_terms(sx.dep(1))]
-    return [sx]
+    waiting, terms = [sx], []
+    while waiting:  # a long sum is deeper than Python may recurse
+        part = waiting.pop()
+        if part.op() == ca.OP_NEG:
+            waiting.append(part.dep(0))
+        elif part.op() in (ca.OP_ADD, ca.OP_SUB):
+            waiting += [part.dep(1), part.dep(0)]
+        else:
+            terms.append(part)
+    return terms
 
 
 def _is_linear_term(term: ca.SX, moving: list[str]) -> bool:

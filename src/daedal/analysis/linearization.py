@@ -19,7 +19,7 @@ from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import SIMULATE, NonlinearError, is_linear, refuse_nonlinear
 from daedal.analysis.steady_state import find_steady_state
 from daedal.analysis.structure import check_model
-from daedal.errors import ModelError, nearest, quoted, with_article
+from daedal.errors import ModelError, interruptible, nearest, quoted, with_article
 from daedal.models import Model, as_name, evaluate_parameters
 from daedal.symbolic import (
     Delayed,
@@ -42,6 +42,7 @@ STEPS = (1e-6, 1e-12)  # relative distances at which a jump or a kink is looked 
 JUMP = 1e-5  # relative: a change that stays as large when the distance shrinks is a jump
 
 
+@interruptible
 def linearize(model: Model, at: Mapping[Any, float] | None = None, values: Mapping[Any, float] | None = None) -> Model:
     """The linear model that agrees with a model near an operating point, in the same variables and parameters.
 

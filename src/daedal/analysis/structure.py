@@ -10,7 +10,7 @@ from daedal.analysis.aliases import Alias, eliminate_aliases, make_namer
 from daedal.analysis.equations import Equations, Incidence, find_incidence
 from daedal.analysis.signature import Offsets, find_offsets
 from daedal.data import FrozenMapping
-from daedal.errors import ModelError, counted, often
+from daedal.errors import ModelError, counted, interruptible, often
 from daedal.models import Model
 
 
@@ -83,6 +83,7 @@ def _shorten(items: list[str], most: int = 12) -> list[str]:
     return items if len(items) <= most else [*items[:most], f"and {len(items) - most} more"]
 
 
+@interruptible
 def analyze(model: Model) -> Structure:
     """Index, degrees of freedom, differentiated equations, and what may be given at the start.
 

@@ -23,7 +23,7 @@ from daedal.analysis.linear_form import LinearForm, NonlinearError, extract_line
 from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
 from daedal.analysis.structure import analyze, check_model
 from daedal.disturbances import count_derivatives
-from daedal.errors import ModelError, counted, is_list, nearest, quoted
+from daedal.errors import ModelError, counted, interruptible, is_list, nearest, quoted
 from daedal.models import Model, as_name, as_tuple, evaluate_parameters
 from daedal.symbolic import Expression, expand, intern_symbol, jet, list_symbols, read_expression
 
@@ -181,6 +181,7 @@ class WellPosedness:
         return f"the noise of '{self.model}' is well-posed: {quoted(self.variables)} {have} finite variance{ending}"
 
 
+@interruptible
 def check_noise(model: Model, variables: Sequence[Any] | None = None) -> WellPosedness:
     """Whether the outputs of a model have a finite variance, and the variables wanted besides.
 

@@ -12,8 +12,10 @@ from daedal.data.arrays import Array, check_positive, check_real, short
 from daedal.data.samples import Samples
 from daedal.data.signal import Signal
 from daedal.errors import DataError
+from daedal.memory import check_memory
 
 Sampled = TypeVar("Sampled", Signal, Samples)
+COPIES = 6  # of a grid, while signals are put on it
 SAME = 1e-9  # of a step: times this close are the same time
 
 
@@ -84,7 +86,10 @@ def make_grid(start: float, end: float, step: float) -> Array:
             f"step = {short(step)} is longer than the data, which run from {short(start)} to {short(end)}.",
             "Give a shorter step.",
         )
-    return start + step * np.arange(int((end - start) / step + SAME) + 1, dtype=np.float64)
+    count = float(end - start) / step + SAME
+    remedy = "Give a longer step."
+    check_memory(COPIES * 8 * count, DataError, f"A grid of {count:.3g} samples, {short(step)} apart,", remedy)
+    return start + step * np.arange(int(count) + 1, dtype=np.float64)
 
 
 def resample(samples: Samples, grid: Array, step: float) -> Samples:

@@ -9,7 +9,7 @@ from daedal.data import Dataset
 from daedal.errors import EstimationError, SimulationError, is_list
 from daedal.estimation.criteria import Criterion, Objective, check_criterion, choose_criterion
 from daedal.estimation.problem import Problem, check_delay_bounds, declare_free, make_coordinates
-from daedal.estimation.search import refuse_growth
+from daedal.estimation.search import add_priors, refuse_growth
 from daedal.experiments import list_datasets
 from daedal.models import Model
 from daedal.simulation import Lanes
@@ -77,7 +77,7 @@ def prepare_objective(verb: str, arguments: Arguments, seed: int) -> tuple[Objec
     except SimulationError:
         refuse_growth(problem)  # a better reason, where it is one
         raise
-    return objective, criterion, (*notes, *_list_unused(declared, sets))
+    return add_priors(objective, space.start), criterion, (*notes, *_list_unused(declared, sets))
 
 
 def _list_unused(model: Model, sets: Sequence[Dataset]) -> tuple[str, ...]:

@@ -8,10 +8,11 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.disturbances import make_seed
+from daedal.errors import interruptible
 from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Objective
 from daedal.estimation.problem import read_point
-from daedal.estimation.search import choose_steps, forgive_failures
+from daedal.estimation.search import assess_information, choose_steps, forgive_failures, sum_log_densities
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.simulation import Lanes
@@ -26,8 +27,22 @@ REMEMBERED = 4  # problems whose objectives are kept
 class Cost:
     """A criterion at one point, in the parameters themselves: value, gradient and Gauss–Newton curvature.
 
-    `residuals` and `jacobian` are there when the criterion is a sum of squares: value = ½ Σ residuals². Where the model
-    could not be simulated the value is infinite and `failure` says why.
+    Attributes
+    ----------
+    value
+        What a fit minimises; priors of free parameters have their part in it.
+    residuals, jacobian
+        There when the criterion is a sum of squares, value = ½ Σ residuals²; what priors add comes last.
+    loglik
+        The logarithm of the density of the scored samples given the parameters, constants and all; None where the
+        criterion is not a likelihood. By `Likelihood` that of the samples beyond those that tell a diffuse start. By
+        `OutputError`, on models without disturbances, that of white normal noise; where an accuracy is not declared,
+        the largest over it; with `whiten`, given the filter and the samples that it begins with.
+    log_posterior
+        `loglik` plus the logarithm of the prior densities of the free parameters, not divided by the probability of
+        the data. Densities are those of the parameters themselves: a fit maximises that of log θ for a LogNormal prior.
+    failure
+        Why the model could not be simulated; then the value is infinite, and the logarithms are −∞.
     """
 
     names: tuple[str, ...]
@@ -37,8 +52,11 @@ class Cost:
     residuals: np.ndarray | None
     jacobian: np.ndarray | None
     failure: str
+    loglik: float | None = None
+    log_posterior: float | None = None
 
 
+@interruptible
 @one_thread
 def evaluate(
     model: Model | System,
@@ -57,7 +75,8 @@ def evaluate(
     Takes the arguments of `fit`, and `values` (name → number; the model's where left out). With the same seed the cost
     is the same smooth function in every call. Steps and compiled code of the last problems are kept, so calls that
     differ in `values` alone are cheap; only where those steps would be too long are new ones chosen for that call.
-    With `whiten`, the filter is made from the residual at the model's values.
+    With `whiten`, the filter is made from the residual at the model's values; so is the weight of priors in the value
+    where the accuracy of the data is not declared.
     """
     objective = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))
     point = read_point(objective.problem.coordinates, {} if values is None else values, "values")
@@ -100,6 +119,8 @@ def _convert(evaluation: Evaluation, objective: Objective) -> Cost:
     """From φ to the parameters themselves."""
     space = objective.problem.coordinates
     by = 1.0 / space.rates(evaluation.point)
+    model = objective.problem.system.model
+    loglik = assess_information(objective, evaluation).loglik if evaluation.ok else -np.inf
     return Cost(
         names=space.names,
         value=evaluation.value,
@@ -108,4 +129,6 @@ def _convert(evaluation: Evaluation, objective: Objective) -> Cost:
         residuals=evaluation.residuals,
         jacobian=None if evaluation.jacobian is None else evaluation.jacobian * by,
         failure=evaluation.failure,
+        loglik=loglik,
+        log_posterior=None if loglik is None else loglik + sum_log_densities(model, space, evaluation.point),
     )

@@ -1,14 +1,15 @@
 """`fit`: from a model and data to estimates with their uncertainty."""
 
-import sys
+import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.disturbances import make_seed
-from daedal.errors import EstimationError, counted
+from daedal.errors import EstimationError, counted, interruptible
 from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Objective, count_samples, list_outputs
 from daedal.estimation.problem import (
@@ -26,18 +27,24 @@ from daedal.estimation.search import (
     assess_information,
     assess_uncertainty,
     judge_estimate,
+    list_priors,
     refuse_suspicious,
     search,
 )
 from daedal.linear import one_thread
 from daedal.models import Model
+from daedal.priors import Prior
 from daedal.simulation import Lanes, Status
 from daedal.systems import System
 
+# Nothing is configured here: notes are warnings, which Python shows on standard error where a program sets up nothing.
+LOGGER = logging.getLogger("daedal")
 FAR_OFF = 3.0  # root mean square of residuals, in units of the declared accuracy, that is worth a word
+SURPRISING = 3.0  # standard deviations from the centre of a prior that are worth a word
 VANISHED = 1e-9  # share of its start below which a parameter on a log scale has gone to zero
 
 
+@interruptible
 @one_thread
 def fit(
     model: Model | System,
@@ -53,6 +60,9 @@ def fit(
 ) -> Fit:
     """Estimate parameters of a model from data.
 
+    Notes, and a sentence where it will take long, go to the logger "daedal" before the work:
+    `logging.getLogger("daedal").setLevel("ERROR")` silences them.
+
     Parameters
     ----------
     model
@@ -60,7 +70,7 @@ def fit(
     data
         A Dataset, or a list of them: experiments with the same parameters.
     free
-        Parameters to estimate: names, or a mapping name → Parameter (or another start).
+        Parameters to estimate: names, or a mapping name → Parameter (or another start, which keeps bounds and prior).
     local
         Parameters that have a value of their own in each experiment.
     fixed
@@ -97,12 +107,18 @@ def fit(
     if starts is None:
         points = add_delay_starts(problem, points)
     for note in (*notes, *objective.capabilities.notes):
-        print(f"{problem.system.model.name}: {note}", file=sys.stderr)  # before the work, which may be long
+        LOGGER.warning("%s: %s", problem.system.model.name, note)  # before the work, which may be long
     outcome = search(objective, points, refuse_suspicious)
     if outcome is None:
         raise _explain_failure(objective, points)
     listed = starts is not None and not isinstance(starts, (LatinHypercube, Grid))
-    return _make_fit(outcome, chosen, notes, points[0] if listed else problem.coordinates.start)
+    start = points[0] if listed else problem.coordinates.start
+    try:
+        return _make_fit(outcome, chosen, notes, start)
+    except KeyboardInterrupt:
+        if outcome.interrupted:  # it is the second
+            raise
+        return _make_fit(replace(outcome, interrupted=True), chosen, notes, start)
 
 
 def _explain_failure(objective: Objective, points: Sequence[np.ndarray]) -> EstimationError:
@@ -182,6 +198,17 @@ def _note_far_off(outcome: Outcome) -> list[str]:
     return [f"the residuals are {ratio:.2g} times the declared measurement noise"] if ratio > FAR_OFF else []
 
 
+def _note_surprises(model: Model, space: Coordinates, point: np.ndarray) -> list[str]:
+    """Estimates that their priors held to be improbable."""
+    triples = zip(space.names, list_priors(model, space), space.natural(point).tolist(), strict=True)
+    apart = {name: abs(prior.deviate(value)[0]) for name, prior, value in triples if prior is not None}
+    return [
+        f"the data contradict the prior of {name}: the estimate lies {count:.2g} of its standard deviations off"
+        for name, count in apart.items()
+        if count > SURPRISING
+    ]
+
+
 def _make_minimum(space: Coordinates, minimum: Evaluation, count: int) -> LocalMinimum:
     values = map(float, space.natural(minimum.point))
     return LocalMinimum(minimum.value, FrozenMapping(dict(zip(space.names, values, strict=True))), count)
@@ -195,9 +222,10 @@ def _list_estimates(
     with np.errstate(invalid="ignore"):
         deviations = [np.sqrt(np.diag(matrix)) for matrix in (errors.covariance, errors.monte_carlo)]
         scaled = [deviation * rates for deviation in deviations]
-    estimates = {}
+    priors, estimates = list_priors(objective.problem.system.model, space), {}
     for k, item in enumerate(space.items):
         value = float(theta[k])
+        from_data = _compute_share(priors[k], value, float(scaled[0][k]))
         vanished = item.logarithmic and item.lower == 0.0 and value < VANISHED * item.start  # log 0 is never reached
         stuck = bool(errors.at_bound[k]) or vanished
         estimates[item.name] = Estimate(
@@ -211,9 +239,17 @@ def _list_estimates(
             scale=item.scale,
             unit=item.unit,
             at_bound=stuck,
-            verdict=judge_estimate(item, value, float(deviations[0][k]), stuck),
+            verdict=judge_estimate(item, value, float(deviations[0][k]), stuck, from_data),
+            from_data=from_data,
         )
     return estimates
+
+
+def _compute_share(prior: Prior | None, value: float, error: float) -> float | None:
+    """How much of the variance of a prior the data have removed; None where there is none, or no error is known."""
+    if prior is None or np.isnan(error):
+        return None
+    return max(1.0 - (error / prior.spread(value)) ** 2, 0.0)
 
 
 def compute_fit_percent(evaluation: Evaluation) -> dict[str, float]:
@@ -236,12 +272,13 @@ def measure_fit(y: np.ndarray, predicted: np.ndarray) -> float:
 
 def _describe_end(outcome: Outcome, interrupted: bool) -> Status:
     count = counted(outcome.evaluations, "evaluation")
+    if interrupted:
+        sentence = f"Interrupted after {count}: these are the best values so far."
+        return Status(False, sentence, "Run it again to finish.", interrupted=True)
     if outcome.notes:
         return Status(
             False, f"Stopped after {count}: {outcome.notes[0]}", "The estimates are those of the stage before."
         )
-    if interrupted:
-        return Status(False, f"Interrupted after {count}: these are the best values so far.", "Run it again to finish.")
     if outcome.converged:
         return Status(True, f"Converged after {count}.")
     return Status(
@@ -266,6 +303,10 @@ def _list_remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[s
     notes += beyond or [f"at the start {note}" for note in list_long_delays(problem, problem.coordinates.start)]
     remarks = outcome.objective.capabilities.remarks
     notes += () if remarks is None else remarks(outcome.evaluation)
+    notes += _note_surprises(problem.system.model, problem.coordinates, outcome.evaluation.point)
+    believed = [name for name, one in estimates.items() if one.verdict == "known from its prior"]
+    if believed:
+        notes.append(f"known from the prior rather than from these data: {', '.join(believed)}")
     lost = [name for name, one in estimates.items() if one.verdict == "not determined"]
     if lost:
         notes.append(f"not determined by these data: {', '.join(lost)}; identifiability(fit) shows the directions")

@@ -15,7 +15,7 @@ from daedal.errors import EstimationError, SimulationError, quoted
 from daedal.estimation.criteria import Forecast, Objective
 from daedal.estimation.problem import Coordinate, Coordinates, Problem, label_experiments
 from daedal.estimation.result import Fit
-from daedal.estimation.search import forgive_failures, search
+from daedal.estimation.search import add_priors, forgive_failures, search
 from daedal.systems import build
 
 BEGINS = "where these data begin is estimated from them; what the model holds at its start does not count here"
@@ -61,11 +61,11 @@ def _restore(fitted: FittedProblem) -> Objective:
     objective = fit.criterion.objective(fitted.problem)
     restore = objective.capabilities.restore
     if restore is not None:
-        return restore(fit.scales, fit.filters)
+        return add_priors(restore(fit.scales, fit.filters), fitted.point)
     evaluation = objective(fitted.point)
     while evaluation.ok and (following := objective.refine(evaluation)) is not None:
         objective, evaluation = following, following(fitted.point)
-    return objective
+    return add_priors(objective, fitted.point)
 
 
 def predict_outputs(fitted: FittedProblem) -> tuple[Forecast, ...]:

@@ -12,9 +12,11 @@ from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, look_up
 from daedal.estimation.criteria import Criterion
 from daedal.estimation.problem import Autoregression, Coordinates
-from daedal.estimation.search import Verdict
+from daedal.estimation.search import Verdict, sum_log_densities
 from daedal.models import Model
 from daedal.simulation import Lanes, Status
+
+LEAST_SHARE = 0.01  # from the data: with less of it, Student's distribution is the normal one
 
 
 @final
@@ -22,8 +24,10 @@ from daedal.simulation import Lanes, Status
 class Estimate:
     """One estimated number.
 
-    `std_error` is what the data leave open (infinite: not determined; NaN: at a bound), `monte_carlo_error` what a
-    finite number of realizations adds to it (zero without any). `verdict` says in words how far the data determine it.
+    `std_error` is what data and priors leave open (infinite: not determined; NaN: at a bound), `monte_carlo_error` what
+    a finite number of realizations adds to it (zero without any). `verdict` says in words how far the data determine
+    it. Of a parameter with a prior, `from_data` is the share of the prior's variance that the data have removed,
+    1 − std_error²/variance of the prior, from 0 to 1; None without a prior, and at a bound.
     """
 
     name: str
@@ -37,6 +41,7 @@ class Estimate:
     unit: str
     at_bound: bool
     verdict: Verdict
+    from_data: float | None = None
 
 
 @final
@@ -61,15 +66,15 @@ class Fit:
     estimates
         Name → `Estimate`; `fit["k"]` is one of them.
     cov
-        Covariance of the estimates, (parameter, parameter) in the order of `params`, data only.
+        Covariance of the estimates, (parameter, parameter) in the order of `params`, from data and priors.
     monte_carlo_cov
         The same for the error of averaging over a finite number of realizations.
     value
-        The minimum of the criterion: half the sum of squared residuals in units of their accuracy.
+        The minimum of the criterion: half the sum of squared residuals in units of their accuracy, and what priors add.
     fit_percent
         Output → 100 (1 − |y − ŷ| / |y − mean y|) over all experiments.
     loglik, aic, bic
-        None where they would mean nothing: when the criterion is not a likelihood.
+        None where they would mean nothing: when the criterion is not a likelihood; `aic` and `bic` also with priors.
     minima
         The minima that the starts ended in, best first.
     status
@@ -107,7 +112,7 @@ class Fit:
 
     @property
     def std_errors(self) -> Mapping[str, float]:
-        """Name → standard error from the data."""
+        """Name → standard error from data and priors."""
         return FrozenMapping({name: one.std_error for name, one in self.estimates.items()})
 
     @property
@@ -116,6 +121,13 @@ class Fit:
         deviation = np.sqrt(np.diag(self.cov))
         with np.errstate(invalid="ignore"):
             return self.cov / np.outer(deviation, deviation)
+
+    @property
+    def log_posterior(self) -> float | None:
+        """`loglik` plus the logarithm of the prior densities of the estimates; None without a likelihood."""
+        return (
+            None if self.loglik is None else self.loglik + sum_log_densities(self.model, self.coordinates, self.point)
+        )
 
     def conf_int(self, level: float = 0.95) -> Mapping[str, tuple[float, float]]:
         """Name → interval that covers the truth with this probability, data and Monte-Carlo error together.
@@ -139,7 +151,17 @@ class Fit:
 
         if not isinstance(level, Real) or not 0.0 < level < 1.0:
             raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write level=0.95.")
-        return float(t.ppf(0.5 + level / 2.0, max(self.samples - len(self.estimates), 1)))
+        return float(t.ppf(0.5 + level / 2.0, self._freedom))
+
+    @property
+    def _freedom(self) -> float:
+        """Of Student's distribution: the samples less the numbers that they determine.
+
+        What priors contribute to a variance is not estimated, by Satterthwaite's rule: with the share s from the data,
+        freedom grows by 1/s². That of the estimate that owes most to the data holds for all.
+        """
+        shares = [1.0 if one.from_data is None else one.from_data for one in self.estimates.values()]
+        return max(self.samples - sum(shares), 1) / max(*shares, LEAST_SHARE) ** 2
 
     def values(self, experiment: int = 0) -> Mapping[str, float]:
         """Parameter → number in one experiment: estimates, local ones of that experiment, and what was fixed."""

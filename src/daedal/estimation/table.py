@@ -18,6 +18,7 @@ REMARKS = {
     "loosely determined": "loose",
     "not determined": "NOT DETERMINED",
     "at its bound": "AT BOUND",
+    "known from its prior": "FROM ITS PRIOR",
 }
 
 
@@ -37,7 +38,10 @@ def make_table(fit: "Fit") -> str:
     ahead = "fit" if fit.criterion.condition is None else "one-step fit"
     lines.append(f"  {ahead}: {percents}; criterion {fit.value:.6g}{seed}")
     if fit.loglik is not None:
-        lines.append(f"  log likelihood {fit.loglik:.6g}, AIC {fit.aic:.6g}, BIC {fit.bic:.6g}")
+        criteria = (
+            f"log posterior {fit.log_posterior:.6g}" if fit.aic is None else f"AIC {fit.aic:.6g}, BIC {fit.bic:.6g}"
+        )
+        lines.append(f"  log likelihood {fit.loglik:.6g}, {criteria}")
     if len(fit.minima) > 1:
         lines.append(f"  {len(fit.minima)} minima were found:")
         lines += [
@@ -53,13 +57,14 @@ def _describe_params(params) -> str:
 
 
 def _list_rows(fit: "Fit") -> list[str]:
-    heads = ["", "value", "std error", "MC error", "95 % interval", "start", "bounds", ""]
+    heads = ["", "value", "std error", "MC error", "95 % interval", "from the data", "start", "bounds", ""]
     intervals = fit.conf_int()
     simulated = any(one.monte_carlo_error > 0.0 or np.isnan(one.monte_carlo_error) for one in fit.estimates.values())
     rows = [heads, *(_make_row(one, intervals[one.name]) for one in fit.estimates.values())]
-    if not simulated:
-        rows = [[*row[:3], *row[4:]] for row in rows]
-    return align_columns(rows)
+    informed = any(one.from_data is not None for one in fit.estimates.values())
+    shown = [simulated or head != "MC error" for head in heads]
+    shown = [yes and (informed or head != "from the data") for yes, head in zip(shown, heads, strict=True)]
+    return align_columns([[cell for cell, yes in zip(row, shown, strict=True) if yes] for row in rows])
 
 
 def _make_row(one: "Estimate", interval: tuple[float, float]) -> list[str]:
@@ -71,6 +76,7 @@ def _make_row(one: "Estimate", interval: tuple[float, float]) -> list[str]:
         _format_error(one.std_error),
         _format_error(one.monte_carlo_error),
         " … ".join(_format_number(end, one.std_error) for end in interval) if finite else "—",
+        "—" if one.from_data is None else f"{100.0 * one.from_data:.0f} %",
         f"{one.start:.6g}",
         f"{one.lower:.4g} … {one.upper:.4g}{' log' if one.scale == 'log' else ''}",
         REMARKS[one.verdict],

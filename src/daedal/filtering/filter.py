@@ -15,15 +15,18 @@ from typing import final
 
 import numpy as np
 
+from daedal.errors import EstimationError, counted
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.timeline import Timeline
 from daedal.kernels import Events, Innovations, Keep, Matrices, Packed, State, Steady, pack, run_filter
 from daedal.linear import Dual, lift, stack, van_loan_slopes
 from daedal.lti import compute_forced_response, evaluate_at_steps
+from daedal.memory import check_memory
 
 SETTLED, SLOPES_SETTLED = 1e-13, 1e-10  # relative change of a gain that rounding explains, and of its derivatives
 FIRST_CYCLES = 16  # before the gain is looked at for the first time
 WORTH = 32  # further cycles that make it worth looking
+COPIES = 3  # of the covariances of all events: predicted, filtered, smoothed
 BLOCK = 2_000_000  # entries of matrices and their derivatives made at once
 
 
@@ -59,6 +62,7 @@ def filter_timeline(
     state = State(_pack(columns, count), _pack(covariance, count))
     blocks = _cut_blocks(line, evolution, len(line.events.row))
     settle = keep < Keep.EVERYTHING and len(blocks) == 1
+    _check_size(line, state, keep)
     innovations = Innovations.empty(line.events.row.size, state, keep)
     transitions, matrices = [], []
     for begin, end in blocks:
@@ -78,6 +82,15 @@ def filter_timeline(
         A=np.array(matrices),
         transition=np.concatenate(transitions),
     )
+
+
+def _check_size(line: Timeline, state: State, keep: Keep) -> None:
+    """What each event leaves, with what the inputs add there and, where everything is kept, copies to smooth."""
+    (columns, n), directions = state.x.value.shape, state.x.slope.shape[-1]
+    kept = COPIES * (n * n + n * columns) if keep >= Keep.EVERYTHING else n * columns
+    needed = 8.0 * line.events.row.size * (kept + (1 + directions) * (n + columns + 1))
+    subject = f"The filter of {counted(n, 'state')} over {line.events.row.size:.3g} events"
+    check_memory(needed, EstimationError, subject, "Give fewer samples, data.resample(step) say.")
 
 
 def _unpack(packed: Packed, count: int) -> Dual:
@@ -330,9 +343,11 @@ def _find_forcing(
         inputs = line.inputs[line.break_of[part][moving] - 1].reshape(moving.size, width)
         numbers = transition[moving]
         if steps.size <= moving.size // 4:
-            for step in range(steps.size):
-                mine = moving[numbers == step]
-                u = inputs[numbers == step]
+            order = np.argsort(numbers, kind="stable")
+            for places in np.split(order, np.cumsum(np.bincount(numbers, minlength=steps.size))[:-1]):
+                if not places.size:
+                    continue
+                step, mine, u = numbers[places[0]], moving[places], inputs[places]
                 value[mine], slope[mine] = u @ effect[step], (u @ moved[step]).reshape(mine.size, n, lanes)
         else:
             value[moving] = np.einsum("ein,ei->en", effect[numbers], inputs)

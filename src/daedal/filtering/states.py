@@ -22,7 +22,7 @@ import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.data import Dataset, FrozenMapping, frozen, increasing, short
-from daedal.errors import DataError, EstimationError, as_float, counted, is_one_of, look_up, nearest
+from daedal.errors import DataError, EstimationError, as_float, counted, interruptible, is_one_of, look_up, nearest
 from daedal.experiments import match_experiments
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.experiment import (
@@ -110,6 +110,7 @@ class StateEstimate:
     __repr__ = __str__
 
 
+@interruptible
 @one_thread
 def estimate_states(
     model: Model | System | Estimated,

@@ -1,5 +1,6 @@
-"""Checks of the arrays that machine code will read and write: it cannot check them itself."""
+"""Checks of the arrays that machine code will read and write: it cannot check them itself; long loops in pieces."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,14 @@ import numpy as np
 from daedal.errors import SimulationError
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+PIECE = 1e8  # operations, some tenths of a second
+
+
+def divide_loop(count: int, operations: float) -> Iterator[slice]:
+    """A loop of so many passes in pieces: Ctrl-C waits until compiled code returns."""
+    size = max(int(PIECE / max(operations, 1.0)), 1)
+    return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
 def check_array(array: Array, shape: tuple[int, ...], name: str, *, written: bool = False) -> Array:

@@ -6,7 +6,8 @@ links the stored object; a miss parses the text, optimises it for the host and s
 
 import ctypes
 import hashlib
-from functools import cache, lru_cache
+from functools import cache
+from threading import Lock
 from typing import Any, final
 
 from daedal.errors import SimulationError
@@ -14,6 +15,10 @@ from daedal.kernels import cache as disk
 from daedal.kernels.target import Target, find_host
 
 LARGE_TEXT = 400_000  # characters; beyond, the slower optimisations cost more than they gain
+REMEMBERED = 256  # codes kept, those made last; one that a function was taken from lives as long as that function
+
+_lock = Lock()
+_codes: dict[str, "Code"] = {}
 
 
 @final
@@ -38,9 +43,27 @@ class Code:
         return call
 
 
-@lru_cache(maxsize=256)
 def load(text: str) -> Code:
-    """Machine code of LLVM text for this processor, from the cache when it is there."""
+    """Machine code of LLVM text for this processor, made once; several threads may ask."""
+    code = _codes.get(text)
+    if code is not None:  # without waiting for what others compile
+        return code
+    with _lock:
+        if text not in _codes:
+            _codes[text] = _make_code(text)
+            while len(_codes) > REMEMBERED:
+                del _codes[next(iter(_codes))]
+        return _codes[text]
+
+
+def forget() -> None:
+    """Leaves what was made so far to the functions taken from it."""
+    with _lock:
+        _codes.clear()
+
+
+def _make_code(text: str) -> Code:
+    """From the cache on disk when it is there."""
     key = make_key(text, find_host())
     data = disk.read(key)
     if data is None:

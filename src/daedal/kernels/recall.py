@@ -11,6 +11,7 @@
 Lanes come last and fill whole vectors: the caller pads them. Otherwise as in `daedal.kernels.scan`.
 """
 
+from collections.abc import Callable
 from typing import final
 
 import casadi as ca
@@ -18,7 +19,7 @@ import numpy as np
 
 from daedal.errors import ExpressionError, SimulationError
 from daedal.kernels import compiler, loops
-from daedal.kernels.arguments import Array, check_array, check_disjoint, check_rows
+from daedal.kernels.arguments import Array, check_array, check_disjoint, check_rows, divide_loop
 from daedal.kernels.loops import Sums
 from daedal.kernels.tape import Tape, read_tape
 from daedal.kernels.target import find_host
@@ -36,6 +37,7 @@ class RecallKernel:
         self.observed = observe.output_sizes[0]
         self.columns = loops.count_columns(sums)
         self._points = points
+        self._operations = sum(len(tape.instructions) for tape in (step, observe, weigh))
         code = compiler.load(loops.write_recall(step, observe, weigh, sums, self.width, find_host().fused))
         self._call = code.function("daedal_recall", len(loops.RECALL_POINTERS), len(loops.STEPS))
 
@@ -44,14 +46,23 @@ class RecallKernel:
         return -(-lanes // self.width) * self.width
 
     def run(
-        self, state: Array, parameters: Array, shared: Array, lane: Array, begin: Array, back: Array, out: Array
+        self,
+        state: Array,
+        parameters: Array,
+        shared: Array,
+        lane: Array,
+        begin: Array,
+        back: Array,
+        out: Array,
+        *,
+        pause: Callable[[], None] | None = None,
     ) -> None:
         """Advances all lanes over all steps, `state` in place, and fills `out`.
 
         Arrays are float64 and C-contiguous: state (n_x, lanes), parameters (n_p, lanes), shared (steps, n_s), lane
         (points, values, lanes), out (steps, n_y, lanes); begin (steps,) int64 says from which of the points · values
         rows of `lane` each step reads n_w, back (steps, columns) int64 from which rows of `out`. `out` may have more
-        rows than there are steps, to be read only.
+        rows than there are steps, to be read only. A long run comes back now and then for a `pause`, which may raise.
         """
         n_x, n_p, n_s, n_w, n_r = self.sizes
         lanes, steps, rows = np.shape(state)[-1], np.shape(begin)[0], np.shape(out)[0]
@@ -68,9 +79,13 @@ class RecallKernel:
             check_array(out, (max(rows, steps), self.observed, lanes), "out", written=True),
         ]
         check_disjoint(state, out, *arrays[1:4])
-        if steps:
-            scratch = np.empty((n_r, self.width))
-            self._call(*(array.ctypes.data for array in (*arrays, scratch)), steps, lanes, 0, lanes)
+        scratch = np.empty((n_r, self.width))
+        for part in divide_loop(steps, self._operations * lanes):
+            if pause is not None:
+                pause()
+            first = part.start  # rows are counted from here
+            seen = [state, parameters, shared[part], lane, begin[part], back[part] - first, out[first:], scratch]
+            self._call(*(array.ctypes.data for array in seen), part.stop - first, lanes, 0, lanes)
 
 
 def compile_recall(

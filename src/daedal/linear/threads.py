@@ -1,23 +1,60 @@
 """One thread for matrix products: those of models are too small to share, and threads that wait for each other cost
 more than the work, many times more on a machine with other things to do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from inspect import Parameter, signature
+from threading import Lock
+from types import FunctionType
+from typing import Any, ParamSpec, TypeVar, cast
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
 def one_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The function with the linear algebra of numpy and scipy on one thread while it runs."""
+    """The function with the linear algebra of numpy and scipy on one thread while it runs.
 
-    @wraps(function)
-    def run(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-        with _load_controller().limit(limits=1, user_api="blas"):
-            return function(*arguments, **named)
-
+    What wraps it has its parameters, so that Python itself says at the call which argument is wrong.
+    """
+    named = [p for p in signature(function).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+    listed = [p.name for p in signature(function).parameters.values() if p not in named]
+    taken = ", ".join([*listed, *(["*"] if named else []), *(p.name for p in named)])
+    passed = ", ".join([*listed, *(f"{p.name}={p.name}" for p in named)])
+    text = f"def run({taken}):\n    with limit():\n        return function({passed})\n"
+    names: dict[str, Any] = {"function": function, "limit": _limit_threads}
+    exec(compile(text, __file__, "exec"), names)
+    run, plain = cast(FunctionType, wraps(function)(names["run"])), cast(FunctionType, function)
+    run.__defaults__, run.__kwdefaults__ = plain.__defaults__, plain.__kwdefaults__
     return run
+
+
+class _Running:
+    """How many such functions run, in all threads, and the limit they share."""
+
+    def __init__(self) -> None:
+        self.lock, self.count = Lock(), 0
+        self.limit: Any = None
+
+
+_running = _Running()
+
+
+@contextmanager
+def _limit_threads() -> Iterator[None]:
+    """The limit is the whole process's: the first that comes sets it, the last that goes takes it away."""
+    with _running.lock:
+        if _running.count == 0:
+            _running.limit = _load_controller().limit(limits=1, user_api="blas")
+        _running.count += 1
+    try:
+        yield
+    finally:
+        with _running.lock:
+            _running.count -= 1
+            if _running.count == 0:
+                _running.limit.restore_original_limits()
 
 
 @cache

@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from daedal.errors import ModelError
+from daedal.errors import ModelError, interruptible
 from daedal.modelica.array_functions import box
 from daedal.modelica.branches import Row, align_branches
 from daedal.modelica.formula_reader import FormulaReader, Node, find_extent, split_sides, unpack
@@ -20,6 +20,7 @@ from daedal.symbolic import Equation, Expression, jet
 LONGEST = 60  # characters of an equation's name; longer ones are cut
 
 
+@interruptible
 def read_modelica(path_or_text: str | Path, model: str | None = None) -> Model:
     """The model written in a Modelica file.
 

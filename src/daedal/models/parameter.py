@@ -3,16 +3,19 @@
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from numbers import Real
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 from daedal.errors import ModelError, as_float
 from daedal.symbolic import Expression, as_expression
+
+if TYPE_CHECKING:
+    from daedal.priors import Prior
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """Value, bounds, scale and unit of a parameter.
+    """Value, bounds, scale, unit and prior of a parameter.
 
     Parameters
     ----------
@@ -24,6 +27,9 @@ class Parameter:
         "linear", or "log" for a positive quantity whose order of magnitude is uncertain.
     unit
         For tables and plots.
+    prior
+        What is known of it before the data, where it is estimated: `Normal(mean, std)`, `LogNormal(median, factor)` or
+        `Uniform(a, b)`. A fit that holds it does not ask.
 
     Examples
     --------
@@ -36,6 +42,7 @@ class Parameter:
     upper: float = inf
     scale: Literal["linear", "log"] = "linear"
     unit: str = ""
+    prior: "Prior | None" = None
 
     def __post_init__(self) -> None:
         expression = as_expression(self.value, "The value of a parameter")
@@ -64,6 +71,10 @@ class Parameter:
             raise ModelError(
                 f"The unit of a parameter must be a text, got {self.unit!r}.", "Write for example unit='kg/m'."
             )
+        if self.prior is not None:
+            from daedal.priors import check_prior
+
+            check_prior(self.prior).check_bounds(self.lower, self.upper)
 
     def __repr__(self) -> str:
         parts = [repr(self.value)]
@@ -78,15 +89,15 @@ class Parameter:
 
     def details(self) -> dict[str, Any]:
         """What differs from the defaults, value apart."""
-        defaults = {"lower": -inf, "upper": inf, "scale": "linear", "unit": ""}
+        defaults = {"lower": -inf, "upper": inf, "scale": "linear", "unit": "", "prior": None}
         return {key: getattr(self, key) for key, default in defaults.items() if getattr(self, key) != default}
 
     def with_value(self, value: float | Expression) -> "Parameter":
-        """The same parameter with another value; the bounds stay."""
+        """The same parameter with another value; bounds and prior stay."""
         return replace(self, value=value)
 
     def check(self, name: str, value: float) -> None:
-        """Refuse a value that is not finite or outside the bounds, in the name of the user's parameter."""
+        """Refuse a value that is not finite, or outside bounds or prior, in the name of the user's parameter."""
         if not isfinite(value):
             raise ModelError(f"The value of parameter '{name}' must be finite, got {value}.", "Give a number.")
         if not self.lower <= value <= self.upper:
@@ -98,6 +109,11 @@ class Parameter:
             raise ModelError(
                 f"The value {value:g} of parameter '{name}' is not positive, as its log scale asks.",
                 "Use scale='linear'.",
+            )
+        if self.prior is not None and self.prior.log_density(value) == -inf:
+            raise ModelError(
+                f"The value {value:g} of parameter '{name}' is impossible by its prior {self.prior}.",
+                "Move the value, or give another prior.",
             )
 
 

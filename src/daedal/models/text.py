@@ -6,7 +6,7 @@ unknowns = ["x", "y"]
 "rod" = "x**2 + y**2 == L**2"
 [parameters]
 L = 6.25
-k = { value = 8.0, lower = 3.85 }
+k = { value = 8.0, lower = 3.85, prior = { kind = "Normal", mean = 7.0, std = 1.0 } }
 [ports]
 hinge = { domain = "translational", potential = "x", flow = "f" }
 """
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from daedal import priors
 from daedal.disturbances import FilteredNoise, Noise, StateSpaceNoise, WhiteNoise
 from daedal.errors import DaedalError, ModelError, nearest, quoted
 from daedal.models.model import Model
@@ -61,6 +62,8 @@ def _write(value: Any) -> str:
         return repr(float(value)) if value.sx.is_constant() else _quote(str(value))
     if isinstance(value, Parameter):
         return _write_table({"value": value.value, **value.details()}) if value.details() else _write(value.value)
+    if isinstance(value, tuple(priors.KINDS.values())):
+        return _write_table(priors.list_entries(value))
     if isinstance(value, Port):
         return _write_table({name: getattr(value, name) for name in _list_fields(Port)})
     if isinstance(value, (list, tuple, np.ndarray)):
@@ -181,7 +184,8 @@ def _read_coefficient(value: Any) -> Any:
 def _read_parameter(value: Any) -> Parameter:
     if not isinstance(value, dict):
         return Parameter(_read_coefficient(value))
-    return _make(Parameter, {**value, "value": _read_coefficient(value["value"])} if "value" in value else value)
+    read = {"value": _read_coefficient, "prior": priors.read_prior}
+    return _make(Parameter, {name: read[name](entry) if name in read else entry for name, entry in value.items()})
 
 
 def _read_port(value: Any) -> Port:

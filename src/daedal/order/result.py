@@ -11,8 +11,10 @@ from daedal.data import FrozenMapping
 from daedal.errors import EstimationError
 from daedal.estimation import Fit
 from daedal.lti import TransferFunction
+from daedal.simulation import Status
 from daedal.tables import align_columns
 
+FINISHED = Status(True, "All candidates were tried.")
 LOOSE = 0.5  # standard error relative to the size of a coefficient from which it is hardly in the data
 
 
@@ -74,7 +76,10 @@ class Candidate:
 @final
 @dataclass(frozen=True, eq=False)
 class OrderSearch:
-    """What `select_order` found; `transfer_function` and `fit` belong to the chosen candidate."""
+    """What `select_order` found; `transfer_function` and `fit` belong to the chosen candidate.
+
+    `status` tells whether all candidates were tried.
+    """
 
     method: str
     candidates: tuple[Candidate, ...]
@@ -82,6 +87,7 @@ class OrderSearch:
     reason: str
     notes: tuple[str, ...]
     made_fit: Any  # a function that makes the Fit, which takes longer than the search
+    status: Status = FINISHED
 
     @property
     def order(self) -> int:
@@ -103,7 +109,10 @@ class OrderSearch:
     @cached_property
     def fit(self) -> Fit:
         """The chosen model as an ordinary Fit, with standard errors that respect what is left in the residual."""
-        return self.made_fit()
+        fitted = self.made_fit()
+        if fitted.status.interrupted:  # it would be kept
+            raise KeyboardInterrupt("The fit of the chosen candidate was interrupted; ask for it again.")
+        return fitted
 
     def __getitem__(self, key: Any) -> Candidate:
         """The candidate of (order, input_order)."""
@@ -122,6 +131,7 @@ class OrderSearch:
                 f"order search by {self.method}",
                 *align_columns(rows),
                 f"  {self.reason}",
+                *([] if self.status.ok else [f"  {self.status}"]),
                 *(f"  {note}" for note in self.notes),
             ]
         )

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, check_whole_number, counted, is_one_of, quoted
+from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_one_of, quoted
 from daedal.estimation import describe, measure_fit
 from daedal.linear import one_thread
 from daedal.order.ordinary_fit import UNEQUAL, fit_ordinarily
@@ -22,8 +22,9 @@ from daedal.order.output_error import Polished, polish, polish_on
 from daedal.order.record import Record, make_record
 from daedal.order.refined_iv import RefinedIV
 from daedal.order.response import Shape, compute_response
-from daedal.order.result import Candidate, OrderSearch, name_values
+from daedal.order.result import FINISHED, Candidate, OrderSearch, name_values
 from daedal.progress import Progress
+from daedal.simulation import Status
 from daedal.validation import whiteness
 
 HELD_OUT = 0.3  # share of the samples, the last ones, that the held-out fit is computed on
@@ -46,6 +47,7 @@ class OrderMethod(Protocol):
     def estimate(self, shape: Shape, record: Record, known: Sequence[Polished] = ()) -> Polished | None: ...
 
 
+@interruptible
 @one_thread
 def select_order(
     data: Dataset,
@@ -98,12 +100,18 @@ def select_order(
     record = make_record("select_order", data, output, inputs)
     shapes, said = _narrow(_list_shapes(orders, input_orders, record, initial == "free"), record, chosen_method)
     tried = _try_candidates(shapes, record, chosen_method)
+    status = FINISHED if len(tried) == len(shapes) else _describe_interrupt(len(tried), len(shapes))
     best = _choose(tried)
     if best is None:
         raise EstimationError(
             f"No candidate describes '{record.output}': {tried[0][0].failure}", "Look at the data with plot(data)."
         )
-    candidate, polished = _finish(*best, record)
+    try:
+        candidate, polished = _finish(*best, record)
+    except KeyboardInterrupt:
+        if status.interrupted:  # it is the second
+            raise
+        (candidate, polished), status = best, _describe_interrupt(len(tried), len(shapes))
     candidates = [candidate if other is best[0] else other for other, _ in tried]
     return OrderSearch(
         method=describe(chosen_method),
@@ -112,7 +120,16 @@ def select_order(
         reason=_explain(candidate, candidates),
         notes=(*said, *_list_notes(candidate, record), *_note_colour(polished)),
         made_fit=partial(fit_ordinarily, polished, record),
+        status=status,
     )
+
+
+def _describe_interrupt(tried: int, wanted: int) -> Status:
+    if tried < wanted:
+        what = f"{tried} of {wanted} candidates were tried, and the choice is among them"
+    else:
+        what = "all candidates were tried, but the chosen one is not quite at its minimum"
+    return Status(False, f"Interrupted: {what}.", "Run it again to finish.", interrupted=True)
 
 
 def _list_shapes(orders: Any, input_orders: Any, record: Record, start: bool) -> list[Shape]:
@@ -163,18 +180,31 @@ def _check_whole_numbers(given: Any, what: str, least: int) -> list[int]:
 def _try_candidates(
     shapes: list[Shape], record: Record, method: OrderMethod
 ) -> list[tuple[Candidate, Polished | None]]:
-    """All candidates in rising order; each helps the one with a pole more."""
+    """All candidates in rising order; each helps the one with a pole more. An interrupt ends the list, if it began."""
     candidates: list[tuple[Candidate, Polished | None]] = []
     known: dict[tuple[int, int], Polished] = {}
-    with Progress(f"order of '{record.output}':") as progress:
-        for shape in sorted(shapes, key=lambda one: (one.order, one.input_order)):
-            progress.say(f"{counted(shape.order, 'pole')}, input order {shape.input_order}")
-            near = [(shape.order - down, shape.input_order - left) for down in (0, 1) for left in (0, 1)]
-            polished = method.estimate(shape, record, [known[place] for place in near if place in known])
-            if polished is not None:
-                known[shape.order, shape.input_order] = polished
-            candidates.append((_make_candidate(shape, polished, record), polished))
+    ranked = sorted(shapes, key=lambda one: (one.order, one.input_order))
+    done, work = 0.0, sum(map(_weigh, ranked))
+    with Progress(f"order of '{record.output}':", remedy="try fewer or lower orders") as progress:
+        try:
+            for shape in ranked:
+                progress.say(f"{counted(shape.order, 'pole')}, input order {shape.input_order}")
+                near = [(shape.order - down, shape.input_order - left) for down in (0, 1) for left in (0, 1)]
+                polished = method.estimate(shape, record, [known[place] for place in near if place in known])
+                if polished is not None:
+                    known[shape.order, shape.input_order] = polished
+                candidates.append((_make_candidate(shape, polished, record), polished))
+                done += _weigh(shape)
+                progress.expect(done / work)
+        except KeyboardInterrupt:
+            if all(polished is None for _, polished in candidates):
+                raise
     return candidates
+
+
+def _weigh(shape: Shape) -> float:
+    """About how the work of a candidate grows with its coefficients."""
+    return float(shape.size) ** 2
 
 
 def _finish(candidate: Candidate, polished: Polished, record: Record) -> tuple[Candidate, Polished]:

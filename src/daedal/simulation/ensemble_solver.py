@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from daedal import simulation
-from daedal.errors import SimulationError, as_float, is_one_of, quoted
+from daedal.errors import SimulationError, as_float, is_one_of, quoted, warn_user
 from daedal.models import evaluate_parameters
 from daedal.simulation import lanes
 from daedal.simulation.forcing import Forcing, see_features
@@ -19,14 +19,14 @@ from daedal.simulation.lanes import (
     Effort,
     Failure,
     Run,
+    RunInterrupted,
     Scenario,
     StepWish,
     blame_long_steps,
     find_sample_interval,
     prepare_lanes,
 )
-from daedal.simulation.request import check_memory
-from daedal.simulation.solver import REACHED, Job, Outcome, Status
+from daedal.simulation.solver import REACHED, Job, Outcome, Status, describe_interrupt
 from daedal.simulation.steps import NODES, Directions, find_disturbance_places
 from daedal.systems import System
 
@@ -74,8 +74,6 @@ class Lanes:
 def simulate_lanes(solver: Lanes, job: Job, effort: Effort = PATIENT) -> Outcome:
     """Choose steps within this effort, and keep all values."""
     asked, count = job.asked, job.realizations or 1
-    remedy = "Keep fewer variables (variables=[...]), or take mean and variance only with ensemble(...)."
-    check_memory(2 * count * asked.times.size * len(job.wanted) * 8, remedy)
     options = {"values": [job.values], "wanted": job.wanted, "free": (), "seed": job.seed, "purpose": job.purpose}
     noisy = job.realizations is not None
     run = prepare(asked.system, asked.times, asked.forcing, solver, noisy=noisy, effort=effort, **options)
@@ -93,15 +91,16 @@ def _keep_values(run: Run, variables: int, realizations: int) -> tuple[np.ndarra
     def consume(_: int, block: range, samples: np.ndarray, out: np.ndarray) -> None:
         kept[block.start : block.stop, :, samples] = out.transpose(2, 1, 0)
 
+    interrupted = False
     try:
         failures = run.run(realizations, consume)
-    except KeyboardInterrupt:
-        return kept, Status(
-            False, "The simulation was interrupted.", "What was computed until then is kept, the rest is NaN."
-        )
+    except RunInterrupted as interrupt:
+        if np.isnan(kept).all():
+            raise
+        failures, interrupted = interrupt.failures, True
     for failure in failures:
         kept[failure.lane, :, run.times >= failure.time] = np.nan
-    return kept, _make_status(run, failures, realizations)
+    return kept, describe_interrupt(run.times, kept) if interrupted else _make_status(run, failures, realizations)
 
 
 def _make_status(run: Run, failures: list[Failure], realizations: int) -> Status:
@@ -145,6 +144,8 @@ def prepare(
             step, coarse = lanes.choose_disturbance_grid(system, numbers, interval)
             grid = min(grid, step) if grid else step
             warnings += [warning for warning in coarse if warning not in warnings]
+        for warning in warnings:
+            warn_user(warning)
     _refuse_delayed_switches(system)
     before = simulation.find_pasts(system) if system.reduction.delays else None
     delayed = partial(simulation.look_back_from_start, system, forcing, before) if before else None

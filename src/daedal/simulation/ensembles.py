@@ -12,11 +12,12 @@ import numpy as np
 
 from daedal.data import FrozenMapping, frozen
 from daedal.disturbances import make_seed
-from daedal.errors import SimulationError, check_whole_number, is_list, nearest
+from daedal.errors import SimulationError, check_whole_number, interruptible, is_list, nearest
 from daedal.models import as_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
 from daedal.simulation.lanes import BLOCK, Failure, Moments, Run, collect_moments, refuse_long_steps
 from daedal.simulation.request import check_memory, check_realizations, check_request, check_values
+from daedal.simulation.solver import REACHED, Status
 from daedal.symbolic import Expression
 
 
@@ -35,8 +36,12 @@ class Ensemble:
         Output → the realizations kept, (realization, time), or (values, realization, time).
     error
         Estimated error of the steps, relative to the largest value of each output.
+    realizations
+        How many were finished.
     failures
         Realizations that were left out, with time and reason.
+    status
+        How it ended; interrupted, it has the realizations that were finished, and the others are NaN among those kept.
     """
 
     model: str
@@ -51,13 +56,14 @@ class Ensemble:
     failures: tuple[Failure, ...]
     seed: int
     notes: tuple[str, ...]
+    status: Status = REACHED
 
     def __str__(self) -> str:
         lines = [
             f"ensemble of '{self.model}': {self.realizations} realizations of {self.times.size} samples, {self.solver}",
             f"  estimated error of the steps: {self.error:.0e} of the largest values; seed {self.seed}",
         ]
-        lines += [f"  {note}" for note in self.notes]
+        lines += [f"  {self.status}"] * (not self.status.ok) + [f"  {note}" for note in self.notes]
         if self.failures:
             first = min(self.failures, key=lambda failure: failure.time)
             lines.append(
@@ -73,6 +79,7 @@ class Ensemble:
     __repr__ = __str__
 
 
+@interruptible
 def ensemble(
     model: Any,
     times: Any,
@@ -127,6 +134,9 @@ def ensemble(
             f"The sensitivities must be a list of parameters, got {sensitivities!r}.", "Write sensitivities=['k']."
         )
     free = tuple(_check_parameter(asked.system.model, name) for name in sensitivities)
+    kept, rows = _check_keep(keep, count), len(outputs) * (1 + len(free))
+    numbers = (2 * -(-count // BLOCK) * (rows + 1) + 2 * kept * len(outputs)) * len(sets) * asked.times.size
+    check_memory(asked.system, 8 * numbers, "Take fewer realizations, values or samples, or keep fewer realizations.")
     seed = make_seed(np.random.default_rng() if rng is None else rng)
     run = prepare(
         asked.system,
@@ -141,9 +151,8 @@ def ensemble(
         noisy=True,
     )
     refuse_long_steps(run.plan)
-    blocks, rows = -(-count // BLOCK), 2 * (run.plan.shape.rows + 1)
-    check_memory(blocks * len(sets) * rows * asked.times.size * 8, "Take fewer values at a time, or fewer samples.")
-    return _make_ensemble(run, outputs, free, several, collect_moments(run, count, _check_keep(keep, count)), count)
+    moments = collect_moments(run, count, kept, partly=True)
+    return _make_ensemble(run, outputs, free, several, moments, count)
 
 
 def _check_parameter(model: Any, name: Any) -> str:
@@ -170,6 +179,10 @@ def _make_ensemble(
         rows = {name: table[:, first + i] if several else table[0, first + i] for i, name in enumerate(outputs)}
         return FrozenMapping({name: frozen(np.ascontiguousarray(row)) for name, row in rows.items()})
 
+    finished, status = realizations - sum(map(len, moments.unfinished)), REACHED
+    if moments.unfinished:
+        sentence = f"The ensemble was interrupted: {finished} of {realizations} realizations were finished."
+        status = Status(False, sentence, "Moments are those of the finished ones; run it again for all.", True)
     slopes = {name: name_rows(moments.mean, (k + 1) * len(outputs)) for k, name in enumerate(free)}
     return Ensemble(
         model=run.scenario.system.model.name,
@@ -179,9 +192,10 @@ def _make_ensemble(
         variance=name_rows(moments.variance, 0),
         sensitivities=FrozenMapping(slopes),
         trajectories=name_rows(moments.kept, 0),
-        realizations=realizations,
+        realizations=finished,
         error=run.plan.error,
         failures=moments.failures,
         seed=run.scenario.seed,
         notes=run.warnings,
+        status=status,
     )

@@ -13,10 +13,11 @@ import numpy as np
 from daedal.errors import SimulationError, counted
 from daedal.simulation.ensemble_solver import Lanes, prepare
 from daedal.simulation.lanes import Run, collect_moments, project_lanes, refuse_long_steps, simulate_single_lane
-from daedal.simulation.request import Request
+from daedal.simulation.request import Request, check_memory
 
 TOLERATED = 0.1  # share of the realizations that may fail at the start
 LARGEST_GROUP = 16  # lanes whose mean is kept
+COPIES = 3  # of the means of groups: as they come, and as a criterion weighs them
 SERVES = 3.0  # error of the steps, in units of the tolerance, with which they still serve elsewhere
 
 
@@ -127,8 +128,13 @@ def make_predictor(
     purpose: str,
 ) -> Predictor:
     """Choose steps at these values and compile."""
-    noisy = realizations is not None and bool(asked.system.model.disturbances)
+    realizations = realizations if asked.system.model.disturbances else None
+    noisy = realizations is not None
+    if noisy:
+        groups = -(-realizations // _size_groups(realizations))
+        needed = COPIES * groups * len(outputs) * (1 + len(free)) * asked.times.size * 8
+        check_memory(asked.system, needed, "Take fewer realizations, or fewer samples (data.resample(step)).")
     options = {"values": [values], "wanted": tuple(outputs), "free": tuple(free), "seed": seed, "purpose": purpose}
     run = prepare(asked.system, asked.times, asked.forcing, solver, noisy=noisy, **options)
     refuse_long_steps(run.plan)
-    return Predictor(asked, run, solver, realizations if noisy else None)
+    return Predictor(asked, run, solver, realizations)

@@ -13,7 +13,7 @@ from daedal.models import Model
 from daedal.simulation.forcing import Forcing, make_forcing
 from daedal.systems import System, build
 
-MEMORY = 0.8  # share of the machine's memory that results may take
+SMALL = 1 << 24  # bytes for which no one need be asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +61,9 @@ def check_realizations(realizations: Any) -> int:
     return check_whole_number(realizations, SimulationError, sentence, "Write realizations=100.", least=1)
 
 
-def check_memory(needed: float, remedy: str) -> None:
-    """Say how much is needed before starting what cannot end well."""
-    try:
-        from os import sysconf
+def check_memory(system: System, needed: float, remedy: str) -> None:
+    """Refuse a simulation whose results cannot be held, before it starts."""
+    if needed > SMALL:
+        from daedal import memory
 
-        available = MEMORY * sysconf("SC_PHYS_PAGES") * sysconf("SC_PAGE_SIZE")
-    except (ImportError, ValueError, OSError):
-        return
-    if needed > available:
-        raise SimulationError(
-            f"The values of this simulation take {needed / 1e9:.1f} GB, more than this machine has.", remedy
-        )
+        memory.check_memory(needed, SimulationError, f"The simulation of model '{system.model.name}'", remedy)

@@ -6,6 +6,7 @@ from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
+from daedal.data import short
 from daedal.simulation.request import Request
 from daedal.systems import InitialValues
 
@@ -13,17 +14,28 @@ from daedal.systems import InitialValues
 @final
 @dataclass(frozen=True)
 class Status:
-    """How a run ended: `ok`, a sentence, and what to do when it is not."""
+    """How work ended: `ok`, a sentence, and what to do when it is not; whether Ctrl-C ended it."""
 
     ok: bool
     sentence: str
     remedy: str = ""
+    interrupted: bool = False
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.remedy}".strip()
 
 
 REACHED = Status(True, "The simulation reached its end.")
+
+
+def describe_interrupt(times: np.ndarray, kept: np.ndarray) -> Status:
+    """Up to where values (realization, variable, time) came."""
+    remedy, known = "What was computed until then is kept, the rest is NaN.", np.any(~np.isnan(kept), axis=1)
+    if len(kept) == 1:
+        last = short(float(times[known[0]].max()))
+        return Status(False, f"The simulation was interrupted after time {last}.", remedy, interrupted=True)
+    done = f"{int(np.sum(known[:, -1]))} of {len(kept)} realizations were finished"
+    return Status(False, f"The simulation was interrupted: {done}.", remedy, interrupted=True)
 
 
 @final

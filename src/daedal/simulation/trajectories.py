@@ -8,11 +8,11 @@ import numpy as np
 
 from daedal import disturbances, simulation, systems
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import SimulationError, nearest
+from daedal.errors import SimulationError, interruptible, nearest
 from daedal.models import Model, evaluate_parameters
 from daedal.simulation.ensemble_solver import Lanes, simulate_lanes
 from daedal.simulation.lanes import BRIEF
-from daedal.simulation.request import check_realizations, check_request, check_values
+from daedal.simulation.request import check_memory, check_realizations, check_request, check_values
 from daedal.simulation.solver import Job, Outcome, Solver
 from daedal.simulation.trajectory import Trajectory
 from daedal.symbolic import Expression
@@ -23,6 +23,7 @@ PURPOSE = "simulate"
 SINGLE = 60  # unknowns up to which compiling a single trajectory pays
 
 
+@interruptible
 def simulate(
     model: Any,
     times: Any,
@@ -92,6 +93,8 @@ def simulate(
             f"measurement_noise must be True or False, got {measurement_noise!r}.",
             "Declare its size in the model, and write measurement_noise=True to add it.",
         )
+    remedy = "Keep fewer variables (variables=[...]), or take mean and variance only with ensemble(...)."
+    check_memory(asked.system, 2 * (count or 1) * asked.times.size * len(wanted) * 8, remedy)
     seed = None
     if count is not None or measurement_noise or rng is not None:
         seed = disturbances.make_seed(np.random.default_rng() if rng is None else rng)
@@ -146,7 +149,7 @@ def _simulate_single(job: Job) -> Outcome:
             reason = outcome.status.sentence
         except SimulationError as refusal:
             outcome, reason = None, refusal.sentence
-        if outcome is not None and outcome.status.ok:
+        if outcome is not None and (outcome.status.ok or outcome.status.interrupted):
             return outcome
     outcome = simulation.IDA().simulate(job)
     if reason and system.reduction.switching is not None:

@@ -7,8 +7,10 @@ operand     = number | name | name "(" expression { "," expression } ")" | "(" e
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from daedal.errors import ExpressionError, counted, nearest
 from daedal.symbolic import functions
@@ -20,19 +22,27 @@ NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 SIGN = r"\*\*|[<>=!]=|[-+*/()<>,;=]"
 DIGIT = re.compile(r"\.?\d")
 TOKEN = re.compile(rf"\s*(?:{NUMBER}|{NAME.pattern}|@\d+|{SIGN})")
-INFIX = (
-    {"or": lambda a, b: a | b},
-    {"and": lambda a, b: a & b},
-    {
-        "<": lambda a, b: a < b,
-        "<=": lambda a, b: a <= b,
-        ">": lambda a, b: a > b,
-        ">=": lambda a, b: a >= b,
-        "!=": lambda a, b: a != b,
-    },
-    {"+": lambda a, b: a + b, "-": lambda a, b: a - b},
-    {"*": lambda a, b: a * b, "/": lambda a, b: a / b},
-)
+OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGNED, POWER = range(8)  # how strongly operators bind, loosest first
+INFIX: dict[str, tuple[int, Callable[..., Any]]] = {
+    "or": (OR, lambda a, b: a | b),
+    "and": (AND, lambda a, b: a & b),
+    "<": (COMPARISON, lambda a, b: a < b),
+    "<=": (COMPARISON, lambda a, b: a <= b),
+    ">": (COMPARISON, lambda a, b: a > b),
+    ">=": (COMPARISON, lambda a, b: a >= b),
+    "!=": (COMPARISON, lambda a, b: a != b),
+    "+": (SUM, lambda a, b: a + b),
+    "-": (SUM, lambda a, b: a - b),
+    "*": (PRODUCT, lambda a, b: a * b),
+    "/": (PRODUCT, lambda a, b: a / b),
+    "**": (POWER, lambda a, b: a**b),
+}
+PREFIX: dict[str, tuple[int, Callable[..., Any]]] = {
+    "not": (NOT, lambda a: ~a),
+    "-": (SIGNED, lambda a: -a),
+    "+": (SIGNED, lambda a: a),
+}
+DEEPEST = 10_000  # brackets within brackets
 CALLS = {
     "der": ((1,), der),
     "delay": ((2,), delay),
@@ -67,8 +77,34 @@ def read_equation(text: str) -> Equation:
     return equation
 
 
+@dataclass
+class _Bracket:
+    """What was read since a bracket opened: operands and the operators that wait for their right side.
+
+    `call` is the function whose arguments stand in it; `defined` is the name ("@1") of what is being read.
+    """
+
+    call: str = ""
+    outer: dict[str, Expression] = field(default_factory=dict)
+    arguments: list[Expression] = field(default_factory=list)
+    defined: str = ""
+    operands: list[Expression] = field(default_factory=list)
+    operators: list[tuple[int, int, Callable[..., Any]]] = field(default_factory=list)  # strength, operands, function
+
+    def expects_condition(self) -> bool:
+        """Whether a `not` may follow."""
+        return not self.operators or self.operators[-1][0] <= NOT
+
+    def apply(self, strength: int = OR) -> None:
+        """Apply the waiting operators that bind at least as strongly."""
+        while self.operators and self.operators[-1][0] >= strength:
+            _, count, function = self.operators.pop()
+            operands = self.operands[-count:]
+            self.operands[-count:] = [function(*operands)]
+
+
 class _Reader:
-    """Recursive descent over the tokens of one text."""
+    """Operator precedence over the tokens of one text, with a list of open brackets in place of recursion."""
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
@@ -107,75 +143,104 @@ class _Reader:
         return present
 
     def read(self) -> Expression | Equation:
-        try:
-            formula: Expression | Equation = self.read_side()
-            if self.token == "==":
-                self.take()
-                formula = Equation(formula, self.read_side())
-        except RecursionError:
-            self.refuse("its brackets nest too deeply")
+        formula: Expression | Equation = self.read_side()
+        if self.token == "==":
+            self.take()
+            formula = Equation(formula, self.read_side())
         if self.token:
             self.refuse(f"'{self.token}' was not expected")
         return formula
 
     def read_side(self) -> Expression:
-        while self.token.startswith("@") and self.tokens[self.position + 1 : self.position + 2] == ["="]:
-            name = self.take()
+        brackets = [_Bracket()]
+        self.begin_side(brackets[0])
+        while True:
+            self.take_prefixes(brackets[-1])
+            opened = self.take_operand(brackets[-1])
+            if opened is not None:
+                brackets.append(opened)
+                if len(brackets) > DEEPEST:
+                    self.refuse(f"its brackets nest more than {DEEPEST} deep")
+                continue
+            while not self.take_infix(brackets[-1]) and not self.go_on(brackets[-1]):
+                if len(brackets) == 1:
+                    return brackets[0].operands[0]
+                formula = self.close(brackets.pop())
+                brackets[-1].operands.append(formula)
+
+    def begin_side(self, bracket: _Bracket) -> None:
+        """See whether what follows is named."""
+        named = self.token.startswith("@") and self.tokens[self.position + 1 : self.position + 2] == ["="]
+        bracket.defined = self.take() if named else ""
+        if named:
             self.take("=")
-            self.names[name] = self.read_infix(0)
-            self.take(";")
-        return self.read_infix(0)
 
-    def read_infix(self, level: int) -> Expression:
-        if level == len(INFIX):
-            return self.read_signed()
-        if INFIX[level].keys() & {"<"} and self.token == "not":
-            self.take()
-            return ~self.read_infix(level)
-        left = self.read_infix(level + 1)
-        while self.token in INFIX[level]:
-            left = INFIX[level][self.take()](left, self.read_infix(level + 1))
-        return left
+    def take_prefixes(self, bracket: _Bracket) -> None:
+        while self.token in ("-", "+") or (self.token == "not" and bracket.expects_condition()):
+            strength, function = PREFIX[self.take()]
+            bracket.operators.append((strength, 1, function))
 
-    def read_signed(self) -> Expression:
-        if self.token in ("-", "+"):
-            return -self.read_signed() if self.take() == "-" else self.read_signed()
-        base = self.read_operand()
-        if self.token == "**":
-            self.take()
-            return base ** self.read_signed()
-        return base
-
-    def read_operand(self) -> Expression:
+    def take_operand(self, bracket: _Bracket) -> _Bracket | None:
+        """Read a number or a name, or open a bracket."""
         token = self.take()
         if token == "(":
-            inner = self.read_infix(0)
-            self.take(")")
-            return inner
+            return _Bracket()
+        if NAME.fullmatch(token) and self.token == "(":
+            return self.open_call(token)
+        bracket.operands.append(self.read_leaf(token))
+        return None
+
+    def open_call(self, name: str) -> _Bracket:
+        if name not in CALLS:
+            self.refuse(f"there is no function '{name}' ({nearest(name, CALLS).rstrip('.')})")
+        self.take("(")
+        bracket = _Bracket(name, dict(self.names))  # a formula inside der or the like names its parts for itself
+        self.begin_side(bracket)
+        return bracket
+
+    def read_leaf(self, token: str) -> Expression:
         if DIGIT.match(token):
             return as_expression(float(token), "number")
         if token.startswith("@"):
             return self.names[token] if token in self.names else self.refuse(f"'{token}' is used before it is defined")
         if not NAME.fullmatch(token):
             self.refuse(f"'{token}' was not expected")
-        if self.token == "(":
-            return self.read_call(token)
         if token in CONSTANTS:
             return as_expression(CONSTANTS[token], token)
         return time if token == "time" else symbol(token)
 
-    def read_call(self, name: str) -> Expression:
-        if name not in CALLS:
-            self.refuse(f"there is no function '{name}' ({nearest(name, CALLS).rstrip('.')})")
-        counts, function = CALLS[name]
-        self.take("(")
-        outer = dict(self.names)  # a formula inside der, delay or the like names its parts for itself
-        inputs = [self.read_side()]
-        while self.token == ",":
+    def take_infix(self, bracket: _Bracket) -> bool:
+        """Whether an operator follows, which needs another operand."""
+        if self.token not in INFIX:
+            return False
+        strength, function = INFIX[self.take()]
+        bracket.apply(strength + (strength == POWER))  # a**b**c is a**(b**c)
+        bracket.operators.append((strength, 2, function))
+        return True
+
+    def go_on(self, bracket: _Bracket) -> bool:
+        """Whether after this formula another follows in the same bracket."""
+        bracket.apply()
+        if bracket.defined:
+            self.take(";")
+            self.names[bracket.defined] = bracket.operands.pop()
+            self.begin_side(bracket)
+            return True
+        if bracket.call and self.token == ",":
             self.take()
-            inputs.append(self.read_side())
+            bracket.arguments.append(bracket.operands.pop())
+            self.begin_side(bracket)
+            return True
+        return False
+
+    def close(self, bracket: _Bracket) -> Expression:
+        (formula,) = bracket.operands
         self.take(")")
-        self.names = outer
+        if not bracket.call:
+            return formula
+        self.names = bracket.outer
+        name, inputs = bracket.call, [*bracket.arguments, formula]
+        counts, function = CALLS[name]
         if len(inputs) not in counts:
             fewer = "".join(f"{count} or " for count in counts[:-1])
             self.refuse(f"{name} takes {fewer}{counted(counts[-1], 'argument')}, got {len(inputs)}")

@@ -3,6 +3,8 @@
 This is what makes models comparable, picklable and readable from text.
 """
 
+from threading import Lock
+
 import casadi as ca
 
 from daedal.errors import ExpressionError, check_whole_number
@@ -11,6 +13,7 @@ from daedal.symbolic.expression import NAME, Expression
 RESERVED = frozenset({"time", "and", "or", "not", "inf", "nan"})
 
 _symbols: dict[str, Expression] = {}
+_lock = Lock()
 
 
 def symbol(name: str) -> Expression:
@@ -58,9 +61,13 @@ def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
 
 def intern_symbol(name: str) -> Expression:
     """The one symbol with this text; derivatives and the like have texts such as `der(x)` and `delay(x, tau)`."""
-    if name not in _symbols:
-        _symbols[name] = Expression(ca.SX.sym(name))
-    return _symbols[name]
+    known = _symbols.get(name)
+    if known is not None:
+        return known
+    with _lock:  # CasADi tells symbols apart by where they are: two of one name would be two symbols
+        if name not in _symbols:
+            _symbols[name] = Expression(ca.SX.sym(name))
+        return _symbols[name]
 
 
 time = intern_symbol("time")

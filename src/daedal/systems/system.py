@@ -26,7 +26,7 @@ from daedal.analysis import (
     require_offsets,
     substitute_aliases,
 )
-from daedal.errors import ModelError, StructureError, counted, quoted
+from daedal.errors import ModelError, StructureError, counted, interruptible, quoted
 from daedal.models import Model, evaluate_expressions, evaluate_parameters
 from daedal.symbolic import (
     BufferedFunction,
@@ -180,6 +180,7 @@ def _differentiate_along(r: Reduction, functions: ca.SX) -> ca.SX:
     return ca.jtimes(functions, ca.vertcat(r.arguments[0], r.X), ca.vertcat(1, r.shift))
 
 
+@interruptible
 def build(model: Model) -> System:
     """Reduce the index of a model and check its structure numerically; remembered by structure, not by values.
 

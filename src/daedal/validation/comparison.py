@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping, frozen
 from daedal.disturbances import make_seed
-from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.errors import EstimationError, counted, interruptible, nearest, quoted
 from daedal.estimation import Fit, describe, label_experiments, match_fit, measure_fit
 from daedal.linear import one_thread
 from daedal.models import Model
@@ -150,6 +150,7 @@ class Comparison:
     __repr__ = __str__
 
 
+@interruptible
 @one_thread
 def compare(
     fit: Fit | Model | System, data: Dataset | Sequence[Dataset], *, rng: int | np.random.Generator | None = None

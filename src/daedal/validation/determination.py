@@ -8,7 +8,8 @@ directions v_i are those of the sensitivities of all weighed predictions,
 
 Moving all parameters by δ along v_i changes the criterion by ½ δ² σ_i²; the estimate is uncertain by √λ / σ_i along it,
 with λ the factor by which the sandwich exceeds H⁻¹ (median over the parameters). σ_i = 0: a change that no prediction
-shows. Parameters at a bound count as known.
+shows. Parameters at a bound count as known. H contains the priors of the parameters; what they owe to the data is told
+with each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import EstimationError, look_up
+from daedal.errors import EstimationError, interruptible, look_up
 from daedal.estimation import LOOSE, LOST, Estimate, Fit, Verdict
 from daedal.tables import align_columns
 from daedal.validation.arguments import check_fit
@@ -127,6 +128,7 @@ def _find_leading(weights: Mapping[str, float], share: float = SHARE) -> list[st
     return sorted(counting, key=lambda name: -abs(weights[name]))
 
 
+@interruptible
 def identifiability(fit: Fit) -> Identifiability:
     """Say of every parameter, and of their combinations, how far the data determine them.
 
@@ -229,4 +231,5 @@ def _describe_estimate(estimate: Estimate) -> str:
     if estimate.verdict == "not determined":
         return "not determined by these data: fix it, or measure more"
     relative = f" ({100.0 * estimate.std_error / abs(estimate.value):.2g} %)" if estimate.value else ""
-    return f"{estimate.verdict}, {value} ± {estimate.std_error:.2g}{relative}"
+    share = "" if estimate.from_data is None else f", {100.0 * estimate.from_data:.0f} % from the data"
+    return f"{estimate.verdict}, {value} ± {estimate.std_error:.2g}{relative}{share}"

@@ -20,14 +20,17 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import EstimationError, as_float, check_whole_number, look_up, quoted
+from daedal.errors import EstimationError, as_float, check_whole_number, interruptible, look_up, quoted
 from daedal.estimation import Coordinate, Fit
 from daedal.linear import one_thread
 from daedal.progress import Progress
+from daedal.simulation import Status
 from daedal.tables import align_columns
 from daedal.validation.arguments import check_fit, check_names
-from daedal.validation.tracing import Ground, prepare_ground, trace
+from daedal.validation.tracing import Ground, Trace, prepare_ground, trace
 
+MOST_POINTS = 10_000
+FINISHED = Status(True, "All intervals were followed to their ends.")
 BETTER = 1e-3  # decrease of the criterion, in units of λ, that counts as another minimum
 
 
@@ -69,8 +72,13 @@ class Profile:
     model: str
     level: float
     curves: Mapping[str, ProfileCurve]
-    complete: bool
+    status: Status
     notes: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether it was not interrupted."""
+        return self.status.ok
 
     @property
     def intervals(self) -> Mapping[str, tuple[float, float]]:
@@ -89,7 +97,8 @@ class Profile:
             rows.append(
                 [name, f"{curve.estimate:.6g}", _format_interval(curve.interval), _format_interval(curve.wald), remark]
             )
-        return "\n".join([f"profiles of '{self.model}'", *align_columns(rows), *(f"  {note}" for note in self.notes)])
+        said = [*([] if self.status.ok else [str(self.status)]), *self.notes]
+        return "\n".join([f"profiles of '{self.model}'", *align_columns(rows), *(f"  {line}" for line in said)])
 
     __repr__ = __str__
 
@@ -98,6 +107,7 @@ def _format_interval(ends: tuple[float, float]) -> str:
     return " … ".join(f"{end:.5g}" for end in ends) if not np.isnan(ends).any() else "—"
 
 
+@interruptible
 @one_thread
 def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95, points: int = 6) -> Profile:
     """Confidence intervals that follow the criterion instead of its curvature at the estimate.
@@ -132,26 +142,38 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
         raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write level=0.95.")
     sentence = "The points must be a whole number from 2 on"
     points = check_whole_number(points, EstimationError, sentence, "Write points=6.", least=2)
+    if points > MOST_POINTS:
+        raise EstimationError(f"{points} points on each side are too many: each is a search.", "Write points=6.")
     level = float(level)
     curves: dict[str, ProfileCurve] = {}
-    complete = True
-    with Progress(f"profiling '{fit.model.name}':") as progress:
+    cut: list[str] = []
+    with Progress(f"profiling '{fit.model.name}':", remedy="profile fewer names, or lower points") as progress:
         try:
             shared = prepare_ground(fit, level, progress)
             for name in chosen:
-                curves[name] = _make_curve(shared, name, points)
+                below, above = _trace_sides(shared, name, points)
+                curves[name] = _make_curve(shared, name, below, above)
+                if below.interrupted or above.interrupted:
+                    cut.append(name)
+                    break
+                progress.expect(len(curves) / len(chosen))
         except KeyboardInterrupt:
             if not curves:
                 raise
-            complete = False
-    return Profile(fit.model.name, level, FrozenMapping(curves), complete, tuple(_list_notes(fit, chosen, curves)))
-
-
-def _list_notes(fit: Fit, chosen: tuple[str, ...], curves: Mapping[str, ProfileCurve]) -> list[str]:
-    notes = []
     missing = [name for name in chosen if name not in curves]
-    if missing:
-        notes.append(f"interrupted before {quoted(missing)}")
+    status = _describe_interrupt(cut, missing) if cut or missing else FINISHED
+    return Profile(fit.model.name, level, FrozenMapping(curves), status, tuple(_list_notes(fit, curves)))
+
+
+def _describe_interrupt(cut: list[str], missing: list[str]) -> Status:
+    """What has only some of its points, and what has none."""
+    within = f" within {quoted(cut)}, whose interval is open where its end was not reached" if cut else ""
+    before = f"{' and' * bool(cut)} before {quoted(missing)}" if missing else ""
+    return Status(False, f"The profile was interrupted{within}{before}.", "Run it again to finish.", interrupted=True)
+
+
+def _list_notes(fit: Fit, curves: Mapping[str, ProfileCurve]) -> list[str]:
+    notes = []
     lower = [name for name, curve in curves.items() if curve.cost.min() < -BETTER * curve.threshold]
     if lower:
         best = min((curves[name] for name in lower), key=lambda curve: curve.cost.min())
@@ -163,11 +185,19 @@ def _list_notes(fit: Fit, chosen: tuple[str, ...], curves: Mapping[str, ProfileC
     return notes
 
 
-def _make_curve(shared: Ground, name: str, points: int) -> ProfileCurve:
+def _trace_sides(shared: Ground, name: str, points: int) -> tuple[Trace, Trace]:
+    """Below and above the estimate; where an interrupt came before the first point, it goes on."""
+    place = shared.fit.coordinates.names.index(name)
+    below = trace(shared, place, -1.0, points)
+    if below.interrupted and not below.passed:
+        raise KeyboardInterrupt
+    return below, Trace((), None, interrupted=True) if below.interrupted else trace(shared, place, 1.0, points)
+
+
+def _make_curve(shared: Ground, name: str, below: Trace, above: Trace) -> ProfileCurve:
     fit = shared.fit
     space = fit.coordinates
     place = space.names.index(name)
-    below, above = (trace(shared, place, direction, points) for direction in (-1.0, 1.0))
     rows = [*below.passed[::-1], shared.minimum, *above.passed]
     theta = np.array([space.natural(row.point) for row in rows])
     item = space.items[place]

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import EstimationError, counted, look_up, quoted
+from daedal.errors import EstimationError, counted, interruptible, look_up, quoted
 from daedal.estimation import Fit, describe, label_experiments, match_fit
 from daedal.linear import one_thread
 from daedal.tables import align_columns
@@ -99,6 +99,7 @@ def _format_p(test: CorrelationTest) -> str:
     return "—" if np.isnan(test.p_value) else "< 0.0001" if test.p_value < 1e-4 else f"{test.p_value:.2g}"
 
 
+@interruptible
 @one_thread
 def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residuals:
     """Test the residuals of a fit: are they white, and independent of the inputs?

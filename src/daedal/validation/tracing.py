@@ -51,10 +51,14 @@ class Ground:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One side of a profile: evaluations from the estimate outward, and the φ at which it ends (None: open)."""
+    """One side of a profile: evaluations from the estimate outward, and the φ at which it ends (None: open).
+
+    An interrupt leaves it open, with the evaluations that were finished.
+    """
 
     passed: tuple[Evaluation, ...]
     end: float | None
+    interrupted: bool = False
 
 
 def prepare_ground(fit: Fit, level: float, progress: Progress) -> Ground:
@@ -78,9 +82,20 @@ def prepare_ground(fit: Fit, level: float, progress: Progress) -> Ground:
 
 def trace(on: Ground, place: int, direction: float, points: int) -> Trace:
     """From the estimate upward (1) or downward (−1), to the threshold, the bound, or what is as good as infinity."""
+    passed: list[tuple[float, Evaluation]] = []
+    try:
+        end, interrupted = _find_end(on, place, direction, points, passed), False
+    except KeyboardInterrupt:
+        end, interrupted = None, True
+    return Trace(_sort_by_distance(passed), end, interrupted)
+
+
+def _find_end(
+    on: Ground, place: int, direction: float, points: int, passed: list[tuple[float, Evaluation]]
+) -> float | None:
+    """The φ at which one side ends; what is evaluated on the way is listed in `passed`."""
     begin = float(on.minimum.point[place])
     room, step = _find_room(on, place, direction), _choose_step(on, place) / points
-    passed: list[tuple[float, Evaluation]] = []
     inner, distance, near = (0.0, 0.0), 0.0, on.minimum
     while distance < room and len(passed) < MOST:
         distance = min(distance + step, room)
@@ -90,12 +105,11 @@ def trace(on: Ground, place: int, direction: float, points: int) -> Trace:
             near = here
         outer = (distance, on.root(place, here))
         if outer[1] >= on.quantile:
-            end = _find_crossing(on, place, (begin, direction), (inner, outer), passed)
-            return Trace(_sort_by_distance(passed), begin + direction * end)
+            return begin + direction * _find_crossing(on, place, (begin, direction), (inner, outer), passed)
         rise = outer[1] - inner[1]
         step *= float(np.clip(on.quantile / points / max(rise, SMALLEST), 1.0 / GROWTH, GROWTH))
         inner = outer
-    return Trace(_sort_by_distance(passed), None)
+    return None
 
 
 def _sort_by_distance(passed: list[tuple[float, Evaluation]]) -> tuple[Evaluation, ...]:

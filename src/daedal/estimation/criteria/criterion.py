@@ -77,11 +77,22 @@ class Evaluation:
     scores: np.ndarray | None = None  # covariance of the gradient, where the criterion knows it
     stale: bool = False  # whether the curvature is that of another point: only the gradient is exact
     inner: int = 0  # numbers that were estimated inside the criterion, beside φ
+    prior: "PriorPart | None" = None  # what priors have added to all of this
 
     @property
     def ok(self) -> bool:
         """Whether the model could be simulated at this point."""
         return not self.failure
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PriorPart:
+    """What priors have added to an evaluation: that of the criterion alone, their weight λ, and λ P, the curvature."""
+
+    data: Evaluation
+    weight: float
+    curvature: np.ndarray
 
 
 def fail_at(point: np.ndarray, reason: str) -> Evaluation:

@@ -22,10 +22,12 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import frozen
-from daedal.errors import EstimationError
+from daedal.errors import EstimationError, counted
+from daedal.memory import check_memory
 
 SEMIDEFINITE = 1e-10  # of the largest eigenvalue: how negative the smallest may be by rounding
 STILL = 1e-4  # of the size of a moment that must be zero: what rounding may leave of it
+MATRICES = 5  # of the size of the covariance, in use at once
 AGREES = 1e-8  # of a moment, relative to its size
 
 
@@ -89,6 +91,7 @@ class MeasurementMoments:
                 f"The mixing must be an array (sample, source), got the shape {M.shape}.",
                 "Write np.eye(20) for one each.",
             )
+        _check_size(max(M.shape))
         sources = M.shape[1]
         mu, sigma2, rho = (
             _check_vector(value, name, sources, "source")
@@ -108,7 +111,7 @@ class MeasurementMoments:
                 "Give moments of one and the same law.",
             )
         m, covariance = M @ mu, (M * sigma2) @ M.T
-        square = np.einsum("li,ki,i->k", M**2, M, third) + 2.0 * m @ covariance
+        square = M @ (np.sum(M**2, axis=0) * third) + 2.0 * m @ covariance
         if fourth_raw_moment is None:
             return MeasurementMoments(m, covariance, square)
         raw = _check_vector(fourth_raw_moment, "fourth_raw_moment", sources, "source")
@@ -129,6 +132,7 @@ class MeasurementMoments:
         *, mean: Any, variance: Any, third_raw_moment: Any, fourth_raw_moment: Any = None
     ) -> "MeasurementMoments":
         """Of independent samples, each with its moments as in `mixture`."""
+        _check_size(np.size(mean))
         return MeasurementMoments.mixture(
             np.eye(_check_numbers(mean, "mean").size),
             mean=mean,
@@ -148,6 +152,7 @@ class MeasurementMoments:
                 "Put one experiment in each row.",
             )
         count = samples.shape[0]
+        _check_size(samples.shape[1])
         mean = samples.mean(axis=0)
         apart, squares = samples - mean, samples**2
         covariance = apart.T @ apart / (count - 1)
@@ -160,6 +165,12 @@ class MeasurementMoments:
         expectation = float(np.sum((y - self.mean) ** 2) + np.trace(self.covariance))
         variance = 4.0 * float(y @ self.covariance @ y - y @ self.square_covariance)
         return expectation, variance + (self.variance_of_squares or 0.0)
+
+
+def _check_size(samples: int) -> None:
+    """A covariance, its eigenvectors and what is made on the way."""
+    subject = f"The covariance of {counted(samples, 'sample')} of each with each"
+    check_memory(MATRICES * 8.0 * samples**2, EstimationError, subject, "Give fewer samples, data.resample(step) say.")
 
 
 def _compute_variance_of_squares(

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError
+from daedal.errors import DaedalError, EstimationError, counted
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Part, fail_at
 from daedal.estimation.problem import Problem, Segments, Weighing, cut_segments
 from daedal.experiments import Accuracies, Experiment, check_accuracies, check_enough, guess_scales, match_experiments
@@ -217,6 +217,13 @@ def make_shooting_objective(problem: Problem, transient: float, count: int) -> S
     solver = problem.solver or Lanes(tolerance=1e-8)
     cut, nodes = [], []
     for number, experiment in enumerate(experiments):
+        samples = experiment.drive.times.size
+        if count > samples + 1:  # as many as there are times, the start among them
+            raise EstimationError(
+                f"data '{problem.data[number].name}' has {counted(samples, 'sample time')}, fewer than "
+                f"{count} segments.",
+                "Lower segments: every piece needs samples of its own, and some tens of pieces are many.",
+            )
         values = space.values(space.start, number)
         pieces = cut_segments(problem, experiment, values, count, solver)
         begin = np.array([_find_start(pieces, k) for k in range(len(pieces.states))])

@@ -15,7 +15,7 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.errors import EstimationError, counted, is_list, nearest, quoted
-from daedal.models import Model, Parameter, as_name, as_parameter, evaluate_parameters
+from daedal.models import Model, Parameter, as_name, as_parameter, evaluate_parameters, find_followers
 
 
 @dataclass(frozen=True)
@@ -148,11 +148,25 @@ def make_coordinates(model: Model, data: Sequence[Dataset], free: Any, local: An
             raise EstimationError(
                 f"{quoted(both)} cannot be both {option} and fixed.", "Remove it from one of the two."
             )
+    _refuse_followers(model, (*shared, *own), held)
     labels = label_experiments(data)
     items = [_make_coordinate(model, name, name, None, held[0]) for name in shared]
     for number, label in enumerate(labels):
         items += [_make_coordinate(model, f"{name}[{label}]", name, number, held[number]) for name in own]
     return Coordinates(tuple(items), tuple(held))
+
+
+def _refuse_followers(model: Model, free: Sequence[str], held: Sequence[Mapping[str, float]]) -> None:
+    """A prior of what follows a free parameter by its formula would be passed over."""
+    for name in free:
+        for follower in sorted(find_followers(model, name) - {*free}):
+            parameter = model.parameters[follower]
+            if parameter.prior is not None and not all(follower in one for one in held):
+                raise EstimationError(
+                    f"'{follower}' has the prior {parameter.prior}, but it is not free: its value is the formula "
+                    f"{parameter.value}, which follows '{name}'.",
+                    f"Give '{name}' a prior instead, or free '{follower}'.",
+                )
 
 
 def label_experiments(data: Sequence[Dataset]) -> list[str]:
@@ -246,8 +260,10 @@ def _make_coordinate(
 ) -> Coordinate:
     parameter = model.parameters[name]
     start = evaluate_parameters(model, fixed)[name]  # refuses a start outside its bounds
-    lower = max(parameter.lower, 0.0) if parameter.scale == "log" else parameter.lower
-    return Coordinate(label, name, experiment, start, lower, parameter.upper, parameter.scale, parameter.unit)
+    low, high = (-inf, inf) if parameter.prior is None else parameter.prior.support
+    lower = max(parameter.lower, low, 0.0) if parameter.scale == "log" else max(parameter.lower, low)
+    upper = min(parameter.upper, high)
+    return Coordinate(label, name, experiment, start, lower, upper, parameter.scale, parameter.unit)
 
 
 def has_finite_bounds(item: Coordinate) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from numbers import Real
 from typing import Any, final
 
@@ -10,7 +11,10 @@ import numpy as np
 from daedal.data import FrozenMapping
 from daedal.errors import EstimationError, check_whole_number, nearest, quoted
 from daedal.estimation.problem.coordinates import Coordinate, Coordinates, has_finite_bounds
+from daedal.memory import check_memory
 from daedal.models import as_name
+
+ARRAY = 200  # bytes of an array beside its numbers
 
 
 @final
@@ -79,6 +83,7 @@ def draw_hypercube(space: Coordinates, count: int, seed: int) -> list[np.ndarray
     """Points between the bounds; what has no bounds keeps its start."""
     from scipy.stats import qmc
 
+    _check_size(count, space)
     bounded = np.array([has_finite_bounds(item) for item in space.items])
     lower, upper = space.bounds
     drawn = qmc.LatinHypercube(len(space.items), rng=np.random.default_rng(seed)).random(count)
@@ -101,15 +106,26 @@ def _list_grid(space: Coordinates, grid: Grid) -> list[np.ndarray]:
             raise EstimationError(f"The grid has '{name}', which is not free.", nearest(name, space.names))
     wanted = [item for item in space.items if item.name in grid.points or item.parameter in grid.points]
     _require_bounds(wanted)
+    _check_size(prod(_count_values(grid, item) or 1 for item in space.items), space)
     lower, upper = space.bounds
     axes = []
     for place, item in enumerate(space.items):
-        count = grid.points.get(item.name) or grid.points.get(item.parameter)
+        count = _count_values(grid, item)
         if count is None:
             axes.append(space.start[place : place + 1])
         else:  # the middles of equal cells: a start on a bound would stay there
             axes.append(lower[place] + (upper[place] - lower[place]) * (np.arange(count) + 0.5) / count)
     return [np.array(point) for point in np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))]
+
+
+def _count_values(grid: Grid, item: Coordinate) -> int | None:
+    return grid.points.get(item.name) or grid.points.get(item.parameter)
+
+
+def _check_size(count: int, space: Coordinates) -> None:
+    """Refuse more starts than memory can hold; to try them all would take longer still."""
+    needed = count * (2 * 8 * len(space.items) + ARRAY)
+    check_memory(needed, EstimationError, f"A list of {count:.3g} starts", "Take fewer: each is a fit of its own.")
 
 
 def read_point(space: Coordinates, one: Any, what: str) -> np.ndarray:

@@ -7,7 +7,8 @@ When nothing but white measurement noise stands between model and data, half the
 p counting the free numbers and the accuracies that were not declared, which are then those of the residuals. A filter
 that whitens the residuals has coefficients, which count too, and the variance of what it leaves in place of σ². With
 disturbances the residuals are correlated and none of this holds, unless the criterion is a likelihood itself: then p
-also counts what it estimated of the start.
+also counts what it estimated of the start. At the maximum of a posterior log L is what it is, but AIC and BIC, which
+are about the maximum of L, mean nothing.
 """
 
 from dataclasses import dataclass
@@ -43,6 +44,11 @@ def compute_information(loglik: float, parameters: float, samples: int) -> Infor
 
 def assess_information(objective: Objective, evaluation: Evaluation) -> Information:
     """Of a minimum of a likelihood, or of squares where nothing but white measurement noise is in the residuals."""
+    information = _assess_data(objective, evaluation)
+    return information if evaluation.prior is None else Information(information.loglik)
+
+
+def _assess_data(objective: Objective, evaluation: Evaluation) -> Information:
     model, white = objective.problem.system.model, objective.capabilities.white
     if evaluation.loglik is not None:
         parameters = evaluation.point.size + evaluation.inner

@@ -15,6 +15,7 @@ from daedal.progress import Progress
 
 Check = Callable[[Objective, Evaluation], None]
 
+EVALUATIONS = 25  # that a search from one start takes, about
 STAGES = 12  # at most
 MORE_STARTS = 5  # when the best estimate lies at a bound
 CLOSE = 0.1  # distance in standard errors within which two points are the same minimum
@@ -46,6 +47,7 @@ class _Search:
     converged: bool = False
     evaluations: int = 0
     failures: int = 0
+    starts: int = 1
     more_starts: int = 0
     last: tuple[Objective, Evaluation] | None = None
     check: Check | None = None
@@ -61,6 +63,7 @@ class _Search:
             self.failures += not evaluation.ok
         if evaluation.ok and (self.best is None or evaluation.value < self.best.value):
             self.best = evaluation
+        self.progress.expect(self.evaluations / (EVALUATIONS * max(self.starts, 1)))
         self.progress.say(self._describe(evaluation))
         return evaluation
 
@@ -83,6 +86,7 @@ class _Search:
         self.minima.append([minimum, count])
 
     def run(self, starts: Sequence[np.ndarray]) -> None:
+        self.starts = len(starts)
         self.begin(np.asarray(starts[0], dtype=float))
         first = self.objective
         self.from_start(np.asarray(starts[0], dtype=float))  # for which the steps were chosen
@@ -163,11 +167,11 @@ class _Search:
         """Values of the other minima by the last stage, which alone can be compared with the best."""
         ranked = sorted(self.minima, key=lambda pair: pair[0].value)
         best, others = self.best, ranked[1:]
+        evaluations = [(self.evaluate(other.point), count) for other, count in others]  # an interrupt keeps the list
         self.minima = []
         if best is not None:
             self.minima = [[best, ranked[0][1] if ranked else 1]]
-        for other, count in others:
-            evaluation = self.evaluate(other.point)
+        for evaluation, count in evaluations:
             if evaluation.ok:
                 self.add(evaluation, count)
         if self.best is not best and self.best is not None:  # another minimum is the best after all
@@ -207,7 +211,8 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
     `check` may refuse to go on, given the first evaluation.
     """
     interrupted = False
-    with Progress(f"fitting '{objective.problem.system.model.name}':") as progress:
+    name, remedy = objective.problem.system.model.name, "take fewer samples, realizations, starts or free parameters"
+    with Progress(f"fitting '{name}':", remedy=remedy) as progress:
         running = _Search(objective, progress, check=check)
         try:
             running.run(starts)

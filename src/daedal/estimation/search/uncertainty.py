@@ -58,6 +58,13 @@ def assess_uncertainty(
     return Uncertainty(covariance, monte_carlo, stuck)
 
 
+def compare_scores(evaluation: Evaluation) -> float:
+    """tr(H⁻¹S)/p over the p directions that the data determine; one where there are none."""
+    directions = _find_directions(_remove_noise(evaluation))
+    count = directions.shape[1]
+    return float(np.trace(directions.T @ _estimate_scores(evaluation) @ directions)) / count if count else 1.0
+
+
 def _remove_noise(evaluation: Evaluation) -> np.ndarray:
     """The curvature without what the Monte-Carlo error of the slopes adds to it, which is no knowledge.
 
@@ -140,10 +147,27 @@ def _decompose(curvature: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return scale, eigenvalues, vectors, eigenvalues > RANK * len(eigenvalues)
 
 
-def _estimate_scores(evaluation: Evaluation) -> np.ndarray:
-    """S, from autoregressions of the residuals; what fitting p numbers took from n residuals is given back.
+def _find_directions(curvature: np.ndarray) -> np.ndarray:
+    """D, (coordinate, direction), with Dᵀ H D = I and D Dᵀ = H⁻¹ where H does not vanish."""
+    scale, eigenvalues, vectors, kept = _decompose(curvature)
+    return vectors[:, kept] / np.sqrt(eigenvalues[kept]) * scale[:, None]
 
-    Of a likelihood it is the curvature.
+
+def _estimate_scores(evaluation: Evaluation) -> np.ndarray:
+    """S, and what priors add to it."""
+    size = evaluation.point.size
+    if evaluation.prior is None:
+        return _estimate_data_scores(evaluation, size)
+    own, weight, curvature = evaluation.prior.data, evaluation.prior.weight, evaluation.prior.curvature
+    directions = _find_directions(evaluation.curvature)
+    fitted = float(np.trace(directions.T @ own.curvature @ directions))
+    return _estimate_data_scores(own, fitted) + weight * curvature
+
+
+def _estimate_data_scores(evaluation: Evaluation, fitted: float) -> np.ndarray:
+    """From autoregressions of the residuals; what fitting p numbers took from n residuals is given back.
+
+    Of a likelihood it is the curvature. Numbers that priors hold count as far as the data move them.
     """
     size = evaluation.point.size
     if evaluation.scores is not None:
@@ -160,7 +184,7 @@ def _estimate_scores(evaluation: Evaluation) -> np.ndarray:
             for j in range(i):
                 total += _add_cross(evaluation.parts, models, (part, parts[j]), (filtered[i], filtered[j]))
     count = count_samples(evaluation.parts)
-    total *= count / (count - size) if count > size else np.nan  # nothing is left to tell errors by
+    total *= count / (count - fitted) if count > fitted else np.nan  # nothing is left to tell errors by
     for part in evaluation.parts:
         if part.rates.any():
             fourth = float(np.nansum((part.residual**2 - 1.0) ** 2))

@@ -6,15 +6,18 @@ import numpy as np
 
 from daedal.estimation.problem import Coordinate, has_finite_bounds
 
-Verdict = Literal["determined", "loosely determined", "not determined", "at its bound"]
+Verdict = Literal["determined", "loosely determined", "not determined", "at its bound", "known from its prior"]
 
 LOOSE = 0.5  # standard error relative to the value
 ORDERS = 2.3  # standard error of a logarithm: a factor of ten
+FEW = 0.1  # share from the data below which an estimate is its prior
 LOST = 10.0  # standard error of a parameter without bounds, relative to its value
 
 
-def judge_estimate(item: Coordinate, value: float, deviation: float, at_bound: bool) -> Verdict:
-    """The verdict on an estimate whose φ has this standard deviation.
+def judge_estimate(
+    item: Coordinate, value: float, deviation: float, at_bound: bool, from_data: float | None = None
+) -> Verdict:
+    """The verdict on an estimate whose φ has this standard deviation, and of which this share is from the data.
 
     Not determined: the data leave it more open than its bounds do (a standard error beyond that of a uniform
     distribution between them), or open by orders of magnitude.
@@ -25,6 +28,8 @@ def judge_estimate(item: Coordinate, value: float, deviation: float, at_bound: b
     size = 1.0 if item.logarithmic else max(abs(value), abs(item.start)) if item.start else np.inf
     if not np.isfinite(deviation) or deviation > _find_limit(item, size):
         return "not determined"
+    if from_data is not None and from_data < FEW:
+        return "known from its prior"
     return "loosely determined" if deviation > LOOSE * size else "determined"
 
 

@@ -18,7 +18,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.kernels import compiler
-from daedal.kernels.arguments import check_array
+from daedal.kernels.arguments import check_array, divide_loop
 from daedal.kernels.kalman.records import (
     Events,
     Innovations,
@@ -64,8 +64,14 @@ def run_filter(
     kept = (innovations.x, innovations.P, innovations.g)
     shapes = list_kept_shapes(count, columns, n, keep)
     arrays += [check_array(array, shape, "kept") for array, shape in zip(kept, shapes, strict=True)]
-    sizes = (count, n, columns, directions // find_host().register, keep)
-    _load()(*(array.ctypes.data for array in arrays), *sizes)
+    moving = [
+        array for one in (forcing, measured, variance, innovations.e, innovations.s) for array in (one.value, one.slope)
+    ]
+    of_events = {id(array) for array in (*arrays[:3], *moving, *kept)}
+    sizes = (n, columns, directions // find_host().register, keep)
+    for part in divide_loop(count, 2.0 * n**3 * (1 + directions)):
+        seen = [array[part] if id(array) in of_events else array for array in arrays]
+        _load()(*(array.ctypes.data for array in seen), part.stop - part.start, *sizes)
     return innovations
 
 

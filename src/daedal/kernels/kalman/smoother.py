@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from daedal.kernels import compiler
-from daedal.kernels.arguments import check_array
+from daedal.kernels.arguments import check_array, divide_loop
 from daedal.kernels.kalman.records import Events, Innovations, check_numbers
 from daedal.kernels.nested_loops import LoopFunction, Value
 from daedal.kernels.target import find_host
@@ -30,9 +30,11 @@ def run_smoother(
     q, M, T, v = np.zeros((columns, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
     kept_q, kept_M = np.zeros((count, columns, n)), np.zeros((count, n, n))
     check_numbers(events, len(A), len(h), 0, count)
-    arrays = [events.transition, events.row, check_array(A, (len(A), n, n), "A"), check_array(h, (len(h), n), "h")]
-    arrays += [innovations.g, innovations.e.value, innovations.s.value, q, M, T, v, kept_q, kept_M]
-    _load()(*(array.ctypes.data for array in arrays), count, n, columns)
+    A, h = check_array(A, (len(A), n, n), "A"), check_array(h, (len(h), n), "h")
+    for part in reversed(list(divide_loop(count, 2.0 * n**3))):
+        measured = [array[part] for array in (innovations.g, innovations.e.value, innovations.s.value)]
+        arrays = [events.transition[part], events.row[part], A, h, *measured, q, M, T, v, kept_q[part], kept_M[part]]
+        _load()(*(array.ctypes.data for array in arrays), part.stop - part.start, n, columns)
     return kept_q, kept_M
 
 

@@ -35,6 +35,7 @@ from daedal.papers.descriptor.tables import (
     write_structure,
     write_verdicts,
 )
+from daedal.papers.kept_pieces import KeptPieces
 from daedal.papers.result_files import Result, make_directory, write_files, write_page
 
 FULL = Size(data_sets=200, noise_too=60)
@@ -62,8 +63,9 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
         "transfer.html": write_page(draw_transfer_functions(structure)),
     }
     yield Result(write_structure(structure), write_files(folder, texts))
+    pieces = KeptPieces(folder, "descriptor", size)
     data = simulate_data_sets(size.data_sets)
-    estimates = estimate(data, size)
+    estimates = estimate(data, size, pieces.take)
     texts = {
         "estimates.csv": tabulate_estimates(estimates),
         "estimates_table.csv": tabulate_summary(estimates),
@@ -73,6 +75,7 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
     errors = find_state_errors(data, estimates[LIKELIHOOD])
     texts = {"states_table.csv": tabulate_states(errors), "states.html": write_page(draw_torques(data, errors))}
     yield Result(write_states(errors), write_files(folder, texts))
+    pieces.remove()
 
 
 def _introduce(full: bool) -> str:

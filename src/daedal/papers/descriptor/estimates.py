@@ -10,12 +10,16 @@ in its 95 % interval, or not: over E data sets about 0.95 E times, if standard e
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
 
+from daedal.data import Dataset
 from daedal.estimation import Fit, Likelihood, OutputError, fit
+from daedal.models import Model
 from daedal.papers.descriptor.experiment import FREE, INTERVAL, NOISE_FREE, NOISE_TRUTH, SEED, TRUTH, make_drive
+from daedal.papers.kept_pieces import Take, make_anew, refuse_interrupted
 from daedal.progress import Progress
 from daedal.simulation import Lanes, Trajectory
 
@@ -101,15 +105,15 @@ class Estimates:
         )
 
 
-def estimate(data: Trajectory, size: Size) -> Mapping[str, Estimates]:
+def estimate(data: Trajectory, size: Size, take: Take = make_anew) -> Mapping[str, Estimates]:
     """Method → estimates, from data sets that are the realizations of a simulation."""
     everything = {**FREE, **NOISE_FREE}
     return {
-        LIKELIHOOD: _fit_data_sets(data, size.data_sets, LIKELIHOOD, free=FREE, criterion=Likelihood()),
+        LIKELIHOOD: _fit_data_sets(data, size.data_sets, LIKELIHOOD, take, free=FREE, criterion=Likelihood()),
         OUTPUT_ERROR: _fit_data_sets(
-            data, size.data_sets, OUTPUT_ERROR, free=FREE, criterion=OutputError(), solver=SOLVER
+            data, size.data_sets, OUTPUT_ERROR, take, free=FREE, criterion=OutputError(), solver=SOLVER
         ),
-        NOISE_TOO: _fit_data_sets(data, size.noise_too, NOISE_TOO, free=everything, criterion=Likelihood()),
+        NOISE_TOO: _fit_data_sets(data, size.noise_too, NOISE_TOO, take, free=everything, criterion=Likelihood()),
     }
 
 
@@ -118,21 +122,28 @@ def find_truth(parameter: str) -> float:
     return {**TRUTH, **NOISE_TRUTH}[parameter]
 
 
-def _fit_data_sets(data: Trajectory, count: int, method: str, **options: Any) -> Estimates:
-    model, fits = make_drive(), []
+def _fit_data_sets(data: Trajectory, count: int, method: str, take: Take, **options: Any) -> Estimates:
+    model, rows = make_drive(), []
+    name, parameters = method.replace(" ", "_").replace(",", ""), tuple(options["free"])
     with Progress(f"{method}: data set", end=count) as progress:
         for number in range(count):
-            fits.append(fit(model, data.to_dataset(number), rng=SEED, **options))
+            make = partial(_fit, model, data.to_dataset(number), parameters, options)
+            rows.append(take(f"{name}_{number}", make))
             progress(number)
-    parameters = tuple(options["free"])
-    return Estimates(
-        parameters=parameters,
-        values=np.array([[one.params[name] for name in parameters] for one in fits]),
-        std_errors=np.array([[one.std_errors[name] for name in parameters] for one in fits]),
-        covered=np.array([_check_coverage(one, parameters) for one in fits]),
-        cov=np.array([one.cov for one in fits]),
-        failures=sum(not one.status.ok for one in fits),
-    )
+    columns = {key: np.array([row[key] for row in rows]) for key in ("values", "std_errors", "covered", "cov")}
+    return Estimates(parameters=parameters, failures=sum(not row["ok"] for row in rows), **columns)
+
+
+def _fit(model: Model, data: Dataset, parameters: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """One row of `Estimates`, and whether the search converged."""
+    one = refuse_interrupted(fit(model, data, rng=SEED, **options))
+    return {
+        "values": [one.params[name] for name in parameters],
+        "std_errors": [one.std_errors[name] for name in parameters],
+        "covered": _check_coverage(one, parameters),
+        "cov": one.cov.tolist(),
+        "ok": one.status.ok,
+    }
 
 
 def _check_coverage(one: Fit, parameters: tuple[str, ...]) -> list[bool]:

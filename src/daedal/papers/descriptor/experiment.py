@@ -15,6 +15,7 @@ from daedal.data import Signal
 from daedal.disturbances import FilteredNoise
 from daedal.library import electrical, rotational
 from daedal.models import Model, Parameter, assemble
+from daedal.papers.kept_pieces import refuse_interrupted
 from daedal.simulation import Trajectory, simulate
 from daedal.symbolic import symbols
 
@@ -81,7 +82,7 @@ def simulate_data_sets(data_sets: int) -> Trajectory:
     """Data sets, as realizations, with the truth about what is not measured."""
     times = np.arange(SAMPLES, dtype=np.float64) * INTERVAL
     volts = Signal(times, 6.0 * np.sign(np.sin(0.7 * times + 0.1)), intersample="zoh")
-    return simulate(
+    data = simulate(
         make_drive(grid=FINE),
         times,
         inputs={"supply.v": volts},
@@ -90,3 +91,4 @@ def simulate_data_sets(data_sets: int) -> Trajectory:
         variables=["speed", "current", *STATES],
         rng=SEED,
     )
+    return refuse_interrupted(data)

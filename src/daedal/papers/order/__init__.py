@@ -15,9 +15,13 @@ import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
-from multiprocessing import get_context
+from functools import partial
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
+import numpy as np
+
+from daedal.papers.kept_pieces import KeptPieces
 from daedal.papers.order.estimates import (
     METHODS,
     REFINED,
@@ -25,11 +29,11 @@ from daedal.papers.order.estimates import (
     Size,
     estimate_as_printed,
     join_searches,
+    list_searched,
     pursue,
     run,
-    search_orders,
 )
-from daedal.papers.order.experiment import READINGS, SYSTEMS
+from daedal.papers.order.experiment import READINGS, SYSTEMS, System
 from daedal.papers.order.figures import draw_frequency_responses, draw_step_responses
 from daedal.papers.order.tables import (
     tabulate_printed,
@@ -66,9 +70,14 @@ def reproduce(directory: str | Path, *, full: bool = False, processes: int | Non
     if count == 1:
         yield from _work_through(folder, size, None)
         return
+    others = set(active_children())
     pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_quietly)
     try:
         yield from _work_through(folder, size, pool)
+    except BaseException:
+        for process in set(active_children()) - others:  # which would finish what nobody waits for
+            process.terminate()
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -85,14 +94,11 @@ def _introduce(full: bool) -> str:
 
 
 def _work_through(folder: Path, size: Size, pool: Executor | None) -> Iterator[Result]:
+    pieces = KeptPieces(folder, "order", size)
     for system in SYSTEMS:
-        tasks = [(estimate_as_printed, (system, reading, n, size)) for n in system.columns for reading in READINGS]
-        printed = run(tasks, pool)
         name = system.name.replace(" ", "_").replace("'", "").lower()
-        yield Result(
-            write_printed(system, printed, size), write_files(folder, {f"{name}.csv": tabulate_printed(printed)})
-        )
-    searches = _search_all(size, pool)
+        yield pieces.take_result(name, partial(_estimate_system, system, name, folder, size, pool))
+    searches = _search_all(size, pool, pieces)
     pursuits = run([(pursue, (SYSTEMS[3], reading)) for reading in READINGS], pool)
     first = {
         one.reading.name: one.values[0, ::-1] for one in searches if one.system == SYSTEMS[3] and one.method == REFINED
@@ -105,9 +111,17 @@ def _work_through(folder: Path, size: Size, pool: Executor | None) -> Iterator[R
     }
     yield Result(write_pursuits(pursuits), write_files(folder, texts))
     yield Result(write_searches(searches, size), write_files(folder, {"searches.csv": tabulate_searches(searches)}))
+    pieces.remove()
 
 
-def _search_all(size: Size, pool: Executor | None) -> list[Searched]:
+def _estimate_system(system: System, name: str, folder: Path, size: Size, pool: Executor | None) -> Result:
+    tasks = [(estimate_as_printed, (system, reading, n, size)) for n in system.columns for reading in READINGS]
+    printed = run(tasks, pool)
+    files = write_files(folder, {f"{name}.csv": tabulate_printed(printed)})
+    return Result(write_printed(system, printed, size), files)
+
+
+def _search_all(size: Size, pool: Executor | None, pieces: KeptPieces) -> list[Searched]:
     """All searches, in portions that processes can share."""
     counts = dict(zip(METHODS, (size.refined, size.splines), strict=True))
     cases = [(system, reading, method) for system in SYSTEMS for reading in READINGS for method in METHODS]
@@ -116,7 +130,15 @@ def _search_all(size: Size, pool: Executor | None) -> list[Searched]:
         for case in cases
         for first in range(0, counts[case[2]], AT_ONCE)
     ]
-    searches = run([(search_orders, (*case, numbers)) for case, numbers in portions], pool)
+    names = [
+        f"search_{SYSTEMS.index(system)}_{reading.name}_{list(METHODS).index(method)}_{numbers.start}"
+        for (system, reading, method), numbers in portions
+    ]
+    lists = pieces.take_all(names, [(list_searched, (*case, numbers)) for case, numbers in portions], pool)
+    searches = [
+        Searched(*case, *(np.array(one[name]) for name in ("orders", "values", "optimal", "leading")))
+        for one, (case, _) in zip(lists, portions, strict=True)
+    ]
     return [
         join_searches([one for one, (mine, _) in zip(searches, portions, strict=True) if mine is case])
         for case in cases

@@ -33,6 +33,7 @@ from daedal.order import (
     solve_on_support,
     sparsify_equation,
 )
+from daedal.papers.kept_pieces import refuse_interrupted
 from daedal.papers.order.experiment import (
     THINNED,
     Reading,
@@ -201,7 +202,7 @@ def search_orders(system: System, reading: Reading, method: str, numbers: range)
         search = _search(data, system, METHODS[method])
         if search.order != system.order:  # candidates that are not chosen are compared, not finished
             true = select_order(data, orders=[system.order], input_orders=[system.input_order], method=METHODS[method])
-            candidate = true.chosen
+            candidate = refuse_interrupted(true).chosen
         else:
             candidate = search.chosen
         orders.append(search.order)
@@ -219,7 +220,13 @@ def search_orders(system: System, reading: Reading, method: str, numbers: range)
 
 def _search(data: Any, system: System, method: Any) -> OrderSearch:
     tried = range(1, max(5, *system.columns) + 1)
-    return select_order(data, orders=tried, input_orders=[system.input_order], method=method)
+    return refuse_interrupted(select_order(data, orders=tried, input_orders=[system.input_order], method=method))
+
+
+def list_searched(system: System, reading: Reading, method: str, numbers: range) -> dict[str, Any]:
+    """What `search_orders` gives, as lists."""
+    one = search_orders(system, reading, method, numbers)
+    return {name: getattr(one, name).tolist() for name in ("orders", "values", "optimal", "leading")}
 
 
 def join_searches(parts: Sequence[Searched]) -> Searched:

@@ -23,6 +23,7 @@ Differential-Algebraic Equation Models with Process Disturbances, IEEE Conf. on 
 from collections.abc import Iterator
 from pathlib import Path
 
+from daedal.papers.kept_pieces import KeptPieces
 from daedal.papers.pendulum.estimates import Estimates, Size, estimate
 from daedal.papers.pendulum.experiment import PRINTED, PROGRAM
 from daedal.papers.pendulum.figures import draw_costs, draw_estimates
@@ -59,13 +60,21 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
         The sizes of the paper (E = 1000, M = 500, N up to 50 000) instead of small ones.
     """
     folder = make_directory(directory)
+    sizes = FULL if full else QUICK
+    pieces = KeptPieces(folder, "pendulum", [sizes[reading] for reading in sizes])
     yield Result(_introduce(full))
     for reading in (PROGRAM, PRINTED):
-        estimates = estimate(reading, FULL[reading]) if full else fit_data_sets(reading, QUICK[reading])
+        if full:
+            yield pieces.take_result(
+                reading.name, lambda reading=reading: _draw_figure_1(folder, estimate(reading, FULL[reading]))
+            )
+            continue
+        estimates = fit_data_sets(reading, QUICK[reading], pieces.take)
         yield _draw_figure_1(folder, estimates)
         if estimates.interrupted:
             raise KeyboardInterrupt
-    yield _draw_figure_2(folder)
+    yield pieces.take_result("figure2", lambda: _draw_figure_2(folder))
+    pieces.remove()
 
 
 def _introduce(full: bool) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 from daedal.data import Signal
 from daedal.errors import SimulationError
 from daedal.models import Model
+from daedal.papers.kept_pieces import refuse_interrupted
 from daedal.papers.pendulum.experiment import (
     GRID,
     SEED,
@@ -179,7 +180,7 @@ def simulate_data_sets(reading: Reading, times: np.ndarray, inputs: Mapping[str,
         solver=SOLVER,
         t0=0.0,
     )
-    if not measured.status.ok:
+    if not refuse_interrupted(measured).status.ok:
         raise SimulationError(measured.status.sentence, measured.status.remedy)
     return measured["angle"]
 
@@ -188,7 +189,7 @@ def simulate_grid(
     model: Model, free: str, times: np.ndarray, inputs: Mapping[str, Signal], realizations: int, grid: np.ndarray
 ) -> Ensemble:
     """Means over realizations that are the same at all values."""
-    return ensemble(
+    run = ensemble(
         model,
         times,
         inputs=inputs,
@@ -199,6 +200,7 @@ def simulate_grid(
         solver=SOLVER,
         t0=0.0,
     )
+    return refuse_interrupted(run)
 
 
 def _make_predictor(run: Ensemble, free: str) -> GridPredictor:

@@ -7,13 +7,16 @@
 Every fit starts away from the truth. Data sets do not share realizations: what these err by averages out over them.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from daedal.data import Dataset
 from daedal.estimation import OutputError, SimulationPEM, describe, fit
 from daedal.models import Model, Parameter
+from daedal.papers.kept_pieces import Take, make_anew, refuse_interrupted
 from daedal.papers.pendulum import experiment
 from daedal.papers.pendulum.estimates import Estimates, Size, measure_wind, simulate_data_sets, simulate_grid
 from daedal.progress import Progress
@@ -21,7 +24,7 @@ from daedal.progress import Progress
 START = 8.0
 
 
-def fit_data_sets(reading: experiment.Reading, size: Size) -> Estimates:
+def fit_data_sets(reading: experiment.Reading, size: Size, take: Take = make_anew) -> Estimates:
     """Fit every data set by every criterion; an interrupt keeps those that are finished, if there are two."""
     (samples,) = size.samples
     times, inputs = experiment.list_times(samples), {"u": experiment.make_push(reading, samples)}
@@ -35,7 +38,11 @@ def fit_data_sets(reading: experiment.Reading, size: Size) -> Estimates:
     ]
     criteria = _list_criteria(size)
     rows, interrupted = _fit_each(
-        experiment.make_pendulum(reading).with_parameters({reading.free: free}), reading.free, data_sets, criteria
+        experiment.make_pendulum(reading).with_parameters({reading.free: free}),
+        reading.free,
+        data_sets,
+        criteria,
+        lambda number, make: take(f"{reading.name}_{number}", make),
     )
     names = [describe(criterion) for criterion in criteria.values()]
     return Estimates(
@@ -59,7 +66,11 @@ def _list_criteria(size: Size) -> dict[str, OutputError | SimulationPEM]:
 
 
 def _fit_each(
-    model: Model, free: str, data_sets: list[Dataset], criteria: dict[str, OutputError | SimulationPEM]
+    model: Model,
+    free: str,
+    data_sets: list[Dataset],
+    criteria: dict[str, OutputError | SimulationPEM],
+    take: Callable[[int, Callable[[], list[float]]], list[float]],
 ) -> tuple[list[list[float]], bool]:
     """Estimates (data set, criterion) of the finished data sets, and whether it was interrupted."""
     rows: list[list[float]] = []
@@ -67,7 +78,8 @@ def _fit_each(
         with Progress("fitting: data set", end=len(data_sets)) as progress:
             for number, data in enumerate(data_sets):
                 progress(number)
-                rows.append([_fit(model, free, data, criterion, number) for criterion in criteria.values()])
+                make = partial(_fit_by_all, model, free, data, criteria, number)
+                rows.append(take(number, make))
     except KeyboardInterrupt:
         if len(rows) < 2:
             raise
@@ -75,8 +87,12 @@ def _fit_each(
     return rows, False
 
 
+def _fit_by_all(
+    model: Model, free: str, data: Dataset, criteria: dict[str, OutputError | SimulationPEM], number: int
+) -> list[float]:
+    return [_fit(model, free, data, criterion, number) for criterion in criteria.values()]
+
+
 def _fit(model: Model, free: str, data: Dataset, criterion: OutputError | SimulationPEM, number: int) -> float:
     fitted = fit(model, data, free=[free], criterion=criterion, solver=experiment.SOLVER, rng=number)
-    if fitted.status.sentence.startswith("Interrupted"):  # it kept the best so far, which is not enough here
-        raise KeyboardInterrupt
-    return fitted.params[free]
+    return refuse_interrupted(fitted).params[free]

@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from daedal.papers.kept_pieces import refuse_interrupted
 from daedal.papers.pendulum.experiment import GRID, PROGRAM, SEED, list_times, make_pendulum, make_push
 from daedal.simulation import Lanes, ensemble, simulate
 from daedal.systems import build
@@ -33,6 +34,7 @@ def compute_costs() -> Smoothness:
     times = list_times(SAMPLES)
     common = {"inputs": {"u": make_push(PROGRAM, SAMPLES)}, "t0": 0.0, "solver": SOLVER}
     data = simulate(system, times, realizations=1, measurement_noise=True, variables=["angle"], rng=SEED, **common)
+    refuse_interrupted(data)
     values = [{PROGRAM.free: float(value)} for value in GRID]
     fixed = ensemble(system, times, realizations=REALIZATIONS, values=values, rng=SEED, **common)
     fresh = [

@@ -12,10 +12,20 @@ measurements, Automatica 60 (2015) 48–56, section 6.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 
-from daedal.papers.reactor.estimates import Size, assess_accuracy, assess_designs, draw_errors, sweep_weights
+from daedal.papers.kept_pieces import KeptPieces
+from daedal.papers.reactor.estimates import (
+    Drawn,
+    Size,
+    Sweep,
+    assess_accuracy,
+    assess_designs,
+    draw_errors,
+    sweep_weights,
+)
 from daedal.papers.reactor.experiment import EPSILON
 from daedal.papers.reactor.figures import draw_fitted_outputs, draw_mean_and_variance, draw_samples
 from daedal.papers.reactor.tables import (
@@ -42,25 +52,60 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
     folder = make_directory(directory)
     size = FULL if full else QUICK
     yield Result(_introduce(full))
-    begin = perf_counter()
-    sweep = sweep_weights(size)
-    seconds = perf_counter() - begin
-    right, wrong = (draw_errors(sweep, size.realizations, misspecified=law) for law in (False, True))
-    texts = {
-        "sweep.csv": tabulate_sweep(sweep, right, wrong),
-        "figure1.html": write_page(draw_samples(sweep)),
-        "figure2.html": write_page(draw_fitted_outputs(sweep)),
-    }
-    yield Result(write_estimates(sweep, seconds), write_files(folder, texts))
-    figure = draw_mean_and_variance(sweep, right, "Figure 3: the squared error under (27)", exact=True)
-    yield Result(write_errors(sweep, right), write_files(folder, {"figure3.html": write_page(figure)}))
-    title = f"Figure 4: the squared error under (28), epsilon = {EPSILON}"
-    figure = draw_mean_and_variance(sweep, wrong, title, exact=False)
-    yield Result(write_misspecified(sweep, right, wrong), write_files(folder, {"figure4.html": write_page(figure)}))
-    chosen = assess_designs()
-    yield Result(write_designs(chosen), write_files(folder, {"sample_times.csv": tabulate_designs(chosen)}))
-    parameters = assess_accuracy(size)
+    pieces, work = KeptPieces(folder, "reactor", size), _Work(folder, size)
+    yield pieces.take_result("table1", work.write_table_1)
+    yield pieces.take_result("table2", work.write_table_2)
+    yield pieces.take_result("misspecified", work.write_misspecified)
+    yield pieces.take_result("sample_times", work.write_sample_times)
+    parameters = assess_accuracy(size, pieces.take)
     yield Result(write_accuracy(parameters), write_files(folder, {"parameters.csv": tabulate_accuracy(parameters)}))
+    pieces.remove()
+
+
+class _Work:
+    """The results, which share a sweep and draws; these are made for the first that is not there."""
+
+    def __init__(self, folder: Path, size: Size) -> None:
+        self._folder, self._size = folder, size
+
+    @cached_property
+    def _sweep(self) -> tuple[Sweep, float]:
+        """And the seconds it took."""
+        begin = perf_counter()
+        sweep = sweep_weights(self._size)
+        return sweep, perf_counter() - begin
+
+    @cached_property
+    def _errors(self) -> tuple[Drawn, Drawn]:
+        """By the right law and by a wrong one."""
+        sweep, count = self._sweep[0], self._size.realizations
+        return draw_errors(sweep, count), draw_errors(sweep, count, misspecified=True)
+
+    def write_table_1(self) -> Result:
+        (sweep, seconds), (right, wrong) = self._sweep, self._errors
+        texts = {
+            "sweep.csv": tabulate_sweep(sweep, right, wrong),
+            "figure1.html": write_page(draw_samples(sweep)),
+            "figure2.html": write_page(draw_fitted_outputs(sweep)),
+        }
+        return Result(write_estimates(sweep, seconds), write_files(self._folder, texts))
+
+    def write_table_2(self) -> Result:
+        sweep, right = self._sweep[0], self._errors[0]
+        figure = draw_mean_and_variance(sweep, right, "Figure 3: the squared error under (27)", exact=True)
+        return Result(write_errors(sweep, right), write_files(self._folder, {"figure3.html": write_page(figure)}))
+
+    def write_misspecified(self) -> Result:
+        sweep, (right, wrong) = self._sweep[0], self._errors
+        title = f"Figure 4: the squared error under (28), epsilon = {EPSILON}"
+        figure = draw_mean_and_variance(sweep, wrong, title, exact=False)
+        files = write_files(self._folder, {"figure4.html": write_page(figure)})
+        return Result(write_misspecified(sweep, right, wrong), files)
+
+    def write_sample_times(self) -> Result:
+        chosen = assess_designs()
+        files = write_files(self._folder, {"sample_times.csv": tabulate_designs(chosen)})
+        return Result(write_designs(chosen), files)
 
 
 def _introduce(full: bool) -> str:

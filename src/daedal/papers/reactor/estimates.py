@@ -5,6 +5,7 @@ two minima point to, and at some values of γ all are tried again, because the b
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -20,6 +21,7 @@ from daedal.estimation import (
     prepare_objective,
 )
 from daedal.linear import one_thread
+from daedal.papers.kept_pieces import Take, make_anew
 from daedal.papers.reactor.experiment import (
     EPSILON,
     FREE,
@@ -189,18 +191,23 @@ def _compute_errors(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 @one_thread
-def assess_accuracy(size: Size) -> Accuracy:
+def assess_accuracy(size: Size, take: Take = make_anew) -> Accuracy:
     """Parameters from data sets whose mean is the reference output."""
-    estimates: dict[float, list[np.ndarray]] = {gamma: [] for gamma in COMPARED}
-    for seed in range(size.data_sets):
-        mean = draw_samples(seed)
-        objective = make_objective(mean, compute_moments(mean))
-        starts = find_minima(objective)
-        for gamma in COMPARED:
-            at = weigh(objective, gamma)
-            ends = [TrustRegion()(at, one.point, objective.problem.coordinates.bounds).evaluation for one in starts]
-            estimates[gamma].append(min(ends, key=lambda end: end.value).point)
-    return Accuracy({gamma: np.stack(rows) for gamma, rows in estimates.items()})
+    points = np.array([take(f"accuracy_{seed}", partial(_estimate_each, seed)) for seed in range(size.data_sets)])
+    return Accuracy({gamma: points[:, k] for k, gamma in enumerate(COMPARED)})
+
+
+def _estimate_each(seed: int) -> list[list[float]]:
+    """Estimates from one data set for every γ that is compared, (γ, parameter)."""
+    mean = draw_samples(seed)
+    objective = make_objective(mean, compute_moments(mean))
+    starts, bounds = find_minima(objective), objective.problem.coordinates.bounds
+    points = []
+    for gamma in COMPARED:
+        at = weigh(objective, gamma)
+        ends = [TrustRegion()(at, one.point, bounds).evaluation for one in starts]
+        points.append(min(ends, key=lambda end: end.value).point.tolist())
+    return points
 
 
 def list_sample_times() -> dict[str, np.ndarray]:

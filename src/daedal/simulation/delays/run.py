@@ -21,6 +21,7 @@ from daedal.simulation.lanes import (
     Consume,
     Failure,
     Plan,
+    RunInterrupted,
     Scenario,
     StepWish,
     Trial,
@@ -29,6 +30,7 @@ from daedal.simulation.lanes import (
     compare,
     describe_steps,
     find_failures,
+    give_up_if,
     run_blocks,
 )
 from daedal.simulation.steps import Method, Shape, make_grid_row
@@ -78,22 +80,28 @@ class DelayRun:
         for number, values in enumerate(self.values):
             lags = find_lags_at(self.scenario.system, self.pasts, values)
             course = make_course(self.scenario, self.program, values, lags, self.plan.step)
-            failures += run_blocks(realizations, partial(self._run_block, number, course, consume), title)
+            block = partial(self._run_block, number, course, consume)
+            try:
+                failures += run_blocks(realizations, block, title, brief=True)
+            except RunInterrupted as interrupt:
+                raise RunInterrupted(failures + interrupt.failures) from interrupt
         return failures
 
-    def _run_block(self, number: int, course: Course, consume: Consume, lanes: range, stop: Event) -> list[Failure]:
-        if stop.is_set():
-            raise InterruptedError
-        out, good = _sample_lanes(course, lanes, self.times)
+    def _run_block(
+        self, number: int, course: Course, consume: Consume, lanes: range, stop: Event, failures: list[Failure]
+    ) -> None:
+        out, good = _sample_lanes(course, lanes, self.times, stop)
+        failures += find_failures(number, lanes, self.times, out, good, self.scenario.system)
+        give_up_if(stop)
         consume(number, lanes, np.arange(self.times.size), out)
-        return list(find_failures(number, lanes, self.times, out, good, self.scenario.system))
 
 
-def _sample_lanes(course: Course, lanes: range, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sample_lanes(course: Course, lanes: range, times: np.ndarray, stop: Event) -> tuple[np.ndarray, np.ndarray]:
     """What `DelayMarch.sample` gives, with as many lanes at a time as their records fit into memory."""
     width, per_lane = course.program.kernel.width, 8 * course.mesh.points * course.program.kernel.observed
     size = max(int(MEMORY / per_lane) // width, 1) * width
-    parts = [DelayMarch(course, lanes[first : first + size]).sample(times) for first in range(0, len(lanes), size)]
+    pieces = [lanes[first : first + size] for first in range(0, len(lanes), size)]
+    parts = [DelayMarch(course, piece, stop).sample(times) for piece in pieces]
     out, good = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
     return out, good
 

@@ -1,6 +1,7 @@
 """Keep SUNDIALS from talking: scikit-sundae prints each failure, which a Trajectory reports in the user's names."""
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock, get_ident
@@ -28,28 +29,38 @@ class _Filter:
 
 
 class _Runs:
-    """How many runs are under way, and the filter they share."""
+    """The runs that are under way, and the filter they share."""
 
     def __init__(self) -> None:
-        self.lock, self.count = Lock(), 0
+        self.lock, self.under_way = Lock(), set[object]()
         self.filter: _Filter | None = None
 
 
 _runs = _Runs()
+_filters = Lock()
+
+
+@contextmanager
+def ignore_warnings() -> Iterator[None]:
+    """Drop warnings; one thread at a time, as filters that two change and put back in turn would stay changed."""
+    with _filters, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 @contextmanager
 def silence_sundials() -> Iterator[None]:
     """Drop what SUNDIALS prints; runs in several threads share one filter, and the last one takes it away."""
-    with _runs.lock:
-        if _runs.count == 0:
-            _runs.filter = _Filter(sys.stdout)
-            sys.stdout = _runs.filter
-        _runs.count += 1
-    try:
+    run = object()
+    try:  # an interrupt may come anywhere: a run that is not in the set has nothing to take away
+        with _runs.lock:
+            if not _runs.under_way:
+                _runs.filter = _Filter(sys.stdout)
+                sys.stdout = _runs.filter
+            _runs.under_way.add(run)
         yield
     finally:
         with _runs.lock:
-            _runs.count -= 1
-            if _runs.count == 0 and _runs.filter is not None and sys.stdout is _runs.filter:
+            _runs.under_way.discard(run)
+            if not _runs.under_way and _runs.filter is not None and sys.stdout is _runs.filter:
                 sys.stdout = _runs.filter.stream

@@ -7,9 +7,9 @@ from typing import final
 import numpy as np
 
 from daedal.data import short
-from daedal.errors import SimulationError, as_float, quoted
+from daedal.errors import SimulationError, as_float, quoted, warn_user
 from daedal.models import evaluate_parameters
-from daedal.progress import Progress
+from daedal.progress import Progress, watch
 from daedal.simulation import ida
 from daedal.simulation.forcing import Forcing, see_features
 from daedal.simulation.ida.integration import Integration
@@ -17,7 +17,7 @@ from daedal.simulation.ida.path import ContinuousPath
 from daedal.simulation.ida.silence import silence_sundials
 from daedal.simulation.ida.stepping import Stepper
 from daedal.simulation.lanes import check_smoothness, choose_disturbance_grid, find_sample_interval
-from daedal.simulation.solver import REACHED, Job, Outcome, Status
+from daedal.simulation.solver import REACHED, Job, Outcome, Status, describe_interrupt
 from daedal.simulation.steps import find_disturbance_places
 from daedal.systems import InitialValues, System, find_initial_values
 
@@ -63,7 +63,9 @@ class IDA:
         """Advance from forcing.start through all times; what was reached is returned whatever happens."""
         for stops in (times, times[:0]):  # its steps go over samples
             forcing = see_features(system, forcing, stops, [parameters])
-        with silence_sundials(), Progress(f"simulating '{system.model.name}': time", forcing.end) as progress:
+        title = f"simulating '{system.model.name}': time"
+        remedy = "simulate less time, or loosen the tolerance"
+        with silence_sundials(), Progress(title, forcing.end, begin=forcing.start, remedy=remedy) as progress:
             switching = system.reduction.switching
             if switching is None or not (switching.switches or switching.held):
                 work = Integration(Stepper(self.rtol, self.atol, system, forcing, parameters, progress))
@@ -86,7 +88,11 @@ class IDA:
         if job.realizations is not None:
             return self._sample(job, job.realizations)
         start, solution = self._solve_job(job)
-        status = Status(False, solution.stopped, solution.remedy) if solution.stopped else REACHED
+        if solution.interrupted and not len(solution.states):
+            raise KeyboardInterrupt
+        status = REACHED
+        if solution.stopped:
+            status = Status(False, solution.stopped, solution.remedy, solution.interrupted)
         return Outcome(_observe(job, solution)[None], start, repr(self), status)
 
     def _sample(self, job: Job, count: int) -> Outcome:
@@ -99,18 +105,30 @@ class IDA:
         start = find_initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
         kept = np.full((count, len(job.wanted), times.size), np.nan)
         stopped: dict[int, Reached] = {}
-        for number in range(count):
-            duration = forcing.end - forcing.start
-            path = ContinuousPath(system, numbers, grid, duration, job.seed, job.purpose, number)
-            disturbed = replace(job, asked=replace(job.asked, forcing=replace(forcing, path=path)))
-            _, solution = self._solve_job(disturbed)
-            kept[number] = _observe(disturbed, solution)
-            if solution.stopped:
-                stopped[number] = solution
-            if solution.interrupted:
-                break
+        for warning in warnings:
+            warn_user(warning)
+        interrupted = False
+        title = f"simulating '{system.model.name}': realization"
+        try:
+            for number in watch(range(count), title, "take fewer realizations, or solver=Lanes()"):
+                duration = forcing.end - forcing.start
+                path = ContinuousPath(system, numbers, grid, duration, job.seed, job.purpose, number)
+                disturbed = replace(job, asked=replace(job.asked, forcing=replace(forcing, path=path)))
+                _, solution = self._solve_job(disturbed)
+                kept[number] = _observe(disturbed, solution)
+                interrupted = solution.interrupted
+                if interrupted:
+                    break
+                if solution.stopped:
+                    stopped[number] = solution
+        except KeyboardInterrupt:
+            interrupted = True
+        if interrupted and np.isnan(kept).all():
+            raise KeyboardInterrupt
         status = REACHED
-        if stopped:
+        if interrupted:
+            status = describe_interrupt(times, kept)
+        elif stopped:
             number, solution = next(iter(stopped.items()))
             which = f"{len(stopped)} of {count} realizations stopped; realization {number}: "
             status = Status(False, which + solution.stopped, solution.remedy)

@@ -6,7 +6,6 @@ kept out of the error norm; true algebraic variables stay in it. The clock start
 Reference: A. C. Hindmarsh et al., SUNDIALS, ACM TOMS 31 (2005) 363–396.
 """
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from daedal.progress import Progress
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.ida import implicit
 from daedal.simulation.ida.projection import Projection, solve
+from daedal.simulation.ida.silence import ignore_warnings
 from daedal.simulation.ida.stop import Stop
 from daedal.symbolic import BufferedFunction
 from daedal.systems import System
@@ -143,8 +143,7 @@ class Stepper:
         watched: dict[str, Any] = {}
         if self.watch is not None:
             watched = {"eventsfn": self.watch, "num_events": len(self.watch.direction)}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that the sparsity only serves the given Jacobian
+        with ignore_warnings():  # that the sparsity only serves the given Jacobian
             return ida.IDA(
                 self._make_residual_callback(),
                 jacfn=self._make_jacobian_callback(sparse),

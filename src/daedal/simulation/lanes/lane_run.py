@@ -6,6 +6,7 @@ may have its own parameters. Blocks are independent and run in threads; results 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Event
 from typing import Any, final
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from daedal import simulation
 from daedal.simulation.forcing import see_features
-from daedal.simulation.lanes.blocks import run_blocks
+from daedal.simulation.lanes.blocks import BLOCK, give_up_if, run_blocks
 from daedal.simulation.lanes.march import CASADI, Reordering, Table, find_solved, march_lanes, tabulate
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, count_grazing, prepare_steps
 from daedal.simulation.lanes.run import Consume, Failure, Plan, StepWish, describe_steps, find_failures
@@ -21,6 +22,7 @@ from daedal.simulation.lanes.scenario import Paths, Scenario, Values
 from daedal.simulation.lanes.search import choose_steps, estimate_step_error, make_regular
 from daedal.simulation.steps import Program, Schedule, make_grid_row
 
+BRIEF_WORK = 1e10  # operations of a block that no one needs to watch
 PILOT = 8  # lanes on which steps are chosen
 
 
@@ -66,29 +68,42 @@ class LaneRun:
     def run(self, realizations: int, consume: Consume) -> list[Failure]:
         """Simulate all lanes for all values, as `Run` says."""
         title = f"simulating '{self.scenario.system.model.name}': block"
-        return run_blocks(realizations, lambda lanes, stop: self._run_block(lanes, consume, stop), title)
+        total = realizations * len(self.values) * self.times.size
+        done: dict[int, int] = {}  # samples of each block, counted by the thread that does it
 
-    def _run_block(self, lanes: range, consume: Consume, stop: Event) -> list[Failure]:
+        def count(value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
+            done[lanes.start] = done.get(lanes.start, 0) + len(lanes) * samples.size
+            consume(value, lanes, samples, out)
+
+        return run_blocks(
+            realizations,
+            partial(self._run_block, count),
+            title,
+            brief=self.table.emit.size * self.program.instructions * min(realizations, BLOCK) < BRIEF_WORK,
+            find_share=lambda: sum(list(done.values())) / total,
+        )
+
+    def _run_block(self, consume: Consume, lanes: range, stop: Event, failures: list[Failure]) -> None:
         """All sets of values side by side, chunk by chunk: sets that have the same disturbances share their paths."""
-        failures: dict[tuple[int, int], Failure] = {}
+        failed: set[tuple[int, int]] = set()
         system = self.scenario.system
         shared: dict[int, Paths | None] = {}
         marches = []
         for number, values in enumerate(self.values):
 
             def receive(samples: np.ndarray, out: np.ndarray, number: int = number) -> None:
-                if stop.is_set():
-                    raise InterruptedError
+                give_up_if(stop)
                 for failure in find_failures(number, lanes, self.times[samples], out, find_solved(out), system):
-                    failures.setdefault((number, failure.lane), failure)
+                    if (number, failure.lane) not in failed:
+                        failed.add((number, failure.lane))
+                        failures.append(failure)
                 consume(number, lanes, samples, out[:, : self.plan.shape.rows])
 
             if id(values.sources) not in shared:
                 shared[id(values.sources)] = self.scenario.make_paths(values, lanes)
             marches.append(self._march(values, lanes, shared[id(values.sources)], receive))
         for _ in zip(*marches, strict=True):
-            pass
-        return list(failures.values())
+            give_up_if(stop)
 
     def _march(
         self,

@@ -13,7 +13,7 @@ import numpy as np
 
 from daedal.errors import SimulationError
 from daedal.simulation.lanes.blocks import BLOCK
-from daedal.simulation.lanes.run import Failure, Run
+from daedal.simulation.lanes.run import Failure, Run, RunInterrupted
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,27 +29,40 @@ class Moments:
     group_counts: np.ndarray  # (group, values): lanes that did not fail
     kept: np.ndarray  # (values, output, realization, time)
     failures: tuple[Failure, ...]
+    unfinished: tuple[range, ...] = ()  # lanes that an interrupt left out
 
 
 def collect_moments(
-    run: Run, realizations: int, keep: int = 0, group: int = BLOCK, without: Collection[int] = ()
+    run: Run,
+    realizations: int,
+    keep: int = 0,
+    group: int = BLOCK,
+    without: Collection[int] = (),
+    *,
+    partly: bool = False,
 ) -> Moments:
     """Simulate all lanes and take moments over groups of lanes (a divisor of BLOCK).
 
-    Lanes that fail are left out, and those `without` which it is wanted.
+    Lanes that fail are left out, and those `without` which it is wanted. With `partly`, an interrupt gives the moments
+    of the blocks of lanes that are finished, if there are any.
     """
     unwanted = {(value, lane) for value in range(len(run.values)) for lane in without}
     failures: list[Failure] = []
+    parts = _Parts(run, realizations, keep, group)
     while True:
         left_out = unwanted | {(failure.value, failure.lane) for failure in failures}
-        parts = _Parts(run, realizations, left_out, keep, group)
-        failed = run.run(realizations, parts)
+        parts.begin(left_out)
+        unfinished: tuple[range, ...] = ()
+        try:
+            failed = run.run(realizations, parts)
+        except RunInterrupted as interrupt:
+            failed, unfinished = interrupt.failures, parts.list_unfinished(interrupt.failures)
+            if not partly or sum(map(len, unfinished)) == realizations:
+                raise
         new = [failure for failure in failed if (failure.value, failure.lane) not in left_out]
-        if not new:
-            for failure in failures:
-                kept = parts.kept[failure.value][:, failure.lane : failure.lane + 1]
-                kept[:, :, run.times >= failure.time] = np.nan
-            return parts.merge(failures)
+        if not new or unfinished:
+            return parts.merge(failures, unfinished)
+        parts.mark_unfinished(new)
         failures += new
         if len(failures) == (realizations - len(without)) * len(run.values):
             raise _make_error(run, failures, realizations)
@@ -94,35 +107,67 @@ def project_lanes(run: Run, realizations: int, weights: np.ndarray) -> np.ndarra
 class _Parts:
     """Mean and sum of squares of each group, filled from several threads, merged in order at the end."""
 
-    def __init__(self, run: Run, realizations: int, left_out: set[tuple[int, int]], keep: int, group: int) -> None:
+    def __init__(self, run: Run, realizations: int, keep: int, group: int) -> None:
+        self._times, self._realizations = run.times, realizations
         rows, outputs = run.plan.shape.rows, len(run.plan.shape.wanted)
         shape = (-(-realizations // group), len(run.values), rows, run.times.size)
         self._mean, self._squares = np.zeros(shape), np.zeros((*shape[:2], outputs, shape[3]))
         self._counts = np.zeros(shape[:2])
         self.kept = np.full((len(run.values), outputs, keep, run.times.size), np.nan)
-        self._left_out, self._group = left_out, group
+        self._left_out: set[tuple[int, int]] = set()
+        self._group = group
+        self._finished: set[int] = set()  # first lanes of blocks
+        self._missing: dict[int, int] = {}  # samples, of all values
+
+    def begin(self, left_out: set[tuple[int, int]]) -> None:
+        """Go through all lanes (once more): what is finished comes out the same, whatever lanes of others are out."""
+        self._left_out, self._missing = left_out, {}
+
+    def mark_unfinished(self, failures: list[Failure]) -> None:
+        """Blocks whose moments contain lanes that turned out to fail."""
+        bad = {failure.lane for failure in failures if (failure.value, failure.lane) not in self._left_out}
+        self._finished -= {lane - lane % BLOCK for lane in bad}
+
+    def list_unfinished(self, failures: list[Failure]) -> tuple[range, ...]:
+        """The blocks whose moments are not those of a whole run; lanes that failed so far may spoil some."""
+        self.mark_unfinished(failures)
+        firsts = [first for first in range(0, self._realizations, BLOCK) if first not in self._finished]
+        return tuple(range(first, min(first + BLOCK, self._realizations)) for first in firsts)
 
     def __call__(self, value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
         kept = self.kept[value][:, lanes.start : lanes.stop]
         kept[:, :, samples] = out[:, : kept.shape[0], : kept.shape[1]].transpose(1, 2, 0)
         for first in range(0, len(lanes), self._group):
             self._add(value, lanes[first : first + self._group], samples, out[:, :, first : first + self._group])
+        missing = self._missing.get(lanes.start, len(self.kept) * self._times.size) - samples.size
+        self._missing[lanes.start] = missing
+        if missing == 0:
+            self._finished.add(lanes.start)
 
     def _add(self, value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
         group = lanes.start // self._group
         good = np.array([(value, lane) not in self._left_out for lane in lanes])
         good_out = out if good.all() else out[:, :, good]
         self._counts[group, value] = good.sum()
-        if good_out.shape[2] == 0:
-            return
         outputs = self._squares.shape[2]
+        if good_out.shape[2] == 0:
+            self._mean[group, value][:, samples], self._squares[group, value][:, samples] = 0.0, 0.0
+            return
         with np.errstate(all="ignore"):  # a lane that is about to be found failed may hold anything
             mean = good_out.mean(axis=2)
             squares = ((good_out[:, :outputs] - mean[:, :outputs, None]) ** 2).sum(axis=2)
         self._mean[group, value][:, samples] = mean.T
         self._squares[group, value][:, samples] = squares.T
 
-    def merge(self, failures: list[Failure]) -> Moments:
+    def merge(self, failures: list[Failure], unfinished: tuple[range, ...] = ()) -> Moments:
+        """Of all lanes but those."""
+        for lanes in unfinished:
+            self._counts[lanes.start // self._group : -(-lanes.stop // self._group)] = 0.0
+            self.kept[:, :, lanes.start : lanes.stop] = np.nan
+        failures = [failure for failure in failures if not any(failure.lane in lanes for lanes in unfinished)]
+        for failure in failures:
+            kept = self.kept[failure.value][:, failure.lane : failure.lane + 1]
+            kept[:, :, self._times >= failure.time] = np.nan
         mean, squares = np.zeros(self._mean.shape[1:]), np.zeros(self._squares.shape[1:])
         total = np.zeros((mean.shape[0], 1, 1))
         outputs = squares.shape[1]
@@ -136,4 +181,4 @@ class _Parts:
         dead = total == 0
         variance = np.where(dead, np.nan, squares / np.maximum(total - 1.0, 1.0))
         mean = np.where(dead, np.nan, mean)
-        return Moments(mean, variance, self._mean, self._counts, self.kept, tuple(failures))
+        return Moments(mean, variance, self._mean, self._counts, self.kept, tuple(failures), unfinished)

@@ -29,6 +29,14 @@ class Failure:
     value: int = 0
 
 
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C in a run, with the lanes that had failed until then; `consume` gets nothing any more."""
+
+    def __init__(self, failures: list[Failure]) -> None:
+        super().__init__()
+        self.failures = failures
+
+
 class StepWish(NamedTuple):
     """What is asked of the steps: method and length, None where they are to be chosen, and the tolerance."""
 
@@ -90,7 +98,8 @@ class Run(Protocol):
         """Simulate all lanes for all values; `consume(value, lanes, samples, out)` may come from several threads.
 
         `out` is (sample, output, lane), the outputs being the wanted values, then their sensitivities direction by
-        direction. Failed lanes are returned; what `consume` was given for them is not to be used.
+        direction. Failed lanes are returned; what `consume` was given for them is not to be used. Ctrl-C ends it with
+        `RunInterrupted`.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""A Fit in a netCDF file, and back: `save` and `load`.
+"""What a fit is made of, as named arrays and texts, and back.
 
 Numbers with a name are variables, which other tools can read: estimates along the dimension "parameter", matrices along
 "parameter" and "other", samples along dimensions of their own. The model is its text form, the rest one JSON text
@@ -10,9 +10,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from typing import Any
 
 import numpy as np
 
@@ -29,124 +27,42 @@ from daedal.estimation.criteria import (
 )
 from daedal.estimation.problem import Autoregression, Coordinate, Coordinates
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
+from daedal.estimation.storage.netcdf import Variable, make_texts
 from daedal.models import Model
 from daedal.simulation import Lanes, Status
 
-if TYPE_CHECKING:
-    import xarray
-
-FORMAT = "daedal fit"
-VERSION = 1
 CRITERIA = {kind.__name__: kind for kind in (Likelihood, MeanVariance, OutputError, SimulationPEM)}
 MATRICES = ("curvature", "cov", "monte_carlo_cov")
 COLUMNS = ("value", "std_error", "monte_carlo_error", "start", "lower", "upper")  # of the estimates, as numbers
 PLAIN = ("value", "samples", "loglik", "aic", "bic", "notes", "evaluations")  # of a fit, as JSON has them
-Variables = dict[str, tuple[tuple[str, ...], Any]]
 
 
-def save(fit: Fit, path: str | Path) -> None:
-    """Write everything in a fit to a file; an existing one is replaced only when the new one is complete."""
-    import xarray
-
-    goal = _check_goal(path)
-    content = xarray.Dataset(_list_variables(fit), attrs={"format": FORMAT, "version": VERSION})
-    part = goal.with_name(f".{goal.name}.{uuid4().hex}")
-    try:
-        content.to_netcdf(part, engine="h5netcdf")
-        part.replace(goal)
-    except OSError as error:
-        raise EstimationError(
-            f"The fit could not be written to '{goal}': {error.strerror or error}.",
-            "Save it where files can be written and there is room.",
-        ) from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def load(path: str | Path) -> Fit:
-    """The fit that `fit.save(path)` wrote, complete: model, data, estimates, seed and all.
-
-    The module of a criterion of your own must be imported before.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from daedal import Dataset, Model, der, fit, symbols
-    >>> x, k = symbols("x k")
-    >>> decay = Model(
-    ...     name="decay", equations={"rate": der(x) == -k * x}, unknowns=[x], outputs={"x": x}, parameters={k: 2.0},
-    ...     initial={x: 1.0},
-    ... )
-    >>> found = fit(decay, Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]}), free=["k"])
-    >>> with TemporaryDirectory() as folder:
-    ...     found.save(Path(folder) / "decay.nc")
-    ...     load(Path(folder) / "decay.nc").params == found.params
-    True
-    """
-    import xarray
-
-    file = _check_path(path)
-    if not file.is_file():
-        raise EstimationError(f"There is no file '{file}' to load.", "Give the path that fit.save(path) wrote to.")
-    try:
-        with xarray.open_dataset(file, engine="h5netcdf", decode_times=False) as content:
-            content.load()
-    except (OSError, ValueError, KeyError):  # neither HDF5 nor netCDF
-        raise _explain_foreign(file) from None
-    if content.attrs.get("format") != FORMAT:
-        raise _explain_foreign(file)
-    if int(content.attrs["version"]) > VERSION:
-        raise EstimationError(
-            f"'{file}' was written by a newer daedal: its format is {int(content.attrs['version'])}, this one reads up "
-            f"to {VERSION}.",
-            "Update daedal.",
-        )
-    try:
-        return _make_fit(content)
-    except (KeyError, TypeError, IndexError, json.JSONDecodeError) as error:
-        raise EstimationError(f"'{file}' is damaged: {error!r}.", "Save the fit again.") from None
-
-
-def _explain_foreign(file: Path) -> EstimationError:
-    return EstimationError(f"'{file}' is not a fit that daedal saved.", "Give a file that fit.save(path) wrote.")
-
-
-def _check_path(path: Any) -> Path:
-    if not isinstance(path, (str, Path)):
-        raise EstimationError(f"The path must be text or a Path, got {path!r}.", "Write 'house.nc'.")
-    try:
-        Path(path).exists()
-    except (OSError, ValueError):  # too long, or with a character that no file has in its name
-        raise EstimationError(f"The path '{path}' cannot name a file.", "Write 'house.nc'.") from None
-    return Path(path)
-
-
-def _check_goal(path: Any) -> Path:
-    goal = _check_path(path)
-    if not goal.parent.is_dir():
-        raise EstimationError(f"There is no folder '{goal.parent}' to save the fit in.", "Make the folder first.")
-    if goal.is_dir():
-        raise EstimationError(f"'{goal}' is a folder.", f"Name a file in it: '{goal / 'fit.nc'}'.")
-    return goal
-
-
-def _list_variables(fit: Fit) -> Variables:
+def list_variables(fit: Fit) -> dict[str, Variable]:
+    """Everything in a fit."""
     one, two = ("parameter",), ("parameter", "other")
     estimates = list(fit.estimates.values())
-    variables: Variables = {
-        "model": ((), fit.model.to_text()),
-        "description": ((), _write_json(_describe_fit(fit))),
-        "parameter": (one, np.array(list(fit.estimates), dtype=object)),
-        "point": (one, fit.point),
+    variables = {
+        "model": Variable((), make_texts([fit.model.to_text()], ())),
+        "description": Variable((), make_texts([_write_json(_describe_fit(fit))], ())),
+        "parameter": Variable(one, make_texts(list(map(_spell, fit.estimates)), (len(estimates),))),
+        "point": _list_numbers(one, fit.point),
     }
-    variables |= {name: (two, getattr(fit, name)) for name in MATRICES}
-    variables |= {name: (one, np.array([getattr(one, name) for one in estimates])) for name in COLUMNS}
+    variables |= {name: _list_numbers(two, getattr(fit, name)) for name in MATRICES}
+    variables |= {name: _list_numbers(one, [getattr(one, name) for one in estimates]) for name in COLUMNS}
     for number, data in enumerate(fit.data):
         for name, array in _list_arrays(data).items():
             key = f"experiment_{number}_{name}"
-            variables[key] = ((f"{key}_index",), array)
+            variables[key] = _list_numbers((f"{key}_index",), array)
     return variables
+
+
+def _list_numbers(dimensions: tuple[str, ...], values: Any) -> Variable:
+    return Variable(dimensions, np.array(values, dtype=float))
+
+
+def _spell(name: str) -> str:
+    """For other tools, whose texts end at a zero; the name itself is in the description."""
+    return name.replace("\0", "\\x00").encode(errors="backslashreplace").decode()
 
 
 def _list_arrays(data: Dataset) -> dict[str, np.ndarray]:
@@ -221,22 +137,25 @@ def _describe_data(data: Dataset) -> dict[str, Any]:
     }
 
 
-def _make_fit(content: "xarray.Dataset") -> Fit:
-    told = json.loads(str(content["description"].item()))
-    columns = {name: content[name].values.tolist() for name in COLUMNS}
+def make_fit(variables: Mapping[str, Variable]) -> Fit:
+    """The fit that these were listed from."""
+    told = json.loads(variables["description"].values.item())
+    count = len(told["estimates"])
+    point, *matrices = (_read_numbers(variables, name, count) for name in ("point", *MATRICES))
+    columns = {name: _read_numbers(variables, name, count).tolist() for name in COLUMNS}
     estimates = [
         Estimate(**words, **{name: column[k] for name, column in columns.items()})
         for k, words in enumerate(told["estimates"])
     ]
     items = tuple(Coordinate(**item) for item in told["coordinates"])
     return Fit(
-        model=Model.from_text(str(content["model"].item())),
-        data=tuple(_make_dataset(content, number, one) for number, one in enumerate(told["data"])),
+        model=Model.from_text(variables["model"].values.item()),
+        data=tuple(_make_dataset(variables, number, one) for number, one in enumerate(told["data"])),
         criterion=_make_criterion(told["criterion"]),
         estimates=FrozenMapping({one.name: one for one in estimates}),
         coordinates=Coordinates(items, tuple(told["fixed"])),
-        point=content["point"].values,
-        **{name: content[name].values for name in MATRICES},
+        point=point,
+        **dict(zip(MATRICES, matrices, strict=True)),
         **{name: told[name] for name in PLAIN if name != "notes"},
         notes=tuple(told["notes"]),
         fit_percent=FrozenMapping(told["fit_percent"]),
@@ -267,9 +186,17 @@ def _make_minimum(told: Mapping[str, Any]) -> LocalMinimum:
     return LocalMinimum(told["value"], FrozenMapping(told["params"]), told["count"])
 
 
-def _make_dataset(content: "xarray.Dataset", number: int, told: Mapping[str, Any]) -> Dataset:
+def _read_numbers(variables: Mapping[str, Variable], name: str, count: int) -> np.ndarray:
+    """A vector or matrix of as many parameters as there are estimates."""
+    dimensions, values = variables[name]
+    if values.shape != (count,) * len(dimensions):
+        raise ValueError(f"'{name}' has the shape {values.shape} for {count} estimates")
+    return values
+
+
+def _make_dataset(variables: Mapping[str, Variable], number: int, told: Mapping[str, Any]) -> Dataset:
     def array(name: str) -> np.ndarray:
-        return content[f"experiment_{number}_{name}"].values
+        return variables[f"experiment_{number}_{name}"].values
 
     inputs = {
         one["name"]: Signal(array(f"input_{k}_times"), array(f"input_{k}_values"), one["intersample"])

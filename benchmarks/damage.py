@@ -1,0 +1,132 @@
+"""Damaged files: whether `load` ever gives other numbers, a raw traceback, or no answer.
+
+    python benchmarks/damage.py [written] [old] [--seed n] [--tiny]
+
+written  a fit that this version saves: 1000 flipped bits, 300 truncations, 200 zeroed blocks, 100 of each without the
+         last line, whose digest covers all bytes; every answer must be a sentence or the same fit
+old      the same with a file of version 0.1.0, which has no digests: no raw traceback and no hang is wanted; other
+         numbers cannot be told there, and are counted
+
+Without a word both are run. Ends with an error where something was found.
+"""
+
+import faulthandler
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from shared import command_line
+
+import daedal as dd
+from daedal.errors import DaedalError
+from daedal.estimation.storage.content import list_variables
+from daedal.estimation.storage.files import LAST_LENGTH
+from daedal.estimation.storage.netcdf import compute_digests
+
+OLD = Path(__file__).parents[1] / "tests" / "estimation" / "fit_0_1_0.nc"
+HANG = 600  # seconds
+Damage = Callable[[bytes, np.random.Generator], bytes]
+
+
+def flip_bit(content: bytes, random: np.random.Generator) -> bytes:
+    place, bit = random.integers(len(content)), random.integers(8)
+    return content[:place] + bytes([content[place] ^ (1 << bit)]) + content[place + 1 :]
+
+
+def truncate(content: bytes, random: np.random.Generator) -> bytes:
+    return content[: random.integers(len(content))]
+
+
+def clear_block(content: bytes, random: np.random.Generator) -> bytes:
+    size = int(2 ** random.uniform(0, np.log2(len(content))))
+    place = random.integers(len(content) - size + 1)
+    return content[:place] + bytes(size) + content[place + size :]
+
+
+KINDS = {"flipped bits": (flip_bit, 1000), "truncations": (truncate, 300), "zeroed blocks": (clear_block, 200)}
+
+
+def list_damage(content: bytes, seed: int, share: float) -> Iterator[tuple[str, bytes]]:
+    random = np.random.default_rng(seed)
+    for kind, (damage, count) in KINDS.items():
+        for _ in range(max(int(share * count), 2)):
+            yield kind, damage(content, random)
+
+
+def judge(path: Path, digests: dict[str, str]) -> str:
+    """What comes of loading a file."""
+    faulthandler.dump_traceback_later(HANG, exit=True)
+    try:
+        fit = dd.load(path)
+    except DaedalError:
+        return "sentence"
+    except Exception as error:
+        return f"raw {type(error).__name__}: {error}"
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+    return "same" if compute_digests(list_variables(fit)) == digests else "other numbers"
+
+
+def count_answers(content: bytes, seed: int, share: float) -> dict[str, Counter[str]]:
+    answers: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "fit.nc"
+        path.write_bytes(content)
+        digests = compute_digests(list_variables(dd.load(path)))
+        for kind, damaged in list_damage(content, seed, share):
+            path.write_bytes(damaged)
+            answer = "same" if damaged == content else judge(path, digests)
+            answers[kind][answer] += 1
+    return answers
+
+
+def save_fit() -> bytes:
+    x, k = dd.symbols("x k")
+    model = dd.Model(
+        name="decay",
+        equations={"rate": dd.der(x) == -k * x},
+        unknowns=[x],
+        outputs={"x": x},
+        parameters={k: dd.Parameter(2.0, lower=0.1, unit="1/s")},
+        initial={x: 1.0},
+    )
+    times = np.arange(100) * 0.05
+    noise = 0.01 * np.random.default_rng(1).standard_normal(times.size)
+    fit = dd.fit(model, dd.Dataset(times, outputs={"x": np.exp(-times) + noise}), free=["k"])
+    with TemporaryDirectory() as folder:
+        fit.save(Path(folder) / "fit.nc")
+        return (Path(folder) / "fit.nc").read_bytes()
+
+
+def print_answers(title: str, answers: dict[str, Counter[str]], allowed: set[str]) -> int:
+    """How many answers must not be."""
+    wrong = 0
+    for kind, counts in answers.items():
+        told = ", ".join(f"{count} {answer}" for answer, count in counts.most_common())
+        print(f"{title}: {counts.total()} {kind}: {told}", flush=True)
+        wrong += sum(count for answer, count in counts.items() if answer not in allowed)
+    return wrong
+
+
+def main() -> None:
+    reader = command_line(__doc__, ["written", "old"])
+    reader.add_argument("--seed", type=int, default=0)
+    options = reader.parse_args()
+    figures, share = options.figures or ["written", "old"], 0.01 if options.tiny else 1.0
+    wrong = 0
+    if "written" in figures:
+        content = save_fit()
+        wrong += print_answers("written", count_answers(content, options.seed, share), {"sentence", "same"})
+        bare = count_answers(content[:-LAST_LENGTH], options.seed, share / 10)
+        wrong += print_answers("without its last line", bare, {"sentence", "same"})
+    if "old" in figures:
+        answers = count_answers(OLD.read_bytes(), options.seed, share)
+        wrong += print_answers("of 0.1.0", answers, {"sentence", "same", "other numbers"})
+    if wrong:
+        raise SystemExit(f"{wrong} answers that must not be")
+
+
+if __name__ == "__main__":
+    main()

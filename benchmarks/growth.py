@@ -1,0 +1,105 @@
+"""How the time of each verb on data grows with the number of samples: seconds, and the exponent between two sizes.
+
+An exponent near one is linear; near two, an input of a million samples would not end.
+
+    python benchmarks/growth.py
+    python benchmarks/growth.py --tiny
+"""
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+import daedal as dd
+
+SIZES = (10_000, 100_000, 1_000_000)
+TINY = (100, 200)
+PATIENCE = 60.0  # seconds of one piece of work: larger sizes are left out
+
+
+def make_data(samples: int) -> dd.Dataset:
+    """Held input that jumps at every tenth sample, and an output with gaps."""
+    times = np.arange(samples) * 0.1
+    rng = np.random.default_rng(0)
+    u = np.repeat(rng.standard_normal(-(-samples // 10)), 10)[:samples]
+    y = np.convolve(u, 0.1 * np.exp(-0.1 * np.arange(100)))[:samples] + 0.01 * rng.standard_normal(samples)
+    y[::50] = np.nan
+    return dd.Dataset(times, inputs={"u": u}, outputs={"x": y}, intersample="zoh")
+
+
+def make_model() -> dd.Model:
+    x, u, k, w = dd.symbols("x u k w")
+    return dd.Model(
+        name="lag",
+        equations={"lag": dd.der(x) == -k * x + u + w},
+        unknowns=[x],
+        inputs=[u],
+        outputs={"x": x},
+        parameters={k: 1.0},
+        initial={x: 0.0},
+        disturbances={w: dd.FilteredNoise.low_pass(std=0.1, time_constant=1.0)},
+        measurement_noise={"x": 0.01},
+    )
+
+
+def list_work(samples: int, folder: Path) -> dict[str, Callable[[], object]]:
+    """Verb → work on so many samples."""
+    data, model = make_data(samples), make_model()
+    table = np.column_stack([data.times, data["u"], data["x"]])
+    jitter = data.times + np.random.default_rng(1).uniform(0.0, 0.01, samples)
+    uneven = dd.Dataset(jitter, inputs={"u": data["u"]}, outputs={"x": data["x"]}, intersample="foh")
+    file = folder / f"{samples}.csv"
+    np.savetxt(file, table, delimiter=",", header="t,u,x", comments="")
+    start = [{"k": 1.0}]
+
+    def fit(criterion: object) -> dd.Fit:
+        return dd.fit(model, data, free=["k"], criterion=criterion, starts=start)
+
+    fitted = fit(dd.OutputError())
+    return {
+        "Dataset": lambda: make_data(samples),
+        "split": lambda: data.split(0.5),
+        "detrend": lambda: data.detrend(order=1),
+        "resample, finer": lambda: data.resample(0.05),
+        "resample, coarser": lambda: uneven.resample(0.3),
+        "read_csv": lambda: dd.read_csv(file, time="t", outputs=["x"], inputs=["u"], intersample="zoh"),
+        "sample_path": lambda: dd.sample_path(model.disturbances["w"], jitter, rng=1),
+        "simulate": lambda: dd.simulate(model, data),
+        "simulate, uneven": lambda: dd.simulate(model, uneven),
+        "ensemble of 4": lambda: dd.ensemble(model, data, realizations=4, rng=1),
+        "fit by OutputError": lambda: fit(dd.OutputError()),
+        "evaluate Likelihood": lambda: dd.evaluate(model, data, free=["k"], criterion=dd.Likelihood()),
+        "Likelihood, uneven": lambda: dd.evaluate(model, uneven, free=["k"], criterion=dd.Likelihood()),
+        "estimate_states": lambda: dd.estimate_states(model, data),
+        "compare": lambda: dd.compare(fitted, data),
+        "resid": lambda: dd.resid(fitted),
+        "plot": lambda: dd.plot(data),
+        "save and load": lambda: (fitted.save(folder / "fit.nc"), dd.load(folder / "fit.nc")),
+    }
+
+
+def measure(sizes: tuple[int, ...]) -> None:
+    """Print a row for each verb."""
+    print(f"{'':22}" + "".join(f"{size:>12,}" for size in sizes) + "    exponent")
+    with tempfile.TemporaryDirectory() as folder:
+        seconds: dict[str, list[float]] = {}
+        for size in sizes:
+            for name, work in list_work(size, Path(folder)).items():
+                before = seconds.setdefault(name, [])
+                if before and not before[-1] < PATIENCE:
+                    before.append(np.nan)
+                    continue
+                begin = perf_counter()
+                work()
+                before.append(perf_counter() - begin)
+    for name, row in seconds.items():
+        exponent = np.log(row[-1] / row[-2]) / np.log(sizes[-1] / sizes[-2])
+        print(f"{name:22}" + "".join(f"{one:12.3f}" for one in row) + f"{exponent:12.2f}")
+
+
+if __name__ == "__main__":
+    measure(TINY if "--tiny" in sys.argv else SIZES)

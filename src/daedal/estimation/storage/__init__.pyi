@@ -1,0 +1,3 @@
+from .files import load, save
+
+__all__ = ["load", "save"]

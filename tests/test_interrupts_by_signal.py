@@ -1,0 +1,127 @@
+"""Ctrl-C, a real one, in every verb: what is finished comes back marked, or a sentence says that nothing was."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from math import exp
+
+import pytest
+
+import daedal as dd
+from batteries.fits import DATA, decay
+from daedal.estimation.criteria.mean_objective import MeanObjective
+from daedal.kernels import arguments
+from interrupting import MOMENTS, make_data, make_late, make_linear
+from running import ROOT
+
+KEEPING = {"ensemble", "simulate", "simulate, single", "simulate, IDA", "fit", "select_order", "profile"}
+
+
+@pytest.mark.parametrize("job", MOMENTS)
+def test_a_signal_at_any_moment_is_answered(job):
+    command = [sys.executable, str(ROOT / "tests" / "interrupting.py"), job]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert answers
+    for answer in answers:
+        assert answer["alive"] == pytest.approx(exp(-2.0), rel=1e-6)
+        if "raised" in answer:
+            assert answer["raised"].endswith("was interrupted before anything was finished; nothing is kept.")
+            continue
+        assert answer["interrupted"], answer
+        assert "nterrupted" in answer["printed"]
+        assert answer["same"], answer
+    kept = [answer for answer in answers if "raised" not in answer]
+    assert bool(kept) == (job in KEEPING)
+    if job == "ensemble":
+        assert all(0 < answer["realizations"] < 640 for answer in kept)
+        assert all(answer["compared"] == 400 * answer["realizations"] for answer in kept)
+
+
+def test_a_second_interrupt_ends_a_fit_at_once(monkeypatch):
+    presses = []
+
+    def press(*_):
+        presses.append(None)
+        raise KeyboardInterrupt
+
+    original = MeanObjective.__call__
+    monkeypatch.setattr(MeanObjective, "__call__", lambda self, point: press() if presses else original(self, point))
+    monkeypatch.setattr("daedal.estimation.fitting.assess_uncertainty", press)
+    with pytest.raises(KeyboardInterrupt, match="fit was interrupted"):
+        dd.fit(decay(3.0), DATA, free=["k"])
+    assert len(presses) == 2
+
+
+def test_loops_in_pieces_give_the_same_bits(monkeypatch):
+    """Compiled loops come back to Python now and then; where they do changes nothing."""
+
+    def run():
+        late = dd.simulate(make_late(), [0.0, 1.0, 7.0, 20.0], solver=dd.Lanes(step=0.02))["x"]
+        states = dd.estimate_states(make_linear(), make_data())
+        return [late.tobytes(), states.mean["v"].tobytes(), states.std["v"].tobytes()]
+
+    whole = run()
+    monkeypatch.setattr(arguments, "PIECE", 1e3)
+    assert run() == whole
+
+
+@pytest.mark.slow
+def test_sigterm_and_ctrl_c_of_the_command_line(tmp_path):
+    """What is kept is listed, the exit code is that of the signal, and the same command goes on to the same files."""
+    whole = _reproduce(tmp_path / "whole", "SIGTERM", 99)
+    assert whole.returncode == 0, whole.stderr
+    stopped = _reproduce(tmp_path / "other", "SIGTERM", 5)  # in the second data set
+    assert stopped.returncode == 143, stopped.stderr
+    assert "1 finished piece kept: the same command goes on from there." in stopped.stderr
+    again = _reproduce(tmp_path / "other", "SIGINT", 5)  # in the third, two after the second
+    assert again.returncode == 130, again.stderr
+    assert "2 finished pieces kept" in again.stderr
+    resumed = _reproduce(tmp_path / "other", "SIGINT", 99)
+    assert resumed.returncode == 0, resumed.stderr
+    assert int(resumed.stdout.split()[-1]) == int(whole.stdout.split()[-1]) - 6
+    for path in (tmp_path / "whole").glob("*.csv"):
+        assert (tmp_path / "other" / path.name).read_bytes() == path.read_bytes()
+    assert not (tmp_path / "other" / ".unfinished").exists()
+
+
+REPRODUCE = """
+import os, signal, sys
+from daedal.cli import main
+from daedal.papers import pendulum
+from daedal.papers.pendulum import fits
+from daedal.papers.pendulum.estimates import Size
+from daedal.papers.pendulum.experiment import PRINTED, PROGRAM
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+pendulum.QUICK = {one: Size(samples=(700,), data_sets=3, realizations=8) for one in (PROGRAM, PRINTED)}
+original, count = fits.fit, 0
+
+def fit(*arguments, **options):
+    global count
+    count += 1
+    if count == int(sys.argv[3]):
+        os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+    return original(*arguments, **options)
+
+fits.fit = fit
+code = main(["reproduce", "pendulum", "--out", sys.argv[1]])
+print(count)
+sys.exit(code)
+"""
+
+
+def _reproduce(folder, name, number):
+    command = [sys.executable, "-c", REPRODUCE, str(folder), name, str(number)]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ)
+
+
+def test_no_signal_is_left_installed():
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    from daedal.cli import main
+
+    assert main([]) == 0
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before

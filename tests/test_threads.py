@@ -1,0 +1,134 @@
+"""Work in several threads of one process: nothing crashes, and every bit is as in one thread."""
+
+import sys
+import threading
+import traceback
+import warnings
+
+import pytest
+from threadpoolctl import threadpool_info
+
+import daedal as dd
+import stress
+from daedal import linear
+from daedal.kernels import compiler
+from daedal.simulation.ida.silence import ignore_warnings
+from daedal.symbolic import intern_symbol, symbol_table
+
+
+def meet(count, work):
+    """Let so many threads begin at once."""
+    together = threading.Barrier(count)
+    failures = []
+
+    def begin(number):
+        together.wait()
+        try:
+            work(number)
+        except Exception as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=begin, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_mixed_jobs_in_fresh_processes():
+    """The full size is a command of its own, see CONTRIBUTING."""
+    assert stress.find_differences(processes=1, jobs=8) == []
+
+
+def test_a_symbol_asked_for_while_it_is_made_is_the_same(monkeypatch):
+    asked, answers = threading.Barrier(2), {}
+    make = symbol_table.ca.SX.sym
+
+    class Slow:
+        @staticmethod
+        def sym(name):
+            with pytest.raises(threading.BrokenBarrierError):
+                asked.wait(0.2)  # nobody else is here while one is made
+            return make(name)
+
+    class Library:
+        SX = Slow
+
+    monkeypatch.setattr(symbol_table, "ca", Library)
+    meet(2, lambda number: answers.update({number: intern_symbol("made_by_two_threads")}))
+    assert answers[0] is answers[1]
+
+
+def test_code_asked_for_while_it_is_made_is_made_once(monkeypatch):
+    texts, codes = [], {}
+
+    def make(text):
+        texts.append(text)
+        threading.Event().wait(0.05)  # lets the others come
+        return object()
+
+    monkeypatch.setattr(compiler, "_make_code", make)
+    compiler.forget()
+    meet(8, lambda number: codes.update({number: compiler.load("text")}))
+    compiler.forget()
+    assert texts == ["text"]
+    assert len(set(codes.values())) == 1
+
+
+def test_code_lives_as_long_as_a_function_taken_from_it():
+    text = "define void @nothing(ptr %a) {\n  store double 2.0, ptr %a\n  ret void\n}\n"
+    import numpy as np
+
+    function = compiler.load(text).function("nothing", 1, 0)
+    compiler.forget()
+    number = np.zeros(1)
+    function(number.ctypes.data)
+    assert number[0] == 2.0
+
+
+def test_matrix_products_stay_on_one_thread_until_the_last_is_done():
+    def count_threads():
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    before, seen = count_threads(), []
+    inside, first_left = threading.Barrier(2), threading.Event()
+
+    @linear.one_thread
+    def work(number):
+        inside.wait()
+        if number:
+            first_left.wait()
+            seen.append(count_threads())
+
+    def run(number):
+        work(number)
+        if not number:
+            first_left.set()
+
+    meet(2, run)
+    assert seen == [{1}]
+    assert count_threads() == before
+
+
+def test_filters_of_warnings_are_as_before():
+    filters = list(warnings.filters)
+
+    def work(_):
+        for _ in range(200):
+            with ignore_warnings():
+                warnings.warn("nobody sees this", stacklevel=1)
+
+    meet(8, work)
+    assert warnings.filters == filters
+
+
+@pytest.mark.parametrize("verb", [dd.fit, dd.estimate_states, dd.select_order, dd.compare, dd.evaluate])
+def test_a_misspelled_argument_fails_at_the_call(verb):
+    with pytest.raises(TypeError, match=f"{verb.__name__}.. got an unexpected keyword argument 'daat'"):
+        verb(daat=1)
+    try:
+        verb(daat=1)
+    except TypeError:
+        frames = traceback.extract_tb(sys.exc_info()[2])
+    assert [frame.filename for frame in frames] == [__file__]

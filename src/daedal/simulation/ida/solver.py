@@ -43,7 +43,8 @@ class IDA:
     Parameters
     ----------
     rtol, atol
-        Relative and absolute tolerance of each step.
+        Error that each step may make: rtol relative to the value, and atol, which counts near zero, relative to a
+        hundredth of the largest value of each variable so far. So results do not depend on the units of the model.
     """
 
     rtol: float = 1e-8
@@ -63,7 +64,8 @@ class IDA:
         """Advance from forcing.start through all times; what was reached is returned whatever happens."""
         for stops in (times, times[:0]):  # its steps go over samples
             forcing = see_features(system, forcing, stops, [parameters])
-        with silence_sundials(), Progress(f"simulating '{system.model.name}': time", forcing.end) as progress:
+        calm = np.errstate(all="ignore")  # trial values may be anything
+        with silence_sundials(), calm, Progress(f"simulating '{system.model.name}': time", forcing.end) as progress:
             switching = system.reduction.switching
             if switching is None or not (switching.switches or switching.held):
                 work = Integration(Stepper(self.rtol, self.atol, system, forcing, parameters, progress))

@@ -62,6 +62,7 @@ class Events:
         inputs = {name for name, track in tracks if track}
         self.driven = [not inputs.isdisjoint(list_symbols(switch.function)) for switch in switching.switches]
         self.border_slopes = BufferedFunction(implicit.make_border_slopes(stepper.system.reduction))
+        self.border_gradient = BufferedFunction(implicit.make_border_gradient(stepper.system.reduction))
         self.flat, self.margin, self.reach, self.sizes = np.zeros((4, count))
         self.watched: list[tuple[int, int]] = []
         self.undefined: Point | None = None
@@ -161,13 +162,18 @@ class Events:
         stepper, count = self.stepper, self.sides.size
         run, moved = self.watched_motion.run, self.watched_motion.result
         clock, x, top, parameters, w, *slopes = self.watched_motion.inputs
-        both, states = stepper.forcing.path is None, x.size
+        both, states, known = stepper.forcing.path is None, x.size, x.size + top.size
+        values_now, rates_now, sizes = np.zeros(known), np.zeros(known), stepper.sizes
+        units = stepper.units[:known]
         parameters[:] = stepper.parameters
 
         def fill_roots(t, y, yp, roots):
             clock[0] = stepper.origin + t
-            x[:], top[:] = y[:states], y[states : states + top.size]
-            slopes[0][:], slopes[1][:] = yp[:states], yp[states : states + top.size]
+            np.multiply(y[:known], units, values_now)
+            np.multiply(yp[:known], units, rates_now)
+            x[:], top[:] = values_now[:states], values_now[states:]
+            slopes[0][:], slopes[1][:] = rates_now[:states], rates_now[states:]
+            np.fmax(sizes, np.abs(values_now), out=sizes)
             w[stepper.places] = stepper.modes
             stepper.segment.write_values(t, w)
             if self.loose:
@@ -348,8 +354,11 @@ class Events:
         return effect, slopes[:count] @ effect
 
     def _find_border(self, point: Point, exogenous: np.ndarray | None = None) -> np.ndarray:
-        """How small a function is on its border."""
-        return NEAR * (self.stepper.rtol * self.evaluate("switch_sizes", point, exogenous) + self.stepper.atol)
+        """How small a function is on its border: as small as the errors of what it contains make it."""
+        w = self.stepper.fill(point[0]) if exogenous is None else exogenous
+        gradient = np.abs(self.border_gradient.matrix(*point, self.stepper.parameters, w))
+        own = gradient @ np.fmax(self.stepper.sizes, np.abs(np.r_[point[1], point[2]]))
+        return NEAR * (self.stepper.rtol * self.evaluate("switch_sizes", point, w) + self.stepper.atol * own)
 
     def _move(self, point: Point, slopes: np.ndarray) -> list[np.ndarray]:
         """Switching functions, their rates, and the sizes of these so far."""

@@ -22,6 +22,11 @@ def make_jacobian(reduction: Reduction) -> ca.Function:
     return _remember(reduction, "implicit jacobian", _write_jacobian)
 
 
+def make_terms(reduction: Reduction) -> ca.Function:
+    """What each left side is a sum of, to first order: a function of (t, y, y', p, w)."""
+    return _remember(reduction, "implicit terms", _write_terms)
+
+
 def make_rise(reduction: Reduction) -> ca.Function:
     """∂top/∂X S + ∂top/∂t + ∂top/∂w w', how fast top changes while T stands still: of (t, X, T, p, w, w')."""
     return _remember(reduction, "top rise", _write_rise)
@@ -37,6 +42,11 @@ def make_border_slopes(reduction: Reduction) -> ca.Function:
     return _remember(reduction, "border slopes", _write_border_slopes)
 
 
+def make_border_gradient(reduction: Reduction) -> ca.Function:
+    """∂g/∂(X, T) of the switching functions: of (t, X, T, p, w)."""
+    return _remember(reduction, "border gradient", _write_border_gradient)
+
+
 def _remember(reduction: Reduction, name: str, make) -> ca.Function:
     """Made once per structure."""
     if name not in reduction.compiled:
@@ -49,6 +59,12 @@ def _write_residual(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
     time, _, _, p, w = r.arguments
     rows = [slope_x - r.shift - ca.mtimes(r.B.T, slope_m), r.top, r.G]
     return [time, ca.vertcat(r.X, r.T, m), ca.vertcat(slope_x, slope_t, slope_m), p, w], [ca.vertcat(*rows)]
+
+
+def _write_terms(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
+    arguments, (residual,) = _write_residual(r)
+    moving = ca.vertcat(*(arguments[place] for place in (0, 1, 2, 4)))
+    return arguments, [ca.densify(ca.mtimes(ca.fabs(ca.jacobian(residual, moving)), ca.fabs(moving)))]
 
 
 def _write_jacobian(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
@@ -77,6 +93,10 @@ def _write_motion(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
     gradient, moved = ca.jacobian(functions, ca.vertcat(time, x, top, w)), ca.vertcat(1, *slopes)
     sizes = ca.mtimes(ca.fabs(gradient), ca.fabs(moved))
     return [*r.arguments, *slopes], [ca.vertcat(functions, ca.mtimes(gradient, moved), sizes)]
+
+
+def _write_border_gradient(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
+    return r.arguments, [ca.jacobian(SYSTEM_FUNCTIONS["switches"](r), ca.vertcat(r.X, r.T))]
 
 
 def _write_border_slopes(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:

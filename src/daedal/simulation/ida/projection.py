@@ -35,32 +35,39 @@ class Projection:
     def _project_states(self, time: float, x: np.ndarray, top: np.ndarray, w: np.ndarray) -> np.ndarray:
         if self.G.result.size == 0:
             return x
-        previous = np.inf
+        previous, largest = np.inf, np.abs(x)
         for _ in range(ITERATIONS):
             arguments = (time, x, top, self.parameters, w)
             residual = self.G(*arguments)
             A, B = _evaluate_matrix(self.A, arguments), _evaluate_matrix(self.B, arguments)
             step = B.T @ _solve_matrix(A @ B.T, residual)
-            size = float(np.abs(step).max())
+            largest = np.maximum(largest, np.abs(step))
+            size = _compare(step, largest)
             if not size < previous:
                 break
             x, previous = x - step, size
-            if np.all(np.abs(step) <= ROUNDING * (np.abs(x) + 1e-3 * np.abs(x).max())):
+            if size <= ROUNDING:
                 break
         return x
 
     def _solve_tops(self, time: float, x: np.ndarray, top: np.ndarray, w: np.ndarray) -> np.ndarray:
-        previous = np.inf
+        previous, largest = np.inf, np.abs(top)
         for _ in range(ITERATIONS):
             arguments = (time, x, top, self.parameters, w)
             step = solve(self.J, arguments, self.top(*arguments))
-            size = float(np.abs(step).max())
+            largest = np.maximum(largest, np.abs(step))
+            size = _compare(step, largest)
             if not size < previous:
                 break
             top, previous = top - step, size
-            if np.all(np.abs(step) <= ROUNDING * np.abs(top)):
+            if size <= ROUNDING:
                 break
         return top
+
+
+def _compare(step: np.ndarray, largest: np.ndarray) -> float:
+    """The longest step, relative to the largest value or step of each variable so far."""
+    return float(np.max(np.abs(step) / np.where(largest > 0.0, largest, 1.0)))
 
 
 def solve(function: BufferedFunction, arguments: tuple, right: np.ndarray) -> np.ndarray:

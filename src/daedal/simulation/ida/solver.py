@@ -43,7 +43,8 @@ class IDA:
     Parameters
     ----------
     rtol, atol
-        Relative and absolute tolerance of each step.
+        Error that each step may make: rtol relative to the value, and atol, which counts near zero, relative to a
+        hundredth of the largest value of each variable so far. So results do not depend on the units of the model.
     """
 
     rtol: float = 1e-8
@@ -65,7 +66,8 @@ class IDA:
             forcing = see_features(system, forcing, stops, [parameters])
         title = f"simulating '{system.model.name}': time"
         remedy = "simulate less time, or loosen the tolerance"
-        with silence_sundials(), Progress(title, forcing.end, begin=forcing.start, remedy=remedy) as progress:
+        calm = np.errstate(all="ignore")  # trial values may be anything
+        with silence_sundials(), calm, Progress(title, forcing.end, begin=forcing.start, remedy=remedy) as progress:
             switching = system.reduction.switching
             if switching is None or not (switching.switches or switching.held):
                 work = Integration(Stepper(self.rtol, self.atol, system, forcing, parameters, progress))

@@ -1,7 +1,8 @@
 """SUNDIALS IDA on one stretch of time of the reduced system, with analytic sparse Jacobian.
 
 The equations are those of `implicit` beside this file. The multipliers M and the highest derivatives T_j (d_j ≥ 1) are
-kept out of the error norm; true algebraic variables stay in it. The clock starts anew with every stretch.
+kept out of the error norm; true algebraic variables stay in it. The clock starts anew with every stretch. The solver
+sees everything in the units of `units` beside this file.
 
 Reference: A. C. Hindmarsh et al., SUNDIALS, ACM TOMS 31 (2005) 363–396.
 """
@@ -14,7 +15,7 @@ import numpy as np
 
 from daedal.progress import Progress
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.ida import implicit
+from daedal.simulation.ida import implicit, units
 from daedal.simulation.ida.projection import Projection, solve
 from daedal.simulation.ida.silence import ignore_warnings
 from daedal.simulation.ida.stop import Stop
@@ -22,12 +23,15 @@ from daedal.symbolic import BufferedFunction
 from daedal.systems import System
 
 DENSE = 250  # unknowns up to which a dense factorisation is faster
-UNWEIGHTED = 1e10  # absolute tolerance of what stays out of the error norm
-STEPS = 1000  # after which the solver reports how far it is
+UNWEIGHTED = 1e10  # absolute tolerance, in units of its size, of what stays out of the error norm
+STEPS = 100  # after which the solver reports how far it is
 TOO_MANY_STEPS = -1  # how it says so
 ROOT = 2  # and how, that one of the watched functions is zero
 STALLED = 1e-13  # of the whole time: a run that advances less in PATIENCE × STEPS steps is given up
-PATIENCE = 10
+PATIENCE = 100
+MANY, SLOW = 1e-3, 1e-4  # of the whole time, for each step: when larger sizes, and looking for round-off, pay
+LOOKS = 8  # over a stretch: when inputs and functions of time are looked at for what they may do
+multiply, divide = np.multiply, np.divide
 KEPT = 64  # roots after which another solver takes the place of one that remembers all
 
 
@@ -62,6 +66,13 @@ class Stepper:
         self.last = forcing.start, np.zeros(0), np.zeros(0)  # time, X, T where the solver gave up
         self._solver: Any = None
         self._count = 0
+        reduction = system.reduction
+        known, rows = len(reduction.states) + len(reduction.tops), len(reduction.constraints)
+        self.sizes = np.zeros(known)  # of X and T: the largest values so far
+        self.units, self._rows = np.ones(known + rows), np.ones(known + rows)
+        self._entries = np.ones(self.jacobian.result.size)  # what makes an entry of the Jacobian free of units
+        self._places = np.array(self.jacobian.sparsity.get_triplet(), dtype=int)
+        self._factor = 1.0  # cj of the last Jacobian
 
     @property
     def full(self) -> bool:
@@ -86,26 +97,177 @@ class Stepper:
             function.inputs[-1][self.places] = self.modes
         if self._solver is None or self.full:
             self._solver, self._count = self._make_solver(), 0
-        self._solver.init_step(0.0, np.r_[x, top, still], np.r_[slopes, still])
+        values, rates = np.r_[x, top, still], np.r_[slopes, still]
+        if not self.sizes.any():
+            self._measure(values, rates)
+        self.note(values[: self.sizes.size])
+        if self._find_grown().any():
+            self._choose_units(0.0, values, rates, self._factor)
+        self._begin(0.0, values, rates)
 
     def advance(self, time: float, last: float, x: np.ndarray, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """States and tops at `time`, or at a root before it."""
         enough = STALLED * (self.forcing.end - self.forcing.start)
-        before, stalled = self.time, 0
+        before, stalled, known = self.time, 0, x.size + top.size
+        passed = before
         while True:
             result = self._solver.step(time - self.origin, method="normal", tstop=last - self.origin)
+            values, rates = result.y * self.units, result.yp * self.units
             rooted = result.status == ROOT
             reached = time if result.success and not rooted else self.origin + float(result.t)
             stalled = 0 if reached - self.time > enough else stalled + 1
             self.time = reached
             self.progress(reached)
+            self.note(values[:known])
             if result.success:
                 self.roots = result.i_events[-1] if rooted else np.zeros(0, dtype=int)
                 self._count += rooted
-                return result.y[: x.size], result.y[x.size : x.size + top.size]
+                return values[: x.size], values[x.size : known]
+            share = (reached - passed) / (self.forcing.end - self.forcing.start)
+            passed = reached
+            failed = result.status != TOO_MANY_STEPS
+            if (failed or share < MANY * STEPS) and self._adjust(
+                float(result.t), values, rates, failed or share < SLOW * STEPS
+            ):
+                continue
             if result.status != TOO_MANY_STEPS or stalled == PATIENCE:
-                self._fail(result, before, x, top)
+                self._fail(result.status, result.message, values[:known], rates[:known], before, x, top)
                 return x, top
+
+    def note(self, values: np.ndarray) -> None:
+        """Take values of X and T into account as sizes."""
+        np.fmax(self.sizes, np.abs(values), out=self.sizes)
+
+    def _measure(self, values: np.ndarray, rates: np.ndarray) -> None:
+        """Sizes at the start: what is there, and what is reached in a short while.
+
+        Where both are round-off, what the terms would allow is all that is known.
+        """
+        known, states = self.sizes.size, len(self.system.reduction.states)
+        span, ones = self.forcing.end - self.forcing.start, np.ones(values.size)
+        columns = np.r_[np.ones(known), self._find_multiplier_units(values, np.ones(known))]
+        matrix = self._evaluate_jacobian(0.0, values, rates, 1.0 / span, ones, columns)
+        possible = np.nan_to_num(units.spread(matrix, self._look_over(values, rates))[:known], posinf=0.0)
+        standing = abs(self._evaluate_jacobian(0.0, values, rates, 0.0, ones, ones))[:states, :known]
+        possible_rates = np.r_[standing @ np.r_[np.abs(values[:states]), possible[states:]], np.zeros(known - states)]
+        values, rates = values[:known], rates[:known].copy()
+        rates[:states][np.abs(rates[:states]) <= units.ROUNDING * possible_rates[:states]] = 0.0
+        lost = units.ROUNDING * possible
+        duration = units.find_duration(values, rates, lost, span)
+        near = values + duration * rates
+        arguments = (self.origin + duration, near[:states], near[states:], self.parameters, self.fill(self.origin))
+        further = near[:states] + duration * self.system.function("derivative")(*arguments).full().ravel()
+        self.sizes[:] = np.fmax(np.abs(values), np.abs(near))
+        self.sizes[:states] = np.fmax(self.sizes[:states], np.abs(further))
+        hidden = (np.abs(values) <= lost) & ((rates == 0.0) | (np.abs(near) <= lost))
+        likely = units.UNKNOWN * np.maximum(possible, duration / units.SHORT * possible_rates)
+        self.sizes[hidden] = np.fmax(self.sizes, likely)[hidden]
+        self.sizes[~(np.isfinite(self.sizes) & (self.sizes > 0.0))] = 1.0
+        self._choose_units(0.0, np.r_[values, ones[known:] * 0.0], np.r_[rates, ones[known:] * 0.0], 1.0 / span)
+
+    def _look_over(self, values: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """What residuals become over the stretch if nothing answers, and what they are made of at its start."""
+        elapsed = np.linspace(0.0, self.forcing.end - self.origin, LOOKS)
+        residuals = [np.abs(self._evaluate(self.residual, t, values, rates)) for t in elapsed]
+        terms = self._evaluate(BufferedFunction(implicit.make_terms(self.system.reduction)), 0.0, values, rates)
+        return np.nan_to_num(np.max([*residuals, terms], axis=0), posinf=0.0)
+
+    def _evaluate(self, function: BufferedFunction, elapsed: float, values: np.ndarray, rates: np.ndarray) -> Any:
+        """A function of (t, y, y', p, w) at a point of the stretch."""
+        w = np.zeros(len(self.system.reduction.exogenous))
+        w[self.places] = self.modes
+        self.segment.write_values(elapsed, w)
+        return function(self.origin + elapsed, values, rates, self.parameters, w).copy()
+
+    def _evaluate_jacobian(
+        self,
+        elapsed: float,
+        values: np.ndarray,
+        rates: np.ndarray,
+        factor: float,
+        rows: np.ndarray,
+        columns: np.ndarray,
+    ) -> Any:
+        """∂r/∂y + cj ∂r/∂y' in given units, dense or sparse as it is for the solver."""
+        w = np.zeros(len(self.system.reduction.exogenous))
+        w[self.places] = self.modes
+        self.segment.write_values(elapsed, w)
+        arguments = (self.origin + elapsed, values, rates, factor, self.parameters, w)
+        i, j = self._places
+        with np.errstate(all="ignore"):
+            entries = self.jacobian(*arguments) * columns[j] / rows[i]
+        if self._is_sparse:
+            from scipy.sparse import csc_matrix
+
+            return csc_matrix((entries, (i, j)), shape=self.jacobian.shape)
+        dense = np.zeros(self.jacobian.shape)
+        dense[i, j] = entries
+        return dense
+
+    def _find_multiplier_units(self, values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Units in which multipliers move X by its own size."""
+        states = len(self.system.reduction.states)
+        arguments = (values[:states], values[states : self.sizes.size], self.parameters, self.fill(self.origin))
+        B = self.system.function("directions")(self.origin, *arguments).full()
+        largest = np.max(np.abs(B) / sizes[:states], axis=1, initial=0.0) if B.size else np.zeros(len(B))
+        return 1.0 / units.round_to_power(np.where(np.isfinite(largest), largest, 0.0))
+
+    def _choose_units(self, elapsed: float, values: np.ndarray, rates: np.ndarray, factor: float) -> None:
+        """Units for the sizes that are known now."""
+        known = self.sizes.size
+        self.units[:known] = units.round_to_power(self.sizes)
+        self.units[known:] = self._find_multiplier_units(values, self.units[:known])
+        ones = np.ones(self.units.size)
+        self._rows[:] = units.balance_rows(self._evaluate_jacobian(elapsed, values, rates, factor, ones, self.units))
+        i, j = self._places
+        self._entries[:] = self.units[j] / self._rows[i]
+
+    def _begin(self, elapsed: float, values: np.ndarray, rates: np.ndarray) -> None:
+        self._solver.init_step(elapsed, values / self.units, rates / self.units)
+
+    def _adjust(self, elapsed: float, values: np.ndarray, rates: np.ndarray, slow: bool) -> bool:
+        """Go on with larger sizes: of what has grown, and, where a run is slow, of what is round-off."""
+        if not (np.isfinite(values).all() and np.isfinite(rates).all()):
+            return False
+        grown = bool(self._find_grown().any())
+        hidden = slow and self._lift_hidden(elapsed, values, rates)
+        if grown or hidden:
+            states, known, time = len(self.system.reduction.states), self.sizes.size, self.origin + elapsed
+            x, top = self.project(time, values[:states], values[states:known], self.fill(time))
+            values[:known], rates[:known] = np.r_[x, top], self.find_slopes(time, x, top)
+            values[known:], rates[known:] = 0.0, 0.0
+            self._choose_units(elapsed, values, rates, self._factor)
+            self._begin(elapsed, values, rates)
+        return grown or hidden
+
+    def _find_grown(self) -> np.ndarray:
+        """What has grown far beyond its unit."""
+        return self._find_weighted() & (self.sizes > units.GROWN * self.units[: self.sizes.size])
+
+    def _lift_hidden(self, elapsed: float, values: np.ndarray, rates: np.ndarray) -> bool:
+        """Give what is allowed less than its round-off a larger size; whether there was any."""
+        known = self.sizes.size
+        matrix = self._evaluate_jacobian(elapsed, values, rates, self._factor, self._rows, self.units)
+        terms = self._evaluate(BufferedFunction(implicit.make_terms(self.system.reduction)), elapsed, values, rates)
+        lost = units.ROUNDING * self.units[:known] * units.spread(matrix, terms / self._rows)[:known]
+        allowed = self.rtol * np.abs(values[:known]) + self.floors * self.units[:known]
+        hidden = self._find_weighted() & np.isfinite(lost) & (lost > allowed)
+        self.sizes[hidden] = np.maximum(self.sizes, units.LIFTED * lost / self.floors)[hidden]
+        return bool(hidden.any())
+
+    @property
+    def floors(self) -> np.ndarray:
+        """What is allowed of X and T near zero, in units of their sizes.
+
+        T is solved for at every sample, and carries no error on: resolving it where it crosses zero would cost steps.
+        """
+        states, tops = len(self.system.reduction.states), len(self.system.reduction.tops)
+        near = units.NEAR_ZERO * self.atol, units.NEAR_ZERO_SOLVED * max(self.rtol, self.atol)
+        return np.r_[np.full(states, near[0]), np.full(tops, near[1])]
+
+    def _find_weighted(self) -> np.ndarray:
+        """Which of X and T are in the error norm."""
+        return np.r_[np.ones(len(self.system.reduction.states), bool), self.system.reduction.offsets.unknowns == 0]
 
     def find_slopes(self, time: float, x: np.ndarray, top: np.ndarray) -> np.ndarray:
         """(X', T') at a point of the stretch; without T' the first steps fail where algebraic variables are zero."""
@@ -124,22 +286,33 @@ class Stepper:
         self.segment.write_slopes(time - self.origin, slopes)
         return slopes
 
-    def _fail(self, result: Any, before: float, x: np.ndarray, top: np.ndarray) -> None:
-        size = x.size + top.size
-        self.last = self.time, result.y[: x.size], result.y[x.size : size]
+    def _fail(
+        self,
+        status: int,
+        message: str,
+        values: np.ndarray,
+        rates: np.ndarray,
+        before: float,
+        x: np.ndarray,
+        top: np.ndarray,
+    ) -> None:
+        self.last = self.time, values[: x.size], values[x.size :]
         last = [before, x, top, self.parameters, self.fill(before)]
-        point = [self.time, result.y[: x.size], result.y[x.size : size], self.parameters, self.fill(self.time)]
-        reason = "the steps became too short" if result.status == TOO_MANY_STEPS else result.message
-        stop = Stop(self.system, point, result.yp[:size], last, self.forcing.start, reason)
+        point = [*self.last, self.parameters, self.fill(self.time)]
+        reason = "the steps became too short" if status == TOO_MANY_STEPS else message
+        stop = Stop(self.system, point, rates, last, self.forcing.start, reason)
         self.stopped, self.remedy = stop.explain()
+
+    @property
+    def _is_sparse(self) -> bool:
+        return self.units.size > DENSE
 
     def _make_solver(self) -> Any:
         from sksundae import ida
 
         reduction = self.system.reduction
         states, tops, rows = len(reduction.states), len(reduction.tops), len(reduction.constraints)
-        free = np.where(reduction.offsets.unknowns > 0, UNWEIGHTED, self.atol)
-        sparse = states + tops + rows > DENSE
+        sparse = self._is_sparse
         watched: dict[str, Any] = {}
         if self.watch is not None:
             watched = {"eventsfn": self.watch, "num_events": len(self.watch.direction)}
@@ -149,7 +322,7 @@ class Stepper:
                 jacfn=self._make_jacobian_callback(sparse),
                 algebraic_idx=list(range(states, states + tops)),
                 rtol=self.rtol,
-                atol=np.r_[np.full(states, self.atol), free, np.full(rows, UNWEIGHTED)],
+                atol=np.r_[np.where(self._find_weighted(), self.floors, UNWEIGHTED), np.full(rows, UNWEIGHTED)],
                 linsolver="sparse" if sparse else "dense",
                 sparsity=_make_pattern(self.jacobian.sparsity) if sparse else None,
                 max_num_steps=STEPS,
@@ -159,34 +332,36 @@ class Stepper:
     def _make_residual_callback(self) -> Callable:
         run, result = self.residual.run, self.residual.result
         clock, values, slopes, parameters, exogenous = self.residual.inputs
+        columns, rows = self.units, self._rows
         parameters[:] = self.parameters
 
         def fill_residual(t, y, yp, res):
             clock[0] = self.origin + t
-            values[:] = y
-            slopes[:] = yp
+            multiply(y, columns, values)
+            multiply(yp, columns, slopes)
             self.segment.write_values(t, exogenous)
             run()
-            res[:] = result
+            divide(result, rows, res)
 
         return fill_residual
 
     def _make_jacobian_callback(self, sparse: bool) -> Callable:
         run, result, places = self.jacobian.run, self.jacobian.result, self.jacobian.places
         clock, values, slopes, factor, parameters, exogenous = self.jacobian.inputs
+        columns, entries = self.units, self._entries
         parameters[:] = self.parameters
 
         def fill_jacobian(t, y, yp, res, cj, JJ):  # noqa: ARG001
             clock[0] = self.origin + t
-            values[:] = y
-            slopes[:] = yp
-            factor[0] = cj
+            multiply(y, columns, values)
+            multiply(yp, columns, slopes)
+            factor[0] = self._factor = cj
             self.segment.write_values(t, exogenous)
             run()
             if sparse:
-                JJ[:] = result
+                multiply(result, entries, JJ)
             else:
-                JJ.reshape(-1)[places] = result  # the rest of it stays zero
+                JJ.reshape(-1)[places] = result * entries  # the rest of it stays zero
 
         return fill_jacobian
 

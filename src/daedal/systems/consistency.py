@@ -10,8 +10,6 @@ import numpy as np
 from daedal.systems.system import System
 
 ASIDE = 1e-4  # how far nearby is, relative to each value (or to one)
-SMALLEST = 1e-3  # what an unknown counts as at least when residuals are judged: a guess of zero has no size
-FLOOR = 1e-12  # below this a residual is zero whatever it is a sum of
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +18,7 @@ class Linearization:
 
     z: np.ndarray
     residual: np.ndarray  # F(z)
+    sizes: np.ndarray  # what F(z) is a sum of, to first order: what a residual is compared with, in any units
     slopes: np.ndarray  # ∂F/∂z
     jacobian: np.ndarray  # the same, with zeros for infinite slopes in directions that are held
 
@@ -43,8 +42,12 @@ class Consistency:
     def at(self, z: np.ndarray) -> Linearization:
         """F and its slopes at a point, which must not change afterwards."""
         table = self.system.matrix("consistency_linearized", *self.make_arguments(z))
-        residual, slopes = table[:, 0], table[:, 1:]
-        return Linearization(z, residual, slopes, self._drop_infinite(slopes))
+        residual, sizes, slopes = table[:, 0], table[:, 1], table[:, 2:]
+        jacobian = self._drop_infinite(slopes)
+        sizes = np.where(np.isfinite(sizes), sizes, np.abs(residual))  # a slope may be infinite
+        steepest = np.max(np.abs(jacobian), axis=1, initial=0.0)  # where all terms are zero any size will do
+        sizes = np.where(sizes > 0.0, sizes, np.where(np.isfinite(steepest) & (steepest > 0.0), steepest, 1.0))
+        return Linearization(z, residual, sizes, slopes, jacobian)
 
     def _drop_infinite(self, slopes: np.ndarray) -> np.ndarray:
         """An infinite slope in a held direction (a square root at zero) does no harm."""
@@ -71,10 +74,6 @@ class Consistency:
     @cached_property
     def free(self) -> np.ndarray:
         return np.array([j for j in range(len(self.names)) if j not in self.held], dtype=int)
-
-    def estimate_size(self, z: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
-        """What a residual is compared with: the terms it is a sum of, to first order."""
-        return np.maximum(np.abs(jacobian) @ np.maximum(np.abs(z), SMALLEST), FLOOR)
 
     @cached_property
     def equation_names(self) -> tuple[str, ...]:

@@ -83,7 +83,8 @@ def diagnose(problem: Consistency, z: np.ndarray) -> InitialValueError:
             f"with {quoted(flat)}.",
             f"Give another guess for {quoted(flat)}{', or other values in initial' * bool(problem.held)}.",
         )
-    residual = np.abs(problem.residual(z)) / problem.estimate_size(z, problem.jacobian(z))
+    at = problem.at(z)
+    residual = np.abs(at.residual) / at.sizes
     worst = problem.equation_names[int(np.argmax(residual))]
     inside = _list_unknowns(problem, int(np.argmax(residual)))
     return InitialValueError(

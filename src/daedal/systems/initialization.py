@@ -163,7 +163,7 @@ def _solve(
     error = inf
     for _ in range(ITERATIONS):
         jacobian = at.jacobian[rows]
-        size = problem.estimate_size(at.z, jacobian)
+        size = at.sizes[rows]
         residual = at.residual[rows] / size
         error = float(np.abs(residual).max(initial=0.0))
         if not isfinite(error) or error < 1e-15 or free.size == 0:

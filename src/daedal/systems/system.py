@@ -157,12 +157,14 @@ SYSTEM_FUNCTIONS = {
     "consistency": lambda r: ca.vertcat(r.G, r.top),
     "consistency_jacobian": lambda r: ca.jacobian(ca.vertcat(r.G, r.top), ca.vertcat(r.X, r.T)),
     "consistency_linearized": lambda r: ca.horzcat(
-        SYSTEM_FUNCTIONS["consistency"](r), SYSTEM_FUNCTIONS["consistency_jacobian"](r)
+        SYSTEM_FUNCTIONS["consistency"](r),
+        _estimate_sizes(SYSTEM_FUNCTIONS["consistency"](r)),
+        SYSTEM_FUNCTIONS["consistency_jacobian"](r),
     ),
     "consistency_gradient": lambda r: ca.jacobian(ca.vertcat(r.G, r.top), ca.vertcat(*r.arguments[1:])),
     "observed": lambda r: ca.vertcat(*r.observed.values()),
     "switches": lambda r: ca.vertcat(ca.SX(0, 1), *(s.function for s in (r.switching.switches if r.switching else ()))),
-    "switch_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["switches"](r)),
+    "switch_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["switches"](r)) + 1e-300,
     "switch_rates": lambda r: _differentiate_along(r, SYSTEM_FUNCTIONS["switches"](r)),
     "samples": lambda r: ca.vertcat(ca.SX(0, 1), *(r.switching.held.values() if r.switching else ())),
 }
@@ -172,7 +174,7 @@ def _estimate_sizes(functions: ca.SX) -> ca.SX:
     """What functions are sums of, to first order."""
     symbols = ca.vertcat(*ca.symvar(functions))
     terms = ca.mtimes(ca.fabs(ca.jacobian(functions, symbols)), ca.fabs(symbols)) if symbols.shape[0] else 0
-    return terms + ca.fabs(functions) + 1e-300
+    return terms + ca.fabs(functions)
 
 
 def _differentiate_along(r: Reduction, functions: ca.SX) -> ca.SX:

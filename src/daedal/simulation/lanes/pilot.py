@@ -17,7 +17,8 @@ PILOT_WORK = 1e9  # operations that a pilot run may take
 SENSITIVITIES = 0.01  # weight of a difference of sensitivities against one of values
 STUCK = 1e-18  # of the largest state at the start: what is smaller stands still
 EIGHTHS = 8  # parts of a step
-NEGLIGIBLE = 1e-9  # of one, or of the largest variable where all are smaller: a size that is round-off
+NEGLIGIBLE = 1e-9  # of one, or of the largest variable where all are smaller: a size that may be round-off
+ERRATIC = 0.01  # of its size: what is that small and changes by more with the steps is round-off indeed
 
 Steps = tuple[Schedule, int]  # and the grid cells each step spans; 0 where steps lie inside one cell
 
@@ -208,10 +209,13 @@ def _find_alone(different: np.ndarray) -> np.ndarray:
 
 
 def _find_differences(coarse: np.ndarray, fine: np.ndarray, floor: float = 0.0) -> np.ndarray:
-    """Relative to the size of each row."""
+    """Relative to the size of each row; round-off has no digits to compare, whereas a small unit keeps them all."""
     size = np.max(np.abs(fine), axis=(0, 2), keepdims=True)
-    counts = size > max(NEGLIGIBLE * min(size.max(initial=0.0), 1.0), floor)  # round-off has no digits to compare
-    return np.where(counts, np.abs(coarse - fine) / np.where(counts, size, 1.0), 0.0)
+    counts = size > floor
+    differences = np.where(counts, np.abs(coarse - fine) / np.where(counts, size, 1.0), 0.0)
+    small = size <= NEGLIGIBLE * min(size.max(initial=0.0), 1.0)
+    erratic = np.max(differences, axis=(0, 2), keepdims=True, initial=0.0) > ERRATIC
+    return np.where(small & erratic, 0.0, differences)
 
 
 def _find_first_failure(run: np.ndarray) -> np.ndarray:

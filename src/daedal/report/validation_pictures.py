@@ -64,7 +64,10 @@ def draw_comparison(comparison: Comparison, names: Names) -> "go.Figure":
 
 
 def draw_residuals(residuals: Residuals, names: Names) -> "go.Figure":
-    """For each output its autocorrelation, and its correlation with the past of each input, with bands of 95 %."""
+    """For each output its autocorrelation, and its correlation with each input, in the bands of 95 % of all lags.
+
+    Red where the test rejects, which it does where a bar leaves its band.
+    """
     outputs = choose_names(names, residuals.outputs, "output")
     inputs = list(dict.fromkeys(key for name in outputs for key in residuals[name].inputs))
     figure = make_panels(len(outputs), 1 + len(inputs), titled=True)
@@ -181,7 +184,7 @@ def _draw_bars(figure: "go.Figure", test: CorrelationTest, row: int, column: int
     place: dict[str, Any] = {"row": row, "col": column}
     there_and_back = np.concatenate([test.lags, test.lags[::-1]])
     around = np.concatenate([test.band, -test.band[::-1]])
-    figure.add_scatter(x=there_and_back, y=around, name="band of 95 %", line={"width": 0}, **BAND, **place)
+    figure.add_scatter(x=there_and_back, y=around, name="band of 95 % of all lags", line={"width": 0}, **BAND, **place)
     color = PREDICTED if test.passed else BOUND
     figure.add_bar(x=test.lags, y=test.correlation, name=title, marker={"color": color}, **place)
     figure.update_xaxes(title_text=f"lag ({title})", **place)

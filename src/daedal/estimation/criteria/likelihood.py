@@ -163,7 +163,7 @@ class LikelihoodObjective:
                     gradient += own @ terms.gradient
                     curvature += own @ terms.curvature @ own.T
                     inner += 0 if self.diffuse else len(innovated.opened.kept)
-                    parts += self._parts(number, innovated, size)
+                    parts += self._parts(number, innovated, own)
         except DaedalError as error:
             return fail_at(point, error.sentence)
         except np.linalg.LinAlgError:
@@ -207,7 +207,7 @@ class LikelihoodObjective:
             forecasts.append(Forecast(part.series, mean, part.residual, spread, simulated=(others[0], others[1])))
         return tuple(forecasts)
 
-    def _parts(self, number: int, innovated: Innovated, size: int) -> list[Part]:
+    def _parts(self, number: int, innovated: Innovated, own: np.ndarray) -> list[Part]:
         """Innovations in units of their standard deviation, output by output."""
         readings = self.linear[number].readings
         deviation = np.sqrt(innovated.s.value)
@@ -223,8 +223,9 @@ class LikelihoodObjective:
             spread[places] = deviation[mine]
             predicted[places] = innovated.predicted[samples[mine], output]
             scored = replace(series, values=np.where(np.isfinite(residual), series.values, np.nan))
-            slopes = np.zeros((size, series.times.size))
-            parts.append(Part(scored, residual, slopes, np.zeros(size), spread, predicted))
+            slopes = np.zeros((len(own), series.times.size))
+            slopes[:, places] = -own @ innovated.e.slopes[:, mine] / deviation[mine]
+            parts.append(Part(scored, residual, slopes, np.zeros(len(own)), spread, predicted))
         return parts
 
 

@@ -6,8 +6,8 @@ filtered alike, k = −m … m (zero outside its record), a residual that does n
     r_k = Σ_t ε_t ũ_k(t),   P_kl = σ² Σ_t ũ_k(t) ũ_l(t),
 
 whatever the input is. For whiteness r_k = Σ e_t e_{t+k} / Σ e_t², k = 1 … m, has variances n_k / (n (n + 2)) with n_k
-pairs among n samples (Ljung and Box). An estimate φ̂ from the same samples, e = v − ψᵀ H⁻¹ ψ v for the noise v, takes its
-part out of both: with L the weights of r in v,
+pairs among n samples (Ljung and Box). An estimate φ̂ from the same samples, e = v − ψᵀ H⁻¹ ψ v for the noise v, takes
+its part out of both: with L the weights of r in v,
 
     P = X R Xᵀ,   X = L − (L ψᵀ) H⁻¹ ψ        and        P = P₀ − D H⁻¹ Dᵀ,   D_k = Σ e_{t−k} ψ_t / Σ e².
 

@@ -50,6 +50,7 @@ def test_a_fit_shows_samples_prediction_and_residual(fit):
     np.testing.assert_array_equal(residual.y[scored], (measured.y - predicted.y)[scored])
     assert np.isnan(residual.y[~scored]).all()
     assert figure.layout.title.text.startswith("fit of lag: x 9")
+    assert figure.layout.title.text.endswith("(simulated, data of the fit)")
     assert figure.layout.xaxis.matches == "x2"
 
 
@@ -66,6 +67,7 @@ def test_a_comparison_shows_each_experiment(fit):
     day = dd.Dataset(TIMES, inputs=fit.data[0].inputs, outputs={"x": fit.data[0]["x"]}, name="day")
     figure = dd.plot(dd.compare(fit, [night, day]))
     assert panels(figure) == ["x, night", "x, day"]
+    assert figure.layout.title.text.startswith("comparison of lag with held-out data 'night' and 'day': simulated x 9")
     assert [trace.name for trace in figure.data[:3]] == ["band of 95 %", "measured", "predicted"]
     assert min(figure.data[1].marker.opacity) < 1.0  # samples in the transient are pale
     many = [dd.Dataset(TIMES, inputs=fit.data[0].inputs, outputs={"x": night["x"]}, name=str(n)) for n in range(10)]

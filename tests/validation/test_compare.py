@@ -202,3 +202,160 @@ def test_arguments_that_cannot_be_compared(local_fit):
         dd.compare(3, data)
     with pytest.raises(EstimationError, match=r"has no output of model 'decay'|have no output of model 'decay'"):
         dd.compare(local_fit, dd.Dataset(TIMES, outputs={"y": TIMES}))
+
+
+def drifting(count=300, seed=1):
+    """x follows a lag of u and a random walk of its own; sampled with noise."""
+    a, q = dd.symbols("a q")
+    model = dd.Model(
+        name="drift",
+        equations={"lag": der(x) == -a * x + u + w},
+        unknowns=[x],
+        inputs=[u],
+        outputs={"x": x},
+        parameters={a: 0.5, q: 0.3},
+        disturbances={w: dd.WhiteNoise(intensity=q)},
+        measurement_noise={"x": 0.1},
+        initial={x: 0.0},
+    )
+    times = np.arange(count) * 0.2
+    signal = dd.Signal(times, np.sin(times), intersample="zoh")
+    A, Q = np.exp(-0.5 * 0.2), 0.3 * (1 - np.exp(-0.2))
+    random, state, values = np.random.default_rng(seed), 0.0, []
+    for held in np.sin(times):
+        values.append(state + 0.1 * random.standard_normal())
+        state = A * state + (1 - A) / 0.5 * held + np.sqrt(Q) * random.standard_normal()
+    return model, dd.Dataset(times, inputs={"u": signal}, outputs={"x": values}, name="drift")
+
+
+def kalman_ahead(data, a, q, steps):
+    """Mean and deviation of x so many samples ahead, by the scalar filter written out; the start is known."""
+    y, h = data["x"], 0.2
+    A, B, Q = np.exp(-a * h), (1 - np.exp(-a * h)) / a, q * (1 - np.exp(-2 * a * h)) / (2 * a)
+    held = data.inputs["u"](data.sample_times)
+    filtered = []
+    m, P = 0.0, 0.0
+    for k in range(y.size):
+        if k:
+            m, P = A * m + B * held[k - 1], A * P * A + Q
+        gain = P / (P + 0.01)
+        m, P = m + gain * (y[k] - m), (1 - gain) * P
+        filtered.append((m, P))
+    means, deviations = [], []
+    for k in range(steps, y.size):
+        m, P = filtered[k - steps]
+        for i in range(k - steps, k):
+            m, P = A * m + B * held[i], A * P * A + Q
+        means.append(m)
+        deviations.append(np.sqrt(P + 0.01))
+    return np.array(means), np.array(deviations)
+
+
+def test_steps_ahead_by_a_filter_written_out():
+    model, data = drifting()
+    fit = dd.fit(model, data, free=["a", "q"], criterion=dd.Likelihood())
+    found = dd.compare(fit, data, horizon=[10, 1, 3, np.inf])
+    assert found.horizons == (1, 3, 10)
+    for steps in (1, 3, 10):
+        mean, deviation = kalman_ahead(data, fit["a"].value, fit["q"].value, steps)
+        ahead = found["x"].steps_ahead[steps]
+        np.testing.assert_allclose(ahead.predicted[steps:], mean, atol=1e-9)
+        np.testing.assert_allclose(ahead.deviation[steps:], deviation, rtol=1e-9)
+        assert 0.9 < ahead.coverage < 0.99
+    assert found["x"].ahead is found["x"].steps_ahead[1]
+    errors = [found["x"].steps_ahead[steps].rmse for steps in (1, 3, 10)]
+    assert errors == sorted(errors)
+    assert errors[-1] < found["x"].rmse  # the simulation knows no sample
+    text = str(found)
+    assert "with data of the fit 'drift'" in text
+    for label in ("x, simulated", "one step ahead", "3 steps ahead", "10 steps ahead"):
+        assert label in text
+    other = dd.compare(fit, drifting(seed=2)[1], horizon=10)
+    assert other.horizons == (10,)
+    assert other.origin == "held-out data"
+    assert 0.9 < other["x"].steps_ahead[10].coverage < 0.99
+
+
+def test_a_linear_model_looks_ahead_too():
+    model, data = drifting()
+    found = dd.compare(model, data, horizon=5)
+    mean, deviation = kalman_ahead(data, 0.5, 0.3, 5)
+    late = slice(100, None)  # where the start, here estimated, has been forgotten
+    np.testing.assert_allclose(found["x"].steps_ahead[5].predicted[5:][late], mean[late], atol=1e-6)
+    np.testing.assert_allclose(found["x"].steps_ahead[5].deviation[5:][late], deviation[late], rtol=1e-6)
+    assert "where these data begin is estimated from them" in str(found)
+
+
+def test_horizons_that_cannot_be(local_fit):
+    model, data = drifting(50)
+    fit = dd.fit(model, data, free=["a"], criterion=dd.Likelihood())
+    with pytest.raises(EstimationError, match="horizon of 50 samples is longer than the data 'drift', which have 50"):
+        dd.compare(fit, data, horizon=[1, 50])
+    for wrong in (0, -1, 1.5, "1", [1, None], np.nan, True):
+        with pytest.raises(EstimationError, match="horizon must be a whole number of samples from 1 on"):
+            dd.compare(fit, data, horizon=wrong)
+    with pytest.raises(EstimationError, match=r"simulates and takes nothing from the samples before.*Likelihood"):
+        dd.compare(local_fit, measured(1.5, 1.0, 3, "test"), horizon=2)
+    assert dd.compare(local_fit, measured(1.5, 1.0, 3, "test"), horizon=np.inf).horizons == ()
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_the_second_part_of_a_split_goes_on(local):
+    """A slow decay towards an input: the second part does not start where the first did."""
+    model = dd.Model(
+        name="slow",
+        equations={"lag": der(x) == k * (u - x)},
+        unknowns=[x],
+        inputs=[u],
+        outputs={"x": x},
+        parameters={k: 0.3, x0: 0.5},
+        initial={x: x0},
+    )
+    times = np.arange(200) * 0.1
+    exact = 1.0 + 2.0 * np.exp(-0.2 * times)
+    noise = 0.01 * np.random.default_rng(1).standard_normal(200)
+    whole = dd.Dataset(times, inputs={"u": np.ones(200)}, outputs={"x": exact + noise})
+    first, second = whole.split(0.6)
+    fit = dd.fit(model, first, free=["k"] if local else ["k", "x0"], local=["x0"] if local else [])
+    found = dd.compare(fit, second)
+    start = fit["x0[data]" if local else "x0"].value
+    going_on = 1.0 + (start - 1.0) * np.exp(-fit["k"].value * times[120:])
+    if local:
+        assert found.local["x0[data]"] == pytest.approx(exact[120], abs=0.01)  # estimated, not far from going on
+        assert found.rmse["x"] <= np.sqrt(np.mean((second["x"] - going_on) ** 2)) + 1e-9
+    else:
+        np.testing.assert_allclose(found["x"].predicted, going_on, rtol=1e-6)
+        assert "'data' continues data of the fit: simulated from their start on, 0" in str(found)
+    other = dd.Dataset(times, inputs={"u": np.zeros(200)}, outputs={"x": 3.0 * np.exp(-0.2 * times)}, name="other")
+    if not local:
+        assert "'x' starts as in the fit, x0 = " in str(dd.compare(fit, other))
+    assert "'data' starts at the model's initial values at 12; inputs begin before" in str(dd.compare(model, second))
+
+
+def test_local_values_start_from_several_points():
+    """A square is measured: the start of the fit has the wrong sign, where there is another minimum."""
+    v, v0 = dd.symbols("v v0")
+    model = dd.Model(
+        name="bounce",
+        equations={"position": der(x) == v, "spring": der(v) == -k * x},
+        unknowns=[x, v],
+        outputs={"square": (x + 0.1) ** 2},
+        parameters={k: 4.0, v0: 1.0},
+        initial={x: 0.0, v: v0},
+        measurement_noise={"square": 0.01},
+    )
+    times = np.arange(60) * 0.1
+
+    def square(speed):
+        return (speed / 2.0 * np.sin(2.0 * times) + 0.1) ** 2
+
+    noise = 0.01 * np.random.default_rng(2).standard_normal((2, 60))
+    train, test = (
+        dd.Dataset(times, outputs={"square": square(speed) + own}, name=name)
+        for name, speed, own in (("train", 1.0, noise[0]), ("test", -1.2, noise[1]))
+    )
+    fit = dd.fit(model, train, free=["k"], local=["v0"])
+    found = dd.compare(fit, test)
+    assert found.local["v0[test]"] == pytest.approx(-1.2, abs=0.02)
+    assert found.rmse["square"] < 0.012
+    assert "minima that" in str(found)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy.signal import lfilter
-from scipy.stats import chi2, kstest
+from scipy.stats import chi2, kstest, norm
 
 import daedal as dd
 from daedal import der
 from daedal.errors import EstimationError
-from daedal.validation.correlation import independence, whiteness
+from daedal.validation.correlation import Spent, independence, whiteness
 
 x, u, w, k = dd.symbols("x u w k")
 
@@ -17,16 +17,22 @@ def coloured(random, count, pole):
     return lfilter([1.0], [1.0, -pole], random.standard_normal(count + 200))[200:]
 
 
-def test_ljung_and_box_by_their_formula():
+def sidak(count):
+    """The edge, in standard deviations, that the largest of so many independent normals exceeds in 5 % of all cases."""
+    return norm.isf(0.5 * (1.0 - 0.95 ** (1.0 / count)))
+
+
+def test_autocorrelation_and_its_band_by_their_formulas():
     e = coloured(np.random.default_rng(1), 120, 0.2)
     n, m = e.size, 8
-    r = [np.sum(e[lag:] * e[:-lag]) / np.sum(e**2) for lag in range(1, m + 1)]
-    q = n * (n + 2) * sum(value**2 / (n - lag) for lag, value in enumerate(r, start=1))
+    r = np.array([np.sum(e[lag:] * e[:-lag]) / np.sum(e**2) for lag in range(1, m + 1)])
+    deviations = np.sqrt((n - np.arange(1, m + 1)) / (n * (n + 2)))  # Ljung and Box
     found = whiteness([e], m)
     np.testing.assert_allclose(found.correlation, r)
-    assert found.statistic == pytest.approx(q)
-    assert (found.degrees_of_freedom, found.p_value) == (m, pytest.approx(chi2.sf(q, m)))
-    assert whiteness([e], m, fitted=3).p_value == pytest.approx(chi2.sf(q, m - 3))
+    np.testing.assert_allclose(found.band, sidak(m) * deviations, rtol=2e-2)
+    z = np.max(np.abs(r) / deviations)
+    assert found.statistic == pytest.approx(z)
+    assert (found.degrees_of_freedom, found.p_value) == (m, pytest.approx(1 - (1 - 2 * norm.sf(z)) ** m, rel=0.1))
 
 
 def test_gaps_and_experiments_by_counting_pairs():
@@ -36,62 +42,115 @@ def test_gaps_and_experiments_by_counting_pairs():
     found = whiteness(series, 5)
     power = sum(value**2 for e in series for value in e if np.isfinite(value))
     count = sum(np.isfinite(e).sum() for e in series)
-    q = 0.0
+    z = []
     for lag in range(1, 6):
         products = [e[i] * e[i + lag] for e in series for i in range(e.size - lag) if np.isfinite(e[i] * e[i + lag])]
         assert found.correlation[lag - 1] == pytest.approx(sum(products) / power)
-        q += count * (count + 2) * (sum(products) / power) ** 2 / len(products)
-    assert found.statistic == pytest.approx(q)
+        z.append(abs(sum(products) / power) / np.sqrt(len(products) / (count * (count + 2))))
+    assert found.statistic == pytest.approx(max(z))
 
 
-def test_independence_by_the_formula_of_the_book():
-    """For white residuals P_ij = R_e(0) R_u(i − j)/N; ends of the record apart, which a long record does not feel."""
+def test_correlation_with_an_input_by_its_formula():
+    """For white residuals: the correlations themselves, of variance 1/N; those of a white input are independent."""
     random = np.random.default_rng(3)
     count, m = 20_000, 4
-    e, signal = random.standard_normal(count), coloured(random, count, 0.7) + 3.0
+    e, signal = random.standard_normal(count), random.standard_normal(count) + 3.0
     v = signal - signal.mean()
-    r = np.array([np.sum(e[i:] * v[: count - i]) for i in range(m + 1)]) / count
-    R = np.array([np.sum(v[i:] * v[: count - i]) for i in range(m + 1)]) / count
-    P = np.mean(e**2) * R[np.abs(np.subtract.outer(np.arange(m + 1), np.arange(m + 1)))] / count
+    lagged = [np.sum(e[max(k, 0) : count + min(k, 0)] * v[max(-k, 0) : count - max(k, 0)]) for k in range(-m, m + 1)]
     found = independence([e], [signal], m)
-    assert found.statistic == pytest.approx(r @ np.linalg.solve(P, r), rel=1e-2)
-    assert found.degrees_of_freedom == m + 1
-    np.testing.assert_allclose(found.band, 1.96 / np.sqrt(count), rtol=2e-2)
+    np.testing.assert_array_equal(found.lags, np.arange(-m, m + 1))
+    np.testing.assert_allclose(found.correlation, lagged / np.sqrt(np.sum(e**2) * np.sum(v**2)), atol=1e-4)
+    np.testing.assert_allclose(found.band, sidak(2 * m + 1) / np.sqrt(count), rtol=2e-2)
 
 
-@pytest.mark.parametrize("pole", [0.0, 0.8])
-def test_p_values_of_residuals_that_depend_on_nothing_are_uniform(pole):
-    random = np.random.default_rng(4)
-    values = []
-    for _ in range(300):
-        e = coloured(random, 400, pole)
-        e[random.integers(400, size=8)] = np.nan
-        values.append(independence([e[:250], e[250:]], np.split(coloured(random, 400, 0.9), [250]), 10).p_value)
-    assert kstest(values, "uniform").pvalue > 1e-3
-    assert 0.02 < np.mean(np.array(values) < 0.05) < 0.09
+def draw_input(random, kind, count):
+    if kind == "binary":
+        return np.repeat(random.choice([-1.0, 1.0], count // 10), 10)
+    return coloured(random, count, 0.95) if kind == "coloured" else np.sin(2 * np.pi * np.arange(count) / 30)
 
 
-def test_a_short_record_raises_few_false_alarms():
+@pytest.mark.parametrize("kind", ["binary", "coloured", "sinusoidal"])
+@pytest.mark.parametrize("pole", [0.0, 0.99])
+def test_false_alarms_are_five_per_cent_and_verdicts_agree_with_bands(kind, pole):
+    """60 data sets each; at most 5 % + 4 standard deviations of a share. `benchmarks/residuals.py` draws thousands."""
+    random, alarms = np.random.default_rng(4), 0
+    for _ in range(60):
+        e = coloured(random, 300, pole)
+        e[random.integers(300, size=5)] = np.nan
+        found = independence([e[:180], e[180:]], np.split(draw_input(random, kind, 300), [180]), 10)
+        inside = bool(np.all(np.abs(found.correlation) <= found.band))
+        assert found.passed == inside == (found.p_value >= 0.05)
+        alarms += not inside
+    assert alarms / 60 < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
+
+
+@pytest.mark.parametrize("kind", ["binary", "coloured", "sinusoidal"])
+@pytest.mark.parametrize("delay", [3, -3])
+def test_a_dependence_is_found_at_both_signs_of_lag(kind, delay):
+    """A share of 20 % of the power of coloured noise: power at least 95 % with 600 samples."""
+    random, rejected = np.random.default_rng(5), 0
+    for _ in range(20):
+        signal, noise = draw_input(random, kind, 600), coloured(random, 600, 0.8)
+        e = noise + 0.5 * noise.std() * np.roll(signal, delay) / signal.std()
+        found = independence([e], [signal], 10)
+        rejected += not found.passed
+        if kind == "binary" and not found.passed:
+            assert np.sign(delay) in np.sign(found.outside)
+    assert rejected >= 19
+
+
+def test_a_sine_left_in_the_residual_does_not_hide_in_its_filter():
+    times = np.arange(500)
+    e = np.random.default_rng(6).standard_normal(500) + 3.0 * np.sin(0.2 * times + 1.0)
+    assert independence([e], [np.sin(0.2 * times)], 10).p_value < 1e-6
+
+
+def test_what_an_estimate_took_out_is_allowed_for():
+    """Least squares on the input itself: what is left cannot be correlated at those lags, so bands shrink there."""
     random = np.random.default_rng(7)
-    tests = [independence([random.standard_normal(60)], [coloured(random, 60, 0.9)], 10) for _ in range(300)]
-    assert np.mean([test.p_value < 0.05 for test in tests]) < 0.09
+    alarms = []
+    for _ in range(100):
+        signal = random.standard_normal(203)
+        rows = np.array([signal[k : k + 200] for k in (3, 2, 1, 0)])  # u_t … u_{t−3}
+        noise = random.standard_normal(200)
+        e = noise - rows.T @ np.linalg.lstsq(rows.T, noise, rcond=None)[0]
+        spent = Spent([rows], rows @ rows.T)
+        told = independence([e], [signal[3:]], 3, spent)
+        alarms.append(not told.passed)
+        assert told.band[3] < 0.5 * told.band[0]
+    assert np.mean(alarms) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 100)
 
 
-def test_p_values_of_white_residuals_are_uniform():
+def test_autocorrelations_left_by_an_autoregression_have_the_variances_of_box_and_pierce():
+    """After an AR(1) with pole a they are 1 − (1 − a²) a^(2k − 2), in units of 1/n."""
+    random, a, n = np.random.default_rng(8), 0.7, 20_000
+    y = coloured(random, n, a)
+    e = y[1:] - y[1:] @ y[:-1] / (y[:-1] @ y[:-1]) * y[:-1]
+    found, plain = whiteness([e], 4, Spent([y[None, :-1]], np.array([[y[:-1] @ y[:-1]]]))), whiteness([e], 4)
+    assert plain.band[0] == pytest.approx(plain.band[3], rel=1e-3)
+    expected = np.sqrt(1.0 - (1.0 - a**2) * a ** (2.0 * np.arange(4)))
+    np.testing.assert_allclose(found.band / found.band[3] * expected[3], expected, atol=0.03)
+
+
+def test_false_alarms_of_whiteness():
     random = np.random.default_rng(5)
-    values = [whiteness([random.standard_normal(300)], 20).p_value for _ in range(400)]
-    assert kstest(values, "uniform").pvalue > 1e-3
+    tests = [whiteness([random.standard_normal(300)], 20) for _ in range(400)]
+    assert kstest([test.p_value for test in tests], "uniform").pvalue > 1e-3
+    assert np.mean([not test.passed for test in tests]) == pytest.approx(0.05, abs=0.04)
 
 
 def test_an_input_that_excites_little_has_few_degrees_of_freedom():
     random, times = np.random.default_rng(6), np.arange(500)
-    wave = independence([random.standard_normal(500)], [np.sin(0.1 * np.pi * times)], 10)
-    assert wave.degrees_of_freedom == 2  # amplitude and phase
     still = independence([random.standard_normal(500)], [np.ones(500)], 10)
     assert (still.degrees_of_freedom, still.passed) == (0, True)
     assert np.isnan(still.p_value)
     zero = whiteness([np.zeros(50)], 5)
     assert np.isnan(zero.p_value)
+    wave = np.sin(0.1 * np.pi * times) * ((times > 50) & (times < 450))  # the ends of the record excite nothing
+    found = independence([random.standard_normal(500)], [wave], 10)
+    # Amplitude and phase: the largest of all lags is about the root of χ² with two degrees of freedom.
+    assert found.band[10] * np.sqrt(500) == pytest.approx(np.sqrt(chi2.isf(0.05, 2)), rel=0.08)
+    assert found.band[10] * np.sqrt(500) < 0.9 * sidak(21)
 
 
 TIMES = np.arange(400) * 0.1
@@ -178,7 +237,8 @@ def test_disturbances_stay_in_the_residual_unless_it_is_whitened(noisy):
     assert "whiten=True would use it" in found["x"].sentence
     found = dd.resid(sharp)
     order = sharp.filters["x"].order
-    assert found["x"].whiteness.degrees_of_freedom == found["x"].whiteness.lags.size - order
+    held = found["x"].whiteness
+    assert held.band[0] < 0.9 * held.band[-1]  # the filter has used up what the first lags tell
     raw, filtered = found["x"].values["noisy"], found["x"].tested["noisy"]
     expected = (
         lfilter(sharp.filters["x"].polynomial, [1.0], raw)[order:]
@@ -189,7 +249,7 @@ def test_disturbances_stay_in_the_residual_unless_it_is_whitened(noisy):
     assert "the whitened residual" in found["x"].sentence
     other = dd.simulate(noisy, TIMES, inputs={u: signal}, realizations=1, rng=3).to_dataset()
     held_out = dd.resid(sharp, other)["x"].whiteness
-    assert held_out.degrees_of_freedom == held_out.lags.size
+    np.testing.assert_allclose(held_out.band, held_out.band[0], rtol=0.05)
 
 
 def test_irregular_and_few_samples_are_said():

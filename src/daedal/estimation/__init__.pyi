@@ -1,4 +1,5 @@
 from .arguments import Arguments, prepare_objective
+from .continuation import describe_cut
 from .cost import Cost, evaluate
 from .criteria.criterion import Capabilities, Criterion, Evaluation, Forecast, Objective, Part, describe, fail_at
 from .criteria.likelihood import Likelihood
@@ -11,7 +12,7 @@ from .problem.autoregression import Autoregression, find_contiguous, fit_autoreg
 from .problem.coordinates import Coordinate, Coordinates, label_experiments
 from .problem.problem import Problem
 from .problem.starts import Grid, LatinHypercube
-from .refit import FittedProblem, match_fit, predict_outputs, restore_objective
+from .refit import BEGINS, FittedProblem, match_fit, predict_outputs, restore_objective
 from .result import Estimate, Fit
 from .search.information import Information, compute_information
 from .search.minimizers import LeastSquares, Minimizer, Minimum, TrustRegion, choose_minimizer, factor_quadratic
@@ -20,11 +21,12 @@ from .search.verdicts import LOOSE, LOST, Verdict
 from .storage import load
 
 __all__ = [
-    "Arguments", "Autoregression", "Capabilities", "Coordinate", "Coordinates", "Cost", "Criterion", "Estimate",
-    "Evaluation", "Fit", "FittedProblem", "Forecast", "Grid", "Information", "LOOSE", "LOST", "LatinHypercube",
-    "LeastSquares", "Likelihood", "MeanVariance", "MeanVarianceObjective", "MeasurementMoments", "Minimizer", "Minimum",
-    "Objective", "OutputError", "Part", "Problem", "SimulationPEM", "TrustRegion", "Verdict", "choose_minimizer",
-    "compute_covariance", "compute_information", "describe", "evaluate", "factor_quadratic", "fail_at",
-    "find_contiguous", "fit", "fit_autoregression", "invert_squares", "label_experiments", "load", "match_fit",
-    "measure_fit", "predict_outputs", "prepare_objective", "restore_objective",
+    "Arguments", "Autoregression", "BEGINS", "Capabilities", "Coordinate", "Coordinates", "Cost", "Criterion",
+    "Estimate", "Evaluation", "Fit", "FittedProblem", "Forecast", "Grid", "Information", "LOOSE", "LOST",
+    "LatinHypercube", "LeastSquares", "Likelihood", "MeanVariance", "MeanVarianceObjective", "MeasurementMoments",
+    "Minimizer", "Minimum", "Objective", "OutputError", "Part", "Problem", "SimulationPEM", "TrustRegion", "Verdict",
+    "choose_minimizer", "compute_covariance", "compute_information", "describe", "describe_cut", "evaluate",
+    "factor_quadratic", "fail_at", "find_contiguous", "fit", "fit_autoregression", "invert_squares",
+    "label_experiments", "load", "match_fit", "measure_fit", "predict_outputs", "prepare_objective",
+    "restore_objective",
 ]

@@ -2,7 +2,8 @@
 
 On its own data values, weights and random numbers are as they were, and steps are chosen at the estimate. On others the
 shared estimates are held, local parameters are estimated again, and the random numbers are fresh; a criterion that
-filters also estimates where the data begin.
+filters also estimates where the data begin, one that simulates goes on from the fit where the data do
+(`daedal.estimation.continuation`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +13,20 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.errors import EstimationError, SimulationError, quoted
-from daedal.estimation.criteria import Forecast, Objective
+from daedal.estimation.continuation import (
+    continue_data,
+    describe_continued,
+    describe_reused,
+    find_continued,
+    list_local_starts,
+)
+from daedal.estimation.criteria import Forecast, Objective, describe
 from daedal.estimation.problem import Coordinate, Coordinates, Problem, label_experiments
 from daedal.estimation.result import Fit
 from daedal.estimation.search import add_priors, forgive_failures, search
 from daedal.systems import build
 
+HELD = "local values are those of the fit there, which predict better than any estimated on these data"
 BEGINS = "where these data begin is estimated from them; what the model holds at its start does not count here"
 
 
@@ -44,10 +53,34 @@ def match_fit(fit: Fit, data: Sequence[Dataset] | None = None, seed: int | None 
         return FittedProblem(fit, Problem(system, fit.data, space, numbers, fit.solver), fit.point)
     space = _free_locals(fit, data)
     problem = Problem(system, tuple(data), space, numbers, fit.solver, purpose="compare", elsewhere=True)
-    fitted = FittedProblem(fit, problem, space.start)
-    if space.items:
-        fitted = _estimate_locals(fitted)
-    return fitted if fit.criterion.condition is None else replace(fitted, notes=(*fitted.notes, BEGINS))
+    if fit.criterion.condition is not None:
+        fitted = FittedProblem(fit, problem, space.start)
+        fitted = _estimate_locals(fitted) if space.items else fitted
+        return replace(fitted, notes=(*fitted.notes, BEGINS))
+    continued = replace(problem, data=continue_data(fit, data))
+    if not space.items:
+        return FittedProblem(fit, continued, space.start, tuple(_describe_beginning(fit, data)))
+    return _choose_beginning(FittedProblem(fit, problem, space.start), continued)
+
+
+def _describe_beginning(fit: Fit, data: Sequence[Dataset]) -> list[str]:
+    anew = [one for one in data if find_continued(fit, one) is None]
+    return [*describe_continued(fit, data), *describe_reused(fit, anew)]
+
+
+def _choose_beginning(fitted: FittedProblem, continued: Problem) -> FittedProblem:
+    """Local values as estimated on these data, or, if that is better, as they were in the experiments continued."""
+    fit, data, space = fitted.fit, fitted.problem.data, fitted.problem.coordinates
+    estimated = _estimate_locals(fitted)
+    notes = (*estimated.notes, *describe_reused(fit, data, space.parameters))
+    places = [find_continued(fit, one) for one in data]
+    if any(place is None for place in places):
+        return replace(estimated, notes=notes)
+    held = [fit.coordinates.values(fit.point, place) for place in places if place is not None]
+    point = space.internal([held[item.experiment or 0][item.parameter] for item in space.items])
+    going_on = FittedProblem(fit, continued, point, (*describe_continued(fit, data), HELD))
+    costs = [_restore(one)(one.point).value for one in (estimated, going_on)]
+    return going_on if costs[1] < costs[0] else replace(estimated, notes=notes)
 
 
 def restore_objective(fitted: FittedProblem) -> Objective:
@@ -68,11 +101,19 @@ def _restore(fitted: FittedProblem) -> Objective:
     return add_priors(objective, fitted.point)
 
 
-def predict_outputs(fitted: FittedProblem) -> tuple[Forecast, ...]:
-    """What the criterion of the fit predicts for every series of the data, all parameters held."""
+def predict_outputs(fitted: FittedProblem, steps: Sequence[int] = ()) -> tuple[Forecast, ...]:
+    """What the criterion of the fit predicts for every series of the data, all parameters held; so many steps ahead."""
     space, nothing = fitted.problem.coordinates, np.zeros(0)
     held = replace(fitted.problem, coordinates=space.hold(space.names, fitted.point))
     objective = _restore(replace(fitted, problem=held, point=nothing))
+    if steps and (foresee := objective.capabilities.foresee) is not None:
+        return foresee(nothing, steps)
+    if steps:
+        raise EstimationError(
+            f"{describe(fitted.fit.criterion)} simulates and takes nothing from the samples before, so it predicts no "
+            f"{steps[0]} {'step' if steps[0] == 1 else 'steps'} ahead.",
+            "Leave out horizon, or fit with Likelihood().",
+        )
     if (predict := objective.capabilities.predict) is not None:
         return predict(nothing)
     evaluation = objective(nothing)
@@ -85,7 +126,8 @@ def predict_outputs(fitted: FittedProblem) -> tuple[Forecast, ...]:
 
 def _estimate_locals(fitted: FittedProblem) -> FittedProblem:
     problem, objective = fitted.problem, _restore(fitted)
-    outcome = search(objective, [fitted.point])
+    starts = list_local_starts(fitted.fit, problem.coordinates, problem.data, problem.seed)
+    outcome = search(objective, starts)
     if outcome is None:
         raise EstimationError(
             f"The local parameters {quoted(problem.coordinates.parameters)} could not be estimated on these data: "
@@ -93,7 +135,9 @@ def _estimate_locals(fitted: FittedProblem) -> FittedProblem:
             "Look at the model there with simulate(...).",
         )
     note = f"estimated again on these data: {', '.join(problem.coordinates.names)}; the others are those of the fit"
-    return replace(fitted, point=outcome.evaluation.point, notes=(note,))
+    best = f"the best of {len(outcome.minima)} minima that {len(starts)} starts ended in"
+    notes = (note, best) if len(outcome.minima) > 1 else (note,)
+    return replace(fitted, point=outcome.evaluation.point, notes=notes)
 
 
 def _free_locals(fit: Fit, data: Sequence[Dataset]) -> Coordinates:

@@ -1,10 +1,10 @@
 from .evolution import Evolution
-from .experiment import InitialCondition, InitialState, Innovated, LinearExperiment, make_linear_experiments
+from .experiment import InitialCondition, InitialState, Innovated, LinearExperiment, Outlook, make_linear_experiments
 from .open_values import forget_start
 from .parameter_point import Point
 from .states import StateEstimate, estimate_states
 
 __all__ = [
-    "Evolution", "InitialCondition", "InitialState", "Innovated", "LinearExperiment", "Point", "StateEstimate",
-    "estimate_states", "forget_start", "make_linear_experiments",
+    "Evolution", "InitialCondition", "InitialState", "Innovated", "LinearExperiment", "Outlook", "Point",
+    "StateEstimate", "estimate_states", "forget_start", "make_linear_experiments",
 ]

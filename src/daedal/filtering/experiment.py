@@ -12,6 +12,7 @@ P. de Jong, The diffuse Kalman filter, Annals of Statistics 19 (1991) 1073–108
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal, final
 
 import casadi as ca
@@ -124,13 +125,17 @@ class LinearExperiment:
         direct = self.readings.compute_direct(evolution, self.rows, self.count_orders(evolution))
         return state @ evolution.C.value[self.rows].T + direct.value
 
-    def look_ahead(self, evolution: Evolution, point: Point) -> tuple["Outlook", "Outlook"]:
-        """What the model says to the samples: one step ahead, from the samples before; and without any."""
+    def look_ahead(
+        self, evolution: Evolution, point: Point, steps: Sequence[int]
+    ) -> tuple[dict[int, "Outlook"], "Outlook"]:
+        """What the model says to the samples: so many sample times ahead, from those before; and without any."""
         filtered, start = self.run(evolution, point, Keep.EVERYTHING)
         mine = self.readings.measuring
         E, s = self.find_shown(evolution, filtered).value, filtered.s.value[mine]
         opened = find_open_values(filtered.e.value[mine, 0], E, s)
-        ahead = self._make_outlook(evolution, filtered, self.readings.first_events, opened)
+        ahead = {}
+        for count, (x, P) in zip(steps, self._forget(filtered, steps), strict=True):
+            ahead[count] = self._make_outlook(evolution, x, P, opened)
         line = self.readings.line
         silent = replace(
             line, events=Events(line.events.transition, np.full_like(line.events.row, -1), line.events.steady)
@@ -138,14 +143,49 @@ class LinearExperiment:
         columns = Dual(np.vstack([start.mean.value, start.open.value.T]), np.zeros((0, *filtered.x.shape[1:])))
         measured = self.readings.measure(evolution, point, self.rows, self.count_orders(evolution))
         free = filter_timeline(evolution, silent, columns, start.covariance, measured, Keep.EVERYTHING)
-        return ahead, self._make_outlook(evolution, free, self.readings.first_events, opened)
+        events = self.readings.first_events
+        return ahead, self._make_outlook(evolution, free.x[events], free.P[events], opened)
 
-    def _make_outlook(
-        self, evolution: Evolution, filtered: Filtered, events: np.ndarray, opened: OpenValues
-    ) -> "Outlook":
-        """Mean and standard deviation of the outputs at some events."""
-        C = evolution.C.value[self.rows]
+    def _forget(self, filtered: Filtered, steps: Sequence[int]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """x and P at the sample times, without the samples of the last k − 1 times before each.
+
+        What the samples at one time changed, U in the mean and W in the covariance, moves on with Φ: forcing cancels,
+
+            c_j(k) = U_j + Φ_j c_{j−1}(k − 1),   C_j(k) = W_j + Φ_j C_{j−1}(k − 1) Φ_jᵀ,   c(1) = 0,   C(1) = 0.
+        """
+        events = self.readings.first_events
         x, P = filtered.x[events], filtered.P[events]
+        if max(steps, default=1) == 1:
+            return [(x, P) for _ in steps]
+        phi, U, W = self._sum_corrections(filtered)
+        c, C, passed = np.zeros_like(x), np.zeros_like(P), {1: (x, P)}
+        for k in range(2, max(steps) + 1):
+            before, spread = (np.concatenate([np.zeros_like(one[:1]), one[:-1]]) for one in (c, C))
+            c, C = U + before @ phi.swapaxes(1, 2), W + phi @ spread @ phi.swapaxes(1, 2)
+            if k in steps:
+                passed[k] = (x - c, P + C)
+        return [passed[k] for k in steps]
+
+    def _sum_corrections(self, filtered: Filtered) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Φ, U and W between each sample time and the one before it; U and W are zero at the first."""
+        events, row = self.readings.first_events, self.readings.line.events.row
+        _, columns, n = filtered.x.shape
+        phi, U, W = np.zeros((events.size, n, n)), np.zeros((events.size, columns, n)), np.zeros((events.size, n, n))
+        for j, (begin, end) in enumerate(pairwise(events.tolist()), start=1):
+            move, change, spread = np.eye(n), np.zeros((columns, n)), np.zeros((n, n))
+            for event in range(begin, end):
+                if row[event] >= 0:
+                    g, s = filtered.g[event], filtered.s.value[event]
+                    change, spread = change + np.outer(filtered.e.value[event], g / s), spread + np.outer(g, g / s)
+                if (number := filtered.transition[event + 1]) >= 0:
+                    A = filtered.A[number]
+                    move, change, spread = A @ move, change @ A.T, A @ spread @ A.T
+            phi[j], U[j], W[j] = move, change, spread
+        return phi, U, W
+
+    def _make_outlook(self, evolution: Evolution, x: np.ndarray, P: np.ndarray, opened: OpenValues) -> "Outlook":
+        """Mean and standard deviation of the outputs at the sample times, from those of the state."""
+        C = evolution.C.value[self.rows]
         X = np.einsum("on,kcn->koc", C, x[:, 1:])
         direct = self.readings.compute_direct(evolution, self.rows, self.count_orders(evolution)).value
         variance = np.einsum("on,knm,om->ko", C, P, C) + np.einsum("koc,cd,kod->ko", X, opened.covariance, X)

@@ -1,6 +1,7 @@
 """Pictures of a fit and of what validation says about it."""
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 NORMAL = 1.959963984540054
-MEASURED, PREDICTED, AHEAD, BOUND = "#444444", "#1f77b4", "#2ca02c", "#d62728"
+MEASURED, PREDICTED, BOUND = "#444444", "#1f77b4", "#d62728"
+AHEAD = ("#2ca02c", "#ff7f0e", "#9467bd", "#8c564b")  # one after the other
 Names = Iterable[Any] | None
 
 
@@ -42,29 +44,32 @@ def draw_fit(fit: Fit, names: Names) -> "go.Figure":
         figure.update_yaxes(title_text="residual", row=2 * k + 2, col=1)
         figure.update_xaxes(matches=_name_axis(2 * k + 2), row=2 * k + 1, col=1)
     figure.update_xaxes(title_text="time", row=2 * len(series), col=1)
-    return frame(
-        figure, f"fit of {fit.model.name}: {_write_percents(fit.fit_percent)}", 2 * len(series), left_out, "output"
-    )
+    kind = series[0].prediction
+    title = f"fit of {fit.model.name}: {_write_percents(fit.fit_percent)} ({kind}, {comparison.origin})"
+    return frame(figure, title, 2 * len(series), left_out, "output")
 
 
 def draw_comparison(comparison: Comparison, names: Names) -> "go.Figure":
-    """Samples and prediction of each output in each experiment, in the band of 95 %; one step ahead, a line more."""
+    """Samples and simulation of each output in each experiment, in the band of 95 %; steps ahead, a line more each."""
     series, left_out = _list_series(comparison, names, PANELS)
     figure = make_panels(len(series))
     for row, one in enumerate(series, start=1):
         _draw_samples(figure, one, row, _make_label(comparison, one))
-        if one.ahead is not None:
-            line = {"color": AHEAD, "width": 1, "dash": "dot"}
-            figure.add_scatter(
-                x=one.times, y=one.ahead.predicted, name="one step ahead", mode="lines", line=line, row=row, col=1
-            )
+        for color, ahead in zip(cycle(AHEAD), one.steps_ahead.values(), strict=False):
+            line = {"color": color, "width": 1, "dash": "dot"}
+            style = {"name": ahead.prediction, "mode": "lines", "line": line}
+            figure.add_scatter(x=one.times, y=ahead.predicted, row=row, col=1, **style)
     figure.update_xaxes(title_text="time", row=len(series), col=1)
-    title = f"comparison of {comparison.model}: {_write_percents(comparison.fit_percent)}"
+    said = f"comparison of {comparison.model} with {comparison.describe_data()}"
+    title = f"{said}: simulated {_write_percents(comparison.fit_percent)}"
     return frame(figure, title, len(series), left_out, "output")
 
 
 def draw_residuals(residuals: Residuals, names: Names) -> "go.Figure":
-    """For each output its autocorrelation, and its correlation with the past of each input, with bands of 95 %."""
+    """For each output its autocorrelation, and its correlation with each input, in the bands of 95 % of all lags.
+
+    Red where the test rejects, which it does where a bar leaves its band.
+    """
     outputs = choose_names(names, residuals.outputs, "output")
     inputs = list(dict.fromkeys(key for name in outputs for key in residuals[name].inputs))
     figure = make_panels(len(outputs), 1 + len(inputs), titled=True)
@@ -181,7 +186,7 @@ def _draw_bars(figure: "go.Figure", test: CorrelationTest, row: int, column: int
     place: dict[str, Any] = {"row": row, "col": column}
     there_and_back = np.concatenate([test.lags, test.lags[::-1]])
     around = np.concatenate([test.band, -test.band[::-1]])
-    figure.add_scatter(x=there_and_back, y=around, name="band of 95 %", line={"width": 0}, **BAND, **place)
+    figure.add_scatter(x=there_and_back, y=around, name="band of 95 % of all lags", line={"width": 0}, **BAND, **place)
     color = PREDICTED if test.passed else BOUND
     figure.add_bar(x=test.lags, y=test.correlation, name=title, marker={"color": color}, **place)
     figure.update_xaxes(title_text=f"lag ({title})", **place)

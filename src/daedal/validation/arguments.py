@@ -1,6 +1,8 @@
 """Arguments that the verbs of this package share."""
 
 from collections.abc import Iterable, Sequence
+from math import inf, nan
+from numbers import Real
 from typing import Any
 
 from daedal.data import Dataset
@@ -33,6 +35,29 @@ def check_data(verb: str, subject: Any, data: Any) -> tuple[Dataset, ...]:
     if isinstance(data, (Fit, Model, System)):
         raise EstimationError(f"{verb} takes the fit first and the data second.", "Exchange the two arguments.")
     return list_datasets(verb, subject, data)
+
+
+def check_horizon(horizon: Any, data: Sequence[Dataset]) -> tuple[int, ...]:
+    """Numbers of samples, increasing; none where only the simulation, or nothing, was asked for."""
+    if horizon is None:
+        return ()
+    listed = list(horizon) if isinstance(horizon, Iterable) else [horizon]
+    numbers = [float(one) if isinstance(one, Real) and not isinstance(one, bool) else nan for one in listed]
+    if not all(one >= 1.0 and (one == inf or one.is_integer()) for one in numbers):
+        raise EstimationError(
+            "The horizon must be a whole number of samples from 1 on, np.inf for the simulation, or a list of them, "
+            f"got {horizon!r}.",
+            "Write horizon=[1, 10].",
+        )
+    steps = {int(one) for one in numbers if one < inf}
+    for one in data:
+        count = one.sample_times.size
+        if steps and max(steps) >= count:
+            raise EstimationError(
+                f"The horizon of {max(steps)} samples is longer than the data '{one.name}', which have {count}.",
+                "Give a shorter one; np.inf is the simulation.",
+            )
+    return tuple(sorted(steps))
 
 
 def check_names(verb: str, names: Any, known: Iterable[str]) -> tuple[str, ...]:

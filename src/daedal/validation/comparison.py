@@ -1,7 +1,7 @@
 """`compare`: how well a fit, or a model as it is, predicts data that it was not made from."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
@@ -9,12 +9,12 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping, frozen
 from daedal.disturbances import make_seed
 from daedal.errors import EstimationError, counted, interruptible, nearest, quoted
-from daedal.estimation import Fit, describe, label_experiments, match_fit, measure_fit
+from daedal.estimation import BEGINS, Fit, describe, describe_cut, label_experiments, match_fit, measure_fit
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
 from daedal.tables import align_columns
-from daedal.validation.arguments import check_data
+from daedal.validation.arguments import check_data, check_horizon
 from daedal.validation.prediction import Predicted, predict_fit, predict_model
 
 NORMAL = 1.959963984540054  # 97.5 % of a normal distribution lie below
@@ -34,8 +34,10 @@ class Compared:
         known. The band of 95 % is predicted ± 1.96 deviation.
     scored
         Which samples count: not those that are missing or in the transient.
-    ahead
-        The same one step ahead, from the samples before each: for fits by `Likelihood`.
+    steps_ahead
+        Number of samples → the same so many steps ahead, from the samples before: for fits by `Likelihood`.
+    prediction
+        "simulated", "one step ahead", "10 steps ahead".
     """
 
     experiment: str
@@ -45,7 +47,13 @@ class Compared:
     predicted: np.ndarray
     deviation: np.ndarray
     scored: np.ndarray
-    ahead: "Compared | None" = None
+    prediction: str = "simulated"
+    steps_ahead: "Mapping[int, Compared]" = field(default_factory=lambda: FrozenMapping({}))
+
+    @property
+    def ahead(self) -> "Compared | None":
+        """The prediction one step ahead, where there is one."""
+        return self.steps_ahead.get(1)
 
     @property
     def fit_percent(self) -> float:
@@ -75,6 +83,8 @@ class Comparison:
         one), over all experiments.
     series
         Every output of every experiment; `comparison["y"]`, or `comparison["y", "night"]` where there are several.
+    origin
+        "data of the fit", "held-out data", or "data" where a part is of the fit, or a model was not fitted.
     local
         Local parameters as estimated on these data.
     realizations, seed
@@ -83,6 +93,7 @@ class Comparison:
 
     model: str
     method: str
+    origin: str
     series: tuple[Compared, ...]
     local: Mapping[str, float]
     realizations: int | None
@@ -109,6 +120,16 @@ class Comparison:
         """Output → share of the samples in the band of 95 %."""
         return FrozenMapping({name: _compute_coverage(self._of(name)) for name in self.outputs})
 
+    @property
+    def horizons(self) -> tuple[int, ...]:
+        """How many steps ahead it was predicted, beside the simulation."""
+        return tuple(self.series[0].steps_ahead)
+
+    def describe_data(self) -> str:
+        """The data with what they are to the fit: held-out data 'night'."""
+        labels = quoted(dict.fromkeys(one.experiment for one in self.series))
+        return labels if self.origin == "data" else f"{self.origin} {labels}"
+
     def _of(self, output: str) -> list[Compared]:
         return [one for one in self.series if one.output == output]
 
@@ -133,14 +154,14 @@ class Comparison:
         banded = any(np.isfinite(share) for share in self.coverage.values())
         rows = [["", "fit", "RMSE", "in the 95 % band"]]
         for name in self.outputs:
-            rows.append(_make_row(name, self._of(name)))
-            ahead = [one.ahead for one in self._of(name) if one.ahead is not None]
-            if ahead:
-                rows.append(_make_row("  one step ahead", ahead))
+            rows.append(_make_row(f"{name}, simulated", self._of(name)))
+            for steps in self.horizons:
+                ahead = [one.steps_ahead[steps] for one in self._of(name)]
+                rows.append(_make_row(f"  {ahead[0].prediction}", ahead))
             if len(labels) > 1:
                 rows += [_make_row(f"  {one.experiment}", [one]) for one in self._of(name)]
         lines = [
-            f"comparison of '{self.model}'{self.method} with {quoted(labels)}: {counted(count, 'sample')}",
+            f"comparison of '{self.model}'{self.method} with {self.describe_data()}: {counted(count, 'sample')}",
             *align_columns(rows if banded else [row[:3] for row in rows]),
         ]
         if self.local:
@@ -153,18 +174,29 @@ class Comparison:
 @interruptible
 @one_thread
 def compare(
-    fit: Fit | Model | System, data: Dataset | Sequence[Dataset], *, rng: int | np.random.Generator | None = None
+    fit: Fit | Model | System,
+    data: Dataset | Sequence[Dataset],
+    *,
+    horizon: float | Sequence[float] | None = None,
+    rng: int | np.random.Generator | None = None,
 ) -> Comparison:
     """Predict the outputs of data, as a rule of data that were held out, and say how well that went.
+
+    Data that continue an experiment of the fit, as the second part of `Dataset.split` does (the same name and inputs,
+    later samples), are simulated from where that experiment starts; others begin at the initial values of the fit.
+    Local parameters are estimated again on the data, from several starts. What was done is among the notes.
 
     Parameters
     ----------
     fit
         A Fit: it predicts as its criterion does, `SimulationPEM` by the mean over realizations, `Likelihood` by
-        simulation and one step ahead, from a start that it estimates from the data. Local parameters are
-        estimated again on the data, everything else stays. Or a Model or System: disturbances are zero.
+        simulation and one step ahead, from a start that it estimates from the data. Or a Model or System:
+        disturbances are zero.
     data
         A Dataset, or a list of them; the transient of the fit's criterion is simulated, not scored.
+    horizon
+        How many samples ahead to predict, or a list such as [1, 10]: for fits by `Likelihood` and linear models. The
+        simulation, np.inf, is always shown.
     rng
         Seed or Generator of the realizations; by default the seed of the fit, for other data with other numbers.
 
@@ -178,14 +210,15 @@ def compare(
     ... )
     >>> print(compare(decay, Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})))
     comparison of 'decay' with 'data': 4 samples
-            fit      RMSE
-      x  98.1 %  0.005507
+                       fit      RMSE
+      x, simulated  98.1 %  0.005507
     """
-    if not isinstance(fit, Fit):
-        return _compare_model(fit, check_data("compare", fit, data))
     sets = check_data("compare", fit, data)
+    steps = check_horizon(horizon, sets)
+    if not isinstance(fit, Fit):
+        return _compare_model(fit, sets, steps)
     fitted = match_fit(fit, sets, None if rng is None else make_seed(rng))
-    predicted = predict_fit(fitted)
+    predicted = predict_fit(fitted, steps)
     space = fitted.problem.coordinates
     local = {
         item.name: float(value)
@@ -196,12 +229,18 @@ def compare(
     return Comparison(
         model=fit.model.name,
         method=f" by {describe(fit.criterion)}",
-        series=_list_compared(predicted, sets),
+        origin=_find_origin(fit, sets),
+        series=_list_compared(predicted, sets, steps),
         local=FrozenMapping(local),
         realizations=realizations,
         seed=None if realizations is None else fitted.problem.seed,
         notes=(*fitted.notes, *_note_missing(fit.model, predicted)),
     )
+
+
+def _find_origin(fit: Fit, sets: tuple[Dataset, ...]) -> str:
+    own = [any(one == other for other in fit.data) for one in sets]
+    return "data of the fit" if all(own) else "data" if any(own) else "held-out data"
 
 
 def _note_missing(model: Model, predicted: list[Predicted]) -> list[str]:
@@ -215,35 +254,46 @@ def _note_missing(model: Model, predicted: list[Predicted]) -> list[str]:
     return [f"no measurement noise is declared for {quoted(silent)}: the band holds the disturbances alone"]
 
 
-def _compare_model(model: Any, sets: tuple[Dataset, ...]) -> Comparison:
+def _compare_model(model: Any, sets: tuple[Dataset, ...], steps: tuple[int, ...]) -> Comparison:
     if not isinstance(model, (Model, System)):
         raise EstimationError(
             f"compare takes a Fit or a Model first, got {type(model).__name__}.", "Give what fit(...) returns."
         )
     system = model if isinstance(model, System) else build(model)
-    predicted = predict_model(system, sets)
+    predicted = predict_model(system, sets, steps)
+    ignored = system.model.disturbances and not steps
     return Comparison(
         model=system.model.name,
         method="",
-        series=_list_compared(predicted, sets),
+        origin="data",
+        series=_list_compared(predicted, sets, steps),
         local=FrozenMapping({}),
         realizations=None,
         seed=None,
-        notes=("disturbances are zero",) if system.model.disturbances else (),
+        notes=(*(("disturbances are zero",) if ignored else ()), *([BEGINS] if steps else describe_cut(sets))),
     )
 
 
-def _list_compared(predicted: list[Predicted], sets: tuple[Dataset, ...]) -> tuple[Compared, ...]:
+def _list_compared(
+    predicted: list[Predicted], sets: tuple[Dataset, ...], steps: tuple[int, ...]
+) -> tuple[Compared, ...]:
     labels = label_experiments(sets)
-    return tuple(_compare_series(one, labels[one.series.experiment]) for one in predicted)
+    return tuple(_compare_series(one, labels[one.series.experiment], steps) for one in predicted)
 
 
-def _compare_series(one: Predicted, label: str) -> Compared:
+def _compare_series(one: Predicted, label: str, steps: tuple[int, ...]) -> Compared:
     forecast = one.forecast
     near = _make_compared(one, label, forecast.mean, forecast.spread)
     if forecast.simulated is None:
         return near
-    return replace(_make_compared(one, label, *forecast.simulated), ahead=near)
+    ahead = {1: near} if not steps else {k: _make_compared(one, label, *forecast.further[k]) for k in steps}
+    named = {k: replace(series, prediction=name_horizon(k)) for k, series in ahead.items()}
+    return replace(_make_compared(one, label, *forecast.simulated), steps_ahead=FrozenMapping(named))
+
+
+def name_horizon(steps: int) -> str:
+    """So many steps ahead, in words."""
+    return "one step ahead" if steps == 1 else f"{steps} steps ahead"
 
 
 def _make_compared(one: Predicted, label: str, mean: np.ndarray, spread: np.ndarray | None) -> Compared:

@@ -9,7 +9,7 @@ A criterion of one's own needs no more than that: `tests/estimation/test_own_cri
 `fit`, `evaluate`, `compare`, `resid`, `profile`, `identifiability`, `save` and `load` take like any other.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any, Protocol, final, runtime_checkable
 
@@ -45,7 +45,7 @@ class Forecast:
 
     `spread` is the standard deviation of what disturbances add to the mean, over `realizations` of them where the mean
     is one; None where disturbances are ignored. With `simulated`, mean and spread from the start on, `mean` and
-    `spread` look one step ahead from the samples before.
+    `spread` look one step ahead from the samples before; `further` has those of other numbers of steps.
     """
 
     series: Series
@@ -54,6 +54,7 @@ class Forecast:
     spread: np.ndarray | None = None
     realizations: int | None = None
     simulated: tuple[np.ndarray, np.ndarray] | None = None
+    further: Mapping[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
 
 @final
@@ -129,6 +130,8 @@ class Capabilities:
         Covariance of the gradient over the random numbers of the simulation.
     predict
         Forecasts of all series at a point; otherwise the predictions of its evaluation are taken, disturbances ignored.
+    foresee
+        The same, and as many samples ahead as are given, from the samples before.
     white
         The experiments, where the residuals are white noise of the declared accuracies: half the sum of their squares
         is then a likelihood.
@@ -145,6 +148,7 @@ class Capabilities:
     forgive: Callable[[np.ndarray], "Objective"] | None = None
     scatter: Callable[[Evaluation], np.ndarray] | None = None
     predict: Callable[[np.ndarray], tuple[Forecast, ...]] | None = None
+    foresee: Callable[[np.ndarray, Sequence[int]], tuple[Forecast, ...]] | None = None
     white: tuple[Experiment, ...] = ()
 
 

@@ -13,7 +13,7 @@ Reference: M. Gerdin, T. B. Schön, T. Glad, F. Gustafsson, L. Ljung, On paramet
 differential-algebraic equations (2006); the ½ of its equation (12) also belongs to log det.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, final
@@ -31,6 +31,7 @@ from daedal.filtering import (
     InitialState,
     Innovated,
     LinearExperiment,
+    Outlook,
     Point,
     forget_start,
     make_linear_experiments,
@@ -129,7 +130,7 @@ class LikelihoodObjective:
     @property
     def capabilities(self) -> Capabilities:
         """Nothing is simulated: the filter is exact."""
-        return Capabilities(notes=self.notes, predict=self.predict)
+        return Capabilities(notes=self.notes, predict=self.predict, foresee=self.foresee)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -163,7 +164,7 @@ class LikelihoodObjective:
                     gradient += own @ terms.gradient
                     curvature += own @ terms.curvature @ own.T
                     inner += 0 if self.diffuse else len(innovated.opened.kept)
-                    parts += self._parts(number, innovated, size)
+                    parts += self._parts(number, innovated, own)
         except DaedalError as error:
             return fail_at(point, error.sentence)
         except np.linalg.LinAlgError:
@@ -189,25 +190,38 @@ class LikelihoodObjective:
 
     def predict(self, point: np.ndarray) -> tuple[Forecast, ...]:
         """One step ahead, and simulated from the start."""
+        return self.foresee(point, ())
+
+    def foresee(self, point: np.ndarray, steps: Sequence[int]) -> tuple[Forecast, ...]:
+        """The same, and further steps ahead."""
         evaluation = self(point)
         if not evaluation.ok:
             raise EstimationError(f"The fit cannot predict these data: {evaluation.failure}", "Compare it with others.")
+        outlooks = [self._look_ahead(point, number, steps) for number in range(len(self.linear))]
         forecasts = []
         for part in evaluation.parts:
-            linear, readings = self.linear[part.series.experiment], self.linear[part.series.experiment].readings
-            values = self.problem.coordinates.values(point, part.series.experiment)
-            at = Point(self.problem.system.model, values, ())
-            ahead, simulated = linear.look_ahead(linear.stochastic.at(at), at)
-            output = readings.outputs.index(part.series.output)
-            there = readings.places[:, output] >= 0
-            columns = np.full((4, part.residual.size), np.nan)
-            for column, source in zip(columns, (ahead.mean, ahead.std, simulated.mean, simulated.std), strict=True):
-                column[readings.places[there, output]] = source[there, output]
-            mean, spread, *others = columns
-            forecasts.append(Forecast(part.series, mean, part.residual, spread, simulated=(others[0], others[1])))
+            ahead, simulated = outlooks[part.series.experiment]
+            near, far = self._read_outlook(part, ahead[1]), self._read_outlook(part, simulated)
+            further = {count: self._read_outlook(part, ahead[count]) for count in steps}
+            forecasts.append(Forecast(part.series, near[0], part.residual, near[1], simulated=far, further=further))
         return tuple(forecasts)
 
-    def _parts(self, number: int, innovated: Innovated, size: int) -> list[Part]:
+    def _look_ahead(self, point: np.ndarray, number: int, steps: Sequence[int]) -> tuple[dict[int, Outlook], Outlook]:
+        at = Point(self.problem.system.model, self.problem.coordinates.values(point, number), ())
+        linear = self.linear[number]
+        return linear.look_ahead(linear.stochastic.at(at), at, sorted({1, *steps}))
+
+    def _read_outlook(self, part: Part, outlook: Outlook) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation at the samples of one series."""
+        readings = self.linear[part.series.experiment].readings
+        output = readings.outputs.index(part.series.output)
+        there = readings.places[:, output] >= 0
+        mean, spread = np.full((2, part.residual.size), np.nan)
+        mean[readings.places[there, output]] = outlook.mean[there, output]
+        spread[readings.places[there, output]] = outlook.std[there, output]
+        return mean, spread
+
+    def _parts(self, number: int, innovated: Innovated, own: np.ndarray) -> list[Part]:
         """Innovations in units of their standard deviation, output by output."""
         readings = self.linear[number].readings
         deviation = np.sqrt(innovated.s.value)
@@ -223,8 +237,9 @@ class LikelihoodObjective:
             spread[places] = deviation[mine]
             predicted[places] = innovated.predicted[samples[mine], output]
             scored = replace(series, values=np.where(np.isfinite(residual), series.values, np.nan))
-            slopes = np.zeros((size, series.times.size))
-            parts.append(Part(scored, residual, slopes, np.zeros(size), spread, predicted))
+            slopes = np.zeros((len(own), series.times.size))
+            slopes[:, places] = -own @ innovated.e.slopes[:, mine] / deviation[mine]
+            parts.append(Part(scored, residual, slopes, np.zeros(len(own)), spread, predicted))
         return parts
 
 

@@ -19,6 +19,15 @@ import daedal as dd
 from fuzzing.calls import CALLS, CSV, MODELICA, RESULTS, TEXT
 from fuzzing.odd_values import POOL
 
+
+@pytest.fixture(autouse=True, scope="module")
+def _elsewhere(tmp_path_factory):
+    """What is saved under an odd name goes into a folder of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("fuzz"))
+        yield
+
+
 EXAMPLES = int(os.environ.get("FUZZ", "0"))
 LONGEST = 30  # seconds of one call; nothing here takes more than one
 

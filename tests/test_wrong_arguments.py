@@ -10,6 +10,7 @@ import pytest
 import xarray
 
 import daedal as dd
+from daedal.linear.van_loan_integrals import compute_noise_scale
 
 x, v = dd.symbols("x v")
 TIMES = np.arange(5.0)
@@ -113,8 +114,38 @@ def test_states_are_looked_up_by_name():
         states["z"]
 
 
-def test_the_scale_of_the_noise_of_many_states_is_that_of_each():
-    from daedal.linear.van_loan_integrals import compute_noise_scale
+def test_the_scale_of_the_noise_does_not_depend_on_the_number_of_other_states():
+    some, many = (compute_noise_scale(-50.0 * np.eye(n), 2.0 * np.eye(n), 0.01)[0] for n in (100, 400))
+    assert many == pytest.approx(some, rel=1e-12)
 
-    alone = compute_noise_scale(np.array([[-50.0]]), np.array([[2.0]]), 0.01)
-    assert np.allclose(compute_noise_scale(-50.0 * np.eye(400), 2.0 * np.eye(400), 0.01), alone, rtol=0.7)
+
+def evaluate_rod(pieces: int) -> float:
+    """The criterion of a rod heated by noise at one end, where its temperature is measured."""
+    T, w = dd.symbols("T", pieces), dd.symbol("w")
+    sides = [w, *T, 0.0]
+    model = dd.Model(
+        name="rod",
+        equations={f"piece {i}": dd.der(T[i]) == sides[i] - 2 * T[i] + sides[i + 2] for i in range(pieces)},
+        unknowns=T,
+        outputs={"y": T[0]},
+        disturbances={w: dd.FilteredNoise.low_pass(std=1.0, time_constant=1.0)},
+        measurement_noise={"y": v},
+        parameters={v: 0.1},
+    )
+    data = dd.Dataset(np.arange(20) * 0.1, {}, {"y": np.sin(np.arange(20) * 0.1)})
+    return dd.evaluate(model, data, free=[v], criterion=dd.Likelihood()).value
+
+
+@pytest.mark.slow
+def test_the_likelihood_of_many_states_is_that_of_a_rod_without_end():
+    assert evaluate_rod(180) == pytest.approx(evaluate_rod(80), rel=1e-5)
+
+
+def test_the_fit_to_one_sample_has_no_percentage_and_says_so():
+    model = dd.Model(
+        name="m", equations={"e": dd.der(x) == -v * x}, unknowns=[x], outputs={"y": x}, parameters={v: 1.0},
+        initial={x: 1.0},
+    )  # fmt: skip
+    table = str(dd.fit(model, dd.Dataset([1.0], {}, {"y": [0.3]}), free=[v]))
+    assert "y not defined (its samples do not differ)" in table
+    assert "nan" not in table

@@ -137,7 +137,9 @@ CALLS: dict[str, Call] = {
     "hysteresis": given(dd.hysteresis, lambda: {"expression": x, "low": -1.0, "high": 1.0}),
     "where": given(dd.where, lambda: {"condition": x > 0, "yes": x, "no": 0.0}),
     # models
-    "Parameter": given(dd.Parameter, lambda: {"value": 1.0, "lower": 0.0, "upper": 2.0, "unit": "m"}),
+    "Parameter": given(
+        dd.Parameter, lambda: {"value": 1.0, "lower": 0.1, "upper": 2.0, "unit": "m", "scale": "log", "prior": None}
+    ),
     "Parameter.with_value": of(lambda: dd.Parameter(1.0), "with_value", lambda: {"value": 2.0}),
     "Port": given(dd.Port, lambda: {"domain": "electrical", "potential": x, "flow": u}),
     "Model": given(dd.Model, declare),

@@ -81,15 +81,6 @@ CONTAINERS = {
     "data array": lambda: xarray.DataArray([1.0, 2.0]),
     "xarray": lambda: xarray.Dataset({"x": ("time", [1.0, 2.0])}),
 }
-
-
-class Unfriendly:
-    """An object whose text cannot be written."""
-
-    def __repr__(self) -> str:
-        raise RuntimeError("no text")
-
-
 OBJECTS = {
     "None": lambda: None,
     "Ellipsis": lambda: ...,

@@ -178,7 +178,8 @@ def _read_subject(model: Any, data: Any) -> tuple[System, Mapping[str, float], I
         )
     if isinstance(model, (Model, System)):
         return (model if isinstance(model, System) else build(model)), {}, InitialCondition()
-    if not isinstance(model, Estimated):
+    # Asked for its attributes, an array of dates raises an error of its own.
+    if isinstance(model, np.ndarray) or not isinstance(model, Estimated):
         raise EstimationError(
             f"estimate_states takes a Model or a Fit first, got {type(model).__name__}.", "Give what fit(...) returns."
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import ModelError, is_list, nearest
+from daedal.errors import ModelError, is_list, is_one_of, nearest
 from daedal.models import Parameter
 from daedal.symbolic import NAME, Expression, delay, der, symbol
 
@@ -137,7 +137,7 @@ class TransferFunction:
         """
         from daedal.models import Model
 
-        if initial not in ("zero", "free"):
+        if not is_one_of(initial, ("zero", "free")):
             raise ModelError(f"initial must be 'zero' or 'free', got {initial!r}.", "Write initial='free'.")
         tf = self.monic
         parameters: dict[Expression, Any] = {}

@@ -5,7 +5,7 @@ from math import inf, isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from daedal.errors import ModelError, as_float
+from daedal.errors import ModelError, as_float, is_one_of
 from daedal.symbolic import Expression, as_expression
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Parameter:
                 f"The lower bound of a parameter must lie below the upper one, got {self.lower:g} and {self.upper:g}.",
                 "Exchange them, or leave one out.",
             )
-        if self.scale not in ("linear", "log"):
+        if not is_one_of(self.scale, ("linear", "log")):
             raise ModelError(
                 f"The scale of a parameter must be 'linear' or 'log', got {self.scale!r}.", "Choose one of them."
             )

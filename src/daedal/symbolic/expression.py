@@ -271,7 +271,13 @@ def where(condition: Any, yes: Any, no: Any) -> Any:
     where(0 < x, x**2, 0)
     """
     if any(isinstance(value, np.ndarray) and value.ndim for value in (condition, yes, no)):
-        return np.frompyfunc(where, 3, 1)(*map(box, (condition, yes, no)))
+        parts = [box(value) for value in (condition, yes, no)]
+        try:
+            np.broadcast_shapes(*(part.shape for part in parts))
+        except ValueError:
+            shapes = ", ".join(str(part.shape) for part in parts)
+            raise ExpressionError(f"The parts of where have the shapes {shapes}.", "Give all one shape.") from None
+        return np.frompyfunc(where, 3, 1)(*parts)
     if isinstance(condition, Equation):
         raise ExpressionError(
             f"The condition of where is the equation '{condition}'.",

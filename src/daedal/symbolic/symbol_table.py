@@ -53,8 +53,10 @@ def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
     if isinstance(count, str):
         raise ExpressionError("symbols takes all names in one text.", f'Write symbols("{names} {count}").')
     if count is not None:
-        sentence = f"The count of symbols '{names}' must be a whole number up to a million"
-        count = check_whole_number(count, ExpressionError, sentence, "Write 30.", least=0, most=1_000_000)
+        sentence = f"The count of symbols '{names}' must be a whole number"
+        count = check_whole_number(
+            count, ExpressionError, sentence, "Write 30; a million is the most.", least=0, most=1_000_000
+        )
         return tuple(symbol(f"{names}[{i}]") for i in range(count))
     return tuple(symbol(name) for name in names.replace(",", " ").split())
 

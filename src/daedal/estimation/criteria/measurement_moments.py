@@ -132,10 +132,11 @@ class MeasurementMoments:
         *, mean: Any, variance: Any, third_raw_moment: Any, fourth_raw_moment: Any = None
     ) -> "MeasurementMoments":
         """Of independent samples, each with its moments as in `mixture`."""
-        _check_size(np.size(mean))
+        center = _check_numbers(mean, "mean")
+        _check_size(center.size)
         return MeasurementMoments.mixture(
-            np.eye(_check_numbers(mean, "mean").size),
-            mean=mean,
+            np.eye(center.size),
+            mean=center,
             variance=variance,
             third_raw_moment=third_raw_moment,
             fourth_raw_moment=fourth_raw_moment,

@@ -20,6 +20,8 @@ from daedal.symbolic import NAME, Expression, delay, der, symbol
 if TYPE_CHECKING:
     from daedal.models import Model
 
+MOST = 1000  # coefficients
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -214,6 +216,11 @@ def _as_name(given: Any) -> str:
 
 def _as_coefficients(values: Any, what: str) -> np.ndarray:
     listed: list[Any] = list(values) if np.ndim(values) == 1 else []
+    if len(listed) > MOST:
+        raise ModelError(
+            f"The {what} of a transfer function may have {MOST} coefficients, got {len(listed)}.",
+            "Give its parts transfer functions of their own.",
+        )
     if isinstance(values, (str, Expression)) or not listed:
         raise ModelError(
             f"The {what} of a transfer function must be a list of numbers, got {values!r}.",

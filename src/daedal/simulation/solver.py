@@ -30,9 +30,9 @@ REACHED = Status(True, "The simulation reached its end.")
 
 def describe_interrupt(times: np.ndarray, kept: np.ndarray) -> Status:
     """Up to where values (realization, variable, time) came."""
-    remedy, known = "What was computed until then is kept, the rest is NaN.", ~np.isnan(kept).all(axis=1)
+    remedy, known = "What was computed until then is kept, the rest is NaN.", np.any(~np.isnan(kept), axis=1)
     if len(kept) == 1:
-        last = short(times[np.flatnonzero(known[0])[-1]])
+        last = short(float(times[known[0]][-1]))
         return Status(False, f"The simulation was interrupted after time {last}.", remedy, interrupted=True)
     done = f"{int(np.sum(known[:, -1]))} of {len(kept)} realizations were finished"
     return Status(False, f"The simulation was interrupted: {done}.", remedy, interrupted=True)

@@ -1,4 +1,5 @@
-"""How the time of each verb on data grows with the number of samples: seconds, and the exponent between two sizes.
+"""How the time of each verb on data grows with the number of samples: seconds of processor, which other work on the
+machine does not change, and the exponent between two sizes.
 
 An exponent near one is linear; near two, an input of a million samples would not end.
 
@@ -10,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 
@@ -93,9 +94,9 @@ def measure(sizes: tuple[int, ...]) -> None:
                 if before and not before[-1] < PATIENCE:
                     before.append(np.nan)
                     continue
-                begin = perf_counter()
+                begin = process_time()
                 work()
-                before.append(perf_counter() - begin)
+                before.append(process_time() - begin)
     for name, row in seconds.items():
         exponent = np.log(row[-1] / row[-2]) / np.log(sizes[-1] / sizes[-2])
         print(f"{name:22}" + "".join(f"{one:12.3f}" for one in row) + f"{exponent:12.2f}")

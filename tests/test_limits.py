@@ -1,5 +1,9 @@
 """What is too large for the machine, or has no end, is refused with a sentence before any work."""
 
+import gzip
+import itertools
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -119,6 +123,63 @@ def test_samples_of_a_hold_without_end():
 def test_break_points_without_end():
     late = make_lag(equations={"lag": der(x) == -k * dd.delay(x, 1e-12)}, disturbances={}, history={x: 1.0}, initial={})
     refuse(lambda: dd.simulate(late, [0.0, 1e3]), "delay")
+
+
+@pytest.mark.parametrize(("name", "least", "most"), [("long.csv", 34_000, 44_000), ("long.csv.gz", 16_000, 17_000)])
+def test_a_file_of_which_the_numbers_do_not_fit(tmp_path, monkeypatch, name, least, most):
+    """As soon as the rows so far tell how many there are; compressed, as soon as twice as many do not fit."""
+    path = tmp_path / name
+    text = "t,x,text\n" + "".join(f"{number:05d}.0,1.5,unused\n" for number in range(40_000))
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    read = lambda: dd.read_csv(path, time="t", outputs=["x"])  # noqa: E731
+    assert read().times.size == 40_000
+    monkeypatch.setattr(memory, "find_available", lambda: 2e6)
+    with pytest.raises(DaedalError, match=r"rows needs about .* MiB of memory, but only .* fewer columns") as caught:
+        read()
+    assert least <= float(str(caught.value).partition("read of about ")[2].partition(" rows")[0]) <= most
+
+
+def test_a_file_is_not_kept_as_text(tmp_path):
+    """Of a file of other columns only the chunk at hand takes memory: less than the file itself, not twenty times."""
+    path = tmp_path / "wide.csv"
+    labels = ",".join(f"c{number}" for number in range(30))
+    rows = (f"{number},1.5" + ",123456789" * 30 for number in range(60_000))
+    path.write_text("\n".join([f"t,x,{labels}", *rows]), encoding="utf-8")
+    tracemalloc.start()
+    dd.read_csv(path, time="t", outputs=["x"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < path.stat().st_size
+
+
+def test_polynomials_of_which_no_digit_is_left():
+    """Of noise with seventy poles from 0.1 to 10 a sample was 6e29."""
+    poles = -np.linspace(0.1, 10.0, 70)
+    refuse(lambda: dd.FilteredNoise([1.0], np.poly(poles)), "51 coefficients, for 50 poles", "StateSpaceNoise")
+    refuse(lambda: dd.FilteredNoise([1.0], itertools.count(1.0)), "51 coefficients")
+    refuse(lambda: dd.TransferFunction([1.0], np.ones(100_001)), "1000 coefficients, got 100001", "of their own")
+
+
+@pytest.mark.parametrize("noun", [dd.Signal, dd.Samples])
+def test_samples_that_have_no_square(noun):
+    make = lambda values: noun([0.0, 1.0], values)  # noqa: E731
+    refuse(lambda: make([1.0, -1e160]), "values may be up to 1e+150 but values[1] (time 1) is -1e+160", "larger unit")
+    assert make([1e150, -1e150]).values[0] == 1e150
+
+
+def test_a_search_may_meet_squares_that_are_no_numbers():
+    """BoxBOD of NIST (StRD), whose first start sends a search far away; warnings are errors here. Values certified."""
+    b1, b2 = dd.symbols("b1 b2")
+    model = dd.Model(
+        name="oxygen demand",
+        equations={"demand": y == b1 * (1 - np.exp(-b2 * dd.time))},
+        unknowns=[y],
+        outputs={"y": y},
+        parameters={b1: 1.0, b2: 1.0},
+    )
+    data = dd.Dataset([1, 2, 3, 5, 7, 10], outputs={"y": [109, 149, 149, 191, 213, 224]})
+    fitted = dd.fit(model, data, free=["b1", "b2"], starts=[{"b1": 1.0, "b2": 1.0}])
+    np.testing.assert_allclose(list(fitted.params.values()), [213.80940889, 0.54723748542], rtol=1e-6)
 
 
 @pytest.mark.parametrize("number", [1e6, 2.5, "many", None, True, -1])

@@ -133,7 +133,8 @@ class _SteadyState:
         options: dict[str, Any] = {"x_scale": "jac", "ftol": 1e-14, "xtol": 1e-14, "gtol": 1e-14, "max_nfev": 500}
         options["jac"] = lambda part: weights[:, None] * self.jacobian(complete(part))[:, free]
         try:
-            nearest = least_squares(lambda part: weights * self.at(complete(part)), start[free], **options).x
+            with np.errstate(over="ignore", invalid="ignore"):  # far away squares overflow; scipy steps back from there
+                nearest = least_squares(lambda part: weights * self.at(complete(part)), start[free], **options).x
             return self._polish(complete(nearest), free, weights)
         except (ValueError, np.linalg.LinAlgError):  # slopes became infinite on the way
             return None

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from daedal.errors import DataError
 from daedal.symbolic import Expression
 
+LARGEST = 1e150  # value of a sample: squares of larger ones, and their sums, are no numbers
 Array: TypeAlias = NDArray[np.float64]
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -113,6 +114,15 @@ def check_column(label: str, given: ArrayLike) -> Array:
             "Give each signal its own name and array.",
         )
     return frozen(array)
+
+
+def check_sizes(times: Array, values: Array) -> None:
+    """Finite values can be squared."""
+    if (wrong := find_first(np.abs(values) > LARGEST)) is not None:
+        raise DataError(
+            f"values may be up to {LARGEST:g} but values[{wrong}] (time {short(times[wrong])}) is {values[wrong]}.",
+            "Give them in a larger unit.",
+        )
 
 
 def increasing(given: ArrayLike) -> Array:

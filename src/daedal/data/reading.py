@@ -1,14 +1,22 @@
-"""Data files: comma-separated columns under a header line."""
+"""Data files: comma-separated columns under a header line.
+
+Cells become numbers as they are read, and only in the columns that are asked for: as text they would take fifteen to
+thirty times the size of the file.
+"""
 
 import csv
 import gzip
 import re
 import zlib
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
 from math import inf, isfinite, nan
 from os import PathLike
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 import numpy as np
 
@@ -18,10 +26,14 @@ from daedal.data.dataset import Dataset
 from daedal.data.signal import Intersample
 from daedal.errors import DataError, nearest, quoted
 from daedal.files import check_file, limit_lines
+from daedal.memory import check_memory
 
 MISSING = {"", "nan", "na"}
 LARGEST = 1_000_000_000  # bytes
 LONGEST_LINE = 10_000_000  # characters
+COPIES = 5  # of a number, while a Dataset is made of columns
+CHUNK = 2**11  # rows that are text at one time
+ROWS = "A header line with the names of the columns and one row at least are needed."
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 DATE = re.compile(r"\d[-/.]\d+[-/.]\d|\d:\d")
 
@@ -81,7 +93,8 @@ def read_csv(
         )
     measured, known = choose_columns("outputs", outputs), choose_columns("inputs", inputs)
     with about(f"file '{label}'"):
-        table = _read(path, delimiter)
+        wanted = [*known.values(), *measured.values()] if time is None else [time, *known.values(), *measured.values()]
+        table = _read(path, delimiter, wanted)
         times = table.times(time) if time is not None else check_positive("step", step) * np.arange(len(table.lines))
         input_values = {signal: table.numbers(label, "an input") for signal, label in known.items()}
         output_values = {signal: table.numbers(label, None) for signal, label in measured.items()}
@@ -91,21 +104,25 @@ def read_csv(
 
 @dataclass(frozen=True)
 class _Table:
-    """The text of a file by column, and the line on which each row ends."""
+    """Columns as numbers, the text of the first cell in each that is none, and the line on which each row ends."""
 
-    columns: dict[str, tuple[str, ...]]
-    lines: list[int]
+    columns: dict[str, array]
+    wrong: dict[str, str] = field(default_factory=dict)
+    lines: array = field(default_factory=lambda: array("q"))
+
+    def extend(self, rows: list[list[str]], places: dict[str, int]) -> None:
+        """More rows, with the place of each column in them."""
+        for label, place in places.items():
+            numbers = [_parse_number(row[place]) for row in rows]
+            if (row := find_first(np.isinf(numbers))) is not None:
+                self.wrong.setdefault(label, rows[row][place])
+            self.columns[label].extend(numbers)
 
     def numbers(self, label: str, complete: str | None) -> Array:
         """A column as numbers, NaN where missing unless it must be `complete`, which then says as what."""
-        if not isinstance(label, str) or label not in self.columns:
-            remedy = nearest(str(label), self.columns)
-            if len(self.columns) == 1:
-                remedy += " If another character separates the columns, name it with delimiter=."
-            raise DataError(f"there is no column '{label}'.", remedy)
-        values = np.array([_parse_number(cell) for cell in self.columns[label]])
+        values = np.array(self.columns[label])
         if (row := find_first(np.isinf(values))) is not None:
-            text = self.columns[label][row]
+            text = self.wrong[label]
             raise DataError(f"{self._place(row, label)}, '{text}' is not a finite number.", _suggest(text, complete))
         if complete and (row := find_first(np.isnan(values))) is not None:
             raise DataError(
@@ -146,41 +163,64 @@ def _suggest(text: str, complete: str | None) -> str:
     return "Repair that cell." if complete else "Repair that cell, or empty it."
 
 
-def _read(path: Path, delimiter: str) -> _Table:
+def _read(path: Path, delimiter: str, wanted: Iterable[str]) -> _Table:
     if not isinstance(delimiter, str) or len(delimiter) != 1:
         raise DataError(f"delimiter must be one character but is {delimiter!r}.", "Give ';' or '\\t', for example.")
-    rows, lines = _read_rows(path, delimiter)
-    while rows and not rows[-1]:  # blank lines at the end
-        rows.pop()
-    if len(rows) < 2:
-        raise DataError(
-            "the file is empty." if not rows else "there are no rows below the header line.",
-            "A header line with the names of the columns and one row at least are needed.",
-        )
-    header = [label.strip() for label in rows[0]]
-    _check_header(header)
-    for row, line in zip(rows, lines, strict=False):
-        if len(row) != len(header):
-            raise DataError(
-                f"line {line} has {len(row)} fields but the header line has {len(header)}.",
-                "Write one cell for each column, NA where an output is missing.",
-            )
-    return _Table(dict(zip(header, zip(*rows[1:], strict=True), strict=True)), lines[1 : len(rows)])
+    with _open(path) as file:
+        # Compressed text may be a thousand times as long as its file.
+        limited = limit_lines(file, DataError, "it", longest=LONGEST_LINE, largest=LARGEST)
+        reader = csv.reader(limited, delimiter=delimiter)
+        rows = _list_rows(reader)
+        header = [label.strip() for label in next(rows, ([], 0))[0]]
+        if not header and next(rows, None) is None:
+            raise DataError("the file is empty.", ROWS)
+        _check_header(header)
+        places = {label: _find_column(header, label) for label in wanted}
+        table = _Table({label: array("d") for label in places})
+        while some := list(islice(rows, CHUNK)):
+            for row, line in some:
+                if len(row) != len(header):
+                    raise DataError(
+                        f"line {line} has {len(row)} fields but the header line has {len(header)}.",
+                        "Write one cell for each column, NA where an output is missing.",
+                    )
+            table.extend([row for row, _ in some], places)
+            table.lines.extend([line for _, line in some])
+            _check_size(path, len(table.lines), file.buffer.tell(), len(places))
+    if not table.lines:
+        raise DataError("there are no rows below the header line.", ROWS)
+    return table
 
 
-def _read_rows(path: Path, delimiter: str) -> tuple[list[list[str]], list[int]]:
-    """The cells of all lines, and their line numbers."""
-    rows, lines = [], []
+def _check_size(path: Path, rows: int, read: int, columns: int) -> None:
+    """Refuse a file of which all rows, as far as these tell their number, do not fit into memory."""
+    if rows % CHUNK == 0 and (rows // CHUNK) & (rows // CHUNK - 1) == 0:  # at every doubling
+        # A compressed file has read more than its size, and tells of the next doubling only.
+        expected = rows * max(path.stat().st_size / read, 2.0)
+        needed, subject = COPIES * 8.0 * (columns + 1) * expected, f"what is read of about {expected:.2g} rows"
+        check_memory(needed, DataError, subject, "Divide the file, or read fewer columns.")
+
+
+def _list_rows(reader: Any) -> Iterator[tuple[list[str], int]]:
+    """Rows and the lines they end on; a blank one only if another follows that is not."""
+    blank: list[tuple[list[str], int]] = []
+    for row in reader:
+        if row:
+            yield from blank
+            blank = []
+            yield row, reader.line_num
+        elif not blank:  # the first is refused already
+            blank = [(row, reader.line_num)]
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[TextIO]:
+    """The text of a file, and sentences for what may go wrong with it."""
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         check_file(path, DataError, "it", LARGEST)
         with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            # Compressed text may be a thousand times as long as its file.
-            limited = limit_lines(cast(TextIO, file), DataError, "it", longest=LONGEST_LINE, largest=LARGEST)
-            reader = csv.reader(limited, delimiter=delimiter)
-            for row in reader:
-                rows.append(row)
-                lines.append(reader.line_num)
+            yield cast(TextIO, file)
     except FileNotFoundError:
         raise DataError(f"there is no such file in '{path.parent.absolute()}'.", "Check the path.") from None
     except PermissionError:
@@ -189,7 +229,15 @@ def _read_rows(path: Path, delimiter: str) -> tuple[list[list[str]], list[int]]:
         raise DataError(
             f"the file cannot be read: {error}.", "It must be UTF-8 text, plain or compressed by gzip."
         ) from None
-    return rows, lines
+
+
+def _find_column(header: list[str], label: str) -> int:
+    if label not in header:
+        remedy = nearest(str(label), header)
+        if len(header) == 1:
+            remedy += " If another character separates the columns, name it with delimiter=."
+        raise DataError(f"there is no column '{label}'.", remedy)
+    return header.index(label)
 
 
 def _check_header(header: list[str]) -> None:

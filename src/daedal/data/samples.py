@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.data.arrays import Array, check_column, find_first, increasing, short
+from daedal.data.arrays import Array, check_column, check_sizes, find_first, increasing, short
 from daedal.errors import DataError
 
 
@@ -40,6 +40,7 @@ class Samples:
                 f"values must be finite but values[{wrong}] (time {short(times[wrong])}) is {values[wrong]}.",
                 "Write NaN where a sample is missing.",
             )
+        check_sizes(times, values)
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values", values)
 

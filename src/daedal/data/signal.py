@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from daedal.data.arrays import Array, check_column, check_numbers, find_first, frozen, increasing, short
+from daedal.data.arrays import Array, check_column, check_numbers, check_sizes, find_first, frozen, increasing, short
 from daedal.errors import DataError
 
 Intersample: TypeAlias = Literal["foh", "zoh", "spline"]
@@ -207,3 +207,4 @@ def _check(times: Array, values: Array, intersample: object) -> None:
             f"values must be finite but values[{wrong}] (time {short(times[wrong])}) is {values[wrong]}.",
             "Fill the gap or leave that sample out: only a measured output may have missing samples.",
         )
+    check_sizes(times, values)

@@ -7,6 +7,7 @@ White noise has E v(t) v(s) = q δ(t − s); filtered noise is white noise of un
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import islice
 from numbers import Real
 from typing import Any, Literal, Protocol, final, runtime_checkable
 
@@ -16,6 +17,7 @@ from daedal.errors import ModelError, as_float, is_one_of
 from daedal.linear import make_controllable_form
 from daedal.symbolic import Expression, as_expression, rename_symbols
 
+MOST_POLES = 50  # of a filter by coefficients: powers of s lose all digits beyond about 60
 Coefficient = float | Expression
 Initial = Literal["stationary", "rest"]
 Between = Literal["linear", "hermite", "exact"]
@@ -340,7 +342,12 @@ def _as_polynomial(values: Any, what: str) -> tuple[Coefficient, ...]:
         raise ModelError(
             f"{what} must be a list of coefficients, got {values!r}.", "Write [1.0, 0.8, 16.0], highest power first."
         )
-    coefficients = tuple(_as_coefficient(value, what) for value in values)
+    coefficients = tuple(_as_coefficient(value, what) for value in islice(values, MOST_POLES + 2))
+    if len(coefficients) > MOST_POLES + 1:
+        raise ModelError(
+            f"{what} may have {MOST_POLES + 1} coefficients, for {MOST_POLES} poles, but has more.",
+            "Give StateSpaceNoise, which does not need powers of s.",
+        )
     if not coefficients or (isinstance(coefficients[0], float) and coefficients[0] == 0.0):
         raise ModelError(
             f"{what} must begin with a coefficient that is not zero, got {values!r}.", "Leave leading zeros out."

@@ -18,9 +18,11 @@ def one_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Res
 
     What wraps it has its parameters, so that Python itself says at the call which argument is wrong.
     """
-    named = [p for p in signature(function).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
-    listed = [p.name for p in signature(function).parameters.values() if p not in named]
-    taken = ", ".join([*listed, *(["*"] if named else []), *(p.name for p in named)])
+    parameters = signature(function).parameters.values()
+    named = [p for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
+    star = [p for p in parameters if p.kind is Parameter.VAR_POSITIONAL]
+    listed = [f"*{p.name}" if p in star else p.name for p in parameters if p not in named]
+    taken = ", ".join([*listed, *(["*"] if named and not star else []), *(p.name for p in named)])
     passed = ", ".join([*listed, *(f"{p.name}={p.name}" for p in named)])
     text = f"def run({taken}):\n    with limit():\n        return function({passed})\n"
     names: dict[str, Any] = {"function": function, "limit": _limit_threads}

@@ -20,6 +20,8 @@ from daedal.symbolic import NAME, Expression, delay, der, symbol
 if TYPE_CHECKING:
     from daedal.models import Model
 
+MOST = 1000  # coefficients
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -230,6 +232,11 @@ def check_points(s: Any) -> np.ndarray:
 
 def _as_coefficients(values: Any, what: str) -> np.ndarray:
     listed: list[Any] = list(values) if is_list(values) else []
+    if len(listed) > MOST:
+        raise ModelError(
+            f"The {what} of a transfer function may have {MOST} coefficients, got {len(listed)}.",
+            "Give its parts transfer functions of their own.",
+        )
     if not listed:
         raise ModelError(
             f"The {what} of a transfer function must be a list of numbers, got {values!r}.",

@@ -32,6 +32,7 @@ COLOURED = 1e-3  # probability below which what is left is called autocorrelated
 MOST_LAGS = 25  # looked at for that
 TIED = 2.0  # difference of BIC that says nothing
 SLOWLY = 0.2  # of the highest frequency that samples show: inputs below it may leave fast poles in the dark
+MOST = 50  # poles or zeros: powers of s up to here differ by more digits than numbers have
 FAR = 3.0  # mean of the output in standard deviations that calls for detrending
 
 
@@ -169,10 +170,10 @@ def _narrow(shapes: list[Shape], record: Record, method: OrderMethod) -> tuple[l
 def _check_whole_numbers(given: Any, what: str, least: int) -> list[int]:
     if isinstance(given, (str, Integral)) or not np.iterable(given):
         raise EstimationError(f"{what} must be a list of whole numbers, got {given!r}.", f"Write {what}=[1, 2, 3].")
-    listed = list(given)
-    sentence, remedy = f"{what} must be whole numbers from {least} on", f"Write {what}=[{least}, {least + 1}]."
-    numbers = {check_whole_number(number, EstimationError, sentence, remedy, least=least) for number in listed}
-    if not listed:
+    sentence, remedy = f"{what} must be whole numbers from {least} to {MOST}", f"Write {what}=[{least}, {least + 1}]."
+    # One by one: a range may be longer than there is memory, but ends where a number is too large.
+    numbers = {check_whole_number(one, EstimationError, sentence, remedy, least=least, most=MOST) for one in given}
+    if not numbers:
         raise EstimationError(f"The list of {what} is empty.", remedy)
     return sorted(numbers)
 
@@ -204,7 +205,7 @@ def _try_candidates(
 
 def _weigh(shape: Shape) -> float:
     """About how the work of a candidate grows with its coefficients."""
-    return float(shape.size) ** 2
+    return float(shape.size) ** 1.5
 
 
 def _finish(candidate: Candidate, polished: Polished, record: Record) -> tuple[Candidate, Polished]:

@@ -20,6 +20,7 @@ from daedal.systems import System
 
 DELAYED = 1e-10  # tolerance of the steps of a single trajectory with delays
 PURPOSE = "simulate"
+PER_SAMPLE = 16  # regular steps that are not too many for a single trajectory
 SINGLE = 60  # unknowns up to which compiling a single trajectory pays
 
 
@@ -145,7 +146,9 @@ def _simulate_single(job: Job) -> Outcome:
     reason = ""
     if len(system.tops) <= SINGLE:
         try:
-            outcome = simulate_lanes(Lanes(method="rk4", tolerance=1e-8), job, BRIEF)
+            # Where samples are many, so are the restarts of IDA at jumps of inputs: steps may grow with their number.
+            effort = replace(BRIEF, regular=max(BRIEF.regular, PER_SAMPLE * job.asked.times.size))
+            outcome = simulate_lanes(Lanes(method="rk4", tolerance=1e-8), job, effort)
             reason = outcome.status.sentence
         except SimulationError as refusal:
             outcome, reason = None, refusal.sentence

@@ -183,7 +183,8 @@ def _damp(problem, at, step, rows, free, size) -> Linearization | None:
         z = at.z.copy()
         z[free] += 0.5**halving * step
         trial = problem.at(z)
-        lowered = np.linalg.norm(trial.residual[rows] / size)
+        with np.errstate(over="ignore", invalid="ignore"):  # far away squares overflow
+            lowered = np.linalg.norm(trial.residual[rows] / size)
         if isfinite(lowered) and lowered < merit * (1 - 1e-3 * 0.5**halving):
             return trial
     return None

@@ -188,6 +188,7 @@ def test_outputs_may_be_delayed():
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore:The grid of .* is coarse")
 def test_slopes_agree_with_differences(name):
     case = CASES[name]
     run = case.predictor()
@@ -237,6 +238,7 @@ def test_time_may_start_anywhere():
     np.testing.assert_allclose(found, dd.simulate(shifted, times, t0=0.0)["o"], rtol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:The grid of .* is coarse")
 def test_disturbed_lanes_do_not_depend_on_their_number():
     model = CASES["disturbed"].model
     many = dd.simulate(model, GRID[:4], realizations=70, rng=1, variables=["x"])["x"]
@@ -246,6 +248,7 @@ def test_disturbed_lanes_do_not_depend_on_their_number():
     assert many.mean(axis=0)[-1] > calm[-1] + 3.0 * many[:, -1].std() / np.sqrt(70)  # w² pushes one way
 
 
+@pytest.mark.filterwarnings("ignore:The grid of .* is coarse")
 def test_records_that_do_not_fit_are_made_one_after_the_other(monkeypatch):
     model = CASES["disturbed"].model
     whole = dd.simulate(model, GRID[:4], realizations=70, rng=1, variables=["x"])["x"]
@@ -312,6 +315,7 @@ def test_a_delay_beyond_all_times():
 
 
 @pytest.mark.parametrize("lanes", [1, 65])
+@pytest.mark.filterwarnings("ignore:The grid of .* is coarse")
 def test_a_lane_is_the_same_whatever_its_neighbours(lanes):
     model = CASES["disturbed"].model
     many, few = (dd.simulate(model, OFF[:4], realizations=n, rng=1, variables=["x"])["x"] for n in (70, lanes))

@@ -173,6 +173,7 @@ def test_ida_and_lanes_see_the_same_realizations():
     np.testing.assert_allclose(found["x"], reference["x"], atol=2e-6)
 
 
+@pytest.mark.filterwarnings("ignore:The grid of .* is coarse")
 def test_hermite_cubics_between_grid_points_against_ida():
     model = duffing(disturbances={w: resonant(grid=0.1, between="hermite")})
     times = np.arange(11) * 0.2
@@ -232,6 +233,7 @@ def test_the_disturbance_is_the_same_for_other_parameters():
     assert np.abs(runs[0]["x"] - runs[1]["x"]).max() > 1e-3
 
 
+@pytest.mark.filterwarnings("ignore:The grid of .* is coarse")
 def test_simulate_and_ensemble_do_not_share_paths():
     """Data from seed 5 and a predictor from seed 5: uncorrelated."""
     model = dd.Model(
@@ -406,6 +408,7 @@ def test_an_equation_that_is_undefined_from_some_time_on():
     assert np.isnan(found["y"][:, 6:]).all()
 
 
+@pytest.mark.filterwarnings("ignore:The grid of .* is coarse")
 def test_an_unfinished_newton_iteration_is_not_a_result():
     """Steps far too long for x' = −50 (x⁵ − 1) at x = 3: the truth falls monotonically to one."""
     model = dd.Model(

@@ -150,6 +150,7 @@ def test_difference():
     assert compare(fine[:0], fine[:0], 2) == 0.0
 
 
+@pytest.mark.filterwarnings("ignore:The grid of .* is coarse")
 def test_the_error_is_honest_for_samples_denser_than_the_steps():
     """x'' = −1e4 x: whatever the grid of a disturbance of no consequence, a hundred samples per second are too few."""
     model = oscillator(

@@ -84,16 +84,17 @@ class ShootingObjective:
         flat = np.concatenate([nodes.ravel() for nodes in self.nodes])
         if not np.isfinite(join(flat).residuals).all():
             return None, self.nodes
-        solution = least_squares(
-            lambda s: join(s).residuals,
-            flat,
-            jac=lambda s: join(s).by_nodes,  # pyright: ignore[reportArgumentType]
-            x_scale="jac",
-            max_nfev=INNER,
-            ftol=1e-14,
-            xtol=1e-12,
-            gtol=1e-12,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # far away squares overflow; scipy steps back from there
+            solution = least_squares(
+                lambda s: join(s).residuals,
+                flat,
+                jac=lambda s: join(s).by_nodes,  # pyright: ignore[reportArgumentType]
+                x_scale="jac",
+                max_nfev=INNER,
+                ftol=1e-14,
+                xtol=1e-12,
+                gtol=1e-12,
+            )
         return join(solution.x), tuple(self._split(solution.x))
 
     def _split(self, flat: np.ndarray) -> list[np.ndarray]:

@@ -235,6 +235,9 @@ def _solve(
     options: dict[str, Any] = {"ftol": tolerance, "xtol": XTOL, "gtol": GTOL, "max_nfev": evaluations}
     options["jac"] = lambda scaled: jacobian(point(scaled)) * unit
     limits = (bounds[0] / unit, bounds[1] / unit)
-    solution = least_squares(lambda scaled: residuals(point(scaled)), first, bounds=limits, x_scale="jac", **options)
+    with np.errstate(over="ignore", invalid="ignore"):  # far away squares overflow; scipy steps back from there
+        solution = least_squares(
+            lambda scaled: residuals(point(scaled)), first, bounds=limits, x_scale="jac", **options
+        )
     best = seen.best or seen(point(solution.x))
     return Minimum(best, bool(solution.status > 0), seen.count)

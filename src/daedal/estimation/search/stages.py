@@ -15,7 +15,7 @@ from daedal.progress import Progress
 
 Check = Callable[[Objective, Evaluation], None]
 
-EVALUATIONS = 25  # that a search from one start takes, about
+EVALUATIONS = 12  # that a search from one start takes, about: of published problems 7 to 27
 STAGES = 12  # at most
 MORE_STARTS = 5  # when the best estimate lies at a bound
 CLOSE = 0.1  # distance in standard errors within which two points are the same minimum

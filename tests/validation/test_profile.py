@@ -116,6 +116,7 @@ def test_only_a_product_matters_so_both_ends_are_open():
     assert found["a"].interval == (0.2, 3.0)
     assert found["x0"].open == (False, False)
     assert "OPEN below AND above" in str(found)
+    assert "a: its lower bound, 0.2, is reached before the threshold" in str(found)
 
 
 def test_without_bounds_an_open_end_is_infinite():
@@ -125,6 +126,7 @@ def test_without_bounds_an_open_end_is_infinite():
     assert curve.interval == (0.0, np.inf)
     assert curve.values[0] < 1e-4
     assert curve.values[-1] > 1e4
+    assert "a: the threshold is not reached up to " in str(dd.profile(fit, ["a"]))
 
 
 def test_a_bound_inside_the_interval_is_an_open_end(oxygen_fit):
@@ -133,6 +135,54 @@ def test_a_bound_inside_the_interval_is_an_open_end(oxygen_fit):
     assert curve.open == (False, True)
     assert curve.interval[1] == 1.0
     assert curve.interval[0] == pytest.approx(dd.profile(oxygen_fit, ["rate"]).intervals["rate"][0], rel=1e-3)
+
+
+def test_a_linear_regression_has_the_exact_interval_of_the_likelihood_ratio():
+    """y = a + b t: the profile of b ends at b̂ ± t s / √Σ(t − t̄)², Student's interval."""
+    times = np.arange(12.0)
+    values = 1.0 + 0.3 * times + 0.2 * np.random.default_rng(3).standard_normal(12)
+    model = dd.Model(
+        name="line", equations={"slope": der(x) == b}, unknowns=[x], outputs={"x": x}, parameters={a: 0.5, b: 0.1},
+        initial={x: a},
+    )  # fmt: skip
+    fit = dd.fit(model, dd.Dataset(times, outputs={"x": values}), free=["a", "b"])
+    slope, start = np.polyfit(times, values, 1)
+    scatter = np.sqrt(np.sum((values - start - slope * times) ** 2) / 10)
+    width = student.isf(0.025, 10) * scatter / np.sqrt(np.sum((times - times.mean()) ** 2))
+    np.testing.assert_allclose(dd.profile(fit, ["b"]).intervals["b"], (slope - width, slope + width), rtol=1e-4)
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_the_profile_is_the_lowest_of_two_branches(bounded):
+    """a ≈ 2 b with b² ≈ 1, so b ≈ 1 for large a and b ≈ −1 for small: a search from the neighbour keeps to one."""
+    limits = {"lower": -3.0, "upper": 3.0} if bounded else {}
+    model = dd.Model(
+        name="branches",
+        equations={"still": der(x) == 0.0},
+        unknowns=[x],
+        outputs={"square": 0.32 * (b**2 - 1.0) + x, "line": 0.16 * (a - 2.0 * b) + x, "tilt": 0.08 * b + 0.05 * a + x},
+        parameters={a: 1.5, b: dd.Parameter(0.8, **limits)},
+        initial={x: 0.0},
+        measurement_noise={"square": 1.0, "line": 1.0, "tilt": 1.0},
+    )
+    noise = np.random.default_rng(1).standard_normal((3, 40))
+    noise += [[0.0], [0.0], [0.19]] - noise.mean(axis=1, keepdims=True)
+    data = dd.Dataset(np.arange(40.0), outputs=dict(zip(("square", "line", "tilt"), noise, strict=True)))
+    starts = None if bounded else [{"a": 1.5, "b": 0.8}, {"a": -1.5, "b": -0.8}]
+    fit = dd.fit(model, data, free=["a", "b"], starts=starts)
+    curve = dd.profile(fit, ["a"], level=0.9995)["a"]
+    grid = np.linspace(-3.0, 3.0, 20001)
+
+    def cost(value):
+        rows = [0.32 * (grid**2 - 1.0), 0.16 * (value - 2.0 * grid), 0.08 * grid + 0.05 * value]
+        means = (0.0, 0.0, 0.19)
+        return 20.0 * float(np.min(sum((mean - row) ** 2 for mean, row in zip(means, rows, strict=True))))
+
+    assert np.ptp(np.sign(curve.params["b"])) == 2.0  # both branches are part of it
+    least = cost(curve.estimate)
+    np.testing.assert_allclose(curve.cost, [cost(value) - least for value in curve.values], atol=1e-4)
+    expected = [brentq(lambda v: cost(v) - least - curve.threshold, *ends) for ends in ((-9.0, -2.0), (2.0, 9.0))]
+    np.testing.assert_allclose(curve.interval, expected, rtol=1e-3)
 
 
 def test_averages_over_realizations_keep_their_paths():

@@ -11,7 +11,7 @@ from .fitting import fit, measure_fit
 from .problem.autoregression import Autoregression, find_contiguous, fit_autoregression
 from .problem.coordinates import Coordinate, Coordinates, label_experiments
 from .problem.problem import Problem
-from .problem.starts import Grid, LatinHypercube
+from .problem.starts import Grid, LatinHypercube, draw_hypercube
 from .refit import BEGINS, FittedProblem, match_fit, predict_outputs, restore_objective
 from .result import Estimate, Fit
 from .search.information import Information, compute_information
@@ -25,8 +25,8 @@ __all__ = [
     "Estimate", "Evaluation", "Fit", "FittedProblem", "Forecast", "Grid", "Information", "LOOSE", "LOST",
     "LatinHypercube", "LeastSquares", "Likelihood", "MeanVariance", "MeanVarianceObjective", "MeasurementMoments",
     "Minimizer", "Minimum", "Objective", "OutputError", "Part", "Problem", "SimulationPEM", "TrustRegion", "Verdict",
-    "choose_minimizer", "compute_covariance", "compute_information", "describe", "describe_cut", "evaluate",
-    "factor_quadratic", "fail_at", "find_contiguous", "fit", "fit_autoregression", "invert_squares",
+    "choose_minimizer", "compute_covariance", "compute_information", "describe", "describe_cut", "draw_hypercube",
+    "evaluate", "factor_quadratic", "fail_at", "find_contiguous", "fit", "fit_autoregression", "invert_squares",
     "label_experiments", "load", "match_fit", "measure_fit", "predict_outputs", "prepare_objective",
     "restore_objective",
 ]

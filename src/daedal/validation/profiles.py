@@ -180,8 +180,29 @@ def _list_notes(fit: Fit, curves: Mapping[str, ProfileCurve]) -> list[str]:
         place = int(np.argmin(best.cost))
         start = ", ".join(f"'{key}': {column[place]:.6g}" for key, column in best.params.items())
         notes.append(f"the profile of {quoted(lower)} goes below the minimum: fit again with starts=[{{{start}}}]")
+    for curve in curves.values():
+        notes += _describe_ends(curve)
     if not fit.status.ok:
         notes.append("the fit did not end at a minimum, so these are no intervals yet")
+    return notes
+
+
+def _describe_ends(curve: ProfileCurve) -> list[str]:
+    """Why an end is open, and values beyond an end that are as good as those inside."""
+    notes = []
+    sides = (("lower", "down"), ("upper", "up"))
+    for (side, toward), is_open, end, last in zip(
+        sides, curve.open, curve.interval, curve.values[[0, -1]], strict=True
+    ):
+        if is_open and np.isclose(end, last, rtol=1e-6):
+            notes.append(f"{curve.name}: its {side} bound, {end:.5g}, is reached before the threshold")
+        elif is_open:
+            notes.append(f"{curve.name}: the threshold is not reached {toward} to {last:.5g}")
+    low, high = curve.interval
+    beyond = curve.values[(curve.cost < curve.threshold) & ((curve.values < low) | (curve.values > high))]
+    if beyond.size:
+        shown = ", ".join(f"{value:.5g}" for value in beyond)
+        notes.append(f"{curve.name}: below the threshold again at {shown}, outside the interval")
     return notes
 
 

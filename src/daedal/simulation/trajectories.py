@@ -21,6 +21,7 @@ from daedal.systems import System
 DELAYED = 1e-10  # tolerance of the steps of a single trajectory with delays
 PURPOSE = "simulate"
 SINGLE = 60  # unknowns up to which compiling a single trajectory pays
+SWITCHES = 16  # located ones up to which it does: each has code of its own for its crossings
 
 
 def simulate(
@@ -59,7 +60,7 @@ def simulate(
         Names to keep; everything by default.
     solver
         `Lanes(...)`, the ensemble solver, or `IDA(rtol, atol)`, the reference solver for single trajectories. By
-        default `Lanes`, or IDA for a single trajectory of a stiff or large model.
+        default `Lanes`, or IDA for a single trajectory of a stiff or large model or of one with many switches.
     t0
         Where the model starts, if before the first time.
 
@@ -134,8 +135,10 @@ def _simulate_single(job: Job) -> Outcome:
     system = job.asked.system
     if system.reduction.delays:
         return Lanes(tolerance=DELAYED).simulate(job)
-    reason = ""
-    if len(system.tops) <= SINGLE:
+    switching = system.reduction.switching
+    many = switching is not None and len(switching.switches) > SWITCHES
+    reason = f"it would compile more than {SWITCHES} switches." if many else ""
+    if len(system.tops) <= SINGLE and not many:
         try:
             outcome = simulate_lanes(Lanes(method="rk4", tolerance=1e-8), job, BRIEF)
             reason = outcome.status.sentence
@@ -144,7 +147,7 @@ def _simulate_single(job: Job) -> Outcome:
         if outcome is not None and outcome.status.ok:
             return outcome
     outcome = simulation.IDA().simulate(job)
-    if reason and system.reduction.switching is not None:
+    if reason and switching is not None:
         outcome = replace(outcome, notes=(*outcome.notes, f"by IDA, because Lanes could not: {reason}"))
     return outcome
 

@@ -12,7 +12,7 @@ Without a word both are run. Ends with an error where something was found.
 
 import faulthandler
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -48,13 +48,6 @@ def clear_block(content: bytes, random: np.random.Generator) -> bytes:
 KINDS = {"flipped bits": (flip_bit, 1000), "truncations": (truncate, 300), "zeroed blocks": (clear_block, 200)}
 
 
-def list_damage(content: bytes, seed: int, share: float) -> Iterator[tuple[str, bytes]]:
-    random = np.random.default_rng(seed)
-    for kind, (damage, count) in KINDS.items():
-        for _ in range(max(int(share * count), 2)):
-            yield kind, damage(content, random)
-
-
 def judge(path: Path, digests: dict[str, str]) -> str:
     """What comes of loading a file."""
     faulthandler.dump_traceback_later(HANG, exit=True)
@@ -69,17 +62,22 @@ def judge(path: Path, digests: dict[str, str]) -> str:
     return "same" if compute_digests(list_variables(fit)) == digests else "other numbers"
 
 
-def count_answers(content: bytes, seed: int, share: float) -> dict[str, Counter[str]]:
-    answers: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+def print_answers(title: str, content: bytes, seed: int, share: float, allowed: set[str]) -> int:
+    """How many answers must not be."""
+    random, wrong = np.random.default_rng(seed), 0
     with TemporaryDirectory() as folder:
         path = Path(folder) / "fit.nc"
         path.write_bytes(content)
         digests = compute_digests(list_variables(dd.load(path)))
-        for kind, damaged in list_damage(content, seed, share):
-            path.write_bytes(damaged)
-            answer = "same" if damaged == content else judge(path, digests)
-            answers[kind][answer] += 1
-    return answers
+        for kind, (damage, most) in KINDS.items():
+            answers: Counter[str] = Counter()
+            for _ in range(max(int(share * most), 2)):
+                path.write_bytes(damage(content, random))
+                answers[judge(path, digests)] += 1
+            told = ", ".join(f"{count} {answer}" for answer, count in answers.most_common())
+            print(f"{title}: {answers.total()} {kind}: {told}", flush=True)
+            wrong += sum(count for answer, count in answers.items() if answer not in allowed)
+    return wrong
 
 
 def save_fit() -> bytes:
@@ -100,30 +98,18 @@ def save_fit() -> bytes:
         return (Path(folder) / "fit.nc").read_bytes()
 
 
-def print_answers(title: str, answers: dict[str, Counter[str]], allowed: set[str]) -> int:
-    """How many answers must not be."""
-    wrong = 0
-    for kind, counts in answers.items():
-        told = ", ".join(f"{count} {answer}" for answer, count in counts.most_common())
-        print(f"{title}: {counts.total()} {kind}: {told}", flush=True)
-        wrong += sum(count for answer, count in counts.items() if answer not in allowed)
-    return wrong
-
-
 def main() -> None:
     reader = command_line(__doc__, ["written", "old"])
     reader.add_argument("--seed", type=int, default=0)
     options = reader.parse_args()
     figures, share = options.figures or ["written", "old"], 0.01 if options.tiny else 1.0
-    wrong = 0
+    wrong, told = 0, {"sentence", "same"}
     if "written" in figures:
         content = save_fit()
-        wrong += print_answers("written", count_answers(content, options.seed, share), {"sentence", "same"})
-        bare = count_answers(content[:-LAST_LENGTH], options.seed, share / 10)
-        wrong += print_answers("without its last line", bare, {"sentence", "same"})
+        wrong += print_answers("written", content, options.seed, share, told)
+        wrong += print_answers("without its last line", content[:-LAST_LENGTH], options.seed, share / 10, told)
     if "old" in figures:
-        answers = count_answers(OLD.read_bytes(), options.seed, share)
-        wrong += print_answers("of 0.1.0", answers, {"sentence", "same", "other numbers"})
+        wrong += print_answers("of 0.1.0", OLD.read_bytes(), options.seed, share, told | {"other numbers"})
     if wrong:
         raise SystemExit(f"{wrong} answers that must not be")
 

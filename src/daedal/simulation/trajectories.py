@@ -22,6 +22,7 @@ DELAYED = 1e-10  # tolerance of the steps of a single trajectory with delays
 PURPOSE = "simulate"
 PER_SAMPLE = 16  # regular steps that are not too many for a single trajectory
 SINGLE = 60  # unknowns up to which compiling a single trajectory pays
+SWITCHES = 16  # located ones up to which it does: each has code of its own for its crossings
 
 
 @interruptible
@@ -61,7 +62,7 @@ def simulate(
         Names to keep; everything by default.
     solver
         `Lanes(...)`, the ensemble solver, or `IDA(rtol, atol)`, the reference solver for single trajectories. By
-        default `Lanes`, or IDA for a single trajectory of a stiff or large model.
+        default `Lanes`, or IDA for a single trajectory of a stiff or large model or of one with many switches.
     t0
         Where the model starts, if before the first time.
 
@@ -143,8 +144,10 @@ def _simulate_single(job: Job) -> Outcome:
     system = job.asked.system
     if system.reduction.delays:
         return Lanes(tolerance=DELAYED).simulate(job)
-    reason = ""
-    if len(system.tops) <= SINGLE:
+    switching = system.reduction.switching
+    many = switching is not None and len(switching.switches) > SWITCHES
+    reason = f"it would compile more than {SWITCHES} switches." if many else ""
+    if len(system.tops) <= SINGLE and not many:
         try:
             # Where samples are many, so are the restarts of IDA at jumps of inputs: steps may grow with their number.
             effort = replace(BRIEF, regular=max(BRIEF.regular, PER_SAMPLE * job.asked.times.size))
@@ -155,7 +158,7 @@ def _simulate_single(job: Job) -> Outcome:
         if outcome is not None and (outcome.status.ok or outcome.status.interrupted):
             return outcome
     outcome = simulation.IDA().simulate(job)
-    if reason and system.reduction.switching is not None:
+    if reason and switching is not None:
         outcome = replace(outcome, notes=(*outcome.notes, f"by IDA, because Lanes could not: {reason}"))
     return outcome
 

@@ -21,6 +21,7 @@ from daedal.errors import ExpressionError
 from daedal.symbolic.expression import Equation, Expression, as_expression, refuse_nan
 from daedal.symbolic.symbol_table import intern_symbol
 
+DEEPEST = 50  # operators within operators, such as der(der(x))
 ROUNDING = 1e-12  # of a period: a delay that is longer by less was meant to be as long
 
 
@@ -79,6 +80,7 @@ class Latched:
 
 Operator = Derivative | Delayed | Held | Latched
 _operators: dict[str, Operator] = {}
+_depths: dict[str, int] = {}  # how many operators stand within one another, by the name of the outermost
 
 
 def der(expression: Any) -> Expression:
@@ -225,6 +227,16 @@ def _apply_operator(meaning: Operator, operand: Expression, amounts: Iterable[Ex
 
 
 def _intern_operator(text: str, meaning: Operator) -> Expression:
+    if text not in _operators:
+        inside = (name for part in (meaning.operand, *meaning.amounts) for name in list_symbols(part.sx))
+        depth = 1 + max((_depths.get(name, 0) for name in inside), default=0)
+        if depth > DEEPEST:
+            kinds = ", ".join(kind.__name__ for kind in (der, delay, hold, hysteresis))
+            raise ExpressionError(
+                f"{kinds} stand within one another more than {DEEPEST} deep.",
+                "Give what stands inside a name and an equation of its own.",
+            )
+        _depths[text] = depth
     _operators.setdefault(text, meaning)
     return intern_symbol(text)
 

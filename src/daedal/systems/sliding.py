@@ -75,7 +75,7 @@ def _find_sliding(system: System) -> Sliding | None:
         return None
     points = sample_points(system.model, plain, vary_parameters=True)
     blended = _make_reduction(plain, dict.fromkeys(candidates, 0.0))
-    effects = {place: _find_effect(blended, len(candidates), k, points) for k, place in enumerate(candidates)}
+    effects = dict(zip(candidates, _find_effects(blended, len(candidates), points), strict=True))
     acting = [place for place, effect in effects.items() if effect > 0.0]
     if not acting:
         return None
@@ -137,24 +137,26 @@ def _make_reduction(plain: Reduction, lost: Mapping[int, float]) -> Reduction:
     return prolong(extended, offsets, {**plain.aliases, **named}, seen, plain.repairs, switching)
 
 
-def _find_effect(blended: Reduction, count: int, k: int, points: list[list[np.ndarray]]) -> float:
-    """How control k moves its function, the other controls being held: dg/dt by T · J⁻¹ top by m; 0 where not."""
+def _find_effects(blended: Reduction, count: int, points: list[list[np.ndarray]]) -> list[float]:
+    """How each control moves its function, the others being held: dg/dt by T · J⁻¹ top by m; 0 where not."""
     tops, rows = len(blended.tops) - count, blended.top.shape[0] - count
     function = ca.Function("effect", blended.arguments, [blended.J])
     rng, modes = np.random.default_rng(0), len(blended.equations.modes)
     draws = [np.ones(modes), -np.ones(modes), *rng.choice([-1.0, 1.0], (DRAWS, modes))]
-    largest = 0.0
+    largest = [0.0] * count
     for time, states, top, parameters, _ in points:
         for sides in draws:
             others = rng.uniform(-1.0, 1.0, len(blended.exogenous) - modes)
             w = np.concatenate([others, sides[: modes - count], np.ones(count)])
             matrix = function(time, states, np.r_[top, np.zeros(count)], parameters, w).full()
-            J, effect, rate = matrix[:rows, :tops], matrix[:rows, tops + k], matrix[rows + k, :tops]
+            J = matrix[:rows, :tops]
             if not np.isfinite(matrix).all() or np.linalg.matrix_rank(J) < tops:
                 continue
-            reaction = np.linalg.solve(J, effect)
-            if abs(rate @ reaction) > ACTS * (np.abs(rate) @ np.abs(reaction)):
-                largest = max(largest, float(abs(rate @ reaction)))
+            for k in range(count):
+                effect, rate = matrix[:rows, tops + k], matrix[rows + k, :tops]
+                reaction = np.linalg.solve(J, effect)
+                if abs(rate @ reaction) > ACTS * (np.abs(rate) @ np.abs(reaction)):
+                    largest[k] = max(largest[k], float(abs(rate @ reaction)))
     return largest
 
 
@@ -163,7 +165,6 @@ def _find_rivals(reduction: Reduction, places: list[int]) -> frozenset[tuple[int
     rivals = set()
     for i, place in enumerate(places):
         slope = ca.jacobian(reduction.equations.residuals, controls[i])
-        for k in range(i + 1, len(places)):
-            if ca.depends_on(slope, controls[k]):
-                rivals.add((place, places[k]))
+        _, columns = ca.jacobian_sparsity(slope, controls).get_triplet()
+        rivals.update((place, places[k]) for k in set(columns) if k > i)
     return frozenset(rivals)

@@ -443,10 +443,20 @@ class _Reader:
 
 
 def _measure_terms(g: ca.SX) -> ca.SX:
-    """The sum of the sizes of the terms that a formula is a sum of."""
-    if g.op() in (ca.OP_ADD, ca.OP_SUB):
-        return _measure_terms(g.dep(0)) + _measure_terms(g.dep(1))
-    return _measure_terms(g.dep(0)) if g.op() == ca.OP_NEG else ca.fabs(g)
+    """The sum of the sizes of the terms that a formula is a sum of, however many."""
+    sizes: dict[int, ca.SX] = {}
+    waiting = [g]
+    while waiting:
+        node = waiting[-1]
+        parts = [node.dep(k) for k in range(node.n_dep())] if node.op() in (ca.OP_ADD, ca.OP_SUB, ca.OP_NEG) else []
+        missing = [part for part in parts if part.element_hash() not in sizes]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        known = [sizes[part.element_hash()] for part in parts]
+        sizes[node.element_hash()] = known[0] + known[1] if len(known) == 2 else known[0] if known else ca.fabs(node)
+    return sizes[g.element_hash()]
 
 
 def _find_conditions(residuals: ca.SX) -> dict[str, ca.SX]:
@@ -663,17 +673,17 @@ def _is_fragile(reader: _Reader, written: _Written, number: int, values: Mapping
     """Whether the equations of one side are not defined a little beyond the border: log(abs(x) + 0.1)."""
     if number not in written.functions:
         return False
-    function, symbols, others = _make_sides(reader, written, number)
+    sides = _look_at(reader, written, number, [ca.densify(written.residuals)])
     rng = np.random.default_rng(5)
     for _ in range(4):
-        reached = _reach_border(function, _draw(symbols, values, rng), [symbols.index(name) for name in others])
+        reached = _reach_border(sides, _draw(sides.symbols, values, rng))
         if reached is None:
             continue
         border, direction = reached
         for side in (1.0, -1.0):
             own, beyond = (
                 [
-                    np.isfinite(function(border + way * distance * direction, side)[0].full()).all()
+                    np.isfinite(sides.rows(border + way * distance * direction, side).nonzeros()).all()
                     for distance in BEYOND
                 ]
                 for way in (side, -side)
@@ -683,43 +693,51 @@ def _is_fragile(reader: _Reader, written: _Written, number: int, values: Mapping
     return False
 
 
-def _make_effect(reader: _Reader, written: _Written, number: int) -> tuple[ca.Function, list[str], list[str]]:
-    """∂f/∂m, its slopes, g and its gradient as a function of symbols and of the mode; and these symbols."""
-    return _make_function(reader, written, number, ca.jacobian(written.residuals, _get_mode(reader, number)))
-
-
-def _make_sides(reader: _Reader, written: _Written, number: int) -> tuple[ca.Function, list[str], list[str]]:
-    """The same for the residuals themselves."""
-    return _make_function(reader, written, number, written.residuals)
-
-
 def _get_mode(reader: _Reader, number: int) -> ca.SX:
     return intern_symbol(reader.name_mode(number)).sx
 
 
-def _make_function(
-    reader: _Reader, written: _Written, number: int, rows: ca.SX
-) -> tuple[ca.Function, list[str], list[str]]:
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """Formulas on either side of g = 0, and g with its gradient, as functions of symbols and of the mode."""
+
+    rows: ca.Function
+    border: ca.Function
+    symbols: list[str]
+    moving: list[int]  # the symbols that g contains
+
+
+def _look_at(reader: _Reader, written: _Written, number: int, rows: list[ca.SX]) -> _Sides:
     g, mode = written.functions[number], reader.name_mode(number)
     symbols = [name for name in list_symbols(ca.vertcat(written.residuals, g)) if name != mode]
     others = [name for name in list_symbols(g) if name != mode]
-    moving = stack_symbols(name for name in symbols if name not in reader.words.constants)
-    results = [ca.densify(rows), ca.jacobian(rows, moving), g, ca.gradient(g, stack_symbols(others))]
-    return ca.Function("sides", [stack_symbols(symbols), _get_mode(reader, number)], results), symbols, others
+    arguments = [stack_symbols(symbols), _get_mode(reader, number)]
+    border = ca.Function("border", arguments, [g, ca.gradient(g, stack_symbols(others))])
+    places = {name: place for place, name in enumerate(symbols)}
+    return _Sides(ca.Function("rows", arguments, rows), border, symbols, [places[name] for name in others])
+
+
+def _make_effect(reader: _Reader, written: _Written, number: int) -> _Sides:
+    """∂f/∂m and its slopes."""
+    effect = ca.jacobian(written.residuals, _get_mode(reader, number))
+    names = list_symbols(ca.vertcat(written.residuals, written.functions[number]))
+    unmoved = {reader.name_mode(number), *reader.words.constants}
+    moving = stack_symbols(name for name in names if name not in unmoved)
+    return _look_at(reader, written, number, [effect, ca.jacobian(effect, moving)])
 
 
 def _classify(reader: _Reader, written: _Written, number: int, values: Mapping[str, float]) -> str:
     """What happens on g = 0: "jump", "kink", or nothing that has to be located ("")."""
     if number not in written.functions:
         return "" if number < len(reader.functions) else "jump"
-    function, symbols, others = _make_effect(reader, written, number)
-    rng = np.random.default_rng(3)
+    sides = _make_effect(reader, written, number)
+    symbols, rng = sides.symbols, np.random.default_rng(3)
     points = [_draw(symbols, values, rng) for _ in range(6)]
     if places := [place for place, name in enumerate(symbols) if name.startswith("mode ")]:
-        for sides in (1.0, -1.0, *rng.choice([-1.0, 1.0], (4, len(places)))):  # what decides may need all the others
+        for modes in (1.0, -1.0, *rng.choice([-1.0, 1.0], (4, len(places)))):  # what decides may need all the others
             points.append(_draw(symbols, values, rng))
-            points[-1][places] = sides
-    verdicts = [_look_across(function, point, [symbols.index(name) for name in others]) for point in points]
+            points[-1][places] = modes
+    verdicts = [_look_across(sides, point) for point in points]
     for verdict in ("jump", "kink"):
         if verdict in verdicts:
             return verdict
@@ -737,13 +755,13 @@ def _draw(symbols: list[str], values: Mapping[str, float], rng: np.random.Genera
     return point
 
 
-def _look_across(function: ca.Function, point: np.ndarray, moving: list[int]) -> str | None:
+def _look_across(effect: _Sides, point: np.ndarray) -> str | None:
     """What the mode does on g = 0 near a point: "jump", "kink", "" or "nothing"; None where that is undefined.
 
-    `function` gives the effect of the mode on the residuals, ∂f/∂m, its slopes, g and the gradient of g. The effect of
-    a jump lasts as g → 0, that of a kink falls in proportion to g, with a slope that lasts.
+    The rows of `effect` are that of the mode on the residuals, ∂f/∂m, and its slopes. The effect of a jump lasts as
+    g → 0, that of a kink falls in proportion to g, with a slope that lasts.
     """
-    reached = _reach_border(function, point, moving)
+    reached = _reach_border(effect, point)
     if reached is None:
         return None
     border, direction = reached
@@ -751,12 +769,12 @@ def _look_across(function: ca.Function, point: np.ndarray, moving: list[int]) ->
     step = direction * (float(np.abs(gradient) @ np.abs(border)) or 1.0)  # g changes by the size of its terms
     jumps, kinks = [], []
     for distance in NEAR:
-        sides = [function(border + side * distance * step, side) for side in (1.0, -1.0)]
-        effects = [float(np.abs(side[0].full()).max(initial=0.0)) for side in sides]
+        sides = [effect.rows(border + side * distance * step, side) for side in (1.0, -1.0)]
+        effects, slopes = ([_find_largest(side[k]) for side in sides] for k in (0, 1))
         if not np.isfinite(effects).any():
             return None
-        jumps.append(max(effect for effect in effects if np.isfinite(effect)))
-        kinks.append(max(float(np.abs(side[1].full()).max(initial=0.0)) for side in sides))
+        jumps.append(max(size for size in effects if np.isfinite(size)))
+        kinks.append(max(slopes))
     if jumps[-1] > LASTING * jumps[0]:
         return "jump"
     if not np.isfinite(kinks).all() or kinks[-1] > 10 * kinks[0]:  # infinite on the border
@@ -766,16 +784,20 @@ def _look_across(function: ca.Function, point: np.ndarray, moving: list[int]) ->
     return "nothing" if max(jumps) == 0.0 == max(kinks) else ""
 
 
-def _reach_border(function: ca.Function, point: np.ndarray, moving: list[int]) -> tuple[np.ndarray, np.ndarray] | None:
+def _find_largest(numbers: ca.DM) -> float:
+    return float(np.abs(numbers.nonzeros()).max(initial=0.0))
+
+
+def _reach_border(sides: _Sides, point: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """A point on g = 0 and the direction in which g rises there by one; by Newton steps along its gradient."""
     for _ in range(50):
-        _, _, g, gradient = (part.full().ravel() for part in function(point, 1.0))
+        g, gradient = (part.full().ravel() for part in sides.border(point, 1.0))
         square = float(gradient @ gradient)
         if not (np.isfinite(g).all() and np.isfinite(square) and square > 0):
             return None
         direction = np.zeros(point.size)
-        direction[moving] = gradient / square
-        if abs(g[0]) <= 1e-13 * np.abs(gradient * point[moving]).sum():
+        direction[sides.moving] = gradient / square
+        if abs(g[0]) <= 1e-13 * np.abs(gradient * point[sides.moving]).sum():
             return point, direction
         point = point - g[0] * direction
     return None

@@ -307,7 +307,7 @@ class Events:
         """Sliding that the equations do not determine."""
         sliding = [place for place, _ in self._list_stuck()]
         rivals = self.sliding.rivals if self.sliding else frozenset()
-        pairs = [pair for pair in rivals if set(pair) <= set(sliding)]
+        pairs = [pair for pair in rivals if set(pair) <= set(sliding)] if len(sliding) > 1 else []
         time = point[0]
         arguments: list[Any] = [*point, self.stepper.parameters, self.stepper.fill(time)]
         cause = describe_dead_point(self.stepper.system, arguments)

@@ -8,11 +8,14 @@ broken data file or a simulation that could not go on. All are `DaedalError`, an
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from difflib import get_close_matches
 from functools import wraps
+from inspect import Parameter, signature
 from numbers import Integral
-from typing import Any, ParamSpec, TypeVar
+from types import FunctionType
+from typing import Any, ParamSpec, TypeVar, cast
 
 Arguments = ParamSpec("Arguments")
 Entry = TypeVar("Entry")
@@ -90,14 +93,32 @@ def warn_user(sentence: str) -> None:
 def interruptible(verb: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The verb, with a sentence in the KeyboardInterrupt that leaves it: where anything is finished it returns that."""
 
-    @wraps(verb)
-    def run(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+    @contextmanager
+    def say_what_is_kept() -> Iterator[None]:
         try:
-            return verb(*arguments, **named)
+            yield
         except KeyboardInterrupt as interrupt:
             interrupt.args = (f"{verb.__name__} was interrupted before anything was finished; nothing is kept.",)
             raise
 
+    return run_within(say_what_is_kept, verb)
+
+
+def run_within(
+    context: Callable[[], AbstractContextManager], function: Callable[Arguments, Result]
+) -> Callable[Arguments, Result]:
+    """The function, run in a context; it keeps its parameters, so that Python itself says which argument is wrong."""
+    parameters = signature(function).parameters.values()
+    named = [p for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
+    star = [p for p in parameters if p.kind is Parameter.VAR_POSITIONAL]
+    listed = [f"*{p.name}" if p in star else p.name for p in parameters if p not in named]
+    taken = ", ".join([*listed, *(["*"] if named and not star else []), *(p.name for p in named)])
+    passed = ", ".join([*listed, *(f"{p.name}={p.name}" for p in named)])
+    text = f"def run({taken}):\n    with context():\n        return function({passed})\n"
+    names: dict[str, Any] = {"function": function, "context": context}
+    exec(compile(text, __file__, "exec"), names)
+    run, plain = cast(FunctionType, wraps(function)(names["run"])), cast(FunctionType, function)
+    run.__defaults__, run.__kwdefaults__ = plain.__defaults__, plain.__kwdefaults__
     return run
 
 

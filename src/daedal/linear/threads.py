@@ -3,33 +3,19 @@ more than the work, many times more on a machine with other things to do."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
-from inspect import Parameter, signature
+from functools import cache
 from threading import Lock
-from types import FunctionType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
+
+from daedal.errors import run_within
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
 def one_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The function with the linear algebra of numpy and scipy on one thread while it runs.
-
-    What wraps it has its parameters, so that Python itself says at the call which argument is wrong.
-    """
-    parameters = signature(function).parameters.values()
-    named = [p for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
-    star = [p for p in parameters if p.kind is Parameter.VAR_POSITIONAL]
-    listed = [f"*{p.name}" if p in star else p.name for p in parameters if p not in named]
-    taken = ", ".join([*listed, *(["*"] if named and not star else []), *(p.name for p in named)])
-    passed = ", ".join([*listed, *(f"{p.name}={p.name}" for p in named)])
-    text = f"def run({taken}):\n    with limit():\n        return function({passed})\n"
-    names: dict[str, Any] = {"function": function, "limit": _limit_threads}
-    exec(compile(text, __file__, "exec"), names)
-    run, plain = cast(FunctionType, wraps(function)(names["run"])), cast(FunctionType, function)
-    run.__defaults__, run.__kwdefaults__ = plain.__defaults__, plain.__kwdefaults__
-    return run
+    """The function with the linear algebra of numpy and scipy on one thread while it runs."""
+    return run_within(_limit_threads, function)
 
 
 class _Running:

@@ -56,7 +56,6 @@ def refuse(work, *words):
     [
         ({"realizations": 10**6, "keep": 10**6}, "GiB"),
         ({"realizations": 10**12}, "TiB"),
-        ({"realizations": 10**18}, "PiB"),
     ],
 )
 def test_an_ensemble(options, size):

@@ -22,6 +22,8 @@ from daedal.systems.regularity import find_rank
 from daedal.systems.system import System, describe_singularity
 
 CONSISTENT = 1e-9  # scaled residual below which values count as consistent
+RESOLVED = 1e-6  # of the largest value on the way: what is smaller counts as that when residuals are judged
+SMALLEST = 1e-3  # what an unknown counts as at least on the way: a guess of zero has no size
 ITERATIONS = 60
 EVERY = slice(None)  # row of the equations
 OPEN = 1e-6  # share in the null space above which a variable can take up open freedom
@@ -160,20 +162,27 @@ def _solve(
     problem: Consistency, at: Linearization, rows: np.ndarray | slice, free: np.ndarray
 ) -> tuple[Linearization, float]:
     """Damped Gauss–Newton of least norm; returns the point and its largest scaled residual."""
-    error = inf
+    error, reach = inf, np.abs(at.z)
     for _ in range(ITERATIONS):
-        jacobian = at.jacobian[rows]
-        size = at.sizes[rows]
-        residual = at.residual[rows] / size
-        error = float(np.abs(residual).max(initial=0.0))
+        jacobian, reach = at.jacobian[rows], np.maximum(reach, np.abs(at.z))
+        with np.errstate(invalid="ignore"):  # an infinite slope
+            size = np.fmax(at.sizes[rows], np.abs(jacobian) @ (RESOLVED * reach))
+        error = float(np.abs(at.residual[rows] / size).max(initial=0.0))
         if not isfinite(error) or error < 1e-15 or free.size == 0:
             break
-        step = _solve_least_norm(jacobian[:, free] / size[:, None], -residual)
-        moved = _damp(problem, at, step, rows, free, size)
+        weight = _weigh(at.z, jacobian)
+        step = _solve_least_norm(jacobian[:, free] / weight[:, None], -at.residual[rows] / weight)
+        moved = _damp(problem, at, step, rows, free, weight)
         if moved is None:
             break
         at = moved
     return at, error
+
+
+def _weigh(z: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
+    """What residuals count for on the way: the change of each by changes that are ordinary for most values."""
+    weight = np.abs(jacobian) @ np.maximum(np.abs(z), SMALLEST)
+    return np.where(np.isfinite(weight) & (weight > 0.0), weight, 1.0)
 
 
 def _damp(problem, at, step, rows, free, size) -> Linearization | None:

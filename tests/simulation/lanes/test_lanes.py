@@ -315,7 +315,7 @@ def test_shapes():
     np.testing.assert_array_equal(many.to_dataset(realization=3).outputs["o"].values, many["o"][3])
     with pytest.raises(dd.DaedalError, match=r"5 realizations.*to_dataset\(realization=0\)"):
         many.to_dataset()
-    with pytest.raises(dd.DaedalError, match="no realization 5, only 0 to 4"):
+    with pytest.raises(dd.DaedalError, match="whole number from 0 to 4, got 5"):
         many.to_dataset(realization=5)
     table = many.to_xarray()
     assert table["x"].dims == ("realization", "time")

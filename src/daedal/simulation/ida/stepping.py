@@ -125,12 +125,14 @@ class Stepper:
                 return values[: x.size], values[x.size : known]
             share = (reached - passed) / (self.forcing.end - self.forcing.start)
             passed = reached
-            failed = result.status != TOO_MANY_STEPS
-            if (failed or share < MANY * STEPS) and self._adjust(
-                float(result.t), values, rates, failed or share < SLOW * STEPS
+            failed, stuck = result.status != TOO_MANY_STEPS, stalled >= PATIENCE
+            if (
+                not stuck
+                and (failed or share < MANY * STEPS)
+                and self._adjust(float(result.t), values, rates, failed or share < SLOW * STEPS)
             ):
                 continue
-            if result.status != TOO_MANY_STEPS or stalled == PATIENCE:
+            if failed or stuck:
                 self._fail(result.status, result.message, values[:known], rates[:known], before, x, top)
                 return x, top
 

@@ -118,10 +118,14 @@ def test_an_interrupt_stops_the_child_as_well(monkeypatch, tmp_path):
             pass
         os.kill(os.getpid(), signal.SIGINT)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for background jobs
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        dd.read_modelica(DECAY.format("-x"))
-    thread.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            dd.read_modelica(DECAY.format("-x"))
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, before)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)

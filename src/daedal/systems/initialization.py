@@ -87,6 +87,8 @@ def _find_values(system: System, time: float, values: Mapping[Any, float] | None
         raise _diagnosis().explain_undefined(problem, at)
     at, error = _solve(problem, _solve_levels(problem, at), EVERY, problem.free)
     if not error <= CONSISTENT:
+        if np.all(np.abs(at.residual) <= CONSISTENT * _weigh(at.z, at.jacobian)):
+            _refuse_dead_point(problem, at)  # where round-off cannot be removed either
         raise _diagnosis().diagnose(problem, at.z)
     at, open_names = _close(problem, at, guesses)
     _refuse_dead_point(problem, at)

@@ -20,7 +20,7 @@ import numpy as np
 SHORT = 1e-4  # of the time in which variables change by their own size: how long the first look is
 GROWN = 1e3  # times its size that a variable reaches before the solver is told
 UNKNOWN = 1e-3  # of what its terms would allow: the size of a variable that shows none yet
-NEAR_ZERO, NEAR_ZERO_SOLVED = 0.01, 0.03  # of its size: below this a state, and what is solved for, is near zero
+NEAR_ZERO, NEAR_ZERO_SOLVED = 0.01, 0.05  # of its size: below this a state, and what is solved for, is near zero
 LIFTED = 2.0  # times that: what such a variable is allowed
 ROUNDING = 16 * 2.0**-52  # of its terms: what is lost of a variable
 

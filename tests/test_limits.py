@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import daedal as dd
+from batteries.fits import make_lag
 from daedal import der, memory
 from daedal.errors import DaedalError
 
@@ -20,19 +21,6 @@ BOUNDED = {"k": dd.Parameter(1.5, lower=0.1, upper=9.0)}
 def _one_gibibyte(monkeypatch):
     """The same limits on every machine."""
     monkeypatch.setattr(memory, "find_available", lambda: float(1 << 30))
-
-
-def make_lag(**changes):
-    fields = {
-        "name": "lag",
-        "equations": {"lag": der(x) == -k * x + w},
-        "unknowns": [x],
-        "outputs": {"x": x},
-        "parameters": {k: 2.0},
-        "initial": {x: 1.0},
-        "disturbances": {w: dd.FilteredNoise.low_pass(std=0.1, time_constant=1.0)},
-    }
-    return dd.Model(**fields | changes)
 
 
 DECAY = make_lag(equations={"lag": der(x) == -k * x}, disturbances={})

@@ -11,23 +11,12 @@ import numpy as np
 import pytest
 
 import daedal as dd
+from batteries.fits import make_lag
 from daedal import der
 
 x, u, k, w = dd.symbols("x u k w")
 ROOT = Path(__file__).parents[1]
-
-
-def make_lag(**changes):
-    fields = {
-        "name": "lag",
-        "equations": {"lag": der(x) == -k * x + w},
-        "unknowns": [x],
-        "outputs": {"x": x},
-        "parameters": {k: 2.0},
-        "initial": {x: 1.0},
-        "disturbances": {w: dd.FilteredNoise([1.0], [0.01, 1.0], grid=0.1)},
-    }
-    return dd.Model(**fields | changes)
+COARSE = {w: dd.FilteredNoise([1.0], [0.01, 1.0], grid=0.1)}
 
 
 def fit_decay(**options):
@@ -66,7 +55,7 @@ def test_silence_can_be_asked_for(caplog):
 
 def test_a_warning_is_ours_and_points_at_the_line_of_the_user():
     with pytest.warns(dd.DaedalWarning, match="coarse") as caught:
-        dd.simulate(make_lag(), [0.0, 0.1, 0.2], realizations=2, rng=1)  # this line
+        dd.simulate(make_lag(disturbances=COARSE), [0.0, 0.1, 0.2], realizations=2, rng=1)  # this line
     line = Path(caught[0].filename).read_text(encoding="utf-8").splitlines()[caught[0].lineno - 1]
     assert line.endswith("# this line")
 
@@ -76,7 +65,7 @@ def test_a_warning_can_be_made_an_error(solver):
     with warnings.catch_warnings():
         warnings.simplefilter("error", dd.DaedalWarning)
         with pytest.raises(dd.DaedalWarning, match="coarse"):
-            dd.simulate(make_lag(), [0.0, 0.1], realizations=2, rng=1, solver=solver)
+            dd.simulate(make_lag(disturbances=COARSE), [0.0, 0.1], realizations=2, rng=1, solver=solver)
 
 
 def test_the_version_has_one_home():

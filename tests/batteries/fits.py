@@ -5,13 +5,27 @@ import numpy as np
 import daedal as dd
 from daedal import der
 
-x, v, u, k, b, c, y0, omega, sigma = dd.symbols("x v u k b c y0 omega sigma")
+x, v, u, w, k, b, c, y0, omega, sigma = dd.symbols("x v u w k b c y0 omega sigma")
 
 TIMES = np.linspace(0.0, 3.0, 31)
 
 
 def noisy(values, size=0.01, seed=0):
     return values + size * np.random.default_rng(seed).normal(size=values.size)
+
+
+def make_lag(**changes):
+    """x' = −k x + w from 1, with a disturbance w."""
+    fields = {
+        "name": "lag",
+        "equations": {"lag": der(x) == -k * x + w},
+        "unknowns": [x],
+        "outputs": {"x": x},
+        "parameters": {k: 2.0},
+        "initial": {x: 1.0},
+        "disturbances": {w: dd.FilteredNoise.low_pass(std=0.1, time_constant=1.0)},
+    }
+    return dd.Model(**fields | changes)
 
 
 def decay(start=2.0, **changes):

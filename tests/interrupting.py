@@ -83,6 +83,9 @@ def make_fit() -> dd.Fit:
 STARTS = [{"k": 4.0}, {"k": 3.0}]
 JOBS = {
     "ensemble": partial(dd.ensemble, make_model(), TIMES, realizations=640, keep=640, rng=3),
+    "ensemble, small": partial(
+        dd.ensemble, make_model(), TIMES, realizations=10, keep=10, rng=3, solver=dd.Lanes(step=0.001)
+    ),
     "simulate, late": lambda: dd.simulate(make_late(), np.linspace(0.0, 400.0, 401)),
     "simulate": lambda: dd.simulate(make_model(), TIMES, realizations=200, rng=3),
     "simulate, single": lambda: dd.simulate(make_model(), np.linspace(0.0, 400.0, 4001), solver=dd.Lanes(step=0.01)),
@@ -101,6 +104,7 @@ JOBS = {
 SHARES = (0.0, 0.5, 0.9)
 MOMENTS = {
     "ensemble": ("daedal.simulation.lanes.march", "_Chunk", "run"),
+    "ensemble, small": ("daedal.simulation.lanes.march", "_Chunk", "run"),
     "simulate": ("daedal.simulation.lanes.march", "_Chunk", "run"),
     "simulate, single": ("daedal.simulation.lanes.march", "_Chunk", "run"),
     "simulate, late": ("daedal.kernels.recall", "RecallKernel", "run"),

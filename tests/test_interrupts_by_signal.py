@@ -16,7 +16,16 @@ from daedal.kernels import arguments
 from interrupting import MOMENTS, make_data, make_late, make_linear
 from running import ROOT
 
-KEEPING = {"ensemble", "simulate", "simulate, single", "simulate, IDA", "fit", "select_order", "profile"}
+KEEPING = {
+    "ensemble",
+    "ensemble, small",
+    "simulate",
+    "simulate, single",
+    "simulate, IDA",
+    "fit",
+    "select_order",
+    "profile",
+}
 
 
 @pytest.mark.parametrize("job", MOMENTS)
@@ -39,6 +48,8 @@ def test_a_signal_at_any_moment_is_answered(job):
     if job == "ensemble":
         assert all(0 < answer["realizations"] < 640 for answer in kept)
         assert all(answer["compared"] == 400 * answer["realizations"] for answer in kept)
+    if job == "ensemble, small":
+        assert all(answer["realizations"] == 10 and 0 < answer["compared"] < 4000 for answer in kept)
 
 
 def test_a_second_interrupt_ends_a_fit_at_once(monkeypatch):

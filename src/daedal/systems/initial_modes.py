@@ -19,7 +19,7 @@ from daedal.models import evaluate_expressions
 from daedal.symbolic import Held, find_operator
 from daedal.systems.initialization import InitialValues
 from daedal.systems.sliding import Sliding, find_sliding
-from daedal.systems.switches import Switch
+from daedal.systems.switching import Switch
 from daedal.systems.system import System
 
 BORDER = 1e-11  # of its terms: a switching function as small as this is zero

@@ -148,6 +148,7 @@ CALLS: dict[str, Call] = {
     "Model.with_parameters": of(make_model, "with_parameters", lambda: {"changes": {"k": 2.0}}),
     "Model.with_initial": of(make_model, "with_initial", lambda: {"changes": {"x": 2.0}}),
     "Model.with_guess": of(make_model, "with_guess", lambda: {"changes": {"x": 2.0}}),
+    "Model.with_units": of(make_model, "with_units", lambda: {"changes": {"x": "m"}}),
     "Model.with_outputs": of(make_model, "with_outputs", lambda: {"changes": {"z": x}}),
     "Model.with_disturbances": of(make_noisy_model, "with_disturbances", lambda: {"changes": {w: dd.WhiteNoise(1.0)}}),
     "Model.with_measurement_noise": of(make_model, "with_measurement_noise", lambda: {"changes": {"y": 0.2}}),
@@ -186,11 +187,19 @@ CALLS: dict[str, Call] = {
     "Samples": given(dd.Samples, lambda: {"times": TIMES, "values": TIMES}),
     "Dataset": given(
         dd.Dataset,
-        lambda: {"times": TIMES, "inputs": {"u": TIMES}, "outputs": {"y": TIMES}, "t0": 0.0, "name": "d"},
+        lambda: {
+            "times": TIMES,
+            "inputs": {"u": TIMES},
+            "outputs": {"y": TIMES},
+            "t0": 0.0,
+            "name": "d",
+            "units": {"y": "m"},
+        },
     ),
     "Dataset.detrend": of(make_data, "detrend", lambda: {"signals": None, "order": 0}),
     "Dataset.resample": of(make_data, "resample", lambda: {"step": 0.2}),
     "Dataset.split": of(make_data, "split", lambda: {"fraction": None, "at": 1.0}),
+    "Dataset.with_units": of(make_data, "with_units", lambda: {"changes": {"y": "m"}}),
     "Dataset.to_pandas": of(make_data, "to_pandas"),
     "Dataset.to_xarray": of(make_data, "to_xarray"),
     "Dataset.from_pandas": given(

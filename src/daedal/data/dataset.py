@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from daedal import data
-from daedal.data.acceptance import accept_samples, accept_signal, check_names, choose_start_time, unite_times
+from daedal.data.acceptance import (
+    accept_samples,
+    accept_signal,
+    accept_units,
+    check_names,
+    choose_start_time,
+    unite_times,
+)
 from daedal.data.arrays import Array, FrozenMapping, about, increasing
 from daedal.data.samples import Samples
 from daedal.data.signal import Intersample, Signal
@@ -43,6 +50,8 @@ class Dataset:
         How messages and tables call this experiment.
     intersample : {"foh", "zoh", "spline"}
         What inputs given as arrays do between their samples; a `Signal` knows it by itself.
+    units : mapping of name to text
+        Of outputs, inputs and "time", for tables and pictures; where a model tells them too, they must be the same.
 
     Examples
     --------
@@ -63,6 +72,7 @@ class Dataset:
     outputs: Mapping[str, Samples]
     t0: float
     name: str
+    units: Mapping[str, str]
 
     # Written out because more is accepted than is stored: arrays become signals and samples, which know their times.
     def __init__(
@@ -74,6 +84,7 @@ class Dataset:
         t0: float | None = None,
         name: str = "data",
         intersample: Intersample = "foh",
+        units: Mapping[str, str] = NONE,
     ) -> None:
         with about(f"data '{name}'"):
             if isinstance(times, Mapping):
@@ -89,6 +100,7 @@ class Dataset:
             object.__setattr__(self, "outputs", FrozenMapping(samples))
             object.__setattr__(self, "t0", choose_start_time(t0, self.sample_times[0]))
             object.__setattr__(self, "name", name)
+            object.__setattr__(self, "units", FrozenMapping(accept_units(units, (*outputs, *inputs))))
 
     @property
     def sample_times(self) -> Array:
@@ -147,12 +159,19 @@ class Dataset:
         outputs = {name: data.resample(samples, grid, float(step)) for name, samples in self.outputs.items()}
         return replace(self, times=grid, outputs=outputs)
 
+    def with_units(self, changes: "Mapping[str, str | None]") -> "Dataset":
+        """Other units, merged by name; None removes one."""
+        merged = {**self.units, **changes} if isinstance(changes, Mapping) else changes
+        kept = {k: u for k, u in merged.items() if u is not None} if isinstance(merged, Mapping) else merged
+        return replace(self, units=kept)
+
     def to_pandas(self) -> "pandas.DataFrame":
         """A frame with the time as index, and one column for each output and each input evaluated there.
 
         The index holds `times` and all output times; NaN where an output has no sample or an input is not known.
+        `frame.attrs["units"]` has the units.
         """
-        return data.make_frame(*data.align_times(self.times, self.inputs, self.outputs))
+        return data.make_frame(*data.align_times(self.times, self.inputs, self.outputs), self.units)
 
     def to_xarray(self) -> "xarray.Dataset":
         """As `to_pandas`: one variable for each output and input, along the dimension "time"."""
@@ -203,20 +222,22 @@ class Dataset:
         if not isinstance(other, Dataset):
             return NotImplemented
         same = self.name == other.name and self.t0 == other.t0 and np.array_equal(self.times, other.times)
-        return same and self.inputs == other.inputs and self.outputs == other.outputs
+        return same and self.inputs == other.inputs and self.outputs == other.outputs and self.units == other.units
 
     def __hash__(self) -> int:
         return hash((self.name, self.t0, frozenset(self.inputs), frozenset(self.outputs)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(Dataset, t0=self.t0, name=self.name), (self.times, self.inputs, self.outputs)
+        return partial(Dataset, t0=self.t0, name=self.name, units=self.units), (self.times, self.inputs, self.outputs)
 
     def __str__(self) -> str:
         from daedal.data.description import describe, describe_samples
 
-        return (
+        said = (
             f"{describe(self.name, self.inputs, self.outputs)}\n{describe_samples(self.times, self.outputs, self.t0)}"
         )
+        units = ", ".join(f"{name} {unit}" for name, unit in self.units.items())
+        return f"{said}\nunits: {units}" if units else said
 
     def __repr__(self) -> str:
         return f"Dataset(name={self.name!r}, outputs={list(self.outputs)}, inputs={list(self.inputs)})"

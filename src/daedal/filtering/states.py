@@ -14,7 +14,7 @@ differential-algebraic equations, 2006.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Literal, Protocol, final, runtime_checkable
 
@@ -40,7 +40,7 @@ from daedal.linear import lift, one_thread, van_loan
 from daedal.models import Model, as_name
 from daedal.symbolic import Expression, jet
 from daedal.systems import System, build
-from daedal.tables import align_columns
+from daedal.tables import add_unit, align_columns
 
 Kind = Literal["filtered", "smoothed", "predicted"]
 HIDDEN = 1e-9  # of what a hidden direction does to a variable, relative to what it does to the state: rounding
@@ -73,6 +73,8 @@ class StateEstimate:
     kind, horizon
         From which samples: "smoothed" from all, "filtered" from those up to each time, "predicted" from those up to a
         horizon before it (None: up to the sample before).
+    units
+        Variable, or "time" → text, as the model declares them.
     """
 
     model: str
@@ -82,6 +84,7 @@ class StateEstimate:
     mean: Mapping[str, np.ndarray]
     std: Mapping[str, np.ndarray]
     notes: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
         return look_up(self.mean, name, EstimationError, f"The states of '{self.model}' have nothing called")
@@ -104,7 +107,7 @@ class StateEstimate:
         for name, mean in self.mean.items():
             std = self.std[name]
             numbers = (mean.min(), mean.max(), np.median(std), std.max())
-            rows.append([name, *(f"{number:.5g}" for number in numbers)])
+            rows.append([add_unit(name, self.units), *(f"{number:.5g}" for number in numbers)])
         return "\n".join([*lines, *align_columns(rows), *(f"  {note}" for note in self.notes)])
 
     __repr__ = __str__
@@ -377,6 +380,7 @@ class _Run:
             mean=FrozenMapping({name: frozen(mean[:, k].copy()) for k, name in enumerate(names)}),
             std=FrozenMapping({name: frozen(std[:, k].copy()) for k, name in enumerate(names)}),
             notes=(*notes, *self.experiment.readings.unseen, *(said if opened else ())),
+            units=stochastic.model.units,
         )
 
 

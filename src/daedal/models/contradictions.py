@@ -28,7 +28,22 @@ def refuse_contradictions(model: "Model") -> None:
         for name, value in getattr(model, part).items():
             _check_unknown(model, roles, part, name)
             _check_constant(value, roles, f"The {part} value of '{name}'", time=part == "history")
+    for name in model.units:
+        _check_has_unit(model, roles, name)
     evaluate_parameters(model)
+
+
+def _check_has_unit(model: "Model", roles: Mapping[str, str], name: str) -> None:
+    """Only what varies, and time, have a unit among the units."""
+    if name == "time" or name in model.outputs or roles.get(name) in ("unknown", "input", "disturbance"):
+        return
+    if name in roles:
+        raise ModelError(
+            f"The unit of parameter '{name}' belongs to its declaration.",
+            f"Write Parameter(..., unit={model.units[name]!r}) under parameters.",
+        )
+    known = [*model.outputs, *(own for own, role in roles.items() if role != "parameter"), "time"]
+    raise ModelError(f"Model '{model.name}' has nothing called '{name}' to give a unit.", nearest(str(name), known))
 
 
 def _check_unknown(model: "Model", roles: Mapping[str, str], part: str, name: str) -> None:

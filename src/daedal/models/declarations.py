@@ -36,6 +36,7 @@ def normalize(raw: dict[str, Any]) -> dict[str, Any]:
             for part in ("initial", "guess", "history")
         },
         "ports": dict(raw["ports"]),
+        "units": _convert(raw, "units", as_name, _check_unit),
     }
 
 
@@ -63,7 +64,14 @@ _MAPPING_REMEDY = {
     "guess": "Write {x: 0.0}.",
     "history": "Write {x: 1.0}.",
     "ports": "Write {'flange': Port('rotational', phi, tau)}.",
+    "units": "Write {'speed': 'm/s', 'time': 's'}.",
 }
+
+
+def _check_unit(value: Any, name: Any) -> str:
+    if isinstance(value, str) and value.strip():
+        return value
+    raise ModelError(f"The unit of '{name}' must be a text, got {value!r}.", "Write 'm/s', or leave it out.")
 
 
 def as_name(key: Any) -> Any:

@@ -58,6 +58,9 @@ class Model:
         input too: what it was before its first sample (its first value where nothing is said).
     ports
         Name → `Port`, where the model is connected to others (`assemble`); its variables are unknowns too.
+    units
+        Unknown, input, disturbance, output, or "time" → text, for tables and pictures; nothing is converted. The unit
+        of a parameter belongs to its `Parameter`.
 
     Examples
     --------
@@ -80,6 +83,7 @@ class Model:
     guess: Mapping[Any, Any] = field(default_factory=dict)
     history: Mapping[Any, Any] = field(default_factory=dict)
     ports: "Mapping[str, Port]" = field(default_factory=dict)
+    units: Mapping[Any, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         given = {f: getattr(self, f) for f in self.__dataclass_fields__}
@@ -156,14 +160,16 @@ class Model:
         return replace(self, disturbances=_merge(self.disturbances, changes))
 
     def with_outputs(self, changes: Mapping[str, Expression | None]) -> "Model":
-        """Other outputs, merged by name; None removes one, its measurement noise with it."""
+        """Other outputs, merged by name; None removes one, its measurement noise and unit with it."""
         outputs = _merge(self.outputs, changes)
         noise = {
             key: value
             for key, value in self.measurement_noise.items()
             if all(name in outputs for name in as_tuple(key))
         }
-        return replace(self, outputs=outputs, measurement_noise=noise)
+        known = {"time", *self.names, *outputs}
+        units = {name: unit for name, unit in self.units.items() if name in known}
+        return replace(self, outputs=outputs, measurement_noise=noise, units=units)
 
     def with_measurement_noise(self, changes: Mapping[Any, Any]) -> "Model":
         """Other measurement accuracies, merged by output; None removes one."""
@@ -176,6 +182,10 @@ class Model:
     def with_guess(self, changes: Mapping[Any, Any]) -> "Model":
         """Other hints for the start, merged by unknown; None removes one."""
         return replace(self, guess=_merge(self.guess, changes))
+
+    def with_units(self, changes: Mapping[Any, str | None]) -> "Model":
+        """Other units, merged by name; None removes one."""
+        return replace(self, units=_merge(self.units, changes))
 
     def with_presampling_filter(self, time_constants: Mapping[str, Any]) -> "Model":
         """Outputs seen through first-order low-pass sensors: T·der(filtered) == h − filtered, output = filtered.
@@ -324,6 +334,7 @@ class Model:
             "held at the start": [f"{name} = {value}" for name, value in self.initial.items()],
             "guessed": [f"{name} = {value}" for name, value in self.guess.items()],
             "history": [f"{name} = {value}" for name, value in self.history.items()],
+            "units": [f"{name} {unit}" for name, unit in self.units.items()],
         }
         return "\n".join(lines + [f"  {title}: {', '.join(values)}" for title, values in rows.items() if values])
 

@@ -5,7 +5,7 @@ parameters come with it (common random numbers make both smooth in the parameter
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
@@ -43,6 +43,8 @@ class Ensemble:
     status
         How it ended; interrupted, it has the realizations that were finished, and the others are NaN among those kept;
         if none was, all that were begun, up to the time that all of them reached, and NaN from there on.
+    units
+        Output, or "time" → text, as the model declares them.
     """
 
     model: str
@@ -58,8 +60,11 @@ class Ensemble:
     seed: int
     notes: tuple[str, ...]
     status: Status = REACHED
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
+        from daedal.tables import add_unit
+
         lines = [
             f"ensemble of '{self.model}': {self.realizations} realizations of {self.times.size} samples, {self.solver}",
             f"  estimated error of the steps: {self.error:.0e} of the largest values; seed {self.seed}",
@@ -72,9 +77,8 @@ class Ensemble:
             )
         for name, mean in self.mean.items():
             deviation = np.sqrt(np.mean(self.variance[name]))
-            lines.append(
-                f"  {name}: mean from {mean.min():.6g} to {mean.max():.6g}, standard deviation {deviation:.4g}"
-            )
+            range_of = f"mean from {mean.min():.6g} to {mean.max():.6g}"
+            lines.append(f"  {add_unit(name, self.units)}: {range_of}, standard deviation {deviation:.4g}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -210,4 +214,5 @@ def _make_ensemble(
         seed=run.scenario.seed,
         notes=run.warnings,
         status=status,
+        units=run.scenario.system.model.units,
     )

@@ -10,10 +10,11 @@ from daedal.data import Dataset, FrozenMapping, frozen
 from daedal.disturbances import make_seed
 from daedal.errors import EstimationError, counted, interruptible, nearest, quoted
 from daedal.estimation import BEGINS, Fit, describe, describe_cut, label_experiments, match_fit, measure_fit
+from daedal.experiments import unite_units
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
-from daedal.tables import align_columns
+from daedal.tables import add_unit, align_columns
 from daedal.validation.arguments import check_data, check_horizon
 from daedal.validation.prediction import Predicted, predict_fit, predict_model
 
@@ -89,6 +90,8 @@ class Comparison:
         Local parameters as estimated on these data.
     realizations, seed
         What the prediction was averaged over; None when the disturbances are zero.
+    units
+        Name, or "time" → text, as the model or the data declare them.
     """
 
     model: str
@@ -99,6 +102,7 @@ class Comparison:
     realizations: int | None
     seed: int | None
     notes: tuple[str, ...]
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -154,7 +158,7 @@ class Comparison:
         banded = any(np.isfinite(share) for share in self.coverage.values())
         rows = [["", "fit", "RMSE", "in the 95 % band"]]
         for name in self.outputs:
-            rows.append(_make_row(f"{name}, simulated", self._of(name)))
+            rows.append(_make_row(f"{add_unit(name, self.units)}, simulated", self._of(name)))
             for steps in self.horizons:
                 ahead = [one.steps_ahead[steps] for one in self._of(name)]
                 rows.append(_make_row(f"  {ahead[0].prediction}", ahead))
@@ -235,6 +239,7 @@ def compare(
         realizations=realizations,
         seed=None if realizations is None else fitted.problem.seed,
         notes=(*fitted.notes, *_note_missing(fit.model, predicted)),
+        units=unite_units(fit.model, sets),
     )
 
 
@@ -271,6 +276,7 @@ def _compare_model(model: Any, sets: tuple[Dataset, ...], steps: tuple[int, ...]
         realizations=None,
         seed=None,
         notes=(*(("disturbances are zero",) if ignored else ()), *([BEGINS] if steps else describe_cut(sets))),
+        units=unite_units(system.model, sets),
     )
 
 

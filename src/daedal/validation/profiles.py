@@ -13,7 +13,7 @@ Reference: D. M. Bates, D. G. Watts, Nonlinear Regression Analysis and Its Appli
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, final
 
@@ -25,7 +25,7 @@ from daedal.estimation import Coordinate, Fit
 from daedal.linear import one_thread
 from daedal.progress import Progress
 from daedal.simulation import Status
-from daedal.tables import align_columns
+from daedal.tables import add_unit, align_columns
 from daedal.validation.arguments import check_fit, check_names
 from daedal.validation.tracing import Ground, Trace, prepare_ground, trace
 
@@ -74,6 +74,7 @@ class Profile:
     curves: Mapping[str, ProfileCurve]
     status: Status
     notes: tuple[str, ...]
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -95,7 +96,13 @@ class Profile:
             sides = [side for side, is_open in zip(("below", "above"), curve.open, strict=True) if is_open]
             remark = f"OPEN {' AND '.join(sides)}" if sides else ""
             rows.append(
-                [name, f"{curve.estimate:.6g}", _format_interval(curve.interval), _format_interval(curve.wald), remark]
+                [
+                    add_unit(name, self.units),
+                    f"{curve.estimate:.6g}",
+                    _format_interval(curve.interval),
+                    _format_interval(curve.wald),
+                    remark,
+                ]
             )
         said = [*([] if self.status.ok else [str(self.status)]), *self.notes]
         return "\n".join([f"profiles of '{self.model}'", *align_columns(rows), *(f"  {line}" for line in said)])
@@ -162,7 +169,8 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
                 raise
     missing = [name for name in chosen if name not in curves]
     status = _describe_interrupt(cut, missing) if cut or missing else FINISHED
-    return Profile(fit.model.name, level, FrozenMapping(curves), status, tuple(_list_notes(fit, curves)))
+    units = FrozenMapping({name: fit[name].unit for name in curves if fit[name].unit})
+    return Profile(fit.model.name, level, FrozenMapping(curves), status, tuple(_list_notes(fit, curves)), units)
 
 
 def _describe_interrupt(cut: list[str], missing: list[str]) -> Status:

@@ -134,6 +134,7 @@ def _describe_data(data: Dataset) -> dict[str, Any]:
         "t0": data.t0,
         "inputs": [{"name": name, "intersample": signal.intersample} for name, signal in data.inputs.items()],
         "outputs": list(data.outputs),
+        **({"units": dict(data.units)} if data.units else {}),
     }
 
 
@@ -205,4 +206,5 @@ def _make_dataset(variables: Mapping[str, Variable], number: int, told: Mapping[
     outputs = {
         name: Samples(array(f"output_{k}_times"), array(f"output_{k}_values")) for k, name in enumerate(told["outputs"])
     }
-    return Dataset(array("times"), inputs, outputs, t0=told["t0"], name=told["name"])
+    # Files from before data had units have none.
+    return Dataset(array("times"), inputs, outputs, t0=told["t0"], name=told["name"], units=told.get("units", {}))

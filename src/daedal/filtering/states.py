@@ -23,7 +23,7 @@ import numpy as np
 from daedal.analysis import check_noise
 from daedal.data import Dataset, FrozenMapping, frozen, increasing, short
 from daedal.errors import DataError, EstimationError, as_float, counted, interruptible, is_one_of, look_up, nearest
-from daedal.experiments import match_experiments
+from daedal.experiments import describe_absent, match_experiments
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.experiment import (
     InitialCondition,
@@ -157,6 +157,7 @@ def estimate_states(
     system, values, condition = _read_subject(model, data)
     _check_arguments(data, kind, horizon)
     wanted, notes = _choose_rows(system.model, variables)
+    notes = (*notes, *describe_absent(system.model, [data]))
     queries = _choose_times(data, times)
     point = Point(system.model, values, ())
     if kind == "predicted" and horizon:

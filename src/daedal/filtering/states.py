@@ -18,6 +18,7 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping, frozen, short
 from daedal.errors import EstimationError, counted, interruptible, look_up
+from daedal.experiments import describe_absent
 from daedal.filtering.arguments import Estimated, check_arguments, choose_rows, choose_times, read_subject
 from daedal.filtering.horizon import move_ahead
 from daedal.filtering.parameter_point import Point
@@ -130,6 +131,7 @@ def estimate_states(
     system, values, condition = read_subject(model, data)
     check_arguments(data, kind, horizon)
     wanted, notes = choose_rows(system.model, variables)
+    notes = (*notes, *describe_absent(system.model, [data]))
     queries = choose_times(data, times)
     point = Point(system.model, values, ())
     if kind == "predicted" and horizon:

@@ -29,6 +29,7 @@ class Parts:
     initial: Mapping[str, Expression]
     guess: Mapping[str, Expression]
     history: Mapping[str, Expression]
+    defaults: Mapping[str, float]
 
     def find_port(self, path: str) -> Port:
         """The port at a path."""
@@ -129,4 +130,5 @@ def _prefix(label: str, part: Model) -> dict[str, dict[Any, Any]]:
             field: {move_start(own): move(value) for own, value in getattr(part, field).items()}
             for field in ("initial", "guess", "history")
         },
+        "defaults": {names[own]: value for own, value in part.defaults.items()},
     }

@@ -38,6 +38,7 @@ TABLES = (
     "initial",
     "guess",
     "history",
+    "defaults",
     "ports",
 )
 

@@ -43,6 +43,7 @@ AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizati
 LARGE, LARGEST = 0.5, 0.75  # share of V in the sum of squares from which it is limited, and below which it stays
 RESCALED = 0.01  # relative change of the units of outputs that is worth another stage
 SMALLEST = 1e-6  # unit of an output's residuals, relative to its spread: data without noise are fitted exactly
+JITTER = 1e-3  # relative difference of sample intervals that is the jitter of a clock
 REPLANS = 3  # times that the steps of the simulation may be chosen anew
 
 
@@ -336,8 +337,8 @@ def check_whitening(experiments: Sequence[Experiment], order: int | None) -> Non
                 f"whiten needs regular samples, but those of '{output}' are not.",
                 "Use whiten=False, or data.resample(step) first.",
             )
-        gaps = [float(series.times[1] - series.times[0]) for series in listed if series.times.size > 1]
-        if gaps and np.ptp(gaps) > 1e-6 * max(gaps):
+        gaps = [float(np.mean(np.diff(series.times))) for series in listed if series.times.size > 1]
+        if gaps and np.ptp(gaps) > JITTER * max(gaps):
             raise EstimationError(
                 f"whiten needs the same sample interval of '{output}' in all experiments.",
                 "Use data.resample(step) first.",

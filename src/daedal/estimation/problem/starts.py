@@ -74,7 +74,7 @@ def list_starts(starts: Any, space: Coordinates, seed: int) -> list[np.ndarray]:
         return [read_point(space, one, "a start") for one in starts]
     given = starts.__name__ if isinstance(starts, type) else repr(starts)
     raise EstimationError(
-        f"starts must be LatinHypercube(count), Grid(...) or a list of mappings, got {given}.",
+        f"starts must be LatinHypercube(count), Grid(...), a Fit or a list of mappings, got {given}.",
         "Write for example starts=[{'k': 5.0}, {'k': 9.0}].",
     )
 

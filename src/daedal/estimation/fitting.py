@@ -35,6 +35,7 @@ from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.priors import Prior
 from daedal.simulation import Lanes, Status
+from daedal.symbolic import Expression, read_expression
 from daedal.systems import System
 
 # Nothing is configured here: notes are warnings, which Python shows on standard error where a program sets up nothing.
@@ -52,7 +53,7 @@ def fit(
     *,
     free: Sequence[Any] | Mapping[Any, Any] = (),
     local: Sequence[Any] | Mapping[Any, Any] = (),
-    fixed: Mapping[Any, float] | Sequence[Mapping[Any, float]] | None = None,
+    fixed: Mapping[Any, Any] | Sequence[Mapping[Any, Any]] | None = None,
     criterion: Criterion | None = None,
     starts: LatinHypercube | Grid | Sequence[Mapping[Any, float]] | Fit | None = None,
     rng: int | np.random.Generator | None = None,
@@ -74,7 +75,8 @@ def fit(
     local
         Parameters that have a value of their own in each experiment.
     fixed
-        Parameter → number in place of the model's; one mapping for all experiments, or a list with one for each.
+        Parameter → number in place of the model's, or a formula, which follows the free parameters in it; one mapping
+        for all experiments, or a list with one for each.
     criterion
         `Likelihood(...)`, `OutputError(...)`, `SimulationPEM(...)`, or `MeanVariance(...)` for measurements known by
         their moments; without it, one that suits the model is chosen and the reason noted.
@@ -182,10 +184,11 @@ def _find_scatter(outcome: Outcome) -> tuple[np.ndarray | None, bool]:
         return None, True
 
 
-def _find_fixed(space: Coordinates) -> dict[str, float]:
-    """What was fixed at the same value in all experiments."""
-    first, *others = space.fixed
-    return {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+def _find_fixed(space: Coordinates) -> dict[str, float | Expression]:
+    """What was fixed at the same value, or by the same formula, in all experiments."""
+    first, *others = space.list_fixed()
+    alike = {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+    return {name: read_expression(value) if isinstance(value, str) else value for name, value in alike.items()}
 
 
 def _note_far_off(outcome: Outcome) -> list[str]:

@@ -102,7 +102,7 @@ def _require_bounds(items: Sequence[Coordinate]) -> None:
 
 def _list_grid(space: Coordinates, grid: Grid) -> list[np.ndarray]:
     for name in grid.points:
-        if name not in space.names and name not in space.parameters:
+        if name not in space.names and name not in space.free:
             raise EstimationError(f"The grid has '{name}', which is not free.", nearest(name, space.names))
     wanted = [item for item in space.items if item.name in grid.points or item.parameter in grid.points]
     _require_bounds(wanted)
@@ -137,7 +137,7 @@ def read_point(space: Coordinates, one: Any, what: str) -> np.ndarray:
         )
     named = {as_name(key): value for key, value in one.items()}
     for name in named:
-        if name not in space.names and name not in space.parameters:
+        if name not in space.names and name not in space.free:
             raise EstimationError(f"'{name}' is not free, so {what} cannot give it.", nearest(name, space.names))
     theta = []
     for item in space.items:

@@ -19,7 +19,14 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
     "interrupts": ["evaluate: ", "build: ", "0 without a sentence, 0 after which"],
     "likelihood": ["100 regular samples", "three intervals", "4 states, 20 samples", "hold the truth"],
     "nist": ["start 1", "start 2", "0 of them missed"],
-    "order": ["Rao–Garnier, held", "regular samples", "irregular samples", "input order right", "relative to output"],
+    "order": [
+        "Rao–Garnier, held",
+        "with the delay known",
+        "regular samples",
+        "irregular samples",
+        "input order right",
+        "relative to output",
+    ],
     "residuals": ["independent residuals", "dependent residuals", "N = 1000, pole 0.2"],
     "switching": ["never changes, against none", "to the next", "against viscous friction", "friction by its sign"],
 }

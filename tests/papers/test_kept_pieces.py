@@ -22,18 +22,18 @@ def test_a_piece_is_made_once_and_comes_back_bit_for_bit(tmp_path):
     assert sizes == [3]
 
 
-def test_another_size_starts_over_and_says_so(tmp_path, capsys):
+def test_another_size_starts_over_and_says_so(tmp_path, caplog):
     sizes = []
     take(tmp_path, 3, sizes)
     take(tmp_path, 4, sizes)
     assert sizes == [3, 4]
-    told = capsys.readouterr().err
+    told = caplog.text
     assert "made with other sizes or another version" in told
     assert told.count("\n") == 1
 
 
 @pytest.mark.parametrize("place", [0, 10, 50, 120, -3, -40])
-def test_a_damaged_piece_is_made_again(tmp_path, capsys, place):
+def test_a_damaged_piece_is_made_again(tmp_path, caplog, place):
     sizes = []
     take(tmp_path, 3, sizes)
     (path,) = tmp_path.rglob("*.json")
@@ -42,7 +42,7 @@ def test_a_damaged_piece_is_made_again(tmp_path, capsys, place):
     path.write_bytes(content)
     assert take(tmp_path, 3, sizes)[0] == 0.1 + 0.2
     assert sizes == [3, 3]
-    assert "made again" in capsys.readouterr().err
+    assert "made again" in caplog.text
 
 
 def test_a_truncated_piece_is_made_again(tmp_path):

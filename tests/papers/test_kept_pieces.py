@@ -1,5 +1,7 @@
 """Pieces of a reproduction are kept whole, and made again when they are damaged or made from something else."""
 
+from concurrent.futures import Future
+
 import numpy as np
 import pytest
 
@@ -77,3 +79,24 @@ def test_nothing_is_left_when_all_is_complete(tmp_path):
     pieces.take("piece", lambda: 1)
     pieces.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_finished_piece_of_a_pool_is_kept_while_an_earlier_one_is_under_way(tmp_path, monkeypatch):
+    early, late = Future(), Future()
+    late.set_result(2.0)
+    write = KeptPieces._write
+
+    def write_and_press(self, name, content):
+        content = write(self, name, content)
+        early.set_exception(KeyboardInterrupt())  # it ends only now
+        return content
+
+    class Pool:
+        def submit(self, function):
+            return function()
+
+    monkeypatch.setattr(KeptPieces, "_write", write_and_press)
+    pieces = KeptPieces(tmp_path, "order", 1)
+    with pytest.raises(KeyboardInterrupt):
+        pieces.take_all(["early", "late"], [(lambda: early, ()), (lambda: late, ())], Pool())
+    assert pieces.take("late", lambda: pytest.fail("it is there")) == 2.0

@@ -13,6 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "daedal"
 ORDER = [
     "errors",
     "files",
+    "limits",
     "memory",
     "progress",
     "tables",

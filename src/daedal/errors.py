@@ -132,8 +132,10 @@ def run_within(
     listed = [f"*{p.name}" if p in star else p.name for p in parameters if p not in named]
     taken = ", ".join([*listed, *(["*"] if named and not star else []), *(p.name for p in named)])
     passed = ", ".join([*listed, *(f"{p.name}={p.name}" for p in named)])
-    text = f"def run({taken}):\n    with context():\n        return function({passed})\n"
-    names: dict[str, Any] = {"function": function, "context": context, "__name__": function.__module__}
+    text = (
+        f"def run({taken}):\n    with __context():\n        return __function({passed})\n"  # no parameter is called so
+    )
+    names: dict[str, Any] = {"__function": function, "__context": context, "__name__": function.__module__}
     exec(compile(text, f"<{function.__name__}>", "exec"), names)
     run, plain = cast(FunctionType, wraps(function)(names["run"])), cast(FunctionType, function)
     run.__defaults__, run.__kwdefaults__ = plain.__defaults__, plain.__kwdefaults__

@@ -16,7 +16,9 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
     "estimation": ["whitened fit", "joint fit", "whitened, N = 100", "not debiased"],
     "foundation": ["robertson", "rlc ladder of 5", "rtol 1e-10", "import daedal"],
     "growth": ["exponent", "simulate, uneven", "save and load"],
+    "interrupts": ["evaluate: ", "build: ", "0 without a sentence, 0 after which"],
     "likelihood": ["100 regular samples", "three intervals", "4 states, 20 samples", "hold the truth"],
+    "nist": ["start 1", "start 2", "0 of them missed"],
     "order": [
         "Rao–Garnier, held",
         "with the delay known",

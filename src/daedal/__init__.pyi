@@ -1,6 +1,4 @@
-from .analysis import (
-    Descriptor, Structure, WellPosedness, analyze, check_noise, descriptor, linearize, transfer_function,
-)
+from .analysis import Descriptor, Structure, WellPosedness, analyze, check_noise, descriptor, linearize
 from .data import Dataset, Samples, Signal, read_csv
 from .disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, sample_path
 from .errors import DaedalError, DaedalWarning
@@ -9,7 +7,7 @@ from .estimation import (
     evaluate, fit, load,
 )
 from .filtering import StateEstimate, estimate_states
-from .lti import TransferFunction
+from .lti import TransferFunction, transfer_function
 from .modelica import read_modelica
 from .models import Model, Parameter, Port, assemble
 from .order import Candidate, OrderSearch, OrderSearches, RefinedIV, SparseSplines, select_order

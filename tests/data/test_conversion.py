@@ -45,6 +45,16 @@ def test_a_mapping_renames():
     np.testing.assert_array_equal(data["force"], [3, 4])
 
 
+def test_each_input_of_a_table_has_its_own_intersample():
+    options = {"inputs": ["u", "v"], "intersample": {"v": "zoh"}}
+    frame = pandas.DataFrame({"u": [1, 2], "v": [3, 4], "y": [5, 6]}, index=pandas.Index([0.0, 1.0], name="time"))
+    for data in (
+        Dataset.from_pandas(frame, ["y"], **options),
+        Dataset.from_xarray(xarray.Dataset.from_dataframe(frame), ["y"], **options),
+    ):
+        assert [data.inputs[name].intersample for name in ("u", "v")] == ["foh", "zoh"]
+
+
 def test_missing_values_of_pandas_are_missing_samples():
     frame = pandas.DataFrame({"y": pandas.array([1, None], dtype="Int64")}, index=[0.0, 1.0])
     np.testing.assert_array_equal(Dataset.from_pandas(frame, ["y"])["y"], [1, np.nan])

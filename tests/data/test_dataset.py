@@ -34,6 +34,14 @@ def test_arrays_become_signals_and_samples():
     assert data.t0 == 0
 
 
+def test_each_input_may_behave_in_its_own_way_between_samples():
+    held = Signal(TIMES, [1, 2, 3], "zoh")
+    inputs = {"a": [1, 2, 3], "b": [1, 2, 3], "c": held}
+    data = Dataset(TIMES, inputs, {"y": TIMES}, intersample={"a": "zoh"})
+    assert data.inputs == {"a": held, "b": Signal(TIMES, [1, 2, 3], "foh"), "c": held}
+    assert str(data).startswith("data 'data': output y; inputs a (zoh), b (foh), c (zoh)")
+
+
 def test_a_signal_and_samples_keep_their_own_times():
     data = two_rates()
     np.testing.assert_array_equal(data.times, [0, 0.5, 1, 2, 3, 3.5, 4, 5])
@@ -121,6 +129,15 @@ def test_an_unknown_name_gets_a_suggestion():
         ({"outputs": {"y": [1, np.inf, 2]}}, r"output 'y': values must be finite but values\[1\] \(time 0.5\) is inf"),
         ({"inputs": {"u": [1, 2, 3]}, "intersample": "spline"}, "input 'u': a signal with .* needs at least 4 samples"),
         ({"inputs": {"u": [1, 2, 3]}, "intersample": "cubic"}, "input 'u': intersample must be"),
+        ({"inputs": {"u": [1, 2, 3]}, "intersample": {"u": "cubic"}}, "input 'u': intersample must be"),
+        (
+            {"inputs": {"pump": [1, 2, 3]}, "intersample": {"pmp": "zoh"}},
+            "intersample is given for 'pmp', which is no input. Did you mean 'pump'",
+        ),
+        (
+            {"inputs": {"u": Signal([0, 1], [1, 2])}, "intersample": {"u": "zoh"}},
+            "intersample is given for input 'u', but that is a Signal, which has its own. Leave it out",
+        ),
         ({"inputs": {"u": [1, 2, 3]}, "outputs": {"u": [1, 2, 3]}}, "'u' is both input and output. Use two names"),
         (
             {"inputs": {3: [1, 2, 3]}},

@@ -33,6 +33,12 @@ def test_columns_by_list_and_by_mapping(write):
     assert data == expected
 
 
+def test_each_input_of_a_file_has_its_own_intersample(write):
+    text = "t,u,v,y\n0,1,2,3\n1,1,2,3\n"
+    data = read_csv(write(text), time="t", outputs=["y"], inputs={"pump": "u", "sun": "v"}, intersample={"pump": "zoh"})
+    assert {name: signal.intersample for name, signal in data.inputs.items()} == {"pump": "zoh", "sun": "foh"}
+
+
 def test_a_step_instead_of_a_time_column(write):
     data = read_csv(write(GOOD), step=0.25, outputs=["y"], name="mine")
     np.testing.assert_array_equal(data.times, [0, 0.25, 0.5, 0.75, 1])

@@ -114,6 +114,7 @@ def declare() -> dict[str, Any]:
         "initial": {x: 1.0},
         "guess": {},
         "history": {},
+        "defaults": {},
         "ports": {},
     }
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from daedal.data.arrays import Array, about, check_column, check_real, frozen, short
 from daedal.data.samples import Samples
-from daedal.data.signal import Intersample, Signal
+from daedal.data.signal import Intersample, IntersampleChoice, Signal
 from daedal.errors import DataError, counted, nearest, quoted
 
 
@@ -53,6 +53,21 @@ def _check_mapping(label: str, given: object) -> None:
             f"names of {label} must be text but {wrong[0]} is of type {type(wrong[0]).__name__}.",
             f"Write {label}={{'{wrong[0]}': values}}.",
         )
+
+
+def choose_intersample(given: IntersampleChoice, inputs: Mapping[str, Any]) -> dict[str, Intersample]:
+    """What each input does between its samples: one choice for all, or by name, straight lines where none is given."""
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(inputs, given)
+    for name in given:
+        if name not in inputs:
+            raise DataError(f"intersample is given for '{name}', which is no input.", nearest(str(name), inputs))
+        if isinstance(inputs[name], Signal):
+            raise DataError(
+                f"intersample is given for input '{name}', but that is a Signal, which has its own.",
+                "Leave it out of intersample, or give that input as an array.",
+            )
+    return {name: given.get(name, "foh") for name in inputs}
 
 
 def accept_signal(name: str, given: Signal | ArrayLike, times: Array | None, intersample: Intersample) -> Signal:

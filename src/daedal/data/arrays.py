@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from daedal.errors import DataError
 from daedal.symbolic import Expression
 
+JITTER = 1e-3  # of a sample interval: clocks that are off by less count as regular
 LARGEST = 1e150  # value of a sample: squares of larger ones, and their sums, are no numbers
 Array: TypeAlias = NDArray[np.float64]
 Key = TypeVar("Key")
@@ -153,9 +154,9 @@ def find_first(wrong: NDArray[np.bool_]) -> int | None:
 
 
 def find_uniform_step(times: Array) -> float | None:
-    """The common distance of the times, or None when they are irregular by more than a millionth of it."""
+    """The common distance of the times, or None when one differs from it by more than a thousandth: clocks jitter."""
     if times.size < 2:
         return None
     step = float(times[-1] - times[0]) / (times.size - 1)
     rounding = 4 * np.finfo(float).eps * float(np.abs(times).max())
-    return step if np.abs(np.diff(times) - step).max() <= 1e-6 * step + rounding else None
+    return step if np.abs(np.diff(times) - step).max() <= JITTER * step + rounding else None

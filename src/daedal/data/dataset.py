@@ -14,12 +14,13 @@ from daedal.data.acceptance import (
     accept_signal,
     accept_units,
     check_names,
+    choose_intersample,
     choose_start_time,
     unite_times,
 )
 from daedal.data.arrays import Array, FrozenMapping, about, increasing
 from daedal.data.samples import Samples
-from daedal.data.signal import Intersample, Signal
+from daedal.data.signal import IntersampleChoice, Signal
 from daedal.errors import DataError, nearest
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ class Dataset:
         Where the model starts, not after the first sample, which is the default.
     name : str
         How messages and tables call this experiment.
-    intersample : {"foh", "zoh", "spline"}
-        What inputs given as arrays do between their samples; a `Signal` knows it by itself.
+    intersample : {"foh", "zoh", "spline"}, or mapping of input to one of these
+        What inputs given as arrays do between their samples, "foh" where a mapping leaves one out; a `Signal` knows it
+        by itself.
     units : mapping of name to text
         Of outputs, inputs and "time", for tables and pictures; where a model tells them too, they must be the same.
 
@@ -83,7 +85,7 @@ class Dataset:
         *,
         t0: float | None = None,
         name: str = "data",
-        intersample: Intersample = "foh",
+        intersample: IntersampleChoice = "foh",
         units: Mapping[str, str] = NONE,
     ) -> None:
         with about(f"data '{name}'"):
@@ -93,7 +95,8 @@ class Dataset:
                 )
             check_names(name, inputs, outputs)
             grid = None if times is None else increasing(times)
-            signals = {key: accept_signal(key, given, grid, intersample) for key, given in inputs.items()}
+            between = choose_intersample(intersample, inputs)
+            signals = {key: accept_signal(key, given, grid, between[key]) for key, given in inputs.items()}
             samples = {key: accept_samples(key, given, grid) for key, given in outputs.items()}
             object.__setattr__(self, "times", unite_times(samples or signals) if grid is None else grid)
             object.__setattr__(self, "inputs", FrozenMapping(signals))
@@ -186,7 +189,7 @@ class Dataset:
         time: Hashable | None = None,
         t0: float | None = None,
         name: str = "data",
-        intersample: Intersample = "foh",
+        intersample: IntersampleChoice = "foh",
     ) -> "Dataset":
         """A data set from columns of a frame; the time is the column `time`, or else the index.
 
@@ -208,7 +211,7 @@ class Dataset:
         time: str = "time",
         t0: float | None = None,
         name: str = "data",
-        intersample: Intersample = "foh",
+        intersample: IntersampleChoice = "foh",
     ) -> "Dataset":
         """A data set from variables of an xarray data set that depend on `time` alone; otherwise as `from_pandas`."""
         measured, known = data.choose_columns("outputs", outputs), data.choose_columns("inputs", inputs)

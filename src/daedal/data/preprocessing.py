@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.data.arrays import Array, check_positive, check_real, short
+from daedal.data.arrays import JITTER, Array, check_positive, check_real, short
 from daedal.data.samples import Samples
 from daedal.data.signal import Signal
 from daedal.errors import DataError
@@ -94,18 +94,19 @@ def make_grid(start: float, end: float, step: float) -> Array:
 
 def resample(samples: Samples, grid: Array, step: float) -> Samples:
     """The samples on a regular grid: means over one step when it is longer than theirs, otherwise straight lines."""
-    coarser = samples.times.size > 1 and step > np.median(np.diff(samples.times)) * (1 + SAME)
-    return Samples(grid, _average(samples, grid, step) if coarser else _interpolate(samples, grid, step))
+    interval = float(np.median(np.diff(samples.times))) if samples.times.size > 1 else step
+    coarser = step > interval * (1 + JITTER)
+    return Samples(grid, (_average if coarser else _interpolate)(samples, grid, step, interval))
 
 
-def _average(samples: Samples, grid: Array, step: float) -> Array:
+def _average(samples: Samples, grid: Array, step: float, interval: float) -> Array:
     """Means of the known samples within half a step of each grid time.
 
-    Both ends of the window count: leaving one out would shift the signal by half a sample.
+    Both ends of the window count, whatever the clock's jitter: leaving one out would shift the signal by half a sample.
     """
     known = ~np.isnan(samples.values)
     times, values = samples.times[known], samples.values[known]
-    reach = step * (0.5 + SAME)
+    reach = step * 0.5 + interval * JITTER
     begin, end = np.searchsorted(times, grid - reach), np.searchsorted(times, grid + reach)
     # A closing zero makes `end` a valid position; an empty window [begin, begin) is masked by its count.
     sums = np.add.reduceat(np.append(values, 0.0), np.stack([begin, end], axis=1).ravel())[::2]
@@ -113,11 +114,13 @@ def _average(samples: Samples, grid: Array, step: float) -> Array:
     return np.where(count > 0, sums / np.maximum(count, 1), np.nan)
 
 
-def _interpolate(samples: Samples, grid: Array, step: float) -> Array:
-    """Straight lines between neighbours; NaN beside a missing sample and outside the samples."""
+def _interpolate(samples: Samples, grid: Array, step: float, interval: float) -> Array:
+    """Straight lines between neighbours; NaN beside a missing sample and outside the samples, but for jitter."""
     times, values = samples.times, samples.values
     after = np.clip(np.searchsorted(times, grid), 0, times.size - 1)
     before = np.maximum(after - 1, 0)
     nearest = np.where(grid - times[before] < times[after] - grid, before, after)
-    same = np.abs(grid - times[nearest]) <= SAME * step
-    return np.where(same, values[nearest], np.interp(grid, times, values, left=np.nan, right=np.nan))
+    distance = np.abs(grid - times[nearest])
+    between = np.interp(grid, times, values, left=np.nan, right=np.nan)
+    same = (distance <= SAME * step) | (np.isnan(between) & (distance <= JITTER * interval))
+    return np.where(same, values[nearest], between)

@@ -23,7 +23,7 @@ import numpy as np
 from daedal.data.arrays import Array, about, check_positive, find_first, short
 from daedal.data.conversion import Columns, choose_columns
 from daedal.data.dataset import Dataset
-from daedal.data.signal import Intersample
+from daedal.data.signal import IntersampleChoice
 from daedal.errors import DataError, nearest, quoted
 from daedal.files import check_file, limit_lines
 from daedal.memory import check_memory
@@ -45,7 +45,7 @@ def read_csv(
     step: float | None = None,
     outputs: Columns = (),
     inputs: Columns = (),
-    intersample: Intersample = "foh",
+    intersample: IntersampleChoice = "foh",
     t0: float | None = None,
     name: str | None = None,
     delimiter: str = ",",
@@ -60,8 +60,8 @@ def read_csv(
         Either the column with the sample times, or the time from one row to the next; the first is then at 0.
     outputs, inputs : mapping of name to column, or list of columns
         What was measured and what drove the system; in a list the columns keep their names.
-    intersample : {"foh", "zoh", "spline"}
-        What the inputs do between their samples.
+    intersample : {"foh", "zoh", "spline"}, or mapping of input to one of these
+        What the inputs do between their samples; "foh" where a mapping leaves one out.
     t0 : float, optional
         Where the model starts; by default at the first sample.
     name : str, optional

@@ -7,7 +7,7 @@ Between the samples tᵢ the signal is a polynomial of degree 0 ("zoh"), 1 ("foh
 and every question asked of it (values, derivatives, jumps) is answered from these coefficients.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import factorial, perm
@@ -20,6 +20,7 @@ from daedal.data.arrays import Array, check_column, check_numbers, check_sizes, 
 from daedal.errors import DataError
 
 Intersample: TypeAlias = Literal["foh", "zoh", "spline"]
+IntersampleChoice: TypeAlias = Intersample | Mapping[str, Intersample]  # of several inputs: one for all, or by name
 HIGHEST_DERIVATIVE = {"zoh": 0, "foh": 1, "spline": 3}
 FEWEST_SAMPLES = {"zoh": 2, "foh": 2, "spline": 4}
 REACH = 1e-9  # of the length: times this far outside are rounding, and count as the ends

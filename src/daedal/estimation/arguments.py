@@ -10,7 +10,7 @@ from daedal.errors import EstimationError, SimulationError, is_list
 from daedal.estimation.criteria import Criterion, Objective, check_criterion, choose_criterion
 from daedal.estimation.problem import Problem, check_delay_bounds, declare_free, make_coordinates
 from daedal.estimation.search import add_priors, refuse_growth
-from daedal.experiments import list_datasets
+from daedal.experiments import describe_absent, list_datasets
 from daedal.models import Model
 from daedal.simulation import Lanes
 from daedal.systems import System, build
@@ -89,4 +89,4 @@ def _list_unused(model: Model, sets: Sequence[Dataset]) -> tuple[str, ...]:
     missing = [name for name in model.outputs if not any(name in one.outputs for one in sets)]
     if missing:
         notes.append(f"outputs of the model that were not measured: {', '.join(missing)}")
-    return tuple(notes)
+    return (*notes, *describe_absent(model, sets))

@@ -1,6 +1,6 @@
 """What drives a system: times at which values are wanted, and the known inputs from the start to the last of them."""
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -32,6 +32,7 @@ class Drive:
     times: np.ndarray
     start: float
     signals: Mapping[str, Signal]
+    assumed: tuple[str, ...] = ()  # those that are the model's defaults
 
     @property
     def end(self) -> float:
@@ -39,10 +40,15 @@ class Drive:
         return float(self.times[-1])
 
 
-def match_drive(owner: str, roles: Mapping[str, str], times: Any, inputs: Any, t0: Any) -> Drive:
+NONE: Mapping[str, float] = {}
+
+
+def match_drive(
+    owner: str, roles: Mapping[str, str], times: Any, inputs: Any, t0: Any, defaults: Mapping[str, float] = NONE
+) -> Drive:
     """Check times, inputs and start against what their owner needs; a Dataset stands for all three.
 
-    `roles` are those of all names of the owner.
+    `roles` are those of all names of the owner, `defaults` the inputs that need not be given.
     """
     needed = [name for name, role in roles.items() if role == "input"]
     if not (inputs is None or isinstance(inputs, Mapping)):
@@ -62,27 +68,33 @@ def match_drive(owner: str, roles: Mapping[str, str], times: Any, inputs: Any, t
     for name in given:
         if name not in needed:
             raise _explain_no_input(owner, roles, needed, name)
+    assumed = {name: value for name, value in defaults.items() if name not in given}
+    given |= assumed
     _check_given(owner, needed, given, measured)
     end = float(grid[-1])
     signals = {name: _make_signal(name, value, start, end) for name, value in given.items()}
     check_covered(signals, start, end, SimulationError)
-    return Drive(grid, start, signals)
+    return Drive(grid, start, signals, tuple(assumed))
 
 
 def match_data(model: Model, measured: "data.Dataset") -> Drive:
-    """What drove a model in data that hold all of its inputs."""
-    missing = [name for name in model.input_names if name not in measured.inputs]
+    """What drove a model in data that hold all of its inputs, but for those with defaults."""
+    absent = [name for name in model.input_names if name not in measured.inputs]
+    missing = [name for name in absent if name not in model.defaults]
     if missing:
         held = f", only {quoted(measured.inputs)}" if measured.inputs else ""
         raise EstimationError(
             f"The data '{measured.name}' lack the input{'s' * (len(missing) > 1)} {quoted(missing)} of model "
             f"'{model.name}'{held}.",
-            f"Give them with the data: Dataset(times, inputs={{'{missing[0]}': ...}}, outputs=...).",
+            f"Give them with the data: Dataset(times, inputs={{'{missing[0]}': ...}}, outputs=...); what is the same "
+            f"number throughout may be declared in the model: defaults={{'{missing[0]}': ...}}.",
         )
     check_units(model, measured)
-    drive = Drive(
-        measured.sample_times, float(measured.t0), {name: measured.inputs[name] for name in model.input_names}
-    )
+    times, start = measured.sample_times, float(measured.t0)
+    signals = dict(measured.inputs) | {
+        name: _make_signal(name, model.defaults[name], start, float(times[-1])) for name in absent
+    }
+    drive = Drive(times, start, {name: signals[name] for name in model.input_names}, tuple(absent))
     check_covered(drive.signals, drive.start, drive.end, EstimationError)
     return drive
 
@@ -103,6 +115,18 @@ def unite_units(model: Model, measured: "Sequence[data.Dataset]") -> Mapping[str
     """Name → unit of the model, or else of the first data that tell it."""
     told = {name: unit for one in reversed(measured) for name, unit in one.units.items()}
     return FrozenMapping({**told, **model.units})
+
+
+def describe_defaults(model: Model, assumed: Iterable[str]) -> tuple[str, ...]:
+    """What was taken for inputs that were not given."""
+    shown = [f"{name} = {short(model.defaults[name])}" for name in dict.fromkeys(assumed)]
+    return (f"not given, and taken as the model declares: {', '.join(shown)}",) if shown else ()
+
+
+def describe_absent(model: Model, sets: "Iterable[data.Dataset]") -> tuple[str, ...]:
+    """The same, for inputs that some data lack."""
+    lacking = [name for one in sets for name in model.defaults if name not in one.inputs]
+    return describe_defaults(model, lacking)
 
 
 def check_covered(signals: Mapping[str, Signal], start: float, end: float, refusal: type[DaedalError]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.data import Dataset, short
+from daedal.data import Dataset, find_uniform_step, short
 from daedal.errors import EstimationError, as_float, counted, nearest, quoted
 from daedal.experiments.drive import Drive, match_data
 from daedal.models import Model
@@ -27,10 +27,8 @@ class Series:
 
     @property
     def regular(self) -> bool:
-        """Whether all intervals are alike."""
-        gaps = np.diff(self.times)
-        rounding = 4.0 * np.finfo(float).eps * np.max(np.abs(self.times))  # seconds since 1970 have few digits left
-        return bool(gaps.size == 0 or np.all(np.abs(gaps - gaps.mean()) <= 1e-6 * gaps.mean() + rounding))
+        """Whether all intervals are alike, but for the jitter of a clock."""
+        return self.times.size < 2 or find_uniform_step(self.times) is not None
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,6 +39,7 @@ def assemble(
     initial: Mapping[Any, Any] = NOTHING,
     guess: Mapping[Any, Any] = NOTHING,
     history: Mapping[Any, Any] = NOTHING,
+    defaults: Mapping[Any, float] = NOTHING,
     units: Mapping[Any, str] = NOTHING,
 ) -> Model:
     """Connect parts to one Model.
@@ -63,7 +64,7 @@ def assemble(
         Path of a part's input, or of a disturbance that the part brings along → noise declaration.
     measurement_noise
         Output of the assembly → accuracy, as for `Model`.
-    initial, guess, history
+    initial, guess, history, defaults
         As for `Model`, by path; they are added to what the parts bring along.
     units
         As for `Model`, by path or output; added to those of the parts.
@@ -90,6 +91,7 @@ def assemble(
         initial=initial,
         guess=guess,
         history=history,
+        defaults=defaults,
         units=units,
     )
     whole = gather_parts(name, parts)
@@ -99,13 +101,14 @@ def assemble(
     roles = _assign_roles(whole, inputs, disturbances, declared)
     signals, driven = write_signal_equations(whole, connected.signals, roles)
     _check_driven(whole, roles, driven)
-    unknowns, disturbed = [*whole.unknowns, *driven], {**whole.disturbances, **_key_by_path(disturbances)}
-    varying = {"time", *unknowns, *map(as_name, inputs), *(path for key in disturbed for path in as_tuple(key))}
+    names, unknowns = [as_name(path) for path in inputs], [*whole.unknowns, *driven]
+    disturbed = {**whole.disturbances, **_key_by_path(disturbances)}
+    varying = {"time", *names, *unknowns, *(path for key in disturbed for path in as_tuple(key))}
     model = Model(
         name=name,
         equations={**whole.equations, **write_node_equations(whole, connected.nodes, offered, ports), **signals},
         unknowns=list(map(intern_symbol, unknowns)),
-        inputs=[intern_symbol(as_name(path)) for path in inputs],
+        inputs=list(map(intern_symbol, names)),
         outputs={label: whole.find_expression(value) for label, value in outputs.items()},
         parameters=declared,
         disturbances=disturbed,
@@ -113,6 +116,10 @@ def assemble(
         initial={**whole.initial, **_key_by_name(initial)},
         guess={**whole.guess, **_key_by_name(guess)},
         history={**whole.history, **_key_by_name(history)},
+        defaults={
+            **{path: value for path, value in whole.defaults.items() if path in names},
+            **_key_by_name(defaults),
+        },
         ports=offered,
         units={path: unit for path, unit in whole.units.items() if path in varying} | _key_by_path(units),
     )

@@ -28,6 +28,13 @@ def refuse_contradictions(model: "Model") -> None:
         for name, value in getattr(model, part).items():
             _check_unknown(model, roles, part, name)
             _check_constant(value, roles, f"The {part} value of '{name}'", time=part == "history")
+    for name in model.defaults:
+        if name not in model.input_names:
+            told = f" but {with_article(roles[name])}" if name in roles else ""
+            raise ModelError(
+                f"A default is given for {quoted(as_tuple(name))}, which is no input{told}.",
+                nearest(str(name), model.input_names),
+            )
     for name in model.units:
         _check_has_unit(model, roles, name)
     evaluate_parameters(model)

@@ -35,6 +35,7 @@ def normalize(raw: dict[str, Any]) -> dict[str, Any]:
             part: _convert(raw, part, _as_jet_name, lambda value, name, part=part: _check_start(value, name, part))
             for part in ("initial", "guess", "history")
         },
+        "defaults": _convert(raw, "defaults", as_name, _check_default),
         "ports": dict(raw["ports"]),
         "units": _convert(raw, "units", as_name, _check_unit),
     }
@@ -63,6 +64,7 @@ _MAPPING_REMEDY = {
     "initial": "Write {x: 0.0}.",
     "guess": "Write {x: 0.0}.",
     "history": "Write {x: 1.0}.",
+    "defaults": "Write {u: 20.0}.",
     "ports": "Write {'flange': Port('rotational', phi, tau)}.",
     "units": "Write {'speed': 'm/s', 'time': 's'}.",
 }
@@ -175,6 +177,16 @@ def _check_start(value: Any, name: str, part: str) -> Expression:
     if expression.sx.is_constant() and not np.isfinite(float(expression)):
         raise ModelError(f"The {part} value of '{name}' must be finite, got {float(expression)}.", "Give a number.")
     return expression
+
+
+def _check_default(value: Any, name: Any) -> float:
+    expression = as_expression(value, f"The default of input {quoted(as_tuple(name))}")
+    if not expression.sx.is_constant() or not np.isfinite(float(expression)):
+        raise ModelError(
+            f"The default of input {quoted(as_tuple(name))} must be a finite number, got {value!r}.",
+            "Make it a parameter in place of an input, where it is estimated.",
+        )
+    return float(expression)
 
 
 def _check_accuracy(value: Any, name: str | tuple[str, ...]) -> Any:

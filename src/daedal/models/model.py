@@ -56,6 +56,8 @@ class Model:
     history
         Unknown → value up to the start, for delays; may contain parameters and `time`, which counts as in the data. An
         input too: what it was before its first sample (its first value where nothing is said).
+    defaults
+        Input → the number that it is where data lack it; used ones are among the notes of a result.
     ports
         Name → `Port`, where the model is connected to others (`assemble`); its variables are unknowns too.
     units
@@ -82,6 +84,7 @@ class Model:
     initial: Mapping[Any, Any] = field(default_factory=dict)
     guess: Mapping[Any, Any] = field(default_factory=dict)
     history: Mapping[Any, Any] = field(default_factory=dict)
+    defaults: Mapping[Any, float] = field(default_factory=dict)
     ports: "Mapping[str, Port]" = field(default_factory=dict)
     units: Mapping[Any, str] = field(default_factory=dict)
 
@@ -182,6 +185,10 @@ class Model:
     def with_guess(self, changes: Mapping[Any, Any]) -> "Model":
         """Other hints for the start, merged by unknown; None removes one."""
         return replace(self, guess=_merge(self.guess, changes))
+
+    def with_defaults(self, changes: Mapping[Any, float | None]) -> "Model":
+        """Other numbers for inputs that data lack, merged by input; None removes one."""
+        return replace(self, defaults=_merge(self.defaults, changes))
 
     def with_units(self, changes: Mapping[Any, str | None]) -> "Model":
         """Other units, merged by name; None removes one."""
@@ -334,6 +341,7 @@ class Model:
             "held at the start": [f"{name} = {value}" for name, value in self.initial.items()],
             "guessed": [f"{name} = {value}" for name, value in self.guess.items()],
             "history": [f"{name} = {value}" for name, value in self.history.items()],
+            "where data lack it": [f"{name} = {value}" for name, value in self.defaults.items()],
             "units": [f"{name} {unit}" for name, unit in self.units.items()],
         }
         return "\n".join(lines + [f"  {title}: {', '.join(values)}" for title, values in rows.items() if values])

@@ -29,6 +29,7 @@ class Parts:
     initial: Mapping[str, Expression]
     guess: Mapping[str, Expression]
     history: Mapping[str, Expression]
+    defaults: Mapping[str, float]
     units: Mapping[str, str]
 
     def find_port(self, path: str) -> Port:
@@ -142,5 +143,6 @@ def _prefix(label: str, part: Model) -> dict[str, dict[Any, Any]]:
             field: {move_start(own): move(value) for own, value in getattr(part, field).items()}
             for field in ("initial", "guess", "history")
         },
+        "defaults": {names[own]: value for own, value in part.defaults.items()},
         "units": {own if own == "time" else move_key(own): unit for own, unit in part.units.items()},
     }

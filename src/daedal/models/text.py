@@ -40,6 +40,7 @@ TABLES = (
     "initial",
     "guess",
     "history",
+    "defaults",
     "ports",
     "units",
 )

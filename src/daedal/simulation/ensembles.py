@@ -157,7 +157,7 @@ def ensemble(
     )
     refuse_long_steps(run.plan)
     moments = collect_moments(run, count, kept, partly=True)
-    return _make_ensemble(run, outputs, free, several, moments, count)
+    return _make_ensemble(run, outputs, free, several, moments, count, asked.notes)
 
 
 def _check_parameter(model: Any, name: Any) -> str:
@@ -190,6 +190,7 @@ def _make_ensemble(
     several: bool,
     moments: Moments,
     realizations: int,
+    notes: tuple[str, ...],
 ) -> Ensemble:
     def name_rows(table: np.ndarray, first: int) -> FrozenMapping:
         rows = {name: table[:, first + i] if several else table[0, first + i] for i, name in enumerate(outputs)}
@@ -212,7 +213,7 @@ def _make_ensemble(
         error=run.plan.error,
         failures=moments.failures,
         seed=run.scenario.seed,
-        notes=run.warnings,
+        notes=(*notes, *run.warnings),
         status=status,
         units=run.scenario.system.model.units,
     )

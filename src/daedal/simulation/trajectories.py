@@ -183,7 +183,7 @@ def _make_trajectory(job: Job, outcome: Outcome, seed: int | None) -> Trajectory
         inputs=FrozenMapping(asked.forcing.signals),
         parameters=FrozenMapping(evaluate_parameters(model, job.values)),
         status=outcome.status,
-        notes=(*asked.system.structure.repairs, *zero, *outcome.start.notes, *outcome.notes),
+        notes=(*asked.system.structure.repairs, *asked.notes, *zero, *outcome.start.notes, *outcome.notes),
         realizations=job.realizations,
         seed=seed,
         partial=len(wanted) < len(asked.system.reduction.observed),

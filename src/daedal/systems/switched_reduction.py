@@ -26,15 +26,17 @@ def trace_definitions(reduction: Reduction) -> Reduction:
     if not inside.intersection(definitions):
         return reduction
     old, new = stack_symbols(definitions), ca.vertcat(*definitions.values())
-    switches = []
-    for switch in switching.switches:
-        function = switch.function
+
+    def trace(function: ca.SX) -> ca.SX:
         for _ in equations.names:
             if not set(list_symbols(function)).intersection(definitions):
                 break
             function = ca.substitute(function, old, new)
-        switches.append(replace(switch, function=function))
-    return replace(reduction, switching=replace(switching, switches=tuple(switches)))
+        return function
+
+    switches = tuple(replace(switch, function=trace(switch.function)) for switch in switching.switches)
+    tables = tuple(replace(table, argument=trace(table.argument)) for table in switching.tables)
+    return replace(reduction, switching=replace(switching, switches=switches, tables=tables))
 
 
 def _find_definitions(reduction: Reduction) -> dict[str, ca.SX]:
@@ -66,6 +68,8 @@ def refuse_impacts(model: str, reduction: Reduction) -> None:
     forbidden = {switch.mode: 0 if switch.jumps else 1 for switch in switching.switches}
     texts = {switch.mode: switch.text for switch in switching.switches}
     texts |= {known.name: known.text for known in switching.known}
+    for table in switching.tables:
+        forbidden[table.level], texts[table.level] = forbidden[table.modes[0]], texts[table.modes[0]]
     forbidden |= dict.fromkeys((*switching.held, *(known.name for known in switching.known)), 0)
     for i, order in enumerate(reduction.offsets.equations.tolist()):
         for name in list_symbols(equations.residuals[i]):

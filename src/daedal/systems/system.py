@@ -163,6 +163,9 @@ SYSTEM_FUNCTIONS = {
     "switches": lambda r: ca.vertcat(ca.SX(0, 1), *(s.function for s in (r.switching.switches if r.switching else ()))),
     "switch_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["switches"](r)) + 1e-300,
     "switch_rates": lambda r: _differentiate_along(r, SYSTEM_FUNCTIONS["switches"](r)),
+    "table_arguments": lambda r: ca.vertcat(
+        ca.SX(0, 1), *(table.argument for table in (r.switching.tables if r.switching else ()))
+    ),
     "samples": lambda r: ca.vertcat(ca.SX(0, 1), *(r.switching.held.values() if r.switching else ())),
 }
 

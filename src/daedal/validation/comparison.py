@@ -10,7 +10,7 @@ from daedal.data import Dataset, FrozenMapping, frozen
 from daedal.disturbances import make_seed
 from daedal.errors import EstimationError, counted, interruptible, nearest, quoted
 from daedal.estimation import BEGINS, Fit, describe, describe_cut, label_experiments, match_fit, measure_fit
-from daedal.experiments import unite_units
+from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
@@ -238,7 +238,7 @@ def compare(
         local=FrozenMapping(local),
         realizations=realizations,
         seed=None if realizations is None else fitted.problem.seed,
-        notes=(*fitted.notes, *_note_missing(fit.model, predicted)),
+        notes=(*fitted.notes, *_note_missing(fit.model, predicted), *describe_absent(fit.model, sets)),
         units=unite_units(fit.model, sets),
     )
 
@@ -275,7 +275,11 @@ def _compare_model(model: Any, sets: tuple[Dataset, ...], steps: tuple[int, ...]
         local=FrozenMapping({}),
         realizations=None,
         seed=None,
-        notes=(*(("disturbances are zero",) if ignored else ()), *([BEGINS] if steps else describe_cut(sets))),
+        notes=(
+            *(("disturbances are zero",) if ignored else ()),
+            *([BEGINS] if steps else describe_cut(sets)),
+            *describe_absent(system.model, sets),
+        ),
         units=unite_units(system.model, sets),
     )
 

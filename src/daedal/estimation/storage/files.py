@@ -146,7 +146,7 @@ def _read_bytes(file: Path) -> bytes:
         if first != SIGNATURE and not LAST_LINE.fullmatch(stream.read()):
             raise _explain_foreign(file)
         stream.seek(0)
-        return stream.read(LARGEST)
+        return stream.read(size)  # room is made for as many as are asked for
 
 
 def _check_labels(file: Path, labels: dict[str, Any]) -> None:
@@ -247,13 +247,13 @@ def _write_bytes(part: Path, content: bytes) -> None:
 
 
 def _write_down_names(folder: Path) -> None:
-    if os.name != "posix":  # elsewhere folders cannot be opened
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Where that can be done: on Windows folders cannot be opened, and some that can be written cannot be read."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _check_same(fit: Fit, part: Path) -> None:

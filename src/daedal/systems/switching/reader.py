@@ -1,7 +1,9 @@
 """Which switching functions there are: each is met at a node of a formula, and equal ones are one."""
 
+from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf, isfinite
 from typing import Any
 
 import casadi as ca
@@ -32,8 +34,10 @@ class Reader:
         self.conditions = _find_conditions(residuals)
         self.fragile: frozenset[int] = frozenset()  # where what stands around a kink is not defined beyond it
         self.functions: list[Function] = []
+        self.kinked: set[int] = set()  # those of abs, minimum and maximum
         self._numbers: dict[Any, tuple[int, int]] = {}  # of switching functions, with their orientation, by node
         self._prints: dict[str, np.ndarray] = {}
+        self._ratios: list[tuple[float, int]] = []  # of the first two numbers of each print, rising
 
     def name_mode(self, number: int) -> str:
         return f"mode {number + 1}"
@@ -47,8 +51,8 @@ class Reader:
         if node not in self._numbers:
             signature = self._evaluate(g)
             number, orientation = len(self.functions), 1
-            for other, known in enumerate(() if own else self.functions):
-                ratio = _compare(signature, known.print)
+            for other in () if own else self._list_alike(signature):
+                ratio = _compare(signature, self.functions[other].print)
                 if ratio:
                     number, orientation = other, int(np.sign(ratio))
                     break
@@ -62,8 +66,22 @@ class Reader:
                         "Leave the condition out, or correct it.",
                     )
                 self.functions.append(Function(text(), signature, own))
+                insort(self._ratios, (_compute_ratio(signature), number))
             self._numbers[node] = (number, orientation)
         return self._numbers[node]
+
+    def _list_alike(self, signature: np.ndarray) -> list[int]:
+        """Functions that may be the same up to a factor, first ones first: few of very many."""
+        ratio = _compute_ratio(signature)
+        if ratio == -inf:
+            return []
+        reach = 4 * ALIKE * abs(ratio)
+        first, last = bisect_left(self._ratios, (ratio - reach, -1)), bisect_left(self._ratios, (ratio + reach, inf))
+        return sorted(number for _, number in self._ratios[first:last])
+
+    def list_latched(self) -> frozenset[int]:
+        """Functions with two borders."""
+        return frozenset(number for number, function in enumerate(self.functions) if function.latched)
 
     def _evaluate(self, g: ca.SX) -> np.ndarray:
         """Numbers of g at random points, the same for a symbol wherever it occurs."""
@@ -102,6 +120,13 @@ def _find_conditions(residuals: ca.SX) -> dict[str, ca.SX]:
                 if name.is_symbolic() and not meaning.is_leaf() and meaning.op() in COMPARING | LOGICAL:
                     conditions[name.name()] = meaning
     return conditions
+
+
+def _compute_ratio(signature: np.ndarray) -> float:
+    """Of the first two numbers, which a factor does not change; -inf where there is none."""
+    with np.errstate(all="ignore"):
+        ratio = float(signature[1] / signature[0])
+    return ratio if isfinite(ratio) else -inf
 
 
 def _compare(one: np.ndarray, other: np.ndarray) -> float:

@@ -19,6 +19,7 @@ are infinite there (sign(p) sqrt(abs(p))), the node stays as it was typed; condi
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import casadi as ca
 
@@ -26,10 +27,12 @@ from daedal.analysis import Alias, Equations, make_namer, substitute_aliases
 from daedal.errors import ModelError
 from daedal.models import Model, evaluate_parameters
 from daedal.symbolic import Delayed, Derivative, Expression, expand, find_operator, jet, list_symbols, stack_symbols
-from daedal.systems.switching.borders import classify, is_fragile
+from daedal.systems.switching.borders import find_fragile, find_verdicts
+from daedal.systems.switching.climb import Climb
 from daedal.systems.switching.reader import Reader
 from daedal.systems.switching.switch import Switch, Switching, Words
-from daedal.systems.switching.writer import write_formulas
+from daedal.systems.switching.table import LEAST, Table, find_ladders
+from daedal.systems.switching.writer import Written, write_formulas
 
 
 def take_out_switches(
@@ -97,38 +100,62 @@ def find_switches(
     reader = Reader(residuals, observed, words)
     everything = write_formulas(reader, frozenset())
     blended = write_formulas(reader, frozenset(), frozenset(range(len(reader.functions))))
-    verdicts = [classify(reader, blended, number, values) for number in range(len(reader.functions))]
+    climb = Climb.of(reader, find_ladders(everything.functions, reader.list_latched()))
+    verdicts = find_verdicts(reader, climb, climb.apply(blended), values)
     wanted = ("jump",) if jumps_only else ("jump", "kink")
     idle = frozenset(
         number
         for number, function in enumerate(reader.functions)
         if not function.latched and verdicts[number] not in wanted
     )
-    located = frozenset(range(len(reader.functions))).difference(idle)
-    reader.fragile = frozenset(number for number in located if is_fragile(reader, everything, number, values))
+    reader.fragile = find_fragile(reader, climb, climb.apply(everything), idle, values)
     written = write_formulas(reader, idle) if idle or reader.fragile else everything
-    switches = tuple(
+    jumping = frozenset(number for number in written.functions if verdicts[number] == "jump")
+    kinked = frozenset(written.functions).difference(jumping)
+    parts = [ladder.choose(part) for ladder in climb.ladders for part in (jumping, kinked)]
+    climb = Climb.of(reader, [part for part in parts if len(part.numbers) >= LEAST])
+    switches, members, tables = _list_switches(reader, climb, written, jumping)
+
+    def blend(places: Sequence[int]) -> tuple[ca.SX, ca.SX]:
+        chosen = frozenset(number for place in places for number in members[place])
+        blended = climb.apply(write_formulas(reader, idle, chosen))
+        return blended.residuals, blended.observed
+
+    collapsed = climb.apply(written)
+    return Switching(
+        residuals=collapsed.residuals,
+        observed=collapsed.observed,
+        switches=switches,
+        tables=tables,
+        known=tuple(written.known),
+        held=collapsed.held,
+        bent=jumps_only and any(verdicts[number] == "kink" for number in idle),
+        blend=blend,
+    )
+
+
+def _list_switches(
+    reader: Reader, climb: Climb, written: Written, jumping: frozenset[int]
+) -> tuple[tuple[Switch, ...], list[tuple[int, ...]], tuple[Table, ...]]:
+    """The switches alone and then the two of each table, the numbers of the functions they are for, and the tables."""
+    alone = {number: climb.write(g) for number, g in written.functions.items() if number not in climb.inside}
+    switches = [
         Switch(
             reader.name_mode(number),
             reader.functions[number].text,
             function,
-            verdicts[number] == "jump",
+            number in jumping,
             reader.functions[number].latched,
         )
-        for number, function in written.functions.items()
-    )
-    numbers = list(written.functions)
-
-    def blend(places: Sequence[int]) -> tuple[ca.SX, ca.SX]:
-        blended = write_formulas(reader, idle, frozenset(numbers[place] for place in places))
-        return blended.residuals, blended.observed
-
-    return Switching(
-        residuals=written.residuals,
-        observed=written.observed,
-        switches=switches,
-        known=tuple(written.known),
-        held=written.held,
-        bent=jumps_only and any(verdicts[number] == "kink" for number in idle),
-        blend=blend,
-    )
+        for number, function in alone.items()
+    ]
+    members: list[tuple[int, ...]] = [(number,) for number in alone]
+    tables = []
+    for ladder, table in zip(climb.ladders, climb.tables, strict=True):
+        tables.append(replace(table, places=(len(switches), len(switches) + 1)))
+        ends, functions = (ladder.numbers[0], ladder.numbers[-1]), table.write_functions()
+        for end, mode, function in zip(ends, table.modes, functions, strict=True):
+            text = reader.functions[end].text
+            switches.append(Switch(mode, text, climb.write(function), end in jumping, latched=False))
+            members.append(ladder.numbers)
+    return tuple(switches), members, tuple(tables)

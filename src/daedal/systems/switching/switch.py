@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import casadi as ca
 
 from daedal.symbolic import Expression, list_symbols, stack_symbols
+from daedal.systems.switching.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,7 @@ class Switching:
     observed: ca.SX
     switches: tuple[Switch, ...]
     known: tuple[Known, ...]
+    tables: tuple[Table, ...]  # which of the switches stand for many
     held: Mapping[str, ca.SX]  # what is sampled, by the symbol hold(...) that stands for it
     bent: bool  # whether kinks were left where they are
     blend: Callable[[Sequence[int]], tuple[ca.SX, ca.SX]] = field(repr=False)  # the same for modes of any value
@@ -69,6 +71,8 @@ class Switching:
         """Formulas with every mode as the sign of its function, and held values as what is held."""
         meanings = {switch.mode: ca.sign(switch.function) for switch in self.switches}
         meanings |= dict(self.held)
+        for table in self.tables:
+            meanings |= table.restore()
         old, new = stack_symbols(meanings), ca.vertcat(*meanings.values())
         for _ in meanings:
             if not set(list_symbols(sx)).intersection(meanings):
@@ -79,13 +83,18 @@ class Switching:
     @property
     def located(self) -> tuple[str, ...]:
         """The symbols that every trajectory has for itself: sides that are not known before, and held samples."""
-        return (*(switch.mode for switch in self.switches), *self.held)
+        return (*(switch.mode for switch in self.switches), *self.levels, *self.held)
 
     @property
     def modes(self) -> tuple[str, ...]:
         """All symbols that are constant between two instants."""
         names = [switch.mode for switch in self.switches] + [known.name for known in self.known]
-        return (*names, *self.held)
+        return (*names, *self.levels, *self.held)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Level and borders of each table."""
+        return tuple(name for table in self.tables for name in table.symbols)
 
 
 @dataclass(frozen=True)

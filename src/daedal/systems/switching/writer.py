@@ -47,11 +47,12 @@ class _Writer:
     """One pass: every instruction again, on terms with modes and on terms as typed."""
 
     def __init__(self, reader: Reader, idle: frozenset[int], blended: frozenset[int]) -> None:
-        self.reader, self.idle, self.blended, self.words = reader, idle, blended, reader.words
+        self.reader, self.idle, self.words = reader, idle, reader.words
         self.result = Written()
         self._inside = False
         self._leaves: dict[str, Term] = {}
         self._known: dict[str, str] = {}
+        self._blended = frozenset(reader.name_mode(number) for number in blended)
 
     def run(self, place: str, formulas: ca.SX, inside: bool = False) -> list[Term]:
         """The terms of a vector of formulas; switches that nothing else has are looked for `inside` of equations."""
@@ -147,7 +148,9 @@ class _Writer:
             return mode
         if code in (ca.OP_LT, ca.OP_LE):
             return (1 + mode) / 2
-        if self.reader.find_number(node) in self.reader.fragile:
+        number = self.reader.find_number(node)
+        self.reader.kinked.add(number)
+        if number in self.reader.fragile:
             return unchanged
         if code == ca.OP_FABS:
             return mode * values[0]
@@ -222,8 +225,7 @@ class _Writer:
         return bool(inside) and inside <= {"time", *self.words.inputs, *self._known.values()}
 
     def _is_blended(self, sx: ca.SX) -> bool:
-        modes = {self.reader.name_mode(number) for number in self.blended}
-        return bool(modes) and not modes.isdisjoint(list_symbols(sx))
+        return bool(self._blended) and not self._blended.isdisjoint(list_symbols(sx))
 
     def _write(self, typed: ca.SX) -> str:
         return str(Expression(self.words.rename(typed)))

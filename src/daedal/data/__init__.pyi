@@ -1,6 +1,6 @@
 from .arrays import FrozenMapping, find_uniform_step, frozen, increasing, short
 from .conversion import (
-    align_times, choose_columns, make_frame, make_xarray, read_frame_columns, read_frame_times, read_xarray_columns,
+    align_times, choose_columns, make_xarray, read_frame_columns, read_frame_times, read_xarray_columns,
 )
 from .dataset import Dataset
 from .preprocessing import choose_split_time, make_grid, remove_trends, resample, split_samples
@@ -10,7 +10,7 @@ from .signal import Signal
 
 __all__ = [
     "Dataset", "FrozenMapping", "Samples", "Signal", "align_times", "choose_columns", "choose_split_time",
-    "find_uniform_step", "frozen", "increasing", "make_frame", "make_grid", "make_xarray", "read_csv",
+    "find_uniform_step", "frozen", "increasing", "make_grid", "make_xarray", "read_csv",
     "read_frame_columns", "read_frame_times", "read_xarray_columns", "remove_trends", "resample", "short",
     "split_samples",
 ]

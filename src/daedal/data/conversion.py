@@ -61,17 +61,6 @@ def align_times(
     return times, columns
 
 
-def make_frame(
-    times: Array, columns: Mapping[str, Array], units: Mapping[str, str] | None = None
-) -> "pandas.DataFrame":
-    """A pandas frame whose index is the time; units are among its attributes."""
-    import pandas
-
-    frame = pandas.DataFrame(dict(columns), index=pandas.Index(times, name="time"))
-    frame.attrs |= {"units": dict(units)} if units else {}
-    return frame
-
-
 def read_frame_times(table: "pandas.DataFrame", time: Hashable | None) -> Array:
     """The column `time` of a frame, or its index."""
     import pandas

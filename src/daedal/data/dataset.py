@@ -174,7 +174,9 @@ class Dataset:
         The index holds `times` and all output times; NaN where an output has no sample or an input is not known.
         `frame.attrs["units"]` has the units.
         """
-        return data.make_frame(*data.align_times(self.times, self.inputs, self.outputs), self.units)
+        from daedal.tables import make_frame
+
+        return make_frame("time", *data.align_times(self.times, self.inputs, self.outputs), self.units)
 
     def to_xarray(self) -> "xarray.Dataset":
         """As `to_pandas`: one variable for each output and input, along the dimension "time"."""

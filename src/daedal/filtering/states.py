@@ -12,7 +12,7 @@ differential-algebraic equations, 2006.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
@@ -27,7 +27,10 @@ from daedal.filtering.state_law import FilterPass, Law
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System
-from daedal.tables import add_unit, align_columns
+from daedal.tables import add_unit, align_columns, make_frame, stack_frames
+
+if TYPE_CHECKING:
+    import pandas
 
 Kind = Literal["filtered", "smoothed", "predicted"]
 HIDDEN = 1e-9  # of what a hidden direction does to a variable, relative to what it does to the state: rounding
@@ -70,6 +73,14 @@ class StateEstimate:
     def variables(self) -> tuple[str, ...]:
         """What was estimated."""
         return tuple(self.mean)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Mean and standard deviation over `variable` and `time`."""
+        frames = {
+            name: make_frame("time", self.times, {"mean": mean, "std": self.std[name]})
+            for name, mean in self.mean.items()
+        }
+        return stack_frames(["variable"], frames, self.units)
 
     def __str__(self) -> str:
         ahead = f" {short(self.horizon)} ahead" if self.horizon else ""

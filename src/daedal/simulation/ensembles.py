@@ -6,7 +6,7 @@ parameters come with it (common random numbers make both smooth in the parameter
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from daedal.simulation.lanes import BLOCK, Cut, Failure, Moments, Run, collect_m
 from daedal.simulation.request import check_memory, check_realizations, check_request, check_values
 from daedal.simulation.solver import REACHED, Status
 from daedal.symbolic import Expression
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @final
@@ -61,6 +64,21 @@ class Ensemble:
     notes: tuple[str, ...]
     status: Status = REACHED
     units: Mapping[str, str] = field(default_factory=dict)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Moments and derivatives of the mean over `output` and `time`; of several sets of values over `values` too."""
+        from daedal.tables import make_frame, stack_frames
+
+        def tabulate(output: str, place: Any) -> "pandas.DataFrame":
+            slopes = {f"mean by {name}": rows[output][place] for name, rows in self.sensitivities.items()}
+            moments = {"mean": self.mean[output][place], "variance": self.variance[output][place]}
+            return make_frame("time", self.times, moments | slopes)
+
+        several = next(iter(self.mean.values())).ndim > 1
+        if not several:
+            return stack_frames(["output"], {name: tabulate(name, ...) for name in self.mean}, self.units)
+        frames = {(k, name): tabulate(name, k) for name, rows in self.mean.items() for k in range(len(rows))}
+        return stack_frames(["values", "output"], frames, self.units)
 
     def __str__(self) -> str:
         from daedal.tables import add_unit

@@ -12,6 +12,7 @@ from daedal.errors import SimulationError, check_whole_number, counted, look_up
 from daedal.simulation.solver import Status
 
 if TYPE_CHECKING:
+    import pandas
     import xarray
 
 ROWS = 20  # variables shown when printed
@@ -94,6 +95,18 @@ class Trajectory:
         sentence = f"The realization must be a whole number from 0 to {count - 1}"
         remedy = "They are counted from 0."
         return check_whole_number(realization, SimulationError, sentence, remedy, least=0, most=count - 1)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """All values as a frame over `time`, of several realizations over `realization` and `time`."""
+        from daedal.tables import make_frame, stack_frames
+
+        if self.realizations is None:
+            return make_frame("time", self.times, self.values, self.units)
+        frames = {
+            k: make_frame("time", self.times, {name: v if v.ndim == 1 else v[k] for name, v in self.values.items()})
+            for k in range(self.realizations)
+        }
+        return stack_frames(["realization"], frames, self.units)
 
     def to_xarray(self) -> "xarray.Dataset":
         """All values as an xarray.Dataset over `time`."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
-from daedal.tables import add_unit, align_columns
+from daedal.tables import add_unit, align_columns, make_frame, stack_frames
 from daedal.validation.arguments import check_data, check_horizon
 from daedal.validation.prediction import Predicted, predict_fit, predict_model
+
+if TYPE_CHECKING:
+    import pandas
 
 NORMAL = 1.959963984540054  # 97.5 % of a normal distribution lie below
 
@@ -133,6 +136,18 @@ class Comparison:
         """The data with what they are to the fit: held-out data 'night'."""
         labels = quoted(dict.fromkeys(one.experiment for one in self.series))
         return labels if self.origin == "data" else f"{self.origin} {labels}"
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Samples and predictions over `experiment`, `output`, `prediction` and `time`."""
+        every = [kind for one in self.series for kind in (one, *one.steps_ahead.values())]
+        columns = ("measured", "predicted", "deviation", "scored")
+        frames = {
+            (one.experiment, one.output, one.prediction): make_frame(
+                "time", one.times, {name: getattr(one, name) for name in columns}
+            )
+            for one in every
+        }
+        return stack_frames(["experiment", "output", "prediction"], frames, self.units)
 
     def _of(self, output: str) -> list[Compared]:
         return [one for one in self.series if one.output == output]

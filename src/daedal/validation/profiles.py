@@ -15,7 +15,7 @@ Reference: D. M. Bates, D. G. Watts, Nonlinear Regression Analysis and Its Appli
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -25,9 +25,12 @@ from daedal.estimation import Coordinate, Fit
 from daedal.linear import one_thread
 from daedal.progress import Progress
 from daedal.simulation import Status
-from daedal.tables import add_unit, align_columns
+from daedal.tables import add_unit, align_columns, make_frame, stack_frames
 from daedal.validation.arguments import check_fit, check_names
 from daedal.validation.tracing import Ground, Trace, prepare_ground, trace
+
+if TYPE_CHECKING:
+    import pandas
 
 MOST_POINTS = 10_000
 FINISHED = Status(True, "All intervals were followed to their ends.")
@@ -88,6 +91,14 @@ class Profile:
 
     def __getitem__(self, name: Any) -> ProfileCurve:
         return look_up(self.curves, name, EstimationError, "The profile has no parameter")
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The criterion above its minimum, and all parameters, over `profiled` and the `number` of the point."""
+        frames = {
+            name: make_frame("number", range(curve.cost.size), {"cost": curve.cost, **curve.params})
+            for name, curve in self.curves.items()
+        }
+        return stack_frames(["profiled"], frames, self.units)
 
     def __str__(self) -> str:
         percent = f"{100 * self.level:g} %"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -11,10 +11,13 @@ from daedal.errors import EstimationError, counted, interruptible, look_up, quot
 from daedal.estimation import Fit, FittedProblem, describe, label_experiments, match_fit, restore_objective
 from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
-from daedal.tables import add_unit, align_columns
+from daedal.tables import add_unit, align_columns, make_frame, stack_frames
 from daedal.validation.arguments import check_data, check_fit
 from daedal.validation.correlation import CorrelationTest, Spent, independence, spend_nothing, whiteness
 from daedal.validation.prediction import Predicted, predict_fit
+
+if TYPE_CHECKING:
+    import pandas
 
 LAGS = 25  # at most, without a longer filter
 SAMPLES_PER_LAG = 10
@@ -79,6 +82,17 @@ class Residuals:
 
     def __getitem__(self, name: Any) -> OutputResidual:
         return look_up(self.outputs, name, EstimationError, "The residuals have no output")
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Residuals, and as they were tested, over `experiment`, `output` and `time`."""
+        frames = {
+            (experiment, name): make_frame(
+                "time", times, {"residual": one.values[experiment], "tested": one.tested[experiment]}
+            )
+            for name, one in self.outputs.items()
+            for experiment, times in one.times.items()
+        }
+        return stack_frames(["experiment", "output"], frames, self.units)
 
     def __str__(self) -> str:
         inputs = list(dict.fromkeys(name for one in self.outputs.values() for name in one.inputs))

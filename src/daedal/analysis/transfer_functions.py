@@ -18,7 +18,7 @@ from daedal.analysis.descriptor_matrices import evaluate_descriptor
 from daedal.analysis.linear_form import extract_linear_form
 from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
 from daedal.analysis.structure import check_model
-from daedal.errors import ModelError, counted, nearest, quoted
+from daedal.errors import ModelError, counted, nearest, quoted, show
 from daedal.lti import TransferFunction
 from daedal.models import Model
 
@@ -77,7 +77,7 @@ def _choose_output(model: Model, output: Any) -> str:
             f"Model '{model.name}' has {counted(len(model.outputs), 'output')}: {quoted(model.outputs)}.",
             f"Choose one: output='{next(iter(model.outputs), 'y')}'.",
         )
-    name = next(iter(model.outputs)) if output is None else str(output)
+    name = next(iter(model.outputs)) if output is None else show(output, str)
     if name not in model.outputs:
         raise ModelError(f"Model '{model.name}' has no output '{name}'.", nearest(name, model.outputs))
     return name

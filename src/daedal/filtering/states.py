@@ -15,14 +15,24 @@ differential-algebraic equations, 2006.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.data import Dataset, FrozenMapping, frozen, increasing, short
-from daedal.errors import DataError, EstimationError, as_float, counted, interruptible, is_one_of, look_up, nearest
+from daedal.errors import (
+    DataError,
+    EstimationError,
+    as_float,
+    counted,
+    interruptible,
+    is_one_of,
+    is_real,
+    look_up,
+    nearest,
+    show,
+)
 from daedal.experiments import match_experiments
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.experiment import (
@@ -198,13 +208,13 @@ def _check_arguments(data: Any, kind: Any, horizon: Any) -> None:
         )
     if not is_one_of(kind, ("filtered", "smoothed", "predicted")):
         raise EstimationError(
-            f"The kind of a state estimate must be 'filtered', 'smoothed' or 'predicted', got {kind!r}.",
+            f"The kind of a state estimate must be 'filtered', 'smoothed' or 'predicted', got {show(kind)}.",
             "Write kind='smoothed'.",
         )
     if horizon is None:
         return
-    if not isinstance(horizon, Real) or isinstance(horizon, bool) or not 0.0 < as_float(horizon) < np.inf:
-        raise EstimationError(f"The horizon must be a positive time, got {horizon!r}.", "Write horizon=1.0.")
+    if not is_real(horizon) or isinstance(horizon, bool) or not 0.0 < as_float(horizon) < np.inf:
+        raise EstimationError(f"The horizon must be a positive time, got {show(horizon)}.", "Write horizon=1.0.")
     if kind != "predicted":
         raise EstimationError(f"A horizon belongs to kind='predicted', got kind={kind!r}.", "Leave one of them out.")
 
@@ -221,7 +231,8 @@ def _choose_rows(model: Model, variables: Any) -> tuple[dict[str, str], tuple[st
     if isinstance(variables, (str, Expression)) or not np.iterable(variables):
         example = str(variables) if isinstance(variables, (str, Expression)) else "x"
         raise EstimationError(
-            f"The variables of estimate_states must be a list, got {variables!r}.", f"Write variables=['{example}']."
+            f"The variables of estimate_states must be a list, got {show(variables)}.",
+            f"Write variables=['{example}'].",
         )
     names = list(dict.fromkeys(str(as_name(variable)) for variable in variables))
     if not names:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_one_of, quoted
+from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_one_of, quoted, show
 from daedal.estimation import describe, measure_fit
 from daedal.linear import one_thread
 from daedal.order.ordinary_fit import UNEQUAL, fit_ordinarily
@@ -93,11 +93,11 @@ def select_order(
     chosen_method = RefinedIV() if method is None else method
     if isinstance(chosen_method, type) or not isinstance(chosen_method, OrderMethod):
         raise EstimationError(
-            f"The method must be RefinedIV(...) or SparseSplines(...), got {chosen_method!r}.",
+            f"The method must be RefinedIV(...) or SparseSplines(...), got {show(chosen_method)}.",
             "Write method=RefinedIV().",
         )
     if not is_one_of(initial, ("free", "zero")):
-        raise EstimationError(f"initial must be 'free' or 'zero', got {initial!r}.", "Write initial='free'.")
+        raise EstimationError(f"initial must be 'free' or 'zero', got {show(initial)}.", "Write initial='free'.")
     record = make_record("select_order", data, output, inputs)
     shapes, said = _narrow(_list_shapes(orders, input_orders, record, initial == "free"), record, chosen_method)
     tried = _try_candidates(shapes, record, chosen_method)
@@ -169,7 +169,7 @@ def _narrow(shapes: list[Shape], record: Record, method: OrderMethod) -> tuple[l
 
 def _check_whole_numbers(given: Any, what: str, least: int) -> list[int]:
     if isinstance(given, (str, Integral)) or not np.iterable(given):
-        raise EstimationError(f"{what} must be a list of whole numbers, got {given!r}.", f"Write {what}=[1, 2, 3].")
+        raise EstimationError(f"{what} must be a list of whole numbers, got {show(given)}.", f"Write {what}=[1, 2, 3].")
     sentence, remedy = f"{what} must be whole numbers from {least} to {MOST}", f"Write {what}=[{least}, {least + 1}]."
     # One by one: a range may be longer than there is memory, but ends where a number is too large.
     numbers = {check_whole_number(one, EstimationError, sentence, remedy, least=least, most=MOST) for one in given}

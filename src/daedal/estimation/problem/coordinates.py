@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, counted, is_list, nearest, quoted
+from daedal.errors import EstimationError, counted, is_list, nearest, quoted, show
 from daedal.models import Model, Parameter, as_name, as_parameter, evaluate_parameters, find_followers
 
 
@@ -181,7 +181,7 @@ def _read_declared(model: Model, given: Any, option: str) -> dict[str, Parameter
         return {}
     if not is_list(given):
         raise EstimationError(
-            f"{option} must be a list of parameters, or a mapping to Parameter, got {given!r}.",
+            f"{option} must be a list of parameters, or a mapping to Parameter, got {show(given)}.",
             f"Write {option}=[{_name_some(model)}].",
         )
     listed = list(given)
@@ -234,7 +234,7 @@ def _read_fixed(model: Model, fixed: Any, experiments: int) -> list[dict[str, fl
         listed = list(fixed)
     else:
         raise EstimationError(
-            f"fixed must be a mapping name → number, or a list of them, one per experiment, got {fixed!r}.",
+            f"fixed must be a mapping name → number, or a list of them, one per experiment, got {show(fixed)}.",
             f"Write fixed={{{next(iter(model.parameters), 'm')!r}: 0.3}}.",
         )
     if len(listed) != experiments:

@@ -235,7 +235,8 @@ def _solve(
     options: dict[str, Any] = {"ftol": tolerance, "xtol": XTOL, "gtol": GTOL, "max_nfev": evaluations}
     options["jac"] = lambda scaled: jacobian(point(scaled)) * unit
     limits = (bounds[0] / unit, bounds[1] / unit)
-    with np.errstate(over="ignore", invalid="ignore"):  # far away squares overflow; scipy steps back from there
+    # Far away squares overflow, from where scipy steps back; where the cost is huge it divides by a step of zero.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         solution = least_squares(
             lambda scaled: residuals(point(scaled)), first, bounds=limits, x_scale="jac", **options
         )

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from daedal.data.arrays import Array, about, check_column, check_real, frozen, short
 from daedal.data.samples import Samples
 from daedal.data.signal import Intersample, IntersampleChoice, Signal
-from daedal.errors import DataError, counted, nearest, quoted
+from daedal.errors import DataError, counted, nearest, quoted, show
 
 
 def check_names(name: object, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
@@ -33,9 +33,10 @@ def _check_mapping(label: str, given: object) -> None:
             f"{label} must be a mapping but the type is {type(given).__name__}.", f"Write {label}={{'name': values}}."
         )
     if wrong := [key for key in given if not isinstance(key, str)]:
+        name = show(wrong[0], str)
         raise DataError(
-            f"names of {label} must be text but {wrong[0]} is of type {type(wrong[0]).__name__}.",
-            f"Write {label}={{'{wrong[0]}': values}}.",
+            f"names of {label} must be text but {name} is of type {type(wrong[0]).__name__}.",
+            f"Write {label}={{'{name}': values}}.",
         )
 
 

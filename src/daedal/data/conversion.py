@@ -1,5 +1,6 @@
 """Tables in and out: columns of numbers as pandas frames and xarray data sets."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -8,7 +9,7 @@ import numpy as np
 from daedal.data.arrays import Array, check_column
 from daedal.data.samples import Samples
 from daedal.data.signal import Signal
-from daedal.errors import DataError, is_list, nearest, quoted
+from daedal.errors import DataError, is_list, nearest, quoted, show
 
 if TYPE_CHECKING:
     import pandas
@@ -32,7 +33,7 @@ def choose_columns(label: str, given: Columns) -> dict[str, str]:
         return dict(given)
     names = listed
     if len(set(names)) < len(names):
-        repeated = sorted({str(name) for name in names if names.count(name) > 1})
+        repeated = sorted(show(name, str) for name, count in Counter(names).items() if count > 1)
         raise DataError(f"{label} has {quoted(repeated)} more than once.", "Name each column once.")
     return {name: name for name in names}
 
@@ -41,7 +42,7 @@ def check_label(label: str, name: object) -> None:
     """Refuse what cannot name a column."""
     try:
         hash(name)  # some that have the method refuse all the same
-    except TypeError:
+    except Exception:
         raise DataError(
             f"{label} must name columns but one is of type {type(name).__name__}.", "Give their names."
         ) from None
@@ -87,7 +88,8 @@ def read_frame_columns(table: "pandas.DataFrame", wanted: Mapping[str, Hashable]
     """The wanted columns of a frame, under their new names."""
     for label in wanted.values():
         if label not in table.columns:
-            raise DataError(f"the frame has no column '{label}'.", nearest(str(label), map(str, table.columns)))
+            missing = show(label, str)
+            raise DataError(f"the frame has no column '{missing}'.", nearest(missing, map(str, table.columns)))
     return {name: _convert_to_numbers(f"column '{label}'", table[label]) for name, label in wanted.items()}
 
 
@@ -124,8 +126,9 @@ def read_xarray_columns(table: "xarray.Dataset", time: str, wanted: Mapping[str,
     check_label("time", time)
     for label in (time, *wanted.values()):
         if label not in table.variables:
+            missing = show(label, str)
             raise DataError(
-                f"the xarray data set has no variable '{label}'.", nearest(str(label), map(str, table.variables))
+                f"the xarray data set has no variable '{missing}'.", nearest(missing, map(str, table.variables))
             )
         if table[label].ndim != 1 or table[label].dims != table[time].dims:
             raise DataError(

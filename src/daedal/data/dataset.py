@@ -20,7 +20,7 @@ from daedal.data.acceptance import (
 from daedal.data.arrays import Array, FrozenMapping, about, increasing
 from daedal.data.samples import Samples
 from daedal.data.signal import IntersampleChoice, Signal
-from daedal.errors import DataError, nearest
+from daedal.errors import DataError, look_up, show
 
 if TYPE_CHECKING:
     import pandas
@@ -83,7 +83,7 @@ class Dataset:
         name: str = "data",
         intersample: IntersampleChoice = "foh",
     ) -> None:
-        with about(f"data '{name}'"):
+        with about(f"data '{show(name, str)}'"):
             if isinstance(times, Mapping):
                 raise DataError(
                     "the times come first but are a mapping.", "Write Dataset(times, inputs={...}, outputs={...})."
@@ -106,12 +106,8 @@ class Dataset:
 
     def __getitem__(self, name: str) -> Array:
         """The sample values of an output or input."""
-        if name in self.outputs:
-            return self.outputs[name].values
-        if name in self.inputs:
-            return self.inputs[name].values
-        known = (*self.outputs, *self.inputs)
-        raise DataError(f"data '{self.name}' has no output or input '{name}'.", nearest(str(name), known))
+        known: dict[str, Samples | Signal] = {**self.outputs, **self.inputs}
+        return look_up(known, name, DataError, f"data '{self.name}' has no output or input").values
 
     def split(self, fraction: float | None = None, *, at: float | None = None) -> "tuple[Dataset, Dataset]":
         """Two data sets in time order: the first `fraction` of the samples and the rest, or before `at` and from it on.
@@ -183,7 +179,7 @@ class Dataset:
         `outputs` and `inputs` are lists of columns, or mappings from name to column.
         """
         measured, known = data.choose_columns("outputs", outputs), data.choose_columns("inputs", inputs)
-        with about(f"data '{name}'"):
+        with about(f"data '{show(name, str)}'"):
             times = data.read_frame_times(frame, time)
             input_values = data.read_frame_columns(frame, known)
             output_values = data.read_frame_columns(frame, measured)
@@ -202,7 +198,7 @@ class Dataset:
     ) -> "Dataset":
         """A data set from variables of an xarray data set that depend on `time` alone; otherwise as `from_pandas`."""
         measured, known = data.choose_columns("outputs", outputs), data.choose_columns("inputs", inputs)
-        with about(f"data '{name}'"):
+        with about(f"data '{show(name, str)}'"):
             times = data.read_xarray_columns(dataset, time, {"time": time})["time"]
             input_values = data.read_xarray_columns(dataset, time, known)
             output_values = data.read_xarray_columns(dataset, time, measured)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from daedal.data.arrays import JITTER, Array, check_positive, check_real, short
 from daedal.data.samples import Samples
 from daedal.data.signal import Signal
-from daedal.errors import DataError
+from daedal.errors import DataError, show
 from daedal.memory import check_memory
 
 Sampled = TypeVar("Sampled", Signal, Samples)
@@ -54,7 +54,7 @@ def split_samples(name: str, samples: Samples, cut: float) -> tuple[Samples, Sam
 def remove_trends(signals: Mapping[str, Sampled], chosen: Collection[str], order: int) -> dict[str, Sampled]:
     """All signals, the chosen ones without their mean (order 0) or straight line of least squares (order 1)."""
     if not isinstance(order, Integral) or order not in (0, 1):
-        raise DataError(f"order must be 0 or 1 but is {order!r}.", "Subtract the mean (0) or a straight line (1).")
+        raise DataError(f"order must be 0 or 1 but is {show(order)}.", "Subtract the mean (0) or a straight line (1).")
     return {name: _remove_trend(name, signal, order) if name in chosen else signal for name, signal in signals.items()}
 
 

@@ -9,6 +9,7 @@ import gzip
 import re
 import zlib
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,10 +22,10 @@ from typing import Any, TextIO, cast
 import numpy as np
 
 from daedal.data.arrays import Array, about, check_positive, find_first, short
-from daedal.data.conversion import Columns, choose_columns
+from daedal.data.conversion import Columns, check_label, choose_columns
 from daedal.data.dataset import Dataset
 from daedal.data.signal import IntersampleChoice
-from daedal.errors import DataError, nearest, quoted
+from daedal.errors import DataError, is_one_of, nearest, quoted, show
 from daedal.files import check_file, limit_lines
 from daedal.memory import check_memory
 
@@ -92,6 +93,7 @@ def read_csv(
             "Name the column with the times, or give the step between two rows.",
         )
     measured, known = choose_columns("outputs", outputs), choose_columns("inputs", inputs)
+    check_label("time", time)
     with about(f"file '{label}'"):
         wanted = [*known.values(), *measured.values()] if time is None else [time, *known.values(), *measured.values()]
         table = _read(path, delimiter, wanted)
@@ -165,7 +167,7 @@ def _suggest(text: str, complete: str | None) -> str:
 
 def _read(path: Path, delimiter: str, wanted: Iterable[str]) -> _Table:
     if not isinstance(delimiter, str) or len(delimiter) != 1:
-        raise DataError(f"delimiter must be one character but is {delimiter!r}.", "Give ';' or '\\t', for example.")
+        raise DataError(f"delimiter must be one character but is {show(delimiter)}.", "Give ';' or '\\t', for example.")
     with _open(path) as file:
         # Compressed text may be a thousand times as long as its file.
         limited = limit_lines(file, DataError, "it", longest=LONGEST_LINE, largest=LARGEST)
@@ -231,9 +233,10 @@ def _open(path: Path) -> Iterator[TextIO]:
         ) from None
 
 
-def _find_column(header: list[str], label: str) -> int:
-    if label not in header:
-        remedy = nearest(str(label), header)
+def _find_column(header: list[str], label: Any) -> int:
+    if not is_one_of(label, header):
+        label = show(label, str)
+        remedy = nearest(label, header)
         if len(header) == 1:
             remedy += " If another character separates the columns, name it with delimiter=."
         raise DataError(f"there is no column '{label}'.", remedy)
@@ -241,7 +244,7 @@ def _find_column(header: list[str], label: str) -> int:
 
 
 def _check_header(header: list[str]) -> None:
-    repeated = sorted({label for label in header if header.count(label) > 1})
+    repeated = sorted(label for label, count in Counter(header).items() if count > 1)
     if repeated:
         raise DataError(f"the header line has {quoted(repeated)} more than once.", "Give each column its own name.")
     if all(isfinite(_parse_number(label)) for label in header):

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import EstimationError, look_up
+from daedal.errors import EstimationError, is_real, look_up, show
 from daedal.estimation.criteria import Criterion
 from daedal.estimation.problem import Autoregression, Coordinates
 from daedal.estimation.search import Verdict, sum_log_densities
@@ -149,8 +149,8 @@ class Fit:
         """Half the width of an interval of this level, in standard errors (Student's distribution)."""
         from scipy.stats import t
 
-        if not isinstance(level, Real) or not 0.0 < level < 1.0:
-            raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write level=0.95.")
+        if not is_real(level) or not 0.0 < level < 1.0:
+            raise EstimationError(f"The level must lie between 0 and 1, got {show(level)}.", "Write level=0.95.")
         return float(t.ppf(0.5 + level / 2.0, self._freedom))
 
     @property
@@ -165,9 +165,9 @@ class Fit:
 
     def values(self, experiment: int = 0) -> Mapping[str, float]:
         """Parameter → number in one experiment: estimates, local ones of that experiment, and what was fixed."""
-        if not isinstance(experiment, Integral) or not 0 <= experiment < len(self.data):
+        if not isinstance(experiment, Integral) or not is_real(experiment) or not 0 <= experiment < len(self.data):
             raise EstimationError(
-                f"The fit has no experiment {experiment!r}.", f"They are counted from 0 to {len(self.data) - 1}."
+                f"The fit has no experiment {show(experiment)}.", f"They are counted from 0 to {len(self.data) - 1}."
             )
         return FrozenMapping(self.coordinates.values(self.point, int(experiment)))
 

@@ -13,7 +13,7 @@ import casadi as ca
 
 from daedal import models
 from daedal.data import FrozenMapping
-from daedal.errors import ModelError, counted, nearest, quoted
+from daedal.errors import ModelError, counted, nearest, quoted, show
 from daedal.models.contradictions import refuse_contradictions
 from daedal.models.declarations import as_name, as_tuple, normalize
 from daedal.models.parameter import Parameter, as_parameter
@@ -284,10 +284,10 @@ class Model:
             disturbances=disturbances,
             outputs=outputs,
             equations=equations,
-            parameters=parameters or {},
-            measurement_noise=measurement_noise or {},
-            initial=initial or {},
-            guess=guess or {},
+            parameters={} if parameters is None else parameters,
+            measurement_noise={} if measurement_noise is None else measurement_noise,
+            initial={} if initial is None else initial,
+            guess={} if guess is None else guess,
         )
 
     def to_text(self) -> str:
@@ -341,7 +341,7 @@ def _merge(
 ) -> dict[Any, Any]:
     """The old mapping with changes by key; None removes, and removing what is not there is a mistake."""
     if not isinstance(changes, Mapping):
-        raise ModelError(f"Changes must be a mapping name → value, got {changes!r}.", "Write {'k': 6.25}.")
+        raise ModelError(f"Changes must be a mapping name → value, got {show(changes)}.", "Write {'k': 6.25}.")
     merged = dict(old)
     for key, value in changes.items():
         name = as_name(key)

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import Dataset, Signal
-from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.errors import EstimationError, counted, nearest, quoted, show
 from daedal.experiments import check_covered
 from daedal.lti import SignalFilter, make_signal_filter
 from daedal.symbolic import NAME
@@ -209,7 +209,7 @@ def _choose_inputs(verb: str, data: Dataset, inputs: Any) -> tuple[str, ...]:
             raise EstimationError(f"{verb} needs an input, and the data have none.", "Give inputs={'u': ...}.")
         return tuple(data.inputs)
     if isinstance(inputs, str) or not np.iterable(inputs):
-        raise EstimationError(f"The inputs must be a list of names, got {inputs!r}.", "Write inputs=['u'].")
+        raise EstimationError(f"The inputs must be a list of names, got {show(inputs)}.", "Write inputs=['u'].")
     names = tuple(str(name) for name in inputs)
     for name in names:
         if names.count(name) > 1:

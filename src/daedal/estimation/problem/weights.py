@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.errors import EstimationError
+from daedal.errors import EstimationError, is_real, show
 from daedal.estimation.problem.autoregression import Autoregression
 from daedal.experiments import Accuracies, Experiment, Series, find_correlated, separate_outputs
 
@@ -71,8 +71,8 @@ class Weighing:
 
 def check_whiten(whiten: Any) -> bool | int:
     """True, False, or the order of the filter."""
-    if not isinstance(whiten, Integral) or whiten < 0:
+    if not isinstance(whiten, Integral) or not is_real(whiten) or whiten < 0:
         raise EstimationError(
-            f"whiten must be True, False or the order of the filter, got {whiten!r}.", "Write whiten=True."
+            f"whiten must be True, False or the order of the filter, got {show(whiten)}.", "Write whiten=True."
         )
     return whiten if isinstance(whiten, bool) else int(whiten)

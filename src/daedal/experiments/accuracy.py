@@ -1,18 +1,21 @@
 """How accurate a sample is: the standard deviation of its measurement, and how that moves with the parameters.
 
+The data may tell the accuracy of each sample, which counts before a number of the model.
+
 Declared accuracies may be numbers, expressions of parameters (free ones too), one number per sample, or a covariance
 matrix for several outputs, which counts among those that are there at a time. An output without one is measured in
 units of its own: first of its spread in the data, in a later stage of the fit of its residuals, so that estimates do
 not depend on the units of the outputs.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from daedal.data import Dataset
 from daedal.errors import DaedalError, EstimationError, ModelError, counted, quoted
 from daedal.experiments.experiment import Experiment, Series
 from daedal.models import Model, ParameterFormulas, as_tuple, differentiate_parameters, evaluate_parameters
@@ -49,6 +52,8 @@ class Accuracies:
 
     def deviation(self, series: Series, values: Mapping[str, float]) -> float | np.ndarray:
         """The standard deviation of the samples of a series, one for all or one each."""
+        if series.noise is not None:
+            return series.noise
         vector = self._vector(values) if series.output in self._formulas else np.zeros(0)  # which nothing looks at
         return self.at(series.output, vector)
 
@@ -63,6 +68,8 @@ class Accuracies:
 
     def find_declared(self, series: Series, values: Mapping[str, float]) -> np.ndarray:
         """The declared standard deviation of each sample, whatever else is measured; NaN where there is none."""
+        if series.noise is not None:
+            return series.noise
         for key, matrix in self.model.measurement_noise.items():
             if isinstance(key, tuple) and series.output in key:
                 place = key.index(series.output)
@@ -96,14 +103,15 @@ class Accuracies:
         return np.array(list(evaluate_parameters(self.model, values).values()))
 
 
-def find_declared_outputs(model: Model) -> set[str]:
-    """Outputs whose accuracy the model declares."""
-    return {name for key in model.measurement_noise for name in as_tuple(key)}
+def find_declared_outputs(model: Model, sets: Iterable[Dataset]) -> set[str]:
+    """Outputs whose accuracy the model declares, or data tell sample by sample."""
+    told = {name for one in sets for name, samples in one.outputs.items() if samples.noise is not None}
+    return told | {name for key in model.measurement_noise for name in as_tuple(key)}
 
 
 def guess_scales(model: Model, experiments: Sequence[Experiment]) -> dict[str, float]:
     """For each output without declared accuracy, the spread of its samples in all experiments."""
-    declared = find_declared_outputs(model)
+    declared = find_declared_outputs(model, [one.data for one in experiments])
     pooled: dict[str, list[np.ndarray]] = {}
     for experiment in experiments:
         for series in experiment.series:
@@ -120,10 +128,12 @@ def _measure_spread(values: np.ndarray) -> float:
 
 def check_accuracies(model: Model, experiments: Sequence[Experiment]) -> None:
     """Refuse declarations that do not fit the data."""
+    check_told(model, experiments)
     for experiment in experiments:
         where = f" in the data '{experiment.data.name}'"
         for series in experiment.series:
-            check_count(model, series.output, series.times.size, EstimationError, where)
+            if series.noise is None:
+                check_count(model, series.output, series.times.size, EstimationError, where)
         for group, _ in find_correlated(model, experiment):
             times = [series.times for series in group]
             if any(not np.array_equal(times[0], other) for other in times[1:]):
@@ -132,6 +142,30 @@ def check_accuracies(model: Model, experiments: Sequence[Experiment]) -> None:
                     "times of their own.",
                     "Give them common times (NaN where one is missing), or declare separate accuracies.",
                 )
+
+
+def check_told(model: Model, experiments: Sequence[Experiment]) -> None:
+    """Refuse accuracies of samples that contradict what the model declares, or that some data lack."""
+    alone = {key for key, value in model.measurement_noise.items() if not isinstance(value, Expression)}
+    for experiment in experiments:
+        for series in experiment.series:
+            if series.noise is not None and series.output in find_declared_outputs(model, ()) - alone:
+                raise EstimationError(
+                    f"The data '{experiment.data.name}' tell the noise of each sample of '{series.output}', for which "
+                    "the model declares an expression or a covariance.",
+                    f"Keep one of the two: model.with_measurement_noise({{'{series.output}': None}}) removes the "
+                    "latter.",
+                )
+    known = find_declared_outputs(model, ())
+    everything = [(series, experiment) for experiment in experiments for series in experiment.series]
+    told = {series.output for series, _ in everything if series.noise is not None} - known
+    for series, experiment in everything:
+        if series.output in told and series.noise is None:
+            raise EstimationError(
+                f"The data '{experiment.data.name}' do not tell how accurate '{series.output}' is; other data do.",
+                f"Give all of them measurement_noise, or the model measurement_noise={{'{series.output}': ...}} for "
+                "the rest.",
+            )
 
 
 def check_count(model: Model, output: str, count: int, refusal: type[DaedalError], where: str = "") -> None:

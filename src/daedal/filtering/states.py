@@ -437,7 +437,7 @@ def _forget_samples(run: _Run, point: Point, law: _Law, early: np.ndarray) -> _L
 def _make_response(run: _Run, times: np.ndarray) -> Any:
     """The response of the state to the inputs from rest, as a function of the given times."""
     n = run.evolution.A.value.shape[0]
-    line = make_timeline(run.signals, float(run.line.times[0]), {}, times.tolist())
+    line = make_timeline(run.signals, float(run.line.times[0]), (), times.tolist())
     events = line.events.row.size
     nothing = Measured(lift(np.zeros((0, n)), 0), lift(np.zeros(events), 0), lift(np.zeros(events), 0))
     still = lift(np.zeros((1, n)), 0), lift(np.zeros((n, n)), 0)

@@ -257,11 +257,11 @@ class MeanObjective:
         shape = (len(own), (1 + len(coordinates.parameters)) * outputs, experiment.drive.times.size)
         weights = np.zeros(shape)
         for part, weighed in zip(parts, back, strict=True):
-            weights[:, part.series.row, part.series.places] = weighed[1:]
+            np.add.at(weights[:, part.series.row].T, part.series.places, weighed[1:].T)
             for k, parameter in enumerate(own):
                 if parameter >= 0:
                     row = (1 + parameter) * outputs + part.series.row
-                    weights[k, row, part.series.places] -= weighed[0] * rates[k]
+                    np.subtract.at(weights[k, row], part.series.places, weighed[0] * rates[k])
         return weights
 
 

@@ -16,8 +16,17 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
     "estimation": ["whitened fit", "joint fit", "whitened, N = 100", "not debiased"],
     "foundation": ["robertson", "rlc ladder of 5", "rtol 1e-10", "import daedal"],
     "growth": ["exponent", "simulate, uneven", "save and load"],
+    "interrupts": ["evaluate: ", "build: ", "0 without a sentence, 0 after which"],
     "likelihood": ["100 regular samples", "three intervals", "4 states, 20 samples", "hold the truth"],
-    "order": ["Rao–Garnier, held", "regular samples", "irregular samples", "input order right", "relative to output"],
+    "nist": ["start 1", "start 2", "0 of them missed"],
+    "order": [
+        "Rao–Garnier, held",
+        "with the delay known",
+        "regular samples",
+        "irregular samples",
+        "input order right",
+        "relative to output",
+    ],
     "residuals": ["independent residuals", "dependent residuals", "N = 1000, pole 0.2"],
     "switching": ["never changes, against none", "to the next", "against viscous friction", "friction by its sign"],
 }

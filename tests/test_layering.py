@@ -23,10 +23,10 @@ ORDER = [
     "data",
     "disturbances",
     "models",
-    "lti",
     "library",
     "modelica",
     "analysis",
+    "lti",
     "systems",
     "experiments",
     "simulation",
@@ -45,6 +45,7 @@ ROOMS = {  # of the packages with a second floor: sub-packages, and the modules 
     "kernels": ["emitter", "math", ..., "noise"],
     "papers": ["result_files", ...],
     "simulation": ["forcing", "request", "solver", "steps", "lanes", "ida", "delays", ...],
+    "systems": ["switching", ...],
 }
 LARGEST = 14  # modules in one folder
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

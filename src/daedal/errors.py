@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
 from numbers import Integral
+from traceback import walk_tb
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -93,15 +94,32 @@ def warn_user(sentence: str) -> None:
 def interruptible(verb: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The verb, with a sentence in the KeyboardInterrupt that leaves it: where anything is finished it returns that."""
 
+    sentence = f"{verb.__name__} was interrupted before anything was finished; nothing is kept."
+
     @contextmanager
     def say_what_is_kept() -> Iterator[None]:
         try:
             yield
         except KeyboardInterrupt as interrupt:
-            interrupt.args = (f"{verb.__name__} was interrupted before anything was finished; nothing is kept.",)
+            interrupt.args = (sentence,)
+            raise
+        except NotImplementedError as error:
+            if _hides_interrupt(error):
+                raise KeyboardInterrupt(sentence) from error
             raise
 
     return run_within(say_what_is_kept, verb)
+
+
+def _hides_interrupt(error: NotImplementedError) -> bool:
+    """Whether CasADi took a Ctrl-C, which met it while it looked at its arguments, for arguments of a wrong type.
+
+    daedal itself gives it none of those.
+    """
+    modules = [frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in walk_tb(error.__traceback__)]
+    callers = [module for module in modules if module != "casadi"]
+    refused = modules[-1:] == ["casadi"] and str(error).startswith("Wrong number or type of arguments")
+    return refused and callers[-1:] == ["daedal"]
 
 
 def run_within(

@@ -321,3 +321,70 @@ def test_evaluate_gives_what_an_optimiser_of_ones_own_needs():
     np.testing.assert_allclose(cost.residuals, residuals, atol=1e-5)
     gradient = approx_fprime(point, lambda p: 0.5 * three(p) @ three(p), 1e-7)
     np.testing.assert_allclose(cost.gradient, gradient, rtol=1e-4)
+
+
+# In the second experiment k is a multiple of a free parameter that no equation contains, in the third its square.
+HOT, COLD, MILD = EXPERIMENTS
+FOLLOWING = [{k: 0.7, x0: 3.0}, {k: 2 * s, x0: 0.6}, {k: s**2 + c, x0: 1.6}]
+
+
+def follow(p):
+    """Residuals for b and s, in units of 0.05; c is 0.5."""
+    rates = (0.7, 2 * p[1], p[1] ** 2 + 0.5)
+    parts = [
+        (values - solution(TIMES, start, rate, p[0], value)) / 0.05
+        for values, start, value, rate in zip(MEASURED, STARTS, VALUES, rates, strict=True)
+    ]
+    together = np.concatenate(parts)
+    return together[np.isfinite(together)]
+
+
+def follower(**more):
+    parameters = {k: 1.0, b: 1.0, x0: 1.0, s: dd.Parameter(0.5, scale="log"), c: 0.5}
+    return tank(parameters=parameters, measurement_noise={"level": 0.05}, **more)
+
+
+@pytest.fixture(scope="module")
+def following():
+    return dd.fit(follower(), EXPERIMENTS, free=["b", "s"], fixed=FOLLOWING)
+
+
+def test_formulas_that_are_fixed_follow_free_parameters(following):
+    found = brute(follow, np.array([1.0, 0.5]))
+    np.testing.assert_allclose(list(following.params.values()), found.estimate, rtol=1e-6)
+    assert following.value == pytest.approx(found.value, rel=1e-7)
+    scale = np.array([1.0, found.estimate[1]])  # the search moves the logarithm of s
+    np.testing.assert_allclose(
+        following.curvature, found.jacobian.T @ found.jacobian * np.outer(scale, scale), rtol=1e-4
+    )
+    assert following.values(0)["k"] == 0.7
+    assert following.values(1)["k"] == pytest.approx(2 * following["s"].value)
+    assert following.values(2)["k"] == pytest.approx(following["s"].value ** 2 + 0.5)
+
+
+def test_formulas_are_followed_by_files_profiles_and_comparisons(following, tmp_path):
+    following.save(tmp_path / "following.nc")
+    again = dd.load(tmp_path / "following.nc")
+    assert again.values(2) == following.values(2)
+    truth = solution(TIMES, STARTS[1], 2 * following["s"].value, following["b"].value, 0.6)
+    compared = dd.compare(again, COLD)["level"]
+    np.testing.assert_allclose(compared.predicted, truth, rtol=1e-6)
+    traced = dd.profile(following, ["b"])["b"]
+    for value, cost in zip(traced.values, traced.cost, strict=True):
+        least = least_squares(lambda p, value=value: follow(np.array([value, p[0]])), [following["s"].value], "3-point")
+        assert cost == pytest.approx(least.cost - following.value, abs=1e-3)
+
+
+def test_the_likelihood_follows_formulas_too():
+    """Without disturbances and with a known start it is the output error."""
+    fit = dd.fit(follower(), EXPERIMENTS, free=["b", "s"], fixed=FOLLOWING, criterion=dd.Likelihood())
+    np.testing.assert_allclose(list(fit.params.values()), brute(follow, np.array([1.0, 0.5])).estimate, rtol=1e-5)
+
+
+def test_a_formula_for_all_experiments_stays_in_the_model():
+    fit = dd.fit(follower(), [COLD], free=["b", "s"], fixed={k: 2 * s, x0: 0.6})
+    assert str(fit.model.parameters["k"].value) == "2*s"
+    moved = fit.model.with_parameters({"s": 3.0})
+    assert dd.simulate(moved, TIMES, t0=STARTS[1])["level"][-1] == pytest.approx(
+        solution(TIMES, STARTS[1], 6.0, fit["b"].value, 0.6)[-1], rel=1e-6
+    )

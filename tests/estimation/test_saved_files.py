@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import daedal as dd
+from batteries import fits
+from batteries.fits import levels
 from daedal.data import FrozenMapping
 from daedal.errors import EstimationError
 from daedal.estimation import Coordinates
@@ -27,17 +29,10 @@ OLD = Path(__file__).parent / "fit_0_1_0.nc"
 
 @pytest.fixture(scope="module")
 def decay():
-    model = dd.Model(
-        name="decay",
-        equations={"rate": dd.der(x) == -k * x},
-        unknowns=[x],
-        outputs={"x": x},
-        parameters={k: dd.Parameter(2.0, lower=0.1, unit="1/s")},
-        initial={x: 1.0},
-    )
     times = np.arange(20) * 0.1
-    data = dd.Dataset(times, outputs={"x": np.exp(-times) + 0.01 * np.sin(50 * times)})
-    return dd.fit(model, data, free=["k"], criterion=dd.OutputError())
+    data = levels(np.exp(-times) + 0.01 * np.sin(50 * times), times)
+    rate = dd.Parameter(2.0, lower=0.1, unit="1/s")
+    return dd.fit(fits.decay(rate), data, free=["k"], criterion=dd.OutputError())
 
 
 @pytest.fixture(scope="module")

@@ -314,7 +314,7 @@ CALLS: dict[str, Call] = {
 # What only daedal makes: users read it, and its methods are above.
 RESULTS = {
     "Candidate", "Comparison", "Cost", "DaedalError", "DaedalWarning", "Descriptor", "Ensemble", "Equation", "Estimate",
-    "Expression",
+    "Expression", "OrderSearches",
     "Fit", "Identifiability", "OrderSearch", "Profile", "Residuals", "StateEstimate", "Structure", "System",
     "Trajectory", "WellPosedness", "time", "MeasurementMoments",
 }  # fmt: skip

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from daedal import lti
 from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import LinearForm, extract_linear_form
 from daedal.analysis.polynomial_part import find_polynomial_part
@@ -83,7 +82,7 @@ class Descriptor:
 
     def transfer(self, s: Any) -> np.ndarray:
         """H (sE − F)⁻¹ G at complex s, (output, input); at an array of s, (…, output, input)."""
-        points = lti.check_points(s)
+        points = check_points(s)
         rows, columns, _ = balance(self.E, self.F)
         E, F = (rows[:, None] * matrix * columns for matrix in (self.E, self.F))
         response = np.empty((*points.shape, len(self.outputs), len(self.inputs)), dtype=complex)
@@ -152,6 +151,17 @@ class Descriptor:
             if np.any(self.f):
                 lines.append(f"  f = {np.array2string(self.f, precision=6, max_line_width=120)}")
         return "\n".join(lines)
+
+
+def check_points(s: Any) -> np.ndarray:
+    """Points of the complex plane, at which a transfer function is asked for."""
+    try:
+        points = np.asarray(s, dtype=complex)
+    except (TypeError, ValueError, OverflowError):
+        points = np.array(np.nan)
+    if not np.isfinite(points).all():
+        raise ModelError(f"s must be finite complex numbers, got {s!r:.200}.", "Write 1j*omega.")
+    return points
 
 
 class MissingPackageError(DaedalError, ImportError):

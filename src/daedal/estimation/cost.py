@@ -65,7 +65,7 @@ def evaluate(
     free: Sequence[Any] | Mapping[Any, Any] = (),
     values: Mapping[Any, float] | None = None,
     local: Sequence[Any] | Mapping[Any, Any] = (),
-    fixed: Mapping[Any, float] | Sequence[Mapping[Any, float]] | None = None,
+    fixed: Mapping[Any, Any] | Sequence[Mapping[Any, Any]] | None = None,
     criterion: Criterion | None = None,
     rng: int | np.random.Generator = 0,
     solver: Lanes | None = None,

@@ -36,6 +36,7 @@ from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.priors import Prior
 from daedal.simulation import Lanes, Status
+from daedal.symbolic import Expression, read_expression
 from daedal.systems import System
 
 # Nothing is configured here: notes are warnings, which Python shows on standard error where a program sets up nothing.
@@ -53,9 +54,9 @@ def fit(
     *,
     free: Sequence[Any] | Mapping[Any, Any] = (),
     local: Sequence[Any] | Mapping[Any, Any] = (),
-    fixed: Mapping[Any, float] | Sequence[Mapping[Any, float]] | None = None,
+    fixed: Mapping[Any, Any] | Sequence[Mapping[Any, Any]] | None = None,
     criterion: Criterion | None = None,
-    starts: LatinHypercube | Grid | Sequence[Mapping[Any, float]] | None = None,
+    starts: LatinHypercube | Grid | Sequence[Mapping[Any, float]] | Fit | None = None,
     rng: int | np.random.Generator | None = None,
     solver: Lanes | None = None,
 ) -> Fit:
@@ -75,14 +76,15 @@ def fit(
     local
         Parameters that have a value of their own in each experiment.
     fixed
-        Parameter → number in place of the model's; one mapping for all experiments, or a list with one for each.
+        Parameter → number in place of the model's, or a formula, which follows the free parameters in it; one mapping
+        for all experiments, or a list with one for each.
     criterion
         `Likelihood(...)`, `OutputError(...)`, `SimulationPEM(...)`, or `MeanVariance(...)` for measurements known by
         their moments; without it, one that suits the model is chosen and the reason noted.
     starts
         Where to start: `LatinHypercube(count)`, `Grid(...)` or a list of mappings; by default from the model's values,
-        from several values of free delays, and from more points if the estimate ends at a bound. To go on from
-        another fit: [dict(other.params)].
+        from several values of free delays, and from more points if the estimate ends at a bound. A `Fit`, to go on
+        where that one ended.
     rng
         Seed or Generator of the realizations; the seed used is in the result.
     solver
@@ -104,7 +106,8 @@ def fit(
     arguments = Arguments(model, data, free, local, fixed, criterion, solver)
     objective, chosen, notes = prepare_objective("fit", arguments, seed)
     problem = objective.problem
-    points = list_starts(starts, problem.coordinates, problem.seed)
+    listed = [starts.params] if isinstance(starts, Fit) else starts
+    points = list_starts(listed, problem.coordinates, problem.seed)
     if starts is None:
         points = add_delay_starts(problem, points)
     for note in (*notes, *objective.capabilities.notes):
@@ -112,8 +115,8 @@ def fit(
     outcome = search(objective, points, refuse_suspicious)
     if outcome is None:
         raise _explain_failure(objective, points)
-    listed = starts is not None and not isinstance(starts, (LatinHypercube, Grid))
-    start = points[0] if listed else problem.coordinates.start
+    given = starts is not None and not isinstance(starts, (LatinHypercube, Grid))
+    start = points[0] if given else problem.coordinates.start
     try:
         return _make_fit(outcome, chosen, notes, start)
     except KeyboardInterrupt:
@@ -182,10 +185,11 @@ def _find_scatter(outcome: Outcome) -> tuple[np.ndarray | None, bool]:
         return None, True
 
 
-def _find_fixed(space: Coordinates) -> dict[str, float]:
-    """What was fixed at the same value in all experiments."""
-    first, *others = space.fixed
-    return {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+def _find_fixed(space: Coordinates) -> dict[str, float | Expression]:
+    """What was fixed at the same value, or by the same formula, in all experiments."""
+    first, *others = space.list_fixed()
+    alike = {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+    return {name: read_expression(value) if isinstance(value, str) else value for name, value in alike.items()}
 
 
 def _note_far_off(outcome: Outcome) -> list[str]:
@@ -283,10 +287,16 @@ def _describe_end(outcome: Outcome, interrupted: bool) -> Status:
         )
     if outcome.converged:
         return Status(True, f"Converged after {count}.")
+    if outcome.failures:
+        return Status(
+            False,
+            f"Stopped after {count} without converging; at {outcome.failures} the model could not be simulated.",
+            "Give bounds that keep the search where it can, other starts, or a model that goes further.",
+        )
     return Status(
         False,
         f"Stopped after {count} without converging.",
-        "Start from these values again, give bounds or a log scale, or free fewer parameters.",
+        "Go on with starts=fit, give bounds or a log scale, or free fewer parameters.",
     )
 
 

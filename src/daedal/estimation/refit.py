@@ -6,7 +6,7 @@ filters also estimates where the data begin, one that simulates goes on from the
 (`daedal.estimation.continuation`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -144,6 +144,8 @@ def _free_locals(fit: Fit, data: Sequence[Dataset]) -> Coordinates:
     """Local parameters free in each of the data, which start from the mean over the experiments of the fit."""
     labels = label_experiments(data)
     own = fit.coordinates
+    places = [_find_alike(fit, label) for label in labels]
+    held = own.hold([item.name for item in own.items if item.experiment is None], fit.point) if own.following else own
     local = [item for item in own.items if item.experiment is not None]
     theta = dict(zip(own.names, own.natural(fit.point), strict=True))
     items = []
@@ -152,18 +154,19 @@ def _free_locals(fit: Fit, data: Sequence[Dataset]) -> Coordinates:
             mine = [item for item in local if item.parameter == parameter]
             start = _average(mine[0], [theta[item.name] for item in mine])
             items.append(replace(mine[0], name=f"{parameter}[{label}]", experiment=number, start=start))
-    return Coordinates(tuple(items), tuple(_find_fixed(fit, label) for label in labels))
+    following = tuple(held.following[place] for place in places) if held.following else ()
+    return Coordinates(tuple(items), tuple(held.fixed[place] for place in places), following)
 
 
 def _average(item: Coordinate, values: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(values))) if item.logarithmic else np.mean(values))
 
 
-def _find_fixed(fit: Fit, label: str) -> Mapping[str, float]:
-    """What was fixed in the experiment of this name, or in all alike."""
-    by_label = dict(zip(label_experiments(fit.data), fit.coordinates.fixed, strict=True))
+def _find_alike(fit: Fit, label: str) -> int:
+    """The experiment of this name, or the first where the same is fixed in all."""
+    by_label = dict(zip(label_experiments(fit.data), fit.coordinates.list_fixed(), strict=True))
     if label in by_label:
-        return by_label[label]
+        return list(by_label).index(label)
     first, *others = by_label.values()
     differing = [name for name in first if any(other.get(name) != first[name] for other in others)]
     if differing:
@@ -171,4 +174,4 @@ def _find_fixed(fit: Fit, label: str) -> Mapping[str, float]:
             f"The fit fixes {quoted(differing)} at another value in each experiment, and has none called '{label}'.",
             f"Name the data after one of {quoted(by_label)}, or compare fit.model.with_parameters({{...}}) instead.",
         )
-    return first
+    return 0

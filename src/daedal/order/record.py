@@ -203,7 +203,7 @@ def _choose_output(verb: str, data: Dataset, output: Any) -> str:
         raise EstimationError(
             f"{verb} works on one output, and the data have {counted(len(data.outputs), 'output')}: "
             f"{quoted(data.outputs)}.",
-            f"Choose one: output='{next(iter(data.outputs), 'y')}'.",
+            f"Choose one, output='{next(iter(data.outputs), 'y')}', or all: output={list(data.outputs)!r}.",
         )
     return next(iter(data.outputs))
 

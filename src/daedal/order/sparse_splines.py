@@ -100,7 +100,7 @@ class SparseSplines:
         ]
         ranked = sorted(begun, key=lambda one: one.squares)[:STARTS]
         smaller = find_starts(shape, record, known, cutoffs=0)
-        return polish_best(shape, [*(one.theta for one in ranked), *smaller], record)
+        return polish_best(shape, [(theta, record) for theta in [*(one.theta for one in ranked), *smaller]])
 
     def _equations(self, shape: Shape, record: Record, counts: Sequence[int]) -> list[SplineEquation]:
         usable_counts = self._counts(shape, record, counts)

@@ -10,12 +10,12 @@ from typing import Any, final
 
 import numpy as np
 
-from daedal.data import FrozenMapping, frozen
+from daedal.data import FrozenMapping, frozen, short
 from daedal.disturbances import make_seed
 from daedal.errors import SimulationError, check_whole_number, interruptible, is_list, nearest
 from daedal.models import as_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
-from daedal.simulation.lanes import BLOCK, Failure, Moments, Run, collect_moments, refuse_long_steps
+from daedal.simulation.lanes import BLOCK, Cut, Failure, Moments, Run, collect_moments, refuse_long_steps
 from daedal.simulation.request import check_memory, check_realizations, check_request, check_values
 from daedal.simulation.solver import REACHED, Status
 from daedal.symbolic import Expression
@@ -37,11 +37,12 @@ class Ensemble:
     error
         Estimated error of the steps, relative to the largest value of each output.
     realizations
-        How many were finished.
+        How many the moments are of.
     failures
         Realizations that were left out, with time and reason.
     status
-        How it ended; interrupted, it has the realizations that were finished, and the others are NaN among those kept.
+        How it ended; interrupted, it has the realizations that were finished, and the others are NaN among those kept;
+        if none was, all that were begun, up to the time that all of them reached, and NaN from there on.
     """
 
     model: str
@@ -167,6 +168,17 @@ def _check_keep(keep: Any, realizations: int) -> int:
     return check_whole_number(keep, SimulationError, sentence, "Write keep=10.", least=0, most=realizations)
 
 
+def _describe_interrupt(times: np.ndarray, cut: Cut, finished: int, wanted: int) -> Status:
+    if cut.samples == times.size:
+        sentence = f"The ensemble was interrupted: {finished} of {wanted} realizations were finished."
+        return Status(
+            False, sentence, "Moments are those of the finished ones; run it again for all.", interrupted=True
+        )
+    last = short(float(times[cut.samples - 1]))
+    sentence = f"The ensemble was interrupted after time {last}: {finished} of {wanted} realizations came that far."
+    return Status(False, sentence, "The rest is NaN; run it again for all.", interrupted=True)
+
+
 def _make_ensemble(
     run: Run,
     outputs: tuple[str, ...],
@@ -180,10 +192,10 @@ def _make_ensemble(
         rows = {name: table[:, first + i] if several else table[0, first + i] for i, name in enumerate(outputs)}
         return FrozenMapping({name: frozen(np.ascontiguousarray(row)) for name, row in rows.items()})
 
-    finished, status = realizations - sum(map(len, moments.unfinished)), REACHED
-    if moments.unfinished:
-        sentence = f"The ensemble was interrupted: {finished} of {realizations} realizations were finished."
-        status = Status(False, sentence, "Moments are those of the finished ones; run it again for all.", True)
+    finished, status = realizations, REACHED
+    if moments.cut is not None:
+        finished -= sum(map(len, moments.cut.missing))
+        status = _describe_interrupt(run.times, moments.cut, finished, realizations)
     slopes = {name: name_rows(moments.mean, (k + 1) * len(outputs)) for k, name in enumerate(free)}
     return Ensemble(
         model=run.scenario.system.model.name,

@@ -7,6 +7,7 @@ import pytest
 import daedal as dd
 from daedal import delay, der, hold, hysteresis
 from daedal.errors import EstimationError
+from daedal.estimation.problem.coordinates import make_coordinates
 from daedal.estimation.problem.visibility import check_visible
 
 x, u, w, k, T, d = dd.symbols("x u w k T d")
@@ -23,7 +24,9 @@ def problem(term, free):
         disturbances={w: dd.FilteredNoise.low_pass(std=1.0, time_constant=1.0)},
         outputs={"x": x},
     )
-    return SimpleNamespace(system=SimpleNamespace(model=model), coordinates=SimpleNamespace(parameters=(free,)))
+    data = [dd.Dataset([0.0, 1.0], outputs={"x": [0.0, 1.0]})]
+    space = make_coordinates(model, data, [free], None, None)
+    return SimpleNamespace(system=SimpleNamespace(model=model), coordinates=space)
 
 
 @pytest.mark.parametrize(

@@ -112,3 +112,32 @@ def test_any_quadratic_as_few_residuals():
     jacobian = factor_quadratic(7.0, gradient, curvature)
     np.testing.assert_allclose(jacobian.T @ jacobian, curvature, rtol=1e-9)
     np.testing.assert_allclose(jacobian[0] * np.sqrt(14.0), gradient, rtol=1e-12)
+
+
+def test_a_search_that_stands_still_ends_without_converging():
+    """Every step lowers the value by 1e-9 of it, as promised, for ever."""
+    calls = []
+
+    def function(point):
+        calls.append(point)
+        r, J = np.array([np.sqrt(1.0 - 2e-9 * len(calls)), 4e-5]), np.array([[0.0], [1.0]])
+        return Evaluation(point, 0.5 * float(r @ r), J.T @ r, J.T @ J, r, J)
+
+    end = LeastSquares()(function, np.array([1.0]), (np.array([-np.inf]), np.array([np.inf])))
+    assert not end.converged
+    assert 50 < len(calls) < 200
+
+
+@every
+def test_a_search_whose_points_mostly_fail_does_not_converge(minimize):
+    valley = ROSENBROCK.changed(fails=lambda point: not np.array_equal(point, ROSENBROCK.start))
+    assert not run(minimize, valley).converged
+
+
+def test_a_small_step_along_a_valley_is_not_the_end():
+    """Kowalik and Osborne from afar: the certified minimum to seven digits (StRD, MGH09)."""
+    valley = next(one for one in VALLEYS if one.name.startswith("Kowalik"))
+    end = run(LeastSquares(), valley.changed(start=(25.0, 39.0, 41.5, 39.0)))
+    assert end.converged
+    certified = [1.9280693458e-01, 1.9128232873e-01, 1.2305650693e-01, 1.3606233068e-01]
+    np.testing.assert_allclose(end.evaluation.point, certified, rtol=1e-7)

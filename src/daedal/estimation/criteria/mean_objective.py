@@ -121,7 +121,7 @@ class MeanObjective:
         coordinates = self.problem.coordinates
         experiment, values = self.experiments[number], coordinates.values(point, number)
         prediction = self.predictors[number](values)
-        own, rates, size = coordinates.selection(number), coordinates.rates(point), point.size
+        size, every = point.size, np.arange(len(coordinates.parameters))
 
         def convert(slopes: np.ndarray) -> np.ndarray:
             return coordinates.convert_slopes(slopes, point, number)
@@ -131,7 +131,7 @@ class MeanObjective:
         accuracies = self.weighing.accuracies
         parts, excess = [], _Excess(0.0, np.zeros(size), np.zeros((size, size)))
         for series, rows in zip(experiment.series, weighed, strict=True):
-            by_coordinate = accuracies.rates(series, values, own) * rates
+            by_coordinate = convert(accuracies.rates(series, values, every))
             deviation = accuracies.deviation(series, values)
             mean = prediction.mean[series.row, series.places]
             parts.append(Part(series, rows[0], rows[1 : 1 + size], by_coordinate, deviation, mean))
@@ -249,19 +249,19 @@ class MeanObjective:
     def _scatter_weights(self, evaluation: Evaluation, number: int) -> np.ndarray:
         """(coordinate, row of the simulation, time)."""
         coordinates, experiment = self.problem.coordinates, self.experiments[number]
-        own, rates = coordinates.selection(number), coordinates.rates(evaluation.point)
+        count = len(coordinates.parameters)
+        rates = coordinates.convert_slopes(np.eye(count), evaluation.point, number)  # (coordinate, parameter)
         parts = [part for part in evaluation.parts if part.series.experiment == number]
         rows = [np.concatenate([part.residual[None], part.slopes]) for part in parts]
         back = self.weighing.transpose(experiment, coordinates.values(evaluation.point, number), rows)
         outputs = len(experiment.outputs)
-        shape = (len(own), (1 + len(coordinates.parameters)) * outputs, experiment.drive.times.size)
+        shape = (len(rates), (1 + count) * outputs, experiment.drive.times.size)
         weights = np.zeros(shape)
         for part, weighed in zip(parts, back, strict=True):
             np.add.at(weights[:, part.series.row].T, part.series.places, weighed[1:].T)
-            for k, parameter in enumerate(own):
-                if parameter >= 0:
-                    row = (1 + parameter) * outputs + part.series.row
-                    np.subtract.at(weights[k, row], part.series.places, weighed[0] * rates[k])
+            for k, parameter in zip(*np.nonzero(rates), strict=True):
+                row = (1 + parameter) * outputs + part.series.row
+                np.subtract.at(weights[k, row], part.series.places, weighed[0] * rates[k, parameter])
         return weights
 
 

@@ -1,21 +1,32 @@
 """The free parameters of a fit: a vector for the optimiser, values by name for each experiment.
 
 The optimiser moves φ, which is θ itself or, on a log scale, log θ. A parameter is shared by all experiments or local:
-then each experiment has its own, called "Te0[night]" after the experiment.
+then each experiment has its own, called "Te0[night]" after the experiment. What is fixed in an experiment is a number
+there, or follows free parameters by a formula: slopes by it then count for those that it follows.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from daedal.data import Dataset
 from daedal.errors import EstimationError, counted, is_list, nearest, quoted
-from daedal.models import Model, Parameter, as_name, as_parameter, evaluate_parameters, find_followers
+from daedal.models import (
+    Model,
+    Parameter,
+    ParameterFormulas,
+    as_name,
+    as_parameter,
+    evaluate_parameters,
+    find_followers,
+)
+from daedal.symbolic import Expression, list_symbols, stack_symbols
 
 
 @dataclass(frozen=True)
@@ -39,10 +50,11 @@ class Coordinate:
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """All free numbers, and the values of what is fixed in each experiment."""
+    """All free numbers, and in each experiment what is fixed at a number, or at a formula of free parameters."""
 
     items: tuple[Coordinate, ...]
     fixed: tuple[Mapping[str, float], ...]
+    following: tuple[Mapping[str, Expression], ...] = ()  # one for each experiment, or none at all
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,9 +62,27 @@ class Coordinates:
         return tuple(item.name for item in self.items)
 
     @cached_property
-    def parameters(self) -> tuple[str, ...]:
+    def free(self) -> tuple[str, ...]:
         """The free parameters of the model, each once."""
         return tuple(dict.fromkeys(item.parameter for item in self.items))
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """Those, and what follows them in some experiment: slopes are needed by all of these."""
+        return tuple(dict.fromkeys((*self.free, *(name for one in self.following for name in one))))
+
+    def find_following(self, name: str) -> set[str]:
+        """What follows a free parameter in some experiment."""
+        return {one for own in self.following for one, formula in own.items() if name in list_symbols(formula.sx)}
+
+    def list_fixed(self) -> list[dict[str, float | str]]:
+        """What is fixed in each experiment, formulas as text."""
+        texts = [{name: str(formula) for name, formula in one.items()} for one in self.following]
+        return [{**one, **two} for one, two in zip(self.fixed, texts or [{}] * len(self.fixed), strict=True)]
+
+    @cached_property
+    def _formulas(self) -> tuple[ParameterFormulas, ...]:
+        return tuple(ParameterFormulas(one, self.free) for one in self.following)
 
     @cached_property
     def _logarithmic(self) -> np.ndarray:
@@ -90,9 +120,12 @@ class Coordinates:
         mine = {
             c.parameter: float(v) for c, v in zip(self.items, theta, strict=True) if c.experiment in (None, experiment)
         }
+        if self.following:
+            formulas = self._formulas[experiment]
+            mine |= zip(formulas.expressions, formulas.evaluate(_read(mine, self.free)).tolist(), strict=True)
         return {**self.fixed[experiment], **mine}
 
-    def selection(self, experiment: int) -> np.ndarray:
+    def _select(self, experiment: int) -> np.ndarray:
         """For each coordinate the position of its parameter, or −1 where it belongs to another experiment."""
         return np.array(
             [self.parameters.index(c.parameter) if c.experiment in (None, experiment) else -1 for c in self.items],
@@ -101,9 +134,18 @@ class Coordinates:
 
     def convert_slopes(self, slopes: np.ndarray, point: np.ndarray, experiment: int) -> np.ndarray:
         """Slopes by parameter in one experiment as slopes by coordinate, along the first axis."""
-        own, shape = self.selection(experiment), (-1, *[1] * (slopes.ndim - 1))
+        own, shape = self._select(experiment), (-1, *[1] * (slopes.ndim - 1))
+        if self.following and self.following[experiment]:
+            slopes = self._follow(slopes, point, experiment)
         moved = slopes[np.maximum(own, 0)] * self.rates(point).reshape(shape)
         return np.where((own >= 0).reshape(shape), moved, 0.0)
+
+    def _follow(self, slopes: np.ndarray, point: np.ndarray, experiment: int) -> np.ndarray:
+        """Slopes by the free parameters, with those by what follows them in this experiment."""
+        formulas = self._formulas[experiment]
+        rates = formulas.differentiate(_read(self.values(point, experiment), self.free))  # (formula, free)
+        places = [self.parameters.index(name) for name in formulas.expressions]
+        return slopes[: len(self.free)] + np.tensordot(rates.T, slopes[places], 1)
 
     def hold(self, names: Iterable[str], point: np.ndarray) -> "Coordinates":
         """Without these coordinates, which keep the values they have at the point."""
@@ -119,7 +161,24 @@ class Coordinates:
             for item, value in zip(self.items, theta, strict=True)
             if item.name not in held
         )
-        return Coordinates(rest, tuple(fixed))
+        following = []
+        for number, one in enumerate(self.following):
+            left = {item.parameter for item in rest if item.experiment in (None, number)}
+            values = self.values(point, number)
+            settled = {name: e for name, e in one.items() if not left & set(list_symbols(e.sx))}
+            fixed[number] |= {name: values[name] for name in settled}
+            following.append({name: _replace(e, fixed[number]) for name, e in one.items() if name not in settled})
+        return Coordinates(rest, tuple(fixed), tuple(following) if any(following) else ())
+
+
+def _read(values: Mapping[str, float], names: Sequence[str]) -> np.ndarray:
+    return np.array([values.get(name, np.nan) for name in names])
+
+
+def _replace(expression: Expression, values: Mapping[str, float | Expression]) -> Expression:
+    """An expression with numbers or formulas in place of some of its symbols."""
+    entries = [value.sx if isinstance(value, Expression) else ca.SX(value) for value in values.values()]
+    return Expression(ca.substitute(expression.sx, stack_symbols(values), ca.vertcat(*entries)))
 
 
 def declare_free(model: Model, free: Any, local: Any) -> Model:
@@ -137,7 +196,8 @@ def _keep_unit(model: Model, name: str, parameter: Parameter) -> Parameter:
 def make_coordinates(model: Model, data: Sequence[Dataset], free: Any, local: Any, fixed: Any) -> Coordinates:
     """Check what is free, local and fixed against the (freed) model, and line it up."""
     shared, own = _read_declared(model, free, "free"), _read_declared(model, local, "local")
-    held = _read_fixed(model, fixed, len(data))
+    given = _read_fixed(model, fixed, len(data))
+    held = [_evaluate_fixed(model, one) for one in given]
     if not shared and not own:
         raise EstimationError("Nothing is free, so there is nothing to estimate.", f"Write free=[{_name_some(model)}].")
     if twice := [name for name in shared if name in own]:
@@ -153,7 +213,34 @@ def make_coordinates(model: Model, data: Sequence[Dataset], free: Any, local: An
     items = [_make_coordinate(model, name, name, None, held[0]) for name in shared]
     for number, label in enumerate(labels):
         items += [_make_coordinate(model, f"{name}[{label}]", name, number, held[number]) for name in own]
-    return Coordinates(tuple(items), tuple(held))
+    following = tuple(_find_following(model, one, {*shared, *own}) for one in given)
+    if not any(following):
+        return Coordinates(tuple(items), tuple(held))
+    constant = [
+        {name: value for name, value in one.items() if name not in two}
+        for one, two in zip(held, following, strict=True)
+    ]
+    return Coordinates(tuple(items), tuple(constant), following)
+
+
+def _evaluate_fixed(model: Model, fixed: Mapping[str, Any]) -> dict[str, float]:
+    resolved = evaluate_parameters(model, fixed)
+    return {name: resolved[name] for name in fixed}
+
+
+def _find_following(model: Model, fixed: Mapping[str, Any], free: Collection[str]) -> dict[str, Expression]:
+    """What is fixed at a formula that free parameters are in, with nothing else left in it."""
+    values = {name: parameter.value for name, parameter in model.parameters.items()}
+    values |= {name: as_parameter(value, name).value for name, value in fixed.items()}
+    values = {name: value for name, value in values.items() if name not in free}
+    following = {}
+    for name in fixed:
+        formula = values[name]
+        while isinstance(formula, Expression) and (known := values.keys() & set(list_symbols(formula.sx))):
+            formula = _replace(formula, {one: values[one] for one in known})
+        if isinstance(formula, Expression) and not formula.sx.is_constant():
+            following[name] = formula
+    return following
 
 
 def _refuse_followers(model: Model, free: Sequence[str], held: Sequence[Mapping[str, float]]) -> None:
@@ -224,8 +311,8 @@ def _name_some(model: Model) -> str:
     return ", ".join(repr(name) for name in list(model.parameters)[:2])
 
 
-def _read_fixed(model: Model, fixed: Any, experiments: int) -> list[dict[str, float]]:
-    """One mapping for each experiment."""
+def _read_fixed(model: Model, fixed: Any, experiments: int) -> list[dict[str, Any]]:
+    """One mapping for each experiment, to numbers or formulas."""
     if fixed is None:
         return [{} for _ in range(experiments)]
     if isinstance(fixed, Mapping):
@@ -250,8 +337,7 @@ def _read_fixed(model: Model, fixed: Any, experiments: int) -> list[dict[str, fl
                 raise EstimationError(
                     f"Model '{model.name}' has no parameter '{name}' to fix.", nearest(str(name), model.parameters)
                 )
-        resolved = evaluate_parameters(model, numbers)
-        result.append({name: resolved[name] for name in numbers})
+        result.append(numbers)
     return result
 
 

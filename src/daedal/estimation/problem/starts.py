@@ -74,7 +74,7 @@ def list_starts(starts: Any, space: Coordinates, seed: int) -> list[np.ndarray]:
         return [read_point(space, one, "a start") for one in starts]
     given = starts.__name__ if isinstance(starts, type) else repr(starts)
     raise EstimationError(
-        f"starts must be LatinHypercube(count), Grid(...) or a list of mappings, got {given}.",
+        f"starts must be LatinHypercube(count), Grid(...), a Fit or a list of mappings, got {given}.",
         "Write for example starts=[{'k': 5.0}, {'k': 9.0}].",
     )
 
@@ -102,7 +102,7 @@ def _require_bounds(items: Sequence[Coordinate]) -> None:
 
 def _list_grid(space: Coordinates, grid: Grid) -> list[np.ndarray]:
     for name in grid.points:
-        if name not in space.names and name not in space.parameters:
+        if name not in space.names and name not in space.free:
             raise EstimationError(f"The grid has '{name}', which is not free.", nearest(name, space.names))
     wanted = [item for item in space.items if item.name in grid.points or item.parameter in grid.points]
     _require_bounds(wanted)
@@ -137,7 +137,7 @@ def read_point(space: Coordinates, one: Any, what: str) -> np.ndarray:
         )
     named = {as_name(key): value for key, value in one.items()}
     for name in named:
-        if name not in space.names and name not in space.parameters:
+        if name not in space.names and name not in space.free:
             raise EstimationError(f"'{name}' is not free, so {what} cannot give it.", nearest(name, space.names))
     theta = []
     for item in space.items:

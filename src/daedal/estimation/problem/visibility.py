@@ -34,8 +34,9 @@ def check_visible(problem: Problem, seen: Collection[str], accuracies: bool, cri
             visible |= set(list_parameters(noise))
     if accuracies:
         visible |= _find_in_accuracies(model)
-    for name in problem.coordinates.parameters:
-        if not visible & {name, *find_followers(model, name)}:
+    for name in problem.coordinates.free:
+        reached = {name, *problem.coordinates.find_following(name)}
+        if not visible & reached.union(*(find_followers(model, one) for one in reached)):
             raise _explain_hidden(model, name, unseen, criterion)
 
 

@@ -9,11 +9,17 @@ and curvature C, the small problem
 has ½|f + f'p|² = v − v₀ + gᵀp + ½ pᵀC p, the quadratic model of a trust-region Newton method with that curvature, so
 that the same solver, its bounds and its handling of failed steps serve there too; v₀ is a floor below all values.
 
-Reference: M. A. Branch, T. F. Coleman, Y. Li, SIAM J. Sci. Comput. 21 (1999) 1–23, as in scipy.
+A small step may be the end, or one of many along a valley. Residuals z tell which: at a minimum nothing of them lies
+in the space of the columns of the Jacobian, so that the share |Qᵀz|² / |z|² must have vanished too, Q being a basis of
+it (Bates and Watts). A search goes on for as long as it gets lower at all, up to a limit that grows with the unknowns.
+
+References: M. A. Branch, T. F. Coleman, Y. Li, SIAM J. Sci. Comput. 21 (1999) 1–23, as in scipy; D. M. Bates, D. G.
+Watts, A relative offset orthogonality convergence criterion for nonlinear least squares, Technometrics 23 (1981)
+179–183.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -28,6 +34,13 @@ SMALL_ANGLE = 1e-8  # between a step and what the curvature missed along it, bel
 NEAR = 1.0  # reduction of a negative log-likelihood by a step, below which its minimum is near
 DEPTHS = (10.0, 1e2, 1e4, 1e8)  # floors below the start, in units of the reduction that the quadratic model promises
 TINY = 1e-300  # of a height: at the floor itself
+ROUNDING = 1e-15  # of a value, which no step needs to reduce further
+SHARE = 1e-4  # of the tolerance, that a full step may promise where a search ends
+MUCH = 1e-3  # of the squares, that a full step would still remove where points that fail are in its way
+RANK = 1e-10  # singular value of the Jacobian with unit columns, relative to the largest, that counts as zero
+LIMIT = 1000  # evaluations for each unknown and one more, at most
+PATIENCE = 50  # evaluations for each unknown and one more, in which a search must get somewhere
+LITTLE = 1e-5  # of a height, by which it must get lower in that time
 
 
 @final
@@ -56,10 +69,11 @@ class Minimizer(Protocol):
 class LeastSquares:
     """On the residuals of a sum of squares and their Jacobian.
 
-    It stops after so many `evaluations`, or when a step reduces the value by less than the `tolerance`, relative.
+    It stops when a step reduces the value by less than the `tolerance`, relative, and the residuals promise next to
+    nothing more; or after so many `evaluations`, by default a limit that grows with the number of unknowns.
     """
 
-    evaluations: int = 200
+    evaluations: int | None = None
     tolerance: float = 1e-11
 
     def __call__(self, function: Function, start: np.ndarray, bounds: Bounds, /) -> Minimum:
@@ -71,15 +85,21 @@ class LeastSquares:
             return evaluation.residuals if evaluation.residuals is not None else np.full(size, np.nan)
 
         def jacobian(point: np.ndarray) -> np.ndarray:
-            evaluation = seen(point)
+            evaluation, before = seen(point), passed[-1]
             assert evaluation.jacobian is not None  # scipy asks only where the residuals were finite
+            passed.append(evaluation.value)
+            small = before - evaluation.value < self.tolerance * before
+            if small and _find_share(evaluation, bounds) < SHARE * self.tolerance:
+                raise _SettledError
             return evaluation.jacobian
 
         first = seen(_move_inside(start, bounds))
         if first.residuals is None:
             return Minimum(first, False, seen.count)
-        size = first.residuals.size
-        return _solve(residuals, jacobian, seen, start, bounds, self.evaluations, self.tolerance)
+        size, passed = first.residuals.size, [np.inf]  # values, each lower than the one before
+        end = _solve(residuals, jacobian, seen, start, bounds, self.evaluations, min(self.tolerance, ROUNDING))
+        blocked = seen.failures > 0 and _find_share(end.evaluation, bounds) > MUCH
+        return replace(end, converged=end.converged and not blocked)
 
 
 @final
@@ -87,10 +107,11 @@ class LeastSquares:
 class TrustRegion:
     """On value, gradient and curvature alone.
 
-    A `floor` that no value falls below (zero, of squares) may be given where one is known. It stops as `LeastSquares`.
+    A `floor` that no value falls below (zero, of squares) may be given where one is known. It stops when a step reduces
+    the value by less than the `tolerance`, relative to its height, or after as many `evaluations` as `LeastSquares`.
     """
 
-    evaluations: int = 200
+    evaluations: int | None = None
     tolerance: float = 1e-11
     floor: float | None = None
 
@@ -130,6 +151,30 @@ def factor_quadratic(excess: float, gradient: np.ndarray, curvature: np.ndarray)
 def _promise(evaluation: Evaluation) -> float:
     """The reduction that gradient and curvature promise."""
     return 0.5 * float(evaluation.gradient @ np.linalg.pinv(evaluation.curvature, hermitian=True) @ evaluation.gradient)
+
+
+def _find_share(evaluation: Evaluation, bounds: Bounds) -> float:
+    """The share of the squares that a full step would remove; parameters that go against a bound stay."""
+    residuals, jacobian = evaluation.residuals, evaluation.jacobian
+    assert residuals is not None
+    assert jacobian is not None
+    diagonal = np.sum(jacobian**2, axis=0)
+    wanted = -evaluation.gradient / np.where(diagonal > 0.0, diagonal, np.inf)
+    room = np.where(wanted > 0.0, bounds[1] - evaluation.point, evaluation.point - bounds[0])
+    inside = (np.abs(wanted) <= room) & (diagonal > 0.0)
+    squares = float(residuals @ residuals)
+    if not inside.any() or not squares > 0.0:
+        return 0.0
+    basis, roots, _ = np.linalg.svd(jacobian[:, inside] / np.sqrt(diagonal[inside]), full_matrices=False)
+    return float(np.sum((basis[:, roots > RANK * roots[0]].T @ residuals) ** 2)) / squares
+
+
+class _SettledError(Exception):
+    """The search has arrived."""
+
+
+class _StandstillError(Exception):
+    """The search goes on without getting anywhere."""
 
 
 class _BelowFloorError(Exception):
@@ -189,11 +234,13 @@ class _Seen:
         self._last: Evaluation | None = None
         self.best: Evaluation | None = None
         self.count = 0
+        self.failures = 0
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         if self._last is None or not np.array_equal(self._last.point, point):
             self._last = self._function(point.copy())
             self.count += 1
+            self.failures += not self._last.ok
             if self._last.ok and (self.best is None or self._last.value < self.best.value):
                 self.best = self._last
         return self._last
@@ -214,30 +261,58 @@ def _find_units(evaluation: Evaluation) -> np.ndarray:
     return np.where(usable, 1.0 / np.sqrt(np.where(usable, diagonal, 1.0)), 1.0)
 
 
+class _Heights:
+    """The lowest height after each evaluation, half the sum of squares of what is minimised."""
+
+    def __init__(self, unknowns: int) -> None:
+        self._patience = PATIENCE * (unknowns + 1)
+        self._lowest: list[float] = []
+
+    def add(self, residuals: np.ndarray) -> None:
+        """One more; raises when the last ones were all alike."""
+        height = 0.5 * float(residuals @ residuals)
+        lowest = self._lowest[-1] if self._lowest else np.inf
+        self._lowest.append(height if height < lowest else lowest)
+        if len(self._lowest) > self._patience:
+            before, now = self._lowest[-1 - self._patience], self._lowest[-1]
+            if before - now < LITTLE * before:
+                raise _StandstillError
+
+
 def _solve(
     residuals: Callable,
     jacobian: Callable,
     seen: _Seen,
     start: np.ndarray,
     bounds: Bounds,
-    evaluations: int,
+    evaluations: int | None,
     tolerance: float,
 ) -> Minimum:
     from scipy.optimize import least_squares
 
     begin = _move_inside(start, bounds)
     unit = _find_units(seen(begin))
-    first = begin / unit
+    first, heights = begin / unit, _Heights(begin.size)
 
     def point(scaled: np.ndarray) -> np.ndarray:
         return begin if np.array_equal(scaled, first) else np.clip(scaled * unit, *bounds)
 
-    options: dict[str, Any] = {"ftol": tolerance, "xtol": XTOL, "gtol": GTOL, "max_nfev": evaluations}
+    def measure(scaled: np.ndarray) -> np.ndarray:
+        there = residuals(point(scaled))
+        heights.add(there)
+        return there
+
+    limit = LIMIT * (begin.size + 1) if evaluations is None else evaluations
+    options: dict[str, Any] = {"ftol": tolerance, "xtol": XTOL, "gtol": GTOL, "max_nfev": limit}
     options["jac"] = lambda scaled: jacobian(point(scaled)) * unit
     limits = (bounds[0] / unit, bounds[1] / unit)
-    with np.errstate(over="ignore", invalid="ignore"):  # far away squares overflow; scipy steps back from there
-        solution = least_squares(
-            lambda scaled: residuals(point(scaled)), first, bounds=limits, x_scale="jac", **options
-        )
-    best = seen.best or seen(point(solution.x))
-    return Minimum(best, bool(solution.status > 0), seen.count)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # far away squares overflow; scipy steps back from there
+            arrived = least_squares(measure, first, bounds=limits, x_scale="jac", **options).status > 0
+    except _SettledError:
+        arrived = True
+    except _StandstillError:
+        arrived = False
+    # Where most points cannot be evaluated, steps end for that reason, wherever the minimum is.
+    converged = bool(arrived) and 2 * seen.failures <= seen.count
+    return Minimum(seen.best or seen(begin), converged, seen.count)

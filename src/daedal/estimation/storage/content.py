@@ -8,7 +8,7 @@ again as "module:name" among the modules that are imported already, never import
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ from daedal.estimation.result import Estimate, Fit, LocalMinimum
 from daedal.estimation.storage.netcdf import Variable, make_texts
 from daedal.models import Model
 from daedal.simulation import Lanes, Status
+from daedal.symbolic import read_expression
 
 CRITERIA = {kind.__name__: kind for kind in (Likelihood, MeanVariance, OutputError, SimulationPEM)}
 MATRICES = ("curvature", "cov", "monte_carlo_cov")
@@ -81,7 +82,7 @@ def _describe_fit(fit: Fit) -> dict[str, Any]:
         "criterion": _describe_criterion(fit.criterion),
         "estimates": [{name: getattr(one, name) for name in words} for one in fit.estimates.values()],
         "coordinates": [asdict(item) for item in fit.coordinates.items],
-        "fixed": [dict(one) for one in fit.coordinates.fixed],
+        "fixed": fit.coordinates.list_fixed(),
         "data": [_describe_data(one) for one in fit.data],
         "fit_percent": dict(fit.fit_percent),
         "scales": dict(fit.scales),
@@ -113,6 +114,14 @@ def _describe_criterion(criterion: Any) -> dict[str, Any]:
             "Make it a dataclass at the top level of a module, with numbers, texts, True, False or None as fields.",
         )
     return told
+
+
+def _make_coordinates(items: tuple[Coordinate, ...], told: Sequence[Mapping[str, float | str]]) -> Coordinates:
+    """What is fixed at a text is fixed at a formula."""
+    fixed = tuple({name: value for name, value in one.items() if not isinstance(value, str)} for one in told)
+    texts = [{name: value for name, value in one.items() if isinstance(value, str)} for one in told]
+    following = tuple({name: read_expression(value) for name, value in one.items()} for one in texts)
+    return Coordinates(items, fixed, following if any(following) else ())
 
 
 def _make_criterion(told: Mapping[str, Any]) -> Criterion:
@@ -154,7 +163,7 @@ def make_fit(variables: Mapping[str, Variable]) -> Fit:
         data=tuple(_make_dataset(variables, number, one) for number, one in enumerate(told["data"])),
         criterion=_make_criterion(told["criterion"]),
         estimates=FrozenMapping({one.name: one for one in estimates}),
-        coordinates=Coordinates(items, tuple(told["fixed"])),
+        coordinates=_make_coordinates(items, told["fixed"]),
         point=point,
         **dict(zip(MATRICES, matrices, strict=True)),
         **{name: told[name] for name in PLAIN if name != "notes"},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
+from daedal import analysis
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import ModelError, is_list, is_one_of, nearest
 from daedal.models import Parameter
@@ -115,7 +116,7 @@ class TransferFunction:
 
     def response(self, s: Any, name: str | None = None) -> Any:
         """The value at complex s, delay included: at s = iω the frequency response."""
-        at = check_points(s)
+        at = analysis.check_points(s)
         key = self.inputs[0] if name is None else name
         below = np.polyval(self.denominator, at)
         if not np.all(below):
@@ -217,17 +218,6 @@ def _as_name(given: Any) -> str:
     if not NAME.fullmatch(text):
         raise ModelError(f"An input or output must have a name such as 'u', got {given!r}.", "Write input='u'.")
     return text
-
-
-def check_points(s: Any) -> np.ndarray:
-    """Points of the complex plane, at which a transfer function is asked for."""
-    try:
-        points = np.asarray(s, dtype=complex)
-    except (TypeError, ValueError, OverflowError):
-        points = np.array(np.nan)
-    if not np.isfinite(points).all():
-        raise ModelError(f"s must be finite complex numbers, got {s!r:.200}.", "Write 1j*omega.")
-    return points
 
 
 def _as_coefficients(values: Any, what: str) -> np.ndarray:

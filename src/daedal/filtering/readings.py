@@ -23,6 +23,7 @@ from daedal.experiments import (
     factor_covariance,
     find_correlated,
     find_declared_outputs,
+    refuse_relative,
 )
 from daedal.filtering.evolution import Evolution, StochasticModel
 from daedal.filtering.filter import Measured
@@ -88,7 +89,9 @@ class Readings:
         value, slopes = np.ones(events), np.zeros((count, events))
         for output, name in enumerate(self.outputs):
             mine = self.measuring[self.event_outputs == output]
-            deviation = self.noise[output] if output in self.noise else self.accuracies.at(name, point.vector)
+            deviation = (
+                self.noise[output] if output in self.noise else self.accuracies.at(name, point.vector, np.zeros(0))
+            )
             rates = self.accuracies.slopes(name, point.vector) @ point.rates
             if isinstance(deviation, np.ndarray):
                 deviation = deviation[self.places[self.line.sample_of[mine], output]]
@@ -181,6 +184,7 @@ def make_readings(
 
 
 def _check_declared(model: Model, experiment: Experiment) -> None:
+    refuse_relative(model, "a filter", "weighs samples before it knows what they should be")
     check_told(model, [experiment])
     declared = find_declared_outputs(model, [experiment.data])
     silent = [name for name in experiment.outputs if name not in declared]

@@ -140,18 +140,29 @@ def check_sizes(times: Array, values: Array) -> None:
 
 def increasing(given: ArrayLike) -> Array:
     """Sample times: a read-only column that is finite and strictly increasing."""
+    times = ascending(given)
+    if (wrong := find_first(np.diff(times) <= 0)) is not None:
+        raise DataError(
+            f"times must be strictly increasing but {_compare_neighbours(times, wrong)}.",
+            "Sort the samples by time and remove repeated times.",
+        )
+    return times
+
+
+def ascending(given: ArrayLike) -> Array:
+    """As `increasing`, but times may be repeated: several samples at one time."""
     times = check_column("times", given)
     if times.size == 0:
         raise DataError("times are empty.", "Give at least one sample time.")
     if (wrong := find_first(~np.isfinite(times))) is not None:
         raise DataError(f"times must be finite but times[{wrong}] is {times[wrong]}.", "Remove or repair that sample.")
-    if (wrong := find_first(np.diff(times) <= 0)) is not None:
-        before, after = short(times[wrong]), short(times[wrong + 1])
-        raise DataError(
-            f"times must be strictly increasing but times[{wrong + 1}] = {after} follows times[{wrong}] = {before}.",
-            "Sort the samples by time and remove repeated times.",
-        )
+    if (wrong := find_first(np.diff(times) < 0)) is not None:
+        raise DataError(f"times must increase but {_compare_neighbours(times, wrong)}.", "Sort the samples by time.")
     return times
+
+
+def _compare_neighbours(times: Array, place: int) -> str:
+    return f"times[{place + 1}] = {short(times[place + 1])} follows times[{place}] = {short(times[place])}"
 
 
 def frozen(array: Array) -> Array:

@@ -13,11 +13,12 @@ from daedal.data.acceptance import (
     accept_samples,
     accept_signal,
     check_names,
+    check_noise_owners,
     choose_intersample,
     choose_start_time,
     unite_times,
 )
-from daedal.data.arrays import Array, FrozenMapping, about, increasing
+from daedal.data.arrays import Array, FrozenMapping, about, ascending, frozen
 from daedal.data.samples import Samples
 from daedal.data.signal import IntersampleChoice, Signal
 from daedal.errors import DataError, look_up, show
@@ -38,8 +39,8 @@ class Dataset:
     Parameters
     ----------
     times : array (time,), optional
-        Sample times of everything below that is given as an array. Without it, all output times together (without
-        outputs, all input times).
+        Sample times of everything below that is given as an array; a time may repeat where an output was read several
+        times. Without it, all output times together (without outputs, all input times).
     inputs : mapping of name to Signal or array (time,)
         What drove the system. An array is sampled at `times`.
     outputs : mapping of name to array (time,) or Samples
@@ -51,6 +52,9 @@ class Dataset:
     intersample : {"foh", "zoh", "spline"}, or mapping of input to one of these
         What inputs given as arrays do between their samples, "foh" where a mapping leaves one out; a `Signal` knows it
         by itself.
+    measurement_noise : mapping of output to array (time,) or number
+        The standard deviation of each sample, or of all samples, of outputs given as arrays. It counts before the
+        number that a model declares.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Dataset:
         t0: float | None = None,
         name: str = "data",
         intersample: IntersampleChoice = "foh",
+        measurement_noise: Mapping[str, ArrayLike] = NONE,
     ) -> None:
         with about(f"data '{show(name, str)}'"):
             if isinstance(times, Mapping):
@@ -89,10 +94,13 @@ class Dataset:
                     "the times come first but are a mapping.", "Write Dataset(times, inputs={...}, outputs={...})."
                 )
             check_names(name, inputs, outputs)
-            grid = None if times is None else increasing(times)
+            check_noise_owners(measurement_noise, outputs)
+            grid = None if times is None else ascending(times)
             between = choose_intersample(intersample, inputs)
             signals = {key: accept_signal(key, given, grid, between[key]) for key, given in inputs.items()}
-            samples = {key: accept_samples(key, given, grid) for key, given in outputs.items()}
+            samples = {
+                key: accept_samples(key, given, grid, measurement_noise.get(key)) for key, given in outputs.items()
+            }
             object.__setattr__(self, "times", unite_times(samples or signals) if grid is None else grid)
             object.__setattr__(self, "inputs", FrozenMapping(signals))
             object.__setattr__(self, "outputs", FrozenMapping(samples))
@@ -102,7 +110,7 @@ class Dataset:
     @property
     def sample_times(self) -> Array:
         """All times at which an output was sampled; without outputs, the times."""
-        return unite_times(self.outputs) if self.outputs else self.times
+        return unite_times(self.outputs) if self.outputs else frozen(np.unique(self.times))
 
     def __getitem__(self, name: str) -> Array:
         """The sample values of an output or input."""
@@ -173,17 +181,22 @@ class Dataset:
         t0: float | None = None,
         name: str = "data",
         intersample: IntersampleChoice = "foh",
+        measurement_noise: Mapping[str, str] = NONE,
     ) -> "Dataset":
         """A data set from columns of a frame; the time is the column `time`, or else the index.
 
-        `outputs` and `inputs` are lists of columns, or mappings from name to column.
+        `outputs` and `inputs` are lists of columns, or mappings from name to column; `measurement_noise` maps outputs
+        to the columns with the standard deviations of their samples.
         """
         measured, known = data.choose_columns("outputs", outputs), data.choose_columns("inputs", inputs)
         with about(f"data '{show(name, str)}'"):
             times = data.read_frame_times(frame, time)
             input_values = data.read_frame_columns(frame, known)
             output_values = data.read_frame_columns(frame, measured)
-        return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
+            noise = data.read_frame_columns(frame, data.choose_noise_columns(measurement_noise, measured))
+        return Dataset(
+            times, input_values, output_values, t0=t0, name=name, intersample=intersample, measurement_noise=noise
+        )
 
     @staticmethod
     def from_xarray(
@@ -195,6 +208,7 @@ class Dataset:
         t0: float | None = None,
         name: str = "data",
         intersample: IntersampleChoice = "foh",
+        measurement_noise: Mapping[str, str] = NONE,
     ) -> "Dataset":
         """A data set from variables of an xarray data set that depend on `time` alone; otherwise as `from_pandas`."""
         measured, known = data.choose_columns("outputs", outputs), data.choose_columns("inputs", inputs)
@@ -202,7 +216,10 @@ class Dataset:
             times = data.read_xarray_columns(dataset, time, {"time": time})["time"]
             input_values = data.read_xarray_columns(dataset, time, known)
             output_values = data.read_xarray_columns(dataset, time, measured)
-        return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
+            noise = data.read_xarray_columns(dataset, time, data.choose_noise_columns(measurement_noise, measured))
+        return Dataset(
+            times, input_values, output_values, t0=t0, name=name, intersample=intersample, measurement_noise=noise
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dataset):

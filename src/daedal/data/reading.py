@@ -10,7 +10,7 @@ import re
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -22,8 +22,8 @@ from typing import Any, TextIO, cast
 import numpy as np
 
 from daedal.data.arrays import Array, about, check_positive, find_first, short
-from daedal.data.conversion import Columns, check_label, choose_columns
-from daedal.data.dataset import Dataset
+from daedal.data.conversion import Columns, check_label, choose_columns, choose_noise_columns
+from daedal.data.dataset import NONE, Dataset
 from daedal.data.signal import IntersampleChoice
 from daedal.errors import DataError, is_one_of, nearest, quoted, show
 from daedal.files import check_file, limit_lines
@@ -47,6 +47,7 @@ def read_csv(
     outputs: Columns = (),
     inputs: Columns = (),
     intersample: IntersampleChoice = "foh",
+    measurement_noise: Mapping[str, str] = NONE,
     t0: float | None = None,
     name: str | None = None,
     delimiter: str = ",",
@@ -63,6 +64,8 @@ def read_csv(
         What was measured and what drove the system; in a list the columns keep their names.
     intersample : {"foh", "zoh", "spline"}, or mapping of input to one of these
         What the inputs do between their samples; "foh" where a mapping leaves one out.
+    measurement_noise : mapping of output to column
+        Columns with the standard deviations of the samples.
     t0 : float, optional
         Where the model starts; by default at the first sample.
     name : str, optional
@@ -94,14 +97,18 @@ def read_csv(
         )
     measured, known = choose_columns("outputs", outputs), choose_columns("inputs", inputs)
     check_label("time", time)
+    deviations = choose_noise_columns(measurement_noise, measured)
     with about(f"file '{label}'"):
-        wanted = [*known.values(), *measured.values()] if time is None else [time, *known.values(), *measured.values()]
+        wanted = [*([] if time is None else [time]), *known.values(), *measured.values(), *deviations.values()]
         table = _read(path, delimiter, wanted)
         times = table.times(time) if time is not None else check_positive("step", step) * np.arange(len(table.lines))
         input_values = {signal: table.numbers(label, "an input") for signal, label in known.items()}
         output_values = {signal: table.numbers(label, None) for signal, label in measured.items()}
+        noise = {signal: table.numbers(label, None) for signal, label in deviations.items()}
     name = Path(path.name.removesuffix(".gz")).stem if name is None else name
-    return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
+    return Dataset(
+        times, input_values, output_values, t0=t0, name=name, intersample=intersample, measurement_noise=noise
+    )
 
 
 @dataclass(frozen=True)
@@ -136,11 +143,11 @@ class _Table:
     def times(self, label: str) -> Array:
         """A column as sample times."""
         times = self.numbers(label, "the time")
-        if (row := find_first(np.diff(times) <= 0)) is not None:
+        if (row := find_first(np.diff(times) < 0)) is not None:
             raise DataError(
                 f"{self._place(row + 1, label)}, the time must increase "
                 f"but {short(times[row + 1])} follows {short(times[row])}.",
-                "Sort the rows by time and remove repeated times.",
+                "Sort the rows by time.",
             )
         return times
 

@@ -31,6 +31,7 @@ from daedal.estimation.search import (
     refuse_suspicious,
     search,
 )
+from daedal.experiments import find_declared_outputs
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.priors import Prior
@@ -194,7 +195,8 @@ def _find_fixed(space: Coordinates) -> dict[str, float | Expression]:
 def _note_far_off(outcome: Outcome) -> list[str]:
     """Residuals far beyond the accuracy that the model declares, where nothing else could explain them."""
     model, evaluation = outcome.objective.problem.system.model, outcome.evaluation
-    undeclared = outcome.objective.capabilities.scales or not model.measurement_noise
+    declared = find_declared_outputs(model, outcome.objective.problem.data)
+    undeclared = outcome.objective.capabilities.scales or not declared
     if model.disturbances or undeclared or evaluation.scores is not None:
         return []
     sizes = [part.residual[np.isfinite(part.residual)] for part in evaluation.parts]

@@ -23,6 +23,7 @@ class Series:
     places: np.ndarray  # of its times among all sample times of the experiment
     times: np.ndarray
     values: np.ndarray
+    noise: np.ndarray | None = None  # standard deviation of each sample, where the data tell it
 
     @property
     def regular(self) -> bool:
@@ -118,7 +119,7 @@ def _make_series(data: Dataset, name: str, row: int, experiment: int, times: np.
     places = np.searchsorted(times, samples.times)
     reach = 1e-6 * float(np.median(np.diff(samples.times))) if samples.times.size > 1 else 0.0  # rounding of the times
     values = np.where(samples.times >= begin - reach, samples.values, np.nan)
-    return Series(experiment, name, row, places, samples.times, values)
+    return Series(experiment, name, row, places, samples.times, values, samples.noise)
 
 
 def check_enough(experiments: Sequence[Experiment], free: int) -> int:

@@ -47,8 +47,9 @@ class Model:
     disturbances
         Symbol (or a tuple of symbols) → noise declaration: what drives the system unmeasured.
     measurement_noise
-        Output → standard deviation (number, expression of parameters, or one per sample); a tuple of outputs →
-        covariance matrix.
+        Output → standard deviation: number, one per sample, or expression of parameters and of the output itself, by
+        its name (``{"level": np.hypot(0.05 * symbol("level"), 0.01)}``: five percent, and what is there at zero); a
+        tuple of outputs → covariance matrix.
     initial
         Unknown, or derivative of one → value held at the start; numbers or expressions of parameters.
     guess

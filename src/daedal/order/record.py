@@ -159,6 +159,11 @@ def make_record(verb: str, data: Any, output: Any, inputs: Any) -> Record:
                 f"Rename it when reading: read_csv(..., outputs={{'y': '{symbol}'}}).",
             )
     samples = data.outputs[name]
+    if samples.replicated:
+        raise EstimationError(
+            f"{verb} takes one sample of '{name}' for each time, but the data have replicates.",
+            "Give their means; data.resample(step) makes them too.",
+        )
     record = Record(data, name, names, samples.times, samples.values, (0.0,) * len(names))
     if record.count < 4:
         raise EstimationError(

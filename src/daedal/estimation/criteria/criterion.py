@@ -27,7 +27,8 @@ class Part:
     """One series in units of its accuracy, (time,); NaN where nothing is scored.
 
     The residual moves by −slopes, (coordinate, time), when predictions move, and by −residual · rates when its standard
-    deviation does; `rates` are d log(deviation)/dφ.
+    deviation does; `rates` are d log(deviation)/dφ, (coordinate,), or (coordinate, time) where that depends on what is
+    predicted.
     """
 
     series: Series

@@ -186,7 +186,10 @@ def _estimate_data_scores(evaluation: Evaluation, fitted: float) -> np.ndarray:
     count = count_samples(evaluation.parts)
     total *= count / (count - fitted) if count > fitted else np.nan  # nothing is left to tell errors by
     for part in evaluation.parts:
-        if part.rates.any():
+        if part.rates.ndim > 1:
+            turned = np.nan_to_num(part.rates * (part.residual**2 - 1.0))
+            total += turned @ turned.T
+        elif part.rates.any():
             fourth = float(np.nansum((part.residual**2 - 1.0) ** 2))
             total += fourth * np.outer(part.rates, part.rates)
     return total

@@ -205,7 +205,9 @@ class SwitchingBuilder(StepBuilder):
         failed = ca.fmax(lane.worst, lane["code"] * RESTLESS)
         kind = ca.if_else(failed < RIVALS, RESTLESS, ca.if_else(failed < UNDEFINED, RIVALS, UNDEFINED))
         worst = ca.if_else(failed < RESTLESS, failed, kind * (1 + lane["last"]))
-        sides = ca.vertcat(lane["sides"], lane["sliding"], lane["levels"][::3])
+        sides = ca.vertcat(
+            lane["sides"], lane["sliding"], *(lane["levels"][rows.start] for rows in self.slots.list_rows())
+        )
         signature = sum((sides[i] * 3.0 ** (i % MARKED) for i in range(sides.shape[0])), ca.SX(0))
         return ca.vertcat(values, ca.vec(rates), signature, ca.fmax(residual, worst * (ACCEPTED / UNFINISHED)))
 

@@ -114,14 +114,17 @@ def find_switches(
     kinked = frozenset(written.functions).difference(jumping)
     parts = [ladder.choose(part) for ladder in climb.ladders for part in (jumping, kinked)]
     climb = Climb.of(reader, [part for part in parts if len(part.numbers) >= LEAST])
+    climb, found = climb.look_up(written)
     switches, members, tables = _list_switches(reader, climb, written, jumping)
 
     def blend(places: Sequence[int]) -> tuple[ca.SX, ca.SX]:
         chosen = frozenset(number for place in places for number in members[place])
-        blended = climb.apply(write_formulas(reader, idle, chosen))
+        typed = write_formulas(reader, idle, chosen)
+        further, blended = climb.look_up(typed)
+        blended = climb.apply(blended if further.entries == climb.entries else typed)  # other entries are not there
         return blended.residuals, blended.observed
 
-    collapsed = climb.apply(written)
+    collapsed = climb.apply(found)
     return Switching(
         residuals=collapsed.residuals,
         observed=collapsed.observed,

@@ -104,8 +104,6 @@ class _Entries:
         self._climb, self._columns = climb, [dict(table.columns) for table in climb.tables]
         named = [(k, name, column) for k, columns in enumerate(self._columns) for name, column in columns.items()]
         self._keys = {(k, column.tobytes()): name for k, name, column in named}
-            for name, column in columns.items()
-        }
 
     @property
     def tables(self) -> tuple[Table, ...]:

@@ -100,7 +100,7 @@ class Crossings:
             v = self.pieces.enter(side, lane, t, force)
             v = v if side.instant else side.solve(v)
             jumped = self._list_jumped(side, lane, v, still)
-            lane = self._climb(self._flip(side, lane, Meeting(jumped, jumped, v, ca.SX(1))))
+            lane = self._flip(side, lane, Meeting(jumped, jumped, v, ca.SX(1)))
         return lane
 
     def _look(self, side: Side, lane: Lane, trial: Lane) -> Piece:
@@ -258,14 +258,17 @@ class Crossings:
         return lane.put(levels=levels)
 
     def _climb(self, lane: Lane) -> Lane:
-        """The next level of tables on whose border a lane has changed its side; that is then their other border."""
+        """The next level of tables on whose border a lane has changed its side; that is then their other border.
+
+        What stands there the kernel looks up.
+        """
         sides, levels, fresh = (ca.SX(lane[name]) for name in ("sides", "levels", "fresh"))
         slides = self.sliding.slides if self.sliding else ()
         for table, rows in zip(self.slots.tables, self.slots.list_rows(), strict=True):
             low, high = table.places
             free = [1 - lane["sliding"][slides.index(place)] if place in slides else ca.SX(1) for place in (low, high)]
             down, up = ca.logic_and(sides[low] < 0, free[0]), ca.logic_and(sides[high] > 0, free[1])
-            levels[rows] = table.look_up(levels[rows.start] + up - down)
+            levels[rows.start] = levels[rows.start] + up - down
             moved = ca.logic_or(down, up)
             sides[low], sides[high] = ca.if_else(moved, 1, sides[low]), ca.if_else(moved, -1, sides[high])
             fresh[low], fresh[high] = (

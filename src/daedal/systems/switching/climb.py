@@ -71,8 +71,15 @@ class Climb:
         """A formula with levels in place of modes."""
         return ca.substitute(sx, self.old, self.new) if self.ladders else sx
 
-    def apply(self, written: Written) -> Written:
-        """The same for all that a pass has written; what is on ladders has no function of its own there."""
+    def apply(self, written: Written) -> tuple["Climb", Written]:
+        """The same for all that a pass has written, with tables that have the entries it looks up."""
+        if not self.ladders:
+            return self, written
+        further, found = self._look_up(written)
+        return further, further.apply_modes(found)
+
+    def apply_modes(self, written: Written) -> Written:
+        """All that a pass has written, with nothing looked up; what is on ladders has no function of its own there."""
         if not self.ladders:
             return written
         inside = self.inside
@@ -87,10 +94,8 @@ class Climb:
             held=dict(zip(written.held, rest[len(functions) :], strict=True)),
         )
 
-    def look_up(self, written: Written) -> tuple["Climb", Written]:
+    def _look_up(self, written: Written) -> tuple["Climb", Written]:
         """What is on ladders written by the entries of tables where it can be, and tables with these entries."""
-        if not self.ladders:
-            return self, written
         entries = _Entries(self)
         formulas = ca.vertcat(written.residuals, written.observed)
         residuals, observed = entries.rewrite(formulas, written.residuals.shape[0])

@@ -139,12 +139,14 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
     problem = objective.problem
     space = problem.coordinates
     scatter, interrupted = _find_scatter(outcome)
-    errors = assess_uncertainty(evaluation, space.bounds, scatter)
+    said = objective.capabilities
+    raw = said.restore(said.scales, {})(evaluation.point) if said.filters and said.restore is not None else None
+    errors = assess_uncertainty(evaluation, space.bounds, scatter, said.filters, raw)
     rates = np.outer(space.rates(evaluation.point), space.rates(evaluation.point))
     with np.errstate(invalid="ignore"):  # of a parameter on a log scale that went to zero nothing is known
         covariances = errors.covariance * rates, errors.monte_carlo * rates
     estimates = _list_estimates(objective, evaluation, errors, start)
-    information, said = assess_information(objective, evaluation), objective.capabilities
+    information = assess_information(objective, evaluation)
     shared = {item.parameter: estimates[item.name].value for item in space.items if item.experiment is None}
     return Fit(
         model=problem.system.model.with_parameters({**_find_fixed(space), **shared}),
@@ -247,6 +249,7 @@ def _list_estimates(
             at_bound=stuck,
             verdict=judge_estimate(item, value, float(deviations[0][k]), stuck, from_data),
             from_data=from_data,
+            freedom=float(errors.freedom[k]) if np.isfinite(errors.freedom[k]) else None,
         )
     return estimates
 

@@ -228,7 +228,7 @@ def _make_curve(shared: Ground, name: str, below: Trace, above: Trace) -> Profil
         values=frozen(theta[:, place].copy()),
         cost=frozen(np.array([row.value for row in rows]) - shared.minimum.value),
         params=FrozenMapping({key: frozen(theta[:, k].copy()) for k, key in enumerate(space.names)}),
-        threshold=0.5 * shared.quantile**2 * float(shared.factors[place]),
+        threshold=0.5 * float(shared.quantiles[place]) ** 2 * float(shared.factors[place]),
         interval=(ends[0], ends[1]),
         open=(below.end is None, above.end is None),
         wald=fit.conf_int(shared.level)[name],

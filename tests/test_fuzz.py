@@ -129,6 +129,66 @@ def test_any_arguments(data):
     check(call.function(), arguments)
 
 
+# What once gave a raw error, a warning of numpy, a silently lost part of a number, or took forever.
+ONCE_RAW = [
+    ("Signal", "times", "__array__"),
+    ("Signal", "values", "longdouble"),
+    ("Signal()", "derivative", "10**5000"),
+    ("Dataset", "t0", "np.complex"),
+    ("Dataset", "inputs", "spoilt keys"),
+    ("Dataset", "name", "__str__"),
+    ("Dataset[]", "name", "[]"),
+    ("Dataset.resample", "step", "__float__"),
+    ("Dataset.from_pandas", "outputs", "many"),
+    ("Dataset.from_xarray", "time", "__repr__"),
+    ("read_csv", "inputs", "3-d"),
+    ("read_csv", "time", "pandas.NA"),
+    ("read_csv", "outputs", "many"),
+    ("Parameter", "lower", "NaT"),
+    ("Normal", "std", "NaT"),
+    ("Equation", "rhs", "object"),
+    ("Expression.add", "other", "deep"),
+    ("round", "digits", "3-d"),
+    ("Model", "equations", "deep"),
+    ("Model", "unknowns", "spoilt keys"),
+    ("Model.from_descriptor", "parameters", "0.1"),
+    ("Model.from_descriptor", "initial", "frame"),
+    ("Model.from_descriptor", "f", "__array__"),
+    ("System.function", "name", "[]"),
+    ("FilteredNoise.low_pass", "time_constant", "5e-324"),
+    ("FilteredNoise.low_pass", "std", "1.8e308"),
+    ("TransferFunction", "denominator", "subnormal"),
+    ("TransferFunction", "delay", "10**400"),
+    ("TransferFunction", "numerator", "big integers"),
+    ("TransferFunction.response", "s", "longdouble"),
+    ("MeasurementMoments", "variance_of_squares", "complex"),
+    ("MeasurementMoments", "repetitions", "frame"),
+    ("MeasurementMoments.from_samples", "array", "frame of complexes"),
+    ("Fit.conf_int", "level", "NaT"),
+    ("OutputError", "whiten", "NaT"),
+    ("LatinHypercube", "count", "10**5000"),
+    ("fit", "data", "large data"),
+    ("evaluate", "fixed", "deep"),
+    ("simulate", "t0", "NaT"),
+    ("compare", "horizon", "10**400"),
+    ("compare", "horizon", "0-d"),
+    ("select_order", "output", "deep"),
+    ("OrderSearch[]", "key", "structured"),
+    ("OrderSearch[]", "key", "frame"),
+]
+
+
+@pytest.mark.parametrize(("name", "argument", "value"), ONCE_RAW)
+def test_what_once_was_raw(name, argument, value):
+    call = CALLS[name]
+    check(call.function(), {**call.arguments(), argument: POOL[value]()})
+
+
+def test_a_range_of_numbers_that_memory_cannot_hold_is_refused():
+    with pytest.raises(dd.DaedalError, match=r"A range of 1e\+15 times needs about 14.2 PiB of memory"):
+        dd.Signal(range(10**15), [0.0, 1.0])
+
+
 TOKENS = ["(", ")", "[", "]", "{", "}", '"', "'", "=", "==", ";", ",", ".", "\n", "\0", "\ud800", "x", "k", "der", "if"]
 TOKENS += [
     "1e999",

@@ -281,7 +281,7 @@ CALLS: dict[str, Call] = {
     # noise
     "FilteredNoise": given(dd.FilteredNoise, lambda: {"numerator": [1.0], "denominator": [1.0, 1.0], **sampled()}),
     "FilteredNoise.low_pass": given(
-        dd.FilteredNoise.low_pass, lambda: {"std": 1.0, "time_constant": 1.0, "grid": None}
+        dd.FilteredNoise.low_pass, lambda: {"std": 1.0, "time_constant": 1.0, "grid": None, "initial": "rest"}
     ),
     "FilteredNoise.resonant": given(
         dd.FilteredNoise.resonant,

@@ -196,9 +196,10 @@ def _check_different(record: Record) -> None:
 
 def _choose_output(verb: str, data: Dataset, output: Any) -> str:
     if output is not None:
-        if str(output) not in data.outputs:
-            raise EstimationError(f"The data have no output '{output}'.", nearest(str(output), data.outputs))
-        return str(output)
+        name = show(output, str)
+        if name not in data.outputs:
+            raise EstimationError(f"The data have no output '{name}'.", nearest(name, data.outputs))
+        return name
     if len(data.outputs) != 1:
         raise EstimationError(
             f"{verb} works on one output, and the data have {counted(len(data.outputs), 'output')}: "
@@ -215,7 +216,7 @@ def _choose_inputs(verb: str, data: Dataset, inputs: Any) -> tuple[str, ...]:
         return tuple(data.inputs)
     if isinstance(inputs, str) or not np.iterable(inputs):
         raise EstimationError(f"The inputs must be a list of names, got {show(inputs)}.", "Write inputs=['u'].")
-    names = tuple(str(name) for name in inputs)
+    names = tuple(show(name, str) for name in inputs)
     for name in names:
         if names.count(name) > 1:
             raise EstimationError(f"The input '{name}' is named twice.", "Name each input once.")

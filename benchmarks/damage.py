@@ -11,6 +11,7 @@ Without a word both are run. Ends with an error where something was found.
 """
 
 import faulthandler
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,12 @@ from daedal.estimation.storage.content import list_variables
 from daedal.estimation.storage.files import LAST_LENGTH
 from daedal.estimation.storage.netcdf import compute_digests
 
-OLD = Path(__file__).parents[1] / "tests" / "estimation" / "fit_0_1_0.nc"
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path.insert(0, str(TESTS))
+
+from batteries.fits import decay, levels, noisy  # noqa: E402
+
+OLD = TESTS / "estimation" / "fit_0_1_0.nc"
 HANG = 600  # seconds
 Damage = Callable[[bytes, np.random.Generator], bytes]
 
@@ -81,18 +87,9 @@ def print_answers(title: str, content: bytes, seed: int, share: float, allowed: 
 
 
 def save_fit() -> bytes:
-    x, k = dd.symbols("x k")
-    model = dd.Model(
-        name="decay",
-        equations={"rate": dd.der(x) == -k * x},
-        unknowns=[x],
-        outputs={"x": x},
-        parameters={k: dd.Parameter(2.0, lower=0.1, unit="1/s")},
-        initial={x: 1.0},
-    )
     times = np.arange(100) * 0.05
-    noise = 0.01 * np.random.default_rng(1).standard_normal(times.size)
-    fit = dd.fit(model, dd.Dataset(times, outputs={"x": np.exp(-times) + noise}), free=["k"])
+    rate = dd.Parameter(2.0, lower=0.1, unit="1/s")
+    fit = dd.fit(decay(rate), levels(noisy(np.exp(-times)), times), free=["k"], criterion=dd.OutputError())
     with TemporaryDirectory() as folder:
         fit.save(Path(folder) / "fit.nc")
         return (Path(folder) / "fit.nc").read_bytes()

@@ -1,7 +1,8 @@
 """How the time of each verb on data grows with the number of samples: seconds of processor, which other work on the
 machine does not change, and the exponent between two sizes.
 
-An exponent near one is linear; near two, an input of a million samples would not end.
+An exponent near one is linear; near two, an input of a million samples would not end. Ends with an error where one is
+steeper than 1.5, or did not end.
 
     python benchmarks/growth.py
     python benchmarks/growth.py --tiny
@@ -18,6 +19,7 @@ import numpy as np
 import daedal as dd
 
 SIZES = (10_000, 100_000, 1_000_000)
+STEEP = 1.5  # exponent
 TINY = (100, 200)
 PATIENCE = 60.0  # seconds of one piece of work: larger sizes are left out
 
@@ -83,8 +85,8 @@ def list_work(samples: int, folder: Path) -> dict[str, Callable[[], object]]:
     }
 
 
-def measure(sizes: tuple[int, ...]) -> None:
-    """Print a row for each verb."""
+def measure(sizes: tuple[int, ...]) -> list[str]:
+    """Print a row for each verb; those that grow too fast."""
     print(f"{'':22}" + "".join(f"{size:>12,}" for size in sizes) + "    exponent")
     with tempfile.TemporaryDirectory() as folder:
         seconds: dict[str, list[float]] = {}
@@ -97,10 +99,16 @@ def measure(sizes: tuple[int, ...]) -> None:
                 begin = process_time()
                 work()
                 before.append(process_time() - begin)
+    steep = []
     for name, row in seconds.items():
         exponent = np.log(row[-1] / row[-2]) / np.log(sizes[-1] / sizes[-2])
         print(f"{name:22}" + "".join(f"{one:12.3f}" for one in row) + f"{exponent:12.2f}")
+        steep += [] if exponent < STEEP else [name]
+    return steep
 
 
 if __name__ == "__main__":
-    measure(TINY if "--tiny" in sys.argv else SIZES)
+    tiny = "--tiny" in sys.argv
+    steep = measure(TINY if tiny else SIZES)
+    if steep and not tiny:
+        raise SystemExit(f"steeper than {STEEP}: {', '.join(steep)}")

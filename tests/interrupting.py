@@ -1,17 +1,15 @@
-"""Verbs that are interrupted by real signals in this process: `interrupting.py JOB` at each call of something in turn,
-`interrupting.py random SECONDS SEED` at any time.
+"""Verbs that are interrupted by real signals in this process: `interrupting.py JOB` at some calls of something.
 
-One line of JSON for each signal: what came of it, and the number that a small simulation gives after it.
+One line of JSON for each signal: what came of it, and the number that a small simulation gives after it. At any moment:
+`benchmarks/interrupts.py`.
 """
 
 import importlib
 import json
 import os
-import random
 import signal
 import sys
-import threading
-import time
+import traceback
 from functools import cache, partial
 
 import numpy as np
@@ -83,6 +81,9 @@ def make_fit() -> dd.Fit:
 STARTS = [{"k": 4.0}, {"k": 3.0}]
 JOBS = {
     "ensemble": partial(dd.ensemble, make_model(), TIMES, realizations=640, keep=640, rng=3),
+    "ensemble, small": partial(
+        dd.ensemble, make_model(), TIMES, realizations=10, keep=10, rng=3, solver=dd.Lanes(step=0.001)
+    ),
     "simulate, late": lambda: dd.simulate(make_late(), np.linspace(0.0, 400.0, 401)),
     "simulate": lambda: dd.simulate(make_model(), TIMES, realizations=200, rng=3),
     "simulate, single": lambda: dd.simulate(make_model(), np.linspace(0.0, 400.0, 4001), solver=dd.Lanes(step=0.01)),
@@ -101,6 +102,7 @@ JOBS = {
 SHARES = (0.0, 0.5, 0.9)
 MOMENTS = {
     "ensemble": ("daedal.simulation.lanes.march", "_Chunk", "run"),
+    "ensemble, small": ("daedal.simulation.lanes.march", "_Chunk", "run"),
     "simulate": ("daedal.simulation.lanes.march", "_Chunk", "run"),
     "simulate, single": ("daedal.simulation.lanes.march", "_Chunk", "run"),
     "simulate, late": ("daedal.kernels.recall", "RecallKernel", "run"),
@@ -149,7 +151,8 @@ def attempt(job, whole=None) -> dict:
     try:
         return describe(job(), whole)
     except KeyboardInterrupt as interrupt:
-        return {"raised": str(interrupt)}
+        frames = traceback.extract_tb(interrupt.__traceback__)  # a verb is run by code of its own, as "<fit>"
+        return {"raised": str(interrupt), "inside": any(frame.filename.startswith("<") for frame in frames)}
 
 
 def check_alive() -> float:
@@ -179,46 +182,19 @@ def interrupt_at(name: str, number: int, whole=None) -> dict:
         setattr(target, attribute, original)
 
 
-def interrupt_randomly(seconds: float, seed: int) -> None:
-    """Any job at any time; what was interrupted is told like the others, with the seconds until it answered."""
-    for prepare in (make_data, make_driven, make_fit, check_alive):
-        prepare()
-    rng, end = random.Random(seed), time.monotonic() + seconds
-    spent = dict.fromkeys(JOBS)
-    while time.monotonic() < end:
-        name = rng.choice(list(JOBS))
-        if spent[name] is None:
-            begin = time.monotonic()
-            JOBS[name]()
-            spent[name] = time.monotonic() - begin
-        pressed: list[float] = []
+def receive_signals() -> None:
+    """As a program in the foreground does; shells have those in the background ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
-        def fire(pressed=pressed):
-            pressed.append(time.monotonic())
-            press()
 
-        timer = threading.Timer(rng.uniform(0.0, 1.1 * spent[name]), fire)
-        try:
-            timer.start()
-            told = attempt(JOBS[name])
-            late = time.monotonic()
-            timer.cancel()
-            timer.join()
-        except KeyboardInterrupt:  # it came when the work was done
-            timer.join()
-            continue
-        if pressed:
-            print(json.dumps({"job": name, **told, "alive": check_alive(), "after": late - pressed[0]}), flush=True)
+def main(name: str) -> None:
+    receive_signals()
+    result = JOBS[name]()
+    calls = interrupt_at(name, 0)["calls"]
+    for number in sorted({1 + int(share * (calls - 1)) for share in SHARES}):
+        told = interrupt_at(name, number, result)
+        print(json.dumps({"number": number, "of": calls, **told, "alive": check_alive()}), flush=True)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for background jobs
-    if sys.argv[1] == "random":
-        interrupt_randomly(float(sys.argv[2]), int(sys.argv[3]))
-    else:
-        name = sys.argv[1]
-        result = JOBS[name]()
-        calls = interrupt_at(name, 0)["calls"]
-        for number in sorted({1 + int(share * (calls - 1)) for share in SHARES}):
-            told = interrupt_at(name, number, result)
-            print(json.dumps({"number": number, "of": calls, **told, "alive": check_alive()}), flush=True)
+    main(sys.argv[1])

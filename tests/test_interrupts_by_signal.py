@@ -7,16 +7,27 @@ import subprocess
 import sys
 from math import exp
 
+import casadi as ca
 import pytest
 
 import daedal as dd
 from batteries.fits import DATA, decay
+from daedal.errors import interruptible
 from daedal.estimation.criteria.mean_objective import MeanObjective
 from daedal.kernels import arguments
 from interrupting import MOMENTS, make_data, make_late, make_linear
 from running import ROOT
 
-KEEPING = {"ensemble", "simulate", "simulate, single", "simulate, IDA", "fit", "select_order", "profile"}
+KEEPING = {
+    "ensemble",
+    "ensemble, small",
+    "simulate",
+    "simulate, single",
+    "simulate, IDA",
+    "fit",
+    "select_order",
+    "profile",
+}
 
 
 @pytest.mark.parametrize("job", MOMENTS)
@@ -39,6 +50,8 @@ def test_a_signal_at_any_moment_is_answered(job):
     if job == "ensemble":
         assert all(0 < answer["realizations"] < 640 for answer in kept)
         assert all(answer["compared"] == 400 * answer["realizations"] for answer in kept)
+    if job == "ensemble, small":
+        assert all(answer["realizations"] == 10 and 0 < answer["compared"] < 4000 for answer in kept)
 
 
 def test_a_second_interrupt_ends_a_fit_at_once(monkeypatch):
@@ -54,6 +67,27 @@ def test_a_second_interrupt_ends_a_fit_at_once(monkeypatch):
     with pytest.raises(KeyboardInterrupt, match="fit was interrupted"):
         dd.fit(decay(3.0), DATA, free=["k"])
     assert len(presses) == 2
+
+
+class Pressing:
+    """A number during whose conversion Ctrl-C comes."""
+
+    __array__ = None
+
+    def __float__(self):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("home", "expected"), [("daedal.somewhere", KeyboardInterrupt), ("user", NotImplementedError)])
+def test_an_interrupt_that_casadi_takes_for_a_wrong_type_is_one(home, expected):
+    """It says NotImplementedError; where a user's own code called it, it may be right."""
+    names = {"__name__": home}
+    exec("def call(function, number):\n    return function(number)", names)
+    x = ca.SX.sym("x")
+    verb = interruptible(names["call"])
+    with pytest.raises(expected, match="call was interrupted" if expected is KeyboardInterrupt else "Wrong number"):
+        verb(ca.Function("f", [x], [x]), Pressing())
+    assert verb(ca.Function("f", [x], [x]), 1.0) == 1.0
 
 
 def test_loops_in_pieces_give_the_same_bits(monkeypatch):

@@ -13,6 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "daedal"
 ORDER = [
     "errors",
     "files",
+    "limits",
     "memory",
     "progress",
     "tables",
@@ -23,10 +24,10 @@ ORDER = [
     "data",
     "disturbances",
     "models",
-    "lti",
     "library",
     "modelica",
     "analysis",
+    "lti",
     "systems",
     "experiments",
     "simulation",
@@ -45,6 +46,7 @@ ROOMS = {  # of the packages with a second floor: sub-packages, and the modules 
     "kernels": ["emitter", "math", ..., "noise"],
     "papers": ["result_files", ...],
     "simulation": ["forcing", "request", "solver", "steps", "lanes", "ida", "delays", ...],
+    "systems": ["switching", ...],
 }
 LARGEST = 14  # modules in one folder
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

@@ -13,6 +13,7 @@ import stress
 from daedal import linear
 from daedal.kernels import compiler
 from daedal.simulation.ida.silence import ignore_warnings
+from daedal.simulation.lanes.scenario import Scenario
 from daedal.symbolic import intern_symbol, symbol_table
 
 
@@ -109,6 +110,25 @@ def test_matrix_products_stay_on_one_thread_until_the_last_is_done():
     meet(2, run)
     assert seen == [{1}]
     assert count_threads() == before
+
+
+def test_nobody_waits_while_others_find_initial_values(monkeypatch):
+    """Each thread goes on only when the other is there too, inside what begins a simulation."""
+    inside, initialize, trajectories = threading.Barrier(2), Scenario.initialize, {}
+
+    def wait_inside(*arguments):
+        inside.wait(60.0)
+        return initialize(*arguments)
+
+    monkeypatch.setattr(Scenario, "initialize", wait_inside)
+    oscillators = [stress.declare_oscillator(number) for number in range(2)]
+    solver = dd.Lanes("rk4", step=0.1)
+
+    def work(number):
+        trajectories[number] = dd.simulate(oscillators[number], [0.0, 1.0], inputs={"u": 0.0}, solver=solver)
+
+    meet(2, work)
+    assert len(trajectories) == 2
 
 
 def test_filters_of_warnings_are_as_before():

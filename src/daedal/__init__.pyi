@@ -1,6 +1,4 @@
-from .analysis import (
-    Descriptor, Structure, WellPosedness, analyze, check_noise, descriptor, linearize, transfer_function,
-)
+from .analysis import Descriptor, Structure, WellPosedness, analyze, check_noise, descriptor, linearize
 from .data import Dataset, Samples, Signal, read_csv
 from .disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, sample_path
 from .errors import DaedalError, DaedalWarning
@@ -9,10 +7,10 @@ from .estimation import (
     evaluate, fit, load,
 )
 from .filtering import StateEstimate, estimate_states
-from .lti import TransferFunction
+from .lti import TransferFunction, transfer_function
 from .modelica import read_modelica
 from .models import Model, Parameter, Port, assemble
-from .order import Candidate, OrderSearch, RefinedIV, SparseSplines, select_order
+from .order import Candidate, OrderSearch, OrderSearches, RefinedIV, SparseSplines, select_order
 from .priors import LogNormal, Normal, Uniform
 from .report import plot
 from .simulation import IDA, Ensemble, Lanes, Trajectory, ensemble, simulate
@@ -25,10 +23,10 @@ __version__: str
 __all__ = [
     "Candidate", "Comparison", "Cost", "DaedalError", "DaedalWarning", "Dataset", "Descriptor", "Ensemble", "Equation",
     "Estimate", "Expression", "FilteredNoise", "Fit", "Grid", "IDA", "Identifiability", "Lanes", "LatinHypercube",
-    "Likelihood", "LogNormal", "MeanVariance", "MeasurementMoments", "Model", "Normal", "OrderSearch", "OutputError",
-    "Parameter", "Port", "Profile", "RefinedIV", "Residuals", "Samples", "Signal", "SimulationPEM", "SparseSplines",
-    "StateEstimate", "StateSpaceNoise", "Structure", "System", "Trajectory", "TransferFunction", "Uniform",
-    "WellPosedness", "WhiteNoise", "analyze", "assemble", "build", "check_noise", "compare", "delay", "der",
+    "Likelihood", "LogNormal", "MeanVariance", "MeasurementMoments", "Model", "Normal", "OrderSearch", "OrderSearches",
+    "OutputError", "Parameter", "Port", "Profile", "RefinedIV", "Residuals", "Samples", "Signal", "SimulationPEM",
+    "SparseSplines", "StateEstimate", "StateSpaceNoise", "Structure", "System", "Trajectory", "TransferFunction",
+    "Uniform", "WellPosedness", "WhiteNoise", "analyze", "assemble", "build", "check_noise", "compare", "delay", "der",
     "descriptor", "ensemble", "estimate_states", "evaluate", "fit", "hold", "hysteresis", "identifiability",
     "linearize", "load", "plot", "profile", "read_csv", "read_modelica", "resid", "sample_path", "select_order",
     "simulate", "symbol", "symbols", "time", "transfer_function", "where",

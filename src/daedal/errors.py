@@ -13,9 +13,12 @@ from contextlib import AbstractContextManager, contextmanager
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
-from numbers import Integral
+from numbers import Integral, Real
+from traceback import walk_tb
 from types import FunctionType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeGuard, TypeVar, cast
+
+import numpy as np
 
 Arguments = ParamSpec("Arguments")
 Entry = TypeVar("Entry")
@@ -93,15 +96,32 @@ def warn_user(sentence: str) -> None:
 def interruptible(verb: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The verb, with a sentence in the KeyboardInterrupt that leaves it: where anything is finished it returns that."""
 
+    sentence = f"{verb.__name__} was interrupted before anything was finished; nothing is kept."
+
     @contextmanager
     def say_what_is_kept() -> Iterator[None]:
         try:
             yield
         except KeyboardInterrupt as interrupt:
-            interrupt.args = (f"{verb.__name__} was interrupted before anything was finished; nothing is kept.",)
+            interrupt.args = (sentence,)
+            raise
+        except NotImplementedError as error:
+            if _hides_interrupt(error):
+                raise KeyboardInterrupt(sentence) from error
             raise
 
     return run_within(say_what_is_kept, verb)
+
+
+def _hides_interrupt(error: NotImplementedError) -> bool:
+    """Whether CasADi took a Ctrl-C, which met it while it looked at its arguments, for arguments of a wrong type.
+
+    daedal itself gives it none of those.
+    """
+    modules = [frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in walk_tb(error.__traceback__)]
+    callers = [module for module in modules if module != "casadi"]
+    refused = modules[-1:] == ["casadi"] and str(error).startswith("Wrong number or type of arguments")
+    return refused and callers[-1:] == ["daedal"]
 
 
 def run_within(
@@ -114,8 +134,10 @@ def run_within(
     listed = [f"*{p.name}" if p in star else p.name for p in parameters if p not in named]
     taken = ", ".join([*listed, *(["*"] if named and not star else []), *(p.name for p in named)])
     passed = ", ".join([*listed, *(f"{p.name}={p.name}" for p in named)])
-    text = f"def run({taken}):\n    with context():\n        return function({passed})\n"
-    names: dict[str, Any] = {"function": function, "context": context, "__name__": function.__module__}
+    text = (
+        f"def run({taken}):\n    with __context():\n        return __function({passed})\n"  # no parameter is called so
+    )
+    names: dict[str, Any] = {"__function": function, "__context": context, "__name__": function.__module__}
     exec(compile(text, f"<{function.__name__}>", "exec"), names)
     run, plain = cast(FunctionType, wraps(function)(names["run"])), cast(FunctionType, function)
     run.__defaults__, run.__kwdefaults__ = plain.__defaults__, plain.__kwdefaults__
@@ -155,12 +177,25 @@ def nearest(name: str, known: Iterable[str], listing: str = "Known are") -> str:
     return f"{listing} {quoted(known)}." if known else "There are none."
 
 
+def show(value: Any, write: Callable[[Any], str] = repr) -> str:
+    """What a user gave, for a sentence: objects that cannot be written, as huge integers, are called by their type."""
+    try:
+        return write(value)
+    except Exception:  # whatever the method of a stranger raises
+        return f"{with_article(type(value).__name__)} that cannot be written"
+
+
 def look_up(entries: Mapping[str, Entry], name: Any, error: type[DaedalError], sentence: str) -> Entry:
     """The entry of a name or symbol, or an error with a sentence that ends in that name."""
-    key = str(name)
+    key = show(name, str)
     if key not in entries:
         raise error(f"{sentence} '{key}'.", nearest(key, entries))
     return entries[key]
+
+
+def is_real(value: Any) -> TypeGuard[float]:
+    """Whether a value is a real number; durations of numpy, which say that they are integers, are not."""
+    return isinstance(value, Real) and not isinstance(value, np.timedelta64)
 
 
 def as_float(number: Any) -> float:
@@ -185,6 +220,7 @@ def check_whole_number(
     number: Any, error: type[DaedalError], sentence: str, remedy: str, *, least: int, most: float = 10**12
 ) -> int:
     """`number` as an int, or an error with a sentence that says what it must be."""
-    if not isinstance(number, Integral) or isinstance(number, bool) or not least <= int(number) <= most:
-        raise error(f"{sentence}, got {number!r}.", remedy)
+    whole = isinstance(number, Integral) and is_real(number) and not isinstance(number, bool)
+    if not whole or not least <= int(number) <= most:
+        raise error(f"{sentence}, got {show(number)}.", remedy)
     return int(number)

@@ -45,11 +45,11 @@ def test_tanks():
 
 
 def test_everything_but_the_equations_stays():
-    before = tank(initial={x: 4.0, y: k}, history={x: 4.0})
+    before = tank(initial={x: 4.0, y: k}, history={x: 4.0}, defaults={u: 3.0})
     after = dd.linearize(before, at={u: 3.0})
     for part in (
         "name", "unknown_names", "input_names", "parameters", "disturbances", "measurement_noise", "initial", "guess",
-        "history",
+        "history", "defaults",
     ):  # fmt: skip
         assert str(getattr(after, part)) == str(getattr(before, part))
     assert list(after.equations) == list(before.equations)

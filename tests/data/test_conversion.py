@@ -39,10 +39,39 @@ def test_times_are_united_and_gaps_are_nan():
     np.testing.assert_array_equal(frame.to_numpy(), [[1, np.nan, 0], [np.nan, 3, 2], [2, 4, np.nan]])
 
 
+def test_replicates_and_noise_survive_a_round_trip():
+    outputs = {"a": Samples([0, 1, 1, 2], [1, 2, 3, 4]), "b": Samples([1, 2, 2, 2], [5, 6, 7, 8])}
+    frame = Dataset(inputs={"u": Signal([0, 2], [0, 2])}, outputs=outputs).to_pandas()
+    np.testing.assert_array_equal(frame.index, [0, 1, 1, 2, 2, 2])
+    np.testing.assert_array_equal(frame["a"], [1, 2, 3, 4, np.nan, np.nan])
+    np.testing.assert_array_equal(frame["b"], [np.nan, 5, np.nan, 6, 7, 8])
+    again = Dataset.from_pandas(frame, ["a", "b"], ["u"])
+    np.testing.assert_array_equal(again["b"], frame["b"])
+    assert again.inputs == {"u": Signal([0, 1, 2], [0, 1, 2])}
+    told = {"measurement_noise": {"a": "u"}}
+    for data in (
+        Dataset.from_pandas(frame.iloc[1:], ["a"], **told),
+        Dataset.from_xarray(xarray.Dataset.from_dataframe(frame.iloc[1:2]), ["a"], **told),
+    ):
+        assert data.outputs["a"].noise[0] == 1
+    with pytest.raises(DataError, match="measurement_noise is given for 'c', which is no output"):
+        Dataset.from_pandas(frame, ["a"], measurement_noise={"c": "u"})
+
+
 def test_a_mapping_renames():
     data = Dataset.from_pandas(FRAME, {"position": "y"}, {"force": "u"}, time="t")
     np.testing.assert_array_equal(data["position"], [1, 2])
     np.testing.assert_array_equal(data["force"], [3, 4])
+
+
+def test_each_input_of_a_table_has_its_own_intersample():
+    options = {"inputs": ["u", "v"], "intersample": {"v": "zoh"}}
+    frame = pandas.DataFrame({"u": [1, 2], "v": [3, 4], "y": [5, 6]}, index=pandas.Index([0.0, 1.0], name="time"))
+    for data in (
+        Dataset.from_pandas(frame, ["y"], **options),
+        Dataset.from_xarray(xarray.Dataset.from_dataframe(frame), ["y"], **options),
+    ):
+        assert [data.inputs[name].intersample for name in ("u", "v")] == ["foh", "zoh"]
 
 
 def test_missing_values_of_pandas_are_missing_samples():

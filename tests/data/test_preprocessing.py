@@ -167,3 +167,28 @@ def test_resampling_puts_outputs_on_one_grid_without_extrapolating():
 def test_resampling_that_is_refused(step, message):
     with pytest.raises(DataError, match=message):
         line().resample(step)
+
+
+def jittering(size: float = 3e-8) -> np.ndarray:
+    times = np.arange(2001) * 1e-3
+    times[1:] += np.random.default_rng(3).uniform(0, size, 2000)
+    return times
+
+
+def test_means_of_a_line_stay_on_it_whatever_the_clock_jitters():
+    times = jittering()
+    data = Dataset(times, outputs={"y": times}).resample(0.004)
+    np.testing.assert_allclose(data["y"][1:-1], data.times[1:-1], atol=3e-8)  # half a sample would be 5e-4
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_missing_sample_of_a_jittering_clock_takes_no_neighbour_with_it(sign):
+    times = np.arange(9.0)
+    times[1:-1] += sign * 1e-4
+    values = np.where(times.round() == 4, np.nan, times)
+    np.testing.assert_allclose(Dataset(times, outputs={"y": values}).resample(1)["y"], values, atol=2e-4)
+
+
+def test_a_jittering_clock_is_regular_and_described_as_one():
+    assert str(Dataset(jittering(), outputs={"y": np.zeros(2001)})).endswith("step 0.001, off by up to 3e-08, t0 = 0")
+    assert "irregular" in str(Dataset(jittering(1e-5), outputs={"y": np.zeros(2001)}))

@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import daedal as dd
+from batteries import fits
+from batteries.fits import levels
 from daedal.data import FrozenMapping
 from daedal.errors import EstimationError
 from daedal.estimation import Coordinates
@@ -27,17 +29,10 @@ OLD = Path(__file__).parent / "fit_0_1_0.nc"
 
 @pytest.fixture(scope="module")
 def decay():
-    model = dd.Model(
-        name="decay",
-        equations={"rate": dd.der(x) == -k * x},
-        unknowns=[x],
-        outputs={"x": x},
-        parameters={k: dd.Parameter(2.0, lower=0.1, unit="1/s")},
-        initial={x: 1.0},
-    )
     times = np.arange(20) * 0.1
-    data = dd.Dataset(times, outputs={"x": np.exp(-times) + 0.01 * np.sin(50 * times)})
-    return dd.fit(model, data, free=["k"], criterion=dd.OutputError())
+    data = levels(np.exp(-times) + 0.01 * np.sin(50 * times), times)
+    rate = dd.Parameter(2.0, lower=0.1, unit="1/s")
+    return dd.fit(fits.decay(rate), data, free=["k"], criterion=dd.OutputError())
 
 
 @pytest.fixture(scope="module")
@@ -252,6 +247,36 @@ def test_a_disk_without_room_leaves_the_old_file(saved, tmp_path):
     assert done.stdout.startswith("The fit could not be written to"), done.stderr
     assert "File too large. Save it where files can be written" in done.stdout
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("fit.nc", b"the old one")]
+
+
+SMALL_PROCESS = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]), int(sys.argv[2])))
+import daedal as dd
+print(dd.load(sys.argv[1]).model.name)
+"""
+
+
+def test_a_file_without_digests_is_read_where_memory_is_limited():
+    """By a batch system, say: the process that reads it may not have more than this one has."""
+    pytest.importorskip("resource")
+    command = [sys.executable, "-c", SMALL_PROCESS, str(OLD), str(netcdf.ROOM - 2**27)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    assert done.stdout == f"{dd.load(OLD).model.name}\n", done.stderr
+
+
+def test_a_folder_that_cannot_be_opened_holds_a_fit_all_the_same(decay, tmp_path, monkeypatch):
+    """One may have the right to write into it without that to read it."""
+    opened = os.open
+
+    def refuse(path, *arguments, **options):
+        if Path(path) == tmp_path:
+            raise PermissionError
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", refuse)
+    decay.save(tmp_path / "fit.nc")
+    assert_same(decay, dd.load(tmp_path / "fit.nc"))
 
 
 def test_links_and_permissions_stay(decay, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from daedal.errors import SimulationError
-from daedal.kernels import CostateMethod, CostateTable, run_costate
+from daedal.kernels import CostateMethod, CostateTable, arguments, run_costate
 
 ROWS, NODES, SIZE, COUNT, POINTS, DELAYED = 30, 2, 3, 2, 4, 3
 METHOD = CostateMethod(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([0.5, 0.5]), np.array([0, 1]))  # Heun's
@@ -26,7 +26,10 @@ def made() -> CostateTable:
     )
 
 
-def test_against_the_recursion_in_numpy():
+@pytest.mark.parametrize("piece", [arguments.PIECE, 1.0, 400.0])
+def test_against_the_recursion_in_numpy(monkeypatch, piece):
+    """Whole, and coming back to Python after every row or after some."""
+    monkeypatch.setattr(arguments, "PIECE", piece)
     table, record = made(), np.zeros((ROWS + POINTS, SIZE + DELAYED))
     run_costate(METHOD, table, record)
     expected, lam = np.zeros_like(record), np.zeros(SIZE)

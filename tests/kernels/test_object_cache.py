@@ -125,6 +125,17 @@ def test_the_folder_is_for_this_user_alone(place, builds, mode):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files have no owners")
+def test_a_folder_of_other_things_is_neither_closed_nor_used(place, builds):
+    """`$DAEDAL_CACHE` may name a home, or, of root, what all share."""
+    place.mkdir(mode=0o755)
+    (place / "letter.txt").write_text("not ours")
+    assert evaluate() == 10
+    assert len(builds) == 1
+    assert stat.S_IMODE(place.stat().st_mode) == 0o755
+    assert [path.name for path in place.iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no owners")
 @pytest.mark.parametrize("change", [disown, replace_by_link])
 def test_a_folder_that_is_not_this_users_is_not_used(place, builds, change):
     evaluate()

@@ -231,6 +231,18 @@ BAD = {
         {"history": {x: u}},
         "The history value of 'x' contains the input 'u'. Use parameters, time and numbers only",
     ),
+    # defaults
+    "default of an unknown": ({"defaults": {x: 1.0}}, "A default is given for 'x', which is no input but an unknown"),
+    "default of nothing": (
+        {"defaults": {"uu": 1.0}},
+        "A default is given for 'uu', which is no input. Did you",
+    ),
+    "default by a parameter": (
+        {"defaults": {u: k}},
+        "The default of input 'u' must be a finite number, got k. Make",
+    ),
+    "default NaN": ({"defaults": {u: np.nan}}, "The default of input 'u' must be a finite number, got nan"),
+    "defaults in a list": ({"defaults": [1]}, r"The defaults of model 'tank' must be a mapping, got \[1\]"),
     # name
     "no name": ({"name": ""}, "The name of a model must be a text, got ''"),
     "name number": ({"name": 3}, "The name of a model must be a text, got 3"),

@@ -125,6 +125,7 @@ def test_models_that_say_the_same_are_equal():
         {"disturbances": {w: dd.WhiteNoise()}},
         {"unknowns": [y, x, vx, vy, tension]},
         {"history": {x: 1.0}},
+        {"defaults": {u: 1.0}, "inputs": [u]},
     ],
 )
 def test_models_that_differ_are_not_equal(changes):

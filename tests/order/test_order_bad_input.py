@@ -59,6 +59,11 @@ REFUSED = {
     ),
     "unknown output": (lambda: {"output": "w"}, "The data have no output 'w'"),
     "no inputs": (lambda: {"data": dd.Dataset(TIMES, outputs={"y": NOISE})}, "needs an input, and the data have none"),
+    "neither stable nor not": (lambda: {"stable": "yes"}, "stable must be True or False, got 'yes'"),
+    "outputs as a number": (lambda: {"output": 3}, "The output must be a name or a list of names, got 3"),
+    "no outputs": (lambda: {"output": []}, r"The output must be a name or a list of names, got \[\]"),
+    "an output twice": (lambda: {"output": ["y", "y"], "orders": [1]}, "The output 'y' is named twice"),
+    "an unknown output in a list": (lambda: {"output": ["z"]}, "The data have no output 'z'"),
     "an array": (lambda: {"data": NOISE}, "select_order takes a Dataset, got ndarray"),
     "method as a class": (lambda: {"method": dd.RefinedIV}, "The method must be RefinedIV"),
     "method as text": (lambda: {"method": "srivc"}, "The method must be RefinedIV"),
@@ -109,7 +114,7 @@ def test_candidates_for_which_samples_do_not_suffice_are_left_out():
 @pytest.mark.parametrize(
     "options",
     [
-        {"orders": [7], "input_orders": [0]},
+        {"orders": [7], "input_orders": [0], "stable": False},
         {"orders": [2], "input_orders": [2], "method": dd.RefinedIV("estimated", largest_delay=0.3)},
         {"orders": [1], "method": dd.RefinedIV("estimated", largest_delay=1e9)},
         {"orders": [1], "method": dd.RefinedIV("estimated", largest_delay=1e-9)},
@@ -133,7 +138,7 @@ def test_gaps_anywhere(gaps):
 
 def test_output_that_grows_like_nothing_the_search_looks_at():
     grown = np.exp(TIMES) + 0.01 * NOISE
-    assert dd.select_order(data(y=grown), orders=[1, 2]).chosen.transfer_function is not None
+    assert dd.select_order(data(y=grown), orders=[1, 2], stable=False).chosen.transfer_function is not None
 
 
 def test_fifty_thousand_samples():

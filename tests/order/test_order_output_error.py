@@ -66,14 +66,16 @@ def test_roughly_and_then_on():
 def test_a_start_without_a_response_is_none():
     data = recorded(ringing())
     assert polish(SHAPE, np.array([1.0, -5.0, 1.0, 0.0, 0.0]), data) is None
-    assert polish_best(SHAPE, [np.full(5, np.nan)], data) is None
-    assert polish_best(SHAPE, [], data) is None
+    assert polish_best(SHAPE, [(np.full(5, np.nan), data)]) is None
+    assert polish_best(SHAPE, []) is None
 
 
 def test_the_best_start_wins():
     data = recorded(ringing())
     poor = np.array([60.0, 0.1, -1.0, 0.0, 0.0])
-    assert np.isclose(polish_best(SHAPE, [poor, TRUTH], data).squares, polish(SHAPE, TRUTH, data).squares, rtol=1e-6)
+    assert np.isclose(
+        polish_best(SHAPE, [(poor, data), (TRUTH, data)]).squares, polish(SHAPE, TRUTH, data).squares, rtol=1e-6
+    )
 
 
 def test_delays_come_out_with_their_errors():

@@ -80,3 +80,20 @@ def test_irregular_samples_are_not_whitened():
     data = dd.Dataset(times, inputs={"u": drive}, outputs={"y": clean + white()}, t0=0.0)
     found = dd.select_order(data, orders=[2], input_orders=[0], method=dd.RefinedIV(noise=1))
     assert "by OutputError()" in str(found.fit)
+
+
+def test_a_start_that_cannot_be_told_from_zero_is_an_answer():
+    """The record begins at rest: the state at the start is zero within its standard error, which is small."""
+    found = dd.select_order(recorded(RINGING, white()), orders=[2], input_orders=[0])
+    for name in ("x0_start", "x1_start"):
+        estimate = found.fit[name]
+        assert abs(estimate.value) < 3.0 * estimate.std_error < 0.3
+        assert estimate.verdict == "determined"
+
+
+def test_the_fit_keeps_what_its_search_says():
+    coloured = recorded(RINGING, lfilter([1.0], [1.0, -0.9], white(0.05)))
+    found = dd.select_order(coloured, orders=[2], input_orders=[0])
+    (said,) = [note for note in found.notes if "autocorrelated" in note]
+    assert said in found.fit.notes
+    assert "autocorrelated" in str(found.fit)

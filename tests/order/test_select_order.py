@@ -206,9 +206,76 @@ def test_the_fit_is_the_same_estimate():
 def test_a_mean_far_from_zero_is_pointed_out():
     data = ringing()
     lifted = dd.Dataset(data.sample_times, inputs=dict(data.inputs), outputs={"y": data["y"] + 20.0})
-    found = dd.select_order(lifted, orders=[2], input_orders=[0])
+    with pytest.raises(dd.DaedalError, match=r"only unstable models .* mean of 'y' away with data.detrend\(\)"):
+        dd.select_order(lifted, orders=[2], input_orders=[0])
+    found = dd.select_order(lifted, orders=[2], input_orders=[0], stable=False)
     assert any("data.detrend() takes the mean away" in note for note in found.notes)
     assert dd.select_order(lifted.detrend(["y"]), orders=[1, 2, 3], input_orders=[0]).order == 2
+
+
+def unstable(count=300):
+    """x'' + 0.5 x' − 0.06 x = u, with a pole at 0.1: what is recorded grows slowly."""
+    times = np.arange(count) * 0.1
+    tf = dd.TransferFunction([1.0], [1.0, 0.5, -0.06])
+    return driven(tf, times, {"u": dd.Signal(times, switching(count, 12, seed=3), "zoh")}, white(count, 0.01))
+
+
+def test_candidates_that_grow_are_chosen_only_where_they_are_asked_for():
+    data = unstable()
+    free = dd.select_order(data, orders=[1, 2], input_orders=[0], stable=False)
+    assert free.order == 2
+    assert free.chosen.grows
+    assert not free.chosen.stable
+    assert "the chosen model is not stable" in free.notes
+    growth = np.max(np.roots([1.0, 0.5, -0.06])) * data.sample_times[-1]
+    assert np.isclose(free.chosen.growth, growth, rtol=0.05)
+    with pytest.raises(dd.DaedalError, match=r"only unstable models were found, .*stable=False"):
+        dd.select_order(data, orders=[2], input_orders=[0])
+
+
+def test_what_is_passed_over_is_said():
+    """A stable system with a drift that a growing pole describes: by BIC alone the growing model would be chosen."""
+    data = ringing(300, 0.02)
+    drift = 0.01 * np.exp(2.5 * data.sample_times / data.sample_times[-1])
+    drifting = dd.Dataset(data.sample_times, inputs=dict(data.inputs), outputs={"y": data["y"] + drift})
+    best, steady = (dd.select_order(drifting, orders=[2, 3], stable=each) for each in (False, True))
+    assert best.chosen.grows
+    assert not steady.chosen.grows
+    (said,) = [note for note in steady.notes if "not chosen" in note]
+    assert f"({best.order}, {best.input_order})" in said
+    assert "stable=False" in said
+    assert steady.chosen.bic > best.chosen.bic
+
+
+def test_several_outputs_have_orders_of_their_own():
+    times = TIMES
+    drive = dd.Signal(times, switching(600, 12, seed=1), "zoh")
+    lag, rings = dd.TransferFunction([3.0], [1.0, 0.5]), RINGING
+    outputs = {
+        name: dd.simulate(tf, times, inputs={"u": drive})["y"] + white(seed=seed)
+        for seed, (name, tf) in enumerate({"slow": lag, "quick": rings}.items())
+    }
+    data = dd.Dataset(times, inputs={"u": drive}, outputs=outputs)
+    both = dd.select_order(data, orders=[1, 2], input_orders=[0], output=["slow", "quick"])
+    assert {name: both[name].order for name in both} == {"slow": 1, "quick": 2}
+    alone = dd.select_order(data, orders=[1, 2], input_orders=[0], output="quick")
+    assert both["quick"].chosen.coefficients == alone.chosen.coefficients
+    assert np.isclose(both.bic, both["slow"].chosen.bic + alone.chosen.bic)
+    assert both.transfer_functions["quick"].output == "quick"
+    assert both.status.ok
+    assert "output 'slow': order search by" in str(both)
+    with pytest.raises(dd.DaedalError, match="There was no search for an output 'quik'"):
+        both["quik"]
+
+
+def test_a_model_no_better_than_a_constant_is_called_that():
+    rng = np.random.default_rng(0)
+    data = dd.Dataset(
+        TIMES, inputs={"u": dd.Signal(TIMES, switching(600), "zoh")}, outputs={"y": 5.0 + rng.standard_normal(600)}
+    )
+    found = dd.select_order(data, orders=[1], input_orders=[0], initial="zero", stable=False)
+    assert found.chosen.fit_percent < 0.0
+    assert any("no better than a constant" in note for note in found.notes)
 
 
 @pytest.mark.slow

@@ -1,13 +1,14 @@
 """Moments over realizations against the same taken one by one, closed forms, and many values at once."""
 
-import sys
+from importlib import import_module
+from itertools import count
 
 import numpy as np
 import pytest
 
 import daedal as dd
 from daedal import der
-from daedal.simulation.lanes import blocks, noise
+from daedal.simulation.lanes import LaneRun, RunInterrupted, blocks, march, moments, noise
 
 x, v, u, w, w2, k, c, a, b = dd.symbols("x v u w w2 k c a b")
 TIMES = np.arange(21) * 0.2
@@ -30,7 +31,7 @@ def duffing(**changes):
 @pytest.fixture
 def same_paths(monkeypatch):
     """Let `simulate` draw the paths of `ensemble`."""
-    monkeypatch.setattr(sys.modules["daedal.simulation.trajectories"], "PURPOSE", "ensemble")
+    monkeypatch.setattr(import_module("daedal.simulation.trajectories"), "PURPOSE", "ensemble")
 
 
 @pytest.mark.parametrize("realizations", [1, 2, 63, 64, 65, 200])
@@ -265,3 +266,52 @@ def test_steps_that_are_far_too_long_give_no_mean():
     model = duffing(equations={"speed": der(x) == v, "force": der(v) == -900 * x - 60 * v + w + 0 * (k + c + a)})
     with pytest.raises(dd.DaedalError, match=r"steps are too long|failed"):
         dd.ensemble(model, np.arange(21) * 1.0, realizations=3, rng=4, solver=dd.Lanes("rk4", step=0.1))
+
+
+def interrupt_at(monkeypatch, number):
+    """Ctrl-C in place of the results of this number, of all blocks and values together."""
+    receive, calls = moments._Parts.__call__, count(1)
+
+    def press(*arguments):
+        if next(calls) >= number:
+            raise KeyboardInterrupt
+        receive(*arguments)
+
+    monkeypatch.setattr(moments._Parts, "__call__", press)
+
+
+@pytest.mark.parametrize("realizations", [50, 128])
+def test_an_interrupt_before_any_realization_ends_keeps_what_all_have(realizations, monkeypatch):
+    """Two sets of values, of which one is a chunk ahead."""
+    monkeypatch.setattr(march, "CHUNK", 16)
+    monkeypatch.setattr(blocks, "cpu_count", lambda: 1)
+    options = {"realizations": realizations, "values": [{"k": 4.0}, {"k": 5.0}], "keep": 3, "rng": 4, "solver": STEP}
+    whole = dd.ensemble(duffing(), TIMES, **options)
+    interrupt_at(monkeypatch, 6)
+    part = dd.ensemble(duffing(), TIMES, **options)
+    assert part.realizations == min(realizations, 64)
+    assert part.status.interrupted
+    assert f"{part.realizations} of {realizations} realizations came that far" in str(part)
+    known = int(np.isfinite(part.mean["o"][1]).sum())
+    assert f"after time {TIMES[known - 1]:g}" in part.status.sentence
+    assert 0 < known < TIMES.size
+    for table in (part.mean, part.variance, part.trajectories):
+        assert np.isnan(table["o"][..., known:]).all()
+    np.testing.assert_array_equal(part.trajectories["o"][..., :known], whole.trajectories["o"][..., :known])
+    if realizations == part.realizations:
+        np.testing.assert_array_equal(part.mean["o"][:, :known], whole.mean["o"][:, :known])
+        np.testing.assert_array_equal(part.variance["o"][:, :known], whole.variance["o"][:, :known])
+
+
+def test_an_interrupt_after_the_last_realization_is_marked(monkeypatch):
+    whole = dd.ensemble(duffing(), TIMES, realizations=10, rng=4, solver=STEP)
+    run = LaneRun.run
+
+    def press(*arguments):
+        raise RunInterrupted(run(*arguments))
+
+    monkeypatch.setattr(LaneRun, "run", press)
+    late = dd.ensemble(duffing(), TIMES, realizations=10, rng=4, solver=STEP)
+    assert late.status.interrupted
+    assert "10 of 10 realizations were finished" in late.status.sentence
+    np.testing.assert_array_equal(late.mean["o"], whole.mean["o"])

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from daedal import lti
 from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import LinearForm, extract_linear_form
 from daedal.analysis.polynomial_part import find_polynomial_part
 from daedal.analysis.structure import check_model, require_offsets
 from daedal.data import frozen
-from daedal.errors import DaedalError, ModelError, StructureError, counted, interruptible, often, quoted
+from daedal.errors import DaedalError, ModelError, StructureError, counted, interruptible, often, quoted, show
 from daedal.linear import SingularPencilError, StandardForm, balance, reduce_to_standard_form
 from daedal.models import Model
 
@@ -83,7 +82,7 @@ class Descriptor:
 
     def transfer(self, s: Any) -> np.ndarray:
         """H (sE − F)⁻¹ G at complex s, (output, input); at an array of s, (…, output, input)."""
-        points = lti.check_points(s)
+        points = check_points(s)
         rows, columns, _ = balance(self.E, self.F)
         E, F = (rows[:, None] * matrix * columns for matrix in (self.E, self.F))
         response = np.empty((*points.shape, len(self.outputs), len(self.inputs)), dtype=complex)
@@ -152,6 +151,18 @@ class Descriptor:
             if np.any(self.f):
                 lines.append(f"  f = {np.array2string(self.f, precision=6, max_line_width=120)}")
         return "\n".join(lines)
+
+
+def check_points(s: Any) -> np.ndarray:
+    """Points of the complex plane, at which a transfer function is asked for."""
+    try:
+        with np.errstate(over="ignore"):  # longer floats become infinite
+            points = np.asarray(s, dtype=complex)
+    except Exception:  # whatever the method of a stranger raises
+        points = np.array(np.nan)
+    if not np.isfinite(points).all():
+        raise ModelError(f"s must be finite complex numbers, got {show(s):.200}.", "Write 1j*omega.")
+    return points
 
 
 class MissingPackageError(DaedalError, ImportError):

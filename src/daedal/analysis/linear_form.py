@@ -35,6 +35,10 @@ from daedal.symbolic import (
 )
 
 SIMULATE = "Simulate the model, or estimate it with OutputError() or SimulationPEM()."
+NONLINEAR = (
+    "Use linearize(model, at={...}) near an operating point; to fit the model as it is, leave the criterion out: "
+    "OutputError() is taken, or SimulationPEM() where disturbances move the mean of an output."
+)
 MATRICES = ("E", "F", "G", "J", "f", "H")
 
 
@@ -300,7 +304,7 @@ def refuse_nonlinear(
             if not _is_linear_term(term, moving):
                 raise NonlinearError(
                     f"{where} contains {Expression(term)}, which is not linear.",
-                    "Use linearize(model, at={...}); parameters alone can be fitted by SimulationPEM() without that.",
+                    NONLINEAR,
                 )
 
 

@@ -1,6 +1,7 @@
-from .arrays import FrozenMapping, frozen, increasing, short
+from .arrays import FrozenMapping, find_uniform_step, frozen, increasing, short
 from .conversion import (
-    align_times, choose_columns, make_frame, make_xarray, read_frame_columns, read_frame_times, read_xarray_columns,
+    align_times, choose_columns, choose_noise_columns, make_frame, make_xarray, read_frame_columns, read_frame_times,
+    read_xarray_columns,
 )
 from .dataset import Dataset
 from .preprocessing import choose_split_time, make_grid, remove_trends, resample, split_samples
@@ -9,7 +10,8 @@ from .samples import Samples
 from .signal import Signal
 
 __all__ = [
-    "Dataset", "FrozenMapping", "Samples", "Signal", "align_times", "choose_columns", "choose_split_time", "frozen",
-    "increasing", "make_frame", "make_grid", "make_xarray", "read_csv", "read_frame_columns", "read_frame_times",
-    "read_xarray_columns", "remove_trends", "resample", "short", "split_samples",
+    "Dataset", "FrozenMapping", "Samples", "Signal", "align_times", "choose_columns", "choose_noise_columns",
+    "choose_split_time", "find_uniform_step", "frozen", "increasing", "make_frame", "make_grid", "make_xarray",
+    "read_csv", "read_frame_columns", "read_frame_times", "read_xarray_columns", "remove_trends", "resample", "short",
+    "split_samples",
 ]

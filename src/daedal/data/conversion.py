@@ -1,14 +1,16 @@
 """Tables in and out: columns of numbers as pandas frames and xarray data sets."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daedal.data.arrays import Array, check_column
 from daedal.data.samples import Samples
 from daedal.data.signal import Signal
-from daedal.errors import DataError, is_list, nearest, quoted
+from daedal.errors import DataError, is_list, nearest, quoted, show
 
 if TYPE_CHECKING:
     import pandas
@@ -32,16 +34,30 @@ def choose_columns(label: str, given: Columns) -> dict[str, str]:
         return dict(given)
     names = listed
     if len(set(names)) < len(names):
-        repeated = sorted({str(name) for name in names if names.count(name) > 1})
+        repeated = sorted(show(name, str) for name, count in Counter(names).items() if count > 1)
         raise DataError(f"{label} has {quoted(repeated)} more than once.", "Name each column once.")
     return {name: name for name in names}
+
+
+def choose_noise_columns(given: Mapping[str, str], outputs: Mapping[str, str]) -> dict[str, str]:
+    """Output → the column with the standard deviations of its samples."""
+    if not isinstance(given, Mapping):
+        raise DataError(
+            f"measurement_noise must be a mapping but is of type {type(given).__name__}.",
+            "Write measurement_noise={'y': 'column with its standard deviations'}.",
+        )
+    columns = choose_columns("measurement_noise", given)
+    for name in columns:
+        if name not in outputs:
+            raise DataError(f"measurement_noise is given for '{name}', which is no output.", nearest(name, outputs))
+    return columns
 
 
 def check_label(label: str, name: object) -> None:
     """Refuse what cannot name a column."""
     try:
         hash(name)  # some that have the method refuse all the same
-    except TypeError:
+    except Exception:
         raise DataError(
             f"{label} must name columns but one is of type {type(name).__name__}.", "Give their names."
         ) from None
@@ -50,15 +66,30 @@ def check_label(label: str, name: object) -> None:
 def align_times(
     times: Array, inputs: Mapping[str, Signal], outputs: Mapping[str, Samples]
 ) -> tuple[Array, dict[str, Array]]:
-    """One column for each output and input, on `times` and all output times; NaN where there is no sample or signal."""
-    times = np.unique(np.concatenate([times, *(samples.times for samples in outputs.values())]))
+    """One column for each output and input, on `times` and all output times; NaN where there is no sample or signal.
+
+    A time is there as often as the output that has it most often.
+    """
+    grids = [times, *(samples.times for samples in outputs.values())]
+    distinct = np.unique(np.concatenate(grids))
+    often = np.zeros(distinct.size, dtype=int)
+    for grid in grids:
+        np.maximum.at(often, *_count_equal(distinct, grid))
+    times = np.repeat(distinct, often)
     columns = {name: np.full(times.size, np.nan) for name in (*outputs, *inputs)}
     for name, samples in outputs.items():
-        columns[name][np.searchsorted(times, samples.times)] = samples.values
+        place, nth = _count_equal(distinct, samples.times)
+        columns[name][np.searchsorted(times, distinct)[place] + nth - 1] = samples.values
     for name, signal in inputs.items():
         inside = (times >= signal.start) & (times <= signal.end)
         columns[name][inside] = signal(times[inside])
     return times, columns
+
+
+def _count_equal(distinct: Array, times: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """For each time its place among the distinct ones, and that it is the first, second, … of its value."""
+    place = np.searchsorted(distinct, times)
+    return place, np.arange(times.size) - np.searchsorted(times, times) + 1
 
 
 def make_frame(times: Array, columns: dict[str, Array]) -> "pandas.DataFrame":
@@ -87,7 +118,8 @@ def read_frame_columns(table: "pandas.DataFrame", wanted: Mapping[str, Hashable]
     """The wanted columns of a frame, under their new names."""
     for label in wanted.values():
         if label not in table.columns:
-            raise DataError(f"the frame has no column '{label}'.", nearest(str(label), map(str, table.columns)))
+            missing = show(label, str)
+            raise DataError(f"the frame has no column '{missing}'.", nearest(missing, map(str, table.columns)))
     return {name: _convert_to_numbers(f"column '{label}'", table[label]) for name, label in wanted.items()}
 
 
@@ -124,8 +156,9 @@ def read_xarray_columns(table: "xarray.Dataset", time: str, wanted: Mapping[str,
     check_label("time", time)
     for label in (time, *wanted.values()):
         if label not in table.variables:
+            missing = show(label, str)
             raise DataError(
-                f"the xarray data set has no variable '{label}'.", nearest(str(label), map(str, table.variables))
+                f"the xarray data set has no variable '{missing}'.", nearest(missing, map(str, table.variables))
             )
         if table[label].ndim != 1 or table[label].dims != table[time].dims:
             raise DataError(

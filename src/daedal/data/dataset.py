@@ -9,11 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from daedal import data
-from daedal.data.acceptance import accept_samples, accept_signal, check_names, choose_start_time, unite_times
-from daedal.data.arrays import Array, FrozenMapping, about, increasing
+from daedal.data.acceptance import (
+    accept_samples,
+    accept_signal,
+    check_names,
+    check_noise_owners,
+    choose_intersample,
+    choose_start_time,
+    unite_times,
+)
+from daedal.data.arrays import Array, FrozenMapping, about, ascending, frozen
 from daedal.data.samples import Samples
-from daedal.data.signal import Intersample, Signal
-from daedal.errors import DataError, nearest
+from daedal.data.signal import IntersampleChoice, Signal
+from daedal.errors import DataError, look_up, show
 
 if TYPE_CHECKING:
     import pandas
@@ -31,8 +39,8 @@ class Dataset:
     Parameters
     ----------
     times : array (time,), optional
-        Sample times of everything below that is given as an array. Without it, all output times together (without
-        outputs, all input times).
+        Sample times of everything below that is given as an array; a time may repeat where an output was read several
+        times. Without it, all output times together (without outputs, all input times).
     inputs : mapping of name to Signal or array (time,)
         What drove the system. An array is sampled at `times`.
     outputs : mapping of name to array (time,) or Samples
@@ -41,8 +49,12 @@ class Dataset:
         Where the model starts, not after the first sample, which is the default.
     name : str
         How messages and tables call this experiment.
-    intersample : {"foh", "zoh", "spline"}
-        What inputs given as arrays do between their samples; a `Signal` knows it by itself.
+    intersample : {"foh", "zoh", "spline"}, or mapping of input to one of these
+        What inputs given as arrays do between their samples, "foh" where a mapping leaves one out; a `Signal` knows it
+        by itself.
+    measurement_noise : mapping of output to array (time,) or number
+        The standard deviation of each sample, or of all samples, of outputs given as arrays. It counts before the
+        number that a model declares.
 
     Examples
     --------
@@ -73,17 +85,22 @@ class Dataset:
         *,
         t0: float | None = None,
         name: str = "data",
-        intersample: Intersample = "foh",
+        intersample: IntersampleChoice = "foh",
+        measurement_noise: Mapping[str, ArrayLike] = NONE,
     ) -> None:
-        with about(f"data '{name}'"):
+        with about(f"data '{show(name, str)}'"):
             if isinstance(times, Mapping):
                 raise DataError(
                     "the times come first but are a mapping.", "Write Dataset(times, inputs={...}, outputs={...})."
                 )
             check_names(name, inputs, outputs)
-            grid = None if times is None else increasing(times)
-            signals = {key: accept_signal(key, given, grid, intersample) for key, given in inputs.items()}
-            samples = {key: accept_samples(key, given, grid) for key, given in outputs.items()}
+            check_noise_owners(measurement_noise, outputs)
+            grid = None if times is None else ascending(times)
+            between = choose_intersample(intersample, inputs)
+            signals = {key: accept_signal(key, given, grid, between[key]) for key, given in inputs.items()}
+            samples = {
+                key: accept_samples(key, given, grid, measurement_noise.get(key)) for key, given in outputs.items()
+            }
             object.__setattr__(self, "times", unite_times(samples or signals) if grid is None else grid)
             object.__setattr__(self, "inputs", FrozenMapping(signals))
             object.__setattr__(self, "outputs", FrozenMapping(samples))
@@ -93,16 +110,12 @@ class Dataset:
     @property
     def sample_times(self) -> Array:
         """All times at which an output was sampled; without outputs, the times."""
-        return unite_times(self.outputs) if self.outputs else self.times
+        return unite_times(self.outputs) if self.outputs else frozen(np.unique(self.times))
 
     def __getitem__(self, name: str) -> Array:
         """The sample values of an output or input."""
-        if name in self.outputs:
-            return self.outputs[name].values
-        if name in self.inputs:
-            return self.inputs[name].values
-        known = (*self.outputs, *self.inputs)
-        raise DataError(f"data '{self.name}' has no output or input '{name}'.", nearest(str(name), known))
+        known: dict[str, Samples | Signal] = {**self.outputs, **self.inputs}
+        return look_up(known, name, DataError, f"data '{self.name}' has no output or input").values
 
     def split(self, fraction: float | None = None, *, at: float | None = None) -> "tuple[Dataset, Dataset]":
         """Two data sets in time order: the first `fraction` of the samples and the rest, or before `at` and from it on.
@@ -167,18 +180,23 @@ class Dataset:
         time: Hashable | None = None,
         t0: float | None = None,
         name: str = "data",
-        intersample: Intersample = "foh",
+        intersample: IntersampleChoice = "foh",
+        measurement_noise: Mapping[str, str] = NONE,
     ) -> "Dataset":
         """A data set from columns of a frame; the time is the column `time`, or else the index.
 
-        `outputs` and `inputs` are lists of columns, or mappings from name to column.
+        `outputs` and `inputs` are lists of columns, or mappings from name to column; `measurement_noise` maps outputs
+        to the columns with the standard deviations of their samples.
         """
         measured, known = data.choose_columns("outputs", outputs), data.choose_columns("inputs", inputs)
-        with about(f"data '{name}'"):
+        with about(f"data '{show(name, str)}'"):
             times = data.read_frame_times(frame, time)
             input_values = data.read_frame_columns(frame, known)
             output_values = data.read_frame_columns(frame, measured)
-        return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
+            noise = data.read_frame_columns(frame, data.choose_noise_columns(measurement_noise, measured))
+        return Dataset(
+            times, input_values, output_values, t0=t0, name=name, intersample=intersample, measurement_noise=noise
+        )
 
     @staticmethod
     def from_xarray(
@@ -189,15 +207,19 @@ class Dataset:
         time: str = "time",
         t0: float | None = None,
         name: str = "data",
-        intersample: Intersample = "foh",
+        intersample: IntersampleChoice = "foh",
+        measurement_noise: Mapping[str, str] = NONE,
     ) -> "Dataset":
         """A data set from variables of an xarray data set that depend on `time` alone; otherwise as `from_pandas`."""
         measured, known = data.choose_columns("outputs", outputs), data.choose_columns("inputs", inputs)
-        with about(f"data '{name}'"):
+        with about(f"data '{show(name, str)}'"):
             times = data.read_xarray_columns(dataset, time, {"time": time})["time"]
             input_values = data.read_xarray_columns(dataset, time, known)
             output_values = data.read_xarray_columns(dataset, time, measured)
-        return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
+            noise = data.read_xarray_columns(dataset, time, data.choose_noise_columns(measurement_noise, measured))
+        return Dataset(
+            times, input_values, output_values, t0=t0, name=name, intersample=intersample, measurement_noise=noise
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dataset):

@@ -8,6 +8,8 @@ from daedal.data.arrays import Array, find_uniform_step, short
 from daedal.data.samples import Samples
 from daedal.data.signal import Signal
 
+ROUNDING = 1e-6  # of a step: what digits of the times in a file leave out
+
 
 def describe(name: str, inputs: Mapping[str, Signal], outputs: Mapping[str, Samples]) -> str:
     """Names: data 'house': output indoor; inputs Ta, Ps (foh)."""
@@ -44,11 +46,20 @@ def _name_inputs(inputs: Mapping[str, Signal]) -> list[str]:
 def _describe_extent(times: Array) -> str:
     if times.size == 1:
         return f"1 sample at {short(times[0])}"
+    return f"{times.size} samples from {short(times[0])} to {short(times[-1])}, {_describe_spacing(times)}"
+
+
+def _describe_spacing(times: Array) -> str:
     step = find_uniform_step(times)
-    spacing = "irregular" if step is None else f"step {short(step)}"
-    return f"{times.size} samples from {short(times[0])} to {short(times[-1])}, {spacing}"
+    if step is None:
+        return "irregular"
+    off = float(np.abs(np.diff(times) - step).max())
+    return f"step {short(step)}" if off <= ROUNDING * step else f"step {step:.4g}, off by up to {off:.1g}"
 
 
 def _describe_missing(*columns: Samples) -> str:
     missing = sum(int(np.isnan(samples.values).sum()) for samples in columns)
-    return f", {missing} missing" if missing else ""
+    told = [f"{missing} missing"] if missing else []
+    told += ["replicates"] * any(samples.replicated for samples in columns)
+    told += ["noise of each"] * any(samples.noise is not None for samples in columns)
+    return "".join(f", {word}" for word in told)

@@ -9,7 +9,8 @@ import gzip
 import re
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -21,10 +22,10 @@ from typing import Any, TextIO, cast
 import numpy as np
 
 from daedal.data.arrays import Array, about, check_positive, find_first, short
-from daedal.data.conversion import Columns, choose_columns
-from daedal.data.dataset import Dataset
-from daedal.data.signal import Intersample
-from daedal.errors import DataError, nearest, quoted
+from daedal.data.conversion import Columns, check_label, choose_columns, choose_noise_columns
+from daedal.data.dataset import NONE, Dataset
+from daedal.data.signal import IntersampleChoice
+from daedal.errors import DataError, is_one_of, nearest, quoted, show
 from daedal.files import check_file, limit_lines
 from daedal.memory import check_memory
 
@@ -45,7 +46,8 @@ def read_csv(
     step: float | None = None,
     outputs: Columns = (),
     inputs: Columns = (),
-    intersample: Intersample = "foh",
+    intersample: IntersampleChoice = "foh",
+    measurement_noise: Mapping[str, str] = NONE,
     t0: float | None = None,
     name: str | None = None,
     delimiter: str = ",",
@@ -60,8 +62,10 @@ def read_csv(
         Either the column with the sample times, or the time from one row to the next; the first is then at 0.
     outputs, inputs : mapping of name to column, or list of columns
         What was measured and what drove the system; in a list the columns keep their names.
-    intersample : {"foh", "zoh", "spline"}
-        What the inputs do between their samples.
+    intersample : {"foh", "zoh", "spline"}, or mapping of input to one of these
+        What the inputs do between their samples; "foh" where a mapping leaves one out.
+    measurement_noise : mapping of output to column
+        Columns with the standard deviations of the samples.
     t0 : float, optional
         Where the model starts; by default at the first sample.
     name : str, optional
@@ -92,14 +96,19 @@ def read_csv(
             "Name the column with the times, or give the step between two rows.",
         )
     measured, known = choose_columns("outputs", outputs), choose_columns("inputs", inputs)
+    check_label("time", time)
+    deviations = choose_noise_columns(measurement_noise, measured)
     with about(f"file '{label}'"):
-        wanted = [*known.values(), *measured.values()] if time is None else [time, *known.values(), *measured.values()]
+        wanted = [*([] if time is None else [time]), *known.values(), *measured.values(), *deviations.values()]
         table = _read(path, delimiter, wanted)
         times = table.times(time) if time is not None else check_positive("step", step) * np.arange(len(table.lines))
         input_values = {signal: table.numbers(label, "an input") for signal, label in known.items()}
         output_values = {signal: table.numbers(label, None) for signal, label in measured.items()}
+        noise = {signal: table.numbers(label, None) for signal, label in deviations.items()}
     name = Path(path.name.removesuffix(".gz")).stem if name is None else name
-    return Dataset(times, input_values, output_values, t0=t0, name=name, intersample=intersample)
+    return Dataset(
+        times, input_values, output_values, t0=t0, name=name, intersample=intersample, measurement_noise=noise
+    )
 
 
 @dataclass(frozen=True)
@@ -134,11 +143,11 @@ class _Table:
     def times(self, label: str) -> Array:
         """A column as sample times."""
         times = self.numbers(label, "the time")
-        if (row := find_first(np.diff(times) <= 0)) is not None:
+        if (row := find_first(np.diff(times) < 0)) is not None:
             raise DataError(
                 f"{self._place(row + 1, label)}, the time must increase "
                 f"but {short(times[row + 1])} follows {short(times[row])}.",
-                "Sort the rows by time and remove repeated times.",
+                "Sort the rows by time.",
             )
         return times
 
@@ -165,7 +174,7 @@ def _suggest(text: str, complete: str | None) -> str:
 
 def _read(path: Path, delimiter: str, wanted: Iterable[str]) -> _Table:
     if not isinstance(delimiter, str) or len(delimiter) != 1:
-        raise DataError(f"delimiter must be one character but is {delimiter!r}.", "Give ';' or '\\t', for example.")
+        raise DataError(f"delimiter must be one character but is {show(delimiter)}.", "Give ';' or '\\t', for example.")
     with _open(path) as file:
         # Compressed text may be a thousand times as long as its file.
         limited = limit_lines(file, DataError, "it", longest=LONGEST_LINE, largest=LARGEST)
@@ -231,9 +240,10 @@ def _open(path: Path) -> Iterator[TextIO]:
         ) from None
 
 
-def _find_column(header: list[str], label: str) -> int:
-    if label not in header:
-        remedy = nearest(str(label), header)
+def _find_column(header: list[str], label: Any) -> int:
+    if not is_one_of(label, header):
+        label = show(label, str)
+        remedy = nearest(label, header)
         if len(header) == 1:
             remedy += " If another character separates the columns, name it with delimiter=."
         raise DataError(f"there is no column '{label}'.", remedy)
@@ -241,7 +251,7 @@ def _find_column(header: list[str], label: str) -> int:
 
 
 def _check_header(header: list[str]) -> None:
-    repeated = sorted({label for label in header if header.count(label) > 1})
+    repeated = sorted(label for label, count in Counter(header).items() if count > 1)
     if repeated:
         raise DataError(f"the header line has {quoted(repeated)} more than once.", "Give each column its own name.")
     if all(isfinite(_parse_number(label)) for label in header):

@@ -1,8 +1,7 @@
 """What drives a system: times at which values are wanted, and the known inputs from the start to the last of them."""
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,10 @@ from daedal.errors import (
     EstimationError,
     SimulationError,
     as_float,
+    is_real,
     nearest,
     quoted,
+    show,
     with_article,
 )
 from daedal.models import Model, as_name
@@ -32,6 +33,7 @@ class Drive:
     times: np.ndarray
     start: float
     signals: Mapping[str, Signal]
+    assumed: tuple[str, ...] = ()  # those that are the model's defaults
 
     @property
     def end(self) -> float:
@@ -39,10 +41,15 @@ class Drive:
         return float(self.times[-1])
 
 
-def match_drive(owner: str, roles: Mapping[str, str], times: Any, inputs: Any, t0: Any) -> Drive:
+NONE: Mapping[str, float] = {}
+
+
+def match_drive(
+    owner: str, roles: Mapping[str, str], times: Any, inputs: Any, t0: Any, defaults: Mapping[str, float] = NONE
+) -> Drive:
     """Check times, inputs and start against what their owner needs; a Dataset stands for all three.
 
-    `roles` are those of all names of the owner.
+    `roles` are those of all names of the owner, `defaults` the inputs that need not be given.
     """
     needed = [name for name, role in roles.items() if role == "input"]
     if not (inputs is None or isinstance(inputs, Mapping)):
@@ -62,28 +69,46 @@ def match_drive(owner: str, roles: Mapping[str, str], times: Any, inputs: Any, t
     for name in given:
         if name not in needed:
             raise _explain_no_input(owner, roles, needed, name)
+    assumed = {name: value for name, value in defaults.items() if name not in given}
+    given |= assumed
     _check_given(owner, needed, given, measured)
     end = float(grid[-1])
     signals = {name: _make_signal(name, value, start, end) for name, value in given.items()}
     check_covered(signals, start, end, SimulationError)
-    return Drive(grid, start, signals)
+    return Drive(grid, start, signals, tuple(assumed))
 
 
 def match_data(model: Model, measured: "data.Dataset") -> Drive:
-    """What drove a model in data that hold all of its inputs."""
-    missing = [name for name in model.input_names if name not in measured.inputs]
+    """What drove a model in data that hold all of its inputs, but for those with defaults."""
+    absent = [name for name in model.input_names if name not in measured.inputs]
+    missing = [name for name in absent if name not in model.defaults]
     if missing:
         held = f", only {quoted(measured.inputs)}" if measured.inputs else ""
         raise EstimationError(
             f"The data '{measured.name}' lack the input{'s' * (len(missing) > 1)} {quoted(missing)} of model "
             f"'{model.name}'{held}.",
-            f"Give them with the data: Dataset(times, inputs={{'{missing[0]}': ...}}, outputs=...).",
+            f"Give them with the data: Dataset(times, inputs={{'{missing[0]}': ...}}, outputs=...); what is the same "
+            f"number throughout may be declared in the model: defaults={{'{missing[0]}': ...}}.",
         )
-    drive = Drive(
-        measured.sample_times, float(measured.t0), {name: measured.inputs[name] for name in model.input_names}
-    )
+    times, start = measured.sample_times, float(measured.t0)
+    signals = dict(measured.inputs) | {
+        name: _make_signal(name, model.defaults[name], start, float(times[-1])) for name in absent
+    }
+    drive = Drive(times, start, {name: signals[name] for name in model.input_names}, tuple(absent))
     check_covered(drive.signals, drive.start, drive.end, EstimationError)
     return drive
+
+
+def describe_defaults(model: Model, assumed: Iterable[str]) -> tuple[str, ...]:
+    """What was taken for inputs that were not given."""
+    shown = [f"{name} = {short(model.defaults[name])}" for name in dict.fromkeys(assumed)]
+    return (f"not given, and taken as the model declares: {', '.join(shown)}",) if shown else ()
+
+
+def describe_absent(model: Model, sets: "Iterable[data.Dataset]") -> tuple[str, ...]:
+    """The same, for inputs that some data lack."""
+    lacking = [name for one in sets for name in model.defaults if name not in one.inputs]
+    return describe_defaults(model, lacking)
 
 
 def check_covered(signals: Mapping[str, Signal], start: float, end: float, refusal: type[DaedalError]) -> None:
@@ -125,8 +150,8 @@ def _check_times(times: Any) -> np.ndarray:
 def _check_start(t0: Any, grid: np.ndarray) -> float:
     if t0 is None:
         return float(grid[0])
-    if not (isinstance(t0, Real) and np.isfinite(as_float(t0))):
-        raise SimulationError(f"The start t0 must be a finite number, got {t0!r}.", "Write for example t0=0.0.")
+    if not (is_real(t0) and np.isfinite(as_float(t0))):
+        raise SimulationError(f"The start t0 must be a finite number, got {show(t0)}.", "Write for example t0=0.0.")
     if t0 > grid[0]:
         raise SimulationError(
             f"The start t0 = {short(float(t0))} lies after the first time {short(grid[0])}.", "Move it before."
@@ -164,7 +189,7 @@ _INSTEAD = {
 def _make_signal(name: str, value: Any, start: float, end: float) -> Signal:
     if isinstance(value, Signal):
         return value
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if not is_real(value) or isinstance(value, bool):
         raise SimulationError(
             f"Input '{name}' must be a Signal or a number, got {type(value).__name__}.", _suggest_signal(name, value)
         )

@@ -5,9 +5,10 @@ belongs under another name, is noticed and replaced. Files appear whole (written
 recently used are removed beyond a total size.
 
 What is read is executed, so it must be this user's own work: the folder is made for this user alone (0700), and one of
-this user's that is open to others is closed to them. A folder of somebody else or behind a link is not used; a file of
-somebody else, one that others may write, and a link are not read. Where files have no owners (Windows), the folder is
-trusted as it is. Where nothing can be kept, nobody is told: the cache is only ever a matter of speed.
+this user's that is open to others is closed to them if it holds nothing else, and is not used otherwise. Nor is a
+folder of somebody else or behind a link; a file of somebody else, one that others may write, and a link are not read.
+Where files have no owners (Windows), the folder is trusted as it is. Where nothing can be kept, nobody is told: the
+cache is only ever a matter of speed.
 """
 
 import contextlib
@@ -81,10 +82,17 @@ def _open_folder(place: Path) -> Iterator[int | None]:
         status = os.fstat(folder)
         _refuse_foreign(status)
         if status.st_mode & _OTHERS:
+            _refuse_shared(folder)
             os.fchmod(folder, _ALONE)
         yield folder
     finally:
         os.close(folder)
+
+
+def _refuse_shared(folder: int) -> None:
+    """What holds more than compiled objects, somebody's home say, is not ours to close."""
+    if not all(name.endswith((".o", ".part")) for name in os.listdir(folder)):
+        raise PermissionError
 
 
 def _read_own_file(name: str, folder: int) -> bytes:

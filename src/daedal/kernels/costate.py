@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.kernels import compiler
-from daedal.kernels.arguments import check_array, check_rows
+from daedal.kernels.arguments import check_array, check_rows, divide_loop
 from daedal.kernels.nested_loops import LoopFunction
 from daedal.kernels.target import find_host
 
@@ -57,21 +57,27 @@ def run_costate(method: CostateMethod, table: CostateTable, record: np.ndarray) 
     """Fill the first rows of a record (row, n + delayed); the rest of it is only read."""
     (rows, nodes, _, n), (count, points) = table.M.shape, table.weights.shape[2:]
     stages, delayed = method.b.size, table.W.shape[2]
-    arrays = [
+    shared = [
         check_array(method.a, (stages, stages), "a"),
         check_array(method.b, (stages,), "b"),
         check_rows(method.node, (stages,), nodes - 1, "node", "Name a node."),
+    ]
+    of_rows = [
         check_array(table.h, (rows,), "h"),
         check_array(table.kick, (rows, n), "kick"),
         check_array(table.M, (rows, nodes, n + count, n), "M"),
         check_array(table.W, (rows, n + count, delayed), "W"),
         check_array(table.weights, (rows, nodes, count, points), "weights"),
-        check_rows(table.back, (rows, nodes, count), len(record) - points, "back", "Correct the rows."),
-        check_rows(table.columns, (count,), n + delayed - 1, "columns", "Name what is recorded."),
-        check_array(record, (max(len(record), rows), n + delayed), "record", written=True),
-        *(np.zeros(shape) for shape in (n, (nodes, count), n, (stages, n))),
     ]
-    _load()(*(array.ctypes.data for array in arrays), rows, stages, nodes, n, count, points, delayed)
+    back = check_rows(table.back, (rows, nodes, count), len(record) - points, "back", "Correct the rows.")
+    columns = check_rows(table.columns, (count,), n + delayed - 1, "columns", "Name what is recorded.")
+    check_array(record, (max(len(record), rows), n + delayed), "record", written=True)
+    scratch = [np.zeros(shape) for shape in (n, (nodes, count), n, (stages, n))]  # λ, which goes on, comes first
+    for part in divide_loop(rows, nodes * count * points + stages * n * (n + count + stages)):
+        first = part.start  # rows are counted from here
+        seen = [*shared, *(array[part] for array in of_rows), back[part] - first, columns, record[first:], *scratch]
+        sizes = (part.stop - first, stages, nodes, n, count, points, delayed)
+        _load()(*(array.ctypes.data for array in seen), *sizes)
 
 
 @cache

@@ -19,10 +19,10 @@ def one_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Res
 
 
 class _Running:
-    """How many such functions run, in all threads, and the limit they share."""
+    """Such functions that run, in all threads, and the limit they share."""
 
     def __init__(self) -> None:
-        self.lock, self.count = Lock(), 0
+        self.lock, self.calls = Lock(), set[object]()
         self.limit: Any = None
 
 
@@ -32,17 +32,19 @@ _running = _Running()
 @contextmanager
 def _limit_threads() -> Iterator[None]:
     """The limit is the whole process's: the first that comes sets it, the last that goes takes it away."""
-    with _running.lock:
-        if _running.count == 0:
-            _running.limit = _load_controller().limit(limits=1, user_api="blas")
-        _running.count += 1
-    try:
+    call = object()
+    try:  # an interrupt may come anywhere: a call that is not in the set has nothing to take away
+        with _running.lock:
+            _running.calls.add(call)
+            if _running.limit is None:
+                _running.limit = _load_controller().limit(limits=1, user_api="blas")
         yield
     finally:
         with _running.lock:
-            _running.count -= 1
-            if _running.count == 0:
+            _running.calls.discard(call)
+            if not _running.calls and _running.limit is not None:
                 _running.limit.restore_original_limits()
+                _running.limit = None
 
 
 @cache

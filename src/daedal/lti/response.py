@@ -10,7 +10,7 @@ import numpy as np
 
 from daedal.data import Signal
 from daedal.lti.filtered_signals import make_signal_filter
-from daedal.lti.transfer_function import TransferFunction
+from daedal.lti.transfer_functions import TransferFunction
 
 
 def compute_response(tf: TransferFunction, signals: Mapping[str, Signal], start: float, grid: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
 """The process that rumoca runs in: a request on its input, an answer on its output, both JSON.
 
 rumoca is compiled code that a hostile text can make overflow its stack, ask for any amount of memory or run without
-end; here that ends this process, not the user's. It is started by its file name and loads nothing of daedal, which
-keeps its start short. An answer is {"name", "flat"}, {"syntax"}, {"error", "unnamed"} or {"panic"}.
+end; here that ends this process, not the user's. It is started by its file name and loads nothing of daedal but the
+limits, which keeps its start short. An answer is {"name", "flat"}, {"syntax"}, {"error", "unnamed"} or {"panic"}.
 """
 
 import json
@@ -18,9 +18,11 @@ def main() -> None:
     """Answer one request."""
     request = json.loads(sys.stdin.buffer.read())
     sys.path[:] = request["path"]
+    from daedal.limits import limit_resources
+
     answer_to = os.dup(1)
     os.dup2(2, 1)  # what rumoca prints is no answer
-    _limit_resources(request["memory"], request["seconds"])
+    limit_resources(request["memory"], request["seconds"])
     answers: list[bytes] = []
     sys.setrecursionlimit(1_000_000)
     threading.stack_size(STACK)
@@ -29,20 +31,6 @@ def main() -> None:
     worker.join()
     with os.fdopen(answer_to, "wb") as file:
         file.write(*answers)
-
-
-def _limit_resources(memory: int, seconds: int) -> None:
-    """Bounds that hold even when nobody waits for this process any more; where the platform has them."""
-    try:
-        import resource
-    except ModuleNotFoundError:
-        return
-    for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):
-        hard = resource.getrlimit(kind)[1]
-        try:
-            resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-        except (ValueError, OSError):  # a platform that knows the limit but does not take it
-            continue
 
 
 def answer(text: str, model: str | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from daedal.disturbances import Noise
-from daedal.errors import ModelError, quoted
+from daedal.errors import ModelError, quoted, show
 from daedal.models.connections import make_offered_ports, sort_connections, write_node_equations, write_signal_equations
 from daedal.models.declarations import as_name, as_tuple
 from daedal.models.model import Model
@@ -39,6 +39,7 @@ def assemble(
     initial: Mapping[Any, Any] = NOTHING,
     guess: Mapping[Any, Any] = NOTHING,
     history: Mapping[Any, Any] = NOTHING,
+    defaults: Mapping[Any, float] = NOTHING,
 ) -> Model:
     """Connect parts to one Model.
 
@@ -62,7 +63,7 @@ def assemble(
         Path of a part's input, or of a disturbance that the part brings along → noise declaration.
     measurement_noise
         Output of the assembly → accuracy, as for `Model`.
-    initial, guess, history
+    initial, guess, history, defaults
         As for `Model`, by path; they are added to what the parts bring along.
 
     Examples
@@ -87,6 +88,7 @@ def assemble(
         initial=initial,
         guess=guess,
         history=history,
+        defaults=defaults,
     )
     whole = gather_parts(name, parts)
     connected = sort_connections(whole, connections)
@@ -95,11 +97,12 @@ def assemble(
     roles = _assign_roles(whole, inputs, disturbances, declared)
     signals, driven = write_signal_equations(whole, connected.signals, roles)
     _check_driven(whole, roles, driven)
+    names = [as_name(path) for path in inputs]
     model = Model(
         name=name,
         equations={**whole.equations, **write_node_equations(whole, connected.nodes, offered, ports), **signals},
         unknowns=[intern_symbol(path) for path in (*whole.unknowns, *driven)],
-        inputs=[intern_symbol(as_name(path)) for path in inputs],
+        inputs=[intern_symbol(path) for path in names],
         outputs={label: whole.find_expression(value) for label, value in outputs.items()},
         parameters=declared,
         disturbances={**whole.disturbances, **{as_name(key): value for key, value in disturbances.items()}},
@@ -107,6 +110,10 @@ def assemble(
         initial={**whole.initial, **_key_by_name(initial)},
         guess={**whole.guess, **_key_by_name(guess)},
         history={**whole.history, **_key_by_name(history)},
+        defaults={
+            **{path: value for path, value in whole.defaults.items() if path in names},
+            **_key_by_name(defaults),
+        },
         ports=offered,
     )
     refuse_undetermined(model, whole.ports, connected.nodes)
@@ -117,7 +124,7 @@ def _check_mappings(**mappings: Any) -> None:
     for field, value in mappings.items():
         if not isinstance(value, Mapping):
             raise ModelError(
-                f"The {field} of an assembly must be a mapping, got {value!r}.", f"Write {field}={{...: ...}}."
+                f"The {field} of an assembly must be a mapping, got {show(value)}.", f"Write {field}={{...: ...}}."
             )
         if field != "measurement_noise":
             count = Counter(as_name(key) for key in value)
@@ -157,7 +164,7 @@ def _assign_roles(
     """Input of a part → what it is at the top."""
     if isinstance(inputs, (str, Expression, Mapping)) or not isinstance(inputs, Sequence):
         raise ModelError(
-            f"The inputs of '{whole.name}' must be a list of paths, got {inputs!r}.", "Write inputs=['supply.v']."
+            f"The inputs of '{whole.name}' must be a list of paths, got {show(inputs)}.", "Write inputs=['supply.v']."
         )
     named = [("an input", as_name(path)) for path in inputs]
     new = [as_name(key) for key in disturbances if as_name(key) not in whole.disturbances]

@@ -28,6 +28,13 @@ def refuse_contradictions(model: "Model") -> None:
         for name, value in getattr(model, part).items():
             _check_unknown(model, roles, part, name)
             _check_constant(value, roles, f"The {part} value of '{name}'", time=part == "history")
+    for name in model.defaults:
+        if name not in model.input_names:
+            told = f" but {with_article(roles[name])}" if name in roles else ""
+            raise ModelError(
+                f"A default is given for {quoted(as_tuple(name))}, which is no input{told}.",
+                nearest(str(name), model.input_names),
+            )
     evaluate_parameters(model)
 
 
@@ -103,7 +110,20 @@ def _check_outputs(model: "Model", roles: Mapping[str, str]) -> None:
             if name in covered:
                 raise ModelError(f"The measurement noise of '{name}' is given twice.", "Keep one of the two.")
             covered.add(name)
-        _check_constant(value, roles, f"The measurement noise of {quoted(as_tuple(key))}")
+        _check_accuracy(value, roles, key)
+
+
+def _check_accuracy(value: Any, roles: Mapping[str, str], key: str | tuple[str, ...]) -> None:
+    """Parameters, numbers, and the output itself."""
+    for leaf in list_symbols(value.sx) if isinstance(value, Expression) else ():
+        if leaf != key and roles.get(leaf) != "parameter":
+            if leaf != "time" and not find_operator(leaf):
+                _check_declared(leaf, roles, f"The measurement noise of '{key}'")
+            what = f"the {roles[leaf]} '{leaf}'" if leaf in roles else leaf
+            raise ModelError(
+                f"The measurement noise of '{key}' contains {what}, but must be made of parameters and the output itself.",
+                f"Write 0.05*symbol('{key}'), say.",
+            )
 
 
 def _check_symbols(expression: Expression, roles: Mapping[str, str], where: str) -> set[str]:

@@ -13,7 +13,7 @@ import casadi as ca
 
 from daedal import models
 from daedal.data import FrozenMapping
-from daedal.errors import ModelError, counted, nearest, quoted
+from daedal.errors import ModelError, counted, nearest, quoted, show
 from daedal.models.contradictions import refuse_contradictions
 from daedal.models.declarations import as_name, as_tuple, normalize
 from daedal.models.parameter import Parameter, as_parameter
@@ -47,8 +47,9 @@ class Model:
     disturbances
         Symbol (or a tuple of symbols) → noise declaration: what drives the system unmeasured.
     measurement_noise
-        Output → standard deviation (number, expression of parameters, or one per sample); a tuple of outputs →
-        covariance matrix.
+        Output → standard deviation: number, one per sample, or expression of parameters and of the output itself, by
+        its name (``{"level": np.hypot(0.05 * symbol("level"), 0.01)}``: five percent, and what is there at zero); a
+        tuple of outputs → covariance matrix.
     initial
         Unknown, or derivative of one → value held at the start; numbers or expressions of parameters.
     guess
@@ -56,6 +57,8 @@ class Model:
     history
         Unknown → value up to the start, for delays; may contain parameters and `time`, which counts as in the data. An
         input too: what it was before its first sample (its first value where nothing is said).
+    defaults
+        Input → the number that it is where data lack it; used ones are among the notes of a result.
     ports
         Name → `Port`, where the model is connected to others (`assemble`); its variables are unknowns too.
 
@@ -79,6 +82,7 @@ class Model:
     initial: Mapping[Any, Any] = field(default_factory=dict)
     guess: Mapping[Any, Any] = field(default_factory=dict)
     history: Mapping[Any, Any] = field(default_factory=dict)
+    defaults: Mapping[Any, float] = field(default_factory=dict)
     ports: "Mapping[str, Port]" = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -176,6 +180,10 @@ class Model:
     def with_guess(self, changes: Mapping[Any, Any]) -> "Model":
         """Other hints for the start, merged by unknown; None removes one."""
         return replace(self, guess=_merge(self.guess, changes))
+
+    def with_defaults(self, changes: Mapping[Any, float | None]) -> "Model":
+        """Other numbers for inputs that data lack, merged by input; None removes one."""
+        return replace(self, defaults=_merge(self.defaults, changes))
 
     def with_presampling_filter(self, time_constants: Mapping[str, Any]) -> "Model":
         """Outputs seen through first-order low-pass sensors: T·der(filtered) == h − filtered, output = filtered.
@@ -277,10 +285,10 @@ class Model:
             disturbances=disturbances,
             outputs=outputs,
             equations=equations,
-            parameters=parameters or {},
-            measurement_noise=measurement_noise or {},
-            initial=initial or {},
-            guess=guess or {},
+            parameters={} if parameters is None else parameters,
+            measurement_noise={} if measurement_noise is None else measurement_noise,
+            initial={} if initial is None else initial,
+            guess={} if guess is None else guess,
         )
 
     def to_text(self) -> str:
@@ -324,6 +332,7 @@ class Model:
             "held at the start": [f"{name} = {value}" for name, value in self.initial.items()],
             "guessed": [f"{name} = {value}" for name, value in self.guess.items()],
             "history": [f"{name} = {value}" for name, value in self.history.items()],
+            "where data lack it": [f"{name} = {value}" for name, value in self.defaults.items()],
         }
         return "\n".join(lines + [f"  {title}: {', '.join(values)}" for title, values in rows.items() if values])
 
@@ -333,7 +342,7 @@ def _merge(
 ) -> dict[Any, Any]:
     """The old mapping with changes by key; None removes, and removing what is not there is a mistake."""
     if not isinstance(changes, Mapping):
-        raise ModelError(f"Changes must be a mapping name → value, got {changes!r}.", "Write {'k': 6.25}.")
+        raise ModelError(f"Changes must be a mapping name → value, got {show(changes)}.", "Write {'k': 6.25}.")
     merged = dict(old)
     for key, value in changes.items():
         name = as_name(key)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daedal.disturbances import Noise, rename_parameters
-from daedal.errors import ModelError, nearest, quoted
+from daedal.errors import ModelError, nearest, quoted, show
 from daedal.models.declarations import as_name, as_tuple
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter
@@ -29,6 +29,7 @@ class Parts:
     initial: Mapping[str, Expression]
     guess: Mapping[str, Expression]
     history: Mapping[str, Expression]
+    defaults: Mapping[str, float]
 
     def find_port(self, path: str) -> Port:
         """The port at a path."""
@@ -76,7 +77,7 @@ def gather_parts(name: str, parts: Any) -> Parts:
     """The parts under their names."""
     if not isinstance(parts, Mapping) or not parts:
         raise ModelError(
-            f"The parts of '{name}' must be a mapping from names to models, got {parts!r}.",
+            f"The parts of '{name}' must be a mapping from names to models, got {show(parts)}.",
             "Write parts={'motor': Motor(...)}.",
         )
     moved = [_prefix(label, _check_part(label, part)) for label, part in parts.items()]
@@ -87,7 +88,7 @@ def gather_parts(name: str, parts: Any) -> Parts:
 def _check_part(label: Any, part: Any) -> Model:
     if not isinstance(label, str) or not NAME.fullmatch(label) or "." in label:
         raise ModelError(
-            f"The name of a part must be a word without dots, got {label!r}.", "Write for example 'shaft'."
+            f"The name of a part must be a word without dots, got {show(label)}.", "Write for example 'shaft'."
         )
     if isinstance(part, Model):
         return part
@@ -96,7 +97,7 @@ def _check_part(label: Any, part: Any) -> Model:
         raise ModelError(
             f"Part '{label}' must be a Model, got the function {called}.", f"Call it: {{'{label}': {called}()}}."
         )
-    raise ModelError(f"Part '{label}' must be a Model, got {part!r}.", f"Write {{'{label}': Resistor(R=1.0)}}.")
+    raise ModelError(f"Part '{label}' must be a Model, got {show(part)}.", f"Write {{'{label}': Resistor(R=1.0)}}.")
 
 
 def _prefix(label: str, part: Model) -> dict[str, dict[Any, Any]]:
@@ -129,4 +130,5 @@ def _prefix(label: str, part: Model) -> dict[str, dict[Any, Any]]:
             field: {move_start(own): move(value) for own, value in getattr(part, field).items()}
             for field in ("initial", "guess", "history")
         },
+        "defaults": {names[own]: value for own, value in part.defaults.items()},
     }

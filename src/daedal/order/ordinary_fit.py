@@ -21,13 +21,17 @@ UNEQUAL = 1e-6  # relative differences of sample intervals that a filter does no
 SHORTEST = 0.01  # of a delay and of a sample interval: a free delay stays positive
 
 
-def fit_ordinarily(polished: Polished, record: Record) -> Fit:
-    """Fit the model of a result to its record, from its own numbers on."""
+def fit_ordinarily(polished: Polished, record: Record, notes: tuple[str, ...] = ()) -> Fit:
+    """Fit the model of a result to its record, from its own numbers on; it keeps the notes of its search.
+
+    A state at the start is declared as zero and only begins elsewhere: one that cannot be told from zero is an answer.
+    """
     shape, tf = polished.shape, polished.shape.transfer_function(polished.theta, polished.record)
     model = _remove_delay(tf).to_model("free" if shape.start else "zero", name=f"order {shape.order}")
+    begin = {}
     if shape.start:
         starts = [name for name in model.parameters if name.startswith("x") and "_start" in name]
-        model = model.with_parameters(dict(zip(starts, _find_start_values(polished), strict=True)))
+        begin = dict(zip(starts, _find_start_values(polished), strict=True))
     signals = polished.record.signals
     if polished.free_delays:
         model, signals = _free_delays(model, polished.record), record.signals
@@ -36,7 +40,9 @@ def fit_ordinarily(polished: Polished, record: Record) -> Fit:
     data = Dataset(
         record.times, inputs=inputs, outputs={record.output: samples.values}, t0=record.t0, name=record.data.name
     )
-    fitted = fit(model, data, free=list(model.parameters), criterion=_choose_criterion(polished))
+    criterion = _choose_criterion(polished)
+    fitted = fit(model, data, free=list(model.parameters), criterion=criterion, starts=[begin] if begin else None)
+    fitted = replace(fitted, notes=(*notes, *fitted.notes))
     if fitted.loglik is None or fitted.aic is None:
         return fitted
     numbers = 0.5 * fitted.aic + fitted.loglik

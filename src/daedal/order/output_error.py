@@ -30,6 +30,8 @@ ROUGHLY = 1e-3  # of BIC, while candidates are compared
 NO_DELAY = 1e-4  # of a sample interval
 EXACT = 1e-10  # residual relative to the samples that is rounding
 ROUNDS = 10  # of whitening, at most
+SETTLED, SETTLED_ROUGHLY = 1e-3, 0.02  # standard errors that a round of whitening moves coefficients by, at most
+FEW, MANY = 2, 3  # results that are taken further, with white and with coloured noise
 SAME = 1e-6  # relative difference of the squares of two starts that go the same way
 
 
@@ -98,15 +100,26 @@ def _whiten(
 ) -> Polished:
     """Noise model and coefficients in turns, until they settle."""
     for _ in range(rounds):
-        model = _fit_noise(polished.residual, None if noise is True else int(noise))
+        model = _fit_noise(polished.residual, _read_order(noise))
         better = _minimize(polished.shape, polished.theta, polished.record, model, free_delays, evaluations, roughly)
         if better is None:
             return polished
-        moved = np.max(np.abs(better.theta - polished.theta) / np.maximum(np.abs(polished.theta), 1e-300))
-        polished = better
-        if moved < 1e-4:
+        moved, polished = _measure_move(polished, better), better
+        if moved < (SETTLED_ROUGHLY if roughly else SETTLED):
             break
     return polished
+
+
+def _measure_move(before: Polished, after: Polished) -> float:
+    """How far the coefficients went, in standard errors: what the samples do not tell may go on wandering."""
+    errors = np.sqrt(np.maximum(np.diag(after.covariance)[: after.theta.size], 0.0))
+    sizes = np.maximum(errors, 1e-12 * np.abs(after.theta))
+    return float(np.max(np.abs(after.theta - before.theta) / np.maximum(sizes, 1e-300)))
+
+
+def _read_order(noise: int | bool) -> int | None:
+    """None where the order is to be chosen."""
+    return None if noise is True else int(noise)
 
 
 def polish_on(polished: Polished) -> Polished:
@@ -115,6 +128,11 @@ def polish_on(polished: Polished) -> Polished:
         polished.shape, polished.theta, polished.record, polished.noise, polished.free_delays, EVALUATIONS, False
     )
     return polished if better is None else better
+
+
+def polish_again(polished: Polished, record: Record, evaluations: int) -> Polished | None:
+    """A result moved to other samples, roughly, with the delays and the noise model that it has."""
+    return _minimize(polished.shape, polished.theta, record, polished.noise, False, evaluations, True)
 
 
 def _fit_noise(residual: np.ndarray, order: int | None) -> Autoregression:
@@ -201,38 +219,33 @@ class _Squares:
         return self._noise.whiten(np.where(known, rows, np.nan))[:, known]
 
 
+Start = tuple[np.ndarray, Record]  # coefficients, and the record with the delays that they begin from
+
+
 def polish_best(
-    shape: Shape,
-    starts: Sequence[np.ndarray],
-    record: Record,
-    noise: int | bool = False,
-    free_delays: bool = False,
+    shape: Shape, starts: Sequence[Start], noise: int | bool = False, free_delays: bool = False
 ) -> Polished | None:
     """The best result from several starts: a few steps from each, then the nearest to the samples to the end."""
-    different = _drop_alike(shape, starts, record)
-    tried = [polished for start in different if (polished := _polish_a_little(shape, start, record))]
+    different = _drop_alike(shape, starts)
+    tried = [begun for theta, record in different if (begun := _minimize_a_little(shape, theta, record))]
     # What comes nearest with white noise need not do so with coloured noise: then more are taken to the end.
-    ranked = _drop_repeated(sorted(tried, key=lambda polished: polished.squares))[: 5 if noise else 2]
+    ranked = _drop_repeated(sorted(tried, key=lambda polished: polished.squares))[: MANY if noise else FEW]
     ends = [polish(shape, polished.theta, polished.record, noise, free_delays, roughly=True) for polished in ranked]
     if noise:
-        ends += _whiten_at_once(shape, different, record, noise, free_delays)
+        ends += _whiten_at_once(shape, different, noise, free_delays)
     finished = [end for end in ends if end is not None]
     return min(finished, key=lambda polished: polished.information, default=None)
 
 
-def _whiten_at_once(
-    shape: Shape, starts: Sequence[np.ndarray], record: Record, noise: int | bool, free_delays: bool
-) -> list[Polished]:
+def _whiten_at_once(shape: Shape, starts: Sequence[Start], noise: int | bool, free_delays: bool) -> list[Polished]:
     """The best results from noise models of the starts themselves.
 
     Strong slow noise draws the minimum for white noise so far away that no noise model made there leads back.
     """
-    begun = [
-        _whiten(polished, noise, False, A_LITTLE, True, FEW_ROUNDS)
-        for start in starts
-        if (polished := _minimize(shape, start, record, None, False, 1, True))
-    ]
-    ranked = sorted(begun, key=lambda polished: polished.information)[:2]
+    held = [at for theta, record in starts if (at := _minimize(shape, theta, record, None, False, 1, True))]
+    likely = sorted(held, key=lambda polished: _fit_noise(polished.residual, _read_order(noise)).variance)[:MANY]
+    begun = [_whiten(polished, noise, False, A_LITTLE, True, FEW_ROUNDS) for polished in likely]
+    ranked = sorted(begun, key=lambda polished: polished.information)[:FEW]
     return [_whiten(polished, noise, free_delays, EVALUATIONS, True) for polished in ranked]
 
 
@@ -245,18 +258,18 @@ def _drop_repeated(ranked: Sequence[Polished]) -> list[Polished]:
     ]
 
 
-def _polish_a_little(shape: Shape, start: np.ndarray, record: Record) -> Polished | None:
-    return polish(shape, start, record, evaluations=A_LITTLE, roughly=True)
+def _minimize_a_little(shape: Shape, theta: np.ndarray, record: Record) -> Polished | None:
+    return polish(shape, theta, record, evaluations=A_LITTLE, roughly=True)
 
 
-def _drop_alike(shape: Shape, starts: Sequence[np.ndarray], record: Record) -> list[np.ndarray]:
+def _drop_alike(shape: Shape, starts: Sequence[Start]) -> list[Start]:
     """The starts that have a response, one of those with the same."""
-    kept: list[np.ndarray] = []
+    kept: list[Start] = []
     seen: list[float] = []
-    for start in starts:
-        squares = sum_squares(shape, start, record)
+    for theta, record in starts:
+        squares = sum_squares(shape, theta, record)
         if np.isfinite(squares) and all(abs(squares - other) > SAME * other for other in seen):
-            kept.append(start)
+            kept.append((theta, record))
             seen.append(squares)
     return kept
 

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import Dataset, Signal
-from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.errors import EstimationError, counted, nearest, quoted, show
 from daedal.experiments import check_covered
 from daedal.lti import SignalFilter, make_signal_filter
 from daedal.symbolic import NAME
@@ -159,6 +159,11 @@ def make_record(verb: str, data: Any, output: Any, inputs: Any) -> Record:
                 f"Rename it when reading: read_csv(..., outputs={{'y': '{symbol}'}}).",
             )
     samples = data.outputs[name]
+    if samples.replicated:
+        raise EstimationError(
+            f"{verb} takes one sample of '{name}' for each time, but the data have replicates.",
+            "Give their means; data.resample(step) makes them too.",
+        )
     record = Record(data, name, names, samples.times, samples.values, (0.0,) * len(names))
     if record.count < 4:
         raise EstimationError(
@@ -198,7 +203,7 @@ def _choose_output(verb: str, data: Dataset, output: Any) -> str:
         raise EstimationError(
             f"{verb} works on one output, and the data have {counted(len(data.outputs), 'output')}: "
             f"{quoted(data.outputs)}.",
-            f"Choose one: output='{next(iter(data.outputs), 'y')}'.",
+            f"Choose one, output='{next(iter(data.outputs), 'y')}', or all: output={list(data.outputs)!r}.",
         )
     return next(iter(data.outputs))
 
@@ -209,7 +214,7 @@ def _choose_inputs(verb: str, data: Dataset, inputs: Any) -> tuple[str, ...]:
             raise EstimationError(f"{verb} needs an input, and the data have none.", "Give inputs={'u': ...}.")
         return tuple(data.inputs)
     if isinstance(inputs, str) or not np.iterable(inputs):
-        raise EstimationError(f"The inputs must be a list of names, got {inputs!r}.", "Write inputs=['u'].")
+        raise EstimationError(f"The inputs must be a list of names, got {show(inputs)}.", "Write inputs=['u'].")
     names = tuple(str(name) for name in inputs)
     for name in names:
         if names.count(name) > 1:

@@ -17,13 +17,13 @@ method for continuous-time systems, Automatica 113 (2020) 108767.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal, final
 
 import numpy as np
 
 from daedal.data import short
-from daedal.errors import EstimationError, as_float, is_one_of
+from daedal.errors import EstimationError, as_float, is_one_of, is_real, show
 from daedal.lti import FilteredSignals
 from daedal.order.output_error import Polished, polish_best, sum_squares
 from daedal.order.record import Record
@@ -33,6 +33,8 @@ CUTOFFS = 4
 ROUNDS = 7
 SCANNING = 4  # rounds for each delay of a grid
 VALLEYS = 2  # of the sum of squares over the delays, to look into
+STRIDE = 3  # of a first look at the delays of a grid
+CLOSE = 1.5  # sample intervals: delays that begin nearer to each other end alike
 SETTLED = 1e-3  # relative change of the coefficients; output error does the rest
 FASTER = 10.0  # a pole that is added to a model of lower order, relative to its fastest
 
@@ -64,15 +66,16 @@ class RefinedIV:
     def __post_init__(self) -> None:
         if not is_one_of(self.delay, ("estimated",)) and not _is_time(self.delay):
             raise EstimationError(
-                f"The delay must be a time from zero on, or 'estimated', got {self.delay!r}.", "Write delay=0.1."
+                f"The delay must be a time from zero on, or 'estimated', got {show(self.delay)}.", "Write delay=0.1."
             )
         if self.largest_delay is not None and not (_is_time(self.largest_delay) and self.largest_delay > 0.0):
             raise EstimationError(
-                f"The largest delay must be a positive time, got {self.largest_delay!r}.", "Write largest_delay=1.0."
+                f"The largest delay must be a positive time, got {show(self.largest_delay)}.",
+                "Write largest_delay=1.0.",
             )
         if not isinstance(self.noise, Integral) or self.noise < 0:
             raise EstimationError(
-                f"The noise must be True, False or an order, got {self.noise!r}.", "Write noise=True."
+                f"The noise must be True, False or an order, got {show(self.noise)}.", "Write noise=True."
             )
 
     def narrow(self, shapes: Sequence[Shape], record: Record) -> tuple[list[Shape], list[str]]:  # noqa: ARG002
@@ -83,15 +86,12 @@ class RefinedIV:
         """Coefficients of one shape; results `known` for smaller ones help to begin."""
         if self.delay != "estimated":
             given = _estimate_with_delay(record, self.delay)
-            return polish_best(shape, find_starts(shape, given, known), given, self.noise)
+            return polish_best(shape, [(theta, given) for theta in find_starts(shape, given, known)], self.noise)
         largest = 20.0 * record.interval if self.largest_delay is None else self.largest_delay
         count = int(min(largest, 0.5 * record.span) / record.interval * (1.0 + 1e-9)) + 1
-        ends = [
-            polish_best(shape, find_starts(shape, late, known, cutoffs=3), late, self.noise, free_delays=True)
-            for late in _find_promising(shape, record, record.interval * np.arange(count), known)
-        ]
-        finished = [end for end in ends if end is not None]
-        return min(finished, key=lambda polished: polished.information, default=None)
+        promising = _find_promising(shape, record, record.interval * np.arange(count), known)
+        starts = [(theta, late) for late in promising for theta in find_starts(shape, late, known, cutoffs=3)]
+        return polish_best(shape, starts, self.noise, free_delays=True)
 
 
 def _estimate_with_delay(record: Record, delay: float) -> Record:
@@ -106,22 +106,44 @@ def _estimate_with_delay(record: Record, delay: float) -> Record:
 
 
 def _is_time(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= as_float(value) < np.inf
+    return is_real(value) and not isinstance(value, bool) and 0.0 <= as_float(value) < np.inf
 
 
 def _find_promising(shape: Shape, record: Record, grid: np.ndarray, known: Sequence[Polished]) -> list[Record]:
-    """Delays to begin with: those of smaller models, and the best of a grid, first for all inputs together."""
+    """Delays to begin with, no two of them close together: those of smaller models, and the best of a grid.
+
+    All inputs first move together. Where a model with the same poles is known, a coarse look is enough.
+    """
     count = len(record.inputs)
-    squares = _scan(shape, [record.delay([delay] * count) for delay in grid])
-    padded = np.concatenate([[np.inf], squares, [np.inf]])
-    lowest = np.isfinite(squares) & (squares <= padded[:-2]) & (squares <= padded[2:])
-    ranked = [k for k in np.argsort(squares, kind="stable") if lowest[k]]
+    coarse = any(polished.shape.order == shape.order for polished in known)
+    squares = _scan_coarsely(shape, [record.delay([delay] * count) for delay in grid], finish=not coarse)
+    there = np.flatnonzero(np.isfinite(squares))
+    padded = np.concatenate([[np.inf], squares[there], [np.inf]])
+    lowest = there[(padded[1:-1] <= padded[:-2]) & (padded[1:-1] <= padded[2:])]
+    ranked = lowest[np.argsort(squares[lowest], kind="stable")]
     promising = [record.delay([grid[k]] * count) for k in ranked[:VALLEYS]]
-    for place in range(count if promising and count > 1 else 0):
+    for place in range(count if promising and count > 1 and not coarse else 0):
         own = [promising[0].delay(np.where(np.arange(count) == place, delay, promising[0].delays)) for delay in grid]
-        promising[0] = own[int(np.argmin(_scan(shape, own)))]
-    seen = {late.delays: late for late in [*promising, *(record.delay(polished.record.delays) for polished in known)]}
-    return list(seen.values())
+        promising[0] = own[int(np.argmin(_scan_coarsely(shape, own, finish=True)))]
+    distinct: list[Record] = []
+    for late in [*(record.delay(polished.record.delays) for polished in known), *promising]:
+        apart = [np.max(np.abs(np.subtract(late.delays, other.delays))) for other in distinct]
+        if min(apart, default=np.inf) > CLOSE * record.interval:
+            distinct.append(late)
+    return distinct
+
+
+def _scan_coarsely(shape: Shape, records: Sequence[Record], finish: bool) -> np.ndarray:
+    """Sums of squares for every few of the records, and to `finish` around the lowest too; the others are infinite."""
+    squares = np.full(len(records), np.inf)
+    every = range(0, len(records), STRIDE)
+    squares[every] = _scan(shape, [records[k] for k in every])
+    if finish:
+        lowest = sorted(every, key=squares.__getitem__)[:VALLEYS]
+        around = {k + step for k in lowest for step in range(1 - STRIDE, STRIDE)} - set(every)
+        near = sorted(k for k in around if 0 <= k < len(records))
+        squares[near] = _scan(shape, [records[k] for k in near])
+    return squares
 
 
 def _scan(shape: Shape, records: Sequence[Record]) -> np.ndarray:

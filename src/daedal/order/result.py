@@ -1,6 +1,6 @@
 """`OrderSearch`: every candidate that was tried, the one that was chosen, and why."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, final
@@ -8,13 +8,14 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import FrozenMapping
-from daedal.errors import EstimationError
+from daedal.errors import EstimationError, look_up
 from daedal.estimation import Fit
 from daedal.lti import TransferFunction
 from daedal.simulation import Status
 from daedal.tables import align_columns
 
 FINISHED = Status(True, "All candidates were tried.")
+NEARLY = 0.1  # exponent over the record up to which a pole to the right of zero passes for one at zero
 LOOSE = 0.5  # standard error relative to the size of a coefficient from which it is hardly in the data
 
 
@@ -36,7 +37,10 @@ class Candidate:
     bic
         Schwarz's criterion: the smallest is the best.
     fit_percent, held_out
-        100 (1 − |y − ŷ| / |y − mean y|) on all samples, and on the last ones by a model made from the others.
+        100 (1 − |y − ŷ| / |y − mean y|) of the simulated output on all samples, and on the last ones by a model made
+        from the others.
+    growth
+        Real part of the rightmost pole times the length of the record: what grows does so by e to this power.
     failure
         Why there is no transfer function, if there is none.
     """
@@ -50,8 +54,14 @@ class Candidate:
     bic: float
     fit_percent: float
     held_out: float
+    growth: float
     delay_errors: Mapping[str, float] = field(default_factory=lambda: FrozenMapping({}))
     failure: str = ""
+
+    @property
+    def grows(self) -> bool:
+        """Whether a pole to the right of zero shows within the record; one nearer to zero acts as an integrator."""
+        return self.growth > NEARLY
 
     @property
     def stable(self) -> bool:
@@ -144,7 +154,47 @@ class OrderSearch:
         loosest = f"{100.0 * candidate.loosest:.2g} %" if candidate.loosest < 10.0 else "> 1000 %"
         held = f"{candidate.held_out:.1f} %" if np.isfinite(candidate.held_out) else "—"
         numbers = [f"{candidate.bic:.1f}", f"{candidate.fit_percent:.1f} %", held, loosest]
-        return [*orders, *numbers, "yes" if candidate.stable else "no", ""]
+        stable = "yes" if candidate.stable else "no" if candidate.grows else "nearly"
+        return [*orders, *numbers, stable, ""]
+
+    __repr__ = __str__
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OrderSearches:
+    """What `select_order` found for several outputs; `searches["y"]` is the `OrderSearch` of one.
+
+    Every output has poles of its own, so that the lowest BIC of all together is the sum of the lowest of each.
+    """
+
+    searches: Mapping[str, OrderSearch]
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion of the chosen models together."""
+        return sum(search.chosen.bic for search in self.searches.values())
+
+    @property
+    def status(self) -> Status:
+        """Whether all candidates of all outputs were tried: that of the first output of which it is not so."""
+        ends = [search.status for search in self.searches.values()]
+        return next((status for status in ends if not status.ok), FINISHED)
+
+    @property
+    def transfer_functions(self) -> Mapping[str, TransferFunction]:
+        """Output → the chosen one, monic."""
+        return FrozenMapping({name: search.transfer_function for name, search in self.searches.items()})
+
+    def __getitem__(self, output: Any) -> OrderSearch:
+        return look_up(self.searches, output, EstimationError, "There was no search for an output")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.searches)
+
+    def __str__(self) -> str:
+        parts = [f"output '{name}': {search}" for name, search in self.searches.items()]
+        return "\n".join([*parts, f"BIC of the chosen models together: {self.bic:.1f}"])
 
     __repr__ = __str__
 

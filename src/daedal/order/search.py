@@ -3,26 +3,28 @@
 Every pair of orders (n, m) gets its best coefficients by output error. Schwarz's criterion, the BIC of a `Fit`, weighs
 what more coefficients gain against what they cost; among candidates it cannot tell apart, the smallest is taken, and of
 those with as many coefficients the one with the lowest derivative of an input. A fast pole and a fast zero to the right
-look alike: that the pole is taken is a preference, not a finding.
+look alike: that the pole is taken is a preference, not a finding. Not chosen, whatever their BIC, are candidates that
+grow, unless they are asked for, and those whose simulation of held-out samples is far worse than that of others.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, overload, runtime_checkable
 
 import numpy as np
 
-from daedal.data import Dataset
-from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_one_of, quoted
+from daedal.data import Dataset, FrozenMapping
+from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_list, is_one_of, quoted, show
 from daedal.estimation import describe, measure_fit
 from daedal.linear import one_thread
 from daedal.order.ordinary_fit import UNEQUAL, fit_ordinarily
-from daedal.order.output_error import Polished, polish, polish_on
+from daedal.order.output_error import Polished, polish_again, polish_on
 from daedal.order.record import Record, make_record
 from daedal.order.refined_iv import RefinedIV
 from daedal.order.response import Shape, compute_response
-from daedal.order.result import FINISHED, Candidate, OrderSearch, name_values
+from daedal.order.result import FINISHED, Candidate, OrderSearch, OrderSearches, name_values
 from daedal.progress import Progress
 from daedal.simulation import Status
 from daedal.validation import whiteness
@@ -32,6 +34,7 @@ COLOURED = 1e-3  # probability below which what is left is called autocorrelated
 MOST_LAGS = 25  # looked at for that
 TIED = 2.0  # difference of BIC that says nothing
 SLOWLY = 0.2  # of the highest frequency that samples show: inputs below it may leave fast poles in the dark
+FAR_WORSE, SLIGHT = 2.0, 5.0  # factor and percent by which a held-out error counts as far larger than the smallest
 MOST = 50  # poles or zeros: powers of s up to here differ by more digits than numbers have
 FAR = 3.0  # mean of the output in standard deviations that calls for detrending
 
@@ -48,6 +51,34 @@ class OrderMethod(Protocol):
     def estimate(self, shape: Shape, record: Record, known: Sequence[Polished] = ()) -> Polished | None: ...
 
 
+@overload
+def select_order(
+    data: Dataset,
+    *,
+    orders: Iterable[int] = ...,
+    input_orders: Iterable[int] | None = ...,
+    method: OrderMethod | None = ...,
+    output: str | None = ...,
+    inputs: Sequence[str] | None = ...,
+    initial: Literal["free", "zero"] = ...,
+    stable: bool = ...,
+) -> OrderSearch: ...
+
+
+@overload
+def select_order(
+    data: Dataset,
+    *,
+    orders: Iterable[int] = ...,
+    input_orders: Iterable[int] | None = ...,
+    method: OrderMethod | None = ...,
+    output: Sequence[str],
+    inputs: Sequence[str] | None = ...,
+    initial: Literal["free", "zero"] = ...,
+    stable: bool = ...,
+) -> OrderSearches: ...
+
+
 @interruptible
 @one_thread
 def select_order(
@@ -56,10 +87,11 @@ def select_order(
     orders: Iterable[int] = range(1, 6),
     input_orders: Iterable[int] | None = None,
     method: OrderMethod | None = None,
-    output: str | None = None,
+    output: str | Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     initial: Literal["free", "zero"] = "free",
-) -> OrderSearch:
+    stable: bool = True,
+) -> OrderSearch | OrderSearches:
     """Find the order and coefficients of a linear system between inputs and an output.
 
     Parameters
@@ -73,9 +105,12 @@ def select_order(
     method
         `RefinedIV(...)` (default) or `SparseSplines(...)`.
     output, inputs
-        Which of the data to use; by default the only output, and all inputs.
+        Which of the data to use; by default the only output, and all inputs. A list of outputs gives each its own
+        order, in `OrderSearches`.
     initial
         "free": the state at the start is estimated; "zero": it is at rest.
+    stable
+        Choose among candidates that do not grow over the record; False: among all.
 
     Examples
     --------
@@ -93,20 +128,56 @@ def select_order(
     chosen_method = RefinedIV() if method is None else method
     if isinstance(chosen_method, type) or not isinstance(chosen_method, OrderMethod):
         raise EstimationError(
-            f"The method must be RefinedIV(...) or SparseSplines(...), got {chosen_method!r}.",
+            f"The method must be RefinedIV(...) or SparseSplines(...), got {show(chosen_method)}.",
             "Write method=RefinedIV().",
         )
     if not is_one_of(initial, ("free", "zero")):
-        raise EstimationError(f"initial must be 'free' or 'zero', got {initial!r}.", "Write initial='free'.")
-    record = make_record("select_order", data, output, inputs)
-    shapes, said = _narrow(_list_shapes(orders, input_orders, record, initial == "free"), record, chosen_method)
-    tried = _try_candidates(shapes, record, chosen_method)
-    status = FINISHED if len(tried) == len(shapes) else _describe_interrupt(len(tried), len(shapes))
-    best = _choose(tried)
-    if best is None:
+        raise EstimationError(f"initial must be 'free' or 'zero', got {show(initial)}.", "Write initial='free'.")
+    if not isinstance(stable, (bool, np.bool_)):
+        raise EstimationError(f"stable must be True or False, got {show(stable)}.", "Write stable=False to allow any.")
+
+    def search(name: Any) -> OrderSearch:
+        record = make_record("select_order", data, name, inputs)
+        shapes = _list_shapes(orders, input_orders, record, initial == "free")
+        return _search(shapes, record, chosen_method, bool(stable))
+
+    return search(output) if output is None or isinstance(output, str) else _search_each(search, output)
+
+
+def _search_each(search: Callable[[Any], OrderSearch], outputs: Any) -> OrderSearches:
+    """One output after the other; an interrupt ends it after the one that it came in."""
+    if not is_list(outputs) or not len(outputs):
         raise EstimationError(
-            f"No candidate describes '{record.output}': {tried[0][0].failure}", "Look at the data with plot(data)."
+            f"The output must be a name or a list of names, got {show(outputs)}.",
+            "Write output='y' or output=['y1', 'y2'].",
         )
+    searches: dict[str, OrderSearch] = {}
+    for name in map(str, outputs):
+        if name in searches:
+            raise EstimationError(f"The output '{name}' is named twice.", "Name each output once.")
+        try:
+            searches[name] = search(name)
+        except KeyboardInterrupt:
+            if not searches:
+                raise
+            last = next(reversed(searches))
+            status = Status(
+                False, f"Interrupted: '{name}' was not searched.", "Run it again to finish.", interrupted=True
+            )
+            searches[last] = replace(searches[last], status=status)
+        if searches[next(reversed(searches))].status.interrupted:
+            break
+    return OrderSearches(FrozenMapping(searches))
+
+
+def _search(listed: list[Shape], record: Record, method: OrderMethod, stable: bool) -> OrderSearch:
+    shapes, said = _narrow(listed, record, method)
+    tried = _try_candidates(shapes, record, method)
+    status = FINISHED if len(tried) == len(shapes) else _describe_interrupt(len(tried), len(shapes))
+    choice, excluded = _exclude(tried, stable)
+    best = _choose(choice)
+    if best is None:
+        raise _explain_none(tried, record)
     try:
         candidate, polished = _finish(*best, record)
     except KeyboardInterrupt:
@@ -114,13 +185,15 @@ def select_order(
             raise
         (candidate, polished), status = best, _describe_interrupt(len(tried), len(shapes))
     candidates = [candidate if other is best[0] else other for other, _ in tried]
+    allowed = [candidate, *(other for other, _ in choice if other is not best[0])]
+    notes = (*said, *_note_excluded(excluded, candidate), *_list_notes(candidate, record), *_note_colour(polished))
     return OrderSearch(
-        method=describe(chosen_method),
+        method=describe(method),
         candidates=tuple(candidates),
         chosen=candidate,
-        reason=_explain(candidate, candidates),
-        notes=(*said, *_list_notes(candidate, record), *_note_colour(polished)),
-        made_fit=partial(fit_ordinarily, polished, record),
+        reason=_explain(candidate, allowed),
+        notes=notes,
+        made_fit=partial(fit_ordinarily, polished, record, notes),
         status=status,
     )
 
@@ -169,7 +242,7 @@ def _narrow(shapes: list[Shape], record: Record, method: OrderMethod) -> tuple[l
 
 def _check_whole_numbers(given: Any, what: str, least: int) -> list[int]:
     if isinstance(given, (str, Integral)) or not np.iterable(given):
-        raise EstimationError(f"{what} must be a list of whole numbers, got {given!r}.", f"Write {what}=[1, 2, 3].")
+        raise EstimationError(f"{what} must be a list of whole numbers, got {show(given)}.", f"Write {what}=[1, 2, 3].")
     sentence, remedy = f"{what} must be whole numbers from {least} to {MOST}", f"Write {what}=[{least}, {least + 1}]."
     # One by one: a range may be longer than there is memory, but ends where a number is too large.
     numbers = {check_whole_number(one, EstimationError, sentence, remedy, least=least, most=MOST) for one in given}
@@ -178,11 +251,9 @@ def _check_whole_numbers(given: Any, what: str, least: int) -> list[int]:
     return sorted(numbers)
 
 
-def _try_candidates(
-    shapes: list[Shape], record: Record, method: OrderMethod
-) -> list[tuple[Candidate, Polished | None]]:
+def _try_candidates(shapes: list[Shape], record: Record, method: OrderMethod) -> "list[Tried]":
     """All candidates in rising order; each helps the one with a pole more. An interrupt ends the list, if it began."""
-    candidates: list[tuple[Candidate, Polished | None]] = []
+    candidates: list[Tried] = []
     known: dict[tuple[int, int], Polished] = {}
     ranked = sorted(shapes, key=lambda one: (one.order, one.input_order))
     done, work = 0.0, sum(map(_weigh, ranked))
@@ -223,21 +294,25 @@ def _make_candidate(
         empty = name_values([], np.zeros(0))
         nan = float("nan")
         failure = "no coefficients with a bounded response were found"
-        return Candidate(shape.order, shape.input_order, None, empty, empty, empty, np.inf, nan, nan, failure=failure)
+        return Candidate(
+            shape.order, shape.input_order, None, empty, empty, empty, np.inf, nan, nan, nan, failure=failure
+        )
     names = polished.shape.names(record.inputs)[: polished.shape.coefficients]
     size = len(names)
     with np.errstate(invalid="ignore"):
         errors = np.sqrt(np.diag(polished.covariance))
+    transfer_function = polished.shape.transfer_function(polished.theta, polished.record)
     return Candidate(
         order=polished.shape.order,
         input_order=polished.shape.input_order,
-        transfer_function=polished.shape.transfer_function(polished.theta, polished.record),
+        transfer_function=transfer_function,
         coefficients=name_values(names, polished.theta[:size]),
         std_errors=name_values(names, errors[:size]),
         scales=name_values(names, _measure_scales(polished)),
         bic=polished.information,
         fit_percent=_measure_percent(record.y, polished.residual),
         held_out=_fit_held_out(polished) if held_out is None else held_out,
+        growth=float(np.max(np.real(transfer_function.poles))) * record.span,
         delay_errors=name_values(list(record.inputs) if polished.free_delays else [], errors[polished.shape.size :]),
     )
 
@@ -265,22 +340,66 @@ def _measure_percent(y: np.ndarray, residual: np.ndarray) -> float:
 
 
 def _fit_held_out(polished: Polished) -> float:
-    """The fit on the last samples of a model from those before, which starts from the coefficients of all."""
+    """How well the last samples are simulated by a model from those before, which starts from what all gave."""
     whole = polished.record
     first = int((1.0 - HELD_OUT) * whole.times.size)
     early = whole.until(first)
     if early.count < 2 * polished.shape.size:
         return float("nan")
-    refitted = polish(polished.shape, polished.theta, early, evaluations=15, roughly=True)
+    refitted = polish_again(polished, early, evaluations=15)
     response = None if refitted is None else compute_response(refitted.shape, refitted.theta, refitted.record)
     if response is None:
         return float("nan")
     return _measure_percent(whole.y[first:], (whole.y - response.y)[first:])
 
 
-def _choose(
-    tried: list[tuple[Candidate, Polished | None]],
-) -> tuple[Candidate, Polished] | None:
+GROWING = "which are not stable; stable=False allows them"
+FAILING = "which simulate the held-out samples far worse than others"
+Tried = tuple[Candidate, Polished | None]
+
+
+def _exclude(tried: list[Tried], stable: bool) -> tuple[list[Tried], dict[str, list[Candidate]]]:
+    """The candidates to choose from, and reason → those that are not."""
+    usable = [pair for pair in tried if pair[1] is not None]
+    growing = [one for one, _ in usable if stable and one.grows]
+    steady = [pair for pair in usable if pair[0] not in growing]
+    nearest = min((100.0 - one.held_out for one, _ in steady if np.isfinite(one.held_out)), default=np.inf)
+    # Where the output is nearly explained, a small difference is a large factor.
+    failing = [one for one, _ in steady if 100.0 - one.held_out > FAR_WORSE * nearest + SLIGHT]
+    return [pair for pair in steady if pair[0] not in failing], {GROWING: growing, FAILING: failing}
+
+
+def _note_excluded(excluded: dict[str, list[Candidate]], chosen: Candidate) -> list[str]:
+    """Those that would have been chosen by their BIC."""
+    better = {why: [one for one in ones if one.bic <= chosen.bic + TIED] for why, ones in excluded.items()}
+    return [f"not chosen in spite of their BIC: {_list_orders(ones)}, {why}" for why, ones in better.items() if ones]
+
+
+def _list_orders(candidates: list[Candidate], most: int = 6) -> str:
+    listed = [f"({one.order}, {one.input_order})" for one in candidates]
+    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
+
+
+def _explain_none(tried: list[Tried], record: Record) -> EstimationError:
+    if all(polished is None for _, polished in tried):
+        return EstimationError(
+            f"No candidate describes '{record.output}': {tried[0][0].failure}", "Look at the data with plot(data)."
+        )
+    grown = [one for one, polished in tried if polished is not None]
+    remedy = f"Take the mean of '{record.output}' away with data.detrend()" if _lies_far(record) else "Try other orders"
+    return EstimationError(
+        f"Of '{record.output}' only unstable models were found, (order, input order) = {_list_orders(grown)}.",
+        f"{remedy}, or allow them with stable=False.",
+    )
+
+
+def _lies_far(record: Record) -> bool:
+    """Whether the output stays far from zero, as a slow pole would from its start on."""
+    y = record.y[record.known]
+    return min(abs(float(y.mean())), abs(float(y[0]))) > FAR * float(y.std())
+
+
+def _choose(tried: list[Tried]) -> tuple[Candidate, Polished] | None:
     """The smallest candidate among those that BIC cannot tell from the best; of these the one with fewest zeros."""
     usable = [(candidate, polished) for candidate, polished in tried if polished is not None]
     if not usable:
@@ -316,8 +435,7 @@ def _list_notes(chosen: Candidate, record: Record) -> list[str]:
             f"hardly in the data: {', '.join(loose)}; the inputs do not excite what would show them, so do not rely on "
             "these numbers or on the order"
         )
-    y = record.y[record.known]
-    if min(abs(float(y.mean())), abs(float(y[0]))) > FAR * float(y.std()):
+    if _lies_far(record):
         notes.append(
             f"'{record.output}' lies far from zero, which costs a slow pole; data.detrend() takes the mean away"
         )
@@ -343,7 +461,13 @@ def _list_notes(chosen: Candidate, record: Record) -> list[str]:
         said = [f"{name} {late[name]:.4g} ± {error:.2g}" for name, error in chosen.delay_errors.items()]
         notes.append(f"estimated delay and its standard error: {', '.join(said)}")
     if not chosen.stable:
-        notes.append("the chosen model is not stable")
+        slow = "has a pole to the right of zero, so slow that it acts as an integrator over the record"
+        notes.append(f"the chosen model {'is not stable' if chosen.grows else slow}")
+    if chosen.fit_percent <= 0.0:
+        notes.append(
+            f"the chosen model is no better than a constant (fit {chosen.fit_percent:.0f} %): do not use it; try other "
+            "orders, or look at the data with plot(data)"
+        )
     missing = int((~record.known).sum())
     if missing:
         notes.append(f"{counted(missing, 'sample')} of '{record.output}' missing")

@@ -6,17 +6,19 @@ its content, and a digest of that. A piece made from anything else, or damaged, 
 
 import hashlib
 import json
-import sys
+import logging
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, as_completed
 from importlib.metadata import version
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, Protocol, TypeVar, final
 
 from daedal.papers.result_files import Result, write_files
 from daedal.simulation import Status
 
 FOLDER = ".unfinished"
+LOGGER = logging.getLogger("daedal")
 
 Take = Callable[[str, Callable[[], Any]], Any]  # name of a piece, and what makes it
 
@@ -66,15 +68,15 @@ class KeptPieces:
     ) -> list[Any]:
         """The same of many, each made by a function and its arguments; by other processes if there are any."""
         contents = [self._read(name) for name in names]
-        open_ = [k for k, content in enumerate(contents) if content is None]
+        missing = [k for k, content in enumerate(contents) if content is None]
         if pool is None:
-            waiting = {k: tasks[k] for k in open_}
-            for k, (function, arguments) in waiting.items():
+            for k in missing:
+                function, arguments = tasks[k]
                 contents[k] = self._write(names[k], function(*arguments))
             return contents
-        jobs = {k: pool.submit(tasks[k][0], *tasks[k][1]) for k in open_}
-        for k, job in jobs.items():
-            contents[k] = self._write(names[k], job.result())
+        jobs = {pool.submit(tasks[k][0], *tasks[k][1]): k for k in missing}
+        for job in as_completed(jobs):  # one that is finished is not lost while an earlier one is under way
+            contents[jobs[job]] = self._write(names[jobs[job]], job.result())
         return contents
 
     def take_result(self, name: str, make: Callable[[], Result]) -> Result:
@@ -84,17 +86,14 @@ class KeptPieces:
             files = tuple(self._directory / file for file in content["files"])
             if all(_digest_file(file) == content["files"][file.name] for file in files):
                 return Result(content["text"], files)
-            _tell(f"files of '{name}' were changed: it is made again")
+            LOGGER.warning("files of '%s' were changed: it is made again", name)
         result = make()
         self._write(name, {"text": result.text, "files": {file.name: _digest_file(file) for file in result.files}})
         return result
 
     def remove(self) -> None:
         """All of them, when the reproduction is complete."""
-        for path in self._folder.glob("*.json"):
-            path.unlink()
-        if self._folder.exists():
-            self._folder.rmdir()
+        rmtree(self._folder, ignore_errors=True)  # with what a killed process left of a file
 
     def _read(self, name: str) -> Any:
         path = self._folder / f"{name}.json"
@@ -106,10 +105,10 @@ class KeptPieces:
         except (OSError, ValueError, TypeError, KeyError):
             made_from, content, digest = None, None, ""
         if digest != _digest(made_from, content):
-            _tell(f"'{path}' is damaged: it is made again")
+            LOGGER.warning("'%s' is damaged: it is made again", path)
             return None
         if made_from != self._made_from:
-            _tell(f"'{path}' was made with other sizes or another version: it is made again")
+            LOGGER.warning("'%s' was made with other sizes or another version: it is made again", path)
             return None
         return content
 
@@ -127,7 +126,3 @@ def _digest(made_from: Any, content: Any) -> str:
 
 def _digest_file(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr)

@@ -10,12 +10,12 @@ from typing import Any, final
 
 import numpy as np
 
-from daedal.data import FrozenMapping, frozen
+from daedal.data import FrozenMapping, frozen, short
 from daedal.disturbances import make_seed
-from daedal.errors import SimulationError, check_whole_number, interruptible, is_list, nearest
+from daedal.errors import SimulationError, check_whole_number, interruptible, is_list, nearest, show
 from daedal.models import as_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
-from daedal.simulation.lanes import BLOCK, Failure, Moments, Run, collect_moments, refuse_long_steps
+from daedal.simulation.lanes import BLOCK, Cut, Failure, Moments, Run, collect_moments, refuse_long_steps
 from daedal.simulation.request import check_memory, check_realizations, check_request, check_values
 from daedal.simulation.solver import REACHED, Status
 from daedal.symbolic import Expression
@@ -37,11 +37,12 @@ class Ensemble:
     error
         Estimated error of the steps, relative to the largest value of each output.
     realizations
-        How many were finished.
+        How many the moments are of.
     failures
         Realizations that were left out, with time and reason.
     status
-        How it ended; interrupted, it has the realizations that were finished, and the others are NaN among those kept.
+        How it ended; interrupted, it has the realizations that were finished, and the others are NaN among those kept;
+        if none was, all that were begun, up to the time that all of them reached, and NaN from there on.
     """
 
     model: str
@@ -114,7 +115,7 @@ def ensemble(
     """
     if not (solver is None or isinstance(solver, Lanes)):
         raise SimulationError(
-            f"The solver of an ensemble must be Lanes, got {solver!r}.", "Write solver=Lanes(step=0.01)."
+            f"The solver of an ensemble must be Lanes, got {show(solver)}.", "Write solver=Lanes(step=0.01)."
         )
     asked = check_request("ensemble", model, times, inputs, t0)
     count = check_realizations(realizations)
@@ -124,14 +125,16 @@ def ensemble(
             f"Model '{asked.system.model.name}' has no outputs.", "Declare outputs={'name': expression}."
         )
     if isinstance(sensitivities, (str, Expression)):
-        raise SimulationError(f"The sensitivities must be a list of parameters, got {sensitivities!r}.", "Write ['k'].")
+        raise SimulationError(
+            f"The sensitivities must be a list of parameters, got {show(sensitivities)}.", "Write ['k']."
+        )
     several = isinstance(values, Sequence) and not isinstance(values, (str, Mapping))
     sets = [check_values(one) for one in values] if several and values is not None else [check_values(values)]
     if not sets:
         raise SimulationError("The list of values of an ensemble is empty.", "Give at least one mapping.")
     if not is_list(sensitivities):
         raise SimulationError(
-            f"The sensitivities must be a list of parameters, got {sensitivities!r}.", "Write sensitivities=['k']."
+            f"The sensitivities must be a list of parameters, got {show(sensitivities)}.", "Write sensitivities=['k']."
         )
     free = tuple(_check_parameter(asked.system.model, name) for name in sensitivities)
     kept, rows = _check_keep(keep, count), len(outputs) * (1 + len(free))
@@ -152,7 +155,7 @@ def ensemble(
     )
     refuse_long_steps(run.plan)
     moments = collect_moments(run, count, kept, partly=True)
-    return _make_ensemble(run, outputs, free, several, moments, count)
+    return _make_ensemble(run, outputs, free, several, moments, count, asked.notes)
 
 
 def _check_parameter(model: Any, name: Any) -> str:
@@ -167,6 +170,17 @@ def _check_keep(keep: Any, realizations: int) -> int:
     return check_whole_number(keep, SimulationError, sentence, "Write keep=10.", least=0, most=realizations)
 
 
+def _describe_interrupt(times: np.ndarray, cut: Cut, finished: int, wanted: int) -> Status:
+    if cut.samples == times.size:
+        sentence = f"The ensemble was interrupted: {finished} of {wanted} realizations were finished."
+        return Status(
+            False, sentence, "Moments are those of the finished ones; run it again for all.", interrupted=True
+        )
+    last = short(float(times[cut.samples - 1]))
+    sentence = f"The ensemble was interrupted after time {last}: {finished} of {wanted} realizations came that far."
+    return Status(False, sentence, "The rest is NaN; run it again for all.", interrupted=True)
+
+
 def _make_ensemble(
     run: Run,
     outputs: tuple[str, ...],
@@ -174,15 +188,16 @@ def _make_ensemble(
     several: bool,
     moments: Moments,
     realizations: int,
+    notes: tuple[str, ...],
 ) -> Ensemble:
     def name_rows(table: np.ndarray, first: int) -> FrozenMapping:
         rows = {name: table[:, first + i] if several else table[0, first + i] for i, name in enumerate(outputs)}
         return FrozenMapping({name: frozen(np.ascontiguousarray(row)) for name, row in rows.items()})
 
-    finished, status = realizations - sum(map(len, moments.unfinished)), REACHED
-    if moments.unfinished:
-        sentence = f"The ensemble was interrupted: {finished} of {realizations} realizations were finished."
-        status = Status(False, sentence, "Moments are those of the finished ones; run it again for all.", True)
+    finished, status = realizations, REACHED
+    if moments.cut is not None:
+        finished -= sum(map(len, moments.cut.missing))
+        status = _describe_interrupt(run.times, moments.cut, finished, realizations)
     slopes = {name: name_rows(moments.mean, (k + 1) * len(outputs)) for k, name in enumerate(free)}
     return Ensemble(
         model=run.scenario.system.model.name,
@@ -196,6 +211,6 @@ def _make_ensemble(
         error=run.plan.error,
         failures=moments.failures,
         seed=run.scenario.seed,
-        notes=run.warnings,
+        notes=(*notes, *run.warnings),
         status=status,
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal import data, systems
 from daedal.errors import SimulationError, check_whole_number
-from daedal.experiments import Drive, match_drive
+from daedal.experiments import Drive, describe_defaults, match_drive
 from daedal.models import Model
 from daedal.simulation.forcing import Forcing, make_forcing
 from daedal.systems import System, build
@@ -23,6 +23,7 @@ class Request:
     system: System
     times: np.ndarray
     forcing: Forcing
+    notes: tuple[str, ...] = ()  # what was taken for inputs that were not given
 
 
 def check_request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Request:
@@ -37,13 +38,15 @@ def check_request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Re
             f"{verb} takes a Model or a System, got {type(model).__name__}.", "Build one with Model(...)."
         )
     system = model if isinstance(model, System) else build(model)
-    return make_request(system, match_drive(f"Model '{system.model.name}'", system.model.names, times, inputs, t0))
+    owner, roles = f"Model '{system.model.name}'", system.model.names
+    return make_request(system, match_drive(owner, roles, times, inputs, t0, system.model.defaults))
 
 
 def make_request(system: System, drive: Drive) -> Request:
     """The simulation of a system under what drives it."""
     system = systems.start_from_history(system, drive.start) if system.model.history else system
-    return Request(system, drive.times, make_forcing(system, drive.signals, drive.start, drive.end))
+    notes = describe_defaults(system.model, drive.assumed)
+    return Request(system, drive.times, make_forcing(system, drive.signals, drive.start, drive.end), notes)
 
 
 def check_values(values: Any) -> Mapping[Any, float] | None:

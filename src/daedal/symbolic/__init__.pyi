@@ -1,5 +1,6 @@
 from .evaluation import BufferedFunction
 from .expression import NAME, Equation, Expression, as_expression, box, where
+from .functions import CHOOSING
 from .operators import (
     Delayed, Derivative, Held, Latched, delay, der, differentiate, expand, find_operator, hold, hysteresis, jet,
     list_plain_symbols, list_symbols, name_derivative, rename_symbols, stack_symbols,
@@ -9,8 +10,8 @@ from .symbol_table import RESERVED, intern_symbol, symbol, symbols, time
 from .writing import write_number
 
 __all__ = [
-    "BufferedFunction", "Delayed", "Derivative", "Equation", "Expression", "Held", "Latched", "NAME", "RESERVED",
-    "as_expression", "box", "delay", "der", "differentiate", "expand", "find_operator", "hold", "hysteresis",
-    "intern_symbol", "jet", "list_plain_symbols", "list_symbols", "name_derivative", "read_equation", "read_expression",
-    "rename_symbols", "stack_symbols", "symbol", "symbols", "time", "where", "write_number",
+    "BufferedFunction", "CHOOSING", "Delayed", "Derivative", "Equation", "Expression", "Held", "Latched", "NAME",
+    "RESERVED", "as_expression", "box", "delay", "der", "differentiate", "expand", "find_operator", "hold",
+    "hysteresis", "intern_symbol", "jet", "list_plain_symbols", "list_symbols", "name_derivative", "read_equation",
+    "read_expression", "rename_symbols", "stack_symbols", "symbol", "symbols", "time", "where", "write_number",
 ]

@@ -85,6 +85,12 @@ DECIDING = frozenset(
     | {"logical_and", "logical_or", "logical_not", "maximum", "minimum", "sign"}
 )
 
+# Operations of CasADi that jump or have a kink.
+CHOOSING = frozenset(
+    getattr(ca, f"OP_{name}")
+    for name in ("SIGN", "FABS", "FMIN", "FMAX", "COPYSIGN", "LT", "LE", "EQ", "NE", "FLOOR", "CEIL", "FMOD")
+) | {ca.OP_IF_ELSE_ZERO}
+
 
 def where(condition: ca.SX, yes: ca.SX, no: ca.SX) -> ca.SX:
     """The value of one branch; the other may be non-finite."""

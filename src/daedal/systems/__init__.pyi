@@ -5,13 +5,15 @@ from .initial_modes import fill_exogenous, settle_modes, solve_sliding
 from .initialization import InitialValues, find_initial_values, find_places
 from .reduction import DelayedValue, Reduction
 from .sliding import Sliding, find_sliding
-from .switches import Known, Switch, Switching, refuse_impacts, refuse_loops, take_out_switches, trace_definitions
+from .switched_reduction import refuse_impacts, refuse_loops, trace_definitions
+from .switching import Known, Switch, Switching, Table, take_out_switches
 from .system import SYSTEM_FUNCTIONS, System, build, describe_dead_point
 from .zero_delays import remove_zero_delays
 
 __all__ = [
     "DelayedValue", "InitialValues", "Known", "Reduction", "SYSTEM_FUNCTIONS", "Sliding", "Switch", "Switching",
-    "System", "build", "describe_dead_point", "differentiate_initial_values", "fill_exogenous", "find_initial_values",
-    "find_places", "find_sliding", "moves_the_mean", "refuse_impacts", "refuse_loops", "remove_zero_delays",
-    "settle_modes", "solve_sliding", "start_from_history", "take_out_switches", "trace_definitions",
+    "System", "Table", "build", "describe_dead_point", "differentiate_initial_values", "fill_exogenous",
+    "find_initial_values", "find_places", "find_sliding", "moves_the_mean", "refuse_impacts", "refuse_loops",
+    "remove_zero_delays", "settle_modes", "solve_sliding", "start_from_history", "take_out_switches",
+    "trace_definitions",
 ]

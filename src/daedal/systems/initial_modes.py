@@ -19,7 +19,7 @@ from daedal.models import evaluate_expressions
 from daedal.symbolic import Held, find_operator
 from daedal.systems.initialization import InitialValues
 from daedal.systems.sliding import Sliding, find_sliding
-from daedal.systems.switches import Switch
+from daedal.systems.switching import Switch, Table
 from daedal.systems.system import System
 
 BORDER = 1e-11  # of its terms: a switching function as small as this is zero
@@ -59,6 +59,17 @@ class _Start:
         names = list(self.system.reduction.exogenous)
         return [names.index(switch.mode) for switch in self.switches]
 
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        assert self.system.reduction.switching is not None
+        return self.system.reduction.switching.tables
+
+    @cached_property
+    def levels(self) -> list[int]:
+        """Of the first symbol of each table among the exogenous symbols; its others follow."""
+        names = list(self.system.reduction.exogenous)
+        return [names.index(table.level) for table in self.tables]
+
     @cached_property
     def held(self) -> dict[int, Held]:
         """What is held, by its places among the exogenous symbols."""
@@ -74,10 +85,14 @@ class _Start:
             if w[place] == 0.0:
                 w[place] = -1.0 if switch.latched else 1.0
         for _ in self.switches:
+            before = w.copy()
+            self._find_levels(start, w)
             g = self._evaluate("switches", start, w)
             for i, place in enumerate(self.places):
                 if w[place] * g[i] < 0:
                     w[place] = np.sign(g[i])
+            if np.array_equal(w, before):
+                break
         for i, (place, switch) in enumerate(zip(self.places, self.switches, strict=True)):
             if switch.latched:
                 w[place] = 1.0
@@ -91,6 +106,14 @@ class _Start:
                     )
                 w[place] = 1.0 if self._evaluate("switches", start, w)[i] > 0 else -1.0
         return w
+
+    def _find_levels(self, start: InitialValues, w: np.ndarray) -> None:
+        """Write the levels of tables at given values, each with its two switches on their usual sides."""
+        for table, place, argument in zip(
+            self.tables, self.levels, self._evaluate("table_arguments", start, w), strict=True
+        ):
+            w[place : place + len(table.symbols)] = table.describe(table.find_level(float(argument)))
+            w[[self.places[i] for i in table.places]] = 1.0, -1.0
 
     def _guess(self, w: np.ndarray) -> InitialValues:
         """What is held or guessed, as it is before the equations are solved: it tells most sides."""
@@ -134,10 +157,12 @@ class _Start:
             wrong = [i for i in range(g.size) if i not in borders and w[self.places[i]] * g[i] < 0]
             if not wrong:
                 return start, borders
-            sides = tuple(w[self.places])
+            sides = tuple(w[[*self.places, *self.levels]])
             w = w.copy()
             for i in wrong[:1] if sides in seen else wrong:
                 w[self.places[i]] *= -1.0
+            if not {i for table in self.tables for i in table.places}.isdisjoint(wrong):
+                self._find_levels(start, w)
             seen.add(sides)
         text = "', '".join(self.switches[i].text for i in wrong)
         raise InitialValueError(
@@ -170,6 +195,13 @@ class _Start:
         top = self.find(w).tops
         if sliding and stuck.any():
             top, controls = self._release(sliding, start, w, stuck)
+        held = {sliding.places[k] for k in np.flatnonzero(stuck)} if sliding else set()
+        for table, place in zip(self.tables, self.levels, strict=True):
+            low, high = (self.places[i] for i in table.places)
+            if held.isdisjoint(table.places) and not w[high] < 0 < w[low]:  # its border was left on the other side
+                level = w[place] + (w[high] > 0) - (w[low] < 0)
+                w[place : place + len(table.symbols)] = table.describe(level)
+                w[low], w[high] = 1.0, -1.0
         return replace(start, tops=top, exogenous=w, sliding=stuck, controls=controls, remarks=(*start.remarks, *notes))
 
     def _release(

@@ -27,7 +27,7 @@ from daedal.models import ParameterFormulas
 from daedal.symbolic import Delayed, Expression, differentiate, expand, list_symbols, stack_symbols
 
 if TYPE_CHECKING:
-    from daedal.systems.switches import Switching
+    from daedal.systems.switching import Switching
 
 Jet = tuple[int, int]  # position of an unknown or equation, and order of the derivative
 

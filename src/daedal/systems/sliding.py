@@ -28,10 +28,12 @@ import numpy as np
 from daedal.analysis import Alias, Offsets
 from daedal.symbolic import Delayed, differentiate, find_operator, intern_symbol, jet, list_symbols, stack_symbols
 from daedal.systems.reduction import Reduction, prolong
+from daedal.systems.switching import Switch
 from daedal.systems.system import System, sample_points
 
 LOST = 1e-14  # of the effect of m on dg/dt: ε
 DRAWS = 6  # of other modes, in which an effect is looked for
+LEVELS = 12  # draws more where there are tables
 ACTS = 1e-9  # of its terms: an effect of m on dg/dt below this is none
 
 
@@ -70,7 +72,13 @@ def find_sliding(system: System) -> Sliding | None:
 def _find_sliding(system: System) -> Sliding | None:
     plain = system.reduction
     assert plain.switching is not None
-    candidates = [place for place in range(len(plain.switching.switches)) if _is_candidate(system, place)]
+    inside = {name for formula in plain.switching.formulas for name in list_symbols(formula)}
+    modes = {switch.mode for switch in plain.switching.switches}
+    candidates = [
+        place
+        for place, switch in enumerate(plain.switching.switches)
+        if switch.jumps and switch.mode not in inside and _is_candidate(plain, switch, modes)
+    ]
     if not candidates:
         return None
     points = sample_points(system.model, plain, vary_parameters=True)
@@ -83,14 +91,10 @@ def _find_sliding(system: System) -> Sliding | None:
     return Sliding(tuple(acting), reduction, _find_rivals(reduction, acting))
 
 
-def _is_candidate(system: System, place: int) -> bool:
+def _is_candidate(plain: Reduction, switch: Switch, modes: set[str]) -> bool:
     """Whether a function is one of states, whose rate the tops determine."""
-    plain = system.reduction
     assert plain.switching is not None
-    switch, modes = plain.switching.switches[place], {other.mode for other in plain.switching.switches}
     highest = dict(zip(plain.equations.unknowns, plain.offsets.unknowns.tolist(), strict=True))
-    if not switch.jumps or any(switch.mode in list_symbols(g) for g in plain.switching.formulas):
-        return False
     unwanted = set(plain.switching.held)
     states = False
     for name in list_symbols(switch.function):
@@ -101,7 +105,7 @@ def _is_candidate(system: System, place: int) -> bool:
             states = True
             if order >= highest[base]:
                 return False
-    return states and not modes.intersection(list_symbols(switch.function)).difference({switch.mode})
+    return states and modes.isdisjoint(list_symbols(switch.function))
 
 
 def _make_reduction(plain: Reduction, lost: Mapping[int, float]) -> Reduction:
@@ -143,6 +147,13 @@ def _find_effects(blended: Reduction, count: int, points: list[list[np.ndarray]]
     function = ca.Function("effect", blended.arguments, [blended.J])
     rng, modes = np.random.default_rng(0), len(blended.equations.modes)
     draws = [np.ones(modes), -np.ones(modes), *rng.choice([-1.0, 1.0], (DRAWS, modes))]
+    assert blended.switching is not None
+    names = blended.equations.modes
+    levels = [(names.index(table.level), table.borders.size) for table in blended.switching.tables]
+    draws += [rng.choice([-1.0, 1.0], modes) for _ in range(LEVELS if levels else 0)]
+    for sides in draws:
+        for place, most in levels:
+            sides[place] = rng.integers(0, most + 1)
     largest = [0.0] * count
     for time, states, top, parameters, _ in points:
         for sides in draws:

@@ -26,9 +26,10 @@ from daedal.analysis import (
     require_offsets,
     substitute_aliases,
 )
-from daedal.errors import ModelError, StructureError, counted, interruptible, quoted
+from daedal.errors import ModelError, StructureError, counted, interruptible, is_one_of, quoted, show
 from daedal.models import Model, evaluate_expressions, evaluate_parameters
 from daedal.symbolic import (
+    CHOOSING,
     BufferedFunction,
     Delayed,
     Derivative,
@@ -45,12 +46,8 @@ from daedal.systems.reduction import DeclaredStart, Reduction, prolong
 from daedal.systems.regularity import find_defect, find_rank, list_participants
 
 if TYPE_CHECKING:
-    from daedal.systems.switches import Switching
+    from daedal.systems.switching import Switching
 
-CHOOSING = frozenset(
-    getattr(ca, f"OP_{name}")
-    for name in ("SIGN", "FABS", "FMIN", "FMAX", "COPYSIGN", "LT", "LE", "EQ", "NE", "FLOOR", "CEIL", "FMOD")
-) | {ca.OP_IF_ELSE_ZERO}  # operations that jump or have a kink
 HIGHEST_DELAYED = 6  # derivative of a delayed unknown beyond which a model is called advanced
 REMEMBERED = 64  # reductions kept, most recently used last
 
@@ -118,8 +115,8 @@ class System:
 
     def function(self, name: str) -> ca.Function:
         """A `casadi.Function` of (t, X, T, parameters, exogenous); see `SYSTEM_FUNCTIONS` for the names."""
-        if name not in SYSTEM_FUNCTIONS:
-            raise ModelError(f"A system has no function '{name}'.", f"Known are {quoted(SYSTEM_FUNCTIONS)}.")
+        if not is_one_of(name, SYSTEM_FUNCTIONS):
+            raise ModelError(f"A system has no function '{show(name, str)}'.", f"Known are {quoted(SYSTEM_FUNCTIONS)}.")
         compiled = self.reduction.compiled
         if name not in compiled:
             compiled[name] = ca.Function(name, self.reduction.arguments, [SYSTEM_FUNCTIONS[name](self.reduction)])
@@ -166,6 +163,9 @@ SYSTEM_FUNCTIONS = {
     "switches": lambda r: ca.vertcat(ca.SX(0, 1), *(s.function for s in (r.switching.switches if r.switching else ()))),
     "switch_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["switches"](r)) + 1e-300,
     "switch_rates": lambda r: _differentiate_along(r, SYSTEM_FUNCTIONS["switches"](r)),
+    "table_arguments": lambda r: ca.vertcat(
+        ca.SX(0, 1), *(table.argument for table in (r.switching.tables if r.switching else ()))
+    ),
     "samples": lambda r: ca.vertcat(ca.SX(0, 1), *(r.switching.held.values() if r.switching else ())),
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, counted, interruptible, look_up, quoted
 from daedal.estimation import Fit, FittedProblem, describe, label_experiments, match_fit, restore_objective
+from daedal.experiments import describe_absent
 from daedal.linear import one_thread
 from daedal.tables import align_columns
 from daedal.validation.arguments import check_data, check_fit
@@ -150,7 +151,7 @@ def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residual
         method=describe(fit.criterion),
         experiments=tuple(labels),
         outputs=FrozenMapping(outputs),
-        notes=(*fitted.notes, *_list_remarks(predicted)),
+        notes=(*fitted.notes, *_list_remarks(predicted), *describe_absent(fit.model, fitted.problem.data)),
     )
 
 

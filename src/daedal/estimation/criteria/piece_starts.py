@@ -100,7 +100,8 @@ def _weigh(
     blocks = [np.zeros((0, 1 + states))]
     for series in experiment.series:
         mine = np.isin(series.places, piece.places) & np.isfinite(series.values)
-        deviation = np.broadcast_to(accuracies.deviation(series, values), series.values.shape)[mine, None]
+        known = accuracies.deviation(series, values, series.values)  # which no prediction moves
+        deviation = np.broadcast_to(known, series.values.shape)[mine, None]
         if prediction is None:
             blocks.append(np.full((deviation.size, 1 + states), np.nan))
             continue

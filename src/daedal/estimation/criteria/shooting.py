@@ -22,7 +22,15 @@ from daedal.errors import DaedalError, EstimationError, counted
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Part, fail_at
 from daedal.estimation.criteria.piece_starts import start_pieces
 from daedal.estimation.problem import Problem, Segments, Weighing, cut_segments
-from daedal.experiments import Accuracies, Experiment, check_accuracies, check_enough, guess_scales, match_experiments
+from daedal.experiments import (
+    Accuracies,
+    Experiment,
+    check_accuracies,
+    check_enough,
+    guess_scales,
+    match_experiments,
+    refuse_relative,
+)
 from daedal.simulation import Lanes
 
 WEIGHTS = (0.1, 10.0, 1e3, 1e5)  # ρ, stage by stage
@@ -188,11 +196,12 @@ class ShootingObjective:
             scored = np.where(np.isfinite(series.values), 1.0, np.nan)
             residual = series.values - mean[series.row, series.places]
             rows.append(np.vstack([residual, slopes[:, series.row, series.places]]) * scored)
-        weighed = self.weighing.apply(experiment, values, rows)
+        means = [mean[series.row, series.places] for series in experiment.series]
+        weighed = self.weighing.apply(experiment, values, rows, means)
         size = point.size
         for series, own in zip(experiment.series, weighed, strict=True):
-            deviation = self.weighing.accuracies.deviation(series, values)
             predicted = mean[series.row, series.places]
+            deviation = self.weighing.accuracies.deviation(series, values, predicted)
             yield Part(series, own[0], own[1 : 1 + size], np.zeros(size), deviation, predicted), own[1 + size :]
 
     def refine(self, evaluation: Evaluation) -> "ShootingObjective | None":
@@ -226,6 +235,7 @@ def make_shooting_objective(problem: Problem, transient: float, count: int) -> S
     check_enough(experiments, len(space.items))
     check_accuracies(system.model, experiments)
     accuracies = Accuracies(system.model, space.parameters, guess_scales(system.model, experiments))
+    refuse_relative(system.model, "segments", "are tied together by residuals of one size")
     if accuracies.free:
         raise EstimationError(
             "Segments cannot be combined with a free measurement accuracy.", "Fix the accuracy, or use one segment."

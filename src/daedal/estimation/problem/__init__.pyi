@@ -1,4 +1,4 @@
-from .autoregression import Autoregression, find_contiguous, fit_autoregression
+from .autoregression import Autoregression, find_contiguous, fit_autoregression, fit_autoregressions
 from .coordinates import Coordinate, Coordinates, declare_free, has_finite_bounds, label_experiments, make_coordinates
 from .delay_bounds import check_delay_bounds, list_long_delays
 from .delay_starts import add_delay_starts
@@ -12,6 +12,6 @@ __all__ = [
     "Autoregression", "Coordinate", "Coordinates", "Grid", "LatinHypercube", "Problem", "STATE", "Segment", "Segments",
     "Weighing", "add_delay_starts", "check_delay_bounds", "check_visible", "check_whiten", "choose_free_states",
     "cut_segments", "declare_free", "draw_hypercube", "find_contiguous", "find_mean_movers", "fit_autoregression",
-    "has_finite_bounds", "label_experiments", "list_long_delays", "list_starts", "make_coordinates", "make_piece_model",
-    "name_nodes", "read_point",
+    "fit_autoregressions", "has_finite_bounds", "label_experiments", "list_long_delays", "list_starts",
+    "make_coordinates", "make_piece_model", "name_nodes", "read_point",
 ]

@@ -72,7 +72,8 @@ def _list_arrays(data: Dataset) -> dict[str, np.ndarray]:
     for kind, table in (("input", data.inputs), ("output", data.outputs)):
         for number, signal in enumerate(table.values()):
             arrays |= {f"{kind}_{number}_times": signal.times, f"{kind}_{number}_values": signal.values}
-    return arrays
+    told = {k: samples.noise for k, samples in enumerate(data.outputs.values()) if samples.noise is not None}
+    return arrays | {f"output_{k}_noise": noise for k, noise in told.items()}
 
 
 def _describe_fit(fit: Fit) -> dict[str, Any]:
@@ -207,11 +208,16 @@ def _make_dataset(variables: Mapping[str, Variable], number: int, told: Mapping[
     def array(name: str) -> np.ndarray:
         return variables[f"experiment_{number}_{name}"].values
 
+    def noise(k: int) -> np.ndarray | None:
+        told = variables.get(f"experiment_{number}_output_{k}_noise")
+        return None if told is None else told.values
+
     inputs = {
         one["name"]: Signal(array(f"input_{k}_times"), array(f"input_{k}_values"), one["intersample"])
         for k, one in enumerate(told["inputs"])
     }
     outputs = {
-        name: Samples(array(f"output_{k}_times"), array(f"output_{k}_values")) for k, name in enumerate(told["outputs"])
+        name: Samples(array(f"output_{k}_times"), array(f"output_{k}_values"), noise(k))
+        for k, name in enumerate(told["outputs"])
     }
     return Dataset(array("times"), inputs, outputs, t0=told["t0"], name=told["name"])

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from daedal.errors import DaedalError, EstimationError
+from daedal.errors import DaedalError, EstimationError, show
 from daedal.estimation.result import Fit
 from daedal.estimation.storage.content import list_variables, make_fit
 from daedal.estimation.storage.netcdf import (
@@ -146,7 +146,7 @@ def _read_bytes(file: Path) -> bytes:
         if first != SIGNATURE and not LAST_LINE.fullmatch(stream.read()):
             raise _explain_foreign(file)
         stream.seek(0)
-        return stream.read(LARGEST)
+        return stream.read(size)  # room is made for as many as are asked for
 
 
 def _check_labels(file: Path, labels: dict[str, Any]) -> None:
@@ -181,7 +181,7 @@ def _explain_damage(file: Path, reason: str) -> EstimationError:
 
 def _check_path(path: Any) -> Path:
     if not isinstance(path, (str, Path)):
-        raise EstimationError(f"The path must be text or a Path, got {path!r}.", "Write 'house.nc'.")
+        raise EstimationError(f"The path must be text or a Path, got {show(path)}.", "Write 'house.nc'.")
     try:
         writable = b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -247,13 +247,13 @@ def _write_bytes(part: Path, content: bytes) -> None:
 
 
 def _write_down_names(folder: Path) -> None:
-    if os.name != "posix":  # elsewhere folders cannot be opened
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Where that can be done: on Windows folders cannot be opened, and some that can be written cannot be read."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _check_same(fit: Fit, part: Path) -> None:

@@ -6,7 +6,7 @@ file since.
 
 HDF5 may hang or crash on damaged bytes. So a file whose bytes nothing vouches for is read in a process of its own, with
 limits on time and memory: this module run as a script, which takes the bytes and hands back plain arrays. It is run by
-its path and imports nothing of daedal.
+its path and imports nothing of daedal but the limits.
 """
 
 import io
@@ -127,7 +127,7 @@ def read_apart(content: bytes) -> Contents:
     """What is in these bytes, which may be damaged."""
     processor = SECONDS + len(content) // BLOCK
     memory = ROOM + SHARE * len(content)
-    command = [sys.executable, "-P", __file__, str(processor), str(memory)]
+    command = [sys.executable, "-P", __file__, str(memory), str(processor)]
     paths = os.pathsep.join(filter(None, sys.path))  # where this process has its packages from
     environment = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}  # threads would reserve memory
     try:
@@ -165,19 +165,10 @@ def _unpack(packed: bytes) -> Contents:
     return Contents(labels, variables, digests)
 
 
-def _limit(seconds: int, memory: int) -> None:
-    """Of this process; there is no such thing on Windows."""
-    try:
-        import resource
-    except ImportError:
-        return
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 def _answer() -> None:
-    _limit(*map(int, sys.argv[1:3]))
+    from daedal.limits import limit_resources
+
+    limit_resources(*map(int, sys.argv[1:3]))
     sys.stdout.buffer.write(_pack(read_netcdf(sys.stdin.buffer.read())))
 
 

@@ -21,7 +21,7 @@ from daedal.simulation.delays.mesh import Mesh, Returns, make_mesh, weigh_points
 from daedal.simulation.delays.program import DelayProgram
 from daedal.simulation.delays.tables import Tables, tabulate
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lanes import CASADI, ESCAPED, Paths, Scenario, Values, give_up_if
+from daedal.simulation.lanes import ESCAPED, Paths, Scenario, Values, give_up_if
 from daedal.simulation.steps import ACCEPTED
 
 INSTANT = 1e-6  # of the shortest delay: how long it is simulated where only the start is asked for
@@ -76,8 +76,7 @@ class DelayMarch:
         layout, first = self.course.program.layout, self.course.tables.shared[0]
         ways = layout.nodes * np.arange(1 + layout.directions)
         delayed = [(symbol, first[layout.find_given(value) + ways]) for value, (_, symbol) in enumerate(layout.delayed)]
-        with CASADI:
-            return self.course.scenario.initialize(self.course.values, first_row, self.count, delayed)
+        return self.course.scenario.initialize(self.course.values, first_row, self.count, delayed)
 
     def sample(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Wanted variables and their sensitivities (sample, output, lane), and where they are good (sample, lane)."""

@@ -52,7 +52,9 @@ class Events:
         self.able = sliding.places if sliding else ()
         count, held = len(switching.switches), len(switching.held)
         self.sides, self.held = stepper.modes[:count], stepper.modes[count : count + held]
-        self.stuck = stepper.modes[count + held :]
+        self.stuck, self.levels = np.split(stepper.modes[count + held :], [len(self.able)])
+        self.tables = {place: number for number, table in enumerate(switching.tables) for place in table.places}
+        self.rows = np.split(self.levels, np.cumsum([len(table.symbols) for table in switching.tables])[:-1])
         self.span = stepper.forcing.end - stepper.forcing.start or 1.0
         self.instant, self.changes = stepper.forcing.start, np.zeros(count, dtype=int)
         self.recent: list[deque[float]] = [deque(maxlen=CROWD) for _ in range(count)]
@@ -84,7 +86,7 @@ class Events:
         while (place := self._find_change(point, trusted) if located is None else located) is not None:
             self._count(place, time)
             self._change(place, point, located is not None)
-            trusted.add(place)
+            trusted |= {place, *self._climb(place, point)}
             located = None
             point = self.project(point)
         self._refuse_undetermined(point)
@@ -269,6 +271,26 @@ class Events:
         _, rates, terms = self._move(moved, self.stepper.find_slopes(*moved))
         if self.sides[place] * rates[place] < -STILL * terms[place]:
             self.stuck[self.able.index(place)] = 1.0
+
+    def _climb(self, place: int, point: Point) -> tuple[int, ...]:
+        """The next level of a table where one of its switches has changed; that border is then the other switch's."""
+        if place not in self.tables:
+            return ()
+        number = self.tables[place]
+        table, numbers = self.switching.tables[number], self.rows[number]
+        low, high = table.places
+        stuck = dict(self._list_stuck())
+        if low in stuck or high in stuck or self.sides[high] < 0.0 < self.sides[low]:
+            return ()
+        beyond = np.abs(self.evaluate("switches", point)) > self._find_border(point)
+        level = numbers[0] + (self.sides[high] > 0.0) - (self.sides[low] < 0.0)
+        if beyond[place]:  # what it compares has jumped, perhaps over many borders
+            argument = self.evaluate("table_arguments", point)[number]
+            level = table.find_level(float(argument))
+        numbers[:] = table.describe(level)
+        self.sides[low], self.sides[high] = 1.0, -1.0
+        self.released[[low, high]] = self.released[[high, low]]
+        return table.places
 
     def _count(self, place: int, time: float) -> None:
         self.changes[place] += 1

@@ -43,7 +43,7 @@ class SwitchedIntegration:
             system, forcing = replace(system, reduction=sliding.reduction), _extend_forcing(forcing, system, sliding)
         names = list(system.reduction.exogenous)
         flags = sliding.flags if sliding else ()
-        modes = (*(switch.mode for switch in switching.switches), *switching.held, *flags)
+        modes = (*(switch.mode for switch in switching.switches), *switching.held, *flags, *switching.levels)
         self.forcing = forcing
         self.stepper = Stepper(rtol, atol, system, forcing, parameters, progress, [names.index(name) for name in modes])
         self.events = Events(self.stepper, switching, sliding)
@@ -88,6 +88,7 @@ class SwitchedIntegration:
         assert reduction.switching is not None
         self.events.sides[:] = [modes[switch.mode] for switch in reduction.switching.switches]
         self.events.held[:] = [modes[name] for name in reduction.switching.held]
+        self.events.levels[:] = [modes[name] for name in reduction.switching.levels]
         controls = self.events.sides[list(able)]
         if start.sliding.any():
             self.events.stuck[:] = start.sliding

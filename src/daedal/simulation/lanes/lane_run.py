@@ -15,7 +15,7 @@ import numpy as np
 from daedal import simulation
 from daedal.simulation.forcing import see_features
 from daedal.simulation.lanes.blocks import BLOCK, give_up_if, run_blocks
-from daedal.simulation.lanes.march import CASADI, Reordering, Table, find_solved, march_lanes, tabulate
+from daedal.simulation.lanes.march import Reordering, Table, find_solved, march_lanes, tabulate
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, count_grazing, prepare_steps
 from daedal.simulation.lanes.run import Consume, Failure, Plan, StepWish, describe_steps, find_failures
 from daedal.simulation.lanes.scenario import Paths, Scenario, Values
@@ -116,15 +116,13 @@ class LaneRun:
         program, count, table = self.program, len(lanes), self._find_table(values)
         first_row = None if paths is None else paths.draw_rows(0, 1)[0]
         parameters = np.repeat(values.column[:, None], count, axis=1)
-        start, out = self.scenario.forcing.start, None
-        with CASADI:
-            state = self.scenario.initialize(values, first_row, count)
-            exogenous = self.scenario.find_exogenous(first_row, count).reshape(-1, count)
-            state = _settle_first(program, self.scenario, state, parameters, exogenous)
-            state = _sample_first(program, values, state, parameters, start, exogenous)
-            if self.times[0] <= start:
-                out = program.first(state, parameters, np.full((1, count), start), exogenous).full()
-        if out is not None:
+        start = self.scenario.forcing.start
+        state = self.scenario.initialize(values, first_row, count)
+        exogenous = self.scenario.find_exogenous(first_row, count).reshape(-1, count)
+        state = _settle_first(program, self.scenario, state, parameters, exogenous)
+        state = _sample_first(program, values, state, parameters, start, exogenous)
+        if self.times[0] <= start:
+            out = program.first(state, parameters, np.full((1, count), start), exogenous).full()
             receive(np.zeros(1, dtype=np.int64), out[None])
         yield
         reorder = Reordering(self.scenario.system, self.scenario.forcing)

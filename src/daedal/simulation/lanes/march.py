@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from threading import RLock
 
 import numpy as np
 
@@ -48,9 +47,6 @@ def tabulate(program: Program, steps: Schedule, forcing: Forcing, grid: float, t
     return Table(np.ascontiguousarray(np.concatenate(columns, axis=1)), row, steps.emit)
 
 
-CASADI = RLock()  # its expressions count references without care for threads; compiled code needs no lock
-
-
 class Reordering:
     """Other pivots where a lane's equations are not solved, a few times in a run."""
 
@@ -80,8 +76,7 @@ class Reordering:
         if program.slots is not None:
             exogenous = program.slots.fill_exogenous(self._system, state, exogenous)
         point = Point(time, state[:states], state[states : program.size], parameters[:values], exogenous)
-        with CASADI:
-            return reorder_pivots(self._system, program.shape, point, step)
+        return reorder_pivots(self._system, program.shape, point, step)
 
 
 def march_lanes(

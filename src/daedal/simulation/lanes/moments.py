@@ -29,7 +29,18 @@ class Moments:
     group_counts: np.ndarray  # (group, values): lanes that did not fail
     kept: np.ndarray  # (values, output, realization, time)
     failures: tuple[Failure, ...]
-    unfinished: tuple[range, ...] = ()  # lanes that an interrupt left out
+    cut: "Cut | None" = None  # by an interrupt
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What an interrupt leaves of moments: blocks of lanes that are missing, and the number of samples of the others.
+
+    Those are whole lanes if any block was finished; otherwise all that were begun, as far as all of them came.
+    """
+
+    missing: tuple[range, ...]
+    samples: int
 
 
 def collect_moments(
@@ -43,8 +54,8 @@ def collect_moments(
 ) -> Moments:
     """Simulate all lanes and take moments over groups of lanes (a divisor of BLOCK).
 
-    Lanes that fail are left out, and those `without` which it is wanted. With `partly`, an interrupt gives the moments
-    of the blocks of lanes that are finished, if there are any.
+    Lanes that fail are left out, and those `without` which it is wanted. With `partly`, an interrupt gives what is
+    there (`Cut`), if there is anything.
     """
     unwanted = {(value, lane) for value in range(len(run.values)) for lane in without}
     failures: list[Failure] = []
@@ -52,16 +63,16 @@ def collect_moments(
     while True:
         left_out = unwanted | {(failure.value, failure.lane) for failure in failures}
         parts.begin(left_out)
-        unfinished: tuple[range, ...] = ()
         try:
             failed = run.run(realizations, parts)
         except RunInterrupted as interrupt:
-            failed, unfinished = interrupt.failures, parts.list_unfinished(interrupt.failures)
-            if not partly or sum(map(len, unfinished)) == realizations:
+            cut = parts.find_cut(interrupt.failures)
+            if not partly or cut is None:
                 raise
+            return parts.merge(failures, cut)
         new = [failure for failure in failed if (failure.value, failure.lane) not in left_out]
-        if not new or unfinished:
-            return parts.merge(failures, unfinished)
+        if not new:
+            return parts.merge(failures)
         parts.mark_unfinished(new)
         failures += new
         if len(failures) == (realizations - len(without)) * len(run.values):
@@ -117,31 +128,36 @@ class _Parts:
         self._left_out: set[tuple[int, int]] = set()
         self._group = group
         self._finished: set[int] = set()  # first lanes of blocks
-        self._missing: dict[int, int] = {}  # samples, of all values
+        self._received: dict[int, list[int]] = {}  # by the same: samples of each value, which come in order
 
     def begin(self, left_out: set[tuple[int, int]]) -> None:
         """Go through all lanes (once more): what is finished comes out the same, whatever lanes of others are out."""
-        self._left_out, self._missing = left_out, {}
+        self._left_out, self._received = left_out, {}
 
     def mark_unfinished(self, failures: list[Failure]) -> None:
         """Blocks whose moments contain lanes that turned out to fail."""
         bad = {failure.lane for failure in failures if (failure.value, failure.lane) not in self._left_out}
-        self._finished -= {lane - lane % BLOCK for lane in bad}
+        for first in {lane - lane % BLOCK for lane in bad}:
+            self._finished.discard(first)
+            self._received.pop(first, None)
 
-    def list_unfinished(self, failures: list[Failure]) -> tuple[range, ...]:
-        """The blocks whose moments are not those of a whole run; lanes that failed so far may spoil some."""
+    def find_cut(self, failures: list[Failure]) -> Cut | None:
+        """What is there, if anything; lanes that failed so far may spoil some."""
         self.mark_unfinished(failures)
-        firsts = [first for first in range(0, self._realizations, BLOCK) if first not in self._finished]
-        return tuple(range(first, min(first + BLOCK, self._realizations)) for first in firsts)
+        begun = {first: min(counts) for first, counts in self._received.items() if min(counts)}
+        usable = dict.fromkeys(self._finished, self._times.size) or begun
+        firsts = [first for first in range(0, self._realizations, BLOCK) if first not in usable]
+        missing = tuple(range(first, min(first + BLOCK, self._realizations)) for first in firsts)
+        return Cut(missing, min(usable.values())) if usable else None
 
     def __call__(self, value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
         kept = self.kept[value][:, lanes.start : lanes.stop]
         kept[:, :, samples] = out[:, : kept.shape[0], : kept.shape[1]].transpose(1, 2, 0)
         for first in range(0, len(lanes), self._group):
             self._add(value, lanes[first : first + self._group], samples, out[:, :, first : first + self._group])
-        missing = self._missing.get(lanes.start, len(self.kept) * self._times.size) - samples.size
-        self._missing[lanes.start] = missing
-        if missing == 0:
+        received = self._received.setdefault(lanes.start, [0] * len(self.kept))
+        received[value] += samples.size
+        if min(received) == self._times.size:
             self._finished.add(lanes.start)
 
     def _add(self, value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
@@ -159,12 +175,13 @@ class _Parts:
         self._mean[group, value][:, samples] = mean.T
         self._squares[group, value][:, samples] = squares.T
 
-    def merge(self, failures: list[Failure], unfinished: tuple[range, ...] = ()) -> Moments:
-        """Of all lanes but those."""
-        for lanes in unfinished:
+    def merge(self, failures: list[Failure], cut: Cut | None = None) -> Moments:
+        """Of all lanes and samples, or of those that are there."""
+        missing = () if cut is None else cut.missing
+        for lanes in missing:
             self._counts[lanes.start // self._group : -(-lanes.stop // self._group)] = 0.0
             self.kept[:, :, lanes.start : lanes.stop] = np.nan
-        failures = [failure for failure in failures if not any(failure.lane in lanes for lanes in unfinished)]
+        failures = [failure for failure in failures if not any(failure.lane in lanes for lanes in missing)]
         for failure in failures:
             kept = self.kept[failure.value][:, failure.lane : failure.lane + 1]
             kept[:, :, self._times >= failure.time] = np.nan
@@ -181,4 +198,7 @@ class _Parts:
         dead = total == 0
         variance = np.where(dead, np.nan, squares / np.maximum(total - 1.0, 1.0))
         mean = np.where(dead, np.nan, mean)
-        return Moments(mean, variance, self._mean, self._counts, self.kept, tuple(failures), unfinished)
+        if cut is not None:
+            for table in (mean, variance, self.kept):
+                table[..., cut.samples :] = np.nan
+        return Moments(mean, variance, self._mean, self._counts, self.kept, tuple(failures), cut)

@@ -80,7 +80,7 @@ class Crossings:
         reached, increment, _ = self.pieces.advance(side, lane, share)
         shorter = self._end_early(side, lane, piece, self.pieces.leave(lane, reached, increment), share)
         meeting = self._polish(side, lane, reached, share, chosen, pick(chosen, piece.jumped))
-        changed = self._change(side, lane, meeting, piece)
+        changed = self._climb(self._change(side, lane, meeting, piece))
         residual = side.discretization.find_residual(meeting.before) * (UNFINISHED / ACCEPTED)
         solved = ca.fmax(increment, ca.if_else(residual < RESTLESS, residual, 1))  # a pivot may vanish on a border
         changed = replace(changed, worst=ca.fmax(changed.worst, solved))
@@ -128,7 +128,7 @@ class Crossings:
         """
         r = self.pieces.system.reduction
         assert r.switching is not None
-        smooth = {*(r.name_jet(state) for state in r.states), *r.parameters, "time"}
+        smooth = {*(r.name_jet(state) for state in r.states), *r.parameters, *r.switching.levels, "time"}
         leaves = [{leaf.name() for leaf in ca.symvar(switch.function)} for switch in r.switching.switches]
         return [not smooth.issuperset(names) for names in leaves]
 
@@ -242,7 +242,40 @@ class Crossings:
         for k, place in enumerate(self.sliding.slides if self.sliding else ()):
             sliding[k] = ca.if_else(chosen[place], 0, sliding[k])
             controls[k] = ca.if_else(chosen[place], sides[place], controls[k])
-        return lane.put(sides=sides, sliding=sliding, controls=controls)
+        return self._jump(side, lane, meeting).put(sides=sides, sliding=sliding, controls=controls)
+
+    def _jump(self, side: Side, lane: Lane, meeting: Meeting) -> Lane:
+        """Tables whose argument has jumped, perhaps over many borders, next to the level where it is."""
+        levels = ca.SX(lane["levels"])
+        for number, (table, rows) in enumerate(zip(self.slots.tables, self.slots.list_rows(), strict=True)):
+            low, high = table.places
+            if not (self.jumping[low] or self.jumping[high]):
+                continue
+            level = table.write_level(side.evaluate("table_arguments", meeting.before)[number])
+            for place, before in ((low, level + 1), (high, level - 1)):  # where the change of its side leads there
+                jumped = ca.logic_and(meeting.chosen[place], meeting.jumped if meeting.jumped.is_scalar() else 1)
+                levels[rows] = select(jumped, table.look_up(before), levels[rows])
+        return lane.put(levels=levels)
+
+    def _climb(self, lane: Lane) -> Lane:
+        """The next level of tables on whose border a lane has changed its side; that is then their other border.
+
+        What stands there the kernel looks up.
+        """
+        sides, levels, fresh = (ca.SX(lane[name]) for name in ("sides", "levels", "fresh"))
+        slides = self.sliding.slides if self.sliding else ()
+        for table, rows in zip(self.slots.tables, self.slots.list_rows(), strict=True):
+            low, high = table.places
+            free = [1 - lane["sliding"][slides.index(place)] if place in slides else ca.SX(1) for place in (low, high)]
+            down, up = ca.logic_and(sides[low] < 0, free[0]), ca.logic_and(sides[high] > 0, free[1])
+            levels[rows.start] = levels[rows.start] + up - down
+            moved = ca.logic_or(down, up)
+            sides[low], sides[high] = ca.if_else(moved, 1, sides[low]), ca.if_else(moved, -1, sides[high])
+            fresh[low], fresh[high] = (
+                ca.if_else(up, fresh[high], ca.if_else(down, 0, fresh[low])),
+                ca.if_else(down, fresh[low], ca.if_else(up, 0, fresh[high])),
+            )
+        return lane.put(sides=sides, levels=levels, fresh=fresh)
 
     def _stick(self, lane: Lane, chosen: ca.SX) -> Lane:
         """On the border."""

@@ -7,15 +7,17 @@ disturbances are a polynomial through their values at the nodes (`Drive`).
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from daedal.simulation.steps.program import ACCEPTED, GAVE_UP, UNFINISHED, Directions
-from daedal.systems import InitialValues, System, find_sliding
+from daedal.systems import InitialValues, System, Table, find_sliding
 
-ROUNDS = 8  # changes of side that a lane may make within one step
+ROUNDS = 8  # changes of side that a lane may make within one step,
+CLIMBS = 64  # and with tables, whose borders may lie as close as a user likes
 RESTLESS = 1e30  # times one plus the number of a switch: what a lane leaves behind that changed side too often
 RIVALS = 1e34  # the same where two switches would have to slide that must not together
 UNDEFINED = 1e38  # the same where a switching function is not a finite number
@@ -31,6 +33,7 @@ class Slots:
     held: int
     directions: int
     states: int
+    tables: tuple[Table, ...] = ()
 
     @staticmethod
     def of(system: System, directions: Directions) -> "Slots":
@@ -46,7 +49,13 @@ class Slots:
             len(switching.held),
             directions.count,
             len(system.states),
+            switching.tables,
         )
+
+    @property
+    def rounds(self) -> int:
+        """Changes of side that a lane may make within one step."""
+        return CLIMBS if self.tables else ROUNDS
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -60,6 +69,7 @@ class Slots:
             "position": 1,  # within the step, from 0 to 1
             "code": 1,  # what is left to do in the step
             "moved": self.directions,  # how the last change moves with the free directions
+            "levels": sum(len(table.symbols) for table in self.tables),  # with borders and entries of each
             "held": self.held,
             "held rates": rates,
             "waiting": self.held,  # sampled, but not yet delivered
@@ -92,6 +102,7 @@ class Slots:
         column[self.find("largest")] = np.abs(start.states)
         column[self.find("sides")] = [start.exogenous[names.index(switch.mode)] for switch in switching.switches]
         column[self.find("held")] = [start.exogenous[names.index(name)] for name in switching.held]
+        column[self.find("levels")] = [start.exogenous[names.index(name)] for name in switching.levels]
         if start.sliding.size:
             column[self.find("sliding")], column[self.find("controls")] = start.sliding, start.controls
             column[self.find("stuck")] = start.sliding.sum()
@@ -101,7 +112,7 @@ class Slots:
         """Lanes on the sides that their own disturbances put them on; `look` gives margins, tolerances and controls."""
         sliding = find_sliding(system) if self.slides else None
         state, carried = state.copy(), slice(self.first, self.first + self.size)
-        for _ in range(self.switches + 1):
+        for _ in range(self.switches + 1 + sum(table.borders.size for table in self.tables)):
             margins, allowed, controls = np.split(look(state), [self.switches, 2 * self.switches])
             wrong = margins < -allowed
             if not wrong.any():
@@ -116,7 +127,25 @@ class Slots:
                 wrong[place] &= ~leaving
             sides[:] = np.where(wrong, -sides, sides)
             extra[self.find("stuck")] = stuck.sum(axis=0)
+            held = np.zeros(sides.shape, dtype=bool)
+            held[list(sliding.places) if sliding else []] = stuck > 0
+            self._climb(sides, held, extra[self.find("levels")])
         return state
+
+    def list_rows(self) -> list[slice]:
+        """Of each table among all levels."""
+        ends = np.cumsum([0, *(len(table.symbols) for table in self.tables)]).tolist()
+        return [slice(begin, end) for begin, end in pairwise(ends)]
+
+    def _climb(self, sides: np.ndarray, held: np.ndarray, levels: np.ndarray) -> None:
+        """Write the next level of tables in lanes that are beyond one of their borders, and sides as usual."""
+        for table, rows in zip(self.tables, self.list_rows(), strict=True):
+            low, high = table.places
+            beyond = ((sides[low] < 0.0) | (sides[high] > 0.0)) & ~(held[low] | held[high])
+            for lane in np.flatnonzero(beyond):
+                level = levels[rows.start, lane] + (sides[high, lane] > 0.0) - (sides[low, lane] < 0.0)
+                levels[rows, lane] = table.describe(level)
+                sides[low, lane], sides[high, lane] = 1.0, -1.0
 
     def fill_exogenous(self, system: System, column: np.ndarray, exogenous: np.ndarray) -> np.ndarray:
         """Exogenous values with the modes of a lane, whose state is given."""
@@ -125,6 +154,7 @@ class Slots:
         filled, carried = exogenous.copy(), column[self.first :]
         filled[[names.index(switch.mode) for switch in switching.switches]] = carried[self.find("sides")]
         filled[[names.index(name) for name in switching.held]] = carried[self.find("held")]
+        filled[[names.index(name) for name in switching.levels]] = carried[self.find("levels")]
         return filled
 
 
@@ -141,7 +171,8 @@ def explain_failure(system: System, residual: float) -> str:
         return "what a condition compares is not a finite number"
     if kind == RIVALS:
         return f"'{text}' and another condition that multiplies it would have to hold their borders at once"
-    return f"'{text}' changes sides more than {ROUNDS} times within one step"
+    most = CLIMBS if switching.tables else ROUNDS
+    return f"'{text}' changes sides more than {most} times within one step"
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,7 @@ class Side:
         functions.define("g_X", ca.jacobian(g, reduction.X))
         functions.define("margin", margin)
         functions.define("size", SYSTEM_FUNCTIONS["switch_sizes"](reduction))
+        functions.define("table_arguments", SYSTEM_FUNCTIONS["table_arguments"](system.reduction))
         functions.define("samples", ca.vertcat(ca.SX(0, 1), *switching.held.values()))
         self._wdot = ca.SX.sym("wdot", reduction.arguments[-1].shape[0])
         self._rates = {name: self._differentiate(name) for name in ("g", "margin", "samples", "top")}
@@ -61,6 +62,7 @@ class Side:
         known: dict[str, ca.SX] = {}
         known |= {switch.mode: lane["sides"][i] for i, switch in enumerate(self.switches)}
         known |= {name: lane["held"][i] for i, name in enumerate(switching.held)}
+        known |= {name: lane["levels"][i] for i, name in enumerate(switching.levels)}
         flags = self.reduction.equations.modes[len(self.system.reduction.equations.modes) :]
         known |= {name: lane["sliding"][i] for i, name in enumerate(flags)}
         values = []

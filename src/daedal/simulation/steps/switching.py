@@ -12,11 +12,11 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from daedal.kernels import Detours, Turn, compile_scan, read_tape
+from daedal.kernels import Detours, Lookup, Turn, compile_scan, read_tape
 from daedal.simulation.steps.crossings import JUMPED, Crossings
 from daedal.simulation.steps.curves import GridRow
 from daedal.simulation.steps.discretization import Discretization, Point
-from daedal.simulation.steps.lane import RESTLESS, RIVALS, ROUNDS, UNDEFINED, Force, Lane, Slots, select
+from daedal.simulation.steps.lane import RESTLESS, RIVALS, UNDEFINED, Force, Lane, Slots, select
 from daedal.simulation.steps.pieces import CROSS, CROSS_SLIDING, DONE, GO_ON, SLIDE_ON, Pieces
 from daedal.simulation.steps.program import ACCEPTED, UNFINISHED, Program, Shape, StepBuilder, stack_observed
 from daedal.simulation.steps.samples import COLUMNS, Samples
@@ -121,7 +121,7 @@ class SwitchingBuilder(StepBuilder):
     def make_detours(self) -> Detours:
         """What lanes do that have not finished their step: crossings first, then the rest of it."""
         if not self.slots.switches:
-            return Detours(self.slots.locate("code"), (), ROUNDS)
+            return Detours(self.slots.locate("code"), (), self.slots.rounds)
         sides = [(self.plain, CROSS, GO_ON)]
         if self.sliding is not None:
             sides.append((self.sliding, CROSS_SLIDING, SLIDE_ON))
@@ -130,7 +130,12 @@ class SwitchingBuilder(StepBuilder):
             for side, code, _ in sides
         ]
         turns += [self._write_turn(code, self._go_on(side, cross), False) for side, cross, code in sides]
-        return Detours(self.slots.locate("code"), tuple(turns), ROUNDS)
+        first, places = self.slots.locate("levels"), self.slots.list_rows()
+        rows = [
+            zip(*(column.tolist() for column in table.columns.values()), strict=True) for table in self.slots.tables
+        ]
+        lookups = tuple(Lookup(first + place.start, tuple(row)) for place, row in zip(places, rows, strict=True))
+        return Detours(self.slots.locate("code"), tuple(turns), self.slots.rounds, lookups=lookups)
 
     def _write_turn(self, code: int, result: Lane, restarts: bool) -> Turn:
         arguments = [self.start.vector, self.reached.vector, self.parameters, self.shared, self.lane]
@@ -205,7 +210,9 @@ class SwitchingBuilder(StepBuilder):
         failed = ca.fmax(lane.worst, lane["code"] * RESTLESS)
         kind = ca.if_else(failed < RIVALS, RESTLESS, ca.if_else(failed < UNDEFINED, RIVALS, UNDEFINED))
         worst = ca.if_else(failed < RESTLESS, failed, kind * (1 + lane["last"]))
-        sides = ca.vertcat(lane["sides"], lane["sliding"])
+        sides = ca.vertcat(
+            lane["sides"], lane["sliding"], *(lane["levels"][rows.start] for rows in self.slots.list_rows())
+        )
         signature = sum((sides[i] * 3.0 ** (i % MARKED) for i in range(sides.shape[0])), ca.SX(0))
         return ca.vertcat(values, ca.vec(rates), signature, ca.fmax(residual, worst * (ACCEPTED / UNFINISHED)))
 
@@ -234,15 +241,21 @@ def _make_sliding_side(system: System, sliding: Sliding, shape: Shape, point: Po
 
 
 def _list_variants(reduction: Reduction, point: Point) -> list[Point]:
-    """The same point on other sides of the switches: all of them, and each alone."""
+    """The same point on other sides of the switches: all of them, and each alone; and on other levels of tables."""
     switching = reduction.switching
     assert switching is not None
     names = [*(switch.mode for switch in switching.switches), *(known.name for known in switching.known)]
     places = [reduction.exogenous.index(name) for name in names]
+    levels = [(reduction.exogenous.index(table.level), table.borders.size) for table in switching.tables]
     flips = [places, *([place] for place in places)][: MOST_VARIANTS if places else 0]
     variants = []
     for flipped in flips:
         exogenous = point.exogenous.copy()
         exogenous[flipped] = np.where(exogenous[flipped] == 0.0, 1.0, -exogenous[flipped])
+        variants.append(replace(point, exogenous=exogenous))
+    for share in (0.0, 0.5, 1.0) if levels else ():
+        exogenous = point.exogenous.copy()
+        for place, most in levels:
+            exogenous[place] = round(share * most)
         variants.append(replace(point, exogenous=exogenous))
     return variants

@@ -14,18 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from daedal.analysis.descriptor_matrices import evaluate_descriptor
-from daedal.analysis.linear_form import extract_linear_form
-from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
-from daedal.analysis.structure import check_model
-from daedal.errors import ModelError, counted, nearest, quoted
-from daedal.lti import TransferFunction
+from daedal.analysis import ZERO, check_model, evaluate_descriptor, extract_linear_form, find_polynomial_part
+from daedal.errors import ModelError, counted, interruptible, nearest, quoted, show
+from daedal.lti.transfer_functions import TransferFunction
 from daedal.models import Model
 
 CANCELS = 1e-6  # distance of a zero from a pole, relative to their size, that counts as the same
 NOTHING = 1e-10  # leading coefficient of a numerator, relative to the largest in natural units of time
 
 
+@interruptible
 def transfer_function(
     model: Model, *, output: Any = None, values: Mapping[Any, float] | None = None
 ) -> TransferFunction:
@@ -77,7 +75,7 @@ def _choose_output(model: Model, output: Any) -> str:
             f"Model '{model.name}' has {counted(len(model.outputs), 'output')}: {quoted(model.outputs)}.",
             f"Choose one: output='{next(iter(model.outputs), 'y')}'.",
         )
-    name = next(iter(model.outputs)) if output is None else str(output)
+    name = next(iter(model.outputs)) if output is None else show(output, str)
     if name not in model.outputs:
         raise ModelError(f"Model '{model.name}' has no output '{name}'.", nearest(name, model.outputs))
     return name

@@ -1,0 +1,21 @@
+"""Limits of a process of its own, for reading what may crash, hang or grow without end: it ends, the user's goes on.
+
+It is used there, so it imports nothing that takes time.
+"""
+
+
+def limit_resources(memory: int, seconds: int) -> None:
+    """Bytes, and seconds of processor time, that this process may take, where the platform has such limits.
+
+    They hold even when nobody waits for it any more. What the user's process may not have either stays as it is.
+    """
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return
+    for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):
+        hard = resource.getrlimit(kind)[1]
+        try:
+            resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+        except (ValueError, OSError):  # a platform that knows the limit but does not take it
+            continue

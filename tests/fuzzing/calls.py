@@ -244,6 +244,7 @@ CALLS: dict[str, Call] = {
     "Model.to_text": of(make_model, "to_text"),
     "Model.with_parameters": of(make_model, "with_parameters", lambda: {"changes": {"k": 2.0}}),
     "Model.with_initial": of(make_model, "with_initial", lambda: {"changes": {"x": 2.0}}),
+    "Model.with_defaults": of(make_model, "with_defaults", lambda: {"changes": {"u": 2.0}}),
     "Model.with_guess": of(make_model, "with_guess", lambda: {"changes": {"x": 2.0}}),
     "Model.with_outputs": of(make_model, "with_outputs", lambda: {"changes": {"z": x}}),
     "Model.with_disturbances": of(make_noisy_model, "with_disturbances", lambda: {"changes": {w: dd.WhiteNoise(1.0)}}),
@@ -301,7 +302,7 @@ CALLS: dict[str, Call] = {
     # data
     "Signal": given(dd.Signal, lambda: {"times": TIMES, "values": TIMES, "intersample": "foh"}),
     "Signal()": Call(lambda: dd.Signal(TIMES, TIMES), lambda: {"t": 0.5, "derivative": 0}),
-    "Samples": given(dd.Samples, lambda: {"times": TIMES, "values": TIMES}),
+    "Samples": given(dd.Samples, lambda: {"times": TIMES, "values": TIMES, "noise": TIMES + 1.0}),
     "Dataset": given(
         dd.Dataset,
         lambda: {
@@ -310,7 +311,9 @@ CALLS: dict[str, Call] = {
             "outputs": {"y": TIMES},
             "t0": 0.0,
             "name": "d",
-            "intersample": "foh",
+            "intersample": {"u": "zoh"},
+            "measurement_noise": {"y": 0.1},
+            "origin": None,
         },
     ),
     "Dataset[]": of(make_data, "__getitem__", lambda: {"name": "y"}),
@@ -342,6 +345,7 @@ CALLS: dict[str, Call] = {
             "outputs": ["y"],
             "inputs": {"u": "u"},
             "intersample": "foh",
+            "measurement_noise": {},
             "t0": None,
             "name": None,
             "delimiter": ",",

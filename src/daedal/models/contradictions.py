@@ -121,7 +121,8 @@ def _check_accuracy(value: Any, roles: Mapping[str, str], key: str | tuple[str, 
                 _check_declared(leaf, roles, f"The measurement noise of '{key}'")
             what = f"the {roles[leaf]} '{leaf}'" if leaf in roles else leaf
             raise ModelError(
-                f"The measurement noise of '{key}' contains {what}: it is made of parameters and the output.",
+                f"The measurement noise of '{key}' contains {what}, but must be made of parameters and of "
+                "the output itself.",
                 f"Write 0.05*symbol('{key}'), say.",
             )
 

@@ -101,7 +101,8 @@ def _draw(result: Any) -> _Picture:
         return _Picture(f"{result.kind} states of {result.model}, in bands of 95 %", bands)
     if isinstance(result, Dataset):
         measured = {name: [_Curve(s.times, s.values, mode="markers")] for name, s in result.outputs.items()}
-        return _Picture(result.name, measured | {name: [_make_curve(s)] for name, s in result.inputs.items()})
+        title = result.name if result.origin is None else f"{result.name}, since {result.origin}"
+        return _Picture(title, measured | {name: [_make_curve(s)] for name, s in result.inputs.items()})
     raise ReportError(
         f"plot draws a Trajectory, an Ensemble, a StateEstimate, a Dataset or a list of them, or what a fit, its "
         f"validation or an order search found, got {type(result).__name__}.",

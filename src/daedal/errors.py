@@ -13,10 +13,12 @@ from contextlib import AbstractContextManager, contextmanager
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
-from numbers import Integral
+from numbers import Integral, Real
 from traceback import walk_tb
 from types import FunctionType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeGuard, TypeVar, cast
+
+import numpy as np
 
 Arguments = ParamSpec("Arguments")
 Entry = TypeVar("Entry")
@@ -175,12 +177,25 @@ def nearest(name: str, known: Iterable[str], listing: str = "Known are") -> str:
     return f"{listing} {quoted(known)}." if known else "There are none."
 
 
+def show(value: Any, write: Callable[[Any], str] = repr) -> str:
+    """What a user gave, for a sentence: objects that cannot be written, as huge integers, are called by their type."""
+    try:
+        return write(value)
+    except Exception:  # whatever the method of a stranger raises
+        return f"{with_article(type(value).__name__)} that cannot be written"
+
+
 def look_up(entries: Mapping[str, Entry], name: Any, error: type[DaedalError], sentence: str) -> Entry:
     """The entry of a name or symbol, or an error with a sentence that ends in that name."""
-    key = str(name)
+    key = show(name, str)
     if key not in entries:
         raise error(f"{sentence} '{key}'.", nearest(key, entries))
     return entries[key]
+
+
+def is_real(value: Any) -> TypeGuard[float]:
+    """Whether a value is a real number; durations of numpy, which say that they are integers, are not."""
+    return isinstance(value, Real) and not isinstance(value, np.timedelta64)
 
 
 def as_float(number: Any) -> float:
@@ -205,6 +220,7 @@ def check_whole_number(
     number: Any, error: type[DaedalError], sentence: str, remedy: str, *, least: int, most: float = 10**12
 ) -> int:
     """`number` as an int, or an error with a sentence that says what it must be."""
-    if not isinstance(number, Integral) or isinstance(number, bool) or not least <= int(number) <= most:
-        raise error(f"{sentence}, got {number!r}.", remedy)
+    whole = isinstance(number, Integral) and is_real(number) and not isinstance(number, bool)
+    if not whole or not least <= int(number) <= most:
+        raise error(f"{sentence}, got {show(number)}.", remedy)
     return int(number)

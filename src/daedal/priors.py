@@ -12,10 +12,9 @@ them as they are. How priors meet data is told in `daedal.estimation.search.post
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import inf, isfinite, log, nan, pi, sqrt
-from numbers import Real
 from typing import Any, Protocol, final
 
-from daedal.errors import ModelError, quoted
+from daedal.errors import ModelError, is_real, quoted, show
 
 HALF_LOG_2PI = 0.5 * log(2.0 * pi)
 
@@ -199,7 +198,7 @@ def check_prior(given: Any) -> Prior:
     """A prior as it was given, or a sentence about what it must be."""
     if isinstance(given, tuple(KINDS.values())):
         return given
-    name = given.__name__ if isinstance(given, type) else repr(given)
+    name = given.__name__ if isinstance(given, type) else show(given)
     raise ModelError(
         f"The prior of a parameter must be a Normal, LogNormal or Uniform one, got {name}.",
         "Write prior=Normal(90.0, 20.0).",
@@ -230,7 +229,8 @@ def _convert(prior: Any, example: str) -> None:
         number = _as_number(value)
         if not isfinite(number):
             raise ModelError(
-                f"The {name} of a {type(prior).__name__} prior must be a number, got {value!r}.", f"Write {example}."
+                f"The {name} of a {type(prior).__name__} prior must be a number, got {show(value)}.",
+                f"Write {example}.",
             )
         object.__setattr__(prior, name, number)
 
@@ -238,7 +238,7 @@ def _convert(prior: Any, example: str) -> None:
 def _as_number(value: Any) -> float:
     """Not a number where it is none, nor fits one."""
     try:
-        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
+        return float(value) if is_real(value) and not isinstance(value, bool) else nan
     except OverflowError:
         return nan
 

@@ -39,6 +39,25 @@ def test_times_are_united_and_gaps_are_nan():
     np.testing.assert_array_equal(frame.to_numpy(), [[1, np.nan, 0], [np.nan, 3, 2], [2, 4, np.nan]])
 
 
+def test_replicates_and_noise_survive_a_round_trip():
+    outputs = {"a": Samples([0, 1, 1, 2], [1, 2, 3, 4]), "b": Samples([1, 2, 2, 2], [5, 6, 7, 8])}
+    frame = Dataset(inputs={"u": Signal([0, 2], [0, 2])}, outputs=outputs).to_pandas()
+    np.testing.assert_array_equal(frame.index, [0, 1, 1, 2, 2, 2])
+    np.testing.assert_array_equal(frame["a"], [1, 2, 3, 4, np.nan, np.nan])
+    np.testing.assert_array_equal(frame["b"], [np.nan, 5, np.nan, 6, 7, 8])
+    again = Dataset.from_pandas(frame, ["a", "b"], ["u"])
+    np.testing.assert_array_equal(again["b"], frame["b"])
+    assert again.inputs == {"u": Signal([0, 1, 2], [0, 1, 2])}
+    told = {"measurement_noise": {"a": "u"}}
+    for data in (
+        Dataset.from_pandas(frame.iloc[1:], ["a"], **told),
+        Dataset.from_xarray(xarray.Dataset.from_dataframe(frame.iloc[1:2]), ["a"], **told),
+    ):
+        assert data.outputs["a"].noise[0] == 1
+    with pytest.raises(DataError, match="measurement_noise is given for 'c', which is no output"):
+        Dataset.from_pandas(frame, ["a"], measurement_noise={"c": "u"})
+
+
 def test_a_mapping_renames():
     data = Dataset.from_pandas(FRAME, {"position": "y"}, {"force": "u"}, time="t")
     np.testing.assert_array_equal(data["position"], [1, 2])
@@ -70,10 +89,10 @@ def test_missing_values_of_pandas_are_missing_samples():
         (FRAME, ["word"], "t", "column 'word' must be real numbers but the type is"),
         (FRAME.set_axis(["t", "y", "y", "z"], axis=1), ["y"], "t", "the frame has more than one column 'y'"),
         (
-            FRAME.set_index(pandas.date_range("2024-01-01", periods=2)),
+            FRAME.set_index(pandas.date_range("2024-01-01", periods=2)[::-1]),
             ["y"],
             None,
-            r"the index must be real numbers but the type is datetime64.*total_seconds\(\)",
+            r"the index: timestamps must increase but times\[1\] = 2024-01-01 00:00:00 follows 2024-01-02 .* Sort",
         ),
     ],
 )

@@ -42,6 +42,29 @@ def test_each_input_may_behave_in_its_own_way_between_samples():
     assert str(data).startswith("data 'data': output y; inputs a (zoh), b (foh), c (zoh)")
 
 
+def test_replicates_stay_and_inputs_are_known_once():
+    data = Dataset([0, 1, 1, 2], {"u": [1, 2, 2, 3]}, {"y": [1, 2, 3, 4]})
+    assert data.inputs == {"u": Signal([0, 1, 2], [1, 2, 3])}
+    np.testing.assert_array_equal(data["y"], [1, 2, 3, 4])
+    np.testing.assert_array_equal(data.sample_times, [0, 1, 2])
+    assert "4 samples from 0 to 2, irregular, replicates, t0 = 0" in str(data)
+    second = data.split(at=1)[1]
+    assert second.outputs["y"] == Samples([1, 1, 2], [2, 3, 4])
+    np.testing.assert_array_equal(data.resample(0.5)["y"], [1, 1.75, 2.5, 3.25, 4])
+
+
+def test_noise_follows_its_samples():
+    data = Dataset([0, 1, 2, 3], outputs={"y": [1, np.nan, 3, 4]}, measurement_noise={"y": [0.3, np.nan, 0.4, 0.1]})
+    assert data.split(at=2)[1].outputs["y"] == Samples([2, 3], [3, 4], [0.4, 0.1])
+    np.testing.assert_allclose(data.resample(2).outputs["y"].noise, [0.3, np.sqrt(0.4**2 + 0.1**2) / 2])
+    np.testing.assert_allclose(data.split(at=2)[1].resample(0.5).outputs["y"].noise[1], np.hypot(0.2, 0.05))
+    np.testing.assert_array_equal(data.detrend().outputs["y"].noise, data.outputs["y"].noise)
+    assert pickle.loads(pickle.dumps(data)) == data
+    assert data != Dataset([0, 1, 2, 3], outputs={"y": data["y"]})
+    same = Dataset([0, 1], outputs={"y": [1, 2]}, measurement_noise={"y": 0.1})
+    np.testing.assert_array_equal(same.outputs["y"].noise, [0.1, 0.1])
+
+
 def test_a_signal_and_samples_keep_their_own_times():
     data = two_rates()
     np.testing.assert_array_equal(data.times, [0, 0.5, 1, 2, 3, 3.5, 4, 5])
@@ -138,6 +161,27 @@ def test_an_unknown_name_gets_a_suggestion():
             {"inputs": {"u": Signal([0, 1], [1, 2])}, "intersample": {"u": "zoh"}},
             "intersample is given for input 'u', but that is a Signal, which has its own. Leave it out",
         ),
+        (
+            {"times": [0, 1, 1], "inputs": {"u": [1, 2, 3]}, "outputs": {"y": [1, 2, 3]}},
+            "input 'u': at the time 1, which several samples have, it is both 2 and 3. Replicates of one experiment",
+        ),
+        (
+            {"outputs": {"y": [1, 2, 3]}, "measurement_noise": {"y": [1, 0, 1]}},
+            r"output 'y': the noise of a sample must be a positive .* noise\[1\] \(time 0.5\) is 0.0. Write NaN",
+        ),
+        (
+            {"outputs": {"y": [1, 2, 3]}, "measurement_noise": {"y": [1, 2]}},
+            "output 'y': there are 2 standard deviations but 3 values. Give one for each",
+        ),
+        (
+            {"outputs": {"y": [1, 2, 3]}, "measurement_noise": {"z": 1}},
+            "measurement_noise is given for 'z', which is no output",
+        ),
+        (
+            {"outputs": {"y": Samples([0], [1])}, "measurement_noise": {"y": 1}},
+            r"measurement_noise is given for output 'y', but that is given as Samples. Write Samples\(times, val",
+        ),
+        ({"outputs": {"y": [1, 2, 3]}, "measurement_noise": 1}, "measurement_noise must be a mapping"),
         ({"inputs": {"u": [1, 2, 3]}, "outputs": {"u": [1, 2, 3]}}, "'u' is both input and output. Use two names"),
         (
             {"inputs": {3: [1, 2, 3]}},

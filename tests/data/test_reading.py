@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batteries.counting import count_calls
-from daedal.data import Dataset, read_csv
+from daedal.data import Dataset, Samples, read_csv
 from daedal.errors import DataError
 
 GOOD = "t,u,y\n0,1,10\n0.5,2,\n1.5, 3 , NA \n2,4,NaN\n3,5,14\n"
@@ -37,6 +37,12 @@ def test_each_input_of_a_file_has_its_own_intersample(write):
     text = "t,u,v,y\n0,1,2,3\n1,1,2,3\n"
     data = read_csv(write(text), time="t", outputs=["y"], inputs={"pump": "u", "sun": "v"}, intersample={"pump": "zoh"})
     assert {name: signal.intersample for name, signal in data.inputs.items()} == {"pump": "zoh", "sun": "foh"}
+
+
+def test_replicates_and_noise_of_a_file(write):
+    text = "t,y,e\n0,3,0.1\n1,4,0.2\n1,5,0.3\n2,,\n"
+    data = read_csv(write(text), time="t", outputs=["y"], measurement_noise={"y": "e"})
+    assert data.outputs["y"] == Samples([0, 1, 1, 2], [3, 4, 5, np.nan], [0.1, 0.2, 0.3, np.nan])
 
 
 def test_a_step_instead_of_a_time_column(write):
@@ -82,16 +88,18 @@ def test_what_pandas_writes_is_read_back(tmp_path_factory, times, delimiter, ran
         ("t,u,y\n0,1,2\n\n1,2,3\n", "line 3 has 0 fields"),
         ("t,u,y\n0,1,2\n1,2,3 V\n", "file 'tank.csv': line 3, column 'y', '3 V' is not a finite number. Repair"),
         ("t,u,y\n0,1,2\n1,-,3\n", r"'-' is not a finite number. Repair that cell\.$"),
-        ("t,u,y\n2024-01-31 12:00,1,2\n", "'2024-01-31 12:00' is not .* Convert dates to seconds since a start"),
-        ("t,u,y\n31/01/24,1,2\n", "column 't', '31/01/24' is not .* Convert dates to seconds"),
-        ("t,u,y\n12:30,1,2\n", "'12:30' is not .* Convert dates to seconds"),
+        ("t,u,y\n0,2024-01-31 12:00,2\n", "'2024-01-31 12:00' is not .* Timestamps are read in the form 2024"),
+        ("t,u,y\n31/01/24,1,2\n", r"column 't', '31/01/24' is not .* convert others by pandas.to_datetime"),
+        ("t,u,y\n12:30,1,2\n", r"'12:30' is not .* convert others by pandas.to_datetime"),
+        ("t,u,y\n2024-01-31,1,2\n31/01/24,1,2\n", "line 3, column 't', '31/01/24' is no timestamp like that of the"),
+        ("t,u,y\n2024-01-31,1,2\n2024-02-01T00Z,1,2\n", "line 3, .* is no timestamp like that of the first row"),
         ('t,u,y\n0,"1,5",2\n', r"column 'u', '1,5' is not .* Use a decimal point \(files with delimiter=';' often"),
         ('t,u,y\n"0,00",1,2\n', "column 't', '0,00' is not .* Use a decimal point"),
         ("t,u,y\n0,1,2\n1,2,1_000\n", "line 3, column 'y', '1_000' is not a finite number"),
         ("t,u,y\n0,1,2\n1,2,inf\n", "line 3, column 'y', 'inf' is not a finite number"),
         ("t,u,y\n0,1,2\n1,,3\n", "line 3, column 'u', a value is missing, which an input may not have. Fill the gap"),
         ("t,u,y\n0,1,2\nNA,1,3\n", "line 3, column 't', a value is missing, which the time may not have"),
-        ("t,u,y\n0,1,2\n1,1,3\n1,1,3\n", "line 4, column 't', the time must increase but 1 follows 1. Sort the rows"),
+        ("t,u,y\n0,1,2\n2,1,3\n1,1,3\n", "line 4, column 't', the time must increase but 1 follows 2. Sort the rows"),
         ('t,u,y\n0,1,"2\n"\n1,x,3\n', "line 4, column 'u', 'x' is not"),
         ("t,u,yy\n0,1,2\n", "there is no column 'y'. Did you mean 'yy'?"),
         ("t;u;y\n0;1;2\n", "there is no column 't'. Known are 't;u;y'. If another character .* delimiter="),

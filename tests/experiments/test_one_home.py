@@ -68,13 +68,13 @@ def test_filter_criteria_and_simulation_know_the_same_accuracy(deviation):
     model = lag({"y": deviation, "z": 0.3})
     (experiment,) = match_experiments(build(model), [data(dd.Signal(TIMES, TIMES))])
     accuracies = Accuracies(model, ("s",))
-    expected = np.broadcast_to(accuracies.deviation(experiment.series[0], {}), 40)
-    assert np.array_equal(accuracies.find_declared(experiment.series[0], {}), expected)
+    expected = np.broadcast_to(accuracies.deviation(experiment.series[0], {}, np.zeros(40)), 40)
+    assert np.array_equal(accuracies.find_declared(experiment.series[0], {}, np.zeros(40)), expected)
     readings = make_readings(make_stochastic_model(model, "test", {}), experiment)
     variances = readings.compute_variances(Point(model, None, ("s",)))
     mine = readings.measuring[readings.event_outputs == 0]
     assert np.allclose(variances.value[mine], expected**2, rtol=1e-14)
-    rate = accuracies.rates(experiment.series[0], {}, np.array([0]))[0]
+    rate = accuracies.rates(experiment.series[0], {})[0]
     assert np.allclose(variances.slopes[0, mine], 2.0 * rate * expected**2, rtol=1e-12)
     assert rate == (pytest.approx(5.0) if accuracies.free else 0.0)
     clean, noisy = (

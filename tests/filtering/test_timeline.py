@@ -7,8 +7,8 @@ import daedal as dd
 from daedal.filtering.timeline import Taken, find_distinct, make_timeline
 
 
-def sampled(times, rows=(0,)) -> dict[float, list[int]]:
-    return {float(time): list(rows) for time in times}
+def sampled(times, rows=(0,)) -> list[tuple[float, list[int]]]:
+    return [(float(time), list(rows)) for time in times]
 
 
 @pytest.mark.parametrize("start", [0.0, 1.6e9, -3e5])
@@ -49,7 +49,7 @@ def test_breaks_are_those_of_inputs_samples_and_start():
 def test_cycles_end_where_something_else_happens():
     rows = {k * 0.5: [0] if k % 4 else [0, 1] for k in range(40)}
     del rows[10.0]
-    line = make_timeline([], 0.0, rows)
+    line = make_timeline([], 0.0, list(rows.items()))
     events = [(line.events.transition[k], line.events.row[k]) for k in range(line.events.row.size)]
     covered = 0
     for first, size, count in line.cycles:

@@ -1,7 +1,10 @@
 """Values of the right and of the wrong kind, and extreme ones; made anew for each call, as some can be used once."""
 
+import datetime
 import decimal
+import enum
 import fractions
+import functools
 import pathlib
 
 import numpy as np
@@ -11,6 +14,23 @@ import xarray
 import daedal as dd
 
 x, u, k = dd.symbols("x u k")
+
+
+def spoil(method: str, base: type = object, *given):
+    """An object that fails, with an error of its own, in one of Python's special methods."""
+
+    def fail(*_, **__):
+        raise RuntimeError(f"{method} is spoilt")
+
+    return type("Spoilt", (base,), {method: fail})(*given)
+
+
+class Cloud(list):
+    """A list that contains itself."""
+
+    def __init__(self):
+        super().__init__([self])
+
 
 NUMBERS = {
     "nan": lambda: float("nan"),
@@ -23,7 +43,20 @@ NUMBERS = {
     "2.5": lambda: 2.5,
     "1e-300": lambda: 1e-300,
     "1e300": lambda: 1e300,
+    "5e-324": lambda: 5e-324,
+    "1e-310": lambda: 1e-310,
+    "1.8e308": lambda: 1.7976931348623157e308,
+    "0.1": lambda: 0.1,
+    "3": lambda: 3,
+    "-3.5": lambda: -3.5,
+    "1000": lambda: 1000,
+    "10**9": lambda: 10**9,
+    "2**31": lambda: 2**31,
+    "2**63": lambda: 2**63,
+    "2**64 - 1": lambda: np.uint64(2**64 - 1),
     "10**400": lambda: 10**400,
+    "-10**400": lambda: -(10**400),
+    "10**5000": lambda: 10**5000,
     "complex": lambda: 1 + 2j,
     "decimal": lambda: decimal.Decimal("1.5"),
     "fraction": lambda: fractions.Fraction(1, 3),
@@ -31,6 +64,19 @@ NUMBERS = {
     "int8": lambda: np.int8(3),
     "True": lambda: True,
     "np.bool": lambda: np.bool_(False),
+    "float32": lambda: np.float32(0.5),
+    "int64": lambda: np.int64(2),
+    "longdouble": lambda: np.longdouble("1e4000"),
+    "np.nan": lambda: np.float64("nan"),
+    "np.complex": lambda: np.complex128(1 + 2j),
+    "datetime": lambda: datetime.datetime(2024, 1, 1),
+    "timedelta": lambda: datetime.timedelta(seconds=2),
+    "datetime64": lambda: np.datetime64("2024-01-01"),
+    "NaT": lambda: np.timedelta64("NaT"),
+    "timestamp": lambda: pandas.Timestamp("2024-01-01", tz="UTC"),
+    "pandas.NA": lambda: pandas.NA,
+    "enum": lambda: enum.Enum("Colour", "red").red,
+    "decimal nan": lambda: decimal.Decimal("sNaN"),
 }
 TEXTS = {
     "empty": lambda: "",
@@ -40,7 +86,21 @@ TEXTS = {
     "x": lambda: "x",
     "y": lambda: "y",
     "k": lambda: "k",
+    "u": lambda: "u",
+    "t": lambda: "t",
     "der(x)": lambda: "der(x)",
+    "time word": lambda: "time",
+    "keyword": lambda: "lambda",
+    "line": lambda: "a\nb",
+    "space": lambda: " ",
+    "blank": lambda: "\u200b\u202e",
+    "percent": lambda: "%s {0} {x!r} \\",
+    "html": lambda: "<b>&amp;</b>",
+    "number": lambda: "1.0",
+    "np.str": lambda: np.str_("x"),
+    "bytearray": lambda: bytearray(b"x"),
+    "folder": lambda: pathlib.Path(),
+    "device": lambda: "/dev/zero",
     "brackets": lambda: "((((",
     "bytes": lambda: b"x",
     "path": lambda: pathlib.Path("nowhere"),
@@ -50,6 +110,45 @@ CONTAINERS = {
     "()": tuple,
     "{}": dict,
     "set": lambda: {1, 2},
+    "set of names": lambda: {"x", "k"},
+    "itself": Cloud,
+    "deep": lambda: functools.reduce(lambda inner, _: [inner], range(5000), 1.0),
+    "many": lambda: [0.5] * 100_000,
+    "many names": lambda: [f"n{n}" for n in range(2000)],
+    "tiny": lambda: np.linspace(0.0, 1e-310, 21),
+    "subnormal": lambda: [1e-310, 2e-310, 3e-310],
+    "huge": lambda: [1e200, 2e200, 3e200],
+    "far": lambda: [0.0, 1e9],
+    "close": lambda: [0.0, 1e-300],
+    "late": lambda: 1e15 + np.arange(21.0),
+    "infinite": lambda: [0.0, float("inf")],
+    "not a number": lambda: [float("nan")] * 21,
+    "complexes": lambda: [1j, 2.0, 3.0],
+    "big integers": lambda: [10**400, 2],
+    "integers": lambda: [1, 2],
+    "lists": lambda: [["x", "y"], ["k"]],
+    "whole numbers": lambda: np.array([1, 2, 3], dtype=np.uint8),
+    "float16s": lambda: np.linspace(0, 2, 21).astype(np.float16),
+    "negative strides": lambda: np.linspace(2, 0, 21)[::-1],
+    "broadcast": lambda: np.broadcast_to(np.float64(1.0), 21),
+    "bytes array": lambda: np.array([b"a", b"b"]),
+    "object numbers": lambda: np.array([1.0, 2, fractions.Fraction(1, 2)], dtype=object),
+    "object 0-d": lambda: np.array(None, dtype=object),
+    "0-d text": lambda: np.array("x"),
+    "empty matrix": lambda: np.zeros((0, 3)),
+    "times deltas": lambda: np.arange(3).astype("timedelta64[s]"),
+    "expressions": lambda: np.array([x, k]),
+    "to expression": lambda: {"k": x, "x": k, "y": x + k, "z": k},
+    "to derivative": lambda: {x: dd.der(x), dd.der(x): 1.0},
+    "to 10**9": lambda: {"k": 10**9, "x": 10**9, "y": 10**9},
+    "to tiny": lambda: {"k": 1e-310, "x": 1e-310, "y": 1e-310},
+    "to huge": lambda: {"k": 1e300, "x": 1e300, "y": 1e300},
+    "to zero": lambda: {"k": 0.0, "x": 0.0, "y": 0.0},
+    "to parameter": lambda: {"k": dd.Parameter(0.5, lower=0.1)},
+    "to self": lambda: {"x": "x", "y": "y", "k": "k"},
+    "to spoilt": lambda: {"k": spoil("__repr__"), "x": spoil("__float__"), "y": spoil("__array__")},
+    "spoilt keys": lambda: {spoil("__str__"): 1.0, spoil("__repr__"): 1.0},
+    "two sets": lambda: [{"k": 1.0}, {"k": 2.0}],
     "nested": lambda: [[1.0], [[2.0]]],
     "ragged": lambda: [[1.0, 2.0], [3.0]],
     "generator": lambda: (n for n in range(3)),
@@ -78,6 +177,30 @@ CONTAINERS = {
     "dates": lambda: np.array(["2024-01-01"], dtype="datetime64[s]"),
     "series": lambda: pandas.Series([1.0, 2.0]),
     "frame": lambda: pandas.DataFrame({"x": [1.0, 2.0]}),
+    "series by date": lambda: pandas.Series([1.0, 2.0], index=pandas.to_datetime(["2024-01-01", "2024-01-02"])),
+    "frame by date": lambda: pandas.DataFrame({"y": [1.0, 2.0]}, index=pandas.DatetimeIndex(["2024-01-01", "NaT"])),
+    "frame of levels": lambda: pandas.DataFrame(
+        {"y": [1.0, 2.0]}, index=pandas.MultiIndex.from_tuples([(0, "a"), (1, "b")])
+    ),
+    "frame of two": lambda: pandas.DataFrame([[0.0, 1.0], [1.0, 2.0]], columns=["y", "y"]),
+    "frame of column levels": lambda: pandas.DataFrame(
+        [[0.0, 1.0]], columns=pandas.MultiIndex.from_tuples([("y", 0), ("y", 1)])
+    ),
+    "frame without rows": lambda: pandas.DataFrame({"y": []}),
+    "frame of nothing": pandas.DataFrame,
+    "frame of categories": lambda: pandas.DataFrame({"y": pandas.Categorical(["a", "b"])}),
+    "frame of missing": lambda: pandas.DataFrame({"y": pandas.array([1, None], dtype="Int64")}),
+    "frame of intervals": lambda: pandas.DataFrame({"y": [1.0, 2.0]}, index=pandas.interval_range(0, 2)),
+    "frame of periods": lambda: pandas.DataFrame({"y": [1.0, 2.0]}, index=pandas.period_range("2024", periods=2)),
+    "frame of objects": lambda: pandas.DataFrame({"y": [spoil("__float__"), spoil("__repr__")]}),
+    "frame of complexes": lambda: pandas.DataFrame({"y": [1j, 2.0]}),
+    "frame backwards": lambda: pandas.DataFrame({"y": [1.0, 2.0]}, index=[1.0, 0.0]),
+    "frame by text": lambda: pandas.DataFrame({"y": [1.0, 2.0]}, index=["a", "b"]),
+    "xarray by date": lambda: xarray.Dataset(
+        {"y": ("time", [1.0])}, coords={"time": [np.datetime64("2024-01-01", "ns")]}
+    ),
+    "xarray of two dimensions": lambda: xarray.Dataset({"y": (("time", "place"), np.zeros((2, 2)))}),
+    "xarray without dimensions": lambda: xarray.Dataset({"y": 1.0, "time": 2.0}),
     "data array": lambda: xarray.DataArray([1.0, 2.0]),
     "xarray": lambda: xarray.Dataset({"x": ("time", [1.0, 2.0])}),
 }
@@ -106,5 +229,40 @@ OBJECTS = {
     "samples": lambda: dd.Samples(np.array([0.0, 1.0]), np.array([0.0, 1.0])),
     "solver": dd.IDA,
     "criterion": dd.OutputError,
+    "lanes": dd.Lanes,
+    "one lane": lambda: dd.Lanes(step=1e-9),
+    "pem": lambda: dd.SimulationPEM(realizations=10**9),
+    "segments": lambda: dd.OutputError(segments=10**9),
+    "hypercube": lambda: dd.LatinHypercube(10**9),
+    "grid": lambda: dd.Grid({"k": 10**9}),
+    "white": dd.WhiteNoise,
+    "fast noise": lambda: dd.FilteredNoise.low_pass(std=1.0, time_constant=1e-300),
+    "noise of formulas": lambda: dd.FilteredNoise([k], [1.0, k]),
+    "noise on a grid": lambda: dd.FilteredNoise([1.0], [1.0, 1.0], grid=1e-12),
+    "prior": lambda: dd.Normal(1.0, 0.1),
+    "transfer": lambda: dd.TransferFunction([1.0], [1.0, 2.0, 3.0], delay=0.1),
+    "splines": lambda: dd.SparseSplines(terms=10**9),
+    "instruments": lambda: dd.RefinedIV(noise=True, delay="estimated"),
+    "delayed": lambda: dd.delay(x, k),
+    "held": lambda: dd.hold(x, 1e-9),
+    "of time": lambda: np.sin(1e9 * dd.time),
+    "data": lambda: dd.Dataset([0.0, 1.0, 2.0], {"u": [0.0, 1.0, 0.0]}, {"y": [0.0, 1.0, 0.5]}),
+    "tiny data": lambda: dd.Dataset(np.linspace(0, 2, 21), {"u": np.full(21, 1e-310)}, {"y": 1e-310 * np.arange(21.0)}),
+    "large data": lambda: dd.Dataset(np.linspace(0, 2, 21), {"u": np.zeros(21)}, {"y": 1e148 * np.arange(21.0)}),
+    "constant data": lambda: dd.Dataset(np.linspace(0, 2, 21), {"u": np.zeros(21)}, {"y": np.zeros(21)}),
+    "one sample": lambda: dd.Dataset([0.0], {}, {"y": [0.0]}),
+    "missing samples": lambda: dd.Dataset(np.linspace(0, 2, 21), {"u": np.zeros(21)}, {"y": np.full(21, np.nan)}),
+    "far data": lambda: dd.Dataset([0.0, 1.0, 1e12], {"u": [0.0, 1.0, 0.0]}, {"y": [0.0, 1.0, 0.5]}),
+    "data without outputs": lambda: dd.Dataset([0.0, 1.0], {"u": [0.0, 1.0]}),
+    "two data": lambda: [dd.Dataset([0.0, 1.0], {"u": [0.0, 1.0]}, {"y": [0.0, 1.0]})] * 2,
+    "__repr__": lambda: spoil("__repr__"),
+    "__str__": lambda: spoil("__str__"),
+    "__float__": lambda: spoil("__float__"),
+    "__array__": lambda: spoil("__array__"),
+    "__len__": lambda: spoil("__len__"),
+    "__bool__": lambda: spoil("__bool__"),
+    "__eq__": lambda: spoil("__eq__"),
+    "__hash__": lambda: spoil("__hash__"),
+    "float without words": lambda: spoil("__repr__", float, 1.5),
 }
 POOL = {**NUMBERS, **TEXTS, **CONTAINERS, **OBJECTS}

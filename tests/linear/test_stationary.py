@@ -1,6 +1,7 @@
 """Lyapunov equation against the Kronecker form and closed forms."""
 
 import numpy as np
+import pytest
 
 from daedal.linear import (
     differentiate_lyapunov,
@@ -53,3 +54,16 @@ def test_derivative_agrees_with_finite_differences():
     ahead = solve_lyapunov(A + width * dA, Q + width * dQ)
     behind = solve_lyapunov(A - width * dA, Q - width * dQ)
     assert np.allclose(slope, (ahead - behind) / (2 * width), rtol=1e-7, atol=1e-8 * np.abs(slope).max())
+
+
+@pytest.mark.parametrize(
+    ("A", "Q"),
+    [
+        pytest.param(np.diag([-1e-300, -1.0]), np.eye(2), id="a pole that is zero beside the other"),
+        pytest.param(np.array([[-1e-200]]), np.array([[1e200]]), id="a variance of 5e399"),
+        pytest.param(-np.eye(2), np.full((2, 2), np.inf), id="an intensity that is not finite"),
+    ],
+)
+def test_what_no_number_can_hold_is_an_error_of_its_own(A, Q):
+    with pytest.raises(np.linalg.LinAlgError):
+        solve_lyapunov(A, Q)

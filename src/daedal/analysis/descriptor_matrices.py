@@ -12,7 +12,7 @@ from daedal.analysis.linear_form import LinearForm, extract_linear_form
 from daedal.analysis.polynomial_part import find_polynomial_part
 from daedal.analysis.structure import check_model, require_offsets
 from daedal.data import frozen
-from daedal.errors import DaedalError, ModelError, StructureError, counted, interruptible, often, quoted
+from daedal.errors import DaedalError, ModelError, StructureError, counted, interruptible, often, quoted, show
 from daedal.linear import SingularPencilError, StandardForm, balance, reduce_to_standard_form
 from daedal.models import Model
 
@@ -156,11 +156,12 @@ class Descriptor:
 def check_points(s: Any) -> np.ndarray:
     """Points of the complex plane, at which a transfer function is asked for."""
     try:
-        points = np.asarray(s, dtype=complex)
-    except (TypeError, ValueError, OverflowError):
+        with np.errstate(over="ignore"):  # longer floats become infinite
+            points = np.asarray(s, dtype=complex)
+    except Exception:  # whatever the method of a stranger raises
         points = np.array(np.nan)
     if not np.isfinite(points).all():
-        raise ModelError(f"s must be finite complex numbers, got {s!r:.200}.", "Write 1j*omega.")
+        raise ModelError(f"s must be finite complex numbers, got {show(s):.200}.", "Write 1j*omega.")
     return points
 
 

@@ -9,7 +9,6 @@ Values that are not given are those of a steady state (`find_steady_state`).
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
-from numbers import Real
 from typing import Any
 
 import casadi as ca
@@ -19,7 +18,7 @@ from daedal.analysis.equations import Equations
 from daedal.analysis.linear_form import SIMULATE, NonlinearError, is_linear, refuse_nonlinear
 from daedal.analysis.steady_state import find_steady_state
 from daedal.analysis.structure import check_model
-from daedal.errors import ModelError, interruptible, nearest, quoted, with_article
+from daedal.errors import ModelError, interruptible, is_real, nearest, quoted, show, with_article
 from daedal.models import Model, as_name, evaluate_parameters
 from daedal.symbolic import (
     Delayed,
@@ -116,7 +115,9 @@ class _OperatingPoint:
 def _read_point(model: Model, at: Any) -> dict[str, float]:
     """The operating point as the user gave it, by name."""
     if at is not None and not isinstance(at, Mapping):
-        raise ModelError(f"The operating point must be a mapping name → number, got {at!r}.", "Write at={'x': 0.0}.")
+        raise ModelError(
+            f"The operating point must be a mapping name → number, got {show(at)}.", "Write at={'x': 0.0}."
+        )
     given: dict[str, float] = {}
     for key, value in (at or {}).items():
         name = as_name(read_expression(key) if isinstance(key, str) and "(" in key else key)
@@ -129,8 +130,8 @@ def _read_point(model: Model, at: Any) -> dict[str, float]:
                 f"'{name}' is {with_article(role)} and has no place in the operating point.",
                 "Disturbances are zero there." if role == "disturbance" else "Give it among values=.",
             )
-        if not isinstance(value, Real) or not isfinite(value):
-            raise ModelError(f"The operating point of '{name}' must be a number, got {value!r}.", "Give a number.")
+        if not is_real(value) or not isfinite(value):
+            raise ModelError(f"The operating point of '{name}' must be a number, got {show(value)}.", "Give a number.")
         given[name] = float(value)
     return given
 

@@ -1,15 +1,15 @@
 """What a data set accepts: arrays become signals and samples, or the reason why not."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from daedal.data.arrays import Array, about, check_column, check_real, frozen, short
+from daedal.data.arrays import Array, about, check_column, check_numbers, check_real, find_first, frozen, short
 from daedal.data.samples import Samples
 from daedal.data.signal import Intersample, IntersampleChoice, Signal
-from daedal.errors import DataError, counted, nearest, quoted
+from daedal.errors import DataError, counted, nearest, quoted, show
 
 
 def check_names(name: object, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
@@ -49,9 +49,10 @@ def _check_mapping(label: str, given: object) -> None:
             f"{label} must be a mapping but the type is {type(given).__name__}.", f"Write {label}={{'name': values}}."
         )
     if wrong := [key for key in given if not isinstance(key, str)]:
+        name = show(wrong[0], str)
         raise DataError(
-            f"names of {label} must be text but {wrong[0]} is of type {type(wrong[0]).__name__}.",
-            f"Write {label}={{'{wrong[0]}': values}}.",
+            f"names of {label} must be text but {name} is of type {type(wrong[0]).__name__}.",
+            f"Write {label}={{'{name}': values}}.",
         )
 
 
@@ -81,11 +82,41 @@ def accept_signal(name: str, given: Signal | ArrayLike, times: Array | None, int
         )
     grid, values = _accept_values(f"input '{name}'", given, times, "Signal(times, values)")
     with about(f"input '{name}'"):
-        return Signal(grid, values, intersample)
+        return Signal(*_drop_replicates(grid, values), intersample)
 
 
-def accept_samples(name: str, given: Samples | ArrayLike, times: Array | None) -> Samples:
-    """An output as samples."""
+def _drop_replicates(times: Array, values: Array) -> tuple[Array, Array]:
+    """One value for each time, where several samples of an output have the same."""
+    again = np.flatnonzero(np.diff(times) == 0) + 1
+    differs = (values[again] != values[again - 1]) & ~(np.isnan(values[again]) & np.isnan(values[again - 1]))
+    if (wrong := find_first(differs)) is not None:
+        place = int(again[wrong])
+        raise DataError(
+            f"at the time {short(times[place])}, which several samples have, it is both {short(values[place - 1])} and "
+            f"{short(values[place])}.",
+            "Replicates of one experiment have the same inputs: give the others as a Dataset of their own, or repair "
+            "the times.",
+        )
+    return np.delete(times, again), np.delete(values, again)
+
+
+def check_noise_owners(given: object, outputs: Mapping[str, Any]) -> None:
+    """Noise belongs to outputs that are given as arrays."""
+    _check_mapping("measurement_noise", given)
+    for name in cast(Mapping[str, Any], given):
+        if name not in outputs:
+            raise DataError(f"measurement_noise is given for '{name}', which is no output.", nearest(name, outputs))
+        if isinstance(outputs[name], Samples):
+            raise DataError(
+                f"measurement_noise is given for output '{name}', but that is given as Samples.",
+                "Write Samples(times, values, noise).",
+            )
+
+
+def accept_samples(
+    name: str, given: Samples | ArrayLike, times: Array | None, noise: ArrayLike | None = None
+) -> Samples:
+    """An output as samples; one standard deviation may stand for all."""
     if isinstance(given, Samples):
         return given
     if isinstance(given, Signal):
@@ -95,7 +126,10 @@ def accept_samples(name: str, given: Samples | ArrayLike, times: Array | None) -
         )
     grid, values = _accept_values(f"output '{name}'", given, times, "Samples(times, values)")
     with about(f"output '{name}'"):
-        return Samples(grid, values)
+        if noise is None:
+            return Samples(grid, values)
+        deviations = check_numbers("measurement_noise", noise)
+        return Samples(grid, values, np.full(values.size, deviations) if deviations.ndim == 0 else deviations)
 
 
 def _accept_values(label: str, given: ArrayLike, times: Array | None, instead: str) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from daedal.errors import DataError
+from daedal.errors import DataError, show
 from daedal.symbolic import Expression
 
 JITTER = 1e-3  # of a sample interval: clocks that are off by less count as regular
@@ -67,13 +67,20 @@ def about(subject: str) -> Iterator[None]:
 
 def check_real(label: str, given: object) -> float:
     """One finite number."""
-    try:
-        number = float(given)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(f"{label} must be a number but is {given!r}.", "Give one real number.") from None
+    number = _try_float(given)
+    if number is None:
+        raise DataError(f"{label} must be a number but is {show(given)}.", "Give one real number.")
     if not np.isfinite(number):
         raise DataError(f"{label} must be finite but is {number}.", "Give one real number.")
     return number
+
+
+def _try_float(given: Any) -> float | None:
+    """None where there is no such number, or where it would lose its imaginary part."""
+    try:
+        return None if np.iscomplexobj(given) else float(given)
+    except Exception:  # whatever the method of a stranger raises
+        return None
 
 
 def check_positive(label: str, given: object) -> float:
@@ -88,22 +95,27 @@ def check_numbers(label: str, given: ArrayLike) -> Array:
     """A new float64 array of any shape; masked entries are NaN."""
     if isinstance(given, np.ma.MaskedArray) and given.dtype.kind in "biuf":
         given = np.ma.filled(given.astype(np.float64), np.nan)
+    if isinstance(given, range):  # of numbers that are nowhere yet
+        from daedal.memory import check_memory
+
+        check_memory(2 * 8.0 * len(given), DataError, f"A range of {len(given):.3g} {label}", "Give fewer samples.")
     try:
         array = np.asarray(given)
-    except TypeError:
-        raise DataError(
-            f"{label} must be an array but is of type {type(given).__name__}.", "Give one number a sample."
-        ) from None
     except ValueError:
         raise DataError(
             f"{label} must be an array but its rows differ in length.", "Give one number a sample."
+        ) from None
+    except Exception:  # whatever the method of a stranger raises
+        raise DataError(
+            f"{label} must be an array but is of type {type(given).__name__}.", "Give one number a sample."
         ) from None
     if array.dtype.kind not in "biuf":
         raise DataError(
             f"{label} must be real numbers but the type is {array.dtype}.",
             "Convert first: dates to seconds since a start, text to numbers, None to NaN.",
         )
-    return np.array(array, dtype=np.float64)
+    with np.errstate(over="ignore"):  # longer floats become infinite, as any number beyond 1.8e308
+        return np.array(array, dtype=np.float64)
 
 
 def check_column(label: str, given: ArrayLike) -> Array:
@@ -128,18 +140,34 @@ def check_sizes(times: Array, values: Array) -> None:
 
 def increasing(given: ArrayLike) -> Array:
     """Sample times: a read-only column that is finite and strictly increasing."""
+    times = _check_times(given)
+    if (wrong := find_first(np.diff(times) <= 0)) is not None:
+        raise DataError(
+            f"times must be strictly increasing but {_compare_neighbours(times, wrong)}.",
+            "Sort the samples by time and remove repeated times.",
+        )
+    return times
+
+
+def ascending(given: ArrayLike) -> Array:
+    """As `increasing`, but times may be repeated: several samples at one time."""
+    times = _check_times(given)
+    if (wrong := find_first(np.diff(times) < 0)) is not None:
+        raise DataError(f"times must increase but {_compare_neighbours(times, wrong)}.", "Sort the samples by time.")
+    return times
+
+
+def _check_times(given: ArrayLike) -> Array:
     times = check_column("times", given)
     if times.size == 0:
         raise DataError("times are empty.", "Give at least one sample time.")
     if (wrong := find_first(~np.isfinite(times))) is not None:
         raise DataError(f"times must be finite but times[{wrong}] is {times[wrong]}.", "Remove or repair that sample.")
-    if (wrong := find_first(np.diff(times) <= 0)) is not None:
-        before, after = short(times[wrong]), short(times[wrong + 1])
-        raise DataError(
-            f"times must be strictly increasing but times[{wrong + 1}] = {after} follows times[{wrong}] = {before}.",
-            "Sort the samples by time and remove repeated times.",
-        )
     return times
+
+
+def _compare_neighbours(times: Array, place: int) -> str:
+    return f"times[{place + 1}] = {short(times[place + 1])} follows times[{place}] = {short(times[place])}"
 
 
 def frozen(array: Array) -> Array:

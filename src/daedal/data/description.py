@@ -59,4 +59,7 @@ def _describe_spacing(times: Array) -> str:
 
 def _describe_missing(*columns: Samples) -> str:
     missing = sum(int(np.isnan(samples.values).sum()) for samples in columns)
-    return f", {missing} missing" if missing else ""
+    told = [f"{missing} missing"] if missing else []
+    told += ["replicates"] * any(samples.replicated for samples in columns)
+    told += ["noise of each"] * any(samples.noise is not None for samples in columns)
+    return "".join(f", {word}" for word in told)

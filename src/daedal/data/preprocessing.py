@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.data.arrays import JITTER, Array, check_positive, check_real, short
-from daedal.data.samples import Samples
+from daedal.data.samples import Samples, select_samples
 from daedal.data.signal import Signal
-from daedal.errors import DataError
+from daedal.errors import DataError, show
 from daedal.memory import check_memory
 
 Sampled = TypeVar("Sampled", Signal, Samples)
@@ -48,13 +48,13 @@ def split_samples(name: str, samples: Samples, cut: float) -> tuple[Samples, Sam
             f"from {short(samples.times[0])} to {short(samples.times[-1])}.",
             "Split at a time that leaves each output samples in both parts.",
         )
-    return Samples(samples.times[~late], samples.values[~late]), Samples(samples.times[late], samples.values[late])
+    return select_samples(samples, ~late), select_samples(samples, late)
 
 
 def remove_trends(signals: Mapping[str, Sampled], chosen: Collection[str], order: int) -> dict[str, Sampled]:
     """All signals, the chosen ones without their mean (order 0) or straight line of least squares (order 1)."""
     if not isinstance(order, Integral) or order not in (0, 1):
-        raise DataError(f"order must be 0 or 1 but is {order!r}.", "Subtract the mean (0) or a straight line (1).")
+        raise DataError(f"order must be 0 or 1 but is {show(order)}.", "Subtract the mean (0) or a straight line (1).")
     return {name: _remove_trend(name, signal, order) if name in chosen else signal for name, signal in signals.items()}
 
 
@@ -93,28 +93,47 @@ def make_grid(start: float, end: float, step: float) -> Array:
 
 
 def resample(samples: Samples, grid: Array, step: float) -> Samples:
-    """The samples on a regular grid: means over one step when it is longer than theirs, otherwise straight lines."""
+    """The samples on a regular grid: means over one step when it is longer than theirs, otherwise straight lines.
+
+    Replicates count as their mean. Noise of each sample is independent, so that variances add up.
+    """
+    samples = _merge_replicates(samples)
     interval = float(np.median(np.diff(samples.times))) if samples.times.size > 1 else step
     coarser = step > interval * (1 + JITTER)
-    return Samples(grid, (_average if coarser else _interpolate)(samples, grid, step, interval))
+    return (_average if coarser else _interpolate)(samples, grid, step, interval)
 
 
-def _average(samples: Samples, grid: Array, step: float, interval: float) -> Array:
+def _merge_replicates(samples: Samples) -> Samples:
+    """One sample for each time, the mean of those that are known."""
+    return _average_windows(samples, np.unique(samples.times), 0.0) if samples.replicated else samples
+
+
+def _average(samples: Samples, grid: Array, step: float, interval: float) -> Samples:
     """Means of the known samples within half a step of each grid time.
 
     Both ends of the window count, whatever the clock's jitter: leaving one out would shift the signal by half a sample.
     """
-    known = ~np.isnan(samples.values)
-    times, values = samples.times[known], samples.values[known]
-    reach = step * 0.5 + interval * JITTER
-    begin, end = np.searchsorted(times, grid - reach), np.searchsorted(times, grid + reach)
-    # A closing zero makes `end` a valid position; an empty window [begin, begin) is masked by its count.
-    sums = np.add.reduceat(np.append(values, 0.0), np.stack([begin, end], axis=1).ravel())[::2]
+    return _average_windows(samples, grid, step * 0.5 + interval * JITTER)
+
+
+def _average_windows(samples: Samples, grid: Array, reach: float) -> Samples:
+    """Means of the known samples not farther than `reach` from each grid time."""
+    known = select_samples(samples, ~np.isnan(samples.values))
+    begin = np.searchsorted(known.times, grid - reach)
+    end = np.searchsorted(known.times, grid + reach, side="right")
     count = end - begin
-    return np.where(count > 0, sums / np.maximum(count, 1), np.nan)
+
+    def add_up(values: Array) -> Array:
+        # A closing zero makes `end` a valid position; an empty window [begin, begin) is masked by its count.
+        sums = np.add.reduceat(np.append(values, 0.0), np.stack([begin, end], axis=1).ravel())[::2]
+        return np.where(count > 0, sums, np.nan)
+
+    least = np.maximum(count, 1)
+    noise = None if known.noise is None else np.sqrt(add_up(known.noise**2)) / least
+    return Samples(grid, add_up(known.values) / least, noise)
 
 
-def _interpolate(samples: Samples, grid: Array, step: float, interval: float) -> Array:
+def _interpolate(samples: Samples, grid: Array, step: float, interval: float) -> Samples:
     """Straight lines between neighbours; NaN beside a missing sample and outside the samples, but for jitter."""
     times, values = samples.times, samples.values
     after = np.clip(np.searchsorted(times, grid), 0, times.size - 1)
@@ -123,4 +142,9 @@ def _interpolate(samples: Samples, grid: Array, step: float, interval: float) ->
     distance = np.abs(grid - times[nearest])
     between = np.interp(grid, times, values, left=np.nan, right=np.nan)
     same = (distance <= SAME * step) | (np.isnan(between) & (distance <= JITTER * interval))
-    return np.where(same, values[nearest], between)
+    resampled = np.where(same, values[nearest], between)
+    if samples.noise is None:
+        return Samples(grid, resampled)
+    share = np.clip((grid - times[before]) / np.where(after > before, times[after] - times[before], 1.0), 0.0, 1.0)
+    blended = np.hypot((1.0 - share) * samples.noise[before], share * samples.noise[after])
+    return Samples(grid, resampled, np.where(same, samples.noise[nearest], blended))

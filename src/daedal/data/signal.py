@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from daedal.data.arrays import Array, check_column, check_numbers, check_sizes, find_first, frozen, increasing, short
-from daedal.errors import DataError
+from daedal.errors import DataError, show
 
 Intersample: TypeAlias = Literal["foh", "zoh", "spline"]
 IntersampleChoice: TypeAlias = Intersample | Mapping[str, Intersample]  # of several inputs: one for all, or by name
@@ -159,13 +159,13 @@ class Signal:
     def _check_derivative(self, derivative: int) -> None:
         if not isinstance(derivative, int | np.integer) or derivative < 0:
             raise DataError(
-                f"derivative must be 0, 1, 2 or 3 but is {derivative!r}.", "Give the order of the derivative."
+                f"derivative must be 0, 1, 2 or 3 but is {show(derivative)}.", "Give the order of the derivative."
             )
         if derivative <= self.derivatives:
             return
         able = [f'"{kind}"' for kind, highest in HIGHEST_DERIVATIVE.items() if highest >= derivative]
         raise DataError(
-            f'a signal with intersample="{self.intersample}" has no derivative of order {derivative}.',
+            f'a signal with intersample="{self.intersample}" has no derivative of order {show(derivative)}.',
             f"Use intersample={' or '.join(able)}." if able else 'The highest is 3, with intersample="spline".',
         )
 
@@ -193,7 +193,7 @@ def _could_be_times(values: Array) -> bool:
 def _check(times: Array, values: Array, intersample: object) -> None:
     if not isinstance(intersample, str) or intersample not in HIGHEST_DERIVATIVE:
         raise DataError(
-            f'intersample must be "foh", "zoh" or "spline" but is {intersample!r}.',
+            f'intersample must be "foh", "zoh" or "spline" but is {show(intersample)}.',
             "Say what the signal does between its samples: straight lines, held, or smooth.",
         )
     if values.size != times.size:

@@ -4,12 +4,16 @@ from .noise import FilteredNoise, Noise, StateSpaceNoise, WhiteNoise, is_noise, 
 from .paths import DiscreteNoise, NoiseMatrices, advance, compute_output, discretize, make_initial_state
 from .sampling import sample_path
 from .smoothness import find_needed_orders
-from .state_space import NoiseStateSpace, count_derivatives, differentiate_realization, list_parameters, realize
+from .state_space import (
+    NoiseStateSpace, count_derivatives, differentiate_realization, differentiate_stationary, list_parameters, realize,
+    solve_stationary,
+)
 from .streams import draw_innovations, make_seed
 
 __all__ = [
     "DiscreteNoise", "ExactPath", "FilteredNoise", "Grid", "Noise", "NoiseMatrices", "NoiseStateSpace",
     "StateSpaceNoise", "WhiteNoise", "advance", "choose_grid", "compute_output", "count_derivatives",
-    "differentiate_realization", "discretize", "draw_innovations", "find_needed_orders", "is_noise", "list_formulas",
-    "list_parameters", "make_initial_state", "make_seed", "realize", "rename_parameters", "sample_path",
+    "differentiate_realization", "differentiate_stationary", "discretize", "draw_innovations", "find_needed_orders",
+    "is_noise", "list_formulas", "list_parameters", "make_initial_state", "make_seed", "realize", "rename_parameters",
+    "sample_path", "solve_stationary",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from daedal.disturbances.noise import Noise
 from daedal.disturbances.state_space import realize
-from daedal.errors import ModelError
+from daedal.errors import ModelError, show
 
 FINE = 0.05
 COARSE = 0.2
@@ -39,7 +39,7 @@ def choose_grid(noise: Noise, numbers: Mapping[str, float] | None, sample_interv
     """
     if not (np.isfinite(sample_interval) and sample_interval > 0):
         raise ModelError(
-            f"The sample interval must be a positive number of seconds, got {sample_interval!r}.",
+            f"The sample interval must be a positive number of seconds, got {show(sample_interval)}.",
             "Give the time between samples, or a grid with the noise.",
         )
     pole = realize(noise, numbers).fastest_pole

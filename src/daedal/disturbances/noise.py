@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import islice
-from numbers import Real
 from typing import Any, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from daedal.errors import ModelError, as_float, is_one_of
+from daedal.errors import ModelError, as_float, is_one_of, is_real, show
 from daedal.linear import make_controllable_form
 from daedal.symbolic import Expression, as_expression, rename_symbols
 
@@ -200,7 +199,14 @@ class FilteredNoise(_Declaration):
             )
         numbers = [c for c in self.denominator if isinstance(c, float)]
         if len(numbers) == len(self.denominator):
-            _check_stable(np.roots(numbers), "FilteredNoise")
+            with np.errstate(over="ignore"):
+                monic = np.array(numbers) / numbers[0]
+            if not np.isfinite(monic).all():
+                raise ModelError(
+                    f"FilteredNoise has a pole beyond all numbers: its denominator begins with {numbers[0]:g}.",
+                    "Leave that coefficient out, or use other units.",
+                )
+            _check_stable(np.roots(monic), "FilteredNoise")
 
     @classmethod
     def low_pass(
@@ -220,7 +226,8 @@ class FilteredNoise(_Declaration):
         """
         std = _as_positive(std, "The std of low_pass")
         lag = _as_positive(time_constant, "The time_constant of low_pass")
-        return cls((std * np.sqrt(2 * lag),), (lag, 1.0), grid, initial)
+        with np.errstate(over="ignore"):  # what is not finite is refused by name
+            return cls((std * np.sqrt(2 * lag),), (lag, 1.0), grid, initial)
 
     @classmethod
     def resonant(
@@ -340,7 +347,8 @@ def _as_positive(value: Any, what: str) -> Coefficient:
 def _as_polynomial(values: Any, what: str) -> tuple[Coefficient, ...]:
     if isinstance(values, (str, Expression)) or not np.iterable(values):
         raise ModelError(
-            f"{what} must be a list of coefficients, got {values!r}.", "Write [1.0, 0.8, 16.0], highest power first."
+            f"{what} must be a list of coefficients, got {show(values)}.",
+            "Write [1.0, 0.8, 16.0], highest power first.",
         )
     coefficients = tuple(_as_coefficient(value, what) for value in islice(values, MOST_POLES + 2))
     if len(coefficients) > MOST_POLES + 1:
@@ -350,17 +358,17 @@ def _as_polynomial(values: Any, what: str) -> tuple[Coefficient, ...]:
         )
     if not coefficients or (isinstance(coefficients[0], float) and coefficients[0] == 0.0):
         raise ModelError(
-            f"{what} must begin with a coefficient that is not zero, got {values!r}.", "Leave leading zeros out."
+            f"{what} must begin with a coefficient that is not zero, got {show(values)}.", "Leave leading zeros out."
         )
     return coefficients
 
 
 def _as_matrix(rows: Any, what: str) -> tuple[tuple[Coefficient, ...], ...]:
     if isinstance(rows, (str, Expression)) or not np.iterable(rows) or not all(np.iterable(row) for row in rows):
-        raise ModelError(f"{what} must be a list of rows, got {rows!r}.", "Write [[-1.0, 0.0], [0.5, -2.0]].")
+        raise ModelError(f"{what} must be a list of rows, got {show(rows)}.", "Write [[-1.0, 0.0], [0.5, -2.0]].")
     matrix = tuple(tuple(_as_coefficient(value, what) for value in row) for row in rows)
     if not matrix or len({len(row) for row in matrix}) != 1:
-        raise ModelError(f"{what} must have rows of equal length, got {rows!r}.", "Fill missing entries with 0.")
+        raise ModelError(f"{what} must have rows of equal length, got {show(rows)}.", "Fill missing entries with 0.")
     return matrix
 
 
@@ -370,17 +378,18 @@ def _show_shape(matrix: tuple[tuple[Coefficient, ...], ...]) -> str:
 
 def _check_sampling(grid: Any, initial: str, between: str, what: str) -> float | None:
     """The grid as a float, if it and the start can be used."""
-    if grid is not None and not (isinstance(grid, Real) and 0 < as_float(grid) < np.inf):
+    if grid is not None and not (is_real(grid) and 0 < as_float(grid) < np.inf):
         raise ModelError(
-            f"The grid of {what} must be a positive number of seconds, got {grid!r}.", "Leave it out to have it chosen."
+            f"The grid of {what} must be a positive number of seconds, got {show(grid)}.",
+            "Leave it out to have it chosen.",
         )
     if not is_one_of(between, ("linear", "hermite", "exact")):
         raise ModelError(
-            f"The between of {what} must be 'linear', 'hermite' or 'exact', got {between!r}.", "Choose one of them."
+            f"The between of {what} must be 'linear', 'hermite' or 'exact', got {show(between)}.", "Choose one of them."
         )
     if not is_one_of(initial, ("stationary", "rest")):
         raise ModelError(
-            f"The initial state of {what} must be 'stationary' or 'rest', got {initial!r}.", "Choose one of them."
+            f"The initial state of {what} must be 'stationary' or 'rest', got {show(initial)}.", "Choose one of them."
         )
     return None if grid is None else float(grid)
 

@@ -21,15 +21,20 @@ import numpy as np
 
 from daedal.disturbances.noise import Noise
 from daedal.disturbances.recursion import NoiseMatrices, recur
-from daedal.disturbances.state_space import NoiseStateSpace, count_derivatives, differentiate_realization, realize
+from daedal.disturbances.state_space import (
+    NoiseStateSpace,
+    count_derivatives,
+    differentiate_realization,
+    differentiate_stationary,
+    realize,
+    solve_stationary,
+)
 from daedal.errors import ModelError
 from daedal.linear import (
     differentiate_factor,
-    differentiate_lyapunov,
     differentiate_output_rows,
     factor_semidefinite,
     list_output_rows,
-    solve_lyapunov,
     van_loan,
     van_loan_derivative,
 )
@@ -91,12 +96,7 @@ def discretize(
     space = realize(noise, numbers)
     exists = _find_existing(noise, numbers, orders)
     transition, covariance = van_loan(space.A, space.intensity, step)
-    try:
-        stationary = solve_lyapunov(space.A, space.intensity)
-    except (ValueError, np.linalg.LinAlgError):  # poles that are not finite, or far to the right
-        raise ModelError(
-            f"{noise!r} has no stationary state at these values.", "Bound its parameters so that its poles are stable."
-        ) from None
+    stationary = solve_stationary(noise, space.A, space.intensity)
     matrices = NoiseMatrices(
         transition,
         factor_semidefinite(covariance),
@@ -105,7 +105,7 @@ def discretize(
     )
     slopes = {
         name: _differentiate(
-            space, differentiate_realization(noise, numbers or {}, name), step, orders, matrices, stationary
+            noise, space, differentiate_realization(noise, numbers or {}, name), step, orders, matrices, stationary
         )
         for name in sensitivities
     }
@@ -166,6 +166,7 @@ def _find_existing(noise: Noise, numbers: Mapping[str, float] | None, orders: Se
 
 
 def _differentiate(
+    noise: Noise,
     space: NoiseStateSpace,
     slope: NoiseStateSpace,
     step: float,
@@ -176,7 +177,7 @@ def _differentiate(
     change = slope.B @ space.B.T
     d_intensity = change + change.T
     d_transition, d_covariance = van_loan_derivative(space.A, space.intensity, step, slope.A, d_intensity)
-    d_stationary = differentiate_lyapunov(space.A, stationary, slope.A, d_intensity)
+    d_stationary = differentiate_stationary(noise, space.A, stationary, slope.A, d_intensity)
     d_rows = differentiate_output_rows(space.A, space.C, slope.A, slope.C, orders)
     return NoiseMatrices(
         d_transition,

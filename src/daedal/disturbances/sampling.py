@@ -16,7 +16,7 @@ from daedal.data import increasing
 from daedal.disturbances.noise import Noise
 from daedal.disturbances.paths import discretize
 from daedal.disturbances.streams import draw_innovations, make_seed
-from daedal.errors import ModelError
+from daedal.errors import ModelError, show
 from daedal.kernels import ScanKernel, compile_scan
 from daedal.linear import factor_semidefinite, van_loan
 
@@ -61,7 +61,9 @@ def sample_path(
             "Write FilteredNoise(...) or StateSpaceNoise(...).",
         )
     if values is not None and not isinstance(values, Mapping):
-        raise ModelError(f"The values of sample_path must be a mapping, got {values!r}.", "Write values={'k': 2.0}.")
+        raise ModelError(
+            f"The values of sample_path must be a mapping, got {show(values)}.", "Write values={'k': 2.0}."
+        )
     times = increasing(times)
     discrete = discretize(noise, values, 1.0)
     normals = draw_innovations(make_seed(rng), PURPOSE, 0, range(len(times)), range(1), discrete.states)[0].T

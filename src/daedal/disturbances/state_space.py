@@ -18,7 +18,7 @@ import numpy as np
 
 from daedal.disturbances.noise import Noise, list_formulas
 from daedal.errors import ModelError, nearest, quoted
-from daedal.linear import count_output_derivatives
+from daedal.linear import count_output_derivatives, differentiate_lyapunov, solve_lyapunov
 from daedal.symbolic import as_expression, intern_symbol, list_symbols, write_number
 
 
@@ -55,6 +55,28 @@ class _Symbolic:
 def list_parameters(noise: Noise) -> tuple[str, ...]:
     """The parameters that the coefficients contain, in order of appearance."""
     return tuple(dict.fromkeys(name for formula in list_formulas(noise) for name in list_symbols(formula.sx)))
+
+
+def solve_stationary(noise: Noise, A: np.ndarray, intensity: np.ndarray) -> np.ndarray:
+    """The covariance of the state of a noise in the long run, or a sentence about why there is none."""
+    try:
+        return solve_lyapunov(A, intensity)
+    except np.linalg.LinAlgError:  # poles on the imaginary axis, or variances beyond all numbers
+        raise ModelError(
+            f"{noise!r} has no stationary state at these values.", "Bound its parameters so that its poles are stable."
+        ) from None
+
+
+def differentiate_stationary(noise: Noise, A: np.ndarray, P: np.ndarray, dA: np.ndarray, dQ: np.ndarray) -> np.ndarray:
+    """The derivative of that covariance P in the direction (dA, dQ), or a sentence."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return differentiate_lyapunov(A, P, dA, dQ)
+    except np.linalg.LinAlgError:
+        raise ModelError(
+            f"{noise!r} has a stationary state whose derivatives are not finite at these values.",
+            f"Bound {quoted(list_parameters(noise))} away from there.",
+        ) from None
 
 
 def realize(noise: Noise, numbers: Mapping[str, float] | None = None) -> NoiseStateSpace:

@@ -21,7 +21,7 @@ import struct
 
 import numpy as np
 
-from daedal.errors import SimulationError
+from daedal.errors import SimulationError, show
 from daedal.kernels import draw_normals
 
 WORDS = 2**32
@@ -38,7 +38,7 @@ def make_seed(rng: object) -> int:
         seed = -1
     if isinstance(rng, (bool, np.bool_)) or not 0 <= seed < 2**SEED_BITS:
         raise SimulationError(
-            f"rng must be a seed (a whole number from 0 to 2**128 - 1) or a numpy Generator, got {rng!r}.",
+            f"rng must be a seed (a whole number from 0 to 2**128 - 1) or a numpy Generator, got {show(rng)}.",
             "Write rng=1, or rng=np.random.default_rng(1).",
         )
     return seed
@@ -86,7 +86,7 @@ def _check_ranges(paths: range, steps: range, noise: int) -> None:
     for what, numbers in (("paths", paths), ("steps", steps), ("noise", range(noise, noise + 1))):
         if numbers.step != 1 or numbers.start < 0 or numbers.stop > WORDS:
             raise SimulationError(
-                f"The {what} of innovations must be consecutive numbers from 0 to 2**32 - 1, got {numbers!r}.",
+                f"The {what} of innovations must be consecutive numbers from 0 to 2**32 - 1, got {show(numbers)}.",
                 "Use a coarser grid, or fewer realizations.",
             )
 

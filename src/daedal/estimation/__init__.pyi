@@ -14,9 +14,9 @@ from .problem.problem import Problem
 from .problem.starts import Grid, LatinHypercube, draw_hypercube
 from .refit import BEGINS, FittedProblem, match_fit, predict_outputs, restore_objective
 from .result import Estimate, Fit
+from .search.curvature import compute_covariance, invert_squares
 from .search.information import Information, compute_information
 from .search.minimizers import LeastSquares, Minimizer, Minimum, TrustRegion, choose_minimizer, factor_quadratic
-from .search.uncertainty import compute_covariance, invert_squares
 from .search.verdicts import LOOSE, LOST, Verdict
 from .storage import load
 

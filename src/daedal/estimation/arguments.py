@@ -1,12 +1,11 @@
 """The arguments of `fit` and `evaluate`, checked and lined up."""
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, SimulationError, is_list
+from daedal.errors import EstimationError, SimulationError, is_list, show
 from daedal.estimation.criteria import Criterion, Objective, check_criterion, choose_criterion
 from daedal.estimation.problem import Problem, check_delay_bounds, declare_free, make_coordinates
 from daedal.estimation.search import add_priors, refuse_growth
@@ -36,12 +35,19 @@ class Arguments:
                 object.__setattr__(self, name, dict(given) if isinstance(given, Mapping) else tuple(given))
         if isinstance(self.data, list):
             object.__setattr__(self, "data", tuple(self.data))
-        object.__setattr__(self, "fixed", deepcopy(self.fixed) if isinstance(self.fixed, (dict, list)) else self.fixed)
+        if isinstance(self.fixed, dict):
+            object.__setattr__(self, "fixed", dict(self.fixed))
+        elif isinstance(self.fixed, list):
+            listed = [dict(one) if isinstance(one, dict) else one for one in self.fixed]
+            object.__setattr__(self, "fixed", listed)
 
     def is_same(self, other: "Arguments") -> bool:
         """Whether both ask for the same; models and data are the same if they are the same objects."""
         mine, others = self._objects(), other._objects()
-        choices = [repr((a.free, a.local, a.fixed, a.criterion, a.solver)) for a in (self, other)]
+        try:
+            choices = [repr((a.free, a.local, a.fixed, a.criterion, a.solver)) for a in (self, other)]
+        except Exception:  # what cannot be written cannot be told apart
+            return False
         alike = len(mine) == len(others) and all(a is b for a, b in zip(mine, others, strict=True))
         alike = alike and type(self.criterion) is type(other.criterion)  # a class may have been written anew
         return alike and choices[0] == choices[1]
@@ -60,7 +66,7 @@ def prepare_objective(verb: str, arguments: Arguments, seed: int) -> tuple[Objec
         )
     if not (arguments.solver is None or isinstance(arguments.solver, Lanes)):
         raise EstimationError(
-            f"The solver of a fit must be Lanes, got {arguments.solver!r}.", "Write solver=Lanes(step=0.01)."
+            f"The solver of a fit must be Lanes, got {show(arguments.solver)}.", "Write solver=Lanes(step=0.01)."
         )
     declared = declare_free(model, arguments.free, arguments.local)
     space = make_coordinates(declared, sets, arguments.free, arguments.local, arguments.fixed)

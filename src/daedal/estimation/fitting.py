@@ -31,6 +31,7 @@ from daedal.estimation.search import (
     refuse_suspicious,
     search,
 )
+from daedal.experiments import find_declared_outputs
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.priors import Prior
@@ -138,12 +139,14 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
     problem = objective.problem
     space = problem.coordinates
     scatter, interrupted = _find_scatter(outcome)
-    errors = assess_uncertainty(evaluation, space.bounds, scatter)
+    said = objective.capabilities
+    raw = said.restore(said.scales, {})(evaluation.point) if said.filters and said.restore is not None else None
+    errors = assess_uncertainty(evaluation, space.bounds, scatter, said.filters, raw)
     rates = np.outer(space.rates(evaluation.point), space.rates(evaluation.point))
     with np.errstate(invalid="ignore"):  # of a parameter on a log scale that went to zero nothing is known
         covariances = errors.covariance * rates, errors.monte_carlo * rates
     estimates = _list_estimates(objective, evaluation, errors, start)
-    information, said = assess_information(objective, evaluation), objective.capabilities
+    information = assess_information(objective, evaluation)
     shared = {item.parameter: estimates[item.name].value for item in space.items if item.experiment is None}
     return Fit(
         model=problem.system.model.with_parameters({**_find_fixed(space), **shared}),
@@ -194,7 +197,8 @@ def _find_fixed(space: Coordinates) -> dict[str, float | Expression]:
 def _note_far_off(outcome: Outcome) -> list[str]:
     """Residuals far beyond the accuracy that the model declares, where nothing else could explain them."""
     model, evaluation = outcome.objective.problem.system.model, outcome.evaluation
-    undeclared = outcome.objective.capabilities.scales or not model.measurement_noise
+    declared = find_declared_outputs(model, outcome.objective.problem.data)
+    undeclared = outcome.objective.capabilities.scales or not declared
     if model.disturbances or undeclared or evaluation.scores is not None:
         return []
     sizes = [part.residual[np.isfinite(part.residual)] for part in evaluation.parts]
@@ -245,6 +249,7 @@ def _list_estimates(
             at_bound=stuck,
             verdict=judge_estimate(item, value, float(deviations[0][k]), stuck, from_data),
             from_data=from_data,
+            freedom=float(errors.freedom[k]) if np.isfinite(errors.freedom[k]) else None,
         )
     return estimates
 

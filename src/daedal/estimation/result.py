@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import EstimationError, look_up
+from daedal.errors import EstimationError, is_real, look_up, show
 from daedal.estimation.criteria import Criterion
 from daedal.estimation.problem import Autoregression, Coordinates
 from daedal.estimation.search import Verdict, sum_log_densities
@@ -30,7 +30,8 @@ class Estimate:
     `std_error` is what data and priors leave open (infinite: not determined; NaN: at a bound), `monte_carlo_error` what
     a finite number of realizations adds to it (zero without any). `verdict` says in words how far the data determine
     it. Of a parameter with a prior, `from_data` is the share of the prior's variance that the data have removed,
-    1 − std_error²/variance of the prior, from 0 to 1; None without a prior, and at a bound.
+    1 − std_error²/variance of the prior, from 0 to 1; None without a prior, and at a bound. `freedom` is that of
+    Student's distribution where noise with a memory had to be estimated from few samples; None where all count.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Estimate:
     at_bound: bool
     verdict: Verdict
     from_data: float | None = None
+    freedom: float | None = None
 
 
 @final
@@ -137,10 +139,9 @@ class Fit:
 
         Symmetric in the value, or in its logarithm for a parameter on a log scale.
         """
-        quantile = self.quantile(level)
         intervals = {}
         for one in self.estimates.values():
-            width = quantile * np.hypot(one.std_error, np.nan_to_num(one.monte_carlo_error))
+            width = self.quantile(level, one.name) * np.hypot(one.std_error, np.nan_to_num(one.monte_carlo_error))
             if one.scale == "log" and one.value > 0.0:
                 factor = float(np.exp(min(width / one.value, 700.0)))
                 intervals[one.name] = (one.value / factor, one.value * factor)
@@ -148,13 +149,13 @@ class Fit:
                 intervals[one.name] = (one.value - width, one.value + width)
         return FrozenMapping(intervals)
 
-    def quantile(self, level: float) -> float:
-        """Half the width of an interval of this level, in standard errors (Student's distribution)."""
+    def quantile(self, level: float, name: str) -> float:
+        """Half the width of an interval of this level, in standard errors of one estimate (Student's distribution)."""
         from scipy.stats import t
 
-        if not isinstance(level, Real) or not 0.0 < level < 1.0:
-            raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write level=0.95.")
-        return float(t.ppf(0.5 + level / 2.0, self._freedom))
+        if not is_real(level) or not 0.0 < level < 1.0:
+            raise EstimationError(f"The level must lie between 0 and 1, got {show(level)}.", "Write level=0.95.")
+        return float(t.ppf(0.5 + level / 2.0, min(self._freedom, self[name].freedom or np.inf)))
 
     @property
     def _freedom(self) -> float:
@@ -168,9 +169,9 @@ class Fit:
 
     def values(self, experiment: int = 0) -> Mapping[str, float]:
         """Parameter → number in one experiment: estimates, local ones of that experiment, and what was fixed."""
-        if not isinstance(experiment, Integral) or not 0 <= experiment < len(self.data):
+        if not isinstance(experiment, Integral) or not is_real(experiment) or not 0 <= experiment < len(self.data):
             raise EstimationError(
-                f"The fit has no experiment {experiment!r}.", f"They are counted from 0 to {len(self.data) - 1}."
+                f"The fit has no experiment {show(experiment)}.", f"They are counted from 0 to {len(self.data) - 1}."
             )
         return FrozenMapping(self.coordinates.values(self.point, int(experiment)))
 

@@ -1,20 +1,24 @@
 """How accurate a sample is: the standard deviation of its measurement, and how that moves with the parameters.
 
-Declared accuracies may be numbers, expressions of parameters (free ones too), one number per sample, or a covariance
-matrix for several outputs, which counts among those that are there at a time. An output without one is measured in
-units of its own: first of its spread in the data, in a later stage of the fit of its residuals, so that estimates do
-not depend on the units of the outputs.
+The data may tell the accuracy of each sample, which counts before a number of the model.
+
+Declared accuracies may be numbers, expressions of parameters (free ones too) and of the output itself (which is taken
+as predicted: relative errors), one number per sample, or a covariance matrix for several outputs, which counts among
+those that are there at a time. An output without one is measured in units of its own: first of its spread in the data,
+in a later stage of the fit of its residuals, so that estimates do not depend on the units of the outputs.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from daedal.data import Dataset
 from daedal.errors import DaedalError, EstimationError, ModelError, counted, quoted
 from daedal.experiments.experiment import Experiment, Series
+from daedal.experiments.relative_noise import RelativeNoise
 from daedal.models import Model, ParameterFormulas, as_tuple, differentiate_parameters, evaluate_parameters
 from daedal.symbolic import Expression, list_symbols
 
@@ -30,8 +34,10 @@ class Accuracies:
     parameters: tuple[str, ...] = ()  # those that are estimated
     scales: Mapping[str, float] = field(default_factory=dict)  # output without declaration → unit of its residuals
 
-    def at(self, output: str, vector: np.ndarray) -> float | np.ndarray:
-        """The standard deviation of the samples of an output at all parameters, one for all or one each."""
+    def at(self, output: str, vector: np.ndarray, predicted: np.ndarray) -> float | np.ndarray:
+        """The standard deviation of an output at all parameters and at what is predicted, one for all or one each."""
+        if output in self.relative:
+            return self.relative[output].evaluate(vector, predicted)
         declared = self.model.measurement_noise.get(output, self.scales.get(output, 1.0))
         if not isinstance(declared, Expression):
             return declared
@@ -47,40 +53,61 @@ class Accuracies:
         """The derivatives of that with respect to all parameters, (parameter,)."""
         return self._formulas[output].differentiate(vector)[0] if output in self._formulas else np.zeros(vector.size)
 
-    def deviation(self, series: Series, values: Mapping[str, float]) -> float | np.ndarray:
+    def deviation(self, series: Series, values: Mapping[str, float], predicted: np.ndarray) -> float | np.ndarray:
         """The standard deviation of the samples of a series, one for all or one each."""
-        vector = self._vector(values) if series.output in self._formulas else np.zeros(0)  # which nothing looks at
-        return self.at(series.output, vector)
+        if series.noise is not None:
+            return series.noise
+        expressed = series.output in self._formulas or series.output in self.relative
+        vector = self._vector(values) if expressed else np.zeros(0)  # which nothing looks at
+        return self.at(series.output, vector, predicted)
 
-    def rates(self, series: Series, values: Mapping[str, float], own: np.ndarray) -> np.ndarray:
-        """d log(deviation)/dθ for each coordinate; `own` tells their positions among the free parameters."""
+    def rates(self, series: Series, values: Mapping[str, float]) -> np.ndarray:
+        """d log(deviation)/dθ for each free parameter while the prediction stays."""
         if series.output not in self._moving:
-            return np.zeros(len(own))
+            return np.zeros(len(self.parameters))
         vector = self._vector(values)
         directions = differentiate_parameters(self.model, self.parameters, values)
-        by_parameter = self.slopes(series.output, vector) @ directions / self.at(series.output, vector)
-        return np.where(own >= 0, by_parameter[own], 0.0)
+        return self.slopes(series.output, vector) @ directions / self.at(series.output, vector, np.zeros(0))
 
-    def find_declared(self, series: Series, values: Mapping[str, float]) -> np.ndarray:
+    def relative_rates(
+        self, series: Series, values: Mapping[str, float], predicted: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """d log(deviation)/dθ (parameter, time) while the prediction stays, and by the prediction, (time,)."""
+        by_all, by_output = self.relative[series.output].differentiate(self._vector(values), predicted)
+        return differentiate_parameters(self.model, self.parameters, values).T @ by_all, by_output
+
+    def find_declared(self, series: Series, values: Mapping[str, float], predicted: np.ndarray) -> np.ndarray:
         """The declared standard deviation of each sample, whatever else is measured; NaN where there is none."""
+        if series.noise is not None:
+            return series.noise
         for key, matrix in self.model.measurement_noise.items():
             if isinstance(key, tuple) and series.output in key:
                 place = key.index(series.output)
                 return np.full(series.times.shape, np.sqrt(np.asarray(matrix)[place, place]))
         known = series.output in self.model.measurement_noise
-        return np.broadcast_to(self.deviation(series, values) if known else np.nan, series.times.shape)
+        return np.broadcast_to(self.deviation(series, values, predicted) if known else np.nan, series.times.shape)
 
     @property
     def free(self) -> bool:
-        """Whether an accuracy is estimated."""
-        return bool(self._moving)
+        """Whether an accuracy is estimated, or moves with what is."""
+        return bool(self._moving or self.relative)
+
+    @cached_property
+    def relative(self) -> dict[str, RelativeNoise]:
+        """Accuracies that depend on the output itself, by output."""
+        names = tuple(self.model.parameters)
+        return {key: RelativeNoise(key, self.model.measurement_noise[key], names) for key in list_relative(self.model)}
 
     @cached_property
     def _formulas(self) -> dict[str, ParameterFormulas]:
         """Accuracies that are expressions, ready for all values."""
         names = tuple(self.model.parameters)
         declared = self.model.measurement_noise.items()
-        return {key: ParameterFormulas({key: one}, names) for key, one in declared if isinstance(one, Expression)}
+        return {
+            key: ParameterFormulas({key: one}, names)
+            for key, one in declared
+            if isinstance(one, Expression) and key not in self.relative
+        }
 
     @cached_property
     def _moving(self) -> set[str]:
@@ -96,14 +123,31 @@ class Accuracies:
         return np.array(list(evaluate_parameters(self.model, values).values()))
 
 
-def find_declared_outputs(model: Model) -> set[str]:
-    """Outputs whose accuracy the model declares."""
-    return {name for key in model.measurement_noise for name in as_tuple(key)}
+def list_relative(model: Model) -> list[str]:
+    """Outputs whose measurement noise depends on their own value."""
+    expressed = {key: one for key, one in model.measurement_noise.items() if isinstance(one, Expression)}
+    return [key for key, one in expressed.items() if key not in model.parameters and key in list_symbols(one.sx)]
+
+
+def refuse_relative(model: Model, criterion: str, reason: str) -> None:
+    """Refuse measurement noise that depends on its output, for a reason."""
+    for name in list_relative(model):
+        raise EstimationError(
+            f"The measurement noise of '{name}', {model.measurement_noise[name]}, depends on '{name}', but {criterion} "
+            f"{reason}.",
+            f"Use OutputError(), or a number that suits most samples: measurement_noise={{'{name}': ...}}.",
+        )
+
+
+def find_declared_outputs(model: Model, sets: Iterable[Dataset]) -> set[str]:
+    """Outputs whose accuracy the model declares, or data tell sample by sample."""
+    told = {name for one in sets for name, samples in one.outputs.items() if samples.noise is not None}
+    return told | {name for key in model.measurement_noise for name in as_tuple(key)}
 
 
 def guess_scales(model: Model, experiments: Sequence[Experiment]) -> dict[str, float]:
     """For each output without declared accuracy, the spread of its samples in all experiments."""
-    declared = find_declared_outputs(model)
+    declared = find_declared_outputs(model, [one.data for one in experiments])
     pooled: dict[str, list[np.ndarray]] = {}
     for experiment in experiments:
         for series in experiment.series:
@@ -120,10 +164,12 @@ def _measure_spread(values: np.ndarray) -> float:
 
 def check_accuracies(model: Model, experiments: Sequence[Experiment]) -> None:
     """Refuse declarations that do not fit the data."""
+    check_told(model, experiments)
     for experiment in experiments:
         where = f" in the data '{experiment.data.name}'"
         for series in experiment.series:
-            check_count(model, series.output, series.times.size, EstimationError, where)
+            if series.noise is None:
+                check_count(model, series.output, series.times.size, EstimationError, where)
         for group, _ in find_correlated(model, experiment):
             times = [series.times for series in group]
             if any(not np.array_equal(times[0], other) for other in times[1:]):
@@ -132,6 +178,30 @@ def check_accuracies(model: Model, experiments: Sequence[Experiment]) -> None:
                     "times of their own.",
                     "Give them common times (NaN where one is missing), or declare separate accuracies.",
                 )
+
+
+def check_told(model: Model, experiments: Sequence[Experiment]) -> None:
+    """Refuse accuracies of samples that contradict what the model declares, or that some data lack."""
+    alone = {key for key, value in model.measurement_noise.items() if not isinstance(value, Expression)}
+    for experiment in experiments:
+        for series in experiment.series:
+            if series.noise is not None and series.output in find_declared_outputs(model, ()) - alone:
+                raise EstimationError(
+                    f"The data '{experiment.data.name}' tell the noise of each sample of '{series.output}', for which "
+                    "the model declares an expression or a covariance.",
+                    f"Keep one of the two: model.with_measurement_noise({{'{series.output}': None}}) removes the "
+                    "latter.",
+                )
+    known = find_declared_outputs(model, ())
+    everything = [(series, experiment) for experiment in experiments for series in experiment.series]
+    told = {series.output for series, _ in everything if series.noise is not None} - known
+    for series, experiment in everything:
+        if series.output in told and series.noise is None:
+            raise EstimationError(
+                f"The data '{experiment.data.name}' do not tell how accurate '{series.output}' is; other data do.",
+                f"Give all of them measurement_noise, or the model measurement_noise={{'{series.output}': ...}} for "
+                "the rest.",
+            )
 
 
 def check_count(model: Model, output: str, count: int, refusal: type[DaedalError], where: str = "") -> None:

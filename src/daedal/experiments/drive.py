@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,10 @@ from daedal.errors import (
     EstimationError,
     SimulationError,
     as_float,
+    is_real,
     nearest,
     quoted,
+    show,
     with_article,
 )
 from daedal.models import Model, as_name
@@ -168,8 +169,8 @@ def _check_times(times: Any) -> np.ndarray:
 def _check_start(t0: Any, grid: np.ndarray) -> float:
     if t0 is None:
         return float(grid[0])
-    if not (isinstance(t0, Real) and np.isfinite(as_float(t0))):
-        raise SimulationError(f"The start t0 must be a finite number, got {t0!r}.", "Write for example t0=0.0.")
+    if not (is_real(t0) and np.isfinite(as_float(t0))):
+        raise SimulationError(f"The start t0 must be a finite number, got {show(t0)}.", "Write for example t0=0.0.")
     if t0 > grid[0]:
         raise SimulationError(
             f"The start t0 = {short(float(t0))} lies after the first time {short(grid[0])}.", "Move it before."
@@ -207,7 +208,7 @@ _INSTEAD = {
 def _make_signal(name: str, value: Any, start: float, end: float) -> Signal:
     if isinstance(value, Signal):
         return value
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if not is_real(value) or isinstance(value, bool):
         raise SimulationError(
             f"Input '{name}' must be a Signal or a number, got {type(value).__name__}.", _suggest_signal(name, value)
         )

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from daedal.data import Dataset, find_uniform_step, short
-from daedal.errors import EstimationError, as_float, counted, nearest, quoted
+from daedal.errors import EstimationError, as_float, counted, is_real, nearest, quoted, show
 from daedal.experiments.drive import Drive, match_data
 from daedal.models import Model
 from daedal.systems import System
@@ -24,6 +23,7 @@ class Series:
     places: np.ndarray  # of its times among all sample times of the experiment
     times: np.ndarray
     values: np.ndarray
+    noise: np.ndarray | None = None  # standard deviation of each sample, where the data tell it
 
     @property
     def regular(self) -> bool:
@@ -79,9 +79,9 @@ def match_experiments(system: System, data: Sequence[Dataset], transient: float 
 
 def check_transient(transient: Any) -> float:
     """A number of seconds from zero on."""
-    if not isinstance(transient, Real) or isinstance(transient, bool) or not 0.0 <= as_float(transient) < np.inf:
+    if not is_real(transient) or isinstance(transient, bool) or not 0.0 <= as_float(transient) < np.inf:
         raise EstimationError(
-            f"The transient must be a time from zero on, got {transient!r}.", "Write for example transient=50.0."
+            f"The transient must be a time from zero on, got {show(transient)}.", "Write for example transient=50.0."
         )
     return float(transient)
 
@@ -119,7 +119,7 @@ def _make_series(data: Dataset, name: str, row: int, experiment: int, times: np.
     places = np.searchsorted(times, samples.times)
     reach = 1e-6 * float(np.median(np.diff(samples.times))) if samples.times.size > 1 else 0.0  # rounding of the times
     values = np.where(samples.times >= begin - reach, samples.values, np.nan)
-    return Series(experiment, name, row, places, samples.times, values)
+    return Series(experiment, name, row, places, samples.times, values, samples.noise)
 
 
 def check_enough(experiments: Sequence[Experiment], free: int) -> int:

@@ -1,14 +1,13 @@
 """The arguments of `estimate_states`, checked: whose states, which variables, when."""
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.data import Dataset, increasing, short
-from daedal.errors import DataError, EstimationError, as_float, is_one_of, nearest
+from daedal.errors import DataError, EstimationError, as_float, is_one_of, is_real, nearest, show
 from daedal.filtering.experiment import InitialCondition, name_row
 from daedal.models import Model, as_name
 from daedal.symbolic import Expression, jet
@@ -57,13 +56,13 @@ def check_arguments(data: Any, kind: Any, horizon: Any) -> None:
         )
     if not is_one_of(kind, ("filtered", "smoothed", "predicted")):
         raise EstimationError(
-            f"The kind of a state estimate must be 'filtered', 'smoothed' or 'predicted', got {kind!r}.",
+            f"The kind of a state estimate must be 'filtered', 'smoothed' or 'predicted', got {show(kind)}.",
             "Write kind='smoothed'.",
         )
     if horizon is None:
         return
-    if not isinstance(horizon, Real) or isinstance(horizon, bool) or not 0.0 < as_float(horizon) < np.inf:
-        raise EstimationError(f"The horizon must be a positive time, got {horizon!r}.", "Write horizon=1.0.")
+    if not is_real(horizon) or isinstance(horizon, bool) or not 0.0 < as_float(horizon) < np.inf:
+        raise EstimationError(f"The horizon must be a positive time, got {show(horizon)}.", "Write horizon=1.0.")
     if kind != "predicted":
         raise EstimationError(f"A horizon belongs to kind='predicted', got kind={kind!r}.", "Leave one of them out.")
 
@@ -80,7 +79,8 @@ def choose_rows(model: Model, variables: Any) -> tuple[dict[str, str], tuple[str
     if isinstance(variables, (str, Expression)) or not np.iterable(variables):
         example = str(variables) if isinstance(variables, (str, Expression)) else "x"
         raise EstimationError(
-            f"The variables of estimate_states must be a list, got {variables!r}.", f"Write variables=['{example}']."
+            f"The variables of estimate_states must be a list, got {show(variables)}.",
+            f"Write variables=['{example}'].",
         )
     names = list(dict.fromkeys(str(as_name(variable)) for variable in variables))
     if not names:

@@ -19,18 +19,23 @@ from typing import final
 import numpy as np
 
 from daedal.analysis import MATRICES, ZERO, LinearForm, extract_linear_form, find_polynomial_part
-from daedal.disturbances import Noise, differentiate_realization, list_parameters, realize
+from daedal.disturbances import (
+    Noise,
+    differentiate_realization,
+    differentiate_stationary,
+    list_parameters,
+    realize,
+    solve_stationary,
+)
 from daedal.errors import EstimationError, StructureError, quoted
 from daedal.filtering.parameter_point import DualFormulas, Point
 from daedal.linear import (
     Dual,
     SingularPencilError,
     balance,
-    differentiate_lyapunov,
     differentiate_standard_form,
     lift,
     reduce_to_standard_form,
-    solve_lyapunov,
     stack,
     stack_diagonally,
 )
@@ -241,13 +246,11 @@ def _make_shaped(noise: Noise, point: Point) -> _Noise:
     start = lift(np.zeros(A.value.shape), count)
     if noise.initial == "stationary":
         spread = (B @ B.T).symmetric
-        P = solve_lyapunov(A.value, spread.value)
-        start = Dual(
-            P,
-            np.array(
-                [differentiate_lyapunov(A.value, P, dA, dQ) for dA, dQ in zip(A.slopes, spread.slopes, strict=True)]
-            ).reshape(count, *P.shape),
-        )
+        P = solve_stationary(noise, A.value, spread.value)
+        moved = [
+            differentiate_stationary(noise, A.value, P, dA, dQ) for dA, dQ in zip(A.slopes, spread.slopes, strict=True)
+        ]
+        start = Dual(P, np.array(moved).reshape(count, *P.shape))
     return _Noise(A, B, C, lift(np.zeros((C.value.shape[0], 0)), count), start, lift(np.eye(inputs), count))
 
 

@@ -50,7 +50,7 @@ def _forget_samples(sweep: FilterPass, point: Point, law: Law, early: np.ndarray
 def _make_response(sweep: FilterPass, times: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """The response of the state to the inputs from rest, as a function of the given times."""
     n = sweep.evolution.A.value.shape[0]
-    line = make_timeline(sweep.signals, float(sweep.line.times[0]), {}, times.tolist())
+    line = make_timeline(sweep.signals, float(sweep.line.times[0]), (), times.tolist())
     events = line.events.row.size
     nothing = Measured(lift(np.zeros((0, n)), 0), lift(np.zeros(events), 0), lift(np.zeros(events), 0))
     still = lift(np.zeros((1, n)), 0), lift(np.zeros((n, n)), 0)

@@ -4,7 +4,7 @@ Outputs whose measurement noise is correlated are mixed by L⁻¹, LLᵀ their c
 time, so that every measurement is one number with a variance of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,9 +19,11 @@ from daedal.experiments import (
     check_count,
     check_covered,
     check_smooth,
+    check_told,
     factor_covariance,
     find_correlated,
     find_declared_outputs,
+    refuse_relative,
 )
 from daedal.filtering.evolution import Evolution, StochasticModel
 from daedal.filtering.filter import Measured
@@ -49,6 +51,8 @@ class Readings:
         The output that each row is a measurement of, given those that are mixed in, (row,).
     log_determinants
         Σ log det L over all sample times.
+    noise
+        The standard deviations of the samples of some outputs, by their place among `outputs`, as the data tell them.
     """
 
     accuracies: Accuracies
@@ -61,6 +65,7 @@ class Readings:
     owners: np.ndarray
     log_determinants: float
     unseen: tuple[str, ...]  # outputs with samples that cannot be used, and why
+    noise: Mapping[int, np.ndarray]
 
     @cached_property
     def measuring(self) -> np.ndarray:
@@ -84,7 +89,9 @@ class Readings:
         value, slopes = np.ones(events), np.zeros((count, events))
         for output, name in enumerate(self.outputs):
             mine = self.measuring[self.event_outputs == output]
-            deviation = self.accuracies.at(name, point.vector)
+            deviation = (
+                self.noise[output] if output in self.noise else self.accuracies.at(name, point.vector, np.zeros(0))
+            )
             rates = self.accuracies.slopes(name, point.vector) @ point.rates
             if isinstance(deviation, np.ndarray):
                 deviation = deviation[self.places[self.line.sample_of[mine], output]]
@@ -172,11 +179,14 @@ def make_readings(
         owners=owners,
         log_determinants=determinants,
         unseen=unseen,
+        noise={series.row: series.noise for series in experiment.series if series.noise is not None},
     )
 
 
 def _check_declared(model: Model, experiment: Experiment) -> None:
-    declared = find_declared_outputs(model)
+    refuse_relative(model, "a filter", "weighs samples before it knows what they should be")
+    check_told(model, [experiment])
+    declared = find_declared_outputs(model, [experiment.data])
     silent = [name for name in experiment.outputs if name not in declared]
     if silent:
         raise EstimationError(
@@ -186,7 +196,8 @@ def _check_declared(model: Model, experiment: Experiment) -> None:
         )
     for series in experiment.series:
         where = f" in the data '{experiment.data.name}'"
-        check_count(model, series.output, series.times.size, EstimationError, where)
+        if series.noise is None:
+            check_count(model, series.output, series.times.size, EstimationError, where)
 
 
 def _find_taken(stochastic: StochasticModel, outputs: Sequence[str]) -> list[Taken]:
@@ -204,13 +215,21 @@ def _contains(H: Any, row: int, column: int) -> bool:
 
 
 def _make_table(experiment: Experiment) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The sample times, the samples (time, output), and their places among those of their output."""
-    times = experiment.drive.times
+    """The sample times, the samples (time, output), and their places among those of their output.
+
+    A time is there as often as the output that was read most often then.
+    """
+    distinct = experiment.drive.times
+    nth = [np.arange(one.places.size) - np.searchsorted(one.places, one.places) for one in experiment.series]
+    often = np.ones(distinct.size, dtype=int)
+    for series, count in zip(experiment.series, nth, strict=True):
+        np.maximum.at(often, series.places, count + 1)
+    times, first = np.repeat(distinct, often), np.cumsum(often) - often
     values = np.full((times.size, len(experiment.outputs)), np.nan)
     places = np.full((times.size, len(experiment.outputs)), -1, dtype=int)
-    for series in experiment.series:
-        values[series.places, series.row] = series.values
-        places[series.places, series.row] = np.arange(series.times.size)
+    for series, count in zip(experiment.series, nth, strict=True):
+        values[first[series.places] + count, series.row] = series.values
+        places[first[series.places] + count, series.row] = np.arange(series.times.size)
     return times, values, places
 
 
@@ -235,7 +254,7 @@ def _drop_early(
 
 def _make_rows(
     experiment: Experiment, times: np.ndarray, values: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, dict[float, list[int]], float]:
+) -> tuple[np.ndarray, np.ndarray, list[tuple[float, list[int]]], float]:
     """Rows of measurements (row, output), their owners, which are measured at which time, and Σ log det L."""
     count = values.shape[1]
     groups = [
@@ -256,7 +275,7 @@ def _make_rows(
                 sampled[k] += range(len(table), len(table) + len(outputs))
             table, owners = np.concatenate([table, mixed]), owners + outputs
             determinants += when.size * float(np.sum(np.log(np.diag(factor))))
-    return table, np.array(owners), dict(zip(times.tolist(), sampled, strict=True)), determinants
+    return table, np.array(owners), list(zip(times.tolist(), sampled, strict=True)), determinants
 
 
 def count_orders(

@@ -4,7 +4,7 @@ Between two break points every input is one polynomial, so that the state moves 
 the polynomial adds. Intervals of equal length share their matrices, up to the rounding of the times.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -77,17 +77,17 @@ class Taken:
 def make_timeline(
     signals: Sequence[Signal],
     start: float,
-    sampled: Mapping[float, Sequence[int]],
+    sampled: Sequence[tuple[float, Sequence[int]]],
     queries: Collection[float] = (),
     taken: Sequence[Taken] = (),
     before: bool = False,
 ) -> Timeline:
     """Line up everything from the start on, a time that all signals cover.
 
-    `sampled` says which rows are measured at which time, in rising order of time. Queries are events without a
-    measurement, after the measurements of their time or `before` them.
+    `sampled` says which rows are measured at which time, in the order of time, which may repeat. Queries are events
+    without a measurement, after the measurements of their time or `before` them.
     """
-    samples = np.array(list(sampled), dtype=float)
+    samples = np.array([time for time, _ in sampled], dtype=float)
     wanted = np.array(sorted(set(queries)), dtype=float)
     end = max(float(samples[-1]) if samples.size else start, float(wanted[-1]) if wanted.size else start)
     pieces = [signal.times[(signal.times > start) & (signal.times < end)] for signal in signals]
@@ -119,7 +119,9 @@ class _Events:
         self._pending = -1  # the transition that the next event carries out
         self._key: list[int] = []
         self._groups: list[tuple[int, tuple]] = []  # first event, and what happens until the next sample time
-        number = {time: k for k, time in enumerate(sampled)}
+        readings: dict[float, list[tuple[int, Sequence[int]]]] = {}
+        for k, (time, rows) in enumerate(sampled):
+            readings.setdefault(time, []).append((k, rows))
         marks = [set(taken.tolist()) for taken in moments]
         for place, time in enumerate(times.tolist()):
             if place:
@@ -127,15 +129,16 @@ class _Events:
             if before and time in wanted:
                 self._add(place, -1, -1)
             first = len(self.rows)
-            for row in sampled.get(time, ()):
-                self._add(place, row, number[time])
+            for k, rows in readings.get(time, ()):
+                for row in rows:
+                    self._add(place, row, k)
             if (not before and time in wanted) or (self._pending >= 0 and len(self.rows) == first):
                 self._add(place, -1, -1)
             for delay, mark in enumerate(marks):
                 if time in mark:
                     self._pending = steps + delay
                     self._add(place, -1, -1)
-            if time in number:
+            if time in readings:
                 self._groups.append((len(self.rows), tuple(self._key)))
                 self._key = []
 
@@ -173,11 +176,11 @@ def _make_polynomials(signals: Sequence[Signal], times: np.ndarray) -> np.ndarra
     return np.concatenate([given, one], axis=2)
 
 
-def _find_moments(sampled: Mapping[float, Sequence[int]], taken: Taken, start: float) -> np.ndarray:
+def _find_moments(sampled: Sequence[tuple[float, Sequence[int]]], taken: Taken, start: float) -> np.ndarray:
     """When a delayed value is taken; sample times that are meant, but for rounding, are hit exactly."""
-    mine = [time for time, rows in sampled.items() if set(rows) & set(taken.outputs)]
-    times = np.array(mine) - taken.amount
-    known = np.unique([start, *sampled])
+    mine = np.unique([time for time, rows in sampled if set(rows) & set(taken.outputs)])
+    times = mine - taken.amount
+    known = np.unique([start, *(time for time, _ in sampled)])
     reach = ROUNDING * float(np.max(np.abs(known))) + 1e-9 * taken.amount
     later = np.clip(np.searchsorted(known, times), 1, known.size - 1) if known.size > 1 else np.zeros(times.size, int)
     earlier = np.maximum(later - 1, 0)

@@ -2,14 +2,14 @@ from .costate import CostateMethod, CostateTable, run_costate
 from .kalman.filter import run_filter
 from .kalman.records import Events, Innovations, Keep, Matrices, Packed, State, Steady, pack
 from .kalman.smoother import run_smoother
-from .loops import Detours, Turn
+from .loops import Detours, Lookup, Turn
 from .noise.normals import draw_normals
 from .recall import RecallKernel, compile_recall
 from .scan import MapKernel, ScanKernel, compile_map, compile_scan
 from .tape import Tape, read_tape
 
 __all__ = [
-    "CostateMethod", "CostateTable", "Detours", "Events", "Innovations", "Keep", "MapKernel", "Matrices", "Packed",
-    "RecallKernel", "ScanKernel", "State", "Steady", "Tape", "Turn", "compile_map", "compile_recall", "compile_scan",
-    "draw_normals", "pack", "read_tape", "run_costate", "run_filter", "run_smoother",
+    "CostateMethod", "CostateTable", "Detours", "Events", "Innovations", "Keep", "Lookup", "MapKernel", "Matrices",
+    "Packed", "RecallKernel", "ScanKernel", "State", "Steady", "Tape", "Turn", "compile_map", "compile_recall",
+    "compile_scan", "draw_normals", "pack", "read_tape", "run_costate", "run_filter", "run_smoother",
 ]

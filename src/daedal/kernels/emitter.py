@@ -206,6 +206,20 @@ class Emitter:
         first = self._new(f"insertelement {vector} poison, {kind} {number}, i64 0")
         return self._new(f"shufflevector {vector} {first}, {vector} poison, <{self.width} x i32> zeroinitializer")
 
+    def gather(self, table: str, rows: str, columns: int) -> list[str]:
+        """A row of a table of doubles for every lane, column by column; `rows` are whole numbers."""
+        numbers = self._new(f"fptosi {self.doubles} {rows} to {self.integers}")
+        vectors = ["poison"] * columns
+        for lane in range(self.width):
+            row = self._new(f"extractelement {self.integers} {numbers}, i64 {lane}")
+            begin = self.index("mul", row, str(columns))
+            for column in range(columns):
+                number = self.load(DOUBLE, self.address(DOUBLE, table, self.index("add", begin, str(column))))
+                vectors[column] = self._new(
+                    f"insertelement {self.doubles} {vectors[column]}, {DOUBLE} {number}, i64 {lane}"
+                )
+        return vectors
+
     def lane_numbers(self) -> str:
         """0, 1, …, W − 1."""
         return f"<{', '.join(f'i64 {lane}' for lane in range(self.width))}>"
@@ -354,7 +368,9 @@ def write_module(width: int, *parts: str) -> str:
     return "\n".join([*intrinsics, *parts, ""])
 
 
-def write_table(name: str, numbers: Sequence[int]) -> str:
-    """The text of an array of integers that functions of the same module read as @name."""
-    listed = ", ".join(f"i64 {number}" for number in numbers)
-    return f"@{name} = private unnamed_addr constant [{len(numbers)} x i64] [{listed}]"
+def write_table(name: str, numbers: Sequence[int] | Sequence[float]) -> str:
+    """The text of an array of integers, or of doubles, that functions of the same module read as @name."""
+    whole = all(isinstance(number, int) for number in numbers)
+    kind = INTEGER if whole else DOUBLE
+    listed = ", ".join(f"{kind} {number if whole else f'0x{read_bits(number):016X}'}" for number in numbers)
+    return f"@{name} = private unnamed_addr constant [{len(numbers)} x {kind}] [{listed}]"

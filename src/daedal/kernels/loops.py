@@ -70,6 +70,13 @@ class Turn(NamedTuple):
     restarts: bool
 
 
+class Lookup(NamedTuple):
+    """A table of numbers: the place of a row number in the state, and what stands in the places behind it, by rows."""
+
+    place: int
+    rows: tuple[tuple[float, ...], ...]
+
+
 class Detours(NamedTuple):
     """What single lanes do apart from the others.
 
@@ -83,6 +90,8 @@ class Detours(NamedTuple):
         A function of the state that is applied after the step, where a column of `shared` is not zero.
     apart, observe
         The place of a number, and how lanes that hold a positive one there are observed.
+    lookups
+        Done after every turn that restarts.
     """
 
     place: int
@@ -92,6 +101,7 @@ class Detours(NamedTuple):
     sequel: Tape | None = None
     apart: int = -1
     observe: Tape | None = None
+    lookups: tuple[Lookup, ...] = ()
 
 
 def write_scan(step: Tape, observe: Tape | None, width: int, fused: bool, detours: Detours | None = None) -> str:
@@ -113,7 +123,9 @@ def write_scan(step: Tape, observe: Tape | None, width: int, fused: bool, detour
                     observed = _observe_apart(e, observed, new, others, detours)
                 group.store("%out", e.index("mul", row, str(len(observed))), observed)
         steps.carry(new)
-    return write_module(width, define_called(e), e.define_procedure("daedal_scan", SCAN_POINTERS, STEPS))
+    lookups = detours.lookups if detours else ()
+    tables = [write_table(f"table{k}", [x for row in one.rows for x in row]) for k, one in enumerate(lookups)]
+    return write_module(width, define_called(e), *tables, e.define_procedure("daedal_scan", SCAN_POINTERS, STEPS))
 
 
 def _end_step(e: Emitter, state: list[str], others: list[list[str]], detours: Detours) -> list[str]:
@@ -134,22 +146,34 @@ def _take_detours(e: Emitter, start: list[str], new: list[str], others: list[lis
         with e.loop("0", str(detours.rounds), kind=e.doubles, carried=[*start, *new]) as rounds:
             reached = rounds.values
             for turn in detours.turns:
-                reached = _take_turn(e, turn, reached, others, detours.place)
+                reached = _take_turn(e, turn, reached, others, detours)
             rounds.carry(reached)
         aside.carry(rounds.values[len(new) :])
     return aside.values
 
 
-def _take_turn(e: Emitter, turn: Turn, reached: list[str], others: list[list[str]], place: int) -> list[str]:
+def _take_turn(e: Emitter, turn: Turn, reached: list[str], others: list[list[str]], detours: Detours) -> list[str]:
     size = len(reached) // 2
     start, new = reached[:size], reached[size:]
-    mask = e.compare("oeq", new[place], e.constant(float(turn.code)))
+    mask = e.compare("oeq", new[detours.place], e.constant(float(turn.code)))
     with e.branch(e.any(mask), e.doubles, reached) as branch:
         (result,) = lower(e, turn.function, [start, new, *others])
+        if turn.restarts:
+            result = _look_up(e, result, detours.lookups)
         chosen = [e.select(mask, one, other) for one, other in zip(result, new, strict=True)]
         origin = [e.select(mask, one, other) for one, other in zip(result, start, strict=True)]
         branch.carry([*(origin if turn.restarts else start), *chosen])
     return branch.values
+
+
+def _look_up(e: Emitter, state: list[str], lookups: tuple[Lookup, ...]) -> list[str]:
+    """The state with what stands in tables at its row numbers."""
+    state = list(state)
+    for number, (place, rows) in enumerate(lookups):
+        row = e.minimum(e.maximum(state[place], e.constant(0.0)), e.constant(float(len(rows) - 1)))
+        columns = len(rows[0])
+        state[place + 1 : place + 1 + columns] = e.gather(f"@table{number}", row, columns)
+    return state
 
 
 def _observe_apart(

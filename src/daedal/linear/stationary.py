@@ -10,11 +10,11 @@ R. H. Bartels, G. W. Stewart, Solution of the matrix equation AX + XB = C, Comm.
 """
 
 import numpy as np
-from scipy.linalg import matrix_balance, solve_continuous_lyapunov
+from scipy.linalg import get_lapack_funcs, matrix_balance, schur
 
 
 def solve_lyapunov(A: np.ndarray, Q: np.ndarray) -> np.ndarray:
-    """P with A P + P Aᵀ + Q = 0.
+    """P with A P + P Aᵀ + Q = 0; a `LinAlgError` where there is none, or none that numbers can hold.
 
     Examples
     --------
@@ -22,8 +22,18 @@ def solve_lyapunov(A: np.ndarray, Q: np.ndarray) -> np.ndarray:
     array([[1.]])
     """
     balanced, (scale, _) = matrix_balance(A, permute=False, separate=True)
-    outer = scale[:, None] * scale
-    P = solve_continuous_lyapunov(balanced, -Q / outer) * outer
+    with np.errstate(over="ignore", invalid="ignore"):
+        outer = scale[:, None] * scale
+        scaled = -Q / outer
+        if not np.isfinite(scaled).all():
+            raise np.linalg.LinAlgError("the intensity is not finite")
+        # As in scipy's solve_continuous_lyapunov, which warns and goes on where poles sum up to zero.
+        T, U = schur(balanced, output="real")  # pyright: ignore[reportAssignmentType]
+        (solve_triangular,) = get_lapack_funcs(("trsyl",), (T,))
+        Y, shrunk, perturbed = solve_triangular(T, T, U.T.dot(scaled.dot(U)), tranb="T")
+        P = U.dot(Y).dot(U.T) * outer
+    if perturbed or shrunk != 1.0 or not np.isfinite(P).all():
+        raise np.linalg.LinAlgError("there is no stationary covariance")
     return 0.5 * (P + P.T)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from daedal.analysis import ZERO, check_model, evaluate_descriptor, extract_linear_form, find_polynomial_part
-from daedal.errors import ModelError, counted, interruptible, nearest, quoted
+from daedal.errors import ModelError, counted, interruptible, nearest, quoted, show
 from daedal.lti.transfer_functions import TransferFunction
 from daedal.models import Model
 
@@ -75,7 +75,7 @@ def _choose_output(model: Model, output: Any) -> str:
             f"Model '{model.name}' has {counted(len(model.outputs), 'output')}: {quoted(model.outputs)}.",
             f"Choose one: output='{next(iter(model.outputs), 'y')}'.",
         )
-    name = next(iter(model.outputs)) if output is None else str(output)
+    name = next(iter(model.outputs)) if output is None else show(output, str)
     if name not in model.outputs:
         raise ModelError(f"Model '{model.name}' has no output '{name}'.", nearest(name, model.outputs))
     return name

@@ -7,14 +7,13 @@ Coefficients are lists with the highest power first, as for `FilteredNoise`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from daedal import analysis
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import ModelError, is_list, is_one_of, nearest
+from daedal.errors import ModelError, as_float, is_list, is_one_of, is_real, nearest, show
 from daedal.models import Parameter
 from daedal.symbolic import NAME, Expression, delay, der, symbol
 
@@ -67,6 +66,13 @@ class TransferFunction:
                     "it is improper.",
                     "Give the numerator at most as many coefficients as the denominator.",
                 )
+        with np.errstate(over="ignore"):
+            monic = np.concatenate([*numerators.values(), denominator]) / denominator[0]
+        if not np.isfinite(monic).all():
+            raise ModelError(
+                f"The denominator begins with {denominator[0]:g}, too small to divide the other coefficients by.",
+                "Leave it out, or use other units.",
+            )
         object.__setattr__(self, "numerator", FrozenMapping(numerators))
         object.__setattr__(self, "denominator", denominator)
         object.__setattr__(self, "delay", FrozenMapping(_as_delays(self.delay, numerators)))
@@ -127,7 +133,7 @@ class TransferFunction:
         return value * np.exp(-self.delay[key] * at)
 
     def _find_numerator(self, name: str | None) -> np.ndarray:
-        key = self.inputs[0] if name is None else str(name)
+        key = self.inputs[0] if name is None else show(name, str)
         if key not in self.numerator:
             raise ModelError(f"The transfer function has no input '{key}'.", nearest(key, self.inputs))
         return self.numerator[key]
@@ -141,7 +147,7 @@ class TransferFunction:
         from daedal.models import Model
 
         if not is_one_of(initial, ("zero", "free")):
-            raise ModelError(f"initial must be 'zero' or 'free', got {initial!r}.", "Write initial='free'.")
+            raise ModelError(f"initial must be 'zero' or 'free', got {show(initial)}.", "Write initial='free'.")
         tf = self.monic
         parameters: dict[Expression, Any] = {}
         equations, unknowns, terms = {}, [], []
@@ -214,9 +220,9 @@ class TransferFunction:
 
 
 def _as_name(given: Any) -> str:
-    text = str(given)
+    text = show(given, str)
     if not NAME.fullmatch(text):
-        raise ModelError(f"An input or output must have a name such as 'u', got {given!r}.", "Write input='u'.")
+        raise ModelError(f"An input or output must have a name such as 'u', got {show(given)}.", "Write input='u'.")
     return text
 
 
@@ -229,33 +235,37 @@ def _as_coefficients(values: Any, what: str) -> np.ndarray:
         )
     if not listed:
         raise ModelError(
-            f"The {what} of a transfer function must be a list of numbers, got {values!r}.",
+            f"The {what} of a transfer function must be a list of numbers, got {show(values)}.",
             "Write [1.0, 2.8, 1.0], highest power first.",
         )
     if not all(_is_number(number) for number in listed):
         raise ModelError(
-            f"The {what} of a transfer function must be finite numbers, got {values!r}.",
+            f"The {what} of a transfer function must be finite numbers, got {show(values)}.",
             "Give numbers; for parameters to estimate use to_model().",
         )
     numbers = np.array(listed, dtype=float)
     if numbers[0] == 0.0 and (what == "denominator" or numbers.size > 1):
         raise ModelError(
-            f"The {what} of a transfer function must not begin with zero, got {values!r}.", "Leave leading zeros out."
+            f"The {what} of a transfer function must not begin with zero, got {show(values)}.",
+            "Leave leading zeros out.",
         )
     return frozen(numbers)
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+    return is_real(value) and not isinstance(value, bool) and bool(np.isfinite(as_float(value)))
 
 
 def _as_delays(given: Any, numerators: Mapping[str, Any]) -> dict[str, float]:
     by_input: dict[str, Any] = dict(given) if isinstance(given, Mapping) else dict.fromkeys(numerators, given)
     for name, value in by_input.items():
         if name not in numerators:
-            raise ModelError(f"There is no input '{name}' to delay.", nearest(str(name), numerators))
-        if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 <= float(value) < np.inf:
-            raise ModelError(f"The delay of '{name}' must be a time from zero on, got {value!r}.", "Write delay=0.5.")
+            missing = show(name, str)
+            raise ModelError(f"There is no input '{missing}' to delay.", nearest(missing, numerators))
+        if not is_real(value) or isinstance(value, bool) or not 0.0 <= as_float(value) < np.inf:
+            raise ModelError(
+                f"The delay of '{name}' must be a time from zero on, got {show(value)}.", "Write delay=0.5."
+            )
     return {name: float(by_input[name]) if name in by_input else 0.0 for name in numerators}
 
 

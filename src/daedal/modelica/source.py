@@ -9,7 +9,7 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
-from daedal.errors import ModelError
+from daedal.errors import ModelError, show
 from daedal.files import check_file
 
 Span = Mapping[str, int]
@@ -103,7 +103,7 @@ def read_source(path_or_text: Any) -> Source:
         return _check_text(Source(path_or_text, "the text"))
     if not isinstance(path_or_text, (str, PathLike)) or path_or_text == "":
         raise ModelError(
-            f"A Modelica model is read from a file or a text, got {path_or_text!r}.",
+            f"A Modelica model is read from a file or a text, got {show(path_or_text)}.",
             "Write read_modelica('drive.mo').",
         )
     opening = f"The file '{path_or_text}'"

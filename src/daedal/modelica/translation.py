@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from daedal.errors import ModelError, nearest, quoted
+from daedal.errors import ModelError, nearest, quoted, show
 from daedal.modelica import rumoca_child
 from daedal.modelica.refusals import explain_compile_error, explain_syntax_error
 from daedal.modelica.source import Source
@@ -48,7 +48,7 @@ REASONS = {
 def translate(source: Source, model: str | None) -> tuple[str, dict[str, Any]]:
     """Name and flat form of the model; without a name, of the only one in the text."""
     if model is not None and (not isinstance(model, str) or not model or not model.isprintable()):
-        raise ModelError(f"The name of a model must be a text, got {model!r}.", "Write model='Drive'.")
+        raise ModelError(f"The name of a model must be a text, got {show(model)}.", "Write model='Drive'.")
     if not _has_rumoca():
         raise ModelError(
             "Reading Modelica needs rumoca, which is not installed.", "Run: pip install 'daedal[modelica]'."

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from daedal.disturbances import Noise
-from daedal.errors import ModelError, quoted
+from daedal.errors import ModelError, quoted, show
 from daedal.models.connections import make_offered_ports, sort_connections, write_node_equations, write_signal_equations
 from daedal.models.declarations import as_name, as_tuple
 from daedal.models.model import Model
@@ -131,7 +131,7 @@ def _check_mappings(**mappings: Any) -> None:
     for field, value in mappings.items():
         if not isinstance(value, Mapping):
             raise ModelError(
-                f"The {field} of an assembly must be a mapping, got {value!r}.", f"Write {field}={{...: ...}}."
+                f"The {field} of an assembly must be a mapping, got {show(value)}.", f"Write {field}={{...: ...}}."
             )
         if field != "measurement_noise":
             count = Counter(as_name(key) for key in value)
@@ -175,7 +175,7 @@ def _assign_roles(
     """Input of a part → what it is at the top."""
     if isinstance(inputs, (str, Expression, Mapping)) or not isinstance(inputs, Sequence):
         raise ModelError(
-            f"The inputs of '{whole.name}' must be a list of paths, got {inputs!r}.", "Write inputs=['supply.v']."
+            f"The inputs of '{whole.name}' must be a list of paths, got {show(inputs)}.", "Write inputs=['supply.v']."
         )
     named = [("an input", as_name(path)) for path in inputs]
     new = [as_name(key) for key in disturbances if as_name(key) not in whole.disturbances]

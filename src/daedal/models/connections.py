@@ -6,7 +6,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from daedal.errors import ModelError, counted, is_list, quoted, with_article
+from daedal.errors import ModelError, counted, is_list, quoted, show, with_article
 from daedal.models.parts import Parts
 from daedal.models.port import Port
 from daedal.symbolic import NAME, Equation, as_expression, intern_symbol
@@ -44,14 +44,14 @@ def sort_connections(parts: Parts, connections: Any) -> Connections:
 def _check_connections(connections: Any) -> list[tuple[str, ...]]:
     remedy = "Write connections=[('supply.p', 'winding.p'), ...]."
     if isinstance(connections, Mapping) or not is_list(connections):
-        raise ModelError(f"The connections must be a list of tuples of paths, got {connections!r}.", remedy)
+        raise ModelError(f"The connections must be a list of tuples of paths, got {show(connections)}.", remedy)
     checked = []
     for connection in connections:
         if isinstance(connection, str) or not isinstance(connection, Sequence) or len(connection) < 2:
-            raise ModelError(f"A connection must be two or more paths, got {connection!r}.", remedy)
+            raise ModelError(f"A connection must be two or more paths, got {show(connection)}.", remedy)
         for path in connection:
             if not isinstance(path, str):
-                raise ModelError(f"A path must be a text, got {path!r}.", "Write for example 'motor.p'.")
+                raise ModelError(f"A path must be a text, got {show(path)}.", "Write for example 'motor.p'.")
         repeated = [path for path in connection if list(connection).count(path) > 1]
         if repeated:
             raise ModelError(f"'{repeated[0]}' is connected to itself.", "Name each port or signal once.")
@@ -95,9 +95,11 @@ def make_offered_ports(parts: Parts, paths: Mapping[str, str]) -> dict[str, Port
     for label, path in paths.items():
         if not isinstance(label, str) or not NAME.fullmatch(label) or "." in label or label in parts.labels:
             taken = ", but a part is called so" if label in parts.labels else ""
-            raise ModelError(f"A port of '{parts.name}' must be called by a word, got {label!r}{taken}.", "Rename it.")
+            raise ModelError(
+                f"A port of '{parts.name}' must be called by a word, got {show(label)}{taken}.", "Rename it."
+            )
         if not isinstance(path, str):
-            raise ModelError(f"A path must be a text, got {path!r}.", "Write for example 'motor.p'.")
+            raise ModelError(f"A path must be a text, got {show(path)}.", "Write for example 'motor.p'.")
         inner = parts.find_port(path)
         names = {symbol.sx.name(): f"{label}.{symbol.sx.name().rsplit('.', 1)[-1]}" for symbol in inner.symbols}
         offered[label] = inner.renamed(names)

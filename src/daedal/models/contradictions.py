@@ -125,7 +125,21 @@ def _check_outputs(model: "Model", roles: Mapping[str, str]) -> None:
             if name in covered:
                 raise ModelError(f"The measurement noise of '{name}' is given twice.", "Keep one of the two.")
             covered.add(name)
-        _check_constant(value, roles, f"The measurement noise of {quoted(as_tuple(key))}")
+        _check_accuracy(value, roles, key)
+
+
+def _check_accuracy(value: Any, roles: Mapping[str, str], key: str | tuple[str, ...]) -> None:
+    """Parameters, numbers, and the output itself."""
+    for leaf in list_symbols(value.sx) if isinstance(value, Expression) else ():
+        if leaf != key and roles.get(leaf) != "parameter":
+            if leaf != "time" and not find_operator(leaf):
+                _check_declared(leaf, roles, f"The measurement noise of '{key}'")
+            what = f"the {roles[leaf]} '{leaf}'" if leaf in roles else leaf
+            raise ModelError(
+                f"The measurement noise of '{key}' contains {what}, but must be made of parameters and of "
+                "the output itself.",
+                f"Write 0.05*symbol('{key}'), say.",
+            )
 
 
 def _check_symbols(expression: Expression, roles: Mapping[str, str], where: str) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from daedal import disturbances, symbolic
-from daedal.errors import ModelError, counted, is_list, quoted
+from daedal.errors import ModelError, counted, is_list, quoted, show
 from daedal.models.parameter import as_parameter
 from daedal.symbolic import NAME, RESERVED, Equation, Expression, as_expression, find_operator
 
@@ -21,7 +21,9 @@ def normalize(raw: dict[str, Any]) -> dict[str, Any]:
     for key, value in raw.items():
         if key not in ("name", "unknowns", "inputs") and not isinstance(value, Mapping):
             what = _IN_WORDS.get(key, key)
-            raise ModelError(f"The {what} of model '{name}' must be a mapping, got {value!r}.", _MAPPING_REMEDY[key])
+            raise ModelError(
+                f"The {what} of model '{name}' must be a mapping, got {show(value)}.", _MAPPING_REMEDY[key]
+            )
     return {
         "name": name,
         "equations": _convert(raw, "equations", _check_equation_name, _check_equation),
@@ -85,7 +87,7 @@ def as_name(key: Any) -> Any:
     if isinstance(key, str):
         return key
     raise ModelError(
-        f"A symbol or a name belongs where {key!r} stands.", "Use a symbol made by symbols(...), or its name."
+        f"A symbol or a name belongs where {show(key)} stands.", "Use a symbol made by symbols(...), or its name."
     )
 
 
@@ -126,20 +128,20 @@ def _check_output_name(key: Any) -> str:
 
 def _check_text(value: Any, what: str, remedy: str) -> str:
     if not isinstance(value, str) or not value or UNWRITABLE.search(value):
-        raise ModelError(f"{what} must be a text, got {value!r}.", remedy)
+        raise ModelError(f"{what} must be a text, got {show(value)}.", remedy)
     return value
 
 
 def _check_equation(value: Any, name: str) -> Equation:
     if isinstance(value, Equation):
         return value
-    kind = "an expression" if isinstance(value, Expression) else repr(value)
+    kind = "an expression" if isinstance(value, Expression) else show(value)
     raise ModelError(f"Equation '{name}' must be made with '==', got {kind}.", "Write lhs == rhs with symbols in it.")
 
 
 def _check_symbols(values: Any, field: str) -> tuple[Expression, ...]:
     if not is_list(values):
-        raise ModelError(f"The {field} must be a list of symbols, got {values!r}.", f"Write {field}=[x, y].")
+        raise ModelError(f"The {field} must be a list of symbols, got {show(values)}.", f"Write {field}=[x, y].")
     symbols = tuple(values)
     for value in symbols:
         if isinstance(value, str):
@@ -152,7 +154,9 @@ def _check_symbols(values: Any, field: str) -> tuple[Expression, ...]:
             or find_operator(value.sx.name())
             or value.sx.name() == "time"
         ):
-            raise ModelError(f"The {field} must be plain symbols, got '{value}'.", "Make one with symbol('name').")
+            raise ModelError(
+                f"The {field} must be plain symbols, got '{show(value, str)}'.", "Make one with symbol('name')."
+            )
     if twice := [name for name, count in Counter(value.sx.name() for value in symbols).items() if count > 1]:
         raise ModelError(f"The {field} list {quoted(twice)} twice.", "List every symbol once.")
     return symbols
@@ -161,7 +165,7 @@ def _check_symbols(values: Any, field: str) -> tuple[Expression, ...]:
 def _check_noise(value: Any, name: str | tuple[str, ...]) -> "disturbances.Noise":
     if not disturbances.is_noise(value):
         raise ModelError(
-            f"Disturbance {quoted(as_tuple(name))} must be a noise declaration, got {value!r}.",
+            f"Disturbance {quoted(as_tuple(name))} must be a noise declaration, got {show(value)}.",
             "Use FilteredNoise or WhiteNoise.",
         )
     if value.channels != len(as_tuple(name)):
@@ -197,7 +201,7 @@ def _check_accuracy(value: Any, name: str | tuple[str, ...]) -> Any:
         if array is None or array.ndim != 1 or not array.size or not np.all((array > 0) & np.isfinite(array)):
             raise ModelError(
                 f"The measurement noise of '{name}' must be positive standard deviations, one per sample, "
-                f"got {value!r}.",
+                f"got {show(value)}.",
                 "Give numbers, or one number or expression for all samples.",
             )
         return array
@@ -217,13 +221,13 @@ def _check_covariance(value: Any, names: tuple[str, ...]) -> np.ndarray:
     array = _as_numbers(value)
     if array is None or array.shape != (count, count):
         raise ModelError(
-            f"The measurement noise of {quoted(names)} must be a {count}×{count} covariance matrix, got {value!r}.",
+            f"The measurement noise of {quoted(names)} must be a {count}×{count} covariance matrix, got {show(value)}.",
             "Give variances on its diagonal, in numbers.",
         )
     if not np.all(np.isfinite(array)) or not np.allclose(array, array.T) or np.linalg.eigvalsh(array)[0] <= 0:
         raise ModelError(
             f"The covariance of the measurement noise of {quoted(names)} must be symmetric and positive definite, "
-            f"got {value!r}.",
+            f"got {show(value)}.",
             "Check its entries.",
         )
     return array

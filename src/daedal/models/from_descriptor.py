@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from daedal.disturbances import Noise, is_noise
-from daedal.errors import ModelError, counted, is_list, nearest
+from daedal.errors import ModelError, counted, is_list, nearest, show
 from daedal.models.declarations import as_name, as_tuple
 from daedal.models.model import Model
 from daedal.symbolic import Equation, Expression, as_expression, der, list_symbols, symbol
@@ -39,6 +39,8 @@ def build_from_matrices(
     guess: Mapping[Any, Any],
 ) -> Model:
     """The Model with these matrices; what the arguments mean stands at `Model.from_descriptor`."""
+    if not isinstance(parameters, Mapping):
+        raise ModelError(f"The parameters must be a mapping, got {show(parameters)}.", "Write {k: 2.0}.")
     known = [as_name(key) for key in parameters]
     matrices = {key: _read_matrix(key, rows, known) for key, rows in zip("EFGJH", (E, F, G, J, H), strict=True)}
     constants = _read_matrix("f", None if f is None else _as_column(f), known)
@@ -84,10 +86,10 @@ def _read_matrix(key: str, rows: Any, parameters: Sequence[str]) -> Matrix | Non
     """The entries as expressions of parameters."""
     if rows is None:
         return None
-    array = np.array(rows, dtype=object) if is_list(rows) and not isinstance(rows, Mapping) else np.array(None)
+    array = _as_objects(rows)
     if array.ndim != 2 or not array.size or any(isinstance(entry, (list, tuple)) for entry in array.flat):
         raise ModelError(
-            f"The matrix {key} must be a list of rows of equal length, got {rows!r}.",
+            f"The matrix {key} must be a list of rows of equal length, got {show(rows)}.",
             "Write [[1.0, 0.0], [0.0, 0.0]], or leave it out.",
         )
     entries = np.empty(array.shape, dtype=object)
@@ -112,8 +114,16 @@ def _read_entry(value: Any, what: str, parameters: Sequence[str]) -> Expression:
 
 def _as_column(vector: Any) -> Any:
     """The constant term, a vector, as a matrix of one column."""
-    array = np.array(vector, dtype=object)
+    array = _as_objects(vector)
     return array[:, None] if array.ndim == 1 else array
+
+
+def _as_objects(rows: Any) -> np.ndarray:
+    """What stands in a list of rows; no dimensions where there are none."""
+    try:
+        return np.array(rows, dtype=object) if is_list(rows) and not isinstance(rows, Mapping) else np.array(None)
+    except Exception:  # whatever the method of a stranger raises
+        return np.array(None)
 
 
 def _count_columns(matrix: Matrix | None) -> int:
@@ -158,7 +168,7 @@ def _choose_names(field: str, given: Any, letter: str, count: int, owner: str) -
         return [f"{letter}[{i}]" for i in range(count)]
     if isinstance(given, (str, Expression, Mapping)) or not isinstance(given, Sequence):
         raise ModelError(
-            f"The {field} must be a list of names, one per {owner}, got {given!r}.", f"Write {field}=['{letter}']."
+            f"The {field} must be a list of names, one per {owner}, got {show(given)}.", f"Write {field}=['{letter}']."
         )
     names = [as_name(name) for name in given]
     if field in ("variables", "equations") and len(names) != count:
@@ -176,7 +186,7 @@ def _name_noise(noises: Any) -> dict[str | tuple[str, ...], Noise]:
         return {as_name(key): noise for key, noise in noises.items()}
     if isinstance(noises, str) or not isinstance(noises, Sequence) or not all(map(is_noise, noises)):
         raise ModelError(
-            f"The disturbances must be noise declarations in the order of the columns of J, got {noises!r}.",
+            f"The disturbances must be noise declarations in the order of the columns of J, got {show(noises)}.",
             "Write {'w': WhiteNoise(intensity=1.0)}, or a list of declarations.",
         )
     named: dict[str | tuple[str, ...], Noise] = {}

@@ -13,7 +13,7 @@ import casadi as ca
 
 from daedal import models
 from daedal.data import FrozenMapping
-from daedal.errors import ModelError, counted, nearest, quoted
+from daedal.errors import ModelError, counted, nearest, quoted, show
 from daedal.models.contradictions import refuse_contradictions
 from daedal.models.declarations import as_name, as_tuple, normalize
 from daedal.models.parameter import Parameter, as_parameter
@@ -47,8 +47,9 @@ class Model:
     disturbances
         Symbol (or a tuple of symbols) → noise declaration: what drives the system unmeasured.
     measurement_noise
-        Output → standard deviation (number, expression of parameters, or one per sample); a tuple of outputs →
-        covariance matrix.
+        Output → standard deviation: number, one per sample, or expression of parameters and of the output itself, by
+        its name (``{"level": np.hypot(0.05 * symbol("level"), 0.01)}``: five percent, and what is there at zero); a
+        tuple of outputs → covariance matrix.
     initial
         Unknown, or derivative of one → value held at the start; numbers or expressions of parameters.
     guess
@@ -294,10 +295,10 @@ class Model:
             disturbances=disturbances,
             outputs=outputs,
             equations=equations,
-            parameters=parameters or {},
-            measurement_noise=measurement_noise or {},
-            initial=initial or {},
-            guess=guess or {},
+            parameters={} if parameters is None else parameters,
+            measurement_noise={} if measurement_noise is None else measurement_noise,
+            initial={} if initial is None else initial,
+            guess={} if guess is None else guess,
         )
 
     def to_text(self) -> str:
@@ -352,7 +353,7 @@ def _merge(
 ) -> dict[Any, Any]:
     """The old mapping with changes by key; None removes, and removing what is not there is a mistake."""
     if not isinstance(changes, Mapping):
-        raise ModelError(f"Changes must be a mapping name → value, got {changes!r}.", "Write {'k': 6.25}.")
+        raise ModelError(f"Changes must be a mapping name → value, got {show(changes)}.", "Write {'k': 6.25}.")
     merged = dict(old)
     for key, value in changes.items():
         name = as_name(key)

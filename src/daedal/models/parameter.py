@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, replace
 from math import inf, isfinite
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from daedal.errors import ModelError, as_float, is_one_of
+from daedal.errors import ModelError, as_float, is_one_of, is_real, show
 from daedal.symbolic import Expression, as_expression
 
 if TYPE_CHECKING:
@@ -49,9 +48,9 @@ class Parameter:
         object.__setattr__(self, "value", float(expression) if expression.sx.is_constant() else expression)
         for side in ("lower", "upper"):
             bound = getattr(self, side)
-            if not isinstance(bound, Real):
+            if not is_real(bound):
                 raise ModelError(
-                    f"The {side} bound of a parameter must be a number, got {bound!r}.", "Leave it out for none."
+                    f"The {side} bound of a parameter must be a number, got {show(bound)}.", "Leave it out for none."
                 )
             object.__setattr__(self, side, as_float(bound))
         if not self.lower < self.upper:
@@ -61,7 +60,7 @@ class Parameter:
             )
         if not is_one_of(self.scale, ("linear", "log")):
             raise ModelError(
-                f"The scale of a parameter must be 'linear' or 'log', got {self.scale!r}.", "Choose one of them."
+                f"The scale of a parameter must be 'linear' or 'log', got {show(self.scale)}.", "Choose one of them."
             )
         if self.scale == "log" and self.upper <= 0:
             raise ModelError(
@@ -69,7 +68,7 @@ class Parameter:
             )
         if not isinstance(self.unit, str):
             raise ModelError(
-                f"The unit of a parameter must be a text, got {self.unit!r}.", "Write for example unit='kg/m'."
+                f"The unit of a parameter must be a text, got {show(self.unit)}.", "Write for example unit='kg/m'."
             )
         if self.prior is not None:
             from daedal.priors import check_prior

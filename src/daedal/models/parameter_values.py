@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
-from daedal.errors import ModelError, nearest, quoted
+from daedal.errors import ModelError, is_real, nearest, quoted, show
 from daedal.models.declarations import as_name
 from daedal.models.parameter import as_parameter
 from daedal.models.parameter_formulas import ParameterFormulas, check_numbers_given, sort_in_rounds
@@ -113,7 +112,9 @@ def differentiate_parameters(
 def _apply_overrides(model: "Model", values: Mapping[Any, Any] | None) -> dict[str, float | Expression]:
     """The number or formula of every parameter: from `values` where it is there, else from the model."""
     if values is not None and not isinstance(values, Mapping):
-        raise ModelError(f"Values of parameters must be a mapping name → number, got {values!r}.", "Write {'k': 6.25}.")
+        raise ModelError(
+            f"Values of parameters must be a mapping name → number, got {show(values)}.", "Write {'k': 6.25}."
+        )
     overrides = {as_name(key): value for key, value in (values or {}).items()}
     for name in overrides:
         if name not in model.parameters:
@@ -124,7 +125,7 @@ def _apply_overrides(model: "Model", values: Mapping[Any, Any] | None) -> dict[s
 
 def _as_number_or_formula(name: str, value: Any) -> float | Expression:
     """The number or formula that a parameter is given."""
-    return float(value) if isinstance(value, Real) else as_parameter(value, name).value
+    return float(value) if is_real(value) else as_parameter(value, name).value
 
 
 def evaluate_expressions(expressions: Mapping[str, Expression], numbers: Mapping[str, float]) -> dict[str, float]:

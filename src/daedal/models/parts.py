@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daedal.disturbances import Noise, rename_parameters
-from daedal.errors import ModelError, nearest, quoted
+from daedal.errors import ModelError, nearest, quoted, show
 from daedal.models.declarations import as_name, as_tuple
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter
@@ -78,7 +78,7 @@ def gather_parts(name: str, parts: Any) -> Parts:
     """The parts under their names."""
     if not isinstance(parts, Mapping) or not parts:
         raise ModelError(
-            f"The parts of '{name}' must be a mapping from names to models, got {parts!r}.",
+            f"The parts of '{name}' must be a mapping from names to models, got {show(parts)}.",
             "Write parts={'motor': Motor(...)}.",
         )
     moved = [_prefix(label, _check_part(label, part)) for label, part in parts.items()]
@@ -101,7 +101,7 @@ def _check_clocks(name: str, clocks: Mapping[str, str]) -> None:
 def _check_part(label: Any, part: Any) -> Model:
     if not isinstance(label, str) or not NAME.fullmatch(label) or "." in label:
         raise ModelError(
-            f"The name of a part must be a word without dots, got {label!r}.", "Write for example 'shaft'."
+            f"The name of a part must be a word without dots, got {show(label)}.", "Write for example 'shaft'."
         )
     if isinstance(part, Model):
         return part
@@ -110,7 +110,7 @@ def _check_part(label: Any, part: Any) -> Model:
         raise ModelError(
             f"Part '{label}' must be a Model, got the function {called}.", f"Call it: {{'{label}': {called}()}}."
         )
-    raise ModelError(f"Part '{label}' must be a Model, got {part!r}.", f"Write {{'{label}': Resistor(R=1.0)}}.")
+    raise ModelError(f"Part '{label}' must be a Model, got {show(part)}.", f"Write {{'{label}': Resistor(R=1.0)}}.")
 
 
 def _prefix(label: str, part: Model) -> dict[str, dict[Any, Any]]:

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import casadi as ca
 
-from daedal.errors import ModelError
+from daedal.errors import ModelError, show
 from daedal.symbolic import NAME, Equation, Expression, find_operator, intern_symbol, list_symbols, rename_symbols
 
 MARK = "~"  # in the name of a symbol that gets its real one from the port it belongs to
@@ -67,12 +67,12 @@ class Port:
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, str) or not self.domain:
-            raise ModelError(f"The domain of a port must be a text, got {self.domain!r}.", "Write 'electrical'.")
+            raise ModelError(f"The domain of a port must be a text, got {show(self.domain)}.", "Write 'electrical'.")
         for role in ("potential", "flow"):
             for symbol in _as_tuple(getattr(self, role)):
                 if not isinstance(symbol, Expression) or not symbol.is_symbol or find_operator(symbol.sx.name()):
                     raise ModelError(
-                        f"The {role} of a port must be a symbol or a tuple of symbols, got {symbol!r}.",
+                        f"The {role} of a port must be a symbol or a tuple of symbols, got {show(symbol)}.",
                         "Make one with symbol('name').",
                     )
         if len(self.potentials) != len(self.flows):
@@ -142,7 +142,7 @@ def name_ports(raw: dict[str, Any]) -> dict[str, Any]:
     for label, port in ports.items():
         if not isinstance(label, str) or not NAME.fullmatch(label) or not isinstance(port, Port):
             raise ModelError(
-                f"The ports of a model must be a mapping from names to Port, got {label!r}: {port!r}.",
+                f"The ports of a model must be a mapping from names to Port, got {show(label)}: {show(port)}.",
                 "Write ports={'flange': Port('rotational', phi, tau)}.",
             )
     names = _choose_names(ports)

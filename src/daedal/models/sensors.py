@@ -10,12 +10,11 @@ M. Gerdin et al., On parameter and state estimation for linear differential-alge
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from daedal.errors import ModelError, nearest
+from daedal.errors import ModelError, is_real, nearest, show
 from daedal.models.declarations import as_name
 from daedal.models.model import Model
 from daedal.symbolic import NAME, Equation, Expression, as_expression, delay, der, symbol
@@ -41,10 +40,10 @@ def add_presampling_filter(model: Model, time_constants: Mapping[str, Any]) -> M
 def add_integrating_sampling(model: Model, windows: Mapping[str, float]) -> Model:
     """The model with outputs averaged over the time before each sample."""
     for name, seconds in _check_outputs(model, windows, "with_integrating_sampling", "window").items():
-        if not isinstance(seconds, Real) or isinstance(seconds, (bool, np.bool_)):
+        if not is_real(seconds) or isinstance(seconds, (bool, np.bool_)):
             raise ModelError(
                 f"The window of the integrating sampling of '{name}' must be a positive number of seconds, "
-                f"got {seconds!r}.",
+                f"got {show(seconds)}.",
                 "Give the time over which the sensor integrates.",
             )
         window = float(_check_positive(seconds, f"The window of the integrating sampling of '{name}'"))
@@ -64,7 +63,7 @@ def _check_outputs(model: Model, changes: Any, verb: str, what: str) -> dict[str
     """Output → number, for outputs that there are and that can be replaced."""
     if not isinstance(changes, Mapping) or not changes:
         raise ModelError(
-            f"{verb} takes a mapping output → {what}, got {changes!r}.", f"Write model.{verb}({{'y': 0.01}})."
+            f"{verb} takes a mapping output → {what}, got {show(changes)}.", f"Write model.{verb}({{'y': 0.01}})."
         )
     chosen = {as_name(key): value for key, value in changes.items()}
     for name in chosen:

@@ -24,7 +24,7 @@ import numpy as np
 
 from daedal import priors
 from daedal.disturbances import FilteredNoise, Noise, StateSpaceNoise, WhiteNoise
-from daedal.errors import DaedalError, ModelError, nearest, quoted
+from daedal.errors import DaedalError, ModelError, nearest, quoted, show
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter
 from daedal.models.port import Port
@@ -114,7 +114,7 @@ def _check_limits(text: str) -> None:
 def read_model(text: str) -> Model:
     """The model written in `text`."""
     if not isinstance(text, str):
-        raise ModelError(f"A model is read from text, got {text!r}.", "Give the text of Model.to_text().")
+        raise ModelError(f"A model is read from text, got {show(text)}.", "Give the text of Model.to_text().")
     _check_limits(text)
     try:
         content = tomllib.loads(text)

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import Dataset, Signal
-from daedal.errors import EstimationError, counted, nearest, quoted
+from daedal.errors import EstimationError, counted, nearest, quoted, show
 from daedal.experiments import check_covered
 from daedal.lti import SignalFilter, make_signal_filter
 from daedal.symbolic import NAME
@@ -159,6 +159,11 @@ def make_record(verb: str, data: Any, output: Any, inputs: Any) -> Record:
                 f"Rename it when reading: read_csv(..., outputs={{'y': '{symbol}'}}).",
             )
     samples = data.outputs[name]
+    if samples.replicated:
+        raise EstimationError(
+            f"{verb} takes one sample of '{name}' for each time, but the data have replicates.",
+            "Give their means; data.resample(step) makes them too.",
+        )
     record = Record(data, name, names, samples.times, samples.values, (0.0,) * len(names))
     if record.count < 4:
         raise EstimationError(
@@ -191,9 +196,10 @@ def _check_different(record: Record) -> None:
 
 def _choose_output(verb: str, data: Dataset, output: Any) -> str:
     if output is not None:
-        if str(output) not in data.outputs:
-            raise EstimationError(f"The data have no output '{output}'.", nearest(str(output), data.outputs))
-        return str(output)
+        name = show(output, str)
+        if name not in data.outputs:
+            raise EstimationError(f"The data have no output '{name}'.", nearest(name, data.outputs))
+        return name
     if len(data.outputs) != 1:
         raise EstimationError(
             f"{verb} works on one output, and the data have {counted(len(data.outputs), 'output')}: "
@@ -209,8 +215,8 @@ def _choose_inputs(verb: str, data: Dataset, inputs: Any) -> tuple[str, ...]:
             raise EstimationError(f"{verb} needs an input, and the data have none.", "Give inputs={'u': ...}.")
         return tuple(data.inputs)
     if isinstance(inputs, str) or not np.iterable(inputs):
-        raise EstimationError(f"The inputs must be a list of names, got {inputs!r}.", "Write inputs=['u'].")
-    names = tuple(str(name) for name in inputs)
+        raise EstimationError(f"The inputs must be a list of names, got {show(inputs)}.", "Write inputs=['u'].")
+    names = tuple(show(name, str) for name in inputs)
     for name in names:
         if names.count(name) > 1:
             raise EstimationError(f"The input '{name}' is named twice.", "Name each input once.")

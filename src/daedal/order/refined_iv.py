@@ -17,13 +17,13 @@ method for continuous-time systems, Automatica 113 (2020) 108767.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal, final
 
 import numpy as np
 
 from daedal.data import short
-from daedal.errors import EstimationError, as_float, is_one_of
+from daedal.errors import EstimationError, as_float, is_one_of, is_real, show
 from daedal.lti import FilteredSignals
 from daedal.order.output_error import Polished, polish_best, sum_squares
 from daedal.order.record import Record
@@ -66,15 +66,16 @@ class RefinedIV:
     def __post_init__(self) -> None:
         if not is_one_of(self.delay, ("estimated",)) and not _is_time(self.delay):
             raise EstimationError(
-                f"The delay must be a time from zero on, or 'estimated', got {self.delay!r}.", "Write delay=0.1."
+                f"The delay must be a time from zero on, or 'estimated', got {show(self.delay)}.", "Write delay=0.1."
             )
         if self.largest_delay is not None and not (_is_time(self.largest_delay) and self.largest_delay > 0.0):
             raise EstimationError(
-                f"The largest delay must be a positive time, got {self.largest_delay!r}.", "Write largest_delay=1.0."
+                f"The largest delay must be a positive time, got {show(self.largest_delay)}.",
+                "Write largest_delay=1.0.",
             )
         if not isinstance(self.noise, Integral) or self.noise < 0:
             raise EstimationError(
-                f"The noise must be True, False or an order, got {self.noise!r}.", "Write noise=True."
+                f"The noise must be True, False or an order, got {show(self.noise)}.", "Write noise=True."
             )
 
     def narrow(self, shapes: Sequence[Shape], record: Record) -> tuple[list[Shape], list[str]]:  # noqa: ARG002
@@ -105,7 +106,7 @@ def _estimate_with_delay(record: Record, delay: float) -> Record:
 
 
 def _is_time(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= as_float(value) < np.inf
+    return is_real(value) and not isinstance(value, bool) and 0.0 <= as_float(value) < np.inf
 
 
 def _find_promising(shape: Shape, record: Record, grid: np.ndarray, known: Sequence[Polished]) -> list[Record]:

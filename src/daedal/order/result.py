@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from daedal.data import FrozenMapping
-from daedal.errors import EstimationError, look_up
+from daedal.errors import EstimationError, is_real, look_up, show
 from daedal.estimation import Fit
 from daedal.lti import TransferFunction
 from daedal.simulation import Status
@@ -131,10 +131,10 @@ class OrderSearch:
         """The candidate of (order, input_order)."""
         wanted = tuple(key) if isinstance(key, tuple) else (key, self.input_order)
         for candidate in self.candidates:
-            if (candidate.order, candidate.input_order) == wanted:
+            if all(map(is_real, wanted)) and (candidate.order, candidate.input_order) == wanted:
                 return candidate
         tried = ", ".join(f"({candidate.order}, {candidate.input_order})" for candidate in self.candidates)
-        raise EstimationError(f"No candidate {wanted} was tried.", f"Tried were {tried}.")
+        raise EstimationError(f"No candidate {show(wanted)} was tried.", f"Tried were {tried}.")
 
     def to_pandas(self) -> "pandas.DataFrame":
         """The candidates over `order` and `input_order`."""

@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, overload, runtime_checkable
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_list, is_one_of, quoted
+from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_list, is_one_of, quoted, show
 from daedal.estimation import describe, measure_fit
 from daedal.linear import one_thread
 from daedal.order.ordinary_fit import UNEQUAL, fit_ordinarily
@@ -128,13 +128,13 @@ def select_order(
     chosen_method = RefinedIV() if method is None else method
     if isinstance(chosen_method, type) or not isinstance(chosen_method, OrderMethod):
         raise EstimationError(
-            f"The method must be RefinedIV(...) or SparseSplines(...), got {chosen_method!r}.",
+            f"The method must be RefinedIV(...) or SparseSplines(...), got {show(chosen_method)}.",
             "Write method=RefinedIV().",
         )
     if not is_one_of(initial, ("free", "zero")):
-        raise EstimationError(f"initial must be 'free' or 'zero', got {initial!r}.", "Write initial='free'.")
+        raise EstimationError(f"initial must be 'free' or 'zero', got {show(initial)}.", "Write initial='free'.")
     if not isinstance(stable, (bool, np.bool_)):
-        raise EstimationError(f"stable must be True or False, got {stable!r}.", "Write stable=False to allow any.")
+        raise EstimationError(f"stable must be True or False, got {show(stable)}.", "Write stable=False to allow any.")
 
     def search(name: Any) -> OrderSearch:
         record = make_record("select_order", data, name, inputs)
@@ -148,7 +148,7 @@ def _search_each(search: Callable[[Any], OrderSearch], outputs: Any) -> OrderSea
     """One output after the other; an interrupt ends it after the one that it came in."""
     if not is_list(outputs) or not len(outputs):
         raise EstimationError(
-            f"The output must be a name or a list of names, got {outputs!r}.",
+            f"The output must be a name or a list of names, got {show(outputs)}.",
             "Write output='y' or output=['y1', 'y2'].",
         )
     searches: dict[str, OrderSearch] = {}
@@ -242,7 +242,7 @@ def _narrow(shapes: list[Shape], record: Record, method: OrderMethod) -> tuple[l
 
 def _check_whole_numbers(given: Any, what: str, least: int) -> list[int]:
     if isinstance(given, (str, Integral)) or not np.iterable(given):
-        raise EstimationError(f"{what} must be a list of whole numbers, got {given!r}.", f"Write {what}=[1, 2, 3].")
+        raise EstimationError(f"{what} must be a list of whole numbers, got {show(given)}.", f"Write {what}=[1, 2, 3].")
     sentence, remedy = f"{what} must be whole numbers from {least} to {MOST}", f"Write {what}=[{least}, {least + 1}]."
     # One by one: a range may be longer than there is memory, but ends where a number is too large.
     numbers = {check_whole_number(one, EstimationError, sentence, remedy, least=least, most=MOST) for one in given}

@@ -10,12 +10,11 @@ output error, and Schwarz's criterion compares what comes out, which no longer d
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, final
 
 import numpy as np
 
-from daedal.errors import EstimationError, as_float, check_whole_number, counted, quoted
+from daedal.errors import EstimationError, as_float, check_whole_number, counted, is_real, quoted, show
 from daedal.order.greedy_sparsity import solve_on_support
 from daedal.order.output_error import Polished, polish, polish_best
 from daedal.order.penalized_splines import SplineEquation, is_fitted, make_spline_equation, sparsify_equation
@@ -64,7 +63,7 @@ class SparseSplines:
             check_whole_number(self.knots, EstimationError, sentence, remedy, least=1)
         if self.weight is not None and not _is_positive(self.weight):
             raise EstimationError(
-                f"The weight of the equation must be a positive number, got {self.weight!r}.",
+                f"The weight of the equation must be a positive number, got {show(self.weight)}.",
                 "Write weight=1.0, or leave it out to have it chosen.",
             )
 
@@ -224,4 +223,4 @@ def _has_bounded_response(a: np.ndarray, record: Record) -> np.ndarray:
 
 
 def _is_positive(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < as_float(value) < np.inf
+    return is_real(value) and not isinstance(value, bool) and 0.0 < as_float(value) < np.inf

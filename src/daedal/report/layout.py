@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from daedal.errors import ReportError, is_list, nearest, quoted
+from daedal.errors import ReportError, is_list, nearest, quoted, show
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -17,8 +17,8 @@ def choose_names(names: Iterable[Any] | None, known: Mapping[str, Any], what: st
     if names is None:
         return list(known)[:PANELS]
     if not is_list(names):
-        raise ReportError(f"The names to draw must be a list, got {names!r}.", "Write plot(result, ['x', 'y']).")
-    listed = [str(name) for name in names]
+        raise ReportError(f"The names to draw must be a list, got {show(names)}.", "Write plot(result, ['x', 'y']).")
+    listed = [show(name, str) for name in names]
     for name in listed:
         if name not in known:
             raise ReportError(f"There is no {what} '{name}' to draw.", nearest(name, known))

@@ -120,7 +120,8 @@ def _draw(result: Any) -> _Picture:
     if isinstance(result, Dataset):
         measured = {name: [_Curve(s.times, s.values, mode="markers")] for name, s in result.outputs.items()}
         driving = {name: [_make_curve(s)] for name, s in result.inputs.items()}
-        return _Picture(result.name, measured | driving, result.units)
+        title = result.name if result.origin is None else f"{result.name}, since {result.origin}"
+        return _Picture(title, measured | driving, result.units)
     raise ReportError(
         f"plot draws a Trajectory, an Ensemble, a StateEstimate, a Dataset or a list of them, or what a fit, its "
         f"validation or an order search found, got {type(result).__name__}.",

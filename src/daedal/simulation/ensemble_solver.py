@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from typing import Any, Literal, final
 
 import numpy as np
 
 from daedal import simulation
-from daedal.errors import SimulationError, as_float, is_one_of, quoted, warn_user
+from daedal.errors import SimulationError, as_float, is_one_of, is_real, quoted, show, warn_user
 from daedal.models import evaluate_parameters
 from daedal.simulation import lanes
 from daedal.simulation.forcing import Forcing, see_features
@@ -54,16 +53,16 @@ class Lanes:
     def __post_init__(self) -> None:
         if not is_one_of(self.method, ("auto", *NODES)):
             raise SimulationError(
-                f"The method of Lanes must be 'auto', 'rk4', 'rk6', 'radau3' or 'radau5', got {self.method!r}.",
+                f"The method of Lanes must be 'auto', 'rk4', 'rk6', 'radau3' or 'radau5', got {show(self.method)}.",
                 "Choose one.",
             )
-        if self.step is not None and not (isinstance(self.step, Real) and 0 < as_float(self.step) < np.inf):
+        if self.step is not None and not (is_real(self.step) and 0 < as_float(self.step) < np.inf):
             raise SimulationError(
-                f"The step of Lanes must be positive, got {self.step!r}.", "Leave it out to have it chosen."
+                f"The step of Lanes must be positive, got {show(self.step)}.", "Leave it out to have it chosen."
             )
-        if not (isinstance(self.tolerance, Real) and 0 < as_float(self.tolerance) < 1):
+        if not (is_real(self.tolerance) and 0 < as_float(self.tolerance) < 1):
             raise SimulationError(
-                f"The tolerance of Lanes must lie between 0 and 1, got {self.tolerance!r}.", "Write 1e-7."
+                f"The tolerance of Lanes must lie between 0 and 1, got {show(self.tolerance)}.", "Write 1e-7."
             )
 
     def simulate(self, job: Job) -> Outcome:

@@ -12,7 +12,7 @@ import numpy as np
 
 from daedal.data import FrozenMapping, frozen, short
 from daedal.disturbances import make_seed
-from daedal.errors import SimulationError, check_whole_number, interruptible, is_list, nearest
+from daedal.errors import SimulationError, check_whole_number, interruptible, is_list, nearest, show
 from daedal.models import as_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
 from daedal.simulation.lanes import BLOCK, Cut, Failure, Moments, Run, collect_moments, refuse_long_steps
@@ -137,7 +137,7 @@ def ensemble(
     """
     if not (solver is None or isinstance(solver, Lanes)):
         raise SimulationError(
-            f"The solver of an ensemble must be Lanes, got {solver!r}.", "Write solver=Lanes(step=0.01)."
+            f"The solver of an ensemble must be Lanes, got {show(solver)}.", "Write solver=Lanes(step=0.01)."
         )
     asked = check_request("ensemble", model, times, inputs, t0)
     count = check_realizations(realizations)
@@ -147,14 +147,16 @@ def ensemble(
             f"Model '{asked.system.model.name}' has no outputs.", "Declare outputs={'name': expression}."
         )
     if isinstance(sensitivities, (str, Expression)):
-        raise SimulationError(f"The sensitivities must be a list of parameters, got {sensitivities!r}.", "Write ['k'].")
+        raise SimulationError(
+            f"The sensitivities must be a list of parameters, got {show(sensitivities)}.", "Write ['k']."
+        )
     several = isinstance(values, Sequence) and not isinstance(values, (str, Mapping))
     sets = [check_values(one) for one in values] if several and values is not None else [check_values(values)]
     if not sets:
         raise SimulationError("The list of values of an ensemble is empty.", "Give at least one mapping.")
     if not is_list(sensitivities):
         raise SimulationError(
-            f"The sensitivities must be a list of parameters, got {sensitivities!r}.", "Write sensitivities=['k']."
+            f"The sensitivities must be a list of parameters, got {show(sensitivities)}.", "Write sensitivities=['k']."
         )
     free = tuple(_check_parameter(asked.system.model, name) for name in sensitivities)
     kept, rows = _check_keep(keep, count), len(outputs) * (1 + len(free))

@@ -32,7 +32,7 @@ def add_measurement_noise(trajectory: Trajectory, model: Model, seed: int) -> Tr
             noise = np.tensordot(linear.factor_semidefinite(declared), drawn, axes=1)
         else:
             experiments.check_count(model, key, trajectory.times.size, SimulationError)
-            noise = accuracies.at(key, numbers) * drawn
+            noise = accuracies.at(key, numbers, values[key]) * drawn
         for name, own in zip(names, noise, strict=True):
             values[name] = frozen(values[name] + (own[0] if values[name].ndim == 1 else own))
     return replace(trajectory, values=FrozenMapping(values), seed=seed)

@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal import disturbances, simulation, systems
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import SimulationError, interruptible, nearest
+from daedal.errors import SimulationError, interruptible, nearest, show
 from daedal.models import Model, evaluate_parameters
 from daedal.simulation.ensemble_solver import Lanes, simulate_lanes
 from daedal.simulation.lanes import BRIEF
@@ -92,7 +92,7 @@ def simulate(
     count = None if realizations is None else check_realizations(realizations)
     if not isinstance(measurement_noise, (bool, np.bool_)):
         raise SimulationError(
-            f"measurement_noise must be True or False, got {measurement_noise!r}.",
+            f"measurement_noise must be True or False, got {show(measurement_noise)}.",
             "Declare its size in the model, and write measurement_noise=True to add it.",
         )
     remedy = "Keep fewer variables (variables=[...]), or take mean and variance only with ensemble(...)."
@@ -120,7 +120,7 @@ def _check_plain(*unused: Any) -> None:
 
 def _check_solver(solver: Any) -> None:
     if solver is not None and (isinstance(solver, type) or not isinstance(solver, Solver)):
-        name = solver.__name__ if isinstance(solver, type) else repr(solver)
+        name = solver.__name__ if isinstance(solver, type) else show(solver)
         raise SimulationError(f"The solver of a simulation must be a solver, got {name}.", "Write solver=IDA(1e-8).")
 
 
@@ -129,8 +129,10 @@ def _check_variables(system: System, variables: Any) -> tuple[str, ...]:
     if variables is None:
         return known
     if isinstance(variables, (str, Expression)) or not isinstance(variables, Sequence):
-        raise SimulationError(f"The variables to keep must be a list of names, got {variables!r}.", "Write ['x', 'y'].")
-    names = tuple(str(name) for name in variables)
+        raise SimulationError(
+            f"The variables to keep must be a list of names, got {show(variables)}.", "Write ['x', 'y']."
+        )
+    names = tuple(show(name, str) for name in variables)
     for name in names:
         if name not in known:
             raise SimulationError(

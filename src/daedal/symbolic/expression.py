@@ -14,7 +14,7 @@ from typing import Any, NoReturn, final
 import casadi as ca
 import numpy as np
 
-from daedal.errors import ExpressionError
+from daedal.errors import ExpressionError, is_real, show
 from daedal.symbolic import functions
 from daedal.symbolic.writing import write_expression
 
@@ -42,7 +42,7 @@ class Expression:
     def __post_init__(self) -> None:
         if not isinstance(self.sx, ca.SX) or not self.sx.is_scalar():
             raise ExpressionError(
-                f"An Expression holds one scalar CasADi SX, got {self.sx!r}.", "Build it from symbols and numbers."
+                f"An Expression holds one scalar CasADi SX, got {show(self.sx)}.", "Build it from symbols and numbers."
             )
 
     def __repr__(self) -> str:
@@ -156,9 +156,9 @@ class Expression:
         return apply_function("trunc", self)
 
     def __round__(self, digits: int | None = None) -> "Expression":
-        if digits:
+        if digits is not None and not (isinstance(digits, int) and digits == 0):
             raise ExpressionError(
-                f"Expressions are rounded to whole numbers, not to {digits} digits.",
+                f"Expressions are rounded to whole numbers, not to {show(digits)} digits.",
                 "Write np.round(x / step) * step.",
             )
         return apply_function("round", self)
@@ -230,6 +230,10 @@ class Equation:
 
     lhs: Expression
     rhs: Expression
+
+    def __post_init__(self) -> None:
+        for side, what in (("lhs", "The left side of an equation"), ("rhs", "The right side of an equation")):
+            object.__setattr__(self, side, as_expression(getattr(self, side), what))
 
     def __repr__(self) -> str:
         return self._text
@@ -312,7 +316,7 @@ def as_expression(value: object, what: str) -> Expression:
         return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
-    if isinstance(value, (numbers.Real, np.bool_)):
+    if is_real(value) or isinstance(value, np.bool_):
         try:
             return Expression(ca.SX(float(value)))
         except OverflowError:
@@ -320,13 +324,13 @@ def as_expression(value: object, what: str) -> Expression:
                 f"{what} must be a number that fits into 64 bits, got one beyond 1.8e308.", "Use other units."
             ) from None
     if isinstance(value, str):
-        remedy = f"Make it a symbol first: symbol({value!r})." if NAME.fullmatch(value) else "Leave the quotes out."
-        raise ExpressionError(f"{what} must be an expression, got the text {value!r}.", remedy)
+        remedy = f"Make it a symbol first: symbol({show(value)})." if NAME.fullmatch(value) else "Leave the quotes out."
+        raise ExpressionError(f"{what} must be an expression, got the text {show(value)}.", remedy)
     if isinstance(value, Equation):
         raise ExpressionError(f"{what} must be an expression, got the equation '{value}'.", "Give one side of it.")
     is_complex = isinstance(value, numbers.Complex)
     raise ExpressionError(
-        f"{what} must be an expression or a number, got {value!r}.",
+        f"{what} must be an expression or a number, got {show(value)}.",
         "Write its real and imaginary parts apart." if is_complex else "Build it from symbols and numbers.",
     )
 

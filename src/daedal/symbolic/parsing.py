@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NoReturn
 
-from daedal.errors import ExpressionError, counted, nearest
+from daedal.errors import ExpressionError, counted, nearest, show
 from daedal.symbolic import functions
 from daedal.symbolic.expression import NAME, Equation, Expression, apply_function, as_expression, where
 from daedal.symbolic.operators import delay, der, hold, hysteresis
@@ -108,7 +108,9 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
-            raise ExpressionError(f"A formula must be given as text, got {text!r}.", 'Write it in quotes: "k*sin(x)".')
+            raise ExpressionError(
+                f"A formula must be given as text, got {show(text)}.", 'Write it in quotes: "k*sin(x)".'
+            )
         self.text = text
         self.names: dict[str, Expression] = {}
         self.tokens = self._split()

@@ -7,7 +7,7 @@ from threading import Lock
 
 import casadi as ca
 
-from daedal.errors import ExpressionError, check_whole_number
+from daedal.errors import ExpressionError, check_whole_number, show
 from daedal.symbolic.expression import NAME, Expression
 
 RESERVED = frozenset({"time", "and", "or", "not", "inf", "nan"})
@@ -30,7 +30,7 @@ def symbol(name: str) -> Expression:
         )
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ExpressionError(
-            f"A symbol's name must be a word such as 'x', 'motor.i' or 'T[0]', got {name!r}.",
+            f"A symbol's name must be a word such as 'x', 'motor.i' or 'T[0]', got {show(name)}.",
             "Use letters, digits and underscores, beginning with a letter.",
         )
     if name in RESERVED:
@@ -49,7 +49,7 @@ def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
     ((x, y), (T[0], T[1]))
     """
     if not isinstance(names, str):
-        raise ExpressionError(f"symbols takes names in one text, got {names!r}.", 'Write symbols("x y z").')
+        raise ExpressionError(f"symbols takes names in one text, got {show(names)}.", 'Write symbols("x y z").')
     if isinstance(count, str):
         raise ExpressionError("symbols takes all names in one text.", f'Write symbols("{names} {count}").')
     if count is not None:

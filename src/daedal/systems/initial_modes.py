@@ -66,7 +66,7 @@ class _Start:
 
     @cached_property
     def levels(self) -> list[int]:
-        """Of the first symbol of each table among the exogenous symbols; its other two follow."""
+        """Of the first symbol of each table among the exogenous symbols; its others follow."""
         names = list(self.system.reduction.exogenous)
         return [names.index(table.level) for table in self.tables]
 
@@ -112,7 +112,7 @@ class _Start:
         for table, place, argument in zip(
             self.tables, self.levels, self._evaluate("table_arguments", start, w), strict=True
         ):
-            w[place : place + 3] = table.describe(table.find_level(float(argument)))
+            w[place : place + len(table.symbols)] = table.describe(table.find_level(float(argument)))
             w[[self.places[i] for i in table.places]] = 1.0, -1.0
 
     def _guess(self, w: np.ndarray) -> InitialValues:
@@ -199,7 +199,8 @@ class _Start:
         for table, place in zip(self.tables, self.levels, strict=True):
             low, high = (self.places[i] for i in table.places)
             if held.isdisjoint(table.places) and not w[high] < 0 < w[low]:  # its border was left on the other side
-                w[place : place + 3] = table.describe(w[place] + (w[high] > 0) - (w[low] < 0))
+                level = w[place] + (w[high] > 0) - (w[low] < 0)
+                w[place : place + len(table.symbols)] = table.describe(level)
                 w[low], w[high] = 1.0, -1.0
         return replace(start, tops=top, exogenous=w, sliding=stuck, controls=controls, remarks=(*start.remarks, *notes))
 

@@ -26,7 +26,7 @@ from daedal.analysis import (
     require_offsets,
     substitute_aliases,
 )
-from daedal.errors import ModelError, StructureError, counted, interruptible, quoted
+from daedal.errors import ModelError, StructureError, counted, interruptible, is_one_of, quoted, show
 from daedal.models import Model, evaluate_expressions, evaluate_parameters
 from daedal.symbolic import (
     CHOOSING,
@@ -115,8 +115,8 @@ class System:
 
     def function(self, name: str) -> ca.Function:
         """A `casadi.Function` of (t, X, T, parameters, exogenous); see `SYSTEM_FUNCTIONS` for the names."""
-        if name not in SYSTEM_FUNCTIONS:
-            raise ModelError(f"A system has no function '{name}'.", f"Known are {quoted(SYSTEM_FUNCTIONS)}.")
+        if not is_one_of(name, SYSTEM_FUNCTIONS):
+            raise ModelError(f"A system has no function '{show(name, str)}'.", f"Known are {quoted(SYSTEM_FUNCTIONS)}.")
         compiled = self.reduction.compiled
         if name not in compiled:
             compiled[name] = ca.Function(name, self.reduction.arguments, [SYSTEM_FUNCTIONS[name](self.reduction)])

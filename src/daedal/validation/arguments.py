@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from math import inf, nan
-from numbers import Real
 from typing import Any
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, is_list, nearest
+from daedal.errors import EstimationError, as_float, is_list, is_real, nearest, show
 from daedal.estimation import Fit
 from daedal.experiments import list_datasets
 from daedal.models import Model
@@ -41,12 +40,12 @@ def check_horizon(horizon: Any, data: Sequence[Dataset]) -> tuple[int, ...]:
     """Numbers of samples, increasing; none where only the simulation, or nothing, was asked for."""
     if horizon is None:
         return ()
-    listed = list(horizon) if isinstance(horizon, Iterable) else [horizon]
-    numbers = [float(one) if isinstance(one, Real) and not isinstance(one, bool) else nan for one in listed]
+    listed = list(horizon) if is_list(horizon) else [horizon]
+    numbers = [as_float(one) if is_real(one) and not isinstance(one, bool) else nan for one in listed]
     if not all(one >= 1.0 and (one == inf or one.is_integer()) for one in numbers):
         raise EstimationError(
             "The horizon must be a whole number of samples from 1 on, np.inf for the simulation, or a list of them, "
-            f"got {horizon!r}.",
+            f"got {show(horizon)}.",
             "Write horizon=[1, 10].",
         )
     steps = {int(one) for one in numbers if one < inf}
@@ -68,9 +67,9 @@ def check_names(verb: str, names: Any, known: Iterable[str]) -> tuple[str, ...]:
     if not is_list(names):
         example = str(names) if isinstance(names, (str, Expression)) else "k"
         raise EstimationError(
-            f"The names of {verb} must be a list, got {names!r}.", f"Write {verb}(fit, ['{example}'])."
+            f"The names of {verb} must be a list, got {show(names)}.", f"Write {verb}(fit, ['{example}'])."
         )
-    chosen = tuple(dict.fromkeys(str(name) for name in names))
+    chosen = tuple(dict.fromkeys(show(name, str) for name in names))
     for name in chosen:
         if name not in listed:
             raise EstimationError(f"The fit has no estimate '{name}'.", nearest(name, listed))

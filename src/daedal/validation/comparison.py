@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping, frozen
 from daedal.disturbances import make_seed
-from daedal.errors import EstimationError, counted, interruptible, nearest, quoted
+from daedal.errors import EstimationError, counted, interruptible, nearest, quoted, show
 from daedal.estimation import BEGINS, Fit, describe, describe_cut, label_experiments, match_fit, measure_fit
 from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
@@ -153,10 +153,11 @@ class Comparison:
         return [one for one in self.series if one.output == output]
 
     def __getitem__(self, key: Any) -> Compared:
-        output, experiment = (key[0], str(key[1])) if isinstance(key, tuple) and len(key) == 2 else (key, None)
-        series = self._of(str(output))
+        output, experiment = (key[0], show(key[1], str)) if isinstance(key, tuple) and len(key) == 2 else (key, None)
+        output = show(output, str)
+        series = self._of(output)
         if not series:
-            raise EstimationError(f"The comparison has no output '{output}'.", nearest(str(output), self.outputs))
+            raise EstimationError(f"The comparison has no output '{output}'.", nearest(output, self.outputs))
         labels = [one.experiment for one in series]
         if experiment is None and len(series) > 1:
             raise EstimationError(

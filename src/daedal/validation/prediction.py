@@ -49,6 +49,6 @@ def _list_predicted(problem: Problem, point: np.ndarray, forecasts: tuple[Foreca
     accuracies, predicted = Accuracies(problem.system.model), []
     for forecast in forecasts:
         number = forecast.series.experiment
-        noise = accuracies.find_declared(forecast.series, problem.coordinates.values(point, number))
+        noise = accuracies.find_declared(forecast.series, problem.coordinates.values(point, number), forecast.mean)
         predicted.append(Predicted(forecast, problem.data[number], noise))
     return predicted

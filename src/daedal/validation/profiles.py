@@ -14,13 +14,12 @@ Reference: D. M. Bates, D. G. Watts, Nonlinear Regression Analysis and Its Appli
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import EstimationError, as_float, check_whole_number, interruptible, look_up, quoted
+from daedal.errors import EstimationError, as_float, check_whole_number, interruptible, is_real, look_up, quoted, show
 from daedal.estimation import Coordinate, Fit
 from daedal.linear import one_thread
 from daedal.progress import Progress
@@ -156,8 +155,8 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
     """
     check_fit("profile", fit)
     chosen = check_names("profile", names, fit.estimates)
-    if not isinstance(level, Real) or not 0.0 < as_float(level) < 1.0:
-        raise EstimationError(f"The level must lie between 0 and 1, got {level!r}.", "Write level=0.95.")
+    if not is_real(level) or not 0.0 < as_float(level) < 1.0:
+        raise EstimationError(f"The level must lie between 0 and 1, got {show(level)}.", "Write level=0.95.")
     sentence = "The points must be a whole number from 2 on"
     points = check_whole_number(points, EstimationError, sentence, "Write points=6.", least=2)
     if points > MOST_POINTS:
@@ -248,7 +247,7 @@ def _make_curve(shared: Ground, name: str, below: Trace, above: Trace) -> Profil
         values=frozen(theta[:, place].copy()),
         cost=frozen(np.array([row.value for row in rows]) - shared.minimum.value),
         params=FrozenMapping({key: frozen(theta[:, k].copy()) for k, key in enumerate(space.names)}),
-        threshold=0.5 * shared.quantile**2 * float(shared.factors[place]),
+        threshold=0.5 * float(shared.quantiles[place]) ** 2 * float(shared.factors[place]),
         interval=(ends[0], ends[1]),
         open=(below.end is None, above.end is None),
         wald=fit.conf_int(shared.level)[name],

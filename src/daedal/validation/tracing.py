@@ -44,7 +44,7 @@ SMALLEST = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What all profiles of a fit share: the objective, its minimum, λ and deviation of each φ, the level and its q."""
+    """What all profiles of a fit share: the objective, its minimum, λ, deviation and q of each φ, the level."""
 
     fit: Fit
     objective: Objective
@@ -52,7 +52,7 @@ class Ground:
     factors: np.ndarray
     deviations: np.ndarray
     level: float
-    quantile: float
+    quantiles: np.ndarray
     progress: Progress
 
     def root(self, place: int, evaluation: Evaluation) -> float:
@@ -87,7 +87,7 @@ def prepare_ground(fit: Fit, level: float, progress: Progress) -> Ground:
         factors=compute_variance_factors(fit),
         deviations=np.sqrt(compute_variances(fit)),
         level=level,
-        quantile=fit.quantile(level),
+        quantiles=np.array([fit.quantile(level, name) for name in fit.estimates]),
         progress=progress,
     )
 
@@ -108,8 +108,8 @@ def _follow(way: "_Way", points: int) -> float | None:
     room, step = _find_room(on, way.place, way.direction), _choose_step(on, way.place) / points
     while way.distance < room and len(way.passed) < MOST and np.isfinite(way.height):
         inner = (way.distance, way.height)
-        height = way.visit(min(way.distance + step, room), min(way.foretell(step), on.quantile))
-        if height >= on.quantile:
+        height = way.visit(min(way.distance + step, room), min(way.foretell(step), way.quantile))
+        if height >= way.quantile:
             outer = (way.distance, height)
             end = _find_crossing(way, inner, outer)
             if way.distance < room:
@@ -122,7 +122,7 @@ def _follow(way: "_Way", points: int) -> float | None:
                 return way.begin + way.direction * _find_crossing(way, *end)
             continue
         rise = height - inner[1]
-        step *= float(np.clip(on.quantile / points / max(rise, SMALLEST), 1.0 / GROWTH, GROWTH))
+        step *= float(np.clip(way.quantile / points / max(rise, SMALLEST), 1.0 / GROWTH, GROWTH))
     way.mend()
     return None
 
@@ -136,6 +136,7 @@ class _Way:
         self.passed: dict[float, Evaluation] = {}
         self.distance, self.height = 0.0, 0.0  # of the last value outward, and its ρ
         self.slope = 0.0
+        self.quantile = float(on.quantiles[place])
 
     def visit(self, distance: float, expected: float) -> float:
         """ρ at a distance, the others following from both neighbours; searched for anew if it is not as expected."""
@@ -158,7 +159,7 @@ class _Way:
         """The largest ρ that is no surprise one step further."""
         if not self.passed:
             return np.inf
-        return self.height + SURPRISE * (max(self.slope, 0.0) * step + self.on.quantile / 10.0)
+        return self.height + SURPRISE * (max(self.slope, 0.0) * step + self.quantile / 10.0)
 
     def _search_anew(self, value: float, here: Evaluation) -> Evaluation:
         """From the values passed, the other minima of the fit, and a few points between the bounds."""
@@ -185,16 +186,16 @@ class _Way:
 
     @property
     def _tolerance(self) -> float:
-        return NOTICED * self.on.quantile**2 * float(self.on.factors[self.place])
+        return NOTICED * self.quantile**2 * float(self.on.factors[self.place])
 
     def is_open(self, distance: float) -> bool:
         """Whether a value that had reached the threshold has not, after all."""
-        return distance in self.passed and self.on.root(self.place, self.passed[distance]) < self.on.quantile
+        return distance in self.passed and self.on.root(self.place, self.passed[distance]) < self.quantile
 
     def find_later_crossing(self, distance: float) -> tuple[tuple[float, float], tuple[float, float]] | None:
         """The first values beyond, one below and one above the threshold, if they have been passed."""
         heights = [(one, self.on.root(self.place, self.passed[one])) for one in sorted(self.passed) if one >= distance]
-        return next((pair for pair in pairwise(heights) if pair[0][1] < self.on.quantile <= pair[1][1]), None)
+        return next((pair for pair in pairwise(heights) if pair[0][1] < self.quantile <= pair[1][1]), None)
 
     def list_evaluations(self) -> tuple[Evaluation, ...]:
         """From the estimate outward."""
@@ -212,7 +213,7 @@ def _find_room(on: Ground, place: int, direction: float) -> float:
 
 def _choose_step(on: Ground, place: int) -> float:
     """The width of the interval from the curvature, or a tenth of the parameter's size."""
-    width = on.quantile * float(on.deviations[place])
+    width = float(on.quantiles[place]) * float(on.deviations[place])
     item = on.fit.coordinates.items[place]
     return width if 0.0 < width < np.inf else 0.1 * _find_size(item, float(on.minimum.point[place]))
 
@@ -223,7 +224,7 @@ def _find_size(item: Coordinate, point: float) -> float:
 
 def _find_crossing(way: _Way, inner: tuple[float, float], outer: tuple[float, float]) -> float:
     """The distance at which ρ = q, between one where it is less and one where it is more (or cannot be simulated)."""
-    (a, low), (b, high), quantile = inner, outer, way.on.quantile
+    (a, low), (b, high), quantile = inner, outer, way.quantile
     while True:
         finite = np.isfinite(high)
         c = a + (b - a) * (quantile - low) / (high - low) if finite else 0.5 * (a + b)

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import daedal as dd
 from daedal import der
@@ -131,3 +132,68 @@ def test_gradient_is_that_of_the_minimum_over_the_starts():
 def test_segments_must_be_a_number():
     with pytest.raises(EstimationError, match="whole number from 1 on, got 0"):
         dd.OutputError(segments=0)
+
+
+def prey_and_predators() -> dd.Model:
+    x, y, a, b, c, d = dd.symbols("x y a b c d")
+    return dd.Model(
+        name="prey and predators",
+        equations={"prey": der(x) == a * x - b * x * y, "predators": der(y) == -c * y + d * x * y},
+        unknowns=[x, y],
+        outputs={"prey": x},
+        parameters={a: 0.7, b: 0.7, c: 0.7, d: 0.7},
+        initial={x: 1.0, y: 0.5},
+    )
+
+
+def integrate(rates, start, times):
+    return solve_ivp(rates, (0.0, times[-1]), start, t_eval=times, rtol=1e-10, atol=1e-10).y
+
+
+def test_pieces_that_start_at_the_data_find_lotka_volterra_over_five_cycles():
+    """Only the prey are counted; scipy makes the data, over 30 s, and all rates start at one."""
+    truth, times = {"a": 1.3, "b": 0.9, "c": 0.8, "d": 0.72}, np.linspace(0.0, 30.0, 121)
+    a, b, c, d = truth.values()
+    exact = integrate(lambda _, z: [a * z[0] - b * z[0] * z[1], -c * z[1] + d * z[0] * z[1]], [1.0, 0.5], times)[0]
+    data = dd.Dataset(times, outputs={"prey": exact + 0.03 * np.random.default_rng(1).standard_normal(times.size)})
+    free = dict.fromkeys(truth, 1.0)
+    fit = dd.fit(prey_and_predators(), data, free=free, criterion=dd.OutputError(segments=10))
+    assert fit.status.ok
+    assert fit.evaluations < 60
+    for name, value in truth.items():
+        assert abs(fit[name].value - value) < 4 * fit[name].std_error < 0.15
+
+
+def test_pieces_that_start_at_the_data_find_lorenz_from_a_wrong_start():
+    """One of three states is measured over 10 s, in which errors grow by e⁹; from r = 25 a simulation ends at 24.98."""
+    x, y, z, r = dd.symbols("x y z r")
+    model = dd.Model(
+        name="lorenz",
+        equations={"x": der(x) == 10 * (y - x), "y": der(y) == x * (r - z) - y, "z": der(z) == x * y - 8 / 3 * z},
+        unknowns=[x, y, z],
+        outputs={"x": x},
+        parameters={r: 25.0},
+        initial={x: 1.0, y: 1.0, z: 1.0},
+    )
+    times = np.linspace(0.0, 10.0, 251)
+    exact = integrate(
+        lambda _, q: [10 * (q[1] - q[0]), q[0] * (28 - q[2]) - q[1], q[0] * q[1] - 8 / 3 * q[2]], [1.0] * 3, times
+    )
+    fit = dd.fit(model, dd.Dataset(times, outputs={"x": exact[0]}), free=["r"], criterion=dd.OutputError(segments=16))
+    assert fit.status.ok
+    assert fit.evaluations < 40
+    assert fit["r"].value == pytest.approx(28.0, abs=1e-5)
+
+
+def test_pieces_start_where_the_data_put_their_states():
+    """x'' = −4 x with x alone measured, and a model that says −3 x: pieces start at cos 2t and −2 sin 2t, nearly."""
+    model, times = oscillator(), np.arange(0.0, 6.0, 0.05)
+    data = (dd.Dataset(times, outputs={"x": np.cos(2 * times)}),)
+    space = make_coordinates(model.with_parameters({"d": 0.0, "x0": 1.0}), data, ["k"], None, None)
+    problem = Problem(build(model.with_parameters({"d": 0.0, "x0": 1.0})), data, space, 0, None)
+    objective = dd.OutputError(segments=12).objective(problem)
+    edges = np.linspace(0.0, times[-1], 13)[1:-1]
+    exact = np.column_stack([np.cos(2 * edges), -2 * np.sin(2 * edges)])
+    assert objective.cut[0].states == ("x", "v")
+    np.testing.assert_allclose(objective.nodes[0][:, 0], exact[:, 0], atol=0.05)
+    np.testing.assert_allclose(objective.nodes[0][:, 1], exact[:, 1], atol=0.35)

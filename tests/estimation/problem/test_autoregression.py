@@ -5,7 +5,12 @@ import pytest
 from scipy.linalg import toeplitz
 
 from daedal.errors import DataError
-from daedal.estimation.problem.autoregression import Autoregression, find_contiguous, fit_autoregression
+from daedal.estimation.problem.autoregression import (
+    Autoregression,
+    find_contiguous,
+    fit_autoregression,
+    fit_autoregressions,
+)
 
 SECOND = np.array([-1.5, 0.8])
 FOURTH = np.poly([0.9 * np.exp(0.7j), 0.9 * np.exp(-0.7j), 0.6, -0.5]).real[1:]
@@ -242,6 +247,22 @@ def test_long_run_of_series_about_as_short_as_the_order(count):
     x = np.random.default_rng(count).normal(size=(2, count))
     image = model.long_run(x)
     assert image @ image.T == pytest.approx(x @ toeplitz(autocovariance(model, count)) @ x.T, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("count", [1, 3, 12])
+def test_drawn_series_have_the_covariance_of_the_process(name, count):
+    """What unit vectors become is a root of the Toeplitz matrix."""
+    model = MODELS[name]
+    root = model.draw(np.eye(count))
+    expected = toeplitz(autocovariance(model, count))
+    np.testing.assert_allclose(root.T @ root, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def test_rows_are_fitted_like_series_of_their_own():
+    rows = np.random.default_rng(4).normal(size=(3, 90)).cumsum(axis=1) * np.array([[0.1], [1.0], [10.0]])
+    together = fit_autoregressions([rows[:, :60], rows[:, 60:]])
+    assert together == [fit_autoregression([row[:60], row[60:]]) for row in rows]
 
 
 def test_long_run_agrees_with_a_zero_padded_tail():

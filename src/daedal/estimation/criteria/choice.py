@@ -34,6 +34,6 @@ def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
 
 def _list_silent(problem: Problem) -> list[str]:
     """Measured outputs whose measurement noise the model does not declare."""
-    declared = find_declared_outputs(problem.system.model)
+    declared = find_declared_outputs(problem.system.model, problem.data)
     measured = {name for one in problem.data for name in one.outputs}
     return [name for name in problem.system.model.outputs if name in measured and name not in declared]

@@ -15,7 +15,7 @@ from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from daedal.errors import EstimationError
+from daedal.errors import EstimationError, show
 from daedal.estimation.problem import Autoregression, Problem
 from daedal.experiments import Experiment, Series
 from daedal.filtering import InitialCondition
@@ -27,7 +27,8 @@ class Part:
     """One series in units of its accuracy, (time,); NaN where nothing is scored.
 
     The residual moves by −slopes, (coordinate, time), when predictions move, and by −residual · rates when its standard
-    deviation does; `rates` are d log(deviation)/dφ.
+    deviation does; `rates` are d log(deviation)/dφ, (coordinate,), or (coordinate, time) where that depends on what is
+    predicted.
     """
 
     series: Series
@@ -191,7 +192,7 @@ def check_criterion(given: Any) -> Criterion:
     """A criterion as it was given, or a sentence about what it lacks."""
     if isinstance(given, Criterion) and not isinstance(given, type):
         return given
-    name = given.__name__ if isinstance(given, type) else repr(given)
+    name = given.__name__ if isinstance(given, type) else show(given)
     raise EstimationError(
         f"The criterion must be one such as Likelihood(...), OutputError(...) or SimulationPEM(...), got {name}.",
         f"Write criterion={name}()."

@@ -15,13 +15,12 @@ differential-algebraic equations (2006); the ½ of its equation (12) also belong
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, final
 
 import numpy as np
 
 from daedal.analysis import check_noise
-from daedal.errors import DaedalError, EstimationError, is_one_of
+from daedal.errors import DaedalError, EstimationError, is_one_of, is_real, show
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Forecast, Objective, Part, fail_at
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Accuracies, Experiment, check_enough, match_experiments
@@ -69,7 +68,7 @@ class Likelihood:
     def __post_init__(self) -> None:
         if not is_one_of(self.initial, ("free", "diffuse", "guess")):
             raise EstimationError(
-                f"The initial state of Likelihood must be 'free', 'diffuse' or 'guess', got {self.initial!r}.",
+                f"The initial state of Likelihood must be 'free', 'diffuse' or 'guess', got {show(self.initial)}.",
                 "Write Likelihood(initial='diffuse').",
             )
         if self.initial_std is not None:
@@ -92,12 +91,13 @@ class Likelihood:
 def _check_deviations(given: Any) -> dict[str, float]:
     if not isinstance(given, Mapping):
         raise EstimationError(
-            f"initial_std must be a mapping from unknowns to standard deviations, got {given!r}.", "Write {'x': 0.1}."
+            f"initial_std must be a mapping from unknowns to standard deviations, got {show(given)}.",
+            "Write {'x': 0.1}.",
         )
     for key, value in given.items():
-        if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 <= float(value) < np.inf:
+        if not is_real(value) or isinstance(value, bool) or not 0.0 <= float(value) < np.inf:
             raise EstimationError(
-                f"The initial_std of '{as_name(key)}' must be a number from zero on, got {value!r}.", "Write 0.1."
+                f"The initial_std of '{as_name(key)}' must be a number from zero on, got {show(value)}.", "Write 0.1."
             )
     return {as_name(key): float(value) for key, value in given.items()}
 

@@ -2,11 +2,12 @@
 
 With W the weighing of `daedal.estimation.problem.weights`, y the samples and ȳ the prediction at φ,
 
-    z = W (y − ȳ(φ)),   value = ½ Σ z² + Σ log(σ(φ)/σ(φ₀)) − ½ Σ V,   curvature = Σ ψψᵀ + 2 Σ (∂ log σ)(∂ log σ)ᵀ,
+    z = W(φ) (y − ȳ(φ)),   value = ½ Σ z² + Σ log(σ(φ)/σ(φ₀)) − ½ Σ V,   curvature = Σ ψψᵀ + 2 Σ (∂ log σ)(∂ log σ)ᵀ,
 
-where ψ = W ∂ȳ/∂φ, the logarithms are there when an accuracy σ is estimated, and V, present when debiasing, is what
-averaging over M realizations instead of all adds to the expectation of z²: the variance of W ȳ, which means ȳ_g of G
-groups of n_g realizations tell without bias, whatever W is (it is limited where it exceeds half of Σ z²):
+where ψ = W ∂ȳ/∂φ, the logarithms are there when an accuracy σ is estimated or depends on ȳ (then log σ itself), and V,
+present when debiasing, is what averaging over M realizations instead of all adds to the expectation of z²: the variance
+of W ȳ, which means ȳ_g of G groups of n_g realizations tell without bias, whatever W is (it is limited where it exceeds
+half of Σ z²):
 
     V = Σ_g n_g (W ȳ_g − W ȳ)² / ((G − 1) M).
 
@@ -36,6 +37,7 @@ from daedal.experiments import (
     check_enough,
     guess_scales,
     match_experiments,
+    refuse_relative,
 )
 from daedal.simulation import Lanes, Prediction, Predictor, make_predictor, make_request
 
@@ -100,8 +102,14 @@ class MeanObjective:
         gradient = jacobian.T @ residuals - 0.5 * excess_gradient
         curvature = jacobian.T @ jacobian
         for part, count, square in zip(parts, counts, squares, strict=True):
-            gradient += part.rates * (count - square)
-            curvature += 2.0 * count * np.outer(part.rates, part.rates)
+            if part.rates.ndim == 1:
+                gradient += part.rates * (count - square)
+                curvature += 2.0 * count * np.outer(part.rates, part.rates)
+            else:
+                known = np.isfinite(part.residual)
+                by_sample = part.rates[:, known]
+                gradient += by_sample @ (1.0 - part.residual[known] ** 2)
+                curvature += 2.0 * by_sample @ by_sample.T
         if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return fail_at(point, "The cost or its gradient is not finite there.")
         if self._corrected or self.weighing.accuracies.free:  # more than squares is added up
@@ -109,10 +117,11 @@ class MeanObjective:
         return Evaluation(point, value, gradient, curvature, residuals, jacobian, parts)
 
     def _logarithm(self, part: Part) -> float:
-        """Σ log(σ/σ₀) over the scored samples, where σ is estimated."""
-        if not part.rates.any():
+        """Σ log(σ/σ₀) over the scored samples, where σ is estimated; σ₀ = 1 where it moves with the prediction."""
+        if part.rates.ndim == 1 and not part.rates.any():
             return 0.0
-        first = self.weighing.accuracies.deviation(part.series, self.reference)
+        accuracies = self.weighing.accuracies
+        first = 1.0 if part.rates.ndim > 1 else accuracies.deviation(part.series, self.reference, part.prediction)
         logarithms = np.broadcast_to(np.log(part.deviation / first), part.residual.shape)
         return float(logarithms[np.isfinite(part.residual)].sum())
 
@@ -121,19 +130,23 @@ class MeanObjective:
         coordinates = self.problem.coordinates
         experiment, values = self.experiments[number], coordinates.values(point, number)
         prediction = self.predictors[number](values)
-        size, every = point.size, np.arange(len(coordinates.parameters))
+        size = point.size
 
         def convert(slopes: np.ndarray) -> np.ndarray:
             return coordinates.convert_slopes(slopes, point, number)
 
         raw = [self._rows(series, prediction, convert) for series in experiment.series]
-        weighed = self.weighing.apply(experiment, values, raw)
+        means = [prediction.mean[series.row, series.places] for series in experiment.series]
+        weighed = self.weighing.apply(experiment, values, raw, means)
         accuracies = self.weighing.accuracies
         parts, excess = [], _Excess(0.0, np.zeros(size), np.zeros((size, size)))
-        for series, rows in zip(experiment.series, weighed, strict=True):
-            by_coordinate = convert(accuracies.rates(series, values, every))
-            deviation = accuracies.deviation(series, values)
-            mean = prediction.mean[series.row, series.places]
+        for series, rows, mean, plain in zip(experiment.series, weighed, means, raw, strict=True):
+            if series.noise is None and series.output in accuracies.relative:
+                by_parameter, by_output = accuracies.relative_rates(series, values, mean)
+                by_coordinate = convert(by_parameter) + by_output * plain[1 : 1 + size]
+            else:
+                by_coordinate = convert(accuracies.rates(series, values))
+            deviation = accuracies.deviation(series, values, mean)
             parts.append(Part(series, rows[0], rows[1 : 1 + size], by_coordinate, deviation, mean))
             if self._corrected and len(prediction.counts) > 1:
                 excess = excess.add(_compute_excess(rows[1 + size :], prediction.counts, size), by_coordinate)
@@ -163,7 +176,7 @@ class MeanObjective:
                 prediction = simulation.leave_out_failures(values)(values)
             means = [prediction.mean[series.row, series.places] for series in experiment.series]
             raw = [(series.values - mean)[None] for series, mean in zip(experiment.series, means, strict=True)]
-            residuals = self.weighing.apply(experiment, values, raw)
+            residuals = self.weighing.apply(experiment, values, raw, means)
             for series, mean, residual in zip(experiment.series, means, residuals, strict=True):
                 count = simulation.realizations
                 spread = None if count is None else np.sqrt(prediction.variance[series.row, series.places])
@@ -253,15 +266,16 @@ class MeanObjective:
         rates = coordinates.convert_slopes(np.eye(count), evaluation.point, number)  # (coordinate, parameter)
         parts = [part for part in evaluation.parts if part.series.experiment == number]
         rows = [np.concatenate([part.residual[None], part.slopes]) for part in parts]
-        back = self.weighing.transpose(experiment, coordinates.values(evaluation.point, number), rows)
+        means = [part.prediction for part in parts]
+        back = self.weighing.transpose(experiment, coordinates.values(evaluation.point, number), rows, means)
         outputs = len(experiment.outputs)
         shape = (len(rates), (1 + count) * outputs, experiment.drive.times.size)
         weights = np.zeros(shape)
         for part, weighed in zip(parts, back, strict=True):
-            weights[:, part.series.row, part.series.places] = weighed[1:]
+            np.add.at(weights[:, part.series.row].T, part.series.places, weighed[1:].T)
             for k, parameter in zip(*np.nonzero(rates), strict=True):
                 row = (1 + parameter) * outputs + part.series.row
-                weights[k, row, part.series.places] -= weighed[0] * rates[k, parameter]
+                np.subtract.at(weights[k, row], part.series.places, weighed[0] * rates[k, parameter])
         return weights
 
 
@@ -365,6 +379,10 @@ def make_mean_objective(
     experiments = match_experiments(system, problem.data, transient)
     check_enough(experiments, len(coordinates.items))
     check_accuracies(system.model, experiments)
+    if realizations:
+        refuse_relative(system.model, "SimulationPEM", "compares with a mean in which disturbances scatter too")
+    if whiten:
+        refuse_relative(system.model, "whiten", "filters residuals of one size")
     if whiten and coordinates.items:  # where nothing is free, filters are those of a fit
         check_whitening(experiments, None if whiten is True else int(whiten))
     solver = problem.solver or Lanes(tolerance=AVERAGED if realizations else SINGLE)

@@ -16,12 +16,11 @@ measurements, Automatica 60 (2015) 48–56.
 """
 
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Literal, final
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, as_float, counted, is_one_of
+from daedal.errors import DaedalError, EstimationError, as_float, counted, is_one_of, is_real, show
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Objective, Part, fail_at
 from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.criteria.measurement_moments import AGREES, MeasurementMoments
@@ -59,8 +58,8 @@ class MeanVariance:
     gradient: Literal["forward", "adjoint"] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.gamma, Real) or isinstance(self.gamma, bool) or not 0.0 <= as_float(self.gamma) <= 1.0:
-            raise EstimationError(f"gamma must lie between 0 and 1, got {self.gamma!r}.", "Write gamma=0.9.")
+        if not is_real(self.gamma) or isinstance(self.gamma, bool) or not 0.0 <= as_float(self.gamma) <= 1.0:
+            raise EstimationError(f"gamma must lie between 0 and 1, got {show(self.gamma)}.", "Write gamma=0.9.")
         if not isinstance(self.measurements, MeasurementMoments):
             raise EstimationError(
                 f"The measurements must be MeasurementMoments, got {type(self.measurements).__name__}.",
@@ -68,7 +67,7 @@ class MeanVariance:
             )
         if self.gradient is not None and not is_one_of(self.gradient, ("forward", "adjoint")):
             raise EstimationError(
-                f"The gradient must be 'forward' or 'adjoint', got {self.gradient!r}.",
+                f"The gradient must be 'forward' or 'adjoint', got {show(self.gradient)}.",
                 "Leave it out to have it chosen.",
             )
         object.__setattr__(self, "gamma", float(self.gamma))

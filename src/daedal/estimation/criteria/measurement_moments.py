@@ -22,7 +22,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import frozen
-from daedal.errors import EstimationError, counted
+from daedal.errors import EstimationError, as_float, check_whole_number, counted, is_real, show
 from daedal.memory import check_memory
 
 SEMIDEFINITE = 1e-10  # of the largest eigenvalue: how negative the smallest may be by rounding
@@ -61,6 +61,13 @@ class MeasurementMoments:
                 "Give one row and one column for each sample.",
             )
         square = _check_vector(self.square_covariance, "square_covariance", mean.size)
+        if self.variance_of_squares is not None and not is_real(self.variance_of_squares):
+            raise EstimationError(
+                f"The variance_of_squares must be a number, got {show(self.variance_of_squares)}.",
+                "Leave it out where it is not known.",
+            )
+        sentence, remedy = "The repetitions must be a positive whole number", "Write repetitions=20."
+        check_whole_number(self.repetitions, EstimationError, sentence, remedy, least=1)
         _check_possible(covariance, square, self.variance_of_squares)
         for name, value in (("mean", mean), ("covariance", covariance), ("square_covariance", square)):
             object.__setattr__(self, name, frozen(value.copy()))
@@ -206,9 +213,10 @@ def _check_possible(covariance: np.ndarray, square: np.ndarray, variance_of_squa
         )
     if variance_of_squares is not None:
         least = float(np.sum(along[~still] ** 2 / eigenvalues[~still]))
-        if not variance_of_squares >= least * (1.0 - STILL):
+        if not as_float(variance_of_squares) >= least * (1.0 - STILL):
             raise EstimationError(
-                f"No random vector has these moments: the variance of the sum of squares is {variance_of_squares:g}, "
+                f"No random vector has these moments: the variance of the sum of squares is "
+                f"{as_float(variance_of_squares):g}, "
                 f"but the other moments need at least {least:g}.",
                 "Give moments of one and the same law.",
             )
@@ -216,9 +224,13 @@ def _check_possible(covariance: np.ndarray, square: np.ndarray, variance_of_squa
 
 def _check_numbers(value: Any, name: str) -> np.ndarray:
     try:
-        numbers = np.asarray(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise EstimationError(f"The {name} must be numbers, got {value!r:.60}.", "Give an array of numbers.") from None
+        array = np.asarray(value)
+        with np.errstate(over="ignore"):  # longer floats become infinite
+            numbers = array.astype(float, casting="unsafe" if array.dtype.kind == "O" else "same_kind")
+    except Exception:  # whatever the method of a stranger raises
+        raise EstimationError(
+            f"The {name} must be numbers, got {show(value):.60}.", "Give an array of numbers."
+        ) from None
     if not np.isfinite(numbers).all():
         raise EstimationError(f"The {name} contains values that are not finite.", "Give finite numbers.")
     return numbers

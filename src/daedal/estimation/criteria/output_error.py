@@ -31,8 +31,9 @@ class OutputError:
     transient
         Seconds after the first sample that are simulated but not scored.
     segments
-        Into how many pieces each experiment is cut, whose starts are estimated along with the parameters and tied
-        together in the end (multiple shooting): for models that amplify small errors.
+        Into how many pieces each experiment is cut, whose starts are estimated along with the parameters, from the
+        data on, and tied together in the end (multiple shooting): for models that amplify small errors, and for long
+        records of oscillations from poor start values.
     whiten
         Filter data and simulation by an autoregression that the residual follows: for coloured measurement noise.
         An integer is its order; True leaves the order to the data.

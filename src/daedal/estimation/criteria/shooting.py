@@ -20,8 +20,17 @@ import numpy as np
 
 from daedal.errors import DaedalError, EstimationError, counted
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Part, fail_at
+from daedal.estimation.criteria.piece_starts import start_pieces
 from daedal.estimation.problem import Problem, Segments, Weighing, cut_segments
-from daedal.experiments import Accuracies, Experiment, check_accuracies, check_enough, guess_scales, match_experiments
+from daedal.experiments import (
+    Accuracies,
+    Experiment,
+    check_accuracies,
+    check_enough,
+    guess_scales,
+    match_experiments,
+    refuse_relative,
+)
 from daedal.simulation import Lanes
 
 WEIGHTS = (0.1, 10.0, 1e3, 1e5)  # ρ, stage by stage
@@ -81,12 +90,21 @@ class ShootingObjective:
                 last[:] = [(flat.copy(), self._join(point, flat))]
             return last[0][1]
 
+        def compare(flat: np.ndarray) -> np.ndarray:
+            """Starts that cannot be simulated are not a number, which scipy steps back from."""
+            try:
+                return join(flat).residuals
+            except DaedalError:
+                return np.full(size, np.nan)
+
         flat = np.concatenate([nodes.ravel() for nodes in self.nodes])
-        if not np.isfinite(join(flat).residuals).all():
+        first = join(flat).residuals
+        if not np.isfinite(first).all():
             return None, self.nodes
+        size = first.size
         with np.errstate(over="ignore", invalid="ignore"):  # far away squares overflow; scipy steps back from there
             solution = least_squares(
-                lambda s: join(s).residuals,
+                compare,
                 flat,
                 jac=lambda s: join(s).by_nodes,  # pyright: ignore[reportArgumentType]
                 x_scale="jac",
@@ -178,11 +196,12 @@ class ShootingObjective:
             scored = np.where(np.isfinite(series.values), 1.0, np.nan)
             residual = series.values - mean[series.row, series.places]
             rows.append(np.vstack([residual, slopes[:, series.row, series.places]]) * scored)
-        weighed = self.weighing.apply(experiment, values, rows)
+        means = [mean[series.row, series.places] for series in experiment.series]
+        weighed = self.weighing.apply(experiment, values, rows, means)
         size = point.size
         for series, own in zip(experiment.series, weighed, strict=True):
-            deviation = self.weighing.accuracies.deviation(series, values)
             predicted = mean[series.row, series.places]
+            deviation = self.weighing.accuracies.deviation(series, values, predicted)
             yield Part(series, own[0], own[1 : 1 + size], np.zeros(size), deviation, predicted), own[1 + size :]
 
     def refine(self, evaluation: Evaluation) -> "ShootingObjective | None":
@@ -210,11 +229,17 @@ def _follow_starts(parts: tuple[Part, ...], kept: np.ndarray) -> tuple[Part, ...
 
 
 def make_shooting_objective(problem: Problem, transient: float, count: int) -> ShootingObjective:
-    """Cut all experiments; all starts begin where the model begins."""
+    """Cut all experiments; the pieces start at the data."""
     system, space = problem.system, problem.coordinates
     experiments = match_experiments(system, problem.data, transient)
     check_enough(experiments, len(space.items))
     check_accuracies(system.model, experiments)
+    accuracies = Accuracies(system.model, space.parameters, guess_scales(system.model, experiments))
+    refuse_relative(system.model, "segments", "are tied together by residuals of one size")
+    if accuracies.free:
+        raise EstimationError(
+            "Segments cannot be combined with a free measurement accuracy.", "Fix the accuracy, or use one segment."
+        )
     solver = problem.solver or Lanes(tolerance=1e-8)
     cut, nodes = [], []
     for number, experiment in enumerate(experiments):
@@ -229,12 +254,7 @@ def make_shooting_objective(problem: Problem, transient: float, count: int) -> S
         pieces = cut_segments(problem, experiment, values, count, solver)
         begin = np.array([_find_start(pieces, k) for k in range(len(pieces.states))])
         cut.append(pieces)
-        nodes.append(np.tile(begin, (count - 1, 1)))
-    accuracies = Accuracies(system.model, space.parameters, guess_scales(system.model, experiments))
-    if accuracies.free:
-        raise EstimationError(
-            "Segments cannot be combined with a free measurement accuracy.", "Fix the accuracy, or use one segment."
-        )
+        nodes.append(start_pieces(experiment, pieces, accuracies, values, begin))
     weighing = Weighing(accuracies)
     ones = tuple(np.ones(len(pieces.states)) for pieces in cut)
     untied = ShootingObjective(problem, experiments, tuple(cut), weighing, tuple(nodes), ones)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import final
 
 from daedal.analysis import is_linear
-from daedal.errors import EstimationError, check_whole_number, quoted
+from daedal.errors import EstimationError, check_whole_number, quoted, show
 from daedal.estimation.criteria.criterion import Objective
 from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.problem import Problem, check_visible, check_whiten, find_mean_movers
@@ -56,7 +56,7 @@ class SimulationPEM:
         sentence = "The realizations must be a whole number from 1 on"
         check_whole_number(self.realizations, EstimationError, sentence, "Write realizations=200.", least=1)
         if not isinstance(self.debias, bool):
-            raise EstimationError(f"debias must be True or False, got {self.debias!r}.", "Write debias=True.")
+            raise EstimationError(f"debias must be True or False, got {show(self.debias)}.", "Write debias=True.")
         if self.debias and self.realizations < 2:
             raise EstimationError(
                 "Debiasing needs the spread of at least 2 realizations, got 1.", "Take more, or write debias=False."

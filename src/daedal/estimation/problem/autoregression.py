@@ -123,6 +123,21 @@ class Autoregression:
         B, D = _find_beginning(self)
         return B, np.sqrt(self.variance / np.where(D > 0.0, D, 1.0))
 
+    def draw(self, normals: np.ndarray) -> np.ndarray:
+        """Stationary series from independent normal numbers of unit variance (…, time), as many."""
+        from scipy.signal import lfilter
+
+        B, D = _find_beginning(self)
+        p, a = min(self.order, normals.shape[-1]), self.coefficients
+        first = normals[..., :p] * np.sqrt(D[:p]) @ np.linalg.inv(B[:p, :p]).T
+        if p < self.order or p == normals.shape[-1]:
+            return first
+        past = np.flip(first, axis=-1)
+        state = [-past[..., : p - k] @ a[k:] for k in range(p)]  # of the filter: what the first samples pass on
+        zi = np.stack(state, axis=-1) if p else np.zeros((*normals.shape[:-1], 0))
+        late, _ = lfilter([1.0], self.polynomial, normals[..., p:] * np.sqrt(self.variance), axis=-1, zi=zi)
+        return np.concatenate([first, late], axis=-1)
+
     def long_run(self, x: np.ndarray) -> np.ndarray:
         """F x (…, time) with (F x)(F x)ᵀ = x R xᵀ for weights x (…, time), zero at missing samples.
 
@@ -165,28 +180,32 @@ def fit_autoregression(
     >>> fit_autoregression([np.array([1.0, -1.0, 1.0]), np.array([2.0, 0.0])], order=1).coefficients
     array([0.5])
     """
+    return fit_autoregressions([stretch[None] for stretch in stretches], order, most, penalty)[0]
+
+
+def fit_autoregressions(
+    stretches: Sequence[np.ndarray], order: int | None = None, most: int = 40, penalty: float | None = None
+) -> list[Autoregression]:
+    """The same for each row of stretches (row, time)."""
     count, longest = _check(stretches)
     if order is None:
         highest = min(most, count // SAMPLES_PER_ORDER, longest - 1)
         candidates = list(_run_burg(stretches, highest))
         gain = np.log(count) if penalty is None else penalty
-        return min(candidates, key=lambda model: _compute_criterion(model, count, gain))
+        costs = [count * np.log(np.maximum(one.variances, TINY)) + k * gain for k, one in enumerate(candidates)]
+        return [candidates[best].choose(row) for row, best in enumerate(np.argmin(costs, axis=0))]
     if not 0 <= order < longest:
         raise DataError(
             f"The order of an autoregression must be from 0 to {longest - 1} here, got {order}.",
             f"The longest stretch without gaps has {counted(longest, 'sample')}; give a lower order.",
         )
-    *_, model = _run_burg(stretches, order)
-    return model
-
-
-def _compute_criterion(model: Autoregression, count: int, penalty: float) -> float:
-    return count * np.log(max(model.variance, TINY)) + model.order * penalty
+    *_, last = _run_burg(stretches, order)
+    return [last.choose(row) for row in range(len(last.variances))]
 
 
 def _check(stretches: Sequence[np.ndarray]) -> tuple[int, int]:
     """Number of samples, and how many the longest stretch has."""
-    lengths = [stretch.size for stretch in stretches]
+    lengths = [stretch.shape[-1] for stretch in stretches]
     if sum(lengths) == 0:
         raise DataError("An autoregression needs samples but none were given.", "Give at least one stretch.")
     if not all(np.isfinite(stretch).all() for stretch in stretches):
@@ -197,37 +216,52 @@ def _check(stretches: Sequence[np.ndarray]) -> tuple[int, int]:
     return sum(lengths), max(lengths)
 
 
-def _run_burg(stretches: Sequence[np.ndarray], highest: int) -> Iterator[Autoregression]:
+@dataclass(frozen=True, eq=False)
+class _Models:
+    """Autoregressions of one order, (row, order) and (row,)."""
+
+    coefficients: np.ndarray
+    variances: np.ndarray
+
+    def choose(self, row: int) -> Autoregression:
+        return Autoregression(self.coefficients[row], float(self.variances[row]))
+
+    def reflect(self, reflections: np.ndarray) -> "_Models":
+        """Levinson's step to the next order."""
+        a, none = self.coefficients, np.zeros((len(self.variances), 1))
+        longer = np.hstack([a, none]) + reflections[:, None] * np.hstack([a[:, ::-1], none + 1.0])
+        return _Models(longer, self.variances * (1.0 - reflections**2))
+
+
+def _run_burg(stretches: Sequence[np.ndarray], highest: int) -> Iterator[_Models]:
     """The models of order 0 … highest."""
     errors = [(stretch, stretch) for stretch in stretches]
-    model = Autoregression(np.zeros(0), float(np.mean(np.concatenate(stretches) ** 2)))
-    yield model
-    exact = EXACT * model.variance
+    together = np.concatenate(stretches, axis=-1)
+    models = _Models(np.zeros((len(together), 0)), np.mean(together**2, axis=-1))
+    yield models
+    exact = EXACT * models.variances
     for _ in range(highest):
-        pairs = [(forward[1:], backward[:-1]) for forward, backward in errors]
-        reflection = _find_reflection(pairs) if model.variance > exact else 0.0
-        errors = [(f + reflection * b, b + reflection * f) for f, b in pairs]
-        model = _reflect(model, reflection)
-        yield model
+        pairs = [(forward[:, 1:], backward[:, :-1]) for forward, backward in errors]
+        reflections = np.where(models.variances > exact, _find_reflections(pairs), 0.0)
+        kappa = reflections[:, None]
+        errors = [(f + kappa * b, b + kappa * f) for f, b in pairs]
+        models = models.reflect(reflections)
+        yield models
 
 
-def _find_reflection(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
-    power = sum(float(f @ f + b @ b) for f, b in pairs)
-    if power == 0.0:
-        return 0.0
-    ratio = -2.0 * sum(float(f @ b) for f, b in pairs) / power
+def _find_reflections(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    power = np.sum([_multiply(f, f) + _multiply(b, b) for f, b in pairs], axis=0)
+    ratio = -2.0 * np.sum([_multiply(f, b) for f, b in pairs], axis=0) / np.where(power > 0.0, power, 1.0)
     return _limit(ratio)
 
 
-def _limit(reflection: float) -> float:
-    return float(np.clip(reflection, -LARGEST_REFLECTION, LARGEST_REFLECTION))
+def _multiply(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The scalar products of rows."""
+    return (one[:, None, :] @ other[:, :, None])[:, 0, 0]
 
 
-def _reflect(model: Autoregression, reflection: float) -> Autoregression:
-    """Levinson's step to the next order."""
-    a = model.coefficients
-    longer = np.append(a, 0.0) + reflection * np.append(a[::-1], 1.0)
-    return Autoregression(longer, model.variance * (1.0 - reflection**2))
+def _limit(reflection: np.ndarray) -> np.ndarray:
+    return np.clip(reflection, -LARGEST_REFLECTION, LARGEST_REFLECTION)
 
 
 def find_contiguous(values: np.ndarray) -> list[slice]:

@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, counted, is_list, nearest, quoted
+from daedal.errors import EstimationError, counted, is_list, nearest, quoted, show
 from daedal.models import (
     Model,
     Parameter,
@@ -268,7 +268,7 @@ def _read_declared(model: Model, given: Any, option: str) -> dict[str, Parameter
         return {}
     if not is_list(given):
         raise EstimationError(
-            f"{option} must be a list of parameters, or a mapping to Parameter, got {given!r}.",
+            f"{option} must be a list of parameters, or a mapping to Parameter, got {show(given)}.",
             f"Write {option}=[{_name_some(model)}].",
         )
     listed = list(given)
@@ -321,7 +321,7 @@ def _read_fixed(model: Model, fixed: Any, experiments: int) -> list[dict[str, An
         listed = list(fixed)
     else:
         raise EstimationError(
-            f"fixed must be a mapping name → number, or a list of them, one per experiment, got {fixed!r}.",
+            f"fixed must be a mapping name → number, or a list of them, one per experiment, got {show(fixed)}.",
             f"Write fixed={{{next(iter(model.parameters), 'm')!r}: 0.3}}.",
         )
     if len(listed) != experiments:

@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from numbers import Real
 from typing import Any, final
 
 import numpy as np
 
 from daedal.data import FrozenMapping
-from daedal.errors import EstimationError, check_whole_number, nearest, quoted
+from daedal.errors import EstimationError, check_whole_number, is_real, nearest, quoted, show
 from daedal.estimation.problem.coordinates import Coordinate, Coordinates, has_finite_bounds
 from daedal.memory import check_memory
 from daedal.models import as_name
@@ -51,7 +50,7 @@ class Grid:
     def __post_init__(self) -> None:
         if not isinstance(self.points, Mapping) or not self.points:
             raise EstimationError(
-                f"A grid must be a mapping from parameter to a number of values, got {self.points!r}.",
+                f"A grid must be a mapping from parameter to a number of values, got {show(self.points)}.",
                 "Write Grid({'tau': 5}).",
             )
         named = {as_name(key): count for key, count in self.points.items()}
@@ -72,7 +71,7 @@ def list_starts(starts: Any, space: Coordinates, seed: int) -> list[np.ndarray]:
         return [space.start, *_list_grid(space, starts)]
     if isinstance(starts, Sequence) and not isinstance(starts, str) and starts:
         return [read_point(space, one, "a start") for one in starts]
-    given = starts.__name__ if isinstance(starts, type) else repr(starts)
+    given = starts.__name__ if isinstance(starts, type) else show(starts)
     raise EstimationError(
         f"starts must be LatinHypercube(count), Grid(...), a Fit or a list of mappings, got {given}.",
         "Write for example starts=[{'k': 5.0}, {'k': 9.0}].",
@@ -132,7 +131,7 @@ def read_point(space: Coordinates, one: Any, what: str) -> np.ndarray:
     """φ of a mapping by parameter, or by coordinate where a parameter is local; what it leaves out keeps its start."""
     if not isinstance(one, Mapping):
         raise EstimationError(
-            f"What {what} gives must be a mapping from parameter to number, got {one!r}.",
+            f"What {what} gives must be a mapping from parameter to number, got {show(one)}.",
             f"Write {{'{space.names[0]}': {space.items[0].start:g}}}.",
         )
     named = {as_name(key): value for key, value in one.items()}
@@ -142,10 +141,10 @@ def read_point(space: Coordinates, one: Any, what: str) -> np.ndarray:
     theta = []
     for item in space.items:
         value = named.get(item.name, named.get(item.parameter, item.start))
-        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+        number = float(value) if is_real(value) and not isinstance(value, bool) else np.nan
         if not item.lower <= number <= item.upper or (item.logarithmic and number <= 0.0):
             raise EstimationError(
-                f"'{item.name}' must be a number between {item.lower:g} and {item.upper:g}, got {value!r}.",
+                f"'{item.name}' must be a number between {item.lower:g} and {item.upper:g}, got {show(value)}.",
                 "Move it inside, or widen the bounds.",
             )
         theta.append(number)

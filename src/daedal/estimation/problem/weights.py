@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.errors import EstimationError
+from daedal.errors import EstimationError, is_real, show
 from daedal.estimation.problem.autoregression import Autoregression
 from daedal.experiments import Accuracies, Experiment, Series, find_correlated, separate_outputs
 
@@ -27,16 +27,28 @@ class Weighing:
     accuracies: Accuracies
     filters: Mapping[str, Autoregression] = field(default_factory=dict)
 
-    def apply(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
-        """W rows; NaN where a sample is not scored."""
-        scaled = self._scale(experiment, values, rows)
+    def apply(
+        self,
+        experiment: Experiment,
+        values: Mapping[str, float],
+        rows: Sequence[np.ndarray],
+        means: Sequence[np.ndarray],
+    ) -> Rows:
+        """W rows; NaN where a sample is not scored. `means` are what is predicted, which W may depend on."""
+        scaled = self._scale(experiment, values, rows, means)
         mixed = self._mix(experiment, scaled, transposed=False)
         return [
             self._filter(series).whiten(row) / self._find_size(series) if series.output in self.filters else row
             for series, row in zip(experiment.series, mixed, strict=True)
         ]
 
-    def transpose(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
+    def transpose(
+        self,
+        experiment: Experiment,
+        values: Mapping[str, float],
+        rows: Sequence[np.ndarray],
+        means: Sequence[np.ndarray],
+    ) -> Rows:
         """Wᵀ rows; what is not scored counts as zero on both sides."""
         back = [
             self._filter(series).adjoint(row / self._find_size(series), np.isfinite(series.values))
@@ -45,7 +57,7 @@ class Weighing:
             for series, row in zip(experiment.series, (np.nan_to_num(row) for row in rows), strict=True)
         ]
         mixed = self._mix(experiment, back, transposed=True)
-        return [np.nan_to_num(row) for row in self._scale(experiment, values, mixed)]
+        return [np.nan_to_num(row) for row in self._scale(experiment, values, mixed, means)]
 
     def _filter(self, series: Series) -> Autoregression:
         return self.filters[series.output]
@@ -54,9 +66,15 @@ class Weighing:
         """The standard deviation of what the filter leaves: outputs count by that, once they are whitened."""
         return float(np.sqrt(max(self._filter(series).variance, SMALLEST)))
 
-    def _scale(self, experiment: Experiment, values: Mapping[str, float], rows: Sequence[np.ndarray]) -> Rows:
-        pairs = zip(experiment.series, rows, strict=True)
-        return [row / self.accuracies.deviation(series, values) for series, row in pairs]
+    def _scale(
+        self,
+        experiment: Experiment,
+        values: Mapping[str, float],
+        rows: Sequence[np.ndarray],
+        means: Sequence[np.ndarray],
+    ) -> Rows:
+        triples = zip(experiment.series, rows, means, strict=True)
+        return [row / self.accuracies.deviation(series, values, mean) for series, row, mean in triples]
 
     def _mix(self, experiment: Experiment, rows: Rows, *, transposed: bool) -> Rows:
         result = list(rows)
@@ -71,8 +89,8 @@ class Weighing:
 
 def check_whiten(whiten: Any) -> bool | int:
     """True, False, or the order of the filter."""
-    if not isinstance(whiten, Integral) or whiten < 0:
+    if not isinstance(whiten, Integral) or not is_real(whiten) or whiten < 0:
         raise EstimationError(
-            f"whiten must be True, False or the order of the filter, got {whiten!r}.", "Write whiten=True."
+            f"whiten must be True, False or the order of the filter, got {show(whiten)}.", "Write whiten=True."
         )
     return whiten if isinstance(whiten, bool) else int(whiten)

@@ -55,7 +55,7 @@ def _assess_data(objective: Objective, evaluation: Evaluation) -> Information:
         return compute_information(evaluation.loglik, parameters, count_samples(evaluation.parts))
     if not white:
         return Information()
-    declared = find_declared_outputs(model)
+    declared = find_declared_outputs(model, objective.problem.data)
     total, numbers = -sum(sum_log_determinants(model, experiment) for experiment in white), evaluation.point.size
     for output in list_outputs(evaluation.parts):
         parts = [part for part in evaluation.parts if part.series.output == output]

@@ -307,7 +307,8 @@ def _solve(
     options["jac"] = lambda scaled: jacobian(point(scaled)) * unit
     limits = (bounds[0] / unit, bounds[1] / unit)
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # far away squares overflow; scipy steps back from there
+        # Far away squares overflow, from where scipy steps back; where the cost is huge it divides by a step of zero.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             arrived = least_squares(measure, first, bounds=limits, x_scale="jac", **options).status > 0
     except _SettledError:
         arrived = True

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.data import Dataset, FrozenMapping, Samples, Signal
+from daedal.data import Dataset, FrozenMapping, Samples, Signal, write_origin
 from daedal.errors import EstimationError
 from daedal.estimation.criteria import (
     Criterion,
@@ -72,7 +72,8 @@ def _list_arrays(data: Dataset) -> dict[str, np.ndarray]:
     for kind, table in (("input", data.inputs), ("output", data.outputs)):
         for number, signal in enumerate(table.values()):
             arrays |= {f"{kind}_{number}_times": signal.times, f"{kind}_{number}_values": signal.values}
-    return arrays
+    told = {k: samples.noise for k, samples in enumerate(data.outputs.values()) if samples.noise is not None}
+    return arrays | {f"output_{k}_noise": noise for k, noise in told.items()}
 
 
 def _describe_fit(fit: Fit) -> dict[str, Any]:
@@ -143,6 +144,7 @@ def _describe_data(data: Dataset) -> dict[str, Any]:
         "t0": data.t0,
         "inputs": [{"name": name, "intersample": signal.intersample} for name, signal in data.inputs.items()],
         "outputs": list(data.outputs),
+        "origin": None if data.origin is None else write_origin(data.origin),
         **({"units": dict(data.units)} if data.units else {}),
     }
 
@@ -208,12 +210,18 @@ def _make_dataset(variables: Mapping[str, Variable], number: int, told: Mapping[
     def array(name: str) -> np.ndarray:
         return variables[f"experiment_{number}_{name}"].values
 
+    def noise(k: int) -> np.ndarray | None:
+        told = variables.get(f"experiment_{number}_output_{k}_noise")
+        return None if told is None else told.values
+
     inputs = {
         one["name"]: Signal(array(f"input_{k}_times"), array(f"input_{k}_values"), one["intersample"])
         for k, one in enumerate(told["inputs"])
     }
     outputs = {
-        name: Samples(array(f"output_{k}_times"), array(f"output_{k}_values")) for k, name in enumerate(told["outputs"])
+        name: Samples(array(f"output_{k}_times"), array(f"output_{k}_values"), noise(k))
+        for k, name in enumerate(told["outputs"])
     }
-    # Files from before data had units have none.
-    return Dataset(array("times"), inputs, outputs, t0=told["t0"], name=told["name"], units=told.get("units", {}))
+    # Files from before data had an origin and units have none.
+    told_since = {"origin": told.get("origin"), "units": told.get("units", {})}
+    return Dataset(array("times"), inputs, outputs, t0=told["t0"], name=told["name"], **told_since)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from daedal.errors import DaedalError, EstimationError
+from daedal.errors import DaedalError, EstimationError, show
 from daedal.estimation.result import Fit
 from daedal.estimation.storage.content import list_variables, make_fit
 from daedal.estimation.storage.netcdf import (
@@ -181,7 +181,7 @@ def _explain_damage(file: Path, reason: str) -> EstimationError:
 
 def _check_path(path: Any) -> Path:
     if not isinstance(path, (str, Path)):
-        raise EstimationError(f"The path must be text or a Path, got {path!r}.", "Write 'house.nc'.")
+        raise EstimationError(f"The path must be text or a Path, got {show(path)}.", "Write 'house.nc'.")
     try:
         writable = b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:

@@ -54,6 +54,7 @@ class Events:
         self.sides, self.held = stepper.modes[:count], stepper.modes[count : count + held]
         self.stuck, self.levels = np.split(stepper.modes[count + held :], [len(self.able)])
         self.tables = {place: number for number, table in enumerate(switching.tables) for place in table.places}
+        self.rows = np.split(self.levels, np.cumsum([len(table.symbols) for table in switching.tables])[:-1])
         self.span = stepper.forcing.end - stepper.forcing.start or 1.0
         self.instant, self.changes = stepper.forcing.start, np.zeros(count, dtype=int)
         self.recent: list[deque[float]] = [deque(maxlen=CROWD) for _ in range(count)]
@@ -276,7 +277,7 @@ class Events:
         if place not in self.tables:
             return ()
         number = self.tables[place]
-        table, numbers = self.switching.tables[number], self.levels[3 * number : 3 * number + 3]
+        table, numbers = self.switching.tables[number], self.rows[number]
         low, high = table.places
         stuck = dict(self._list_stuck())
         if low in stuck or high in stuck or self.sides[high] < 0.0 < self.sides[low]:

@@ -1,13 +1,12 @@
 """`IDA`, the reference solver: SUNDIALS, one trajectory after the other."""
 
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import final
 
 import numpy as np
 
 from daedal.data import short
-from daedal.errors import SimulationError, as_float, quoted, warn_user
+from daedal.errors import SimulationError, as_float, is_real, quoted, show, warn_user
 from daedal.models import evaluate_parameters
 from daedal.progress import Progress, watch
 from daedal.simulation import ida
@@ -53,9 +52,9 @@ class IDA:
     def __post_init__(self) -> None:
         for name, limit in (("rtol", 1.0), ("atol", np.inf)):
             value = getattr(self, name)
-            if not (isinstance(value, Real) and 0 < as_float(value) < limit):
+            if not (is_real(value) and 0 < as_float(value) < limit):
                 wanted = "lie between 0 and 1" if name == "rtol" else "be a positive number"
-                raise SimulationError(f"The {name} of IDA must {wanted}, got {value!r}.", "Write for example 1e-8.")
+                raise SimulationError(f"The {name} of IDA must {wanted}, got {show(value)}.", "Write for example 1e-8.")
             object.__setattr__(self, name, float(value))
 
     def solve(

@@ -10,11 +10,13 @@ from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes.march import Reordering, Table, find_solved, march_lanes, tabulate
 from daedal.simulation.lanes.run import ESCAPED
 from daedal.simulation.lanes.scenario import Paths
+from daedal.simulation.request import check_memory
 from daedal.simulation.steps import Curve, Directions, Method, Point, Program, Schedule, Shape, compile_program
 from daedal.systems import System
 
 PILOT_WORK = 1e9  # operations that a pilot run may take
 SENSITIVITIES = 0.01  # weight of a difference of sensitivities against one of values
+COPIES = 4  # of what all steps read, while it is tabulated
 STUCK = 1e-18  # of the largest state at the start: what is smaller stands still
 EIGHTHS = 8  # parts of a step
 NEGLIGIBLE = 1e-9  # of one, or of the largest variable where all are smaller: a size that may be round-off
@@ -110,6 +112,8 @@ def prepare_steps(task: Task, method: Method, steps: Steps) -> tuple[Program, Ta
     shape = Shape(method, steps[1], task.directions, task.wanted, task.grid, task.curves)
     length = float(np.median(steps[0].lengths)) if steps[0].lengths.size else 1.0
     compiled = compile_program(task.system, shape, task.point, length)
+    numbers = steps[0].starts.size * compiled.nodes.size * (len(task.forcing.tracks) + 1)
+    check_memory(task.system, 8.0 * COPIES * numbers, "Use longer steps, or simulate a shorter time.")
     return compiled, tabulate(compiled, steps[0], task.forcing, task.grid, task.times)
 
 

@@ -100,7 +100,7 @@ class Crossings:
             v = self.pieces.enter(side, lane, t, force)
             v = v if side.instant else side.solve(v)
             jumped = self._list_jumped(side, lane, v, still)
-            lane = self._climb(self._flip(side, lane, Meeting(jumped, jumped, v, ca.SX(1))))
+            lane = self._flip(side, lane, Meeting(jumped, jumped, v, ca.SX(1)))
         return lane
 
     def _look(self, side: Side, lane: Lane, trial: Lane) -> Piece:
@@ -247,26 +247,28 @@ class Crossings:
     def _jump(self, side: Side, lane: Lane, meeting: Meeting) -> Lane:
         """Tables whose argument has jumped, perhaps over many borders, next to the level where it is."""
         levels = ca.SX(lane["levels"])
-        for number, table in enumerate(self.slots.tables):
+        for number, (table, rows) in enumerate(zip(self.slots.tables, self.slots.list_rows(), strict=True)):
             low, high = table.places
             if not (self.jumping[low] or self.jumping[high]):
                 continue
             level = table.write_level(side.evaluate("table_arguments", meeting.before)[number])
             for place, before in ((low, level + 1), (high, level - 1)):  # where the change of its side leads there
                 jumped = ca.logic_and(meeting.chosen[place], meeting.jumped if meeting.jumped.is_scalar() else 1)
-                levels[3 * number] = ca.if_else(jumped, before, levels[3 * number])
+                levels[rows] = select(jumped, table.look_up(before), levels[rows])
         return lane.put(levels=levels)
 
     def _climb(self, lane: Lane) -> Lane:
-        """The next level of tables on whose border a lane has changed its side; that is then their other border."""
+        """The next level of tables on whose border a lane has changed its side; that is then their other border.
+
+        What stands there the kernel looks up.
+        """
         sides, levels, fresh = (ca.SX(lane[name]) for name in ("sides", "levels", "fresh"))
         slides = self.sliding.slides if self.sliding else ()
-        for number, table in enumerate(self.slots.tables):
+        for table, rows in zip(self.slots.tables, self.slots.list_rows(), strict=True):
             low, high = table.places
             free = [1 - lane["sliding"][slides.index(place)] if place in slides else ca.SX(1) for place in (low, high)]
             down, up = ca.logic_and(sides[low] < 0, free[0]), ca.logic_and(sides[high] > 0, free[1])
-            level = levels[3 * number] + up - down
-            levels[3 * number : 3 * number + 3] = ca.vertcat(level, *table.write_borders(level))
+            levels[rows.start] = levels[rows.start] + up - down
             moved = ca.logic_or(down, up)
             sides[low], sides[high] = ca.if_else(moved, 1, sides[low]), ca.if_else(moved, -1, sides[high])
             fresh[low], fresh[high] = (

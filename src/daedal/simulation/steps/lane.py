@@ -7,6 +7,7 @@ disturbances are a polynomial through their values at the nodes (`Drive`).
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -68,7 +69,7 @@ class Slots:
             "position": 1,  # within the step, from 0 to 1
             "code": 1,  # what is left to do in the step
             "moved": self.directions,  # how the last change moves with the free directions
-            "levels": 3 * len(self.tables),  # level and borders of each
+            "levels": sum(len(table.symbols) for table in self.tables),  # with borders and entries of each
             "held": self.held,
             "held rates": rates,
             "waiting": self.held,  # sampled, but not yet delivered
@@ -131,14 +132,19 @@ class Slots:
             self._climb(sides, held, extra[self.find("levels")])
         return state
 
+    def list_rows(self) -> list[slice]:
+        """Of each table among all levels."""
+        ends = np.cumsum([0, *(len(table.symbols) for table in self.tables)]).tolist()
+        return [slice(begin, end) for begin, end in pairwise(ends)]
+
     def _climb(self, sides: np.ndarray, held: np.ndarray, levels: np.ndarray) -> None:
         """Write the next level of tables in lanes that are beyond one of their borders, and sides as usual."""
-        for number, table in enumerate(self.tables):
+        for table, rows in zip(self.tables, self.list_rows(), strict=True):
             low, high = table.places
             beyond = ((sides[low] < 0.0) | (sides[high] > 0.0)) & ~(held[low] | held[high])
             for lane in np.flatnonzero(beyond):
-                level = levels[3 * number, lane] + (sides[high, lane] > 0.0) - (sides[low, lane] < 0.0)
-                levels[3 * number : 3 * number + 3, lane] = table.describe(level)
+                level = levels[rows.start, lane] + (sides[high, lane] > 0.0) - (sides[low, lane] < 0.0)
+                levels[rows, lane] = table.describe(level)
                 sides[low, lane], sides[high, lane] = 1.0, -1.0
 
     def fill_exogenous(self, system: System, column: np.ndarray, exogenous: np.ndarray) -> np.ndarray:

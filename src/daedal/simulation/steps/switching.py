@@ -12,7 +12,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from daedal.kernels import Detours, Turn, compile_scan, read_tape
+from daedal.kernels import Detours, Lookup, Turn, compile_scan, read_tape
 from daedal.simulation.steps.crossings import JUMPED, Crossings
 from daedal.simulation.steps.curves import GridRow
 from daedal.simulation.steps.discretization import Discretization, Point
@@ -130,7 +130,12 @@ class SwitchingBuilder(StepBuilder):
             for side, code, _ in sides
         ]
         turns += [self._write_turn(code, self._go_on(side, cross), False) for side, cross, code in sides]
-        return Detours(self.slots.locate("code"), tuple(turns), self.slots.rounds)
+        first, places = self.slots.locate("levels"), self.slots.list_rows()
+        rows = [
+            zip(*(column.tolist() for column in table.columns.values()), strict=True) for table in self.slots.tables
+        ]
+        lookups = tuple(Lookup(first + place.start, tuple(row)) for place, row in zip(places, rows, strict=True))
+        return Detours(self.slots.locate("code"), tuple(turns), self.slots.rounds, lookups=lookups)
 
     def _write_turn(self, code: int, result: Lane, restarts: bool) -> Turn:
         arguments = [self.start.vector, self.reached.vector, self.parameters, self.shared, self.lane]
@@ -205,7 +210,9 @@ class SwitchingBuilder(StepBuilder):
         failed = ca.fmax(lane.worst, lane["code"] * RESTLESS)
         kind = ca.if_else(failed < RIVALS, RESTLESS, ca.if_else(failed < UNDEFINED, RIVALS, UNDEFINED))
         worst = ca.if_else(failed < RESTLESS, failed, kind * (1 + lane["last"]))
-        sides = ca.vertcat(lane["sides"], lane["sliding"], lane["levels"][::3])
+        sides = ca.vertcat(
+            lane["sides"], lane["sliding"], *(lane["levels"][rows.start] for rows in self.slots.list_rows())
+        )
         signature = sum((sides[i] * 3.0 ** (i % MARKED) for i in range(sides.shape[0])), ca.SX(0))
         return ca.vertcat(values, ca.vec(rates), signature, ca.fmax(residual, worst * (ACCEPTED / UNFINISHED)))
 

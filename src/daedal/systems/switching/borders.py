@@ -112,7 +112,7 @@ def _make_effect(reader: Reader, residuals: ca.SX, mode: str, g: ca.SX, among_mo
     names = list_symbols(ca.vertcat(residuals, g))
     unmoved = {mode, *reader.words.constants}
     if not among_modes:
-        unmoved |= {name for name in names if name.startswith(("mode ", "level ", "low "))}
+        unmoved |= {name for name in names if name.startswith(("mode ", "level ", "low ", "entry "))}
     moving = stack_symbols(name for name in names if name not in unmoved)
     return _look_at(residuals, mode, g, [effect, ca.jacobian(effect, moving)])
 

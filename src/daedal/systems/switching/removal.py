@@ -101,27 +101,30 @@ def find_switches(
     everything = write_formulas(reader, frozenset())
     blended = write_formulas(reader, frozenset(), frozenset(range(len(reader.functions))))
     climb = Climb.of(reader, find_ladders(everything.functions, reader.list_latched()))
-    verdicts = find_verdicts(reader, climb, climb.apply(blended), values)
+    verdicts = find_verdicts(reader, *climb.apply(blended), values)
     wanted = ("jump",) if jumps_only else ("jump", "kink")
     idle = frozenset(
         number
         for number, function in enumerate(reader.functions)
         if not function.latched and verdicts[number] not in wanted
     )
-    reader.fragile = find_fragile(reader, climb, climb.apply(everything), idle, values)
+    reader.fragile = find_fragile(reader, *climb.apply(everything), idle, values)
     written = write_formulas(reader, idle) if idle or reader.fragile else everything
     jumping = frozenset(number for number in written.functions if verdicts[number] == "jump")
     kinked = frozenset(written.functions).difference(jumping)
     parts = [ladder.choose(part) for ladder in climb.ladders for part in (jumping, kinked)]
     climb = Climb.of(reader, [part for part in parts if len(part.numbers) >= LEAST])
+    climb, collapsed = climb.apply(written)
     switches, members, tables = _list_switches(reader, climb, written, jumping)
 
     def blend(places: Sequence[int]) -> tuple[ca.SX, ca.SX]:
         chosen = frozenset(number for place in places for number in members[place])
-        blended = climb.apply(write_formulas(reader, idle, chosen))
+        typed = write_formulas(reader, idle, chosen)
+        further, blended = climb.apply(typed)
+        if further.entries != climb.entries:  # which the tables do not have
+            blended = climb.apply_modes(typed)
         return blended.residuals, blended.observed
 
-    collapsed = climb.apply(written)
     return Switching(
         residuals=collapsed.residuals,
         observed=collapsed.observed,

@@ -32,8 +32,11 @@ class Table:
         e, in terms of what the equations contain.
     borders
         The numbers, rising.
-    level, low, high
-        The symbols of q, c_q and c_{q+1}: constant until a border is crossed.
+    level
+        The symbol of q.
+    columns
+        What else is constant until a border is crossed: its symbol, and its number at every level. The first two are
+        c_q and c_{q+1}, the others what stands in the table (`entries`).
     modes
         The symbols of m_low and m_high.
     places
@@ -43,15 +46,24 @@ class Table:
     argument: ca.SX
     borders: np.ndarray
     level: str
-    low: str
-    high: str
+    columns: Mapping[str, np.ndarray]
     modes: tuple[str, str]
     places: tuple[int, int] = (0, 0)
 
     @property
-    def symbols(self) -> tuple[str, str, str]:
-        """Level and borders."""
-        return self.level, self.low, self.high
+    def symbols(self) -> tuple[str, ...]:
+        """Level, borders and entries."""
+        return self.level, *self.columns
+
+    @property
+    def low(self) -> str:
+        """The symbol of the lower border."""
+        return next(iter(self.columns))
+
+    @property
+    def high(self) -> str:
+        """The symbol of the higher border."""
+        return list(self.columns)[1]
 
     def write_functions(self) -> tuple[ca.SX, ca.SX]:
         """g_low and g_high."""
@@ -69,14 +81,16 @@ class Table:
         first, second, third = high + 1, low - high, 1 - low  # 0, 2 and 0 where nothing changes
         return [-1 + above[i] * first + above[i + 1] * second + above[i + 2] * third for i in range(self.borders.size)]
 
-    def write_borders(self, level: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """The numbers around e at a level."""
+    def look_up(self, level: ca.SX) -> ca.SX:
+        """A level with the numbers of all columns there."""
         here = [level > i - 0.5 for i in range(self.borders.size + 1)]
-        numbers = [-BEYOND, *self.borders.tolist(), BEYOND]
-        low, high = ca.SX(numbers[-2]), ca.SX(numbers[-1])
-        for i in range(self.borders.size - 1, -1, -1):
-            low, high = ca.if_else(here[i + 1], low, numbers[i]), ca.if_else(here[i + 1], high, numbers[i + 1])
-        return low, high
+        numbers = []
+        for column in self.columns.values():
+            number = ca.SX(column[-1])
+            for i in range(self.borders.size - 1, -1, -1):
+                number = ca.if_else(here[i + 1], number, column[i])
+            numbers.append(number)
+        return ca.vertcat(level, *numbers)
 
     def write_level(self, argument: ca.SX) -> ca.SX:
         """How many numbers lie below e."""
@@ -86,16 +100,15 @@ class Table:
         """The same as a number."""
         return int(np.searchsorted(self.borders, argument))
 
-    def describe(self, level: float) -> tuple[float, float, float]:
+    def describe(self, level: float) -> list[float]:
         """The numbers of the symbols at a level."""
-        bounds = np.concatenate([[-BEYOND], self.borders, [BEYOND]])
         place = int(np.clip(level, 0, self.borders.size))
-        return float(place), float(bounds[place]), float(bounds[place + 1])
+        return [float(place), *(float(column[place]) for column in self.columns.values())]
 
     def restore(self) -> dict[str, ca.SX]:
-        """What level and borders follow from."""
-        level = self.write_level(self.argument)
-        return dict(zip(self.symbols, (level, *self.write_borders(level)), strict=True))
+        """What level, borders and entries follow from."""
+        numbers = self.look_up(self.write_level(self.argument))
+        return dict(zip(self.symbols, ca.vertsplit(numbers), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +132,10 @@ class Ladder:
 
     def make_table(self, number: int, first: int) -> Table:
         """Its table, the so manieth of a model; `first` is the number of its lower mode."""
-        names = (f"{word} {number + 1}" for word in ("level", "low", "high"))
-        return Table(self.argument, self.borders, *names, modes=(f"mode {first + 1}", f"mode {first + 2}"))
+        bounds = np.concatenate([[-BEYOND], self.borders, [BEYOND]])
+        columns = {f"low {number + 1}": bounds[:-1], f"high {number + 1}": bounds[1:]}
+        modes = (f"mode {first + 1}", f"mode {first + 2}")
+        return Table(self.argument, self.borders, f"level {number + 1}", columns, modes)
 
 
 def find_ladders(functions: Mapping[int, ca.SX], excluded: frozenset[int]) -> list[Ladder]:

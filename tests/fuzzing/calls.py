@@ -269,6 +269,7 @@ CALLS: dict[str, Call] = {
             "initial": {},
             "guess": {},
             "history": {},
+            "defaults": {},
         },
     ),
     "System.function": of(make_system, "function", lambda: {"name": "constraints"}),
@@ -327,7 +328,14 @@ CALLS: dict[str, Call] = {
     "Dataset.to_xarray": of(make_data, "to_xarray"),
     "Dataset.from_pandas": given(
         dd.Dataset.from_pandas,
-        lambda: {"frame": pandas.DataFrame({"y": TIMES}), "outputs": ["y"], "inputs": [], "time": None, **recorded()},
+        lambda: {
+            "frame": pandas.DataFrame({"y": TIMES}),
+            "outputs": ["y"],
+            "inputs": [],
+            "time": None,
+            "measurement_noise": {},
+            **recorded(),
+        },
     ),
     "Dataset.from_xarray": given(
         dd.Dataset.from_xarray,
@@ -336,6 +344,7 @@ CALLS: dict[str, Call] = {
             "outputs": ["y"],
             "inputs": [],
             "time": "time",
+            "measurement_noise": {},
             **recorded(),
         },
     ),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.data.arrays import Array, find_first
-from daedal.errors import DataError
+from daedal.errors import DataError, show
 
 EPOCH = datetime(1970, 1, 1)
 MICROSECOND = timedelta(microseconds=1)
@@ -37,7 +37,9 @@ def count_seconds(given: Any) -> tuple[Array, datetime]:
     stamps = list(given)
     for k, stamp in enumerate(stamps):
         if not isinstance(stamp, datetime) or stamp != stamp:  # a time that is none differs from itself
-            raise DataError(f"times[{k}] is {stamp!r}, but others are dates.", "Give all as dates, or all as numbers.")
+            raise DataError(
+                f"times[{k}] is {show(stamp)}, but others are dates.", "Give all as dates, or all as numbers."
+            )
     zone = stamps[0].tzinfo
     if wrong := [k for k, stamp in enumerate(stamps) if (stamp.tzinfo is None) != (zone is None)]:
         raise DataError(
@@ -108,7 +110,7 @@ def check_origin(given: Any) -> datetime | None:
         return origin.astimezone(ZoneInfo(parts[2])) if parts[2] else origin
     except (ValueError, OSError, KeyError):
         raise DataError(
-            f"origin must be a date but is {given!r}.", "Write '2024-03-31T01:30:00+01:00', say, or a datetime."
+            f"origin must be a date but is {show(given)}.", "Write '2024-03-31T01:30:00+01:00', say, or a datetime."
         ) from None
 
 

@@ -75,8 +75,8 @@ class Climb:
         """The same for all that a pass has written, with tables that have the entries it looks up."""
         if not self.ladders:
             return self, written
-        further, found = self._look_up(written)
-        return further, further.apply_modes(found)
+        further, rewritten = self._look_up(written)
+        return further, further.apply_modes(rewritten)
 
     def apply_modes(self, written: Written) -> Written:
         """All that a pass has written, with nothing looked up; what is on ladders has no function of its own there."""

@@ -420,7 +420,7 @@ CALLS: dict[str, Call] = {
     ),
     "StateEstimate[]": of(make_states, "__getitem__", lambda: {"name": "x"}),
     # estimation
-    "OutputError": given(dd.OutputError, lambda: {"whiten": False, "segments": 1, "transient": 0.0}),
+    "OutputError": given(dd.OutputError, lambda: {"whiten": False, "segments": 1, "transient": 0.0, "loss": "huber"}),
     "SimulationPEM": given(
         dd.SimulationPEM, lambda: {"realizations": 10, "transient": 0.0, "debias": True, "whiten": False}
     ),

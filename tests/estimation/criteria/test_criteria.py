@@ -26,6 +26,11 @@ def test_curvature_is_symmetric_and_nowhere_negative(case):
     assert np.trace(curvature) > 0
 
 
+def bends(case) -> bool:
+    """Whether residuals are bent by a loss, whose curvature is that of their scores."""
+    return isinstance(case.criterion, dd.OutputError) and case.criterion.loss != "linear"
+
+
 def test_sums_of_squares_give_residuals_and_jacobian(case):
     found = case.evaluate()
     pure = "free accuracy" not in case.name and not (
@@ -35,7 +40,8 @@ def test_sums_of_squares_give_residuals_and_jacobian(case):
     if pure:
         np.testing.assert_allclose(found.value, 0.5 * found.residuals @ found.residuals, rtol=1e-13)
         np.testing.assert_allclose(found.gradient, found.jacobian.T @ found.residuals, rtol=1e-9)
-        np.testing.assert_allclose(found.curvature, found.jacobian.T @ found.jacobian, rtol=1e-9)
+        if not bends(case):
+            np.testing.assert_allclose(found.curvature, found.jacobian.T @ found.jacobian, rtol=1e-9)
 
 
 def test_cost_repeats_to_the_last_bit(case):
@@ -81,6 +87,8 @@ SEVERAL = (
     "output error, correlated noise and gaps",
     "output error, own times",
     "output error, free accuracy",
+    "output error, soft_l1",
+    "output error, cauchy",
     "mean, two outputs",
     "mean, no noise declared",
     "mean, two outputs whitened",

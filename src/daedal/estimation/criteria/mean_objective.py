@@ -11,7 +11,8 @@ half of Σ z²):
 
     V = Σ_g n_g (W ȳ_g − W ȳ)² / ((G − 1) M).
 
-Without disturbances there is one trajectory and V = 0.
+Without disturbances there is one trajectory and V = 0. A loss for outliers (`losses`, beside this file) replaces z by
+bent residuals in the value, and by scores in the parts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, SimulationError, counted
+from daedal.errors import DaedalError, EstimationError, SimulationError, counted, quoted
 from daedal.estimation.criteria.criterion import (
     Capabilities,
     Evaluation,
@@ -28,6 +29,7 @@ from daedal.estimation.criteria.criterion import (
     fail_at,
     list_outputs,
 )
+from daedal.estimation.criteria.losses import Loss, measure_robustly
 from daedal.estimation.problem import Autoregression, Problem, Weighing, find_contiguous, fit_autoregression
 from daedal.experiments import (
     Accuracies,
@@ -35,6 +37,7 @@ from daedal.experiments import (
     Series,
     check_accuracies,
     check_enough,
+    find_correlated,
     guess_scales,
     match_experiments,
     refuse_relative,
@@ -46,6 +49,8 @@ LARGE, LARGEST = 0.5, 0.75  # share of V in the sum of squares from which it is 
 RESCALED = 0.01  # relative change of the units of outputs that is worth another stage
 SMALLEST = 1e-6  # unit of an output's residuals, relative to its spread: data without noise are fitted exactly
 JITTER = 1e-3  # relative difference of sample intervals that is the jitter of a clock
+FAR_OFF = 3.0  # size of the better half of residuals, in units of the declared accuracy, that is worth a word
+OUTLYING = 4.0  # standard deviations that one of 16 000 normal numbers exceeds
 REPLANS = 3  # times that the steps of the simulation may be chosen anew
 
 
@@ -62,6 +67,7 @@ class MeanObjective:
     notes: tuple[str, ...] = ()
     replans: int = 0
     reference: Mapping[str, float] = field(default_factory=dict)  # φ₀ of the accuracies
+    loss: Loss | None = None  # None: squares
 
     @property
     def capabilities(self) -> Capabilities:
@@ -77,7 +83,8 @@ class MeanObjective:
             forgive=self.forgive,
             scatter=self.scatter,
             predict=self.predict,
-            white=() if self.problem.system.model.disturbances else self.experiments,
+            white=() if self.problem.system.model.disturbances or self.loss else self.experiments,
+            remarks=None if self.loss is None else self._count_outliers,
         )
 
     @property
@@ -90,6 +97,8 @@ class MeanObjective:
         except DaedalError as error:
             return fail_at(point, error.sentence)
         parts = tuple(part for own, _ in scored for part in own)
+        if self.loss is not None:
+            return _evaluate_loss(point, parts, self.loss)
         excess = sum(own.value for _, own in scored)
         excess_gradient = np.sum([own.gradient for _, own in scored], axis=0)
         noise = np.sum([own.curvature for _, own in scored], axis=0)
@@ -229,12 +238,14 @@ class MeanObjective:
         return max(one.estimate_step_error(values) for one, values in self._with_values(point))
 
     def _rescale(self, evaluation: Evaluation) -> "MeanObjective | None":
-        """Only where several outputs compete does the unit of one matter."""
+        """Only where several outputs compete, or a loss asks what is far off, does the unit of one matter."""
         scales = self.weighing.accuracies.scales
-        if self.weighing.filters or not scales or len({part.series.output for part in evaluation.parts}) == 1:
+        alone = len({part.series.output for part in evaluation.parts}) == 1 and self.loss is None
+        if self.weighing.filters or not scales or alone:
             return None
         first = guess_scales(self.problem.system.model, self.experiments)
-        new = {name: max(_compute_rmse(evaluation, name), SMALLEST * first[name]) for name in scales}
+        measure = _compute_rmse if self.loss is None else _measure_errors
+        new = {name: max(measure(evaluation, name), SMALLEST * first[name]) for name in scales}
         if all(abs(new[name] / scales[name] - 1.0) < RESCALED for name in scales):
             return None
         accuracies = replace(self.weighing.accuracies, scales=new)
@@ -246,6 +257,20 @@ class MeanObjective:
         order = None if self.whiten is True else int(self.whiten)
         filters = {name: _model_residual(evaluation, name, order) for name in list_outputs(evaluation.parts)}
         return replace(self, weighing=replace(self.weighing, filters=filters))
+
+    def _count_outliers(self, evaluation: Evaluation) -> tuple[str, ...]:
+        """How many samples are far off, or that most are."""
+        said = []
+        for output in list_outputs(evaluation.parts):
+            parts = [part for part in evaluation.parts if part.series.output == output]
+            errors = np.abs(np.concatenate([_find_error(part) / part.deviation for part in parts]))
+            errors = errors[np.isfinite(errors)]
+            size, count = measure_robustly([errors]), int(np.sum(errors > OUTLYING))
+            if size > FAR_OFF:
+                said.append(f"most residuals of {output} are about {size:.2g} times the declared measurement noise")
+            elif count:
+                said.append(f"{count} of {errors.size} samples of {output} are more than {OUTLYING:g} deviations off")
+        return tuple(said)
 
     def scatter(self, evaluation: Evaluation) -> np.ndarray:
         """Covariance of the gradient over the realizations; each has its share, Σ ψ W y_m − Σ z W ∂y_m."""
@@ -277,6 +302,23 @@ class MeanObjective:
                 row = (1 + parameter) * outputs + part.series.row
                 np.subtract.at(weights[k, row], part.series.places, weighed[0] * rates[k, parameter])
         return weights
+
+
+def _evaluate_loss(point: np.ndarray, parts: tuple[Part, ...], loss: Loss) -> Evaluation:
+    """The sum of what residuals cost by a loss; parts have the scores in their place."""
+    curvature = np.zeros((point.size, point.size))
+    for output in list_outputs(parts):
+        own = [part for part in parts if part.series.output == output]
+        slopes = np.concatenate([part.slopes[:, np.isfinite(part.residual)] for part in own], axis=1)
+        curvature += loss.measure_curvature(np.concatenate([part.residual for part in own])) * (slopes @ slopes.T)
+    residuals, jacobian = _stack(parts)
+    bent, rates = loss.square(residuals)
+    jacobian = jacobian * rates[:, None]
+    value, gradient = 0.5 * float(bent @ bent), jacobian.T @ bent
+    if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
+        return fail_at(point, "The cost or its gradient is not finite there.")
+    scored = tuple(replace(part, residual=loss.score(part.residual)) for part in parts)
+    return Evaluation(point, value, gradient, curvature, bent, jacobian, scored)
 
 
 def _stack(parts: tuple[Part, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -334,6 +376,27 @@ def _compute_rmse(evaluation: Evaluation, output: str) -> float:
     return float(np.sqrt(np.nanmean(np.concatenate(squares))))
 
 
+def _find_error(part: Part) -> np.ndarray:
+    """Samples less what is predicted, in the units of the output; NaN where not scored."""
+    return part.series.values - part.prediction
+
+
+def _measure_errors(evaluation: Evaluation, output: str) -> float:
+    """The unit of the residuals of one output that its outliers do not change."""
+    return measure_robustly(_find_error(part) for part in evaluation.parts if part.series.output == output)
+
+
+def _guess_robustly(scales: Mapping[str, float], experiments: Sequence[Experiment]) -> dict[str, float]:
+    """The spread of the better half of the samples of each output; as it was where more than half are alike."""
+    guessed = {}
+    for name, scale in scales.items():
+        values = [series.values for one in experiments for series in one.series if series.output == name]
+        known = np.concatenate(values)[np.isfinite(np.concatenate(values))]
+        spread = measure_robustly([known - np.median(known)]) if known.size else 0.0
+        guessed[name] = spread if spread > SMALLEST * scale else scale
+    return guessed
+
+
 def _model_residual(evaluation: Evaluation, output: str, order: int | None) -> Autoregression:
     """A model of the residual of one output in all experiments."""
     parts = [part for part in evaluation.parts if part.series.output == output]
@@ -365,6 +428,24 @@ def check_whitening(experiments: Sequence[Experiment], order: int | None) -> Non
             )
 
 
+def _check_accuracies_of_loss(accuracies: Accuracies, experiments: Sequence[Experiment], loss: Loss) -> None:
+    """A loss is a matter of single samples whose accuracy is known, or found from the better half of them."""
+    remedy = "Declare numbers, or leave the accuracy out: the better half of the residuals then tells it."
+    if accuracies.free:
+        raise EstimationError(
+            f"loss='{loss.name}' cannot be combined with measurement noise that is estimated or depends on its output.",
+            remedy,
+        )
+    for experiment in experiments:
+        for group, _ in find_correlated(accuracies.model, experiment):
+            if len(group) > 1:
+                raise EstimationError(
+                    f"loss='{loss.name}' judges each sample alone, but the measurement noise of "
+                    f"{quoted(series.output for series in group)} is correlated.",
+                    remedy,
+                )
+
+
 def make_mean_objective(
     problem: Problem,
     transient: float,
@@ -373,6 +454,7 @@ def make_mean_objective(
     debias: bool,
     whiten: bool | int,
     notes: tuple[str, ...],
+    loss: Loss | None = None,
 ) -> MeanObjective:
     """Line up data, simulations and weights; the first point, at which steps are chosen, is the start."""
     system, coordinates = problem.system, problem.coordinates
@@ -394,9 +476,13 @@ def make_mean_objective(
         )
         for number, one in enumerate(experiments)
     )  # fmt: skip
-    accuracies = Accuracies(system.model, coordinates.parameters, guess_scales(system.model, experiments))
+    scales = guess_scales(system.model, experiments)
+    accuracies = Accuracies(system.model, coordinates.parameters, scales)
+    if loss is not None:
+        _check_accuracies_of_loss(accuracies, experiments, loss)
+        accuracies = replace(accuracies, scales=_guess_robustly(scales, experiments))
     reference = coordinates.values(coordinates.start, 0)
     weighing = Weighing(accuracies)
     first = predictors[0].run
     said = (*notes, *first.values[0].start.notes, *first.warnings)
-    return MeanObjective(problem, experiments, predictors, weighing, debias, whiten, said, reference=reference)
+    return MeanObjective(problem, experiments, predictors, weighing, debias, whiten, said, 0, reference, loss)

@@ -3,7 +3,8 @@
     value = ½ Σ (y(t_k) − ŷ(t_k; θ))² / σ²
 
 With `whiten` residual and slopes are filtered by an autoregression of the residual first, as in
-`daedal.estimation.criteria.simulation_pem`.
+`daedal.estimation.criteria.simulation_pem`. With another `loss` than squares, residuals that are far off count less
+(`daedal.estimation.criteria.losses`).
 
 The baseline everybody uses. It is the maximum of the likelihood when nothing but measurement noise disturbs the
 outputs; with process disturbances it is biased wherever they move the mean, however much data there is.
@@ -14,6 +15,7 @@ from typing import final
 
 from daedal.errors import EstimationError, check_whole_number, quoted
 from daedal.estimation.criteria.criterion import Objective
+from daedal.estimation.criteria.losses import LOSSES, check_loss
 from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.criteria.shooting import make_shooting_objective
 from daedal.estimation.problem import Problem, check_visible, check_whiten
@@ -37,16 +39,22 @@ class OutputError:
     whiten
         Filter data and simulation by an autoregression that the residual follows: for coloured measurement noise.
         An integer is its order; True leaves the order to the data.
+    loss
+        "huber", "soft_l1" or "cauchy" where some samples are far off: residuals beyond 1.34, 1.29 or 2.38 standard
+        deviations count less and less, with "cauchy" hardly at all far away. The standard deviation is the declared
+        one, or that of the better half of the residuals. The formulas are those of scipy's `least_squares`. Outliers
+        that all lie on one side still move the estimate, least with "cauchy".
 
     Examples
     --------
     >>> OutputError(transient=50.0)
-    OutputError(transient=50.0, segments=1, whiten=False)
+    OutputError(transient=50.0, segments=1, whiten=False, loss='linear')
     """
 
     transient: float = 0.0
     segments: int = 1
     whiten: bool | int = False
+    loss: str = "linear"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transient", check_transient(self.transient))
@@ -57,6 +65,14 @@ class OutputError:
         if self.segments > 1 and self.whiten:
             raise EstimationError(
                 "The residual of pieces with starts of their own cannot be whitened.", "Leave out segments or whiten."
+            )
+        object.__setattr__(self, "loss", check_loss(self.loss))
+        if self.loss != "linear" and (self.whiten or self.segments > 1):
+            reason = "a filter spreads one over its neighbours" if self.whiten else "pieces would start at them"
+            word = "whiten" if self.whiten else "segments"
+            raise EstimationError(
+                f"loss='{self.loss}' is for single samples that are far off, but {reason}.",
+                f"Leave out loss or {word}; standard errors respect autocorrelation without whiten.",
             )
 
     @property
@@ -69,7 +85,9 @@ class OutputError:
         if self.segments > 1:
             _refuse_pasts(problem)
             return make_shooting_objective(problem, self.transient, self.segments)
-        return make_mean_objective(problem, self.transient, None, debias=False, whiten=self.whiten, notes=())
+        return make_mean_objective(
+            problem, self.transient, None, debias=False, whiten=self.whiten, notes=(), loss=LOSSES.get(self.loss)
+        )
 
 
 def _refuse_pasts(problem: Problem) -> None:

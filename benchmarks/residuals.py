@@ -14,8 +14,8 @@ import numpy as np
 from scipy.signal import lfilter
 from shared import command_line
 
+from daedal.estimation.search.correlation import independence, whiteness
 from daedal.linear import one_thread
-from daedal.validation.correlation import independence, whiteness
 
 POLES = (0.0, 0.5, 0.9, 0.99)
 LAGS = 25

@@ -38,7 +38,10 @@ def test_an_interrupt_returns_the_best_so_far(interrupt, number):
     residual = DATA["level"] - np.exp(-found["k"].value * TIMES)
     assert found.value == pytest.approx(0.5 * residual @ residual / np.var(DATA["level"]), rel=1e-6)
     assert abs(found["k"].value - 1.0) <= 2.0
-    assert str(found)
+    assert np.isnan(found.conf_int()["k"]).all()
+    (row,) = [line for line in str(found).splitlines() if line.startswith("  k ")]
+    assert " … " not in row.partition("3")[0]  # no interval before the start, which is 3
+    assert "—" in row
 
 
 def test_an_interrupt_in_a_later_start_keeps_the_best_of_all(interrupt):

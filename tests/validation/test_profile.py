@@ -1,6 +1,7 @@
 """Profile intervals against brute force with closed forms, against the curvature where that is exact, and open ends."""
 
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -209,13 +210,18 @@ def test_averages_over_realizations_keep_their_paths():
 
 def test_an_interrupt_keeps_what_is_complete(oxygen_fit, monkeypatch):
     home = sys.modules["daedal.validation.profiles"]  # the package has the verb under that name
-    real, names = home.trace, []
+    real, complete = home.trace, []
+    both = threading.Event()
 
     def trace(shared, place, direction, points):
-        names.append(place)
-        if len(names) > 2:
+        if place > 0 or both.is_set():
+            assert both.wait(60.0)  # sides are followed in threads
             raise KeyboardInterrupt
-        return real(shared, place, direction, points)
+        one = real(shared, place, direction, points)
+        complete.append(direction)
+        if len(complete) == 2:
+            both.set()
+        return one
 
     monkeypatch.setattr(home, "trace", trace)
     found = dd.profile(oxygen_fit)
@@ -224,6 +230,27 @@ def test_an_interrupt_keeps_what_is_complete(oxygen_fit, monkeypatch):
     assert "interrupted before 'rate'" in str(found)
     with pytest.raises(KeyboardInterrupt):
         dd.profile(oxygen_fit)
+
+
+def test_an_interrupt_of_one_side_ends_the_others(oxygen_fit, monkeypatch):
+    home = sys.modules["daedal.validation.profiles"]
+    real, below = home.trace, threading.Event()
+
+    def trace(shared, place, direction, points):
+        if (place, direction) == (0, 1.0):
+            assert below.wait(60.0)
+            raise KeyboardInterrupt
+        if place > 0:
+            assert shared.stop.wait(60.0)
+        one = real(shared, place, direction, points)
+        below.set()
+        return one
+
+    monkeypatch.setattr(home, "trace", trace)
+    found = dd.profile(oxygen_fit)
+    assert "interrupted within 'asymptote'" in str(found)
+    assert found["asymptote"].open[1]
+    assert not found.complete
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95, "0.95"])

@@ -8,7 +8,7 @@ from scipy.stats import chi2, kstest, norm
 import daedal as dd
 from daedal import der
 from daedal.errors import EstimationError
-from daedal.validation.correlation import Spent, independence, whiteness
+from daedal.estimation.search.correlation import Spent, independence, whiteness
 
 x, u, w, k = dd.symbols("x u w k")
 

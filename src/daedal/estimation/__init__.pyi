@@ -8,12 +8,14 @@ from .criteria.measurement_moments import MeasurementMoments
 from .criteria.output_error import OutputError
 from .criteria.simulation_pem import SimulationPEM
 from .fitting import fit, measure_fit
+from .intervals import compute_variance_factors, compute_variances
 from .problem.autoregression import Autoregression, find_contiguous, fit_autoregression
 from .problem.coordinates import Coordinate, Coordinates, label_experiments
 from .problem.problem import Problem
 from .problem.starts import Grid, LatinHypercube, draw_hypercube
 from .refit import BEGINS, FittedProblem, match_fit, predict_outputs, restore_objective
 from .result import Estimate, Fit
+from .search.correlation import CorrelationTest, Spent, independence, spend_nothing, whiteness
 from .search.curvature import compute_covariance, invert_squares
 from .search.information import Information, compute_information
 from .search.minimizers import LeastSquares, Minimizer, Minimum, TrustRegion, choose_minimizer, factor_quadratic
@@ -21,12 +23,13 @@ from .search.verdicts import LOOSE, LOST, Verdict
 from .storage import load
 
 __all__ = [
-    "Arguments", "Autoregression", "BEGINS", "Capabilities", "Coordinate", "Coordinates", "Cost", "Criterion",
-    "Estimate", "Evaluation", "Fit", "FittedProblem", "Forecast", "Grid", "Information", "LOOSE", "LOST",
+    "Arguments", "Autoregression", "BEGINS", "Capabilities", "Coordinate", "Coordinates", "CorrelationTest", "Cost",
+    "Criterion", "Estimate", "Evaluation", "Fit", "FittedProblem", "Forecast", "Grid", "Information", "LOOSE", "LOST",
     "LatinHypercube", "LeastSquares", "Likelihood", "MeanVariance", "MeanVarianceObjective", "MeasurementMoments",
-    "Minimizer", "Minimum", "Objective", "OutputError", "Part", "Problem", "SimulationPEM", "TrustRegion", "Verdict",
-    "choose_minimizer", "compute_covariance", "compute_information", "describe", "describe_cut", "draw_hypercube",
-    "evaluate", "factor_quadratic", "fail_at", "find_contiguous", "fit", "fit_autoregression", "invert_squares",
-    "label_experiments", "load", "match_fit", "measure_fit", "predict_outputs", "prepare_objective",
-    "restore_objective",
+    "Minimizer", "Minimum", "Objective", "OutputError", "Part", "Problem", "SimulationPEM", "Spent", "TrustRegion",
+    "Verdict", "choose_minimizer", "compute_covariance", "compute_information", "compute_variance_factors",
+    "compute_variances", "describe", "describe_cut", "draw_hypercube", "evaluate", "factor_quadratic", "fail_at",
+    "find_contiguous", "fit", "fit_autoregression", "independence", "invert_squares", "label_experiments", "load",
+    "match_fit", "measure_fit", "predict_outputs", "prepare_objective", "restore_objective", "spend_nothing",
+    "whiteness",
 ]

@@ -12,6 +12,8 @@ from daedal.disturbances import make_seed
 from daedal.errors import EstimationError, counted, interruptible
 from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Objective, count_samples, list_outputs
+from daedal.estimation.doubts import list_doubts
+from daedal.estimation.model_error import Examined, widen_errors
 from daedal.estimation.problem import (
     Coordinates,
     Grid,
@@ -26,6 +28,7 @@ from daedal.estimation.search import (
     Uncertainty,
     assess_information,
     assess_uncertainty,
+    evaluate_raw,
     judge_estimate,
     list_priors,
     refuse_suspicious,
@@ -140,8 +143,12 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
     space = problem.coordinates
     scatter, interrupted = _find_scatter(outcome)
     said = objective.capabilities
-    raw = said.restore(said.scales, {})(evaluation.point) if said.filters and said.restore is not None else None
+    raw = evaluate_raw(objective, evaluation.point)
     errors = assess_uncertainty(evaluation, space.bounds, scatter, said.filters, raw)
+    if not interrupted:
+        examined = Examined(objective, evaluation, np.flatnonzero(~errors.at_bound), said.filters, raw)
+        errors, lacking = widen_errors(errors, examined)
+        notes = (*notes, *lacking)
     rates = np.outer(space.rates(evaluation.point), space.rates(evaluation.point))
     with np.errstate(invalid="ignore"):  # of a parameter on a log scale that went to zero nothing is known
         covariances = errors.covariance * rates, errors.monte_carlo * rates
@@ -250,6 +257,7 @@ def _list_estimates(
             verdict=judge_estimate(item, value, float(deviations[0][k]), stuck, from_data),
             from_data=from_data,
             freedom=float(errors.freedom[k]) if np.isfinite(errors.freedom[k]) else None,
+            pull=float(evaluation.gradient[k]) if stuck else 0.0,
         )
     return estimates
 
@@ -309,7 +317,9 @@ def _list_remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[s
     if stuck:
         tried = f"; {outcome.more_starts} more starts were tried" if outcome.more_starts else ""
         notes.append(f"at a bound: {', '.join(stuck)}; widen the bounds if they are not physical limits{tried}")
-    poor = [name for name, percent in compute_fit_percent(outcome.evaluation).items() if percent <= 0.0]
+    percents = compute_fit_percent(outcome.evaluation)
+    notes += list_doubts(outcome, estimates, percents)
+    poor = [name for name, percent in percents.items() if percent <= 0.0]
     if poor:
         notes.append(f"no better than a constant: {', '.join(poor)}; check units, initial values, transient and starts")
     notes += _note_far_off(outcome)

@@ -31,7 +31,8 @@ class Estimate:
     a finite number of realizations adds to it (zero without any). `verdict` says in words how far the data determine
     it. Of a parameter with a prior, `from_data` is the share of the prior's variance that the data have removed,
     1 − std_error²/variance of the prior, from 0 to 1; None without a prior, and at a bound. `freedom` is that of
-    Student's distribution where noise with a memory had to be estimated from few samples; None where all count.
+    Student's distribution where noise with a memory had to be estimated from few samples; None where all count. `pull`
+    is how fast the criterion grows away from the bound that a parameter is at (by its logarithm on a log scale).
     """
 
     name: str
@@ -47,6 +48,7 @@ class Estimate:
     verdict: Verdict
     from_data: float | None = None
     freedom: float | None = None
+    pull: float = 0.0
 
 
 @final
@@ -137,17 +139,13 @@ class Fit:
     def conf_int(self, level: float = 0.95) -> Mapping[str, tuple[float, float]]:
         """Name → interval that covers the truth with this probability, data and Monte-Carlo error together.
 
-        Symmetric in the value, or in its logarithm for a parameter on a log scale.
+        Symmetric in the value, or in its logarithm for a parameter on a log scale, as long as nothing is at a bound: a
+        parameter there may leave it, and others then move along. Other minima that the data allow are inside, what is
+        beyond a bound is not. NaN where a fit was interrupted. `profile` follows the criterion instead.
         """
-        intervals = {}
-        for one in self.estimates.values():
-            width = self.quantile(level, one.name) * np.hypot(one.std_error, np.nan_to_num(one.monte_carlo_error))
-            if one.scale == "log" and one.value > 0.0:
-                factor = float(np.exp(min(width / one.value, 700.0)))
-                intervals[one.name] = (one.value / factor, one.value * factor)
-            else:
-                intervals[one.name] = (one.value - width, one.value + width)
-        return FrozenMapping(intervals)
+        from daedal.estimation.intervals import compute_intervals
+
+        return FrozenMapping(compute_intervals(self, level))
 
     def quantile(self, level: float, name: str) -> float:
         """Half the width of an interval of this level, in standard errors of one estimate (Student's distribution)."""
@@ -155,7 +153,7 @@ class Fit:
 
         if not is_real(level) or not 0.0 < level < 1.0:
             raise EstimationError(f"The level must lie between 0 and 1, got {show(level)}.", "Write level=0.95.")
-        return float(t.ppf(0.5 + level / 2.0, min(self._freedom, self[name].freedom or np.inf)))
+        return float(t.ppf(0.5 + level / 2.0, min(self._freedom, self._limit_freedom(self[name]))))
 
     @property
     def _freedom(self) -> float:
@@ -166,6 +164,12 @@ class Fit:
         """
         shares = [1.0 if one.from_data is None else one.from_data for one in self.estimates.values()]
         return max(self.samples - sum(shares), 1) / max(*shares, LEAST_SHARE) ** 2
+
+    @staticmethod
+    def _limit_freedom(one: Estimate) -> float:
+        """What an estimate of the noise leaves, which has its part in the share from the data alone."""
+        share = 1.0 if one.from_data is None else max(one.from_data, LEAST_SHARE)
+        return np.inf if one.freedom is None else one.freedom / share**2
 
     def values(self, experiment: int = 0) -> Mapping[str, float]:
         """Parameter → number in one experiment: estimates, local ones of that experiment, and what was fixed."""

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from daedal.estimation.result import Estimate, Fit
 
 WIDEST = 1e6  # factor beyond which an interval on a log scale is not worth its ink
+TIGHT = 0.9  # correlation of two estimates that is worth a word
+MOST_PAIRS = 5  # of them
+DIGITS = 10  # of a number, at most
 REMARKS = {
     "determined": "",
     "loosely determined": "loose",
@@ -42,6 +45,7 @@ def make_table(fit: "Fit") -> str:
             f"log posterior {fit.log_posterior:.6g}" if fit.aic is None else f"AIC {fit.aic:.6g}, BIC {fit.bic:.6g}"
         )
         lines.append(f"  log likelihood {fit.loglik:.6g}, {criteria}")
+    lines += _list_correlations(fit)
     if len(fit.minima) > 1:
         lines.append(f"  {len(fit.minima)} minima were found:")
         lines += [
@@ -52,30 +56,46 @@ def make_table(fit: "Fit") -> str:
     return "\n".join(lines)
 
 
+def _list_correlations(fit: "Fit") -> list[str]:
+    """Pairs of estimates that hardly move apart."""
+    names, matrix = list(fit.estimates), np.nan_to_num(fit.correlation)
+    if fit.status.interrupted:
+        return []
+    pairs = [(matrix[i, j], names[j], names[i]) for i in range(len(names)) for j in range(i)]
+    tight = sorted((pair for pair in pairs if abs(pair[0]) > TIGHT), key=lambda pair: -abs(pair[0]))
+    shown = ", ".join(f"{one} and {other} {value:+.3f}" for value, one, other in tight[:MOST_PAIRS])
+    more = f" and {len(tight) - MOST_PAIRS} more pairs" if len(tight) > MOST_PAIRS else ""
+    return [f"  correlated: {shown}{more}".replace("-", "−")] if tight else []
+
+
 def _describe_params(params) -> str:
     return ", ".join(f"{name} = {value:.5g}" for name, value in params.items())
 
 
 def _list_rows(fit: "Fit") -> list[str]:
-    heads = ["", "value", "std error", "MC error", "95 % interval", "from the data", "start", "bounds", ""]
+    heads = ["", "value", "std error", "%", "MC error", "95 % interval", "from the data", "start", "bounds", ""]
     intervals = fit.conf_int()
     simulated = any(one.monte_carlo_error > 0.0 or np.isnan(one.monte_carlo_error) for one in fit.estimates.values())
-    rows = [heads, *(_make_row(one, intervals[one.name]) for one in fit.estimates.values())]
+    withheld = fit.status.interrupted
+    rows = [heads, *(_make_row(one, intervals[one.name], withheld) for one in fit.estimates.values())]
     informed = any(one.from_data is not None for one in fit.estimates.values())
     shown = [simulated or head != "MC error" for head in heads]
     shown = [yes and (informed or head != "from the data") for yes, head in zip(shown, heads, strict=True)]
     return align_columns([[cell for cell, yes in zip(row, shown, strict=True) if yes] for row in rows])
 
 
-def _make_row(one: "Estimate", interval: tuple[float, float]) -> list[str]:
+def _make_row(one: "Estimate", interval: tuple[float, float], withheld: bool) -> list[str]:
     unit = f" [{one.unit}]" if one.unit else ""
     finite = bool(np.all(np.isfinite(interval))) and (one.scale != "log" or interval[1] < WIDEST * one.value)
+    error = np.nan if withheld else one.std_error
+    unsure = error if np.isfinite(error) else (interval[1] - interval[0]) / 4.0
     return [
         f"{one.name}{unit}",
-        _format_number(one.value, one.std_error),
-        _format_error(one.std_error),
+        _format_number(one.value, unsure),
+        _format_error(error),
+        _format_relative(error, one.value),
         _format_error(one.monte_carlo_error),
-        " … ".join(_format_number(end, one.std_error) for end in interval) if finite else "—",
+        " … ".join(_format_number(end, unsure) for end in interval) if finite else "—",
         "—" if one.from_data is None else f"{100.0 * one.from_data:.0f} %",
         f"{one.start:.6g}",
         f"{one.lower:.4g} … {one.upper:.4g}{' log' if one.scale == 'log' else ''}",
@@ -85,11 +105,23 @@ def _make_row(one: "Estimate", interval: tuple[float, float]) -> list[str]:
 
 def _format_number(value: float, error: float) -> str:
     """As many digits as the error leaves, two of them uncertain; at most ten."""
-    if not (np.isfinite(error) and error > 0.0 and value != 0.0):
+    if not (np.isfinite(error) and error > 0.0):
         return f"{value:.6g}"
-    digits = int(np.floor(np.log10(abs(value))) - np.floor(np.log10(error))) + 2
-    return f"{value:.{min(max(digits, 3), 10)}g}"
+    decimals = 1 - int(np.floor(np.log10(error)))
+    if abs(value) < 0.5 * 10.0**-decimals:
+        return "0"
+    digits = int(np.floor(np.log10(abs(value)))) + 1 + decimals
+    if 1e-4 <= abs(value) < 1e6 and decimals >= 0 and digits <= DIGITS:
+        return f"{value:.{decimals}f}"
+    return f"{value:.{min(max(digits, 3), DIGITS)}g}"
 
 
 def _format_error(error: float) -> str:
     return "—" if np.isnan(error) else "∞" if np.isinf(error) else f"{error:.2g}"
+
+
+def _format_relative(error: float, value: float) -> str:
+    """Per cent of the value."""
+    if not np.isfinite(error) or value == 0.0 or error > 10.0 * abs(value):
+        return "—"
+    return f"{100.0 * error / abs(value):.2g}"

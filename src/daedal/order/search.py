@@ -17,7 +17,7 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_list, is_one_of, quoted, show
-from daedal.estimation import describe, measure_fit
+from daedal.estimation import describe, measure_fit, whiteness
 from daedal.linear import one_thread
 from daedal.order.ordinary_fit import UNEQUAL, fit_ordinarily
 from daedal.order.output_error import Polished, polish_again, polish_on
@@ -27,7 +27,6 @@ from daedal.order.response import Shape, compute_response
 from daedal.order.result import FINISHED, Candidate, OrderSearch, OrderSearches, name_values
 from daedal.progress import Progress
 from daedal.simulation import Status
-from daedal.validation import whiteness
 
 HELD_OUT = 0.3  # share of the samples, the last ones, that the held-out fit is computed on
 COLOURED = 1e-3  # probability below which what is left is called autocorrelated

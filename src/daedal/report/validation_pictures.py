@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daedal.errors import quoted
-from daedal.estimation import Fit
+from daedal.estimation import CorrelationTest, Fit
 from daedal.order import OrderSearch
 from daedal.report.layout import BAND, PANELS, choose_names, frame, make_panels
 from daedal.tables import add_unit
 from daedal.validation import (
     Compared,
     Comparison,
-    CorrelationTest,
     Identifiability,
     Profile,
     ProfileCurve,

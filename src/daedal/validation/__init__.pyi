@@ -1,10 +1,9 @@
 from .comparison import Compared, Comparison, compare
-from .correlation import CorrelationTest, whiteness
 from .determination import Direction, Identifiability, identifiability
 from .profiles import Profile, ProfileCurve, profile
 from .residuals import OutputResidual, Residuals, resid
 
 __all__ = [
-    "Compared", "Comparison", "CorrelationTest", "Direction", "Identifiability", "OutputResidual", "Profile",
-    "ProfileCurve", "Residuals", "compare", "identifiability", "profile", "resid", "whiteness",
+    "Compared", "Comparison", "Direction", "Identifiability", "OutputResidual", "Profile", "ProfileCurve", "Residuals",
+    "compare", "identifiability", "profile", "resid",
 ]

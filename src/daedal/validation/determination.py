@@ -8,8 +8,8 @@ directions v_i are those of the sensitivities of all weighed predictions,
 
 Moving all parameters by δ along v_i changes the criterion by ½ δ² σ_i²; the estimate is uncertain by √λ / σ_i along it,
 with λ the factor by which the sandwich exceeds H⁻¹ (median over the parameters). σ_i = 0: a change that no prediction
-shows. Parameters at a bound count as known. H contains the priors of the parameters; what they owe to the data is told
-with each.
+shows. Parameters at a bound take part: that they are there is not known from elsewhere. H contains the priors of the
+parameters; what they owe to the data is told with each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,9 @@ import numpy as np
 
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import EstimationError, interruptible, look_up
-from daedal.estimation import LOOSE, LOST, Estimate, Fit, Verdict
+from daedal.estimation import LOOSE, LOST, Estimate, Fit, Verdict, compute_variance_factors
 from daedal.tables import align_columns, make_frame, stack_frames
 from daedal.validation.arguments import check_fit
-from daedal.validation.inflation import compute_variance_factors
 
 if TYPE_CHECKING:
     import pandas
@@ -32,6 +31,7 @@ NOTHING = 1e-12  # σ², relative to the largest and times their number: roundin
 SHARE = 0.1  # of the largest component of a direction: smaller ones are left out of tables and sentences
 EXACT_SHARE = 0.01  # the same where a sentence says that nothing changes
 TINY = 1e-3  # of its range or start: a value this close to zero is no size
+POOR = 50.0  # per cent of the variation that a model explains, below which it is worth a word
 TENTH = 0.1  # change of the parameter that leads a direction, in sentences
 
 
@@ -71,9 +71,11 @@ class Identifiability:
     parameters
         Name → one sentence.
     verdicts
-        Name → determined, loosely determined, not determined, at its bound.
+        Name → determined, loosely determined, not determined, at its bound, known from its prior.
     condition
         Largest by smallest singular value; infinite when a direction does not show.
+    notes
+        What makes this less sure than it looks.
     """
 
     model: str
@@ -81,6 +83,7 @@ class Identifiability:
     parameters: Mapping[str, str]
     verdicts: Mapping[str, Verdict]
     condition: float
+    notes: tuple[str, ...] = ()
 
     @property
     def singular_values(self) -> np.ndarray:
@@ -89,8 +92,9 @@ class Identifiability:
 
     @property
     def not_determined(self) -> tuple[str, ...]:
-        """Names of the parameters that the data say nothing about."""
-        return tuple(name for name, verdict in self.verdicts.items() if verdict == "not determined")
+        """Names of the parameters that the data say nothing, or next to nothing, about; a prior may."""
+        nothing = ("not determined", "known from its prior")
+        return tuple(name for name, verdict in self.verdicts.items() if verdict in nothing)
 
     def __getitem__(self, name: Any) -> str:
         return look_up(self.parameters, name, EstimationError, "The fit has no estimate")
@@ -124,6 +128,7 @@ class Identifiability:
                 *(f"  {name}: {sentence}" for name, sentence in self.parameters.items()),
                 *align_columns(rows),
                 *(f"  {direction.sentence}" for direction in self.directions if direction.verdict != "determined"),
+                *(f"  {note}" for note in self.notes),
             ]
         )
 
@@ -167,14 +172,24 @@ def identifiability(fit: Fit) -> Identifiability:
     a and b move together: raising a by 10 % and lowering b by 10 % changes no prediction
     """
     check_fit("identifiability", fit)
-    known = [k for k, estimate in enumerate(fit.estimates.values()) if not estimate.at_bound]
     return Identifiability(
         model=fit.model.name,
-        directions=(directions := _find_directions(fit, known)),
+        directions=(directions := _find_directions(fit)),
         parameters=FrozenMapping({name: _describe_estimate(estimate) for name, estimate in fit.estimates.items()}),
         verdicts=FrozenMapping({name: estimate.verdict for name, estimate in fit.estimates.items()}),
         condition=_compute_condition(directions),
+        notes=tuple(_list_notes(fit)),
     )
+
+
+def _list_notes(fit: Fit) -> list[str]:
+    notes = []
+    if fit.status.interrupted:
+        notes.append("the fit was interrupted: this is what the data tell at a point that is not the estimate")
+    poor = [f"{name} {percent:.1f} %" for name, percent in fit.fit_percent.items() if percent < POOR]
+    if poor:
+        notes.append(f"poor fit ({', '.join(poor)}): what is determined is so only if all that is left is noise")
+    return notes
 
 
 def _compute_condition(directions: Sequence[Direction]) -> float:
@@ -184,13 +199,13 @@ def _compute_condition(directions: Sequence[Direction]) -> float:
     return first / last if np.isfinite(directions[-1].deviation) else float("inf")
 
 
-def _find_directions(fit: Fit, known: list[int]) -> tuple[Direction, ...]:
-    estimates = [list(fit.estimates.values())[k] for k in known]
+def _find_directions(fit: Fit) -> tuple[Direction, ...]:
+    estimates = list(fit.estimates.values())
     if not estimates:
         return ()
     sizes = np.array([_find_size(estimate)[0] for estimate in estimates])
-    factor = float(np.sqrt(np.median(compute_variance_factors(fit)[known])))
-    scaled = fit.curvature[np.ix_(known, known)] * np.outer(sizes, sizes)
+    factor = float(np.sqrt(np.median(compute_variance_factors(fit))))
+    scaled = fit.curvature * np.outer(sizes, sizes)
     squares, vectors = np.linalg.eigh(scaled)
     squares = np.maximum(squares, 0.0)
     result = []
@@ -250,6 +265,8 @@ def _describe_estimate(estimate: Estimate) -> str:
         return f"at its bound, {value}: widen it if it is not a physical limit"
     if estimate.verdict == "not determined":
         return "not determined by these data: fix it, or measure more"
-    relative = f" ({100.0 * estimate.std_error / abs(estimate.value):.2g} %)" if estimate.value else ""
+    size, unit = _find_size(estimate)
+    size *= abs(estimate.value) if estimate.scale == "log" else 1.0
+    relative = f" ({100.0 * estimate.std_error / size:.2g} {unit})" if unit else ""
     share = "" if estimate.from_data is None else f", {100.0 * estimate.from_data:.0f} % from the data"
     return f"{estimate.verdict}, {value} ± {estimate.std_error:.2g}{relative}{share}"

@@ -12,8 +12,12 @@ an end that the criterion never reaches within the bounds is open.
 Reference: D. M. Bates, D. G. Watts, Nonlinear Regression Analysis and Its Applications, Wiley (1988), section 6.1.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from itertools import product
+from os import cpu_count
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 10_000
 FINISHED = Status(True, "All intervals were followed to their ends.")
+SIDES = ("lower", "upper")
+AWAKE = 0.2  # seconds
 BETTER = 1e-3  # decrease of the criterion, in units of λ, that counts as another minimum
 
 
@@ -162,21 +168,13 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
     if points > MOST_POINTS:
         raise EstimationError(f"{points} points on each side are too many: each is a search.", "Write points=6.")
     level = float(level)
-    curves: dict[str, ProfileCurve] = {}
-    cut: list[str] = []
     with Progress(f"profiling '{fit.model.name}':", remedy="profile fewer names, or lower points") as progress:
-        try:
-            shared = prepare_ground(fit, level, progress)
-            for name in chosen:
-                below, above = _trace_sides(shared, name, points)
-                curves[name] = _make_curve(shared, name, below, above)
-                if below.interrupted or above.interrupted:
-                    cut.append(name)
-                    break
-                progress.expect(len(curves) / len(chosen))
-        except KeyboardInterrupt:
-            if not curves:
-                raise
+        shared = prepare_ground(fit, level, progress)
+        sides = _trace_sides(shared, chosen, points)
+    curves = {name: _make_curve(shared, name, *pair) for name, pair in sides.items()}
+    cut = [name for name, pair in sides.items() if any(side.interrupted for side in pair)]
+    if not curves:
+        raise KeyboardInterrupt
     missing = [name for name in chosen if name not in curves]
     status = _describe_interrupt(cut, missing) if cut or missing else FINISHED
     units = FrozenMapping({name: fit[name].unit for name in curves if fit[name].unit})
@@ -208,9 +206,8 @@ def _list_notes(fit: Fit, curves: Mapping[str, ProfileCurve]) -> list[str]:
 def _describe_ends(curve: ProfileCurve) -> list[str]:
     """Why an end is open, and values beyond an end that are as good as those inside."""
     notes = []
-    sides = (("lower", "down"), ("upper", "up"))
-    for (side, toward), is_open, end, last in zip(
-        sides, curve.open, curve.interval, curve.values[[0, -1]], strict=True
+    for side, toward, is_open, end, last in zip(
+        SIDES, ("down", "up"), curve.open, curve.interval, curve.values[[0, -1]], strict=True
     ):
         if is_open and np.isclose(end, last, rtol=1e-6):
             notes.append(f"{curve.name}: its {side} bound, {end:.5g}, is reached before the threshold")
@@ -224,13 +221,43 @@ def _describe_ends(curve: ProfileCurve) -> list[str]:
     return notes
 
 
-def _trace_sides(shared: Ground, name: str, points: int) -> tuple[Trace, Trace]:
-    """Below and above the estimate; where an interrupt came before the first point, it goes on."""
-    place = shared.fit.coordinates.names.index(name)
-    below = trace(shared, place, -1.0, points)
-    if below.interrupted and not below.passed:
-        raise KeyboardInterrupt
-    return below, Trace((), None, interrupted=True) if below.interrupted else trace(shared, place, 1.0, points)
+def _trace_sides(shared: Ground, names: Sequence[str], points: int) -> dict[str, tuple[Trace, Trace]]:
+    """Below and above the estimate of each name, in threads; an interrupt keeps what has at least one value."""
+    jobs: list[tuple[str, Future[Trace]]] = []
+    with ThreadPoolExecutor(max_workers=cpu_count() or 1) as pool:
+        try:
+            for name, direction in product(names, (-1.0, 1.0)):
+                place = shared.fit.coordinates.names.index(name)
+                jobs.append((name, pool.submit(copy_context().run, _trace_side, shared, place, direction, points)))
+            _watch([job for _, job in jobs], shared)
+        except KeyboardInterrupt:
+            shared.stop.set()
+        except BaseException:
+            shared.stop.set()
+            raise
+    traces = {name: tuple(job.result() for other, job in jobs if other == name) for name in names}
+    return {
+        name: (pair[0], pair[1])
+        for name, pair in traces.items()
+        if len(pair) == len(SIDES) and any(side.passed or not side.interrupted for side in pair)
+    }
+
+
+def _trace_side(shared: Ground, place: int, direction: float, points: int) -> Trace:
+    try:
+        return trace(shared, place, direction, points)
+    except KeyboardInterrupt:
+        return Trace((), None, interrupted=True)
+
+
+def _watch(jobs: Sequence[Future[Trace]], shared: Ground) -> None:
+    """Until all are done, awake often enough to see an interrupt; one of them stops the others."""
+    waiting = set(jobs)
+    while waiting:
+        done, waiting = wait(waiting, timeout=AWAKE, return_when=FIRST_COMPLETED)
+        if any(job.result().interrupted for job in done):
+            shared.stop.set()
+        shared.progress.expect(1.0 - len(waiting) / len(jobs))
 
 
 def _make_curve(shared: Ground, name: str, below: Trace, above: Trace) -> ProfileCurve:

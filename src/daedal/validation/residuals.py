@@ -8,12 +8,23 @@ import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, counted, interruptible, look_up, quoted
-from daedal.estimation import Fit, FittedProblem, describe, label_experiments, match_fit, restore_objective
+from daedal.estimation import (
+    CorrelationTest,
+    Fit,
+    FittedProblem,
+    Spent,
+    describe,
+    independence,
+    label_experiments,
+    match_fit,
+    restore_objective,
+    spend_nothing,
+    whiteness,
+)
 from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
 from daedal.tables import add_unit, align_columns, make_frame, stack_frames
 from daedal.validation.arguments import check_data, check_fit
-from daedal.validation.correlation import CorrelationTest, Spent, independence, spend_nothing, whiteness
 from daedal.validation.prediction import Predicted, predict_fit
 
 if TYPE_CHECKING:
@@ -21,6 +32,7 @@ if TYPE_CHECKING:
 
 LAGS = 25  # at most, without a longer filter
 SAMPLES_PER_LAG = 10
+RESPECTED = "; the standard errors respect that"  # as long as nothing else is wrong
 FEW = 30  # samples below which p-values are rough
 
 
@@ -248,7 +260,9 @@ def _count_lags(output: str, residuals: list[np.ndarray], order: int) -> int:
 
 
 def _describe_tests(fit: Fit, one: Predicted, white: CorrelationTest, tests: Mapping[str, CorrelationTest]) -> str:
-    parts = [_describe_whiteness(fit, one, white)]
+    told = _describe_whiteness(fit, one, white)
+    right = all(test.passed for test in tests.values())
+    parts = [told if right else told.removesuffix(RESPECTED).replace(f"{RESPECTED}, and", ";")]
     depends = [name for name, test in tests.items() if not test.passed]
     ahead = [name for name in depends if tests[name].outside.max() < 0]
     still = [name for name, test in tests.items() if not np.isfinite(test.p_value)]
@@ -278,13 +292,13 @@ def _describe_whiteness(fit: Fit, one: Predicted, white: CorrelationTest) -> str
         return f"{told}: the filter leaves something, a higher order (whiten=...) may use it"
     if one.forecast.realizations is not None:
         return (
-            f"{told}, as what the disturbances do beyond their mean stays in it; the standard errors respect that, and "
+            f"{told}, as what the disturbances do beyond their mean stays in it{RESPECTED}, and "
             "whiten=True would use it"
         )
     if fit.model.disturbances:
         ignoring = type(fit.criterion).__name__
-        return f"{told}: {ignoring} ignores the disturbances, which stay in it; the standard errors respect that"
-    return f"{told}: disturbances or dynamics that the model lacks act on the output; the standard errors respect that"
+        return f"{told}: {ignoring} ignores the disturbances, which stay in it{RESPECTED}"
+    return f"{told}: disturbances or dynamics that the model lacks act on the output{RESPECTED}"
 
 
 def _describe_innovations(white: CorrelationTest) -> str:

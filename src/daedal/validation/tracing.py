@@ -14,6 +14,7 @@ the way goes on.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from threading import Event
 
 import numpy as np
 
@@ -24,12 +25,13 @@ from daedal.estimation import (
     Fit,
     Objective,
     choose_minimizer,
+    compute_variance_factors,
+    compute_variances,
     draw_hypercube,
     match_fit,
     restore_objective,
 )
 from daedal.progress import Progress
-from daedal.validation.inflation import compute_variance_factors, compute_variances
 
 MOST = 60  # values on one side
 GROWTH = 3.0  # of a step over the one before
@@ -54,6 +56,7 @@ class Ground:
     level: float
     quantiles: np.ndarray
     progress: Progress
+    stop: Event  # set where nobody waits any more
 
     def root(self, place: int, evaluation: Evaluation) -> float:
         """ρ; infinite where the model could not be simulated."""
@@ -89,6 +92,7 @@ def prepare_ground(fit: Fit, level: float, progress: Progress) -> Ground:
         level=level,
         quantiles=np.array([fit.quantile(level, name) for name in fit.estimates]),
         progress=progress,
+        stop=Event(),
     )
 
 
@@ -245,6 +249,8 @@ def minimize_others(on: Ground, place: int, value: float, near: Sequence[Evaluat
     best: list[Evaluation] = []
 
     def function(others: np.ndarray) -> Evaluation:
+        if on.stop.is_set():
+            raise KeyboardInterrupt
         point = base.copy()
         point[rest] = others
         evaluation = on.objective(point)

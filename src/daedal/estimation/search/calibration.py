@@ -17,19 +17,19 @@ F. E. Satterthwaite, Biometrics Bulletin 2 (1946) 110–114.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from daedal.estimation.criteria import Evaluation, Part, count_samples, list_outputs
 from daedal.estimation.problem import Autoregression, find_contiguous, fit_autoregressions
 from daedal.estimation.search.curvature import compute_covariance
-from daedal.estimation.search.scores import choose_models, model_residual
+from daedal.estimation.search.scores import choose_models, model_residual, settle
 
 MANY = 50_000  # samples that tell the noise well enough, whatever its memory
 NUMBERS = 200_000  # drawn in all
 FEWEST, MOST = 16, 100  # repetitions
-LARGEST = 3.0  # c beyond which nothing is corrected any better
+LARGEST = 2.0  # c beyond which the samples are too few to tell it
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +84,9 @@ def calibrate(
     known = evaluation.scores is not None or evaluation.loglik is not None or not source.ok
     if known or not inside.size or count_samples(source.parts) > MANY:
         return nothing
+    source = settle(source)
     noise = filters if raw is not None else {key: model_residual(source, key) for key in list_outputs(source.parts)}
-    if not any(one.order and one.variance > 0.0 for one in noise.values()):
+    if not any(_has_memory(source, output, model) for output, model in noise.items()):
         return nothing
     slopes = [np.nan_to_num(part.slopes[inside]) for part in source.parts]
     inverse = compute_covariance(np.sum([S @ S.T for S in slopes], axis=0))
@@ -100,6 +101,15 @@ def calibrate(
     return Calibration(np.where(good, ratio, 1.0), np.where(good, np.maximum(freedom, 1.0), np.inf))
 
 
+def _has_memory(evaluation: Evaluation, output: str, model: Autoregression) -> bool:
+    """Whether BIC too has the autoregression: few residuals look correlated by chance."""
+    residuals = np.concatenate([part.residual for part in evaluation.parts if part.series.output == output])
+    count, power = int(np.isfinite(residuals).sum()), float(np.nanmean(residuals**2))
+    if not model.order or not model.variance > 0.0:
+        return False
+    return count * np.log(power / model.variance) > model.order * np.log(count)
+
+
 def _repeat(setting: _Setting) -> tuple[np.ndarray, np.ndarray]:
     """v (coordinate,), and v̂ (row, coordinate)."""
     _, residuals = setting.estimate(setting.draw())
@@ -109,14 +119,10 @@ def _repeat(setting: _Setting) -> tuple[np.ndarray, np.ndarray]:
     for output, model in setting.noise.items():
         mine = setting.select(output)
         truth += _sum_squares(model, [weights[k] for k in mine])
-        parts = [_cut(setting.parts[k], setting.slopes[k]) for k in mine]
+        parts = [replace(setting.parts[k], slopes=setting.slopes[k]) for k in mine]
         chosen = choose_models(parts, [residuals[k] for k in mine], curvature)
         stated += [_sum_squares(one, [weights[k] for k in mine]) for one in chosen]
     return truth, stated * setting.spare
-
-
-def _cut(part: Part, slopes: np.ndarray) -> Part:
-    return Part(part.series, part.residual, slopes, part.rates, part.deviation, part.prediction)
 
 
 def _sum_squares(model: Autoregression, weights: Sequence[np.ndarray]) -> np.ndarray:

@@ -11,13 +11,17 @@ also counts what it estimated of the start. At the maximum of a posterior log L 
 are about the maximum of L, mean nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from daedal.estimation.criteria import Evaluation, Objective, Part, count_samples, list_outputs
+from daedal.estimation.problem import Autoregression
 from daedal.experiments import find_declared_outputs, sum_log_determinants
+
+EXACT = 1e-20  # mean square of residuals by that of the samples which is rounding, and the error of the steps
 
 
 @final
@@ -60,20 +64,31 @@ def _assess_data(objective: Objective, evaluation: Evaluation) -> Information:
     for output in list_outputs(evaluation.parts):
         parts = [part for part in evaluation.parts if part.series.output == output]
         residuals = np.concatenate([part.residual[np.isfinite(part.residual)] for part in parts])
+        whitening = objective.capabilities.filters.get(output)
+        if _is_exact(parts, residuals, whitening, declared=output in declared):
+            return Information()  # exact data have no likelihood
         if output in declared:
             logarithms = sum(float(np.sum(np.log(_list_deviations(part)))) for part in parts)
             total -= 0.5 * float(residuals @ residuals) + logarithms
         else:
             square = float(np.mean(residuals**2)) * float(np.asarray(parts[0].deviation)) ** 2
-            if square == 0.0:
-                return Information()  # exact data have no likelihood
             total -= 0.5 * residuals.size * (1.0 + np.log(square))
             numbers += 1
-        if whitening := objective.capabilities.filters.get(output):
+        if whitening:
             total -= 0.5 * residuals.size * np.log(whitening.variance)
             numbers += whitening.order + (output in declared)
     count = count_samples(evaluation.parts)
     return compute_information(float(total - 0.5 * count * np.log(2.0 * np.pi)), numbers, count)
+
+
+def _is_exact(parts: Sequence[Part], residuals: np.ndarray, filters: Autoregression | None, *, declared: bool) -> bool:
+    """Whether what is left of an output, and says how accurate it is, is rounding."""
+    if declared and not filters:
+        return False
+    unit = np.mean(np.concatenate([_list_deviations(part) for part in parts]) ** 2)
+    left = float(np.mean(residuals**2) * unit) * (filters.variance if filters else 1.0)
+    samples = np.concatenate([part.series.values for part in parts])
+    return left <= EXACT * float(np.nanmean(samples**2))
 
 
 def _list_deviations(part: Part) -> np.ndarray:

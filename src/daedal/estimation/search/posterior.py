@@ -21,7 +21,7 @@ Of a parameter with a prior the share that is from the data is 1 − (variance o
 Reference: A. Gelman et al., Bayesian Data Analysis, 3rd ed. (2013), chapters 4 and 14.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ import numpy as np
 
 from daedal.errors import EstimationError, quoted
 from daedal.estimation.criteria import Capabilities, Evaluation, Objective, PriorPart, fail_at
-from daedal.estimation.problem import Coordinates, Problem
+from daedal.estimation.problem import Autoregression, Coordinates, Problem
 from daedal.estimation.search.uncertainty import compare_scores
 from daedal.models import Model
 from daedal.priors import Prior
@@ -79,7 +79,7 @@ def _find_weight(data: Objective, evaluation: Evaluation) -> float:
         return 1.0
     said = data.capabilities
     if not said.white:
-        weight = compare_scores(evaluation)
+        weight = compare_scores(data, evaluation)
     elif said.scales:
         residuals = np.concatenate([part.residual for part in evaluation.parts if part.series.output in said.scales])
         weight = float(np.nanmean(residuals**2))
@@ -115,13 +115,17 @@ class PosteriorObjective:
         said = self.data.capabilities
         return replace(
             said,
-            restore=None,  # by the criterion, before priors are added
+            restore=None if said.restore is None else self._restore,
             finish=_chain(said.finish, lambda finish, e: self._follow(finish(_strip(e)), e.point)),
             choose_steps=_chain(said.choose_steps, lambda choose, point: self._exchange(choose(point))),
             forgive=_chain(said.forgive, lambda forgive, point: self._follow(forgive(point), point)),
             scatter=_chain(said.scatter, lambda scatter, e: scatter(_strip(e))),
             remarks=lambda e: (*(() if said.remarks is None else said.remarks(e)), *self._note_unsettled(e)),
         )
+
+    def _restore(self, scales: Mapping[str, float], filters: Mapping[str, Autoregression]) -> "PosteriorObjective":
+        restore = self.data.capabilities.restore
+        return self if restore is None else self._exchange(restore(scales, filters))
 
     def _note_unsettled(self, evaluation: Evaluation) -> tuple[str, ...]:
         settled = abs(_find_weight(self.data, _strip(evaluation)) / self.weight - 1.0) < UNSETTLED

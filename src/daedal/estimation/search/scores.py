@@ -7,6 +7,7 @@ classical formula), and from the correlation of its innovations between outputs.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +28,13 @@ def estimate_scores(evaluation: Evaluation) -> np.ndarray:
     directions = find_directions(evaluation.curvature)
     fitted = float(np.trace(directions.T @ own.curvature @ directions))
     return _estimate_data_scores(own, fitted) + weight * curvature
+
+
+def settle(evaluation: Evaluation) -> Evaluation:
+    """As its residuals would be, to first order, at the minimum that the data alone have: priors hold it elsewhere."""
+    step = -np.linalg.pinv(evaluation.curvature, hermitian=True) @ evaluation.gradient
+    moved = tuple(replace(part, residual=part.residual - step @ part.slopes) for part in evaluation.parts)
+    return replace(evaluation, parts=moved)
 
 
 def _estimate_data_scores(evaluation: Evaluation, fitted: float) -> np.ndarray:

@@ -13,15 +13,15 @@ Reference: L. Ljung, System Identification, 2nd ed. (1999), chapter 9; H. White,
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daedal.estimation.criteria import Evaluation
+from daedal.estimation.criteria import Evaluation, Objective
 from daedal.estimation.problem import Autoregression
 from daedal.estimation.search.calibration import calibrate
 from daedal.estimation.search.curvature import compute_covariance, decompose, find_directions
-from daedal.estimation.search.scores import estimate_scores
+from daedal.estimation.search.scores import estimate_scores, settle
 
 NO_EFFECT = 1e-4  # of one unit of φ on a log-likelihood
 NEAR = 0.02  # of the distance of the bounds: what is farther inside is not at one
@@ -58,11 +58,9 @@ def assess_uncertainty(
     size = stuck.size
     covariance, monte_carlo = np.full((size, size), np.nan), np.full((size, size), np.nan)
     chosen = np.ix_(inside, inside)
-    H, S = _remove_noise(evaluation)[chosen], estimate_scores(evaluation)[chosen]
-    noise = calibrate(evaluation, inside, filters, raw)
-    covariance[chosen] = compute_covariance(H, S) * np.outer(noise.factors, noise.factors)
-    freedom = np.full(size, np.inf)
-    freedom[inside] = noise.freedom
+    S, freedom = _assess_scores(evaluation, inside, filters, raw)
+    H = _remove_noise(evaluation)[chosen]
+    covariance[chosen] = compute_covariance(H, S[chosen])
     if scatter is not None and not scatter.any():
         monte_carlo = np.zeros((size, size))  # nothing is random, whatever the data say
     elif scatter is not None:
@@ -70,11 +68,42 @@ def assess_uncertainty(
     return Uncertainty(covariance, monte_carlo, stuck, freedom)
 
 
-def compare_scores(evaluation: Evaluation) -> float:
+def _assess_scores(
+    evaluation: Evaluation, inside: np.ndarray, filters: Mapping[str, Autoregression], raw: Evaluation | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """S, with what it costs that the noise was estimated, and the degrees of freedom that this leaves.
+
+    That cost, by which standard errors from the data alone are too small, is the data's: priors know their accuracy.
+    """
+    prior, freedom = evaluation.prior, np.full(evaluation.point.size, np.inf)
+    own = evaluation if prior is None else prior.data
+    noise = calibrate(own, inside, filters, raw if raw is None or raw.prior is None else raw.prior.data)
+    freedom[inside] = noise.freedom
+    if np.all(noise.factors == 1.0):
+        return estimate_scores(evaluation), freedom
+    settled = evaluation if prior is None else replace(evaluation, prior=replace(prior, data=settle(own)))
+    beside = 0.0 if prior is None else prior.weight * prior.curvature
+    S, chosen = estimate_scores(settled) - beside, np.ix_(inside, inside)
+    H = _remove_noise(own)[chosen]
+    M = H @ np.diag(noise.factors) @ np.nan_to_num(compute_covariance(H), posinf=0.0)
+    S[chosen] = M @ S[chosen] @ M.T
+    return S + beside, freedom
+
+
+def evaluate_raw(objective: Objective, point: np.ndarray) -> Evaluation | None:
+    """Without the filters that whiten residuals; None where there are none."""
+    said = objective.capabilities
+    return said.restore(said.scales, {})(point) if said.filters and said.restore is not None else None
+
+
+def compare_scores(objective: Objective, evaluation: Evaluation) -> float:
     """tr(H⁻¹S)/p over the p directions that the data determine; one where there are none."""
+    everything = np.arange(evaluation.point.size)
+    raw = evaluate_raw(objective, evaluation.point)
+    S, _ = _assess_scores(settle(evaluation), everything, objective.capabilities.filters, raw)
     directions = find_directions(_remove_noise(evaluation))
     count = directions.shape[1]
-    return float(np.trace(directions.T @ estimate_scores(evaluation) @ directions)) / count if count else 1.0
+    return float(np.trace(directions.T @ S @ directions)) / count if count else 1.0
 
 
 def _remove_noise(evaluation: Evaluation) -> np.ndarray:

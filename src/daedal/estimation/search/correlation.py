@@ -31,7 +31,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.estimation import Autoregression, find_contiguous, fit_autoregression
+from daedal.estimation.problem import Autoregression, find_contiguous, fit_autoregression
 
 LEVEL = 0.95  # of the band
 RANK = 1e-10  # eigenvalue, relative to the largest, that counts as zero

@@ -1,0 +1,78 @@
+"""What makes the numbers of a fit less sure than they look, in sentences."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daedal.errors import quoted
+from daedal.estimation.criteria import Evaluation, list_outputs
+from daedal.estimation.search import Outcome, model_residual
+
+if TYPE_CHECKING:
+    from daedal.estimation.result import Estimate
+
+POOR = 50.0  # per cent of the variation that a model explains, below which it is worth a word
+LONG = 0.1  # of the record: a residual with this memory has too few independent parts to tell errors by
+
+
+def list_doubts(outcome: Outcome, estimates: Mapping[str, "Estimate"], percents: Mapping[str, float]) -> list[str]:
+    """All of them."""
+    return [
+        *_doubt_bounds(estimates),
+        *_doubt_fit(percents),
+        *_doubt_ignored_disturbances(outcome),
+    ]
+
+
+def _doubt_bounds(estimates: Mapping[str, "Estimate"]) -> list[str]:
+    stuck = [name for name, one in estimates.items() if one.at_bound]
+    if not stuck or len(stuck) == len(estimates):
+        return []
+    there = "their bounds" if len(stuck) > 1 else "its bound"
+    leaves = "they leave them" if len(stuck) > 1 else "it leaves it"
+    return [
+        f"standard errors hold if {_join(stuck)} {'are' if len(stuck) > 1 else 'is'} at {there}; intervals allow that "
+        f"{leaves}, as far as the curvature tells: profile(fit) follows the criterion"
+    ]
+
+
+def _join(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _doubt_fit(percents: Mapping[str, float]) -> list[str]:
+    poor = {name: percent for name, percent in percents.items() if 0.0 < percent < POOR}
+    if not poor:
+        return []
+    shown = ", ".join(f"{name} {percent:.1f} %" for name, percent in poor.items())
+    return [
+        f"poor fit ({shown}): errors and verdicts hold only if all that is left is noise; try other starts, and look "
+        "at resid(fit)"
+    ]
+
+
+def _doubt_ignored_disturbances(outcome: Outcome) -> list[str]:
+    """A criterion that ignores the disturbances of a model that adds them up."""
+    evaluation, said = outcome.evaluation, outcome.objective.capabilities
+    model = outcome.objective.problem.system.model
+    averaged = said.scatter is not None and evaluation.noise is not None
+    if not model.disturbances or averaged or evaluation.loglik is not None or evaluation.scores is not None:
+        return []
+    wandering = [name for name in list_outputs(evaluation.parts) if _measure_memory(evaluation, name) > LONG]
+    if not wandering:
+        return []
+    return [
+        f"the residual of {quoted(wandering)} wanders through the whole record, as the model adds up disturbances that "
+        "this criterion ignores: errors and intervals are void; use Likelihood() or SimulationPEM()"
+    ]
+
+
+def _measure_memory(evaluation: Evaluation, output: str) -> float:
+    """Of the autoregression of a residual: the samples that count as one, by those of the longest record."""
+    model = model_residual(evaluation, output)
+    longest = max(part.residual.size for part in evaluation.parts if part.series.output == output)
+    unit = np.zeros(longest)
+    unit[longest // 2] = 1.0
+    variance, spread = float(np.sum(model.long_run(unit) ** 2)), float(np.sum(model.long_run(np.ones(longest)) ** 2))
+    return spread / (longest * variance * longest) if variance > 0.0 else 0.0

@@ -1,0 +1,137 @@
+"""Intervals of a fit, from its curvature, its errors, its bounds, and the other minima that were found.
+
+An estimate has the interval φ̂ ± q σ, q being Student's quantile. It is widened, never narrowed, by
+
+- a parameter a at its bound. It is not known to be there: when it leaves the bound by t, the criterion grows by
+  |g| t + ½ s t², with g its slope there and s = H_aa − H_aI H_II⁻¹ H_Ia, the others move by −H_II⁻¹ H_Ia t, and of the
+  threshold ½ q² λ a part is left for their own. The interval is the hull over all t ≥ 0 that are within it;
+- other minima within the threshold: with Δ the difference of their criterion, each has φ ± √(q² − 2Δ/λ) σ.
+
+λ = cov / H⁻¹ is how much the variance of an estimate exceeds that of white residuals of unit size. What lies beyond a
+bound is cut off. `profile` follows the criterion itself, where the curvature does not tell enough.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daedal.estimation.search import compute_covariance
+
+if TYPE_CHECKING:
+    from daedal.estimation.result import Fit
+
+POINTS = 41  # t on the way from a bound
+LARGEST_LOGARITHM = 700.0
+
+
+def compute_variances(fit: "Fit") -> np.ndarray:
+    """Of φ, data and Monte-Carlo error together; infinite where not determined, NaN at a bound."""
+    rates = fit.coordinates.rates(fit.point)
+    return (np.diag(fit.cov) + np.nan_to_num(np.diag(fit.monte_carlo_cov))) / rates**2
+
+
+def compute_variance_factors(fit: "Fit") -> np.ndarray:
+    """λ_j = cov_jj / (H⁻¹)_jj, (parameter,); what has no variance takes the median of the others.
+
+    One for white residuals of unit size. A parameter at a bound counts as known in cov, so in H too.
+    """
+    variance = compute_variances(fit)
+    inside = np.flatnonzero(~np.isnan(variance))
+    alone = np.full(variance.size, np.nan)
+    H = fit.curvature[np.ix_(inside, inside)]
+    alone[inside] = np.diag(compute_covariance(H))
+    usable = np.isfinite(variance) & np.isfinite(alone) & (alone > 0.0) & (variance > 0.0)
+    factors = np.divide(variance, alone, out=np.ones(variance.size), where=usable)
+    freedom = max(fit.samples - variance.size, 1)
+    size = 2.0 * fit.value / freedom  # of the squared residuals, where nothing else tells
+    instead = float(np.median(factors[usable])) if usable.any() else size if size > 0.0 else 1.0
+    return np.where(usable, factors, instead)
+
+
+def compute_intervals(fit: "Fit", level: float) -> dict[str, tuple[float, float]]:
+    """Name → interval; of an interrupted fit none is known."""
+    quantiles = np.array([fit.quantile(level, name) for name in fit.estimates])
+    if fit.status.interrupted:
+        return dict.fromkeys(fit.estimates, (np.nan, np.nan))
+    with np.errstate(invalid="ignore"):
+        deviations = np.sqrt(compute_variances(fit))
+        low, high = fit.point - quantiles * deviations, fit.point + quantiles * deviations
+    stuck = [k for k, one in enumerate(fit.estimates.values()) if one.at_bound]
+    if stuck or len(fit.minima) > 1:
+        factors = compute_variance_factors(fit)
+        for place in stuck:
+            low, high = _leave_bound(fit, place, stuck, (low, high), quantiles, factors)
+        low, high = _add_minima(fit, (low, high), quantiles, factors, deviations)
+    lower, upper = fit.coordinates.bounds
+    low, high = np.where(np.isnan(low), np.nan, np.maximum(low, lower)), np.minimum(high, upper)
+    return {name: _convert(fit, k, (low[k], high[k])) for k, name in enumerate(fit.estimates)}
+
+
+def _convert(fit: "Fit", place: int, ends: Sequence[float]) -> tuple[float, float]:
+    """Ends of φ as those of the parameter itself, which are its bounds where φ ends there."""
+    item = fit.coordinates.items[place]
+    if not item.logarithmic:
+        return float(ends[0]), float(ends[1])
+    low, high = (float(np.exp(min(end, LARGEST_LOGARITHM))) for end in ends)
+    return max(low, item.lower), min(high, item.upper)
+
+
+def _leave_bound(
+    fit: "Fit",
+    place: int,
+    stuck: Sequence[int],
+    ends: tuple[np.ndarray, np.ndarray],
+    quantiles: np.ndarray,
+    factors: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The hull over all distances from the bound of one parameter, the others at theirs staying there."""
+    low, high = (end.copy() for end in ends)
+    inside = [k for k in range(fit.point.size) if k not in stuck]
+    H = fit.curvature
+    inverse = compute_covariance(H[np.ix_(inside, inside)]) if inside else np.zeros((0, 0))
+    known = np.nan_to_num(np.where(np.isfinite(inverse), inverse, 0.0))
+    shift = -known @ H[inside, place]
+    growth = max(float(H[place, place] + H[place, inside] @ shift), 0.0)
+    lower, upper = (float(bound[place]) for bound in fit.coordinates.bounds)
+    sign = 1.0 if abs(fit.point[place] - lower) <= abs(upper - fit.point[place]) else -1.0
+    pull = abs(list(fit.estimates.values())[place].pull)
+    for k in [place, *inside]:
+        room = 0.5 * quantiles[k] ** 2 * factors[k]
+        farthest = min(_solve(growth, pull, room), abs(upper - lower))
+        if not np.isfinite(farthest):
+            low[k], high[k] = (-np.inf, np.inf) if k != place else ((lower, np.inf) if sign > 0.0 else (-np.inf, upper))
+            continue
+        if k == place:
+            low[k], high[k] = (lower, lower + farthest) if sign > 0.0 else (upper - farthest, upper)
+            continue
+        t = np.linspace(0.0, farthest, POINTS)
+        left = np.sqrt(np.maximum(room - pull * t - 0.5 * growth * t**2, 0.0) / room)
+        middle = fit.point[k] + shift[inside.index(k)] * sign * t
+        width = 0.5 * (ends[1][k] - ends[0][k]) * left
+        low[k], high[k] = np.fmin(low[k], np.min(middle - width)), np.fmax(high[k], np.max(middle + width))
+    return low, high
+
+
+def _solve(growth: float, pull: float, room: float) -> float:
+    """t > 0 with pull t + ½ growth t² = room."""
+    root = np.sqrt(pull**2 + 2.0 * growth * room)
+    return 2.0 * room / (pull + root) if pull + root > 0.0 else np.inf
+
+
+def _add_minima(
+    fit: "Fit",
+    ends: tuple[np.ndarray, np.ndarray],
+    quantiles: np.ndarray,
+    factors: np.ndarray,
+    deviations: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    low, high = ends
+    for one in fit.minima:
+        point = fit.coordinates.internal([one.params[name] for name in fit.estimates])
+        left = quantiles**2 - 2.0 * max(one.value - fit.value, 0.0) / factors
+        width = np.sqrt(np.maximum(left, 0.0)) * np.nan_to_num(deviations)
+        near = (left > 0.0) & np.isfinite(point)
+        low = np.where(near, np.fmin(low, point - width), low)
+        high = np.where(near, np.fmax(high, point + width), high)
+    return low, high

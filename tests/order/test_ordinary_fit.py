@@ -10,8 +10,13 @@ import daedal as dd
 TIMES = np.arange(600) * 0.1
 
 
+def begin_at_rest(values):
+    """What a delay looks back to before the first sample is then what it was: zero."""
+    return np.where(TIMES < 1.2, 0.0, values)
+
+
 def recorded(tf, noise, kind="zoh"):
-    return driven(tf, TIMES, {"u": dd.Signal(TIMES, switching(600, 12, seed=1), kind)}, noise)
+    return driven(tf, TIMES, {"u": dd.Signal(TIMES, begin_at_rest(switching(600, 12, seed=1)), kind)}, noise)
 
 
 def white(deviation=0.02):
@@ -44,7 +49,8 @@ def test_a_given_delay_is_not():
 
 def test_delays_of_two_inputs():
     rng = np.random.default_rng(3)
-    inputs = {name: dd.Signal(TIMES, np.repeat(rng.choice([-1.0, 1.0], 100), 6), "zoh") for name in ("u", "delay_u")}
+    values = {name: begin_at_rest(np.repeat(rng.choice([-1.0, 1.0], 100), 6)) for name in ("u", "delay_u")}
+    inputs = {name: dd.Signal(TIMES, values[name], "zoh") for name in values}
     tf = dd.TransferFunction({"u": [2.0], "delay_u": [1.0]}, [1.0, 1.4, 2.0], {"u": 0.53, "delay_u": 0.2})
     method = dd.RefinedIV("estimated", largest_delay=1.0)
     found = dd.select_order(driven(tf, TIMES, inputs, white()), orders=[2], input_orders=[0], method=method)

@@ -181,3 +181,14 @@ def test_the_table_has_relative_errors_and_tight_correlations():
     (row,) = [one for one in str(found).splitlines() if one.startswith("  b ")]
     assert f"  {100.0 * found['b'].std_error / found['b'].value:.2g}  " in row
     assert "correlated" not in str(dd.fit(line(), data, free=["b"]))
+
+
+def test_what_bounds_leave_of_a_wide_interval_keeps_its_digits():
+    """Where nothing but its bounds is known of a parameter, the table shows these."""
+    model = decay(parameters={k: 2.0, b: dd.Parameter(-8.25, lower=-9.0, upper=5.0)}, outputs={"level": x + 1e-9 * b})
+    found = dd.fit(model, levels(noisy(np.exp(-TIMES))), free=["k", "b"])
+    assert found["b"].verdict in ("not determined", "at its bound")
+    assert found.conf_int()["b"] == (-9.0, 5.0)
+    (row,) = [one for one in str(found).splitlines() if one.startswith("  b ")]
+    assert "-9.0 … 5.0" in row
+    assert not row.split()[1].startswith("0")

@@ -88,7 +88,8 @@ def _make_row(one: "Estimate", interval: tuple[float, float], withheld: bool) ->
     unit = f" [{one.unit}]" if one.unit else ""
     finite = bool(np.all(np.isfinite(interval))) and (one.scale != "log" or interval[1] < WIDEST * one.value)
     error = np.nan if withheld else one.std_error
-    unsure = error if np.isfinite(error) else (interval[1] - interval[0]) / 4.0
+    width = interval[1] - interval[0]
+    unsure = width / 4.0 if not error <= width < np.inf else error  # at a bound, or cut to its bounds
     return [
         f"{one.name}{unit}",
         _format_number(one.value, unsure),

@@ -24,7 +24,7 @@ import numpy as np
 from daedal.estimation.criteria import Evaluation, Part, count_samples, list_outputs
 from daedal.estimation.problem import Autoregression, find_contiguous, fit_autoregressions
 from daedal.estimation.search.curvature import compute_covariance
-from daedal.estimation.search.scores import choose_models, model_residual, settle
+from daedal.estimation.search.scores import EVIDENCE, choose_models, model_residual, settle
 
 MANY = 50_000  # samples that tell the noise well enough, whatever its memory
 NUMBERS = 200_000  # drawn in all
@@ -102,12 +102,12 @@ def calibrate(
 
 
 def _has_memory(evaluation: Evaluation, output: str, model: Autoregression) -> bool:
-    """Whether BIC too has the autoregression: few residuals look correlated by chance."""
+    """Whether there is strong evidence for the autoregression: few residuals look correlated by chance."""
     residuals = np.concatenate([part.residual for part in evaluation.parts if part.series.output == output])
     count, power = int(np.isfinite(residuals).sum()), float(np.nanmean(residuals**2))
     if not model.order or not model.variance > 0.0:
         return False
-    return count * np.log(power / model.variance) > model.order * np.log(count)
+    return count * np.log(power / model.variance) > model.order * np.log(count) + EVIDENCE
 
 
 def _repeat(setting: _Setting) -> tuple[np.ndarray, np.ndarray]:

@@ -1,8 +1,9 @@
 """How the time of each verb on data grows with the number of samples: seconds of processor, which other work on the
 machine does not change, and the exponent between two sizes.
 
-An exponent near one is linear; near two, an input of a million samples would not end. Ends with an error where one is
-steeper than 1.5, or did not end.
+An exponent near one is linear; near two, an input of a million samples would not end. Below that, the same for lookup
+tables typed with `np.where`, by the number of their entries. Ends with an error where one is steeper than 1.5, or did
+not end.
 
     python benchmarks/growth.py
     python benchmarks/growth.py --tiny
@@ -20,7 +21,9 @@ import daedal as dd
 
 SIZES = (10_000, 100_000, 1_000_000)
 STEEP = 1.5  # exponent
+ENTRIES = (100, 300, 1000)
 TINY = (100, 200)
+TINY_ENTRIES = (5, 10)
 PATIENCE = 60.0  # seconds of one piece of work: larger sizes are left out
 
 
@@ -85,7 +88,35 @@ def list_work(samples: int, folder: Path) -> dict[str, Callable[[], object]]:
     }
 
 
-def measure(sizes: tuple[int, ...]) -> list[str]:
+def make_table(entries: int, kind: str) -> dd.Model:
+    """A state whose rate is looked up by itself, by an input, or by time."""
+    x, u = dd.symbols("x u")
+    argument = {"state": x, "input": u, "time": dd.time}[kind]
+    rates = np.random.default_rng(0).uniform(0.5, 1.5, entries)
+    rate = rates[-1]
+    for border, value in zip(np.linspace(9.9, 0.1, entries - 1), rates[-2::-1], strict=True):
+        rate = np.where(argument < border, value, rate)
+    inputs = [u] if kind == "input" else []
+    equations = {"rate": dd.der(x) == rate}
+    return dd.Model(name=kind, equations=equations, unknowns=[x], inputs=inputs, initial={x: 0.0})
+
+
+def list_tables(entries: int, _: Path) -> dict[str, Callable[[], object]]:
+    """Verb → work on tables with so many entries."""
+    times = np.linspace(0.0, 8.0, 81)
+    wave = dd.Dataset(times, inputs={"u": 5.0 + 4.5 * np.sin(times)}, intersample="foh")
+    models = {kind: make_table(entries, kind) for kind in ("state", "input", "time")}
+    work: dict[str, Callable[[], object]] = {}
+    for kind, model in models.items():
+        data = wave if kind == "input" else times
+        work[f"build, {kind}"] = lambda model=model: dd.build(model)
+        work[f"Lanes, {kind}"] = lambda model=model, data=data: dd.simulate(model, data, solver=dd.Lanes())
+        work[f"IDA, {kind}"] = lambda model=model, data=data: dd.simulate(model, data, solver=dd.IDA())
+    work["text and back"] = lambda: dd.Model.from_text(models["state"].to_text())
+    return work
+
+
+def measure(sizes: tuple[int, ...], list_work: Callable[[int, Path], dict[str, Callable[[], object]]]) -> list[str]:
     """Print a row for each verb; those that grow too fast."""
     print(f"{'':22}" + "".join(f"{size:>12,}" for size in sizes) + "    exponent")
     with tempfile.TemporaryDirectory() as folder:
@@ -109,6 +140,7 @@ def measure(sizes: tuple[int, ...]) -> list[str]:
 
 if __name__ == "__main__":
     tiny = "--tiny" in sys.argv
-    steep = measure(TINY if tiny else SIZES)
+    steep = measure(TINY if tiny else SIZES, list_work)
+    steep += measure(TINY_ENTRIES if tiny else ENTRIES, list_tables)
     if steep and not tiny:
         raise SystemExit(f"steeper than {STEEP}: {', '.join(steep)}")

@@ -89,10 +89,10 @@ def test_missing_values_of_pandas_are_missing_samples():
         (FRAME, ["word"], "t", "column 'word' must be real numbers but the type is"),
         (FRAME.set_axis(["t", "y", "y", "z"], axis=1), ["y"], "t", "the frame has more than one column 'y'"),
         (
-            FRAME.set_index(pandas.date_range("2024-01-01", periods=2)),
+            FRAME.set_index(pandas.date_range("2024-01-01", periods=2)[::-1]),
             ["y"],
             None,
-            r"the index must be real numbers but the type is datetime64.*total_seconds\(\)",
+            r"the index: timestamps must increase but times\[1\] = 2024-01-01 00:00:00 follows 2024-01-02 .* Sort",
         ),
     ],
 )

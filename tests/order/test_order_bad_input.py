@@ -94,7 +94,7 @@ def test_a_method_refuses_its_arguments(arguments):
 
 
 def test_unsorted_times_are_refused_by_the_data():
-    with pytest.raises(dd.DaedalError, match="strictly increasing"):
+    with pytest.raises(dd.DaedalError, match="times must increase"):
         data(times=TIMES[::-1])
 
 

@@ -2,8 +2,7 @@
 
 Every variable, time and equation has a unit of its own between 1e-15 and 1e15. The truth is the same model in units of
 one, by the other solver at a much closer tolerance. `UNITS=200 python -m pytest tests/simulation/test_random_units.py`
-tries as many models as you like. Those of index 2 and 3 are not yet among them: their projection loses digits where
-units of positions and speeds differ.
+tries as many models as you like. Those of index 3 are not yet among those of Lanes, which refuse some of them.
 """
 
 import os
@@ -15,8 +14,8 @@ import pytest
 import daedal as dd
 from daedal import der
 
-COUNT = int(os.environ.get("UNITS", "12"))
-NUMBERS = [number for number in range(2 * COUNT) if number % 4 < 2]
+COUNT = int(os.environ.get("UNITS", "24"))
+NUMBERS = range(COUNT)
 SPAN = 4.0  # in units of one
 SAMPLES = np.linspace(0.0, SPAN, 17)
 LARGEST = 15  # power of ten of the units
@@ -112,7 +111,7 @@ def read_stated_error(trajectory):
     return float(re.search(r"estimated error of the steps: (\S+) of", " ".join(trajectory.notes))[1])
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("number", [number for number in NUMBERS if number % 4 < 3])
 def test_errors_of_lanes_are_those_they_state(number):
     truth, _ = run(number, dd.IDA(rtol=1e-11, atol=1e-12), 0)
     values, trajectory = run(number, dd.Lanes(tolerance=1e-6), LARGEST)

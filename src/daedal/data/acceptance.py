@@ -1,6 +1,6 @@
 """What a data set accepts: arrays become signals and samples, or the reason why not."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -25,6 +25,22 @@ def check_names(name: object, inputs: Mapping[str, Any], outputs: Mapping[str, A
         )
     if not inputs and not outputs:
         raise DataError("there are no outputs and no inputs.", "Give outputs={'name': values}, inputs, or both.")
+
+
+def accept_units(given: object, names: Iterable[str]) -> dict[str, str]:
+    """Units by output, input or "time"."""
+    if not isinstance(given, Mapping):
+        raise DataError(
+            f"units must be a mapping but the type is {type(given).__name__}.",
+            "Write units={'speed': 'm/s', 'time': 's'}.",
+        )
+    known = [*names, "time"]
+    for name, unit in given.items():
+        if name not in known:
+            raise DataError(f"there is no output or input '{name}' to give a unit.", nearest(str(name), known))
+        if not isinstance(unit, str) or not unit.strip():
+            raise DataError(f"the unit of '{name}' must be a text but is {unit!r}.", "Write 'm/s', or leave it out.")
+    return dict(given)
 
 
 def _check_mapping(label: str, given: object) -> None:

@@ -140,7 +140,7 @@ def check_sizes(times: Array, values: Array) -> None:
 
 def increasing(given: ArrayLike) -> Array:
     """Sample times: a read-only column that is finite and strictly increasing."""
-    times = ascending(given)
+    times = _check_times(given)
     if (wrong := find_first(np.diff(times) <= 0)) is not None:
         raise DataError(
             f"times must be strictly increasing but {_compare_neighbours(times, wrong)}.",
@@ -151,13 +151,18 @@ def increasing(given: ArrayLike) -> Array:
 
 def ascending(given: ArrayLike) -> Array:
     """As `increasing`, but times may be repeated: several samples at one time."""
+    times = _check_times(given)
+    if (wrong := find_first(np.diff(times) < 0)) is not None:
+        raise DataError(f"times must increase but {_compare_neighbours(times, wrong)}.", "Sort the samples by time.")
+    return times
+
+
+def _check_times(given: ArrayLike) -> Array:
     times = check_column("times", given)
     if times.size == 0:
         raise DataError("times are empty.", "Give at least one sample time.")
     if (wrong := find_first(~np.isfinite(times))) is not None:
         raise DataError(f"times must be finite but times[{wrong}] is {times[wrong]}.", "Remove or repair that sample.")
-    if (wrong := find_first(np.diff(times) < 0)) is not None:
-        raise DataError(f"times must increase but {_compare_neighbours(times, wrong)}.", "Sort the samples by time.")
     return times
 
 

@@ -2,17 +2,20 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daedal.data.arrays import Array, check_column
+from daedal.data import timestamps
+from daedal.data.arrays import Array, about, check_column
 from daedal.data.samples import Samples
 from daedal.data.signal import Signal
 from daedal.errors import DataError, is_list, nearest, quoted, show
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import pandas
     import xarray
 
@@ -92,15 +95,23 @@ def _count_equal(distinct: Array, times: Array) -> tuple[NDArray[np.intp], NDArr
     return place, np.arange(times.size) - np.searchsorted(times, times) + 1
 
 
-def make_frame(times: Array, columns: dict[str, Array]) -> "pandas.DataFrame":
-    """A pandas frame whose index is the time."""
+def make_frame(
+    times: Array, columns: dict[str, Array], origin: "datetime | None", units: Mapping[str, str]
+) -> "pandas.DataFrame":
+    """A pandas frame whose index is the time, dates in the zone of the origin where there is one."""
     import pandas
 
-    return pandas.DataFrame(columns, index=pandas.Index(times, name="time"))
+    from daedal import tables
+
+    if origin is None:
+        return tables.make_frame("time", times, columns, units)
+    dates = pandas.DatetimeIndex(timestamps.make_dates(times, origin), name="time")
+    zoned = dates if origin.tzinfo is None else dates.tz_localize("UTC").tz_convert(origin.tzinfo)
+    return tables.make_frame("time", zoned, columns, units)
 
 
-def read_frame_times(table: "pandas.DataFrame", time: Hashable | None) -> Array:
-    """The column `time` of a frame, or its index."""
+def read_frame_times(table: "pandas.DataFrame", time: Hashable | None) -> "tuple[Array, datetime | None]":
+    """The column `time` of a frame, or its index; dates as seconds since the first."""
     import pandas
 
     if not isinstance(table, pandas.DataFrame):
@@ -109,17 +120,28 @@ def read_frame_times(table: "pandas.DataFrame", time: Hashable | None) -> Array:
             "Write series.to_frame('y') for a Series, pandas.DataFrame(table) for a mapping.",
         )
     if time is None:
-        return _convert_to_numbers("the index", table.index)
-    check_label("time", time)
-    return read_frame_columns(table, {"time": time})["time"]
+        column, label = table.index, "the index"
+    else:
+        check_label("time", time)
+        _check_column(table, time)
+        column, label = table[time], f"column '{time}'"
+    if column.ndim == 1 and column.dtype.kind == "M":
+        dates = pandas.DatetimeIndex(column)
+        plain = dates if dates.tz is None else dates.tz_convert("UTC").tz_localize(None)
+        with about(label):
+            return timestamps.count_from_first(plain.to_numpy().astype("datetime64[ns]"), dates.tz)
+    return _convert_to_numbers(label, column), None
+
+
+def _check_column(table: "pandas.DataFrame", label: Hashable) -> None:
+    if label not in table.columns:
+        raise DataError(f"the frame has no column '{label}'.", nearest(str(label), map(str, table.columns)))
 
 
 def read_frame_columns(table: "pandas.DataFrame", wanted: Mapping[str, Hashable]) -> dict[str, Array]:
     """The wanted columns of a frame, under their new names."""
     for label in wanted.values():
-        if label not in table.columns:
-            missing = show(label, str)
-            raise DataError(f"the frame has no column '{missing}'.", nearest(missing, map(str, table.columns)))
+        _check_column(table, label)
     return {name: _convert_to_numbers(f"column '{label}'", table[label]) for name, label in wanted.items()}
 
 
@@ -130,22 +152,35 @@ def _convert_to_numbers(label: str, series: "pandas.Series | pandas.Index | pand
     if series.dtype.kind not in "biuf":
         raise DataError(
             f"{label} must be real numbers but the type is {series.dtype}.",
-            "Convert it first, dates for example with (dates - dates[0]).total_seconds().",
+            "Convert it first: text to numbers, or to dates with pandas.to_datetime(...) where it is the time.",
         )
     return series.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def make_xarray(times: Array, columns: dict[str, Array]) -> "xarray.Dataset":
-    """An xarray data set with the dimension "time"."""
+def make_xarray(times: Array, columns: dict[str, Array], origin: "datetime | None") -> "xarray.Dataset":
+    """An xarray data set with the dimension "time", of dates in UTC where there is an origin."""
     import xarray
 
     if "time" in columns:
         raise DataError("'time' names a signal, but in xarray it is the dimension.", "Give that signal another name.")
-    return xarray.Dataset({name: ("time", values) for name, values in columns.items()}, coords={"time": times})
+    grid = times if origin is None else timestamps.make_dates(times, origin)
+    return xarray.Dataset({name: ("time", values) for name, values in columns.items()}, coords={"time": grid})
+
+
+def read_xarray_times(table: "xarray.Dataset", time: str) -> Any:
+    """The times of an xarray data set, numbers or dates."""
+    _check_variables(table, time, [time])
+    column = table[time].to_numpy()
+    return column if column.dtype.kind == "M" else check_column(f"'{time}'", column)
 
 
 def read_xarray_columns(table: "xarray.Dataset", time: str, wanted: Mapping[str, str]) -> dict[str, Array]:
     """The wanted variables of an xarray data set, under their new names; all along the dimension of `time`."""
+    _check_variables(table, time, [time, *wanted.values()])
+    return {name: check_column(f"'{label}'", table[label].to_numpy()) for name, label in wanted.items()}
+
+
+def _check_variables(table: "xarray.Dataset", time: str, labels: Iterable[str]) -> None:
     import xarray
 
     if not isinstance(table, xarray.Dataset):
@@ -154,7 +189,7 @@ def read_xarray_columns(table: "xarray.Dataset", time: str, wanted: Mapping[str,
             "Write array.to_dataset(name='y') for a DataArray.",
         )
     check_label("time", time)
-    for label in (time, *wanted.values()):
+    for label in labels:
         if label not in table.variables:
             missing = show(label, str)
             raise DataError(
@@ -165,4 +200,3 @@ def read_xarray_columns(table: "xarray.Dataset", time: str, wanted: Mapping[str,
                 f"'{label}' must depend on '{time}' alone but its dimensions are {list(table[label].dims)}.",
                 "Select one element of the other dimensions first, with .isel(...) or .sel(...).",
             )
-    return {name: check_column(f"'{label}'", table[label].to_numpy()) for name, label in wanted.items()}

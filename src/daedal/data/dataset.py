@@ -12,6 +12,7 @@ from daedal import data
 from daedal.data.acceptance import (
     accept_samples,
     accept_signal,
+    accept_units,
     check_names,
     check_noise_owners,
     choose_intersample,
@@ -24,6 +25,8 @@ from daedal.data.signal import IntersampleChoice, Signal
 from daedal.errors import DataError, look_up, show
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import pandas
     import xarray
 
@@ -40,7 +43,8 @@ class Dataset:
     ----------
     times : array (time,), optional
         Sample times of everything below that is given as an array; a time may repeat where an output was read several
-        times. Without it, all output times together (without outputs, all input times).
+        times. Dates, with or without a time zone, become seconds since the first, which is the `origin`. Without it,
+        all output times together (without outputs, all input times).
     inputs : mapping of name to Signal or array (time,)
         What drove the system. An array is sampled at `times`.
     outputs : mapping of name to array (time,) or Samples
@@ -55,6 +59,10 @@ class Dataset:
     measurement_noise : mapping of output to array (time,) or number
         The standard deviation of each sample, or of all samples, of outputs given as arrays. It counts before the
         number that a model declares.
+    origin : datetime, optional
+        The date at time 0, where times are seconds since a date.
+    units : mapping of name to text
+        Of outputs, inputs and "time", for tables and pictures; where a model tells them too, they must be the same.
 
     Examples
     --------
@@ -75,6 +83,8 @@ class Dataset:
     outputs: Mapping[str, Samples]
     t0: float
     name: str
+    origin: "datetime | None"
+    units: Mapping[str, str]
 
     # Written out because more is accepted than is stored: arrays become signals and samples, which know their times.
     def __init__(
@@ -87,6 +97,8 @@ class Dataset:
         name: str = "data",
         intersample: IntersampleChoice = "foh",
         measurement_noise: Mapping[str, ArrayLike] = NONE,
+        origin: "datetime | str | None" = None,
+        units: Mapping[str, str] = NONE,
     ) -> None:
         with about(f"data '{show(name, str)}'"):
             if isinstance(times, Mapping):
@@ -95,6 +107,9 @@ class Dataset:
                 )
             check_names(name, inputs, outputs)
             check_noise_owners(measurement_noise, outputs)
+            origin = data.check_origin(origin) if origin is not None else None
+            if times is not None and data.holds_timestamps(times):
+                times, origin = data.count_seconds(times)
             grid = None if times is None else ascending(times)
             between = choose_intersample(intersample, inputs)
             signals = {key: accept_signal(key, given, grid, between[key]) for key, given in inputs.items()}
@@ -106,6 +121,8 @@ class Dataset:
             object.__setattr__(self, "outputs", FrozenMapping(samples))
             object.__setattr__(self, "t0", choose_start_time(t0, self.sample_times[0]))
             object.__setattr__(self, "name", name)
+            object.__setattr__(self, "origin", origin)
+            object.__setattr__(self, "units", FrozenMapping(accept_units(units, (*outputs, *inputs))))
 
     @property
     def sample_times(self) -> Array:
@@ -160,16 +177,23 @@ class Dataset:
         outputs = {name: data.resample(samples, grid, float(step)) for name, samples in self.outputs.items()}
         return replace(self, times=grid, outputs=outputs)
 
+    def with_units(self, changes: "Mapping[str, str | None]") -> "Dataset":
+        """Other units, merged by name; None removes one."""
+        merged = {**self.units, **changes} if isinstance(changes, Mapping) else changes
+        kept = {k: u for k, u in merged.items() if u is not None} if isinstance(merged, Mapping) else merged
+        return replace(self, units=kept)
+
     def to_pandas(self) -> "pandas.DataFrame":
         """A frame with the time as index, and one column for each output and each input evaluated there.
 
-        The index holds `times` and all output times; NaN where an output has no sample or an input is not known.
+        The index holds `times` and all output times, as dates where there is an origin; NaN where an output has no
+        sample or an input is not known. `frame.attrs["units"]` has the units.
         """
-        return data.make_frame(*data.align_times(self.times, self.inputs, self.outputs))
+        return data.make_frame(*data.align_times(self.times, self.inputs, self.outputs), self.origin, self.units)
 
     def to_xarray(self) -> "xarray.Dataset":
-        """As `to_pandas`: one variable for each output and input, along the dimension "time"."""
-        return data.make_xarray(*data.align_times(self.times, self.inputs, self.outputs))
+        """As `to_pandas`: one variable for each output and input, along the dimension "time"; dates are in UTC."""
+        return data.make_xarray(*data.align_times(self.times, self.inputs, self.outputs), self.origin)
 
     @staticmethod
     def from_pandas(
@@ -183,20 +207,21 @@ class Dataset:
         intersample: IntersampleChoice = "foh",
         measurement_noise: Mapping[str, str] = NONE,
     ) -> "Dataset":
-        """A data set from columns of a frame; the time is the column `time`, or else the index.
+        """A data set from columns of a frame; the time is the column `time`, or else the index: numbers or dates.
 
         `outputs` and `inputs` are lists of columns, or mappings from name to column; `measurement_noise` maps outputs
         to the columns with the standard deviations of their samples.
         """
         measured, known = data.choose_columns("outputs", outputs), data.choose_columns("inputs", inputs)
         with about(f"data '{show(name, str)}'"):
-            times = data.read_frame_times(frame, time)
+            times, origin = data.read_frame_times(frame, time)
             input_values = data.read_frame_columns(frame, known)
             output_values = data.read_frame_columns(frame, measured)
             noise = data.read_frame_columns(frame, data.choose_noise_columns(measurement_noise, measured))
         return Dataset(
-            times, input_values, output_values, t0=t0, name=name, intersample=intersample, measurement_noise=noise
-        )
+            times, input_values, output_values, t0=t0, name=name, intersample=intersample, measurement_noise=noise,
+            origin=origin,
+        )  # fmt: skip
 
     @staticmethod
     def from_xarray(
@@ -213,7 +238,7 @@ class Dataset:
         """A data set from variables of an xarray data set that depend on `time` alone; otherwise as `from_pandas`."""
         measured, known = data.choose_columns("outputs", outputs), data.choose_columns("inputs", inputs)
         with about(f"data '{show(name, str)}'"):
-            times = data.read_xarray_columns(dataset, time, {"time": time})["time"]
+            times = data.read_xarray_times(dataset, time)
             input_values = data.read_xarray_columns(dataset, time, known)
             output_values = data.read_xarray_columns(dataset, time, measured)
             noise = data.read_xarray_columns(dataset, time, data.choose_noise_columns(measurement_noise, measured))
@@ -225,20 +250,24 @@ class Dataset:
         if not isinstance(other, Dataset):
             return NotImplemented
         same = self.name == other.name and self.t0 == other.t0 and np.array_equal(self.times, other.times)
+        same = same and self.origin == other.origin and self.units == other.units
         return same and self.inputs == other.inputs and self.outputs == other.outputs
 
     def __hash__(self) -> int:
         return hash((self.name, self.t0, frozenset(self.inputs), frozenset(self.outputs)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(Dataset, t0=self.t0, name=self.name), (self.times, self.inputs, self.outputs)
+        options = {"t0": self.t0, "name": self.name, "origin": self.origin, "units": self.units}
+        return partial(Dataset, **options), (self.times, self.inputs, self.outputs)
 
     def __str__(self) -> str:
         from daedal.data.description import describe, describe_samples
 
-        return (
-            f"{describe(self.name, self.inputs, self.outputs)}\n{describe_samples(self.times, self.outputs, self.t0)}"
-        )
+        told = describe_samples(self.times, self.outputs, self.t0)
+        since = "" if self.origin is None else f", since {self.origin}"
+        units = ", ".join(f"{name} {unit}" for name, unit in self.units.items())
+        said = f"{describe(self.name, self.inputs, self.outputs)}\n{told}{since}"
+        return f"{said}\nunits: {units}" if units else said
 
     def __repr__(self) -> str:
         return f"Dataset(name={self.name!r}, outputs={list(self.outputs)}, inputs={list(self.inputs)})"

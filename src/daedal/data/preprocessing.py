@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daedal.data.arrays import JITTER, Array, check_positive, check_real, short
-from daedal.data.samples import Samples
+from daedal.data.samples import Samples, select_samples
 from daedal.data.signal import Signal
 from daedal.errors import DataError, show
 from daedal.memory import check_memory
@@ -48,7 +48,7 @@ def split_samples(name: str, samples: Samples, cut: float) -> tuple[Samples, Sam
             f"from {short(samples.times[0])} to {short(samples.times[-1])}.",
             "Split at a time that leaves each output samples in both parts.",
         )
-    return samples.select(~late), samples.select(late)
+    return select_samples(samples, ~late), select_samples(samples, late)
 
 
 def remove_trends(signals: Mapping[str, Sampled], chosen: Collection[str], order: int) -> dict[str, Sampled]:
@@ -118,7 +118,7 @@ def _average(samples: Samples, grid: Array, step: float, interval: float) -> Sam
 
 def _average_windows(samples: Samples, grid: Array, reach: float) -> Samples:
     """Means of the known samples not farther than `reach` from each grid time."""
-    known = samples.select(~np.isnan(samples.values))
+    known = select_samples(samples, ~np.isnan(samples.values))
     begin = np.searchsorted(known.times, grid - reach)
     end = np.searchsorted(known.times, grid + reach, side="right")
     count = end - begin

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
 from itertools import islice
 from math import inf, isfinite, nan
 from os import PathLike
@@ -25,6 +26,7 @@ from daedal.data.arrays import Array, about, check_positive, find_first, short
 from daedal.data.conversion import Columns, check_label, choose_columns, choose_noise_columns
 from daedal.data.dataset import NONE, Dataset
 from daedal.data.signal import IntersampleChoice
+from daedal.data.timestamps import check_order, count_from_first, count_microseconds, parse_timestamp
 from daedal.errors import DataError, is_one_of, nearest, quoted, show
 from daedal.files import check_file, limit_lines
 from daedal.memory import check_memory
@@ -33,6 +35,7 @@ MISSING = {"", "nan", "na"}
 LARGEST = 1_000_000_000  # bytes
 LONGEST_LINE = 10_000_000  # characters
 COPIES = 5  # of a number, while a Dataset is made of columns
+NO_STAMP = -(2**63)  # microseconds: a cell that is no timestamp
 CHUNK = 2**11  # rows that are text at one time
 ROWS = "A header line with the names of the columns and one row at least are needed."
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
@@ -59,7 +62,8 @@ def read_csv(
     path : str or Path
         The file. An empty cell, "nan" or "NA" is a missing sample, which only outputs may have.
     time, step : str, float
-        Either the column with the sample times, or the time from one row to the next; the first is then at 0.
+        Either the column with the sample times, or the time from one row to the next; the first is then at 0. Times are
+        numbers, or timestamps of ISO 8601 (2024-03-31T01:30:00+01:00), which become seconds since the first.
     outputs, inputs : mapping of name to column, or list of columns
         What was measured and what drove the system; in a list the columns keep their names.
     intersample : {"foh", "zoh", "spline"}, or mapping of input to one of these
@@ -99,33 +103,61 @@ def read_csv(
     check_label("time", time)
     deviations = choose_noise_columns(measurement_noise, measured)
     with about(f"file '{label}'"):
-        wanted = [*([] if time is None else [time]), *known.values(), *measured.values(), *deviations.values()]
-        table = _read(path, delimiter, wanted)
-        times = table.times(time) if time is not None else check_positive("step", step) * np.arange(len(table.lines))
+        wanted = [*known.values(), *measured.values(), *deviations.values()]
+        table = _read(path, delimiter, wanted, time)
+        rows = np.arange(len(table.lines))
+        times, origin = table.times(time) if time is not None else (check_positive("step", step) * rows, None)
         input_values = {signal: table.numbers(label, "an input") for signal, label in known.items()}
         output_values = {signal: table.numbers(label, None) for signal, label in measured.items()}
         noise = {signal: table.numbers(label, None) for signal, label in deviations.items()}
     name = Path(path.name.removesuffix(".gz")).stem if name is None else name
     return Dataset(
-        times, input_values, output_values, t0=t0, name=name, intersample=intersample, measurement_noise=noise
-    )
+        times, input_values, output_values, t0=t0, name=name, intersample=intersample, measurement_noise=noise,
+        origin=origin,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Table:
-    """Columns as numbers, the text of the first cell in each that is none, and the line on which each row ends."""
+    """Columns as numbers, the text of the first cell in each that is none, and the line on which each row ends.
+
+    Timestamps in the column `clock` are microseconds since 1970, in the zones of their rows.
+    """
 
     columns: dict[str, array]
     wrong: dict[str, str] = field(default_factory=dict)
     lines: array = field(default_factory=lambda: array("q"))
+    clock: str | None = None
+    stamps: array = field(default_factory=lambda: array("q"))
+    zones: list[tzinfo | None] = field(default_factory=list)  # of the first row
 
     def extend(self, rows: list[list[str]], places: dict[str, int]) -> None:
         """More rows, with the place of each column in them."""
         for label, place in places.items():
+            if label == self.clock and self._read_stamps(label, [row[place] for row in rows]):
+                continue
             numbers = [_parse_number(row[place]) for row in rows]
             if (row := find_first(np.isinf(numbers))) is not None:
                 self.wrong.setdefault(label, rows[row][place])
             self.columns[label].extend(numbers)
+
+    def _read_stamps(self, label: str, cells: list[str]) -> bool:
+        """Whether the first cell of the column is a timestamp; all others must then be one too, of the same kind."""
+        if not self.zones:
+            first = parse_timestamp(cells[0])
+            self.zones.append(first.tzinfo if first else None)
+            if first is None or isfinite(_parse_number(cells[0])):
+                return False
+        elif not self.stamps:
+            return False
+        for cell in cells:
+            stamp = parse_timestamp(cell)
+            if stamp is None or (stamp.tzinfo is None) != (self.zones[0] is None):
+                self.wrong.setdefault(label, cell)
+                self.stamps.append(NO_STAMP)
+            else:
+                self.stamps.append(count_microseconds(stamp))
+        return True
 
     def numbers(self, label: str, complete: str | None) -> Array:
         """A column as numbers, NaN where missing unless it must be `complete`, which then says as what."""
@@ -140,8 +172,10 @@ class _Table:
             )
         return values
 
-    def times(self, label: str) -> Array:
-        """A column as sample times."""
+    def times(self, label: str) -> tuple[Array, datetime | None]:
+        """A column as sample times, and the date of time 0 where they are timestamps."""
+        if self.stamps:
+            return self._count_seconds(label)
         times = self.numbers(label, "the time")
         if (row := find_first(np.diff(times) < 0)) is not None:
             raise DataError(
@@ -149,7 +183,20 @@ class _Table:
                 f"but {short(times[row + 1])} follows {short(times[row])}.",
                 "Sort the rows by time.",
             )
-        return times
+        return times, None
+
+    def _count_seconds(self, label: str) -> tuple[Array, datetime]:
+        stamps = np.array(self.stamps)
+        if (row := find_first(stamps == NO_STAMP)) is not None:
+            raise DataError(
+                f"{self._place(row, label)}, '{self.wrong[label]}' is no timestamp like that of the first row.",
+                "Write all as in 2024-03-31T01:30:00+01:00, with a zone or without; other forms are read by "
+                "pandas.to_datetime(..., format=...) and Dataset.from_pandas.",
+            )
+        if (row := find_first(np.diff(stamps) < 0)) is not None:
+            with about(self._place(row + 1, label)):
+                check_order(1000 * stamps[row : row + 2], self.zones[0], "this one")
+        return count_from_first((1000 * stamps).astype("datetime64[ns]"), self.zones[0])
 
     def _place(self, row: int, label: str) -> str:
         return f"line {self.lines[row]}, column '{label}'"
@@ -168,11 +215,11 @@ def _suggest(text: str, complete: str | None) -> str:
     if DECIMAL_COMMA.fullmatch(text.strip()):
         return "Use a decimal point (files with delimiter=';' often have decimal commas)."
     if DATE.search(text):
-        return "Convert dates to seconds since a start, for example with pandas."
+        return "Timestamps are read in the form 2024-03-31T01:30:00+01:00; convert others by pandas.to_datetime(...)."
     return "Repair that cell." if complete else "Repair that cell, or empty it."
 
 
-def _read(path: Path, delimiter: str, wanted: Iterable[str]) -> _Table:
+def _read(path: Path, delimiter: str, columns: Iterable[str], time: str | None) -> _Table:
     if not isinstance(delimiter, str) or len(delimiter) != 1:
         raise DataError(f"delimiter must be one character but is {show(delimiter)}.", "Give ';' or '\\t', for example.")
     with _open(path) as file:
@@ -184,8 +231,9 @@ def _read(path: Path, delimiter: str, wanted: Iterable[str]) -> _Table:
         if not header and next(rows, None) is None:
             raise DataError("the file is empty.", ROWS)
         _check_header(header)
+        wanted = [*([] if time is None else [time]), *columns]
         places = {label: _find_column(header, label) for label in wanted}
-        table = _Table({label: array("d") for label in places})
+        table = _Table({label: array("d") for label in places}, clock=time)
         while some := list(islice(rows, CHUNK)):
             for row, line in some:
                 if len(row) != len(header):

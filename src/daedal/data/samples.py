@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daedal.data.arrays import Array, ascending, check_column, check_sizes, find_first, short
 from daedal.errors import DataError
@@ -56,10 +57,6 @@ class Samples:
         """Whether several samples have the same time."""
         return bool((np.diff(self.times) == 0).any())
 
-    def select(self, chosen: Any) -> "Samples":
-        """Some of the samples, by place or by a mask."""
-        return Samples(self.times[chosen], self.values[chosen], None if self.noise is None else self.noise[chosen])
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Samples):
             return NotImplemented
@@ -81,6 +78,12 @@ class Samples:
         told = [f"{self.times.size} {ends}", *([f"{missing} missing"] if missing else [])]
         told += ["replicates"] * self.replicated + ["noise of each"] * (self.noise is not None)
         return f"Samples({', '.join(told)})"
+
+
+def select_samples(samples: Samples, chosen: NDArray[np.bool_]) -> Samples:
+    """Some of the samples."""
+    noise = None if samples.noise is None else samples.noise[chosen]
+    return Samples(samples.times[chosen], samples.values[chosen], noise)
 
 
 def _check_noise(given: Any, times: Array, values: Array) -> Array:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from daedal.estimation.problem import Autoregression, Coordinates
 from daedal.estimation.search import Verdict, sum_log_densities
 from daedal.models import Model
 from daedal.simulation import Lanes, Status
+
+if TYPE_CHECKING:
+    import pandas
 
 LEAST_SHARE = 0.01  # from the data: with less of it, Student's distribution is the normal one
 
@@ -177,6 +180,17 @@ class Fit:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.estimates)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Estimates over `parameter`: values, errors, the interval of 95 %, start, bounds, unit and verdict."""
+        from daedal.tables import make_frame
+
+        intervals, entries = self.conf_int(), list(self.estimates.values())
+        fields = ("value", "std_error", "monte_carlo_error", "start", "lower", "upper", "unit", "verdict")
+        columns = {name: [getattr(one, name) for one in entries] for name in fields}
+        for k, side in enumerate(("interval_lower", "interval_upper")):
+            columns[side] = [intervals[one.name][k] for one in entries]
+        return make_frame("parameter", list(self.estimates), columns)
 
     def save(self, path: str | Path) -> None:
         """Write everything to a netCDF file, which `load` reads back."""

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from daedal import data
-from daedal.data import Signal, increasing, short
+from daedal.data import FrozenMapping, Signal, increasing, short
 from daedal.errors import (
     DaedalError,
     DataError,
@@ -90,6 +90,7 @@ def match_data(model: Model, measured: "data.Dataset") -> Drive:
             f"Give them with the data: Dataset(times, inputs={{'{missing[0]}': ...}}, outputs=...); what is the same "
             f"number throughout may be declared in the model: defaults={{'{missing[0]}': ...}}.",
         )
+    check_units(model, measured)
     times, start = measured.sample_times, float(measured.t0)
     signals = dict(measured.inputs) | {
         name: _make_signal(name, model.defaults[name], start, float(times[-1])) for name in absent
@@ -97,6 +98,24 @@ def match_data(model: Model, measured: "data.Dataset") -> Drive:
     drive = Drive(times, start, {name: signals[name] for name in model.input_names}, tuple(absent))
     check_covered(drive.signals, drive.start, drive.end, EstimationError)
     return drive
+
+
+def check_units(model: Model, measured: "data.Dataset") -> None:
+    """Refuse units of data that are not those of the model, where both tell them."""
+    for name, unit in measured.units.items():
+        own = model.units.get(name, unit)
+        if own != unit:
+            what = "Time" if name == "time" else f"'{name}'"
+            raise EstimationError(
+                f"{what} has the unit '{own}' in model '{model.name}' and '{unit}' in the data '{measured.name}'.",
+                "Convert the data, or correct the unit with with_units(...); nothing is converted.",
+            )
+
+
+def unite_units(model: Model, measured: "Sequence[data.Dataset]") -> Mapping[str, str]:
+    """Name → unit of the model, or else of the first data that tell it."""
+    told = {name: unit for one in reversed(measured) for name, unit in one.units.items()}
+    return FrozenMapping({**told, **model.units})
 
 
 def describe_defaults(model: Model, assumed: Iterable[str]) -> tuple[str, ...]:

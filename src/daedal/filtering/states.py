@@ -11,8 +11,8 @@ differential-algebraic equations, 2006.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
@@ -27,7 +27,10 @@ from daedal.filtering.state_law import FilterPass, Law
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System
-from daedal.tables import align_columns
+from daedal.tables import add_unit, align_columns, make_frame, stack_frames
+
+if TYPE_CHECKING:
+    import pandas
 
 Kind = Literal["filtered", "smoothed", "predicted"]
 HIDDEN = 1e-9  # of what a hidden direction does to a variable, relative to what it does to the state: rounding
@@ -47,6 +50,8 @@ class StateEstimate:
     kind, horizon
         From which samples: "smoothed" from all, "filtered" from those up to each time, "predicted" from those up to a
         horizon before it (None: up to the sample before).
+    units
+        Variable, or "time" → text, as the model declares them.
     """
 
     model: str
@@ -56,6 +61,7 @@ class StateEstimate:
     mean: Mapping[str, np.ndarray]
     std: Mapping[str, np.ndarray]
     notes: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
         return look_up(self.mean, name, EstimationError, f"The states of '{self.model}' have nothing called")
@@ -68,6 +74,14 @@ class StateEstimate:
         """What was estimated."""
         return tuple(self.mean)
 
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Mean and standard deviation over `variable` and `time`."""
+        frames = {
+            name: make_frame("time", self.times, {"mean": mean, "std": self.std[name]})
+            for name, mean in self.mean.items()
+        }
+        return stack_frames(["variable"], frames, self.units)
+
     def __str__(self) -> str:
         ahead = f" {short(self.horizon)} ahead" if self.horizon else ""
         lines = [
@@ -78,7 +92,7 @@ class StateEstimate:
         for name, mean in self.mean.items():
             std = self.std[name]
             numbers = (mean.min(), mean.max(), np.median(std), std.max())
-            rows.append([name, *(f"{number:.5g}" for number in numbers)])
+            rows.append([add_unit(name, self.units), *(f"{number:.5g}" for number in numbers)])
         return "\n".join([*lines, *align_columns(rows), *(f"  {note}" for note in self.notes)])
 
     __repr__ = __str__
@@ -170,6 +184,7 @@ def _make_estimate(
         mean=FrozenMapping({name: frozen(mean[:, k].copy()) for k, name in enumerate(names)}),
         std=FrozenMapping({name: frozen(std[:, k].copy()) for k, name in enumerate(names)}),
         notes=(*notes, *sweep.experiment.readings.unseen, *(said if opened else ())),
+        units=stochastic.model.units,
     )
 
 

@@ -23,18 +23,18 @@ def find_natural_units(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.nda
     >>> round(float((time * rows * 1e6 * columns)[0]), 6), round(float((rows * 3.0 * columns)[0]), 6)
     (1.0, 1.0)
     """
-    n = len(E)
+    m, end = len(E), sum(E.shape)
     filled = [matrix != 0.0 for matrix in (E, F)]
     logs = [np.log2(np.abs(np.where(there, matrix, 1.0))) for there, matrix in zip(filled, (E, F), strict=True)]
-    normal, right = np.zeros((2 * n + 1, 2 * n + 1)), np.zeros(2 * n + 1)
+    normal, right = np.zeros((end + 1, end + 1)), np.zeros(end + 1)
     both = filled[0].astype(float) + filled[1]
     timed = filled[0].astype(float)
-    normal[:n, n : 2 * n], normal[:n, 2 * n], normal[n : 2 * n, 2 * n] = both, timed.sum(axis=1), timed.sum(axis=0)
+    normal[:m, m:end], normal[:m, end], normal[m:end, end] = both, timed.sum(axis=1), timed.sum(axis=0)
     normal += normal.T
-    normal[np.diag_indices(2 * n + 1)] = [*both.sum(axis=1), *both.sum(axis=0), timed.sum()]
-    right[:n] = -(logs[0] + logs[1]).sum(axis=1)
-    right[n : 2 * n] = -(logs[0] + logs[1]).sum(axis=0)
-    right[2 * n] = -logs[0].sum()
+    normal[np.diag_indices(end + 1)] = [*both.sum(axis=1), *both.sum(axis=0), timed.sum()]
+    right[:m] = -(logs[0] + logs[1]).sum(axis=1)
+    right[m:end] = -(logs[0] + logs[1]).sum(axis=0)
+    right[end] = -logs[0].sum()
     # Parts that are not connected have a free factor each; a little weight on the factors themselves settles it.
-    factors = np.linalg.solve(normal + 1e-9 * np.eye(2 * n + 1), right)
-    return 2.0 ** factors[:n], 2.0 ** factors[n : 2 * n], float(2.0 ** factors[2 * n])
+    factors = np.linalg.solve(normal + 1e-9 * np.eye(end + 1), right)
+    return 2.0 ** factors[:m], 2.0 ** factors[m:end], float(2.0 ** factors[end])

@@ -89,6 +89,7 @@ def _make_model(name: str, flat: dict[str, Any], source: Source) -> Model:
         inputs=variables.list_symbols("input"),
         outputs={str(symbol): symbol for symbol in variables.list_symbols("output")},
         parameters=variables.read_parameters(),
+        units=variables.read_units(),
         **starts,
     )
 

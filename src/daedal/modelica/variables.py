@@ -155,6 +155,15 @@ class Variables:
                     parameters[symbol(row[0])] = self._make_parameter(name, *row[1:])
         return parameters
 
+    def read_units(self) -> dict[str, str]:
+        """Of everything that varies."""
+        return {
+            element: unit
+            for name, variable in self.declared.items()
+            if self._varies(name) and (unit := variable["unit"])
+            for element in self.name_elements(name)
+        }
+
     def _needs_value(self, name: str) -> bool:
         return name in self.used or _says_start(self.declared[name])
 

@@ -40,6 +40,7 @@ def assemble(
     guess: Mapping[Any, Any] = NOTHING,
     history: Mapping[Any, Any] = NOTHING,
     defaults: Mapping[Any, float] = NOTHING,
+    units: Mapping[Any, str] = NOTHING,
 ) -> Model:
     """Connect parts to one Model.
 
@@ -65,6 +66,8 @@ def assemble(
         Output of the assembly → accuracy, as for `Model`.
     initial, guess, history, defaults
         As for `Model`, by path; they are added to what the parts bring along.
+    units
+        As for `Model`, by path or output; added to those of the parts.
 
     Examples
     --------
@@ -89,6 +92,7 @@ def assemble(
         guess=guess,
         history=history,
         defaults=defaults,
+        units=units,
     )
     whole = gather_parts(name, parts)
     connected = sort_connections(whole, connections)
@@ -97,15 +101,17 @@ def assemble(
     roles = _assign_roles(whole, inputs, disturbances, declared)
     signals, driven = write_signal_equations(whole, connected.signals, roles)
     _check_driven(whole, roles, driven)
-    names = [as_name(path) for path in inputs]
+    names, unknowns = [as_name(path) for path in inputs], [*whole.unknowns, *driven]
+    disturbed = {**whole.disturbances, **_key_by_path(disturbances)}
+    varying = {"time", *names, *unknowns, *(path for key in disturbed for path in as_tuple(key))}
     model = Model(
         name=name,
         equations={**whole.equations, **write_node_equations(whole, connected.nodes, offered, ports), **signals},
-        unknowns=[intern_symbol(path) for path in (*whole.unknowns, *driven)],
-        inputs=[intern_symbol(path) for path in names],
+        unknowns=list(map(intern_symbol, unknowns)),
+        inputs=list(map(intern_symbol, names)),
         outputs={label: whole.find_expression(value) for label, value in outputs.items()},
         parameters=declared,
-        disturbances={**whole.disturbances, **{as_name(key): value for key, value in disturbances.items()}},
+        disturbances=disturbed,
         measurement_noise=measurement_noise,
         initial={**whole.initial, **_key_by_name(initial)},
         guess={**whole.guess, **_key_by_name(guess)},
@@ -115,6 +121,7 @@ def assemble(
             **_key_by_name(defaults),
         },
         ports=offered,
+        units={path: unit for path, unit in whole.units.items() if path in varying} | _key_by_path(units),
     )
     refuse_undetermined(model, whole.ports, connected.nodes)
     return model
@@ -131,6 +138,10 @@ def _check_mappings(**mappings: Any) -> None:
             twice = [key for key, times in count.items() if times > 1]
             if twice:
                 raise ModelError(f"Under {field}, {quoted(as_tuple(twice[0]))} is given twice.", "Keep one of the two.")
+
+
+def _key_by_path(entries: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {as_name(key): value for key, value in entries.items()}
 
 
 def _key_by_name(starts: Mapping[Any, Any]) -> dict[str, Any]:

@@ -35,7 +35,22 @@ def refuse_contradictions(model: "Model") -> None:
                 f"A default is given for {quoted(as_tuple(name))}, which is no input{told}.",
                 nearest(str(name), model.input_names),
             )
+    for name in model.units:
+        _check_has_unit(model, roles, name)
     evaluate_parameters(model)
+
+
+def _check_has_unit(model: "Model", roles: Mapping[str, str], name: str) -> None:
+    """Only what varies, and time, have a unit among the units."""
+    if name == "time" or name in model.outputs or roles.get(name) in ("unknown", "input", "disturbance"):
+        return
+    if name in roles:
+        raise ModelError(
+            f"The unit of parameter '{name}' belongs to its declaration.",
+            f"Write Parameter(..., unit={model.units[name]!r}) under parameters.",
+        )
+    known = [*model.outputs, *(own for own, role in roles.items() if role != "parameter"), "time"]
+    raise ModelError(f"Model '{model.name}' has nothing called '{name}' to give a unit.", nearest(str(name), known))
 
 
 def _check_unknown(model: "Model", roles: Mapping[str, str], part: str, name: str) -> None:
@@ -121,7 +136,8 @@ def _check_accuracy(value: Any, roles: Mapping[str, str], key: str | tuple[str, 
                 _check_declared(leaf, roles, f"The measurement noise of '{key}'")
             what = f"the {roles[leaf]} '{leaf}'" if leaf in roles else leaf
             raise ModelError(
-                f"The measurement noise of '{key}' contains {what}: it is made of parameters and the output.",
+                f"The measurement noise of '{key}' contains {what}, but must be made of parameters and of "
+                "the output itself.",
                 f"Write 0.05*symbol('{key}'), say.",
             )
 

@@ -39,6 +39,7 @@ def normalize(raw: dict[str, Any]) -> dict[str, Any]:
         },
         "defaults": _convert(raw, "defaults", as_name, _check_default),
         "ports": dict(raw["ports"]),
+        "units": _convert(raw, "units", as_name, _check_unit),
     }
 
 
@@ -67,7 +68,14 @@ _MAPPING_REMEDY = {
     "history": "Write {x: 1.0}.",
     "defaults": "Write {u: 20.0}.",
     "ports": "Write {'flange': Port('rotational', phi, tau)}.",
+    "units": "Write {'speed': 'm/s', 'time': 's'}.",
 }
+
+
+def _check_unit(value: Any, name: Any) -> str:
+    if isinstance(value, str) and value.strip():
+        return value
+    raise ModelError(f"The unit of '{name}' must be a text, got {value!r}.", "Write 'm/s', or leave it out.")
 
 
 def as_name(key: Any) -> Any:

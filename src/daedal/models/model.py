@@ -61,6 +61,9 @@ class Model:
         Input → the number that it is where data lack it; used ones are among the notes of a result.
     ports
         Name → `Port`, where the model is connected to others (`assemble`); its variables are unknowns too.
+    units
+        Unknown, input, disturbance, output, or "time" → text, for tables and pictures; nothing is converted. The unit
+        of a parameter belongs to its `Parameter`.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class Model:
     history: Mapping[Any, Any] = field(default_factory=dict)
     defaults: Mapping[Any, float] = field(default_factory=dict)
     ports: "Mapping[str, Port]" = field(default_factory=dict)
+    units: Mapping[Any, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         given = {f: getattr(self, f) for f in self.__dataclass_fields__}
@@ -160,14 +164,16 @@ class Model:
         return replace(self, disturbances=_merge(self.disturbances, changes))
 
     def with_outputs(self, changes: Mapping[str, Expression | None]) -> "Model":
-        """Other outputs, merged by name; None removes one, its measurement noise with it."""
+        """Other outputs, merged by name; None removes one, its measurement noise and unit with it."""
         outputs = _merge(self.outputs, changes)
         noise = {
             key: value
             for key, value in self.measurement_noise.items()
             if all(name in outputs for name in as_tuple(key))
         }
-        return replace(self, outputs=outputs, measurement_noise=noise)
+        known = {"time", *self.names, *outputs}
+        units = {name: unit for name, unit in self.units.items() if name in known}
+        return replace(self, outputs=outputs, measurement_noise=noise, units=units)
 
     def with_measurement_noise(self, changes: Mapping[Any, Any]) -> "Model":
         """Other measurement accuracies, merged by output; None removes one."""
@@ -184,6 +190,10 @@ class Model:
     def with_defaults(self, changes: Mapping[Any, float | None]) -> "Model":
         """Other numbers for inputs that data lack, merged by input; None removes one."""
         return replace(self, defaults=_merge(self.defaults, changes))
+
+    def with_units(self, changes: Mapping[Any, str | None]) -> "Model":
+        """Other units, merged by name; None removes one."""
+        return replace(self, units=_merge(self.units, changes))
 
     def with_presampling_filter(self, time_constants: Mapping[str, Any]) -> "Model":
         """Outputs seen through first-order low-pass sensors: T·der(filtered) == h − filtered, output = filtered.
@@ -333,6 +343,7 @@ class Model:
             "guessed": [f"{name} = {value}" for name, value in self.guess.items()],
             "history": [f"{name} = {value}" for name, value in self.history.items()],
             "where data lack it": [f"{name} = {value}" for name, value in self.defaults.items()],
+            "units": [f"{name} {unit}" for name, unit in self.units.items()],
         }
         return "\n".join(lines + [f"  {title}: {', '.join(values)}" for title, values in rows.items() if values])
 

@@ -30,6 +30,7 @@ class Parts:
     guess: Mapping[str, Expression]
     history: Mapping[str, Expression]
     defaults: Mapping[str, float]
+    units: Mapping[str, str]
 
     def find_port(self, path: str) -> Port:
         """The port at a path."""
@@ -82,7 +83,19 @@ def gather_parts(name: str, parts: Any) -> Parts:
         )
     moved = [_prefix(label, _check_part(label, part)) for label, part in parts.items()]
     merged = {field: {key: value for part in moved for key, value in part[field].items()} for field in moved[0]}
+    _check_clocks(name, {label: part.units["time"] for label, part in parts.items() if "time" in part.units})
     return Parts(name=name, labels=tuple(parts), **merged)
+
+
+def _check_clocks(name: str, clocks: Mapping[str, str]) -> None:
+    """All parts that tell a unit of time must tell the same."""
+    for label, unit in clocks.items():
+        first, other = next(iter(clocks.items()))
+        if unit != other:
+            raise ModelError(
+                f"Time has the unit '{other}' in part '{first}' of '{name}' and '{unit}' in part '{label}'.",
+                "Write all parts in the same unit of time; nothing is converted.",
+            )
 
 
 def _check_part(label: Any, part: Any) -> Model:
@@ -131,4 +144,5 @@ def _prefix(label: str, part: Model) -> dict[str, dict[Any, Any]]:
             for field in ("initial", "guess", "history")
         },
         "defaults": {names[own]: value for own, value in part.defaults.items()},
+        "units": {own if own == "time" else move_key(own): unit for own, unit in part.units.items()},
     }

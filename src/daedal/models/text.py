@@ -9,6 +9,8 @@ L = 6.25
 k = { value = 8.0, lower = 3.85, prior = { kind = "Normal", mean = 7.0, std = 1.0 } }
 [ports]
 hinge = { domain = "translational", potential = "x", flow = "f" }
+[units]
+x = "m"
 """
 
 import json
@@ -40,6 +42,7 @@ TABLES = (
     "history",
     "defaults",
     "ports",
+    "units",
 )
 
 
@@ -134,6 +137,7 @@ def read_model(text: str) -> Model:
         "parameters": _read_parameter,
         "disturbances": _read_noise,
         "ports": _read_port,
+        "units": str,
     }
     entries: dict[str, Any] = {
         table: {

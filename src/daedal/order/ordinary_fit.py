@@ -37,8 +37,14 @@ def fit_ordinarily(polished: Polished, record: Record, notes: tuple[str, ...] = 
         model, signals = _free_delays(model, polished.record), record.signals
     inputs = dict(zip(record.inputs, signals, strict=True))
     samples = record.data.outputs[record.output]
+    used = ("time", record.output, *inputs)
     data = Dataset(
-        record.times, inputs=inputs, outputs={record.output: samples.values}, t0=record.t0, name=record.data.name
+        record.times,
+        inputs=inputs,
+        outputs={record.output: samples.values},
+        t0=record.t0,
+        name=record.data.name,
+        units={name: unit for name, unit in record.data.units.items() if name in used},
     )
     criterion = _choose_criterion(polished)
     fitted = fit(model, data, free=list(model.parameters), criterion=criterion, starts=[begin] if begin else None)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -12,7 +12,10 @@ from daedal.errors import EstimationError, is_real, look_up, show
 from daedal.estimation import Fit
 from daedal.lti import TransferFunction
 from daedal.simulation import Status
-from daedal.tables import align_columns
+from daedal.tables import align_columns, make_frame, stack_frames
+
+if TYPE_CHECKING:
+    import pandas
 
 FINISHED = Status(True, "All candidates were tried.")
 NEARLY = 0.1  # exponent over the record up to which a pole to the right of zero passes for one at zero
@@ -133,6 +136,17 @@ class OrderSearch:
         tried = ", ".join(f"({candidate.order}, {candidate.input_order})" for candidate in self.candidates)
         raise EstimationError(f"No candidate {show(wanted)} was tried.", f"Tried were {tried}.")
 
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The candidates over `order` and `input_order`."""
+        fields = ("bic", "fit_percent", "held_out", "stable", "growth", "loosest", "failure")
+        frames = {}
+        for order in dict.fromkeys(one.order for one in self.candidates):
+            mine = [one for one in self.candidates if one.order == order]
+            columns = {name: [getattr(one, name) for one in mine] for name in fields}
+            columns["chosen"] = [one is self.chosen for one in mine]
+            frames[order] = make_frame("input_order", [one.input_order for one in mine], columns)
+        return stack_frames(["order"], frames)
+
     def __str__(self) -> str:
         rows = [["", "order", "input order", "BIC", "fit", "held out", "loosest", "stable", ""]]
         rows += [self._row(candidate) for candidate in self.candidates]
@@ -191,6 +205,10 @@ class OrderSearches:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.searches)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The candidates over `output`, `order` and `input_order`."""
+        return stack_frames(["output"], {name: search.to_pandas() for name, search in self.searches.items()})
 
     def __str__(self) -> str:
         parts = [f"output '{name}': {search}" for name, search in self.searches.items()]

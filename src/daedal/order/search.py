@@ -152,7 +152,7 @@ def _search_each(search: Callable[[Any], OrderSearch], outputs: Any) -> OrderSea
             "Write output='y' or output=['y1', 'y2'].",
         )
     searches: dict[str, OrderSearch] = {}
-    for name in map(str, outputs):
+    for name in (show(one, str) for one in outputs):
         if name in searches:
             raise EstimationError(f"The output '{name}' is named twice.", "Name each output once.")
         try:

@@ -13,6 +13,7 @@ from daedal.order import OrderSearch
 from daedal.report.layout import BAND, choose_names, frame, make_panels
 from daedal.report.validation_pictures import DRAWERS, NORMAL
 from daedal.simulation import Ensemble, Trajectory
+from daedal.tables import add_unit
 from daedal.validation import Comparison, Identifiability, Profile, Residuals
 
 if TYPE_CHECKING:
@@ -32,10 +33,11 @@ class _Curve(NamedTuple):
 
 
 class _Picture(NamedTuple):
-    """One result: its title, the curves of each panel by name, and the span of time to show where they go beyond."""
+    """One result: its title, the curves of each panel by name, units, and the span of time where they go beyond it."""
 
     title: str
     panels: Mapping[str, list[_Curve]]
+    units: Mapping[str, str]
     span: tuple[float, float] | None = None
 
 
@@ -78,11 +80,25 @@ def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] |
             shared[name] = shared.get(name, []) + curves
     common = sorted(shared, key=lambda name: -sum(name in picture.panels for picture in pictures))
     title = "; ".join(picture.title for picture in pictures)
-    figure = _draw_panels(title, {name: shared[name] for name in common}, names)
+    units = _unite_units(pictures)
+    figure = _draw_panels(title, {name: shared[name] for name in common}, names, units)
     spans = [picture.span for picture in pictures if picture.span]
     if len(spans) < len(pictures):
         return figure
     return figure.update_xaxes(range=[min(first for first, _ in spans), max(last for _, last in spans)])
+
+
+def _unite_units(pictures: Sequence[_Picture]) -> dict[str, str]:
+    """Of all pictures; what shares a panel, and time, must have one."""
+    units: dict[str, str] = {}
+    for picture in pictures:
+        for name, unit in picture.units.items():
+            if units.setdefault(name, unit) != unit:
+                raise ReportError(
+                    f"'{name}' has the unit '{units[name]}' in one of the results and '{unit}' in another.",
+                    "Convert one of them, or draw them apart.",
+                )
+    return units
 
 
 def _draw(result: Any) -> _Picture:
@@ -92,16 +108,20 @@ def _draw(result: Any) -> _Picture:
         held = {name: [_make_curve(s)] for name, s in result.inputs.items() if s.intersample == "zoh"}
         stopped = "" if result.status.ok else f": {result.status.sentence}"
         span = (result.t0, float(result.times[-1])) if held else None
-        return _Picture(f"{_name_subject(result)}{stopped}", curves | held, span)
+        return _Picture(f"{_name_subject(result)}{stopped}", curves | held, result.units, span)
     if isinstance(result, Ensemble):
         moments = {name: _draw_moments(result, name) for name in result.mean}
-        return _Picture(f"mean of {counted(result.realizations, 'realization')} of {result.model}", moments)
+        return _Picture(
+            f"mean of {counted(result.realizations, 'realization')} of {result.model}", moments, result.units
+        )
     if isinstance(result, StateEstimate):
         bands = {name: _draw_band(result, name) for name in result.mean}
-        return _Picture(f"{result.kind} states of {result.model}, in bands of 95 %", bands)
+        return _Picture(f"{result.kind} states of {result.model}, in bands of 95 %", bands, result.units)
     if isinstance(result, Dataset):
         measured = {name: [_Curve(s.times, s.values, mode="markers")] for name, s in result.outputs.items()}
-        return _Picture(result.name, measured | {name: [_make_curve(s)] for name, s in result.inputs.items()})
+        driving = {name: [_make_curve(s)] for name, s in result.inputs.items()}
+        title = result.name if result.origin is None else f"{result.name}, since {result.origin}"
+        return _Picture(title, measured | driving, result.units)
     raise ReportError(
         f"plot draws a Trajectory, an Ensemble, a StateEstimate, a Dataset or a list of them, or what a fit, its "
         f"validation or an order search found, got {type(result).__name__}.",
@@ -149,7 +169,9 @@ def _make_curve(signal: Signal) -> _Curve:
     return _Curve(signal.times, signal.values, shape="hv" if signal.intersample == "zoh" else "linear")
 
 
-def _draw_panels(title: str, curves: Mapping[str, list[_Curve]], names: Iterable[Any] | None) -> "go.Figure":
+def _draw_panels(
+    title: str, curves: Mapping[str, list[_Curve]], names: Iterable[Any] | None, units: Mapping[str, str]
+) -> "go.Figure":
     shown = choose_names(names, curves)
     figure = make_panels(len(shown), shared_xaxes=True)
     for row, name in enumerate(shown, start=1):
@@ -157,6 +179,6 @@ def _draw_panels(title: str, curves: Mapping[str, list[_Curve]], names: Iterable
             line = {"shape": curve.shape, "width": 0 if curve.band else 1.5}
             style = {"mode": curve.mode, "line": line, "marker": {"size": 4}, **(BAND if curve.band else {})}
             figure.add_scatter(x=curve.times, y=curve.values, name=name, row=row, col=1, **style)
-        figure.update_yaxes(title_text=name, row=row, col=1)
-    figure.update_xaxes(title_text="time", row=len(shown), col=1)
+        figure.update_yaxes(title_text=add_unit(name, units), row=row, col=1)
+    figure.update_xaxes(title_text=add_unit("time", units), row=len(shown), col=1)
     return frame(figure, title, len(shown), len(curves) - len(shown) if names is None else 0)

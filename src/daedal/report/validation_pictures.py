@@ -10,6 +10,7 @@ from daedal.errors import quoted
 from daedal.estimation import Fit
 from daedal.order import OrderSearch
 from daedal.report.layout import BAND, PANELS, choose_names, frame, make_panels
+from daedal.tables import add_unit
 from daedal.validation import (
     Compared,
     Comparison,
@@ -41,9 +42,10 @@ def draw_fit(fit: Fit, names: Names) -> "go.Figure":
         residual = np.where(one.scored, one.measured - one.predicted, np.nan)
         style = {"mode": "markers", "marker": {"size": 3, "color": MEASURED}}
         figure.add_scatter(x=one.times, y=residual, name=f"residual of {one.output}", row=2 * k + 2, col=1, **style)
-        figure.update_yaxes(title_text="residual", row=2 * k + 2, col=1)
+        unit = f" [{comparison.units[one.output]}]" if one.output in comparison.units else ""
+        figure.update_yaxes(title_text=f"residual{unit}", row=2 * k + 2, col=1)
         figure.update_xaxes(matches=_name_axis(2 * k + 2), row=2 * k + 1, col=1)
-    figure.update_xaxes(title_text="time", row=2 * len(series), col=1)
+    figure.update_xaxes(title_text=add_unit("time", comparison.units), row=2 * len(series), col=1)
     kind = series[0].prediction
     title = f"fit of {fit.model.name}: {_write_percents(fit.fit_percent)} ({kind}, {comparison.origin})"
     return frame(figure, title, 2 * len(series), left_out, "output")
@@ -59,7 +61,7 @@ def draw_comparison(comparison: Comparison, names: Names) -> "go.Figure":
             line = {"color": color, "width": 1, "dash": "dot"}
             style = {"name": ahead.prediction, "mode": "lines", "line": line}
             figure.add_scatter(x=one.times, y=ahead.predicted, row=row, col=1, **style)
-    figure.update_xaxes(title_text="time", row=len(series), col=1)
+    figure.update_xaxes(title_text=add_unit("time", comparison.units), row=len(series), col=1)
     said = f"comparison of {comparison.model} with {comparison.describe_data()}"
     title = f"{said}: simulated {_write_percents(comparison.fit_percent)}"
     return frame(figure, title, len(series), left_out, "output")
@@ -89,7 +91,7 @@ def draw_profile(profile: Profile, names: Names) -> "go.Figure":
     shown = choose_names(names, profile.curves, "parameter")
     figure = make_panels(len(shown), titled=True)
     for row, name in enumerate(shown, start=1):
-        _draw_profile(figure, profile[name], row)
+        _draw_profile(figure, profile[name], row, add_unit(name, profile.units))
     title = f"profiles of {profile.model}, intervals of {100 * profile.level:g} %"
     return frame(figure, title, len(shown), len(profile.curves) - len(shown), "parameter")
 
@@ -154,7 +156,8 @@ def _list_series(comparison: Comparison, names: Names, most: int) -> tuple[list[
 
 def _make_label(comparison: Comparison, one: Compared) -> str:
     several = len({series.experiment for series in comparison.series}) > 1
-    return f"{one.output}, {one.experiment}" if several else one.output
+    name = add_unit(one.output, comparison.units)
+    return f"{name}, {one.experiment}" if several else name
 
 
 def _write_percents(percents: Mapping[str, float]) -> str:
@@ -192,7 +195,7 @@ def _draw_bars(figure: "go.Figure", test: CorrelationTest, row: int, column: int
     figure.update_xaxes(title_text=f"lag ({title})", **place)
 
 
-def _draw_profile(figure: "go.Figure", curve: ProfileCurve, row: int) -> None:
+def _draw_profile(figure: "go.Figure", curve: ProfileCurve, row: int, label: str) -> None:
     place: dict[str, Any] = {"row": row, "col": 1}
     line = {"color": PREDICTED, "width": 1.5}
     figure.add_scatter(x=curve.values, y=curve.cost, name=curve.name, mode="lines+markers", line=line, **place)
@@ -204,4 +207,4 @@ def _draw_profile(figure: "go.Figure", curve: ProfileCurve, row: int) -> None:
         dotted = {"color": MEASURED, "dash": "dot", "width": 1}
         figure.add_scatter(x=[end] * 2, y=[0.0, curve.threshold], name="end", mode="lines", line=dotted, **place)
     figure.update_yaxes(title_text="criterion − minimum", **place)
-    figure.update_xaxes(title_text=curve.name, **place)
+    figure.update_xaxes(title_text=label, **place)

@@ -5,8 +5,8 @@ parameters come with it (common random numbers make both smooth in the parameter
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from daedal.simulation.lanes import BLOCK, Cut, Failure, Moments, Run, collect_m
 from daedal.simulation.request import check_memory, check_realizations, check_request, check_values
 from daedal.simulation.solver import REACHED, Status
 from daedal.symbolic import Expression
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @final
@@ -43,6 +46,8 @@ class Ensemble:
     status
         How it ended; interrupted, it has the realizations that were finished, and the others are NaN among those kept;
         if none was, all that were begun, up to the time that all of them reached, and NaN from there on.
+    units
+        Output, or "time" → text, as the model declares them.
     """
 
     model: str
@@ -58,8 +63,26 @@ class Ensemble:
     seed: int
     notes: tuple[str, ...]
     status: Status = REACHED
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Moments and derivatives of the mean over `output` and `time`; of several sets of values over `values` too."""
+        from daedal.tables import make_frame, stack_frames
+
+        def tabulate(output: str, place: Any) -> "pandas.DataFrame":
+            slopes = {f"mean by {name}": rows[output][place] for name, rows in self.sensitivities.items()}
+            moments = {"mean": self.mean[output][place], "variance": self.variance[output][place]}
+            return make_frame("time", self.times, moments | slopes)
+
+        several = next(iter(self.mean.values())).ndim > 1
+        if not several:
+            return stack_frames(["output"], {name: tabulate(name, ...) for name in self.mean}, self.units)
+        frames = {(k, name): tabulate(name, k) for name, rows in self.mean.items() for k in range(len(rows))}
+        return stack_frames(["values", "output"], frames, self.units)
 
     def __str__(self) -> str:
+        from daedal.tables import add_unit
+
         lines = [
             f"ensemble of '{self.model}': {self.realizations} realizations of {self.times.size} samples, {self.solver}",
             f"  estimated error of the steps: {self.error:.0e} of the largest values; seed {self.seed}",
@@ -72,9 +95,8 @@ class Ensemble:
             )
         for name, mean in self.mean.items():
             deviation = np.sqrt(np.mean(self.variance[name]))
-            lines.append(
-                f"  {name}: mean from {mean.min():.6g} to {mean.max():.6g}, standard deviation {deviation:.4g}"
-            )
+            range_of = f"mean from {mean.min():.6g} to {mean.max():.6g}"
+            lines.append(f"  {add_unit(name, self.units)}: {range_of}, standard deviation {deviation:.4g}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -213,4 +235,5 @@ def _make_ensemble(
         seed=run.scenario.seed,
         notes=(*notes, *run.warnings),
         status=status,
+        units=run.scenario.system.model.units,
     )

@@ -189,4 +189,5 @@ def _make_trajectory(job: Job, outcome: Outcome, seed: int | None) -> Trajectory
         realizations=job.realizations,
         seed=seed,
         partial=len(wanted) < len(asked.system.reduction.observed),
+        units=model.units,
     )

@@ -1,7 +1,7 @@
 """`Trajectory`: what a simulation gives, every variable and output by name."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -12,6 +12,7 @@ from daedal.errors import SimulationError, check_whole_number, counted, look_up
 from daedal.simulation.solver import Status
 
 if TYPE_CHECKING:
+    import pandas
     import xarray
 
 ROWS = 20  # variables shown when printed
@@ -40,6 +41,8 @@ class Trajectory:
         What was assumed: disturbances at zero, open initial values, repairs of the structure.
     realizations, seed
         How many trajectories with random disturbances, and what they were drawn from; None without.
+    units
+        Name, or "time" → text, as the model declares them.
     """
 
     model: str
@@ -55,6 +58,7 @@ class Trajectory:
     realizations: int | None = None
     seed: int | None = None
     partial: bool = False  # whether only some variables were kept
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
         return look_up(self.values, name, SimulationError, f"The trajectory of '{self.model}' has nothing called")
@@ -76,7 +80,8 @@ class Trajectory:
         chosen = self._check_realization(realization)
         measured = {name: self.values[name] for name in self.outputs}
         outputs = {name: values if values.ndim == 1 else values[chosen] for name, values in measured.items()}
-        return data.Dataset(self.times, inputs=self.inputs, outputs=outputs, t0=self.t0, name=self.model)
+        units = {name: unit for name, unit in self.units.items() if name in ("time", *outputs, *self.inputs)}
+        return data.Dataset(self.times, inputs=self.inputs, outputs=outputs, t0=self.t0, name=self.model, units=units)
 
     def _check_realization(self, realization: int | None) -> int:
         count = self.realizations or 1
@@ -91,24 +96,43 @@ class Trajectory:
         remedy = "They are counted from 0."
         return check_whole_number(realization, SimulationError, sentence, remedy, least=0, most=count - 1)
 
+    def to_pandas(self) -> "pandas.DataFrame":
+        """All values as a frame over `time`, of several realizations over `realization` and `time`."""
+        from daedal.tables import make_frame, stack_frames
+
+        if self.realizations is None:
+            return make_frame("time", self.times, self.values, self.units)
+        frames = {
+            k: make_frame("time", self.times, {name: v if v.ndim == 1 else v[k] for name, v in self.values.items()})
+            for k in range(self.realizations)
+        }
+        return stack_frames(["realization"], frames, self.units)
+
     def to_xarray(self) -> "xarray.Dataset":
         """All values as an xarray.Dataset over `time`."""
         import xarray
 
         attributes = {"model": self.model, "solver": self.solver, "status": str(self.status), "notes": list(self.notes)}
         columns = {n: (("realization", "time")[2 - v.ndim :], v) for n, v in self.values.items()}
-        return xarray.Dataset(columns, coords={"time": self.times}, attrs=attributes)
+        table = xarray.Dataset(columns, coords={"time": self.times}, attrs=attributes)
+        for name in {*self.units} & {*map(str, table.variables)}:
+            table[name].attrs["units"] = self.units[name]
+        return table
 
     def __str__(self) -> str:
-        span = f"{counted(self.times.size, 'sample')} from {short(self.times[0])} to {short(self.times[-1])}"
+        from daedal.tables import add_unit
+
+        clock = f" {self.units['time']}" if "time" in self.units else ""
+        span = f"{counted(self.times.size, 'sample')} from {short(self.times[0])} to {short(self.times[-1])}{clock}"
         many = f"{counted(self.realizations, 'realization')} of " if self.realizations else ""
         lines = [f"trajectory of '{self.model}': {many}{span}, {self.solver}", f"  {self.status}"]
         lines += [f"  {note}" for note in self.notes]
-        width = max((len(name) for name in self.values), default=0)
+        labels = {name: add_unit(name, self.units) for name in self.values}
+        width = max(map(len, labels.values()), default=0)
         ends = ("mean first", "mean last") if self.realizations else ("first", "last")
         lines.append(f"  {'':<{width}} {ends[0]:>12} {ends[1]:>12} {'smallest':>12} {'largest':>12}")
         for name, values in list(self.values.items())[:ROWS]:
-            lines.append(f"  {name:<{width}} " + " ".join(f"{value:>12.6g}" for value in _find_range(values)))
+            lines.append(f"  {labels[name]:<{width}} " + " ".join(f"{value:>12.6g}" for value in _find_range(values)))
         if len(self.values) > ROWS:
             lines.append(f"  and {len(self.values) - ROWS} more")
         return "\n".join(lines)

@@ -1,3 +1,4 @@
+from .consistency import make_units
 from .history import start_from_history
 from .influence import moves_the_mean
 from .initial_sensitivity import differentiate_initial_values
@@ -13,7 +14,7 @@ from .zero_delays import remove_zero_delays
 __all__ = [
     "DelayedValue", "InitialValues", "Known", "Reduction", "SYSTEM_FUNCTIONS", "Sliding", "Switch", "Switching",
     "System", "Table", "build", "describe_dead_point", "differentiate_initial_values", "fill_exogenous",
-    "find_initial_values", "find_places", "find_sliding", "moves_the_mean", "refuse_impacts", "refuse_loops",
-    "remove_zero_delays", "settle_modes", "solve_sliding", "start_from_history", "take_out_switches",
+    "find_initial_values", "find_places", "find_sliding", "make_units", "moves_the_mean", "refuse_impacts",
+    "refuse_loops", "remove_zero_delays", "settle_modes", "solve_sliding", "start_from_history", "take_out_switches",
     "trace_definitions",
 ]

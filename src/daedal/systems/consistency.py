@@ -7,9 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from daedal.systems.regularity import Rank, find_rank, scatter
 from daedal.systems.system import System
 
-ASIDE = 1e-4  # how far nearby is, relative to each value (or to one)
+ASIDE = 1e-4  # how far nearby is, relative to the reach of each value
+ALIKE = 10  # powers of two: sizes that differ by less count as the same
+
+
+def make_units(sizes: np.ndarray, typical: float | None = None) -> np.ndarray:
+    """Units in which what is shortest is so for variables of all sizes; one about a typical, or the largest, size."""
+    largest = np.max(sizes, initial=0.0) if typical is None else typical
+    with np.errstate(all="ignore"):
+        apart = np.nan_to_num(np.round(np.log2(sizes / largest)), posinf=0.0, neginf=0.0)
+    return np.exp2(np.where(np.abs(apart) <= ALIKE, 0.0, apart))
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +31,13 @@ class Linearization:
     sizes: np.ndarray  # what F(z) is a sum of, to first order: what a residual is compared with, in any units
     slopes: np.ndarray  # ∂F/∂z
     jacobian: np.ndarray  # the same, with zeros for infinite slopes in directions that are held
+
+    @cached_property
+    def reach(self) -> np.ndarray:
+        """How large each of z is, in any units: itself, or what would change some equation as much as its terms do."""
+        with np.errstate(all="ignore"):
+            possible = np.min(self.sizes[:, None] / np.abs(self.jacobian), axis=0, initial=np.inf)
+        return np.maximum(np.abs(self.z), np.where(np.isfinite(possible) & (possible > 0.0), possible, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +82,16 @@ class Consistency:
         """∂F/∂z."""
         return self.at(z).jacobian
 
-    def jacobian_nearby(self, z: np.ndarray) -> np.ndarray:
-        """∂F/∂z a little aside, where a rank that is low only by accident (a rod that happens to be level) is full."""
-        near = z + ASIDE * np.maximum(np.abs(z), 1.0) * np.random.default_rng(0).uniform(-1, 1, z.size)
-        jacobian = self.jacobian(near)
-        return jacobian if np.isfinite(jacobian).all() else self.jacobian(z)
+    def find_rank(self, z: np.ndarray) -> Rank:
+        """Rank of ∂F/∂z on the columns that are free."""
+        return find_rank(
+            self.jacobian(z)[:, self.free], lambda: [self.jacobian(near)[:, self.free] for (near,) in scatter([z])]
+        )
+
+    def step_aside(self, z: np.ndarray) -> np.ndarray:
+        """A point nearby, where a rank that is low only by accident (a rod that happens to be level) is full."""
+        near = z + ASIDE * self.at(z).reach * np.random.default_rng(0).uniform(-1, 1, z.size)
+        return near if np.isfinite(self.jacobian(near)).all() else z
 
     @cached_property
     def free(self) -> np.ndarray:

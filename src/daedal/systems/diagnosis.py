@@ -10,7 +10,7 @@ import numpy as np
 from daedal.data import short
 from daedal.errors import InitialValueError, counted, quoted
 from daedal.systems.consistency import Consistency, Linearization
-from daedal.systems.regularity import SHARE, find_rank, list_participants, reduce_to_echelon
+from daedal.systems.regularity import SHARE, list_participants, reduce_to_echelon
 
 RELATIVE = 1e-6  # how far held values that imply each other may differ, in their own units
 ROUNDING = 1e-12  # of all terms of a residual: what round-off leaves of it
@@ -27,7 +27,7 @@ def _is_contradicted(problem: Consistency, z: np.ndarray) -> bool:
     """Whether held values miss what the equations imply by more than round-off of themselves, however small they are:
     the residual that no free unknown can change, against the held terms in it."""
     jacobian = problem.jacobian(z)
-    vectors = _find_out_of_reach(problem, jacobian).T
+    vectors = _find_out_of_reach(problem, z).T
     held = np.array(sorted(problem.held), dtype=int)
     remainder = np.abs(vectors @ problem.residual(z))
     implied = np.abs(vectors) @ (np.abs(jacobian[:, held]) @ np.abs(z[held]))
@@ -35,18 +35,18 @@ def _is_contradicted(problem: Consistency, z: np.ndarray) -> bool:
     return bool(np.any((implied > 0) & (remainder > RELATIVE * implied + ROUNDING * noise)))
 
 
-def _find_out_of_reach(problem: Consistency, jacobian: np.ndarray) -> np.ndarray:
+def _find_out_of_reach(problem: Consistency, z: np.ndarray) -> np.ndarray:
     """Combinations of equations (columns) that no free unknown can change."""
     if not problem.free.size:
-        return np.eye(jacobian.shape[0])
-    rank = find_rank(jacobian[:, problem.free])
+        return np.eye(len(problem.equation_names))
+    rank = problem.find_rank(z)
     return reduce_to_echelon(rank.left) * rank.rows[:, None]
 
 
 def find_over_held(problem: Consistency, z: np.ndarray) -> tuple[list[str], list[str]]:
     """Equations that the free unknowns cannot satisfy whatever they are, and the held values those contain."""
-    jacobian = problem.jacobian_nearby(z)
-    vectors = _find_out_of_reach(problem, jacobian)
+    aside = problem.step_aside(z)
+    jacobian, vectors = problem.jacobian(aside), _find_out_of_reach(problem, aside)
     if vectors.shape[1] == 0:
         return [], []
     scale = np.max(np.abs(jacobian), axis=1)
@@ -98,9 +98,10 @@ def _find_without_slope(problem: Consistency, z: np.ndarray) -> tuple[str, list[
 
     Only where this is why the equations cannot be satisfied: their rank is lower here than nearby.
     """
-    here, nearby = problem.jacobian(z), problem.jacobian_nearby(z)
-    unreached = find_rank(here[:, problem.free]).left
-    if unreached.shape[1] > find_rank(nearby[:, problem.free]).left.shape[1]:
+    aside = problem.step_aside(z)
+    here, nearby = problem.jacobian(z), problem.jacobian(aside)
+    unreached = problem.find_rank(z).left
+    if unreached.shape[1] > problem.find_rank(aside).left.shape[1]:
         for row in np.flatnonzero(np.max(np.abs(unreached), axis=1) > SHARE):
             flat = [problem.names[j] for j in problem.free if here[row, j] == 0 != nearby[row, j]]
             if flat:

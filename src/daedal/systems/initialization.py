@@ -16,14 +16,14 @@ import numpy as np
 from daedal import systems
 from daedal.data import FrozenMapping
 from daedal.errors import InitialValueError, nearest
-from daedal.systems.consistency import Consistency, Linearization
+from daedal.systems.consistency import Consistency, Linearization, make_units
 from daedal.systems.reduction import DeclaredStart
 from daedal.systems.regularity import find_rank
-from daedal.systems.system import System, describe_singularity
+from daedal.systems.system import System, describe_dead_point
 
 CONSISTENT = 1e-9  # scaled residual below which values count as consistent
 RESOLVED = 1e-6  # of the largest value on the way: what is smaller counts as that when residuals are judged
-SMALLEST = 1e-3  # what an unknown counts as at least on the way: a guess of zero has no size
+SMALLEST = 1e-3  # of its reach: what an unknown counts as at least on the way; a guess of zero has no size
 ITERATIONS = 60
 EVERY = slice(None)  # row of the equations
 OPEN = 1e-6  # share in the null space above which a variable can take up open freedom
@@ -87,7 +87,7 @@ def _find_values(system: System, time: float, values: Mapping[Any, float] | None
         raise _diagnosis().explain_undefined(problem, at)
     at, error = _solve(problem, _solve_levels(problem, at), EVERY, problem.free)
     if not error <= CONSISTENT:
-        if np.all(np.abs(at.residual) <= CONSISTENT * _weigh(at.z, at.jacobian)):
+        if np.all(np.abs(at.residual) <= CONSISTENT * _weigh(at, EVERY)):
             _refuse_dead_point(problem, at)  # where round-off cannot be removed either
         raise _diagnosis().diagnose(problem, at.z)
     at, open_names = _close(problem, at, guesses)
@@ -108,8 +108,7 @@ def _diagnosis():
 
 def _refuse_dead_point(problem: Consistency, at: Linearization) -> None:
     """A start from which the equations do not say how to go on."""
-    reduction = problem.system.reduction
-    cause = describe_singularity(problem.system, at.slopes[len(reduction.constraints) :, len(reduction.states) :])
+    cause = describe_dead_point(problem.system, problem.make_arguments(at.z))
     if cause:
         raise InitialValueError(
             f"Model '{problem.system.model.name}' is singular at its initial values: {cause}.",
@@ -172,8 +171,10 @@ def _solve(
         error = float(np.abs(at.residual[rows] / size).max(initial=0.0))
         if not isfinite(error) or error < 1e-15 or free.size == 0:
             break
-        weight = _weigh(at.z, jacobian)
-        step = _solve_least_norm(jacobian[:, free] / weight[:, None], -at.residual[rows] / weight)
+        weight, units = _weigh(at, rows), make_units(at.reach[free])
+        with np.errstate(over="ignore"):  # by an equation whose slopes have all but vanished
+            matrix, right = jacobian[:, free] / weight[:, None] * units, -at.residual[rows] / weight
+        step = units * _solve_least_norm(matrix, right)
         moved = _damp(problem, at, step, rows, free, weight)
         if moved is None:
             break
@@ -181,9 +182,9 @@ def _solve(
     return at, error
 
 
-def _weigh(z: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
+def _weigh(at: Linearization, rows: np.ndarray | slice) -> np.ndarray:
     """What residuals count for on the way: the change of each by changes that are ordinary for most values."""
-    weight = np.abs(jacobian) @ np.maximum(np.abs(z), SMALLEST)
+    weight = np.abs(at.jacobian[rows]) @ np.maximum(np.abs(at.z), SMALLEST * at.reach)
     return np.where(np.isfinite(weight) & (weight > 0.0), weight, 1.0)
 
 
@@ -215,10 +216,10 @@ def _solve_least_norm(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def _close(problem: Consistency, at: Linearization, guesses: Mapping[int, float]) -> tuple[Linearization, list[int]]:
     """Hold what is open at its guess: given guesses first, then lower derivatives, as long as each is free to be."""
-    space = _find_null_space(at.jacobian[:, problem.free])
+    space = problem.find_rank(at.z).right if problem.free.size else np.zeros((0, 0))
     if space.shape[1] == 0:
         return at, []
-    count = min(space.shape[1], problem.free.size - find_rank(problem.jacobian_nearby(at.z)[:, problem.free]).rank)
+    count = min(space.shape[1], problem.free.size - problem.find_rank(problem.step_aside(at.z)).rank)
     if count == 0:
         return at, []
     reduction = problem.system.reduction
@@ -241,12 +242,6 @@ def _close(problem: Consistency, at: Linearization, guesses: Mapping[int, float]
     solved, error = _solve(closed, closed.at(start), EVERY, closed.free)
     # Guesses that cannot be met exactly (a length off the circle) leave the nearest consistent point.
     return (solved, chosen) if error <= CONSISTENT else (at, chosen)
-
-
-def _find_null_space(matrix: np.ndarray) -> np.ndarray:
-    if matrix.shape[1] == 0 or (matrix.shape[0] == matrix.shape[1] and find_rank(matrix).rank == matrix.shape[0]):
-        return np.zeros((matrix.shape[1], 0))
-    return find_rank(matrix).right
 
 
 def _remove_direction(space: np.ndarray, row: np.ndarray) -> np.ndarray:

@@ -1,10 +1,12 @@
 """Rank of a Jacobian, judged after its rows and columns are scaled, and what depends on what where it is not full."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from daedal import linear
 from daedal.systems.reduction import Reduction
 
 SINGULAR = 1e-11  # relative to the largest singular value of the scaled matrix
@@ -12,7 +14,9 @@ REGULAR = 1e-9  # a reciprocal condition number above this needs no closer look
 PLAIN = 1e-3  # the same without scaling, which it then cannot spoil: entries of rows and columns differ too little
 SHARE = 1e-6  # of the largest in a null vector: what takes part in it
 SPARSE = 1e-9  # of the largest in a combined null vector: what is smaller is round-off
-NEGLIGIBLE = 1e-14  # of the largest entry in its row and in its column: what is left of terms that cancel
+CLOSE = 2.0**-44  # of each argument: how far the points are at which round-off shows
+COUNT = 8  # of such points
+LOST = 0.5  # of an entry: what changes by more between such points is what is left of terms that cancel
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,13 @@ def equilibrate(matrix: np.ndarray) -> np.ndarray:
 def balance_entries(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """R M C with the largest and smallest entries of each row and column around one, and the diagonal of R.
 
-    It sees through units that differ by many decades, where a small entry may be the only one that fixes an unknown.
+    It sees through units that differ by many decades, where a small entry may be the only one that fixes an unknown:
+    it begins with units that follow those of the user exactly.
     """
     size = np.abs(matrix)
-    largest = [np.max(size, axis=axis, initial=0.0, keepdims=True) for axis in (1, 0)]
-    kept = size > NEGLIGIBLE * np.minimum(*largest)
-    scales = [np.ones_like(part) for part in largest]
+    kept = size > 0.0
+    rows, columns, _ = linear.find_natural_units(np.zeros_like(size), size)
+    scales = [rows[:, None], columns[None, :]]
     for _ in range(8):
         for axis in (1, 0):
             inside = size * scales[0] * scales[1]
@@ -57,17 +62,38 @@ def balance_entries(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return scaled / last, (scales[0] / last).ravel()
 
 
-def find_rank(matrix: np.ndarray) -> Rank:
-    """Rank and null spaces; a cheap condition estimate decides the regular case."""
+def find_rank(matrix: np.ndarray, nearby: Callable[[], Sequence[np.ndarray]] = tuple) -> Rank:
+    """Rank and null spaces; a cheap condition estimate decides the regular case.
+
+    `nearby` gives the same matrix at points that differ from its own by a little more than round-off: entries that are
+    nothing but round-off show there.
+    """
     square = matrix.shape[0] == matrix.shape[1]
     if square and (_estimate_rcond(matrix) > PLAIN or _estimate_rcond(equilibrate(matrix)) > REGULAR):
         return _make_regular(matrix.shape[0])
-    scaled, rows = balance_entries(matrix)
+    scaled, rows = balance_entries(_drop_rounding(matrix, nearby()))
     if square and _estimate_rcond(scaled) > REGULAR:
         return _make_regular(matrix.shape[0])
     u, s, vt = np.linalg.svd(scaled)
     rank = int(np.sum(s > SINGULAR * max(s.max(initial=0.0), 1e-300)))
     return Rank(rank, u[:, rank:], vt[rank:].T, rows)
+
+
+def scatter(point: Sequence[Any]) -> list[list[np.ndarray]]:
+    """Arguments that differ from some by a little more than round-off."""
+    rng = np.random.default_rng(0)
+    return [
+        [np.asarray(part) * (1.0 + CLOSE * rng.uniform(-1, 1, np.shape(part))) for part in point] for _ in range(COUNT)
+    ]
+
+
+def _drop_rounding(matrix: np.ndarray, nearby: Sequence[np.ndarray]) -> np.ndarray:
+    """Zeros for entries that are nothing but round-off: in any units, they are small beside the terms they sum up."""
+    if not nearby:
+        return matrix
+    with np.errstate(invalid="ignore"):
+        spread = np.max([np.abs(matrix - other) for other in nearby], axis=0)
+    return np.where(spread > LOST * np.abs(matrix), 0.0, matrix)
 
 
 def _make_regular(count: int) -> Rank:
@@ -122,8 +148,12 @@ class Defect:
 def find_defect(reduction: Reduction, points: list[list[np.ndarray]]) -> Defect | None:
     """A smallest set of dependent rows of J, or None when J is regular somewhere."""
     defect = None
+
+    def evaluate(*point: np.ndarray) -> np.ndarray:
+        return reduction.top_jacobian(*point).full()
+
     for point in points:
-        rank = find_rank(reduction.top_jacobian(*point).full())
+        rank = find_rank(evaluate(*point), lambda point=point: [evaluate(*near) for near in scatter(point)])
         if rank.left.shape[1] == 0:
             return None
         if defect is None:

@@ -4,7 +4,7 @@ Parameters stay symbols in it; a Model with other values shares all that was der
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
@@ -43,7 +43,7 @@ from daedal.symbolic import (
     stack_symbols,
 )
 from daedal.systems.reduction import DeclaredStart, Reduction, prolong
-from daedal.systems.regularity import find_defect, find_rank, list_participants
+from daedal.systems.regularity import find_defect, find_rank, list_participants, scatter
 
 if TYPE_CHECKING:
     from daedal.systems.switching import Switching
@@ -373,16 +373,16 @@ def _check_values(system: System) -> None:
         )
 
 
-def describe_dead_point(system: System, point: list[np.ndarray]) -> str:
+def describe_dead_point(system: System, point: Sequence[Any]) -> str:
     """What is singular at this point, in the user's names; empty when the system is regular there."""
-    return describe_singularity(system, system.function("top_jacobian")(*point).full())
 
+    def evaluate(arguments: Sequence[Any]) -> np.ndarray:
+        return system.matrix("top_jacobian", *arguments)
 
-def describe_singularity(system: System, jacobian: np.ndarray) -> str:
-    """The same for a value of ∂top/∂T."""
+    jacobian = evaluate(point)
     if not np.isfinite(jacobian).all():
         return ""
-    rank = find_rank(jacobian)
+    rank = find_rank(jacobian, lambda: [evaluate(near) for near in scatter(point)])
     if rank.left.shape[1] == 0:
         return ""
     equations = list_participants(np.max(np.abs(rank.left), axis=1), system.reduction.equations.names)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -10,13 +10,16 @@ from daedal.data import Dataset, FrozenMapping, frozen
 from daedal.disturbances import make_seed
 from daedal.errors import EstimationError, counted, interruptible, nearest, quoted, show
 from daedal.estimation import BEGINS, Fit, describe, describe_cut, label_experiments, match_fit, measure_fit
-from daedal.experiments import describe_absent
+from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
-from daedal.tables import align_columns
+from daedal.tables import add_unit, align_columns, make_frame, stack_frames
 from daedal.validation.arguments import check_data, check_horizon
 from daedal.validation.prediction import Predicted, predict_fit, predict_model
+
+if TYPE_CHECKING:
+    import pandas
 
 NORMAL = 1.959963984540054  # 97.5 % of a normal distribution lie below
 
@@ -90,6 +93,8 @@ class Comparison:
         Local parameters as estimated on these data.
     realizations, seed
         What the prediction was averaged over; None when the disturbances are zero.
+    units
+        Name, or "time" → text, as the model or the data declare them.
     """
 
     model: str
@@ -100,6 +105,7 @@ class Comparison:
     realizations: int | None
     seed: int | None
     notes: tuple[str, ...]
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -131,6 +137,18 @@ class Comparison:
         labels = quoted(dict.fromkeys(one.experiment for one in self.series))
         return labels if self.origin == "data" else f"{self.origin} {labels}"
 
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Samples and predictions over `experiment`, `output`, `prediction` and `time`."""
+        every = [kind for one in self.series for kind in (one, *one.steps_ahead.values())]
+        columns = ("measured", "predicted", "deviation", "scored")
+        frames = {
+            (one.experiment, one.output, one.prediction): make_frame(
+                "time", one.times, {name: getattr(one, name) for name in columns}
+            )
+            for one in every
+        }
+        return stack_frames(["experiment", "output", "prediction"], frames, self.units)
+
     def _of(self, output: str) -> list[Compared]:
         return [one for one in self.series if one.output == output]
 
@@ -156,7 +174,7 @@ class Comparison:
         banded = any(np.isfinite(share) for share in self.coverage.values())
         rows = [["", "fit", "RMSE", "in the 95 % band"]]
         for name in self.outputs:
-            rows.append(_make_row(f"{name}, simulated", self._of(name)))
+            rows.append(_make_row(f"{add_unit(name, self.units)}, simulated", self._of(name)))
             for steps in self.horizons:
                 ahead = [one.steps_ahead[steps] for one in self._of(name)]
                 rows.append(_make_row(f"  {ahead[0].prediction}", ahead))
@@ -237,6 +255,7 @@ def compare(
         realizations=realizations,
         seed=None if realizations is None else fitted.problem.seed,
         notes=(*fitted.notes, *_note_missing(fit.model, predicted), *describe_absent(fit.model, sets)),
+        units=unite_units(fit.model, sets),
     )
 
 
@@ -277,6 +296,7 @@ def _compare_model(model: Any, sets: tuple[Dataset, ...], steps: tuple[int, ...]
             *([BEGINS] if steps else describe_cut(sets)),
             *describe_absent(system.model, sets),
         ),
+        units=unite_units(system.model, sets),
     )
 
 

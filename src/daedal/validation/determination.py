@@ -14,16 +14,19 @@ with each.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import EstimationError, interruptible, look_up
 from daedal.estimation import LOOSE, LOST, Estimate, Fit, Verdict
-from daedal.tables import align_columns
+from daedal.tables import align_columns, make_frame, stack_frames
 from daedal.validation.arguments import check_fit
 from daedal.validation.inflation import compute_variance_factors
+
+if TYPE_CHECKING:
+    import pandas
 
 NOTHING = 1e-12  # σ², relative to the largest and times their number: rounding
 SHARE = 0.1  # of the largest component of a direction: smaller ones are left out of tables and sentences
@@ -91,6 +94,23 @@ class Identifiability:
 
     def __getitem__(self, name: Any) -> str:
         return look_up(self.parameters, name, EstimationError, "The fit has no estimate")
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Components over `direction`, counted from 1, and `parameter`; what belongs to a direction is repeated."""
+        frames = {
+            number: make_frame(
+                "parameter",
+                list(one.weights),
+                {
+                    "weight": list(one.weights.values()),
+                    "singular_value": one.singular_value,
+                    "deviation": one.deviation,
+                    "verdict": one.verdict,
+                },
+            )
+            for number, one in enumerate(self.directions, start=1)
+        }
+        return stack_frames(["direction"], frames)
 
     def __str__(self) -> str:
         rows = [["singular value", "uncertain by", "direction", ""]]

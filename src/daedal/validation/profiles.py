@@ -13,8 +13,8 @@ Reference: D. M. Bates, D. G. Watts, Nonlinear Regression Analysis and Its Appli
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -24,9 +24,12 @@ from daedal.estimation import Coordinate, Fit
 from daedal.linear import one_thread
 from daedal.progress import Progress
 from daedal.simulation import Status
-from daedal.tables import align_columns
+from daedal.tables import add_unit, align_columns, make_frame, stack_frames
 from daedal.validation.arguments import check_fit, check_names
 from daedal.validation.tracing import Ground, Trace, prepare_ground, trace
+
+if TYPE_CHECKING:
+    import pandas
 
 MOST_POINTS = 10_000
 FINISHED = Status(True, "All intervals were followed to their ends.")
@@ -73,6 +76,7 @@ class Profile:
     curves: Mapping[str, ProfileCurve]
     status: Status
     notes: tuple[str, ...]
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -87,6 +91,14 @@ class Profile:
     def __getitem__(self, name: Any) -> ProfileCurve:
         return look_up(self.curves, name, EstimationError, "The profile has no parameter")
 
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The criterion above its minimum, and all parameters, over `profiled` and the `number` of the point."""
+        frames = {
+            name: make_frame("number", range(curve.cost.size), {"cost": curve.cost, **curve.params})
+            for name, curve in self.curves.items()
+        }
+        return stack_frames(["profiled"], frames, self.units)
+
     def __str__(self) -> str:
         percent = f"{100 * self.level:g} %"
         rows = [["", "estimate", f"{percent} from the profile", "from the curvature", ""]]
@@ -94,7 +106,13 @@ class Profile:
             sides = [side for side, is_open in zip(("below", "above"), curve.open, strict=True) if is_open]
             remark = f"OPEN {' AND '.join(sides)}" if sides else ""
             rows.append(
-                [name, f"{curve.estimate:.6g}", _format_interval(curve.interval), _format_interval(curve.wald), remark]
+                [
+                    add_unit(name, self.units),
+                    f"{curve.estimate:.6g}",
+                    _format_interval(curve.interval),
+                    _format_interval(curve.wald),
+                    remark,
+                ]
             )
         said = [*([] if self.status.ok else [str(self.status)]), *self.notes]
         return "\n".join([f"profiles of '{self.model}'", *align_columns(rows), *(f"  {line}" for line in said)])
@@ -161,7 +179,8 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
                 raise
     missing = [name for name in chosen if name not in curves]
     status = _describe_interrupt(cut, missing) if cut or missing else FINISHED
-    return Profile(fit.model.name, level, FrozenMapping(curves), status, tuple(_list_notes(fit, curves)))
+    units = FrozenMapping({name: fit[name].unit for name in curves if fit[name].unit})
+    return Profile(fit.model.name, level, FrozenMapping(curves), status, tuple(_list_notes(fit, curves)), units)
 
 
 def _describe_interrupt(cut: list[str], missing: list[str]) -> Status:

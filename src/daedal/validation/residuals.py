@@ -1,20 +1,23 @@
 """`resid`: what a fit leaves unexplained, and whether anything in it could still be explained."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
 from daedal.errors import EstimationError, counted, interruptible, look_up, quoted
 from daedal.estimation import Fit, FittedProblem, describe, label_experiments, match_fit, restore_objective
-from daedal.experiments import describe_absent
+from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
-from daedal.tables import align_columns
+from daedal.tables import add_unit, align_columns, make_frame, stack_frames
 from daedal.validation.arguments import check_data, check_fit
 from daedal.validation.correlation import CorrelationTest, Spent, independence, spend_nothing, whiteness
 from daedal.validation.prediction import Predicted, predict_fit
+
+if TYPE_CHECKING:
+    import pandas
 
 LAGS = 25  # at most, without a longer filter
 SAMPLES_PER_LAG = 10
@@ -75,16 +78,36 @@ class Residuals:
     experiments: tuple[str, ...]
     outputs: Mapping[str, OutputResidual]
     notes: tuple[str, ...]
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: Any) -> OutputResidual:
         return look_up(self.outputs, name, EstimationError, "The residuals have no output")
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Residuals, and as they were tested, over `experiment`, `output` and `time`."""
+        frames = {
+            (experiment, name): make_frame(
+                "time", times, {"residual": one.values[experiment], "tested": one.tested[experiment]}
+            )
+            for name, one in self.outputs.items()
+            for experiment, times in one.times.items()
+        }
+        return stack_frames(["experiment", "output"], frames, self.units)
 
     def __str__(self) -> str:
         inputs = list(dict.fromkeys(name for one in self.outputs.values() for name in one.inputs))
         rows = [["", "RMSE", "lags", "p white", *(f"p independent of {name}" for name in inputs)]]
         for name, one in self.outputs.items():
             tests = [_format_p(one.inputs[key]) if key in one.inputs else "—" for key in inputs]
-            rows.append([name, f"{one.rmse:.4g}", str(one.whiteness.lags.size), _format_p(one.whiteness), *tests])
+            rows.append(
+                [
+                    add_unit(name, self.units),
+                    f"{one.rmse:.4g}",
+                    str(one.whiteness.lags.size),
+                    _format_p(one.whiteness),
+                    *tests,
+                ]
+            )
         return "\n".join(
             [
                 f"residuals of '{self.model}' by {self.method} on {quoted(self.experiments)}",
@@ -152,6 +175,7 @@ def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residual
         experiments=tuple(labels),
         outputs=FrozenMapping(outputs),
         notes=(*fitted.notes, *_list_remarks(predicted), *describe_absent(fit.model, fitted.problem.data)),
+        units=unite_units(fit.model, sets),
     )
 
 

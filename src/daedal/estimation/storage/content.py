@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.data import Dataset, FrozenMapping, Samples, Signal
+from daedal.data import Dataset, FrozenMapping, Samples, Signal, write_origin
 from daedal.errors import EstimationError
 from daedal.estimation.criteria import (
     Criterion,
@@ -144,6 +144,8 @@ def _describe_data(data: Dataset) -> dict[str, Any]:
         "t0": data.t0,
         "inputs": [{"name": name, "intersample": signal.intersample} for name, signal in data.inputs.items()],
         "outputs": list(data.outputs),
+        "origin": None if data.origin is None else write_origin(data.origin),
+        **({"units": dict(data.units)} if data.units else {}),
     }
 
 
@@ -220,4 +222,6 @@ def _make_dataset(variables: Mapping[str, Variable], number: int, told: Mapping[
         name: Samples(array(f"output_{k}_times"), array(f"output_{k}_values"), noise(k))
         for k, name in enumerate(told["outputs"])
     }
-    return Dataset(array("times"), inputs, outputs, t0=told["t0"], name=told["name"])
+    # Files from before data had an origin and units have none.
+    told_since = {"origin": told.get("origin"), "units": told.get("units", {})}
+    return Dataset(array("times"), inputs, outputs, t0=told["t0"], name=told["name"], **told_since)

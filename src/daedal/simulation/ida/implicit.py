@@ -2,9 +2,10 @@
 
 With the reduced system of `daedal.systems.reduction`, y = (X, T, M) obeys the index-1 equations
 
-    X' − S(X, T) − B(X, t)ᵀ M' = 0,    top(X, T, t) = 0,    G(X, t) = 0,
+    X' − S(X, T) − U² B(X, t)ᵀ M' = 0,    top(X, T, t) = 0,    G(X, t) = 0,
 
-where M' = 0 on the exact solution: the multipliers M only absorb the redundancy of X. B is frozen in the Jacobian.
+where M' = 0 on the exact solution: the multipliers M only absorb the redundancy of X, which they move the less the
+smaller its units U are. B is frozen in the Jacobian.
 """
 
 import casadi as ca
@@ -13,17 +14,17 @@ from daedal.systems import SYSTEM_FUNCTIONS, Reduction
 
 
 def make_residual(reduction: Reduction) -> ca.Function:
-    """The left sides as a function of (t, y, y', p, w)."""
+    """The left sides as a function of (t, y, y', p, w, U)."""
     return _remember(reduction, "implicit residual", _write_residual)
 
 
 def make_jacobian(reduction: Reduction) -> ca.Function:
-    """∂r/∂y + cj ∂r/∂y' as a function of (t, y, y', cj, p, w)."""
+    """∂r/∂y + cj ∂r/∂y' as a function of (t, y, y', cj, p, w, U)."""
     return _remember(reduction, "implicit jacobian", _write_jacobian)
 
 
 def make_terms(reduction: Reduction) -> ca.Function:
-    """What each left side is a sum of, to first order: a function of (t, y, y', p, w)."""
+    """What each left side is a sum of, to first order: a function of (t, y, y', p, w, U)."""
     return _remember(reduction, "implicit terms", _write_terms)
 
 
@@ -57,8 +58,9 @@ def _remember(reduction: Reduction, name: str, make) -> ca.Function:
 def _write_residual(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
     m, slope_x, slope_t, slope_m = _make_symbols(r)
     time, _, _, p, w = r.arguments
-    rows = [slope_x - r.shift - ca.mtimes(r.B.T, slope_m), r.top, r.G]
-    return [time, ca.vertcat(r.X, r.T, m), ca.vertcat(slope_x, slope_t, slope_m), p, w], [ca.vertcat(*rows)]
+    units = ca.SX.sym("units", r.X.shape[0])
+    rows = [slope_x - r.shift - units**2 * ca.mtimes(r.B.T, slope_m), r.top, r.G]
+    return [time, ca.vertcat(r.X, r.T, m), ca.vertcat(slope_x, slope_t, slope_m), p, w, units], [ca.vertcat(*rows)]
 
 
 def _write_terms(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
@@ -75,8 +77,9 @@ def _write_jacobian(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
     states = x.shape[0]
     upper = ca.horzcat(cj * ca.SX.eye(states), ca.SX(states, top.shape[0])) - ca.jacobian(r.shift, moving)
     lower = ca.jacobian(ca.vertcat(r.top, r.G), moving)
-    right = ca.vertcat(-cj * r.B.T, ca.SX(lower.shape[0], m.shape[0]))
-    arguments = [time, ca.vertcat(moving, m), ca.vertcat(*slopes), cj, p, w]
+    units = ca.SX.sym("units", states)
+    right = ca.vertcat(-cj * ca.mtimes(ca.diag(units**2), r.B.T), ca.SX(lower.shape[0], m.shape[0]))
+    arguments = [time, ca.vertcat(moving, m), ca.vertcat(*slopes), cj, p, w, units]
     return arguments, [ca.horzcat(ca.vertcat(upper, lower), right)]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from daedal.symbolic import intern_symbol, stack_symbols
 from daedal.systems.switching.reader import Reader
-from daedal.systems.switching.table import Ladder, Table
+from daedal.systems.switching.table import LEAST, Ladder, Table
 from daedal.systems.switching.writer import Written
 
 MOST_SYMBOLS = 4  # in a part that is looked up
@@ -31,6 +31,7 @@ class _Part:
     table: int | None
     degree: int
     names: frozenset[str]
+    modes: int = 0  # how often it contains one of the table
     plain: bool = True  # affine, and of one table at most
 
 
@@ -75,8 +76,8 @@ class Climb:
         """The same for all that a pass has written, with tables that have the entries it looks up."""
         if not self.ladders:
             return self, written
-        further, found = self._look_up(written)
-        return further, further.apply_modes(found)
+        further, rewritten = self._look_up(written)
+        return further, further.apply_modes(rewritten)
 
     def apply_modes(self, written: Written) -> Written:
         """All that a pass has written, with nothing looked up; what is on ladders has no function of its own there."""
@@ -108,6 +109,7 @@ class _Entries:
     def __init__(self, climb: Climb) -> None:
         self._climb, self._columns = climb, [dict(table.columns) for table in climb.tables]
         named = [(k, name, column) for k, columns in enumerate(self._columns) for name, column in columns.items()]
+        self._parts: dict[int, tuple[ca.SX, ca.SX]] = {}  # as they were, which keeps their keys, and looked up
         self._keys = {(k, column.tobytes()): name for k, name, column in named}
 
     @property
@@ -129,7 +131,7 @@ class _Entries:
                 leaf = symbols[sources[1]]
                 table = self._climb.modes.get(leaf.name())
                 names = frozenset() if table is not None else frozenset({leaf.name()})
-                work[targets[0]] = leaf, _Part(table, len(names), names)
+                work[targets[0]] = leaf, _Part(table, len(names), names, modes=1 - len(names))
             elif code == ca.OP_OUTPUT:
                 rows[targets[1]] = self._finish(*work[sources[0]])
             elif code == ca.OP_CONST:
@@ -143,13 +145,19 @@ class _Entries:
         return ca.vertcat(ca.SX(0, 1), *rows[:count]), ca.vertcat(ca.SX(0, 1), *rows[count:])
 
     def _finish(self, sx: ca.SX, part: _Part) -> ca.SX:
-        """A part that no larger one contains."""
-        if part.table is None or not part.plain:
+        """A part that no larger one contains; one with few modes is as short as its entries would be."""
+        if part.table is None or not part.plain or part.modes < LEAST:
             return sx
-        ladder, table = self._climb.ladders[part.table], self._climb.tables[part.table]
+        key = sx.element_hash()
+        if key not in self._parts:
+            self._parts[key] = sx, self._write_entries(sx, part, part.table)
+        return self._parts[key][1]
+
+    def _write_entries(self, sx: ca.SX, part: _Part, number: int) -> ca.SX:
+        ladder, table = self._climb.ladders[number], self._climb.tables[number]
         names = sorted(part.names)
         symbols = stack_symbols(names)
-        modes = self._climb.old[[k for k, own in enumerate(self._climb.modes.values()) if own == part.table]]
+        modes = self._climb.old[[k for k, own in enumerate(self._climb.modes.values()) if own == number]]
         own = [name for name in names if table.argument.is_symbolic() and name == table.argument.name()]
         borders = np.concatenate([ladder.borders[:1], ladder.borders])  # one that is at hand at each level
         at = np.zeros((len(names), borders.size))
@@ -158,10 +166,10 @@ class _Entries:
         if numbers is None:
             return sx
         low, high = (intern_symbol(name).sx for name in table.modes)
-        offset = self._enter(part.table, borders) if own else ca.SX(0)
+        offset = self._enter(number, borders) if own else ca.SX(0)
         result = ca.SX(0)
         for k, (here, below, above) in enumerate(numbers):
-            steps = [self._enter(part.table, column) for column in (here, (here - below) / 2, (above - here) / 2)]
+            steps = [self._enter(number, column) for column in (here, (here - below) / 2, (above - here) / 2)]
             factor = steps[0] - (1 - low) * steps[1] + (1 + high) * steps[2]
             moved = ca.SX(1) if k == 0 else symbols[k - 1] - (offset if own and names[k - 1] == own[0] else 0)
             result = result + factor * moved
@@ -193,7 +201,7 @@ def _join(code: int, parts: list[_Part]) -> _Part:
     plain = all(part.plain for part in parts) and len(tables) <= 1 and degree <= 1 and len(names) <= MOST_SYMBOLS
     if not plain:
         return _Part(None, 0, frozenset(), plain=False)
-    return _Part(next(iter(tables), None), degree, names)
+    return _Part(next(iter(tables), None), degree, names, sum(part.modes for part in parts))
 
 
 def _tabulate(

@@ -12,6 +12,7 @@ from daedal.systems.switching.reader import COMPARING, LOGICAL, Reader
 from daedal.systems.switching.switch import Known
 
 _ROUNDING = {ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.OP_FMOD: "fmod"}
+LONGEST = 300  # nodes of a formula that is written out
 FREE = {*_ROUNDING, ca.OP_EQ, ca.OP_NE}  # where nothing is integrated from it
 
 
@@ -137,11 +138,12 @@ class _Writer:
         )()
         if code in (ca.OP_LT, ca.OP_LE) and self._is_known(g):  # an input may stay on the border: true or false there
             return (
-                (1 + self._know(2 * unchanged - 1, g, lambda: self._write(typed), rounds=False)) / 2
+                (1 + self._know(2 * unchanged - 1, g, lambda: self._write_briefly(typed), rounds=False)) / 2
                 if self._inside
                 else unchanged
             )
-        mode = self._choose(node, g, lambda: self._write(typed))
+        known = self._is_known(g)
+        mode = self._choose(node, g, lambda: self._write_briefly(typed) if known else self._write(typed))
         if mode is None:
             return unchanged
         if code == ca.OP_SIGN:
@@ -226,6 +228,15 @@ class _Writer:
 
     def _is_blended(self, sx: ca.SX) -> bool:
         return bool(self._blended) and not self._blended.isdisjoint(list_symbols(sx))
+
+    def _write_briefly(self, typed: ca.SX) -> str:
+        """The same, of a formula that is very long its end: a thousand of them are written."""
+        if ca.n_nodes(typed) <= LONGEST:
+            return self._write(typed)
+        parts = [typed.dep(k) for k in range(typed.n_dep())]
+        blanks = [intern_symbol("...").sx if ca.n_nodes(part) > LONGEST // 2 else part for part in parts]
+        make = ca.SX.binary if len(blanks) == 2 else ca.SX.unary
+        return self._write(make(typed.op(), *blanks))
 
     def _write(self, typed: ca.SX) -> str:
         return str(Expression(self.words.rename(typed)))

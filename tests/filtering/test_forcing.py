@@ -124,6 +124,8 @@ def test_what_is_not_linear_in_the_state_is_refused(rate, words):
 def test_steps_of_inputs_that_are_not_held_are_refused():
     with pytest.raises(dd.DaedalError, match="changes too fast between the samples"):
         cost(tank(-a * x + b * np.sign(u), [u]), {"u": STEPS}, intersample="foh")
+    with pytest.raises(dd.DaedalError, match="changes too fast between the samples"):
+        cost(tank(-a * x + b * np.sin(1e8 * dd.time), [u]), {"u": STEPS})
     with pytest.raises(dd.DaedalError, match="is not finite at"):
         cost(tank(-a * x + b * np.log(u), [u]), {"u": STEPS})
 

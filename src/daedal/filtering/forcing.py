@@ -17,11 +17,12 @@ import numpy as np
 from daedal.data import Signal, short
 from daedal.errors import EstimationError, quoted
 from daedal.lti import cut_polynomials
-from daedal.symbolic import Expression, list_symbols, stack_symbols
+from daedal.symbolic import BufferedFunction, Expression, list_symbols, stack_symbols
 
 CLOSE = 1e-8  # error of the cubics, relative to the largest value
 REACH = 1e-9  # of the length: rounding of times
 HALVINGS = 12  # of an interval, at most
+MOST, FOLD = 100_000, 10  # intervals, or so many times what there were: as many steps of the filter
 NODES = np.array([0.0, 1.0, 2.0, 3.0]) / 3.0
 CHECKED = np.array([1.0, 3.0, 5.0]) / 6.0
 ROUGHEST = ("zoh", "foh")  # by the highest derivative that is relied upon
@@ -113,7 +114,8 @@ class _Course:
             polynomials = cut_polynomials([self.signals[name]], begins)[:, :, 0]
             powers = elapsed[:, :, None] ** np.arange(polynomials.shape[1])
             rows.append(np.einsum("ijk,ik->ij", powers, polynomials).ravel())
-        values = self._function(np.array(rows)).full().reshape(elapsed.shape)
+        mapped = BufferedFunction(self._function.map(elapsed.size))  # without conversions, which would take most time
+        values = mapped(np.array(rows).T.ravel()).reshape(elapsed.shape)
         if not np.isfinite(values).all():
             where = begins[np.argmin(np.isfinite(values).all(axis=1))]
             raise EstimationError(
@@ -124,13 +126,13 @@ class _Course:
 
     @cached_property
     def _function(self) -> ca.Function:
-        return ca.Function("forcing", [stack_symbols(self.names)], [self.sx])
+        return ca.Function("forcing", [stack_symbols(self.names)], [ca.densify(self.sx)])
 
 
 def _interpolate(course: _Course, knots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Break points, and the cubic that begins at each."""
     inverse = np.linalg.inv(NODES[:, None] ** np.arange(4))
-    worst = float(knots[0])
+    worst, limit = float(knots[0]), max(MOST, FOLD * knots.size)
     for _ in range(HALVINGS):
         begins, lengths = knots[:-1], np.diff(knots)
         values = course.evaluate(begins, lengths[:, None] * NODES)
@@ -141,6 +143,8 @@ def _interpolate(course: _Course, knots: np.ndarray) -> tuple[np.ndarray, np.nda
         if not rough.any():
             return knots, (scaled / lengths[:, None] ** np.arange(4)).T
         worst = float(begins[rough][0])
+        if knots.size > limit:
+            break
         knots = np.sort(np.append(knots, begins[rough] + 0.5 * lengths[rough]))
     raise EstimationError(
         f"{Expression(course.sx)} changes too fast between the samples of the data '{course.data}', at "

@@ -5,11 +5,12 @@
 z are the unknowns and what makes the equations of first order: der(x) where der(der(x)) occurs, copies of inputs and
 disturbances whose derivatives occur, and outputs that are more than a combination of unknowns. An output may contain a
 delayed unknown, delay(x, T): a variable that stands still, and takes the value of x a time T before each sample. A
-model is linear when no coefficient depends on z, u, w or time; otherwise the first term that does is named.
+model is linear when no coefficient depends on z, u, w or time; otherwise the first term that does is named. On demand
+functions of u and time alone are inputs too (`forcing_terms`, beside this file).
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from daedal.analysis.aliases import eliminate_aliases, substitute_aliases
 from daedal.analysis.equations import Equations
+from daedal.analysis.forcing_terms import TIME, ForcingTerms, MixedError, split_signed
 from daedal.errors import ModelError
 from daedal.models import Model, evaluate_parameters
 from daedal.symbolic import (
@@ -63,6 +65,7 @@ class LinearForm:
     parameters: tuple[str, ...]
     matrices: tuple[ca.SX, ...]  # in the order of MATRICES
     delays: tuple["DelayedVariable", ...] = ()
+    forcing: tuple[ca.SX, ...] = ()  # functions of inputs and time that are the last inputs
 
     def at(self, model: Model, values: Mapping[Any, float] | None = None) -> dict[str, np.ndarray]:
         """Matrix by name at the values of a model's parameters."""
@@ -110,17 +113,22 @@ class LinearForm:
 
 
 def extract_linear_form(
-    model: Model, verb: str, wanted: Mapping[str, Expression] | None = None, reduced: bool = False
+    model: Model,
+    verb: str,
+    wanted: Mapping[str, Expression] | None = None,
+    reduced: bool = False,
+    forced: bool = False,
 ) -> LinearForm:
     """The matrices of a model, with rows of H for its outputs and for what else is `wanted`.
 
     A model that is not linear is refused in the name of the verb that needed it. Reduced, unknowns that only repeat
     others or their derivatives are left out, which makes the matrices of connected components a good deal smaller.
+    Forced, functions of inputs and time alone count as inputs.
     """
     key = "\n".join(f"{name}: {value}" for name, value in (*model.names.items(), *model.equations.items()))
     outputs = tuple((name, str(value)) for name, value in {**model.outputs, **(wanted or {})}.items())
     try:
-        return _recall(key, outputs, reduced, _Source(model, {**model.outputs, **(wanted or {})}))
+        return _recall(key, outputs, reduced, forced, _Source(model, {**model.outputs, **(wanted or {})}))
     except NonlinearError as error:
         raise ModelError(f"{verb} needs a linear model, but {error.sentence}", error.remedy) from None
 
@@ -144,29 +152,32 @@ class _Source:
 
 
 @lru_cache(maxsize=64)
-def _recall(_key: str, _outputs: tuple, reduced: bool, source: _Source) -> LinearForm:
-    return _make_form(source.model, source.outputs, reduced)
+def _recall(_key: str, _outputs: tuple, reduced: bool, forced: bool, source: _Source) -> LinearForm:
+    return _make_form(source.model, source.outputs, reduced, forced)
 
 
-def is_linear(model: Model) -> bool:
-    """Whether the model has matrices at all."""
+def is_linear(model: Model, forced: bool = False) -> bool:
+    """Whether the model has matrices at all; forced, with functions of inputs and time as inputs."""
     try:
-        extract_linear_form(model, "")
+        extract_linear_form(model, "", forced=forced)
     except ModelError:
         return False
     return True
 
 
-def _make_form(model: Model, outputs: Mapping[str, Expression], reduced: bool) -> LinearForm:
+def _make_form(model: Model, outputs: Mapping[str, Expression], reduced: bool, forced: bool) -> LinearForm:
     typed = Equations.of(model)
     shown = {name: expand(value.sx, typed.constants) for name, value in outputs.items()}
     rows = dict(zip(typed.names, ca.vertsplit(typed.residuals), strict=True))
     delayed = _find_delayed(model, shown)
+    forcing: dict[str, ca.SX] = {}
+    if forced:
+        rows, shown, forcing = _separate_forcing(model, rows, shown, typed.constants)
     refuse_nonlinear({f"equation '{name}'": sx for name, sx in rows.items()}, typed.constants)
     refuse_nonlinear({f"output '{name}'": sx for name, sx in shown.items()}, typed.constants, delayed)
     unknowns = typed.unknowns
     if reduced and not delayed:
-        left, aliases = eliminate_aliases(typed)
+        left, aliases = eliminate_aliases(replace(typed, residuals=ca.vertcat(*rows.values())) if forcing else typed)
         unknowns, rows = left.unknowns, dict(zip(left.names, ca.vertsplit(left.residuals), strict=True))
         shown = {name: substitute_aliases(sx, aliases) for name, sx in shown.items()}
     frame = _make_frame(model, unknowns, [*rows.values(), *shown.values()])
@@ -179,7 +190,8 @@ def _make_form(model: Model, outputs: Mapping[str, Expression], reduced: bool) -
         delays.append(DelayedVariable(len(names), names.index(source), amount))
         z, dz, names = [*z, intern_symbol(leaf).sx], [*dz, ca.SX.sym(f"rate of {leaf}")], [*names, leaf]
         rows[f"'{leaf}' between samples"] = dz[-1]
-    u, w = stack_symbols(model.input_names), stack_symbols(model.disturbance_names)
+    inputs = (*model.input_names, *forcing)
+    u, w = stack_symbols(inputs), stack_symbols(model.disturbance_names)
     picked = []
     for name, sx in shown.items():
         if _is_combination(sx, ca.vertcat(*z)):
@@ -203,13 +215,35 @@ def _make_form(model: Model, outputs: Mapping[str, Expression], reduced: bool) -
     return LinearForm(
         variables=tuple(names),
         equations=tuple(rows),
-        inputs=model.input_names,
+        inputs=inputs,
         disturbances=model.disturbance_names,
         outputs=tuple(outputs),
         parameters=tuple(list_symbols(ca.vertcat(*(ca.vec(matrix) for matrix in matrices)))),
         matrices=matrices,
         delays=tuple(delays),
+        forcing=tuple(forcing.values()),
     )
+
+
+def _separate_forcing(
+    model: Model, rows: Mapping[str, ca.SX], shown: Mapping[str, ca.SX], constants: frozenset[str]
+) -> tuple[dict[str, ca.SX], dict[str, ca.SX], dict[str, ca.SX]]:
+    """Equations and outputs with symbols in place of functions of inputs and time, and these functions."""
+    terms = ForcingTerms({*model.input_names, TIME}, constants, _is_linear_term)
+
+    def separate(kind: str, name: str, sx: ca.SX) -> ca.SX:
+        try:
+            return terms.separate(sx)
+        except MixedError:
+            raise NonlinearError(
+                f"{kind} '{name}' contains a parameter inside a function of inputs or time.",
+                "Write it as a parameter times a function without parameters, or put the number in its place. "
+                + SIMULATE,
+            ) from None
+
+    equations = {name: separate("equation", name, sx) for name, sx in rows.items()}
+    outputs = {name: separate("output", name, sx) for name, sx in shown.items()}
+    return equations, outputs, terms.functions
 
 
 def _find_delayed(model: Model, outputs: Mapping[str, ca.SX]) -> dict[str, tuple[str, float]]:
@@ -285,7 +319,7 @@ def refuse_nonlinear(
     Delayed values are refused, but for those `allowed`; held and latched ones always.
     """
     for where, sx in expressions.items():
-        for term in _split_terms(sx):
+        for _, term in split_signed(sx):
             moving = [name for name in list_symbols(term) if name not in constants]
             jumping = [name for name in moving if isinstance(find_operator(name), (Held, Latched))]
             if jumping:
@@ -296,30 +330,20 @@ def refuse_nonlinear(
                     f"{where} contains {delayed[0]}, and delays have no such form.",
                     "Estimate it with OutputError(whiten=True), or replace the delay by a chain of first-order lags.",
                 )
-            if moving == ["time"]:
+            if moving == [TIME]:
                 raise NonlinearError(
                     f"{where} contains {Expression(term)}, a function of time of its own.",
                     "Make it an input and give its values with the data.",
+                )
+            if TIME in moving and _is_linear_term(term, [name for name in moving if name != TIME]):
+                raise NonlinearError(
+                    f"{where} contains {Expression(term)}, a coefficient that changes with time.", SIMULATE
                 )
             if not _is_linear_term(term, moving):
                 raise NonlinearError(
                     f"{where} contains {Expression(term)}, which is not linear.",
                     NONLINEAR,
                 )
-
-
-def _split_terms(sx: ca.SX) -> list[ca.SX]:
-    """The summands of an expression, without their signs."""
-    waiting, terms = [sx], []
-    while waiting:  # a long sum is deeper than Python may recurse
-        part = waiting.pop()
-        if part.op() == ca.OP_NEG:
-            waiting.append(part.dep(0))
-        elif part.op() in (ca.OP_ADD, ca.OP_SUB):
-            waiting += [part.dep(1), part.dep(0)]
-        else:
-            terms.append(part)
-    return terms
 
 
 def _is_linear_term(term: ca.SX, moving: list[str]) -> bool:

@@ -206,7 +206,7 @@ def check_noise(model: Model, variables: Sequence[Any] | None = None) -> WellPos
     """
     wanted = _read_wanted(check_model("check_noise", model), variables)
     try:
-        form = extract_linear_form(model, "check_noise", wanted)
+        form = extract_linear_form(model, "check_noise", wanted, forced=True)
     except ModelError:
         return _judge_by_structure(model, wanted)
     return _judge_exactly(model, form)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -142,7 +142,16 @@ def check_covered(signals: Mapping[str, Signal], start: float, end: float, refus
             )
 
 
-def check_smooth(name: str, signal: Signal, order: int, reason: str, refusal: type[DaedalError]) -> None:
+class _Rough(Protocol):
+    """What is asked of a signal here, and of functions of signals."""
+
+    @property
+    def derivatives(self) -> int: ...
+    @property
+    def intersample(self) -> str: ...
+
+
+def check_smooth(name: str, signal: _Rough, order: int, reason: str, refusal: type[DaedalError]) -> None:
     """Refuse an input that lacks a derivative, which is needed for a reason."""
     if order > signal.derivatives:
         which = {1: "first", 2: "second", 3: "third"}.get(order, f"{order}th")

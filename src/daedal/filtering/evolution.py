@@ -192,7 +192,7 @@ class StochasticModel:
 
 def make_stochastic_model(model: Model, verb: str, wanted: Mapping[str, Expression]) -> StochasticModel:
     """The matrices of a linear model with rows for its outputs and for what is wanted by name."""
-    form = extract_linear_form(model, verb, wanted, reduced=True)
+    form = extract_linear_form(model, verb, wanted, reduced=True, forced=True)
     return StochasticModel(model, form, form.outputs)
 
 

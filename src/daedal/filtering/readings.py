@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from daedal.data import Signal
 from daedal.errors import EstimationError, counted, quoted
 from daedal.experiments import (
     Accuracies,
@@ -27,9 +26,11 @@ from daedal.experiments import (
 )
 from daedal.filtering.evolution import Evolution, StochasticModel
 from daedal.filtering.filter import Measured
+from daedal.filtering.forcing import make_forcings
 from daedal.filtering.parameter_point import Point
 from daedal.filtering.timeline import Taken, Timeline, make_timeline
 from daedal.linear import Dual, lift
+from daedal.lti import Course
 from daedal.models import Model
 
 
@@ -57,7 +58,7 @@ class Readings:
 
     accuracies: Accuracies
     outputs: tuple[str, ...]
-    signals: tuple[Signal, ...]
+    signals: tuple[Course, ...]
     line: Timeline
     values: np.ndarray
     places: np.ndarray
@@ -152,7 +153,12 @@ def make_readings(
     model, drive, outputs = stochastic.model, experiment.drive, experiment.outputs
     _check_declared(model, experiment)
     check_covered(drive.signals, drive.start, max(queries, default=drive.start), EstimationError)
-    signals = tuple(drive.signals[name] for name in model.input_names)
+    forcing = stochastic.form.forcing
+    reached = np.append(drive.times, [time for time in queries if time > drive.end])
+    signals = (
+        *(drive.signals[name] for name in model.input_names),
+        *make_forcings(forcing, drive.signals, drive.start, np.sort(reached), experiment.data.name),
+    )
     taken = _find_taken(stochastic, outputs)
     times, values, places = _make_table(experiment)
     unseen = _drop_early(times, values, outputs, taken, drive.start)
@@ -279,13 +285,13 @@ def _make_rows(
 
 
 def count_orders(
-    stochastic: StochasticModel, evolution: Evolution, rows: Sequence[int], signals: Sequence[Signal]
+    stochastic: StochasticModel, evolution: Evolution, rows: Sequence[int], signals: Sequence[Course]
 ) -> int:
     """How many of u, u', … act at once on some rows; refused where an input has no such derivative."""
     orders = 0
     for order, D in enumerate(evolution.D):
         for row in rows:
-            for k, name in enumerate(stochastic.model.input_names):
+            for k, name in enumerate(stochastic.form.inputs):
                 if D.value[row, k] != 0.0:
                     reason = f"'{stochastic.rows[row]}' of model '{stochastic.model.name}' contains it"
                     check_smooth(name, signals[k], order, reason, EstimationError)

@@ -10,10 +10,10 @@ from typing import final
 
 import numpy as np
 
-from daedal.data import Signal, short
+from daedal.data import short
 from daedal.errors import EstimationError
 from daedal.kernels import Events
-from daedal.lti import ROUNDING, cut_polynomials, find_distinct
+from daedal.lti import ROUNDING, Course, cut_polynomials, find_distinct
 
 
 @final
@@ -54,13 +54,13 @@ class Timeline:
         """The highest power of time in the inputs."""
         return self.inputs.shape[1] - 1
 
-    def read_inputs(self, signals: Sequence[Signal], places: np.ndarray, order: int) -> np.ndarray:
+    def read_inputs(self, signals: Sequence[Course], places: np.ndarray, order: int) -> np.ndarray:
         """The order-th derivative of the inputs at break points (place, input), of the constant one too.
 
         Zero for inputs without such a derivative: nothing may contain it.
         """
         values = [
-            signal(self.times[places], derivative=order) if order <= signal.derivatives else np.zeros(places.size)
+            signal(self.times[places], order) if order <= signal.derivatives else np.zeros(places.size)
             for signal in signals
         ]
         return np.stack([*values, np.full(places.size, float(order == 0))], axis=-1)
@@ -75,7 +75,7 @@ class Taken:
 
 
 def make_timeline(
-    signals: Sequence[Signal],
+    signals: Sequence[Course],
     start: float,
     sampled: Sequence[tuple[float, Sequence[int]]],
     queries: Collection[float] = (),
@@ -167,7 +167,7 @@ class _Events:
         return tuple(cycles)
 
 
-def _make_polynomials(signals: Sequence[Signal], times: np.ndarray) -> np.ndarray:
+def _make_polynomials(signals: Sequence[Course], times: np.ndarray) -> np.ndarray:
     """Coefficients (interval, power, input) over the intervals between break points, a constant one as the last."""
     begins = times[:-1]
     given = cut_polynomials(signals, begins)

@@ -2,13 +2,27 @@
 
 from collections.abc import Sequence
 from math import factorial
+from typing import Protocol
 
 import numpy as np
 
-from daedal.data import Signal
-
 ROUNDING = 4.0 * np.finfo(float).eps  # of times, relative to the largest of them
 LONGEST_DIFFERENCE = 1e-12  # relative, of intervals that count as equal
+
+
+class Course(Protocol):
+    """A known function of time in pieces of polynomials, such as a `Signal`."""
+
+    @property
+    def times(self) -> np.ndarray: ...
+    @property
+    def start(self) -> float: ...
+    @property
+    def intersample(self) -> str: ...
+    @property
+    def derivatives(self) -> int: ...
+    def pieces(self) -> tuple[np.ndarray, np.ndarray]: ...
+    def __call__(self, t: np.ndarray, derivative: int = 0, /) -> np.ndarray: ...
 
 
 def find_distinct(lengths: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -35,12 +49,12 @@ def _find_firsts(ends: np.ndarray) -> np.ndarray:
     return firsts
 
 
-def cut_polynomials(signals: Sequence[Signal], begins: np.ndarray, delays: Sequence[float] | None = None) -> np.ndarray:
+def cut_polynomials(signals: Sequence[Course], begins: np.ndarray, delays: Sequence[float] | None = None) -> np.ndarray:
     """Coefficients (interval, power, signal) of the signals in intervals that begin at these times.
 
     A delayed signal is zero until its delay has passed since its first sample.
     """
-    degree = max([0, *(signal.derivatives for signal in signals)])
+    degree = max([0, *(len(signal.pieces()[1]) - 1 for signal in signals)])
     result = np.zeros((begins.size, degree + 1, len(signals)))
     for k, signal in enumerate(signals):
         late = 0.0 if delays is None else delays[k]
@@ -50,6 +64,6 @@ def cut_polynomials(signals: Sequence[Signal], begins: np.ndarray, delays: Seque
         if late:  # what ends at a sample of the signal must not be taken for what begins there
             sample = signal.times[np.searchsorted(signal.times, at + reach, side="right") - 1]
             at = np.maximum(at, sample)
-        for power in range(signal.derivatives + 1):
-            result[there, power, k] = signal(at, derivative=power) / factorial(power)
+        for power in range(len(signal.pieces()[1])):
+            result[there, power, k] = signal(at, power) / factorial(power)
     return result

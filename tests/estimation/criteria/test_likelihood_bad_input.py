@@ -66,9 +66,9 @@ REFUSED = {
         ["a"],
         {},
     ),
-    "a function of time": (
-        ("'rate'", "time", "input"),
-        lag(equations={"rate": der(x) == -a * x + u + w + np.sin(dd.time)}),
+    "a coefficient that changes with time": (
+        ("'rate'", "a coefficient that changes with time", "OutputError"),
+        lag(equations={"rate": der(x) == -a * x * np.sin(dd.time) + u + w}),
         data(),
         ["a"],
         {},

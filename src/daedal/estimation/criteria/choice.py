@@ -15,7 +15,7 @@ def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
     if not problem.system.model.disturbances:
         return OutputError(), "OutputError was chosen: the model declares no disturbances"
     moving, _ = find_mean_movers(problem)
-    if not moving and is_linear(problem.system.model):
+    if not moving and is_linear(problem.system.model, forced=True):
         silent = _list_silent(problem)
         if not silent:
             return Likelihood(), "Likelihood was chosen: the model is linear and says how its outputs are measured"

@@ -46,6 +46,9 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 class Likelihood:
     """Exact maximum likelihood of linear models with disturbances and measurement noise.
 
+    They must be linear in unknowns and disturbances; functions of inputs and time, without parameters inside, are
+    inputs of their own: exact where inputs are held, and followed to 1e-8 elsewhere.
+
     Parameters
     ----------
     initial

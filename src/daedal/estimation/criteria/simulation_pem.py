@@ -83,7 +83,7 @@ class SimulationPEM:
             use = f": Likelihood would use what {'they do' if len(still) > 1 else 'it does'} to its scatter"
             notes = (
                 f"the disturbance{'s' * (len(still) > 1)} {quoted(still)} cannot move the mean of an output"
-                f"{use if is_linear(model) else ''}",
+                f"{use if is_linear(model, forced=True) else ''}",
             )
         return make_mean_objective(
             problem,

@@ -48,7 +48,7 @@ def _explain_hidden(model: Model, name: str, unseen: Collection[str], criterion:
         if set(as_tuple(key)) & set(unseen) and reached & {*list_parameters(noise), *_find_beside(model, as_tuple(key))}
     ]
     if acting and criterion in ("OutputError", "MeanVariance"):
-        other = "Likelihood()" if is_linear(model) else "SimulationPEM(...)"
+        other = "Likelihood()" if is_linear(model, forced=True) else "SimulationPEM(...)"
         return EstimationError(
             f"{criterion} ignores disturbances, and '{name}' acts through {quoted(acting)} alone.",
             f"Fix '{name}', or use {other}, which does not ignore them.",

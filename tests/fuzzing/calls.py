@@ -147,6 +147,7 @@ def declare() -> dict[str, Any]:
         "guess": {},
         "history": {},
         "defaults": {},
+        "units": {},
         "ports": {},
     }
 
@@ -270,6 +271,7 @@ CALLS: dict[str, Call] = {
             "guess": {},
             "history": {},
             "defaults": {},
+            "units": {},
         },
     ),
     "System.function": of(make_system, "function", lambda: {"name": "constraints"}),

@@ -30,8 +30,8 @@ def cover(criterion: dd.OutputError, pole: float, sets: int = 60) -> float:
 
 @pytest.mark.parametrize("whiten", [False, True])
 def test_intervals_hold_the_truth_when_few_samples_are_independent(whiten):
-    """A pole of 0.8 leaves eleven of a hundred; without the correction 77 % of the intervals hold it."""
-    assert cover(dd.OutputError(whiten=whiten), 0.8) > 0.87
+    """A pole of 0.8 leaves eleven of a hundred; without the correction 84 % of the intervals hold it, 88 % whitened."""
+    assert cover(dd.OutputError(whiten=whiten), 0.8) > 0.9
 
 
 def test_white_noise_needs_no_correction():

@@ -184,6 +184,10 @@ def test_what_once_was_raw(name, argument, value):
     check(call.function(), {**call.arguments(), argument: POOL[value]()})
 
 
+def test_an_array_beside_what_is_none():
+    check(CALLS["np.select"].function(), {"c": dd.symbol("x") > 0, "a": POOL["3-d"](), "b": POOL["xarray"]()})
+
+
 def test_a_range_of_numbers_that_memory_cannot_hold_is_refused():
     with pytest.raises(dd.DaedalError, match=r"A range of 1e\+15 times needs about 14.2 PiB of memory"):
         dd.Signal(range(10**15), [0.0, 1.0])

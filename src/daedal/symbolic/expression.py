@@ -375,4 +375,10 @@ def refuse_nan(value: Expression, what: str) -> None:
 
 def box(value: Any) -> np.ndarray:
     """An array of objects; an expression inside one no longer takes part in numpy's dispatch."""
-    return np.asarray(value, dtype=object)
+    try:
+        return np.asarray(value, dtype=object)
+    except Exception:  # whatever the method of a stranger raises
+        raise ExpressionError(
+            f"A term must be an expression, a number or an array of them, got {show(value)}.",
+            "Build it from symbols and numbers.",
+        ) from None

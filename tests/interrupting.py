@@ -151,8 +151,10 @@ def attempt(job, whole=None) -> dict:
     try:
         return describe(job(), whole)
     except KeyboardInterrupt as interrupt:
-        frames = traceback.extract_tb(interrupt.__traceback__)  # a verb is run by code of its own, as "<fit>"
-        return {"raised": str(interrupt), "inside": any(frame.filename.startswith("<") for frame in frames)}
+        frames = traceback.extract_tb(interrupt.__traceback__)
+        # A verb is run by code of its own, `run` in "<fit>"; what prints a result is in "<string>".
+        inside = any(frame.filename.startswith("<") and frame.name == "run" for frame in frames)
+        return {"raised": str(interrupt), "inside": inside}
 
 
 def check_alive() -> float:

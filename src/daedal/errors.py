@@ -14,8 +14,10 @@ from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
 from numbers import Integral, Real
-from traceback import walk_tb
-from types import FunctionType
+from signal import SIGINT, default_int_handler, getsignal
+from signal import signal as set_handler
+from threading import current_thread, main_thread
+from types import FrameType, FunctionType
 from typing import Any, ParamSpec, TypeGuard, TypeVar, cast
 
 import numpy as np
@@ -100,28 +102,41 @@ def interruptible(verb: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
     @contextmanager
     def say_what_is_kept() -> Iterator[None]:
-        try:
-            yield
-        except KeyboardInterrupt as interrupt:
-            interrupt.args = (sentence,)
-            raise
-        except NotImplementedError as error:
-            if _hides_interrupt(error):
-                raise KeyboardInterrupt(sentence) from error
-            raise
+        with _note_interrupts() as noted:
+            try:
+                yield
+            except KeyboardInterrupt as interrupt:
+                interrupt.args = (sentence,)
+                raise
+            except Exception as error:
+                if noted:
+                    raise KeyboardInterrupt(sentence) from error
+                raise
 
     return run_within(say_what_is_kept, verb)
 
 
-def _hides_interrupt(error: NotImplementedError) -> bool:
-    """Whether CasADi took a Ctrl-C, which met it while it looked at its arguments, for arguments of a wrong type.
+@contextmanager
+def _note_interrupts() -> Iterator[list[int]]:
+    """The signals of Ctrl-C that come meanwhile, in a program that leaves them to Python.
 
-    daedal itself gives it none of those.
+    CasADi loses the exception of one that meets it while it looks at its arguments or makes an array, and answers with
+    an error about types, or with None: what fails afterwards fails for that reason.
     """
-    modules = [frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in walk_tb(error.__traceback__)]
-    callers = [module for module in modules if module != "casadi"]
-    refused = modules[-1:] == ["casadi"] and str(error).startswith("Wrong number or type of arguments")
-    return refused and callers[-1:] == ["daedal"]
+    noted: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
+        default_int_handler(number, frame)
+
+    own = current_thread() is main_thread() and getsignal(SIGINT) is default_int_handler
+    if own:
+        set_handler(SIGINT, note)
+    try:
+        yield noted
+    finally:
+        if own:
+            set_handler(SIGINT, default_int_handler)
 
 
 def run_within(

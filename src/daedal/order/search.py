@@ -16,10 +16,20 @@ from typing import Any, Literal, Protocol, overload, runtime_checkable
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_list, is_one_of, quoted, show
-from daedal.estimation import describe, measure_fit, whiteness
+from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_list, is_one_of, show
+from daedal.estimation import describe, measure_fit
 from daedal.linear import one_thread
-from daedal.order.ordinary_fit import UNEQUAL, fit_ordinarily
+from daedal.order.choice import (
+    Tried,
+    choose_candidate,
+    exclude_candidates,
+    explain_choice,
+    explain_failure,
+    note_colour,
+    note_excluded,
+    note_limits,
+)
+from daedal.order.ordinary_fit import fit_ordinarily
 from daedal.order.output_error import Polished, polish_again, polish_on
 from daedal.order.record import Record, make_record
 from daedal.order.refined_iv import RefinedIV
@@ -29,13 +39,7 @@ from daedal.progress import Progress
 from daedal.simulation import Status
 
 HELD_OUT = 0.3  # share of the samples, the last ones, that the held-out fit is computed on
-COLOURED = 1e-3  # probability below which what is left is called autocorrelated
-MOST_LAGS = 25  # looked at for that
-TIED = 2.0  # difference of BIC that says nothing
-SLOWLY = 0.2  # of the highest frequency that samples show: inputs below it may leave fast poles in the dark
-FAR_WORSE, SLIGHT = 2.0, 5.0  # factor and percent by which a held-out error counts as far larger than the smallest
 MOST = 50  # poles or zeros: powers of s up to here differ by more digits than numbers have
-FAR = 3.0  # mean of the output in standard deviations that calls for detrending
 
 
 @runtime_checkable
@@ -173,10 +177,10 @@ def _search(listed: list[Shape], record: Record, method: OrderMethod, stable: bo
     shapes, said = _narrow(listed, record, method)
     tried = _try_candidates(shapes, record, method)
     status = FINISHED if len(tried) == len(shapes) else _describe_interrupt(len(tried), len(shapes))
-    choice, excluded = _exclude(tried, stable)
-    best = _choose(choice)
+    choice, excluded = exclude_candidates(tried, stable)
+    best = choose_candidate(choice)
     if best is None:
-        raise _explain_none(tried, record)
+        raise explain_failure(tried, record)
     try:
         candidate, polished = _finish(*best, record)
     except KeyboardInterrupt:
@@ -185,12 +189,12 @@ def _search(listed: list[Shape], record: Record, method: OrderMethod, stable: bo
         (candidate, polished), status = best, _describe_interrupt(len(tried), len(shapes))
     candidates = [candidate if other is best[0] else other for other, _ in tried]
     allowed = [candidate, *(other for other, _ in choice if other is not best[0])]
-    notes = (*said, *_note_excluded(excluded, candidate), *_list_notes(candidate, record), *_note_colour(polished))
+    notes = (*said, *note_excluded(excluded, candidate), *note_limits(candidate, record), *note_colour(polished))
     return OrderSearch(
         method=describe(method),
         candidates=tuple(candidates),
         chosen=candidate,
-        reason=_explain(candidate, allowed),
+        reason=explain_choice(candidate, allowed),
         notes=notes,
         made_fit=partial(fit_ordinarily, polished, record, notes),
         status=status,
@@ -250,7 +254,7 @@ def _check_whole_numbers(given: Any, what: str, least: int) -> list[int]:
     return sorted(numbers)
 
 
-def _try_candidates(shapes: list[Shape], record: Record, method: OrderMethod) -> "list[Tried]":
+def _try_candidates(shapes: list[Shape], record: Record, method: OrderMethod) -> list[Tried]:
     """All candidates in rising order; each helps the one with a pole more. An interrupt ends the list, if it began."""
     candidates: list[Tried] = []
     known: dict[tuple[int, int], Polished] = {}
@@ -350,150 +354,3 @@ def _fit_held_out(polished: Polished) -> float:
     if response is None:
         return float("nan")
     return _measure_percent(whole.y[first:], (whole.y - response.y)[first:])
-
-
-GROWING = "which are not stable; stable=False allows them"
-FAILING = "which simulate the held-out samples far worse than others"
-Tried = tuple[Candidate, Polished | None]
-
-
-def _exclude(tried: list[Tried], stable: bool) -> tuple[list[Tried], dict[str, list[Candidate]]]:
-    """The candidates to choose from, and reason → those that are not."""
-    usable = [pair for pair in tried if pair[1] is not None]
-    growing = [one for one, _ in usable if stable and one.grows]
-    steady = [pair for pair in usable if pair[0] not in growing]
-    nearest = min((100.0 - one.held_out for one, _ in steady if np.isfinite(one.held_out)), default=np.inf)
-    # Where the output is nearly explained, a small difference is a large factor.
-    failing = [one for one, _ in steady if 100.0 - one.held_out > FAR_WORSE * nearest + SLIGHT]
-    return [pair for pair in steady if pair[0] not in failing], {GROWING: growing, FAILING: failing}
-
-
-def _note_excluded(excluded: dict[str, list[Candidate]], chosen: Candidate) -> list[str]:
-    """Those that would have been chosen by their BIC."""
-    better = {why: [one for one in ones if one.bic <= chosen.bic + TIED] for why, ones in excluded.items()}
-    return [f"not chosen in spite of their BIC: {_list_orders(ones)}, {why}" for why, ones in better.items() if ones]
-
-
-def _list_orders(candidates: list[Candidate], most: int = 6) -> str:
-    listed = [f"({one.order}, {one.input_order})" for one in candidates]
-    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
-
-
-def _explain_none(tried: list[Tried], record: Record) -> EstimationError:
-    if all(polished is None for _, polished in tried):
-        return EstimationError(
-            f"No candidate describes '{record.output}': {tried[0][0].failure}", "Look at the data with plot(data)."
-        )
-    grown = [one for one, polished in tried if polished is not None]
-    remedy = f"Take the mean of '{record.output}' away with data.detrend()" if _lies_far(record) else "Try other orders"
-    return EstimationError(
-        f"Of '{record.output}' only unstable models were found, (order, input order) = {_list_orders(grown)}.",
-        f"{remedy}, or allow them with stable=False.",
-    )
-
-
-def _lies_far(record: Record) -> bool:
-    """Whether the output stays far from zero, as a slow pole would from its start on."""
-    y = record.y[record.known]
-    return min(abs(float(y.mean())), abs(float(y[0]))) > FAR * float(y.std())
-
-
-def _choose(tried: list[Tried]) -> tuple[Candidate, Polished] | None:
-    """The smallest candidate among those that BIC cannot tell from the best; of these the one with fewest zeros."""
-    usable = [(candidate, polished) for candidate, polished in tried if polished is not None]
-    if not usable:
-        return None
-    lowest = min(candidate.bic for candidate, _ in usable)
-    tied = [pair for pair in usable if pair[0].bic <= lowest + TIED]
-    return min(tied, key=lambda pair: (len(pair[0].coefficients), pair[0].input_order, pair[0].bic))
-
-
-def _explain(chosen: Candidate, candidates: list[Candidate]) -> str:
-    others = [candidate for candidate in candidates if candidate is not chosen and np.isfinite(candidate.bic)]
-    said = f"chosen: order {chosen.order}, input order {chosen.input_order}"
-    if not others:
-        return f"{said}, the only candidate"
-    lower = min((candidate for candidate in others), key=lambda candidate: candidate.bic)
-    ahead = lower.bic - chosen.bic
-    if ahead < 0.0:
-        same = len(lower.coefficients) == len(chosen.coefficients)
-        least = "the lowest derivative of an input" if same else "the smallest"
-        return f"{said}: {least} of those that BIC cannot tell from the best ({-ahead:.1f} above it)"
-    return f"{said}: the lowest BIC, {ahead:.1f} below the next (order {lower.order}, input order {lower.input_order})"
-
-
-def _list_notes(chosen: Candidate, record: Record) -> list[str]:
-    notes = []
-    without = [name for name in record.inputs if len(record.inputs) > 1 and _is_unseen(chosen, name)]
-    if without:
-        notes.append(f"no effect on '{record.output}' is seen of {quoted(without)}: leave out what does nothing")
-    endings = tuple(f"_{name}" for name in without)
-    loose = [name for name in chosen.not_in_the_data if not (endings and name.endswith(endings))]
-    if loose:
-        notes.append(
-            f"hardly in the data: {', '.join(loose)}; the inputs do not excite what would show them, so do not rely on "
-            "these numbers or on the order"
-        )
-    if _lies_far(record):
-        notes.append(
-            f"'{record.output}' lies far from zero, which costs a slow pole; data.detrend() takes the mean away"
-        )
-    poles = chosen.transfer_function.poles if chosen.transfer_function is not None else np.zeros(1)
-    fastest = float(np.max(np.abs(poles)))
-    if record.excited < min(fastest, SLOWLY * np.pi / record.interval):
-        notes.append(
-            f"the inputs excite up to about {record.excited:.2g} radians per unit of time, and the fastest pole is at "
-            f"{fastest:.2g}: a still faster one would hardly be seen"
-        )
-    late_inputs = [
-        n
-        for n, d, s in zip(record.inputs, _list_delays(chosen), record.signals, strict=True)
-        if d > 0.0 and s.values[0]
-    ]
-    if late_inputs:
-        notes.append(
-            f"before the record {quoted(late_inputs)} is taken to be what it is at its beginning; where it was zero, "
-            "begin its samples earlier"
-        )
-    if chosen.delay_errors and chosen.transfer_function is not None:
-        late = chosen.transfer_function.delay
-        said = [f"{name} {late[name]:.4g} ± {error:.2g}" for name, error in chosen.delay_errors.items()]
-        notes.append(f"estimated delay and its standard error: {', '.join(said)}")
-    if not chosen.stable:
-        slow = "has a pole to the right of zero, so slow that it acts as an integrator over the record"
-        notes.append(f"the chosen model {'is not stable' if chosen.grows else slow}")
-    if chosen.fit_percent <= 0.0:
-        notes.append(
-            f"the chosen model is no better than a constant (fit {chosen.fit_percent:.0f} %): do not use it; try other "
-            "orders, or look at the data with plot(data)"
-        )
-    missing = int((~record.known).sum())
-    if missing:
-        notes.append(f"{counted(missing, 'sample')} of '{record.output}' missing")
-    return notes
-
-
-def _note_colour(polished: Polished) -> list[str]:
-    """A residual that remembers: then intervals for white noise are too narrow, and more poles may only describe it."""
-    intervals = np.diff(polished.record.times)
-    if polished.noise is not None or np.ptp(intervals) > UNEQUAL * np.max(intervals):
-        return []
-    lags = min(MOST_LAGS, polished.residual.size // 10)
-    if lags < 1 or not whiteness([polished.residual], lags).p_value < COLOURED:
-        return []
-    return [
-        "what is left is autocorrelated: intervals are too narrow, and poles may belong to the noise; compare with "
-        "RefinedIV(noise=True)"
-    ]
-
-
-def _list_delays(chosen: Candidate) -> list[float]:
-    """Of all inputs."""
-    tf = chosen.transfer_function
-    return [] if tf is None else [tf.delay[name] for name in tf.inputs]
-
-
-def _is_unseen(chosen: Candidate, name: str) -> bool:
-    """Whether no coefficient of an input differs from zero by two standard errors."""
-    own = [key for key in chosen.coefficients if key.startswith("b") and key.endswith(f"_{name}")]
-    return all(not abs(chosen.coefficients[key]) > 2.0 * chosen.std_errors[key] for key in own)

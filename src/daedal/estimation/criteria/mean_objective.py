@@ -29,6 +29,7 @@ from daedal.estimation.criteria.criterion import (
     fail_at,
     list_outputs,
 )
+from daedal.estimation.criteria.excess import Excess, compute_excess, limit_excess
 from daedal.estimation.criteria.losses import Loss, measure_robustly
 from daedal.estimation.problem import Autoregression, Problem, Weighing, find_contiguous, fit_autoregression
 from daedal.experiments import (
@@ -45,7 +46,6 @@ from daedal.experiments import (
 from daedal.simulation import Lanes, Prediction, Predictor, make_predictor, make_request
 
 AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizations are never as exact
-LARGE, LARGEST = 0.5, 0.75  # share of V in the sum of squares from which it is limited, and below which it stays
 RESCALED = 0.01  # relative change of the units of outputs that is worth another stage
 SMALLEST = 1e-6  # unit of an output's residuals, relative to its spread: data without noise are fitted exactly
 JITTER = 1e-3  # relative difference of sample intervals that is the jitter of a clock
@@ -103,7 +103,7 @@ class MeanObjective:
         excess_gradient = np.sum([own.gradient for _, own in scored], axis=0)
         noise = np.sum([own.curvature for _, own in scored], axis=0)
         residuals, jacobian = _stack(parts)
-        excess, excess_gradient = _limit(excess, excess_gradient, residuals, jacobian)
+        excess, excess_gradient = limit_excess(excess, excess_gradient, residuals, jacobian)
         counts = [int(np.isfinite(part.residual).sum()) for part in parts]
         squares = [float(np.nansum(part.residual**2)) for part in parts]
         logarithms = sum(self._logarithm(part) for part in parts)
@@ -134,7 +134,7 @@ class MeanObjective:
         logarithms = np.broadcast_to(np.log(part.deviation / first), part.residual.shape)
         return float(logarithms[np.isfinite(part.residual)].sum())
 
-    def _score(self, number: int, point: np.ndarray) -> tuple[list[Part], "_Excess"]:
+    def _score(self, number: int, point: np.ndarray) -> tuple[list[Part], Excess]:
         """The parts of one experiment, and what averaging over few realizations adds."""
         coordinates = self.problem.coordinates
         experiment, values = self.experiments[number], coordinates.values(point, number)
@@ -148,7 +148,7 @@ class MeanObjective:
         means = [prediction.mean[series.row, series.places] for series in experiment.series]
         weighed = self.weighing.apply(experiment, values, raw, means)
         accuracies = self.weighing.accuracies
-        parts, excess = [], _Excess(0.0, np.zeros(size), np.zeros((size, size)))
+        parts, excess = [], Excess(0.0, np.zeros(size), np.zeros((size, size)))
         for series, rows, mean, plain in zip(experiment.series, weighed, means, raw, strict=True):
             if series.noise is None and series.output in accuracies.relative:
                 by_parameter, by_output = accuracies.relative_rates(series, values, mean)
@@ -158,7 +158,7 @@ class MeanObjective:
             deviation = accuracies.deviation(series, values, mean)
             parts.append(Part(series, rows[0], rows[1 : 1 + size], by_coordinate, deviation, mean))
             if self._corrected and len(prediction.counts) > 1:
-                excess = excess.add(_compute_excess(rows[1 + size :], prediction.counts, size), by_coordinate)
+                excess = excess.add(compute_excess(rows[1 + size :], prediction.counts, size), by_coordinate)
         return parts, excess
 
     def _rows(self, series: Series, prediction: Prediction, convert: Callable) -> np.ndarray:
@@ -327,47 +327,6 @@ def _stack(parts: tuple[Part, ...]) -> tuple[np.ndarray, np.ndarray]:
     residuals = np.concatenate([part.residual[known] for part, known in zip(parts, scored, strict=True)])
     slopes = [-part.slopes[:, known].T for part, known in zip(parts, scored, strict=True)]
     return residuals, np.concatenate(slopes)
-
-
-def _limit(
-    excess: float, gradient: np.ndarray, residuals: np.ndarray, jacobian: np.ndarray
-) -> tuple[float, np.ndarray]:
-    """Σ V as it is up to half of Σ z², beyond that less and less: few realizations that scatter wildly must not pay.
-
-    With r = ΣV/Σz², ΣV becomes s(r) Σz², where s(r) = r up to 0.5 and then bends smoothly towards 0.75.
-    """
-    total = float(residuals @ residuals)
-    if excess <= LARGE * total:
-        return excess, gradient
-    ratio, width = excess / total if total > 0.0 else np.inf, LARGEST - LARGE
-    bent = np.tanh((ratio - LARGE) / width)
-    share, slope = LARGE + width * bent, 1.0 - bent**2
-    moved = (share - ratio * slope if slope > 0.0 else share) * 2.0 * (jacobian.T @ residuals)
-    return share * total, moved + (slope * gradient if slope > 0.0 else 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class _Excess:
-    """Σ V, its gradient, and what the Monte-Carlo error of the slopes adds to Σ ψψᵀ."""
-
-    value: float
-    gradient: np.ndarray
-    curvature: np.ndarray
-
-    def add(self, other: "_Excess", rates: np.ndarray) -> "_Excess":
-        """With that of another series, whose standard deviation moves by these rates."""
-        gradient = self.gradient + other.gradient - 2.0 * other.value * rates
-        return _Excess(self.value + other.value, gradient, self.curvature + other.curvature)
-
-
-def _compute_excess(rows: np.ndarray, counts: np.ndarray, size: int) -> _Excess:
-    """Of one series; rows are √n_g times the groups' W(ȳ_g − ȳ), then their slopes."""
-    groups = len(counts)
-    factor = 1.0 / ((groups - 1) * counts.sum())
-    apart = np.nan_to_num(rows[:groups])
-    slopes = np.nan_to_num(rows[groups:]).reshape(groups, size, rows.shape[1])
-    gradient = 2.0 * factor * np.einsum("gt,gct->c", apart, slopes)
-    return _Excess(factor * float(np.sum(apart**2)), gradient, factor * np.einsum("gct,gdt->cd", slopes, slopes))
 
 
 def _compute_rmse(evaluation: Evaluation, output: str) -> float:

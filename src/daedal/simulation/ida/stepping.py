@@ -20,7 +20,7 @@ from daedal.simulation.ida.projection import Projection, solve
 from daedal.simulation.ida.silence import ignore_warnings
 from daedal.simulation.ida.stop import Stop
 from daedal.symbolic import BufferedFunction
-from daedal.systems import System, make_units
+from daedal.systems import System, find_groups, make_units, round_to_power
 
 DENSE = 250  # unknowns up to which a dense factorisation is faster
 UNWEIGHTED = 1e10  # absolute tolerance, in units of its size, of what stays out of the error norm
@@ -57,7 +57,7 @@ class Stepper:
     ) -> None:
         self.rtol, self.atol = rtol, atol
         self.system, self.forcing, self.parameters, self.progress = system, forcing, parameters, progress
-        self._groups = _find_groups(system.reduction.B.sparsity())  # of X: those that constraints move together
+        self._groups = find_groups(system.reduction.B.sparsity())  # of X: those that constraints move together
         self._first = np.zeros(len(system.reduction.states))  # sizes of X at the start
         self._hidden = np.ones(self._first.size, dtype=bool)  # whether it was zero there
         self._metric = np.ones(self._first.size)  # units of X, in which it moves onto the constraints
@@ -224,12 +224,12 @@ class Stepper:
         B = self.system.function("directions")(self.origin, *arguments).full()
         moved = np.abs(B) * self._metric**2 / sizes[:states]
         largest = np.max(moved, axis=1, initial=0.0) if B.size else np.zeros(len(B))
-        return 1.0 / units.round_to_power(np.where(np.isfinite(largest), largest, 0.0))
+        return 1.0 / round_to_power(np.where(np.isfinite(largest), largest, 0.0))
 
     def _choose_units(self, elapsed: float, values: np.ndarray, rates: np.ndarray, factor: float) -> None:
         """Units for the sizes that are known now."""
         known = self.sizes.size
-        self.units[:known] = units.round_to_power(self.sizes)
+        self.units[:known] = round_to_power(self.sizes)
         self._metric[:] = self._make_metric()
         self.units[known:] = self._find_multiplier_units(values, self.units[:known])
         ones = np.ones(self.units.size)
@@ -407,18 +407,6 @@ class Stepper:
                 JJ.reshape(-1)[places] = result * entries  # the rest of it stays zero
 
         return fill_jacobian
-
-
-def _find_groups(pattern: ca.Sparsity) -> list[np.ndarray]:
-    """Columns that rows connect with each other."""
-    if pattern.nnz() == 0:
-        return []
-    from scipy.sparse.csgraph import connected_components
-
-    matrix, columns = _make_pattern(pattern), pattern.get_triplet()[1]
-    _, labels = connected_components(matrix.T @ matrix, directed=False)
-    used = np.unique(columns)
-    return [used[labels[used] == label] for label in np.unique(labels[used])]
 
 
 def _make_pattern(sparsity: ca.Sparsity):

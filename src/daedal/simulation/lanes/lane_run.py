@@ -225,6 +225,7 @@ def _make_task(
         state=np.stack([scenario.initialize(one, first_row, len(lanes))[:, i] for i, one in enumerate(pilots)], axis=1),
         parameters=parameters,
         paths=lambda count: _PilotPaths(scenario, pilots[:count]) if noisy else None,
+        find_sizes=partial(scenario.measure_rows, chosen[0], wanted),
         effort=effort,
         begin=begin if scenario.slots else None,
     )

@@ -74,6 +74,17 @@ class Scenario:
         span = (forcing.end - forcing.start) or 1.0
         return replace(self, sizes=measure_sizes(self.system, point, span, largest))
 
+    def measure_rows(self, values: Values, wanted: Sequence[str]) -> np.ndarray:
+        """What wanted variables, and then their derivatives direction by direction, may become at these values."""
+        point, names = self.make_point(values), list(self.system.reduction.observed)
+        for states, tops in ((point.sizes.states, point.sizes.tops), (point.states, point.tops)):
+            terms = self.system.matrix("observed_sizes", point.time, states, tops, point.parameters, point.exogenous)
+            if np.isfinite(terms).all():
+                break
+        sizes = np.nan_to_num(terms.ravel()[[names.index(name) for name in wanted]], posinf=0.0)
+        numbers = evaluate_parameters(self.system.model, values.given)
+        return np.concatenate([sizes, *(sizes / (abs(numbers[name]) or 1.0) for name in self.free)])
+
     def make_parameters(self, values: Values) -> np.ndarray:
         """What the program reads as parameters."""
         assert self.sizes is not None

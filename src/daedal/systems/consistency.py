@@ -25,6 +25,7 @@ ALIKE = 10  # powers of two: sizes that differ by less count as the same
 WHILE = 0.25  # of the time in which half of the variables change by their own size: how long δ is
 ROUNDED = 1e-12  # of what its terms allow: a value as small as this is zero but for round-off
 UNSEEN = 2.0**-28  # of what its terms allow: how small something may be that shows nothing yet
+CHAINED = 16  # equations through which sizes are followed at most
 ROUNDS = 3  # in which what is known of some variables tells of others
 
 
@@ -71,15 +72,38 @@ class Linearization:
     z: np.ndarray
     residual: np.ndarray  # F(z)
     sizes: np.ndarray  # what F(z) is a sum of, to first order: what a residual is compared with, in any units
+    terms: np.ndarray  # the same, zero where all terms are
     slopes: np.ndarray  # ∂F/∂z
     jacobian: np.ndarray  # the same, with zeros for infinite slopes in directions that are held
 
     @cached_property
     def reach(self) -> np.ndarray:
-        """How large each of z is, in any units: itself, or what would change some equation as much as its terms do."""
-        with np.errstate(all="ignore"):
-            possible = np.min(self.sizes[:, None] / np.abs(self.jacobian), axis=0, initial=np.inf)
-        return np.maximum(np.abs(self.z), np.where(np.isfinite(possible) & (possible > 0.0), possible, 1.0))
+        """How large each of z is, in any units: itself, or what would change some equation as much as its terms do.
+
+        What is zero shows its size in equations with terms; then it is a term of others.
+        """
+        slopes, sizes = np.abs(np.nan_to_num(self.jacobian)), np.abs(self.z)
+        rest = find_rest(self.terms, slopes, sizes)
+        allowed = find_allowed(slopes, slopes @ sizes + rest)
+        for _ in range(CHAINED):
+            told = (sizes == 0.0) & np.isfinite(allowed)
+            if not told.any():
+                break
+            sizes = np.where(told, allowed, sizes)
+            allowed = find_allowed(slopes, slopes @ sizes + rest)
+        return np.where(np.isfinite(allowed), np.maximum(sizes, allowed), np.where(sizes > 0.0, sizes, 1.0))
+
+
+def find_rest(terms: np.ndarray, slopes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """What terms of time, parameters and inputs add to those of the unknowns."""
+    return np.maximum(np.nan_to_num(terms, posinf=0.0) - slopes @ sizes, 0.0)
+
+
+def find_allowed(slopes: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """What of each unknown would change some equation by as much as its terms do; infinite where none has terms."""
+    with np.errstate(all="ignore"):
+        limits = np.where((slopes > 0.0) & (terms > 0.0)[:, None], terms[:, None] / slopes, np.inf)
+    return np.min(limits, axis=0, initial=np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +125,12 @@ class Consistency:
     def at(self, z: np.ndarray) -> Linearization:
         """F and its slopes at a point, which must not change afterwards."""
         table = self.system.matrix("consistency_linearized", *self.make_arguments(z))
-        residual, sizes, slopes = table[:, 0], table[:, 1], table[:, 2:]
+        residual, terms, slopes = table[:, 0], table[:, 1], table[:, 2:]
         jacobian = self._drop_infinite(slopes)
-        sizes = np.where(np.isfinite(sizes), sizes, np.abs(residual))  # a slope may be infinite
+        terms = np.where(np.isfinite(terms), terms, np.abs(residual))  # a slope may be infinite
         steepest = np.max(np.abs(jacobian), axis=1, initial=0.0)  # where all terms are zero any size will do
-        sizes = np.where(sizes > 0.0, sizes, np.where(np.isfinite(steepest) & (steepest > 0.0), steepest, 1.0))
-        return Linearization(z, residual, sizes, slopes, jacobian)
+        sizes = np.where(terms > 0.0, terms, np.where(np.isfinite(steepest) & (steepest > 0.0), steepest, 1.0))
+        return Linearization(z, residual, sizes, terms, slopes, jacobian)
 
     def _drop_infinite(self, slopes: np.ndarray) -> np.ndarray:
         """An infinite slope in a held direction (a square root at zero) does no harm."""
@@ -179,13 +203,11 @@ def _find_intervals(
     places = {jet: place for place, jet in enumerate((*reduction.states, *reduction.tops))}
     following = [places[j, k + 1] for j, k in reduction.states]  # where the derivatives of the states stand
     states = slice(len(following))
-    rest = np.maximum(table[:, 1] - slopes @ np.abs(moved), 0.0)  # terms of time, parameters and inputs
+    rest = find_rest(table[:, 1], slopes, np.abs(moved))
     low = high = sizes = np.maximum(np.abs(start), np.abs(moved))
     hidden = low == 0.0
     for _ in range(ROUNDS):
-        terms = slopes @ sizes + rest
-        allowed = np.where((slopes > 0.0) & (terms > 0.0)[:, None], terms[:, None] / slopes, np.inf)
-        high = np.maximum(np.min(allowed, axis=0, initial=np.inf), low)
+        high = np.maximum(find_allowed(slopes, slopes @ sizes + rest), low)
         hidden = low <= ROUNDED * high
         sizes = np.where(hidden, np.where(np.isfinite(high), high, 0.0), low)
         sizes[states] = np.where(sizes[states] > 0.0, sizes[states], short * sizes[following])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from daedal.simulation.lanes.noise import Sources
     from daedal.simulation.steps import Slots
 
-LOOKS = 8  # at inputs, and lanes of disturbances, to see how large they become
+LOOKS = 8  # lanes of disturbances that tell how large these are
 Delayed = Sequence[tuple[int, np.ndarray]]  # symbols of delayed values, with value and derivatives at the start
 
 
@@ -61,18 +61,12 @@ class Scenario:
     def measure(self, values: Values) -> "Scenario":
         """The same with sizes as they are at these values; those of other values are judged by them too."""
         forcing, start = self.forcing, values.start
-        seen = [forcing.at_all(np.linspace(forcing.start, forcing.end, LOOKS)), start.exogenous[None]]
-        paths = self.make_paths(values, range(LOOKS))
+        largest, paths = forcing.find_largest(start.exogenous), self.make_paths(values, range(LOOKS))
         if paths is not None:
-            seen.append(self.find_exogenous(paths.draw_rows(0, 1)[0], LOOKS)[0].T)
-        looks = np.concatenate(seen)
-        largest = np.where(np.isfinite(looks), looks, 0.0)
-        largest = largest[np.argmax(np.abs(largest), axis=0), np.arange(largest.shape[1])]
-        modes = slice(largest.size - len(self.system.reduction.equations.modes), None)
-        largest[modes] = start.exogenous[modes]
+            drawn = self.find_exogenous(paths.draw_rows(0, 1)[0], LOOKS)[0, list(self.disturbances)]
+            largest[list(self.disturbances)] = np.max(np.abs(drawn), axis=1)
         point = [forcing.start, start.states, start.tops, self.system.parameter_vector(values.given), start.exogenous]
-        span = (forcing.end - forcing.start) or 1.0
-        return replace(self, sizes=measure_sizes(self.system, point, span, largest))
+        return replace(self, sizes=measure_sizes(self.system, point, forcing.end - forcing.start, largest))
 
     def measure_rows(self, values: Values, wanted: Sequence[str]) -> np.ndarray:
         """What wanted variables, and then their derivatives direction by direction, may become at these values."""

@@ -7,6 +7,7 @@ import pytest
 
 import daedal as dd
 from daedal import der, progress
+from daedal.kernels import compiler
 from daedal.progress import CLEAR, Progress
 
 
@@ -190,3 +191,22 @@ def test_a_simulation_shows_model_and_time(monkeypatch):
     assert "simulating 'decay': time 0.05" in stream.getvalue()
     assert " of 5" in stream.getvalue()
     assert stream.getvalue().endswith(CLEAR)
+
+
+def test_code_that_compiles_long_says_so_before(monkeypatch, caplog, tmp_path):
+    """A model with many switches: text of some megabytes, two and a half seconds of a processor each."""
+    monkeypatch.setenv("DAEDAL_CACHE", str(tmp_path))
+    built = []
+
+    def build(text, target):
+        built.append(len(caplog.records))
+        raise InterruptedError
+
+    monkeypatch.setattr(compiler, "build", build)
+    for size, sentences in ((10_000, 0), (2_000_000, 0), (40_000_000, 1)):
+        with pytest.raises(InterruptedError):
+            compiler.load(f";{'x' * size}")
+        assert built[-1] == sentences
+    assert (
+        caplog.records[0].getMessage().startswith("Compiling the steps of a simulation will take about 2 minutes; it")
+    )

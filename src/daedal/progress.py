@@ -86,14 +86,8 @@ class Progress:
             self._tell(f"takes long: {100.0 * share:.2g} % are done after {format_duration(elapsed)}{remedy}")
 
     def _tell(self, what: str) -> None:
-        told = _TOLD.get()
-        if told:
-            return
-        sentence = f"{self._work.partition(':')[0]} {what}"
         self._clear()
-        LOGGER.warning("%s.", sentence)
-        if told is not None:
-            told.append(sentence)
+        _tell(f"{self._work.partition(':')[0]} {what}.")
 
     def say(self, how_far: str) -> None:
         """Show how far the work is in other words than a count."""
@@ -121,6 +115,21 @@ class Progress:
         if self._shown:
             self._stream.write(CLEAR)
             self._stream.flush()
+
+
+def announce(work: str, seconds: float, remedy: str) -> None:
+    """Tell before it begins that work whose size is known takes long, if it does."""
+    if seconds >= LONG / 2.0:  # other machines are slower
+        _tell(f"{work} will take about {format_duration(seconds)}; {remedy}.")
+
+
+def _tell(sentence: str) -> None:
+    """Once for each call of a user."""
+    told = _TOLD.get()
+    if not told:
+        LOGGER.warning("%s", sentence)
+        if told is not None:
+            told.append(sentence)
 
 
 def watch(items: Sequence[Item], work: str, remedy: str = "") -> Iterator[Item]:

@@ -6,13 +6,12 @@ The method of steps is in `daedal.simulation.delays.march`, its compiled step in
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Event
 from typing import Any, final
 
 import casadi as ca
 import numpy as np
 
-from daedal.errors import SimulationError
+from daedal.errors import SimulationError, give_up_if_stopped
 from daedal.simulation.delays.history import Past
 from daedal.simulation.delays.lags import Lags, find_lags_at
 from daedal.simulation.delays.march import Course, DelayMarch, make_course, make_lane_mesh
@@ -30,7 +29,6 @@ from daedal.simulation.lanes import (
     compare,
     describe_steps,
     find_failures,
-    give_up_if,
     run_blocks,
 )
 from daedal.simulation.steps import Method, Shape, make_grid_row
@@ -87,21 +85,19 @@ class DelayRun:
                 raise RunInterrupted(failures + interrupt.failures) from interrupt
         return failures
 
-    def _run_block(
-        self, number: int, course: Course, consume: Consume, lanes: range, stop: Event, failures: list[Failure]
-    ) -> None:
-        out, good = _sample_lanes(course, lanes, self.times, stop)
+    def _run_block(self, number: int, course: Course, consume: Consume, lanes: range, failures: list[Failure]) -> None:
+        out, good = _sample_lanes(course, lanes, self.times)
         failures += find_failures(number, lanes, self.times, out, good, self.scenario.system)
-        give_up_if(stop)
+        give_up_if_stopped()
         consume(number, lanes, np.arange(self.times.size), out)
 
 
-def _sample_lanes(course: Course, lanes: range, times: np.ndarray, stop: Event) -> tuple[np.ndarray, np.ndarray]:
+def _sample_lanes(course: Course, lanes: range, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What `DelayMarch.sample` gives, with as many lanes at a time as their records fit into memory."""
     width, per_lane = course.program.kernel.width, 8 * course.mesh.points * course.program.kernel.observed
     size = max(int(MEMORY / per_lane) // width, 1) * width
     pieces = [lanes[first : first + size] for first in range(0, len(lanes), size)]
-    parts = [DelayMarch(course, piece, stop).sample(times) for piece in pieces]
+    parts = [DelayMarch(course, piece).sample(times) for piece in pieces]
     out, good = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
     return out, good
 

@@ -7,14 +7,14 @@ may have its own parameters. Blocks are independent and run in threads; results 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Event
 from typing import Any, final
 
 import numpy as np
 
 from daedal import simulation
+from daedal.errors import give_up_if_stopped
 from daedal.simulation.forcing import see_features
-from daedal.simulation.lanes.blocks import BLOCK, give_up_if, run_blocks
+from daedal.simulation.lanes.blocks import BLOCK, run_blocks
 from daedal.simulation.lanes.march import Reordering, Table, find_solved, march_lanes, tabulate
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, count_grazing, prepare_steps
 from daedal.simulation.lanes.run import Consume, Failure, Plan, StepWish, describe_steps, find_failures
@@ -83,7 +83,7 @@ class LaneRun:
             find_share=lambda: sum(list(done.values())) / total,
         )
 
-    def _run_block(self, consume: Consume, lanes: range, stop: Event, failures: list[Failure]) -> None:
+    def _run_block(self, consume: Consume, lanes: range, failures: list[Failure]) -> None:
         """All sets of values side by side, chunk by chunk: sets that have the same disturbances share their paths."""
         failed: set[tuple[int, int]] = set()
         system = self.scenario.system
@@ -92,7 +92,7 @@ class LaneRun:
         for number, values in enumerate(self.values):
 
             def receive(samples: np.ndarray, out: np.ndarray, number: int = number) -> None:
-                give_up_if(stop)
+                give_up_if_stopped()
                 for failure in find_failures(number, lanes, self.times[samples], out, find_solved(out), system):
                     if (number, failure.lane) not in failed:
                         failed.add((number, failure.lane))
@@ -103,7 +103,7 @@ class LaneRun:
                 shared[id(values.sources)] = self.scenario.make_paths(values, lanes)
             marches.append(self._march(values, lanes, shared[id(values.sources)], receive))
         for _ in zip(*marches, strict=True):
-            give_up_if(stop)
+            give_up_if_stopped()
 
     def _march(
         self,

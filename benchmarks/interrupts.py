@@ -9,6 +9,7 @@ came out without a sentence or was lost, or a small simulation gives another num
 """
 
 import random
+import signal
 import sys
 import threading
 from collections import Counter, defaultdict
@@ -24,14 +25,15 @@ from interrupting import JOBS, attempt, check_alive, make_data, make_driven, mak
 
 TINY = ("build", "evaluate")
 WORDLESS, LOST = "without a sentence", "finished, unmarked"
+BESIDE = "beside the verb"  # while the arguments were made, or the result written
 
 
 def interrupt(job: str, delay: float) -> tuple[dict, float] | None:
     """What came of a signal after a while, and the seconds until then; None where the work was done before it."""
-    pressed: list[float] = []
+    pressed: list[tuple[float, bool]] = []
 
     def fire() -> None:
-        pressed.append(monotonic())
+        pressed.append((monotonic(), signal.getsignal(signal.SIGINT) is not signal.default_int_handler))
         press()
 
     timer = threading.Timer(delay, fire)
@@ -44,15 +46,18 @@ def interrupt(job: str, delay: float) -> tuple[dict, float] | None:
     except KeyboardInterrupt:  # it came when the work was done
         timer.join()
         return None
-    return (told, end - pressed[0]) if pressed else None
+    if not pressed:
+        return None
+    ((begin, within),) = pressed  # a verb that is under way has a handler of its own
+    return {"inside": within, **told}, end - begin
 
 
 def classify(told: dict) -> str:
     if "raised" not in told:
-        return "part kept" if told["interrupted"] else LOST
+        return "part kept" if told["interrupted"] else LOST if told["inside"] else BESIDE
     if told["raised"].endswith("nothing is kept."):
         return "nothing kept"
-    return WORDLESS if told["inside"] else "beside the verb"
+    return WORDLESS if told["inside"] else BESIDE
 
 
 def interrupt_all(jobs: list[str], budget: float, seed: int) -> int:

@@ -189,6 +189,26 @@ ONCE_RAW = [
     ("select_order", "output", "deep"),
     ("OrderSearch[]", "key", "structured"),
     ("OrderSearch[]", "key", "frame"),
+    ("Dataset.detrend", "signals", "endless count"),
+    ("Model", "unknowns", "endless symbols"),
+    ("Model[]", "key", "text __eq__"),
+    ("Signal", "intersample", "text __eq__"),
+    ("StateSpaceNoise", "A", "endless repeat"),
+    ("System.function", "name", "text __eq__"),
+    ("TransferFunction", "numerator", "endless ones"),
+    ("assemble", "connections", "endless iterable"),
+    ("check_noise", "variables", "endless symbols"),
+    ("compare", "horizon", "endless ones"),
+    ("ensemble", "sensitivities", "endless symbols"),
+    ("estimate_states", "variables", "endless symbols"),
+    ("evaluate", "free", "endless symbols"),
+    ("plot", "names", "endless count"),
+    ("profile", "names", "endless iterable"),
+    ("select_order", "inputs", "long range"),
+    ("select_order", "orders", "endless ones"),
+    ("select_order", "output", "__iter__"),
+    ("simulate", "variables", "long range"),
+    ("symbol", "name", "text __eq__"),
 ]
 
 
@@ -196,6 +216,16 @@ ONCE_RAW = [
 def test_what_once_was_raw(name, argument, value):
     call = CALLS[name]
     check(call.function(), {**call.arguments(), argument: POOL[value]()})
+
+
+def test_what_only_is_written_never_raises():
+    """An object whose words fail is refused in other words; one whose value is asked for raises what it raises."""
+    for name, argument in (("Model", "name"), ("Parameter", "unit"), ("simulate", "solver"), ("fit", "criterion")):
+        call = CALLS[name]
+        with pytest.raises(dd.DaedalError, match="that cannot be written"):
+            call.function()(**{**call.arguments(), argument: POOL["__repr__"]()})
+    with pytest.raises(OwnError):
+        dd.plot(CALLS["plot"].arguments()["result"], POOL["list __iter__"]())
 
 
 def test_an_array_beside_what_is_none():

@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from functools import wraps
@@ -18,7 +19,7 @@ from itertools import islice
 from numbers import Integral, Real
 from signal import SIGINT, default_int_handler, getsignal
 from signal import signal as set_handler
-from threading import current_thread, main_thread
+from threading import Event, current_thread, main_thread
 from types import FrameType, FunctionType
 from typing import Any, ParamSpec, TypeGuard, TypeVar, cast
 
@@ -160,6 +161,34 @@ def _mark_interrupted(result: Any, sentence: str) -> Any:
         return result
     said = f"{result.status.sentence} It was interrupted so late that all was finished."
     return replace(result, status=replace(result.status, sentence=said, interrupted=True))
+
+
+class Stop:
+    """Whether nobody waits for some jobs any more, or for those that they are a part of.
+
+    Ctrl-C reaches the main thread alone, and a thread cannot be ended from outside: it looks at this now and then.
+    """
+
+    def __init__(self) -> None:
+        self._event, self._outer = Event(), STOP.get()
+
+    def set(self) -> None:
+        """Ask all of them to give up."""
+        self._event.set()
+
+    def is_set(self) -> bool:
+        """Whether to give up."""
+        return self._event.is_set() or (self._outer is not None and self._outer.is_set())
+
+
+STOP: ContextVar[Stop | None] = ContextVar("what the job of this thread looks at", default=None)
+
+
+def give_up_if_stopped() -> None:
+    """End the job of this thread as Ctrl-C would, if nobody waits for it any more; outside of jobs, do nothing."""
+    stop = STOP.get()
+    if stop is not None and stop.is_set():
+        raise KeyboardInterrupt
 
 
 def run_within(

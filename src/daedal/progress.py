@@ -66,6 +66,10 @@ class Progress:
             self.expect((reached - self._begin) / (self._end - self._begin))
         self.say(f"{reached:.5g} of {self._end:.5g}")
 
+    def begin(self) -> None:
+        """Count the time from here on: what was done before does not foretell the rest."""
+        self._started = monotonic()
+
     def expect(self, share: float) -> None:
         """Tell how long the work will take, if that is long, now that this share of it is done.
 

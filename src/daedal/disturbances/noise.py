@@ -96,6 +96,21 @@ def rename_parameters(noise: Noise, names: Mapping[str, str]) -> Noise:
     return type(noise)(**{name: rename(value) for name, value in noise.entries().items()})
 
 
+def scale_noise(noise: Noise, factor: Coefficient) -> Noise:
+    """The same noise, so many times as large.
+
+    Examples
+    --------
+    >>> scale_noise(WhiteNoise(2.0), 3.0)
+    WhiteNoise(intensity=18.0)
+    """
+    if noise.intensity is not None:
+        return WhiteNoise(noise.intensity * factor * factor)
+    A, B, C = (tuple(map(tuple, matrix)) for matrix in noise.matrices())
+    larger = tuple(tuple(entry * factor for entry in row) for row in C)
+    return StateSpaceNoise(A, B, larger, noise.grid, noise.initial, noise.between)
+
+
 class _Declaration:
     """What all declarations here share: they are values, equal when they read the same."""
 

@@ -130,6 +130,11 @@ def list_cases() -> dict[str, Case]:
                  disturbances={w: noise(std=1.0, time_constant=1.0)}, measurement_noise={"y": 0.05}),
             2000, 0.2, {"a": positive(0.8), "b": near(1.0)}, push=steps(15, 0.2, 1.5),
         ),
+        "fan": Case(
+            make("fan", [der(x) == a * (u - x) - b * (x + w) ** 2], [x], {a: 0.5, b: 0.1}, initial={x: 2.0},
+                 disturbances={w: noise(std=0.8, time_constant=3.0)}, measurement_noise={"y": 0.05}),
+            500, 0.3, {"a": positive(0.5), "b": positive(0.1)}, push=steps(20, 4.0, 12.0),
+        ),
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from daedal.data import Dataset, FrozenMapping
 from daedal.disturbances import make_seed
 from daedal.errors import EstimationError, counted, interruptible
 from daedal.estimation.arguments import Arguments, prepare_objective
-from daedal.estimation.criteria import Criterion, Evaluation, Objective, count_samples, list_outputs
+from daedal.estimation.criteria import Criterion, Evaluation, Expected, Objective, count_samples, list_outputs
 from daedal.estimation.doubts import list_doubts
 from daedal.estimation.model_error import Examined, widen_errors
 from daedal.estimation.problem import (
@@ -30,6 +30,7 @@ from daedal.estimation.search import (
     assess_uncertainty,
     evaluate_raw,
     judge_estimate,
+    list_disagreements,
     list_priors,
     refuse_suspicious,
     search,
@@ -144,7 +145,9 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
     scatter, interrupted = _find_scatter(outcome)
     said = objective.capabilities
     raw = evaluate_raw(objective, evaluation.point)
-    errors = assess_uncertainty(evaluation, space.bounds, scatter, said.filters, raw)
+    expected, apart = (None, []) if interrupted else _expect(outcome, raw)
+    errors = assess_uncertainty(evaluation, space.bounds, scatter, said.filters, raw, expected)
+    notes = (*notes, *apart)
     if not interrupted:
         examined = Examined(criterion, objective, evaluation, np.flatnonzero(~errors.at_bound), said.filters, raw)
         errors, lacking = widen_errors(errors, examined)
@@ -192,6 +195,21 @@ def _find_scatter(outcome: Outcome) -> tuple[np.ndarray | None, bool]:
         return np.zeros((size, size)) if scatter is None else scatter(outcome.evaluation), False
     except KeyboardInterrupt:
         return None, True
+
+
+def _expect(outcome: Outcome, raw: Evaluation | None) -> tuple[Expected | None, list[str]]:
+    """What the ensemble expects of data, as long as these agree with it; where not, that in words."""
+    expect = outcome.objective.capabilities.expect
+    expected = None if expect is None else expect(outcome.evaluation)
+    if expected is None:
+        return None, []
+    apart = list_disagreements(outcome.evaluation if raw is None else raw, expected)
+    notes = [
+        f"the residuals of {output} are {ratio:.2g} times as large as disturbances and measurement noise of the model "
+        "make them: declare or free other sizes; errors are those that the residuals tell"
+        for output, ratio in apart.items()
+    ]
+    return None if apart else expected, notes
 
 
 def _find_fixed(space: Coordinates) -> dict[str, float | Expression]:

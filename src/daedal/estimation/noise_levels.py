@@ -8,8 +8,8 @@ that could be free. With g and H the gradient and curvature by θ and log κ, at
 
 is Rao's score test of κ = 1. Factors that free parameters act like, or of which the data say nothing, have no K and are
 left out. Where the test rejects, the fit goes on with κ free. The estimates that this leads to have errors σ that hold
-whatever the sizes are, and declared sizes lead by δ away from them. The interval around the estimate is then that of one
-with the known bias δ, of half width h with P(|σz + δ| < h) = 95 %, z normal; its standard error becomes h/1.96.
+whatever the sizes are, and declared sizes lead by δ away from them. The interval around the estimate is then that of
+one with the known bias δ, of half width h with P(|σz + δ| < h) = 95 %, z normal; its standard error becomes h/1.96.
 
 Reference: C. R. Rao, Large sample tests of statistical hypotheses, Proc. Cambridge Philos. Soc. 44 (1948) 50–57.
 """

@@ -86,7 +86,7 @@ def calibrate(
         return nothing
     source = settle(source)
     noise = filters if raw is not None else {key: model_residual(source, key) for key in list_outputs(source.parts)}
-    if not any(_has_memory(source, output, model) for output, model in noise.items()):
+    if not any(weigh_memory(source, output, model) > EVIDENCE for output, model in noise.items()):
         return nothing
     slopes = [np.nan_to_num(part.slopes[inside]) for part in source.parts]
     inverse = compute_covariance(np.sum([S @ S.T for S in slopes], axis=0))
@@ -101,13 +101,13 @@ def calibrate(
     return Calibration(np.where(good, ratio, 1.0), np.where(good, np.maximum(freedom, 1.0), np.inf))
 
 
-def _has_memory(evaluation: Evaluation, output: str, model: Autoregression) -> bool:
-    """Whether there is strong evidence for the autoregression: few residuals look correlated by chance."""
+def weigh_memory(evaluation: Evaluation, output: str, model: Autoregression) -> float:
+    """The evidence for the autoregression, as a difference of BIC: few residuals look correlated by chance."""
     residuals = np.concatenate([part.residual for part in evaluation.parts if part.series.output == output])
     count, power = int(np.isfinite(residuals).sum()), float(np.nanmean(residuals**2))
     if not model.order or not model.variance > 0.0:
-        return False
-    return count * np.log(power / model.variance) > model.order * np.log(count) + EVIDENCE
+        return -np.inf
+    return float(count * np.log(power / model.variance) - model.order * np.log(count))
 
 
 def _repeat(setting: _Setting) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,5 @@
 """Declared sizes of noise that the data contradict: said, and allowed for in intervals."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -108,7 +106,6 @@ def test_noise_is_scaled_whatever_it_is():
 def test_what_is_fixed_or_local_stays_so(data):
     """Several experiments, one with a start of its own: the sizes are common to all."""
     x0 = dd.symbol("x0")
-    model = oven(measurement_noise={"y": 0.1}, initial={x: x0})
-    model = replace(model, parameters={**model.parameters, x0: 0.0})
+    model = oven(measurement_noise={"y": 0.1}, initial={x: x0}, parameters={a: 2.0, x0: 0.0})
     found = dd.fit(model, [data, *draw(1, rng=6)], free=["a"], local=["x0"])
     assert "where 0.1 is declared" in str(found)

@@ -30,7 +30,7 @@ from daedal.symbolic import Expression, symbol
 from daedal.systems import build
 
 SURE = 1e-3  # probability of a contradiction by chance that is worth a word
-TELLING = 4.0  # K from which the data say something of a size: a factor of 1.6
+TELLING = 1e-4  # K from which the data say something of a size; little is enough, as it grows with the size
 SHARE = 1e-6  # of the curvature by a size that must be its own
 WIDEST = 1e3  # κ
 LEVEL = 0.95  # of the interval whose probability is kept
@@ -86,7 +86,7 @@ def allow_bias(errors: Uncertainty, contradiction: Contradiction, point: np.ndar
     with np.errstate(invalid="ignore"):
         deviations = np.sqrt(np.diag(free))
         shift = np.abs(point - contradiction.evaluation.point[:size]) / deviations
-    known = np.isfinite(shift) & ~errors.at_bound
+    known = np.isfinite(shift)  # at a bound, too: it may be the wrong sizes that have led there
     factors = np.sqrt(ncx2.ppf(LEVEL, 1, shift[known] ** 2) / chi2.ppf(LEVEL, 1))
     covariance, chosen = errors.covariance.copy(), np.ix_(known, known)
     covariance[chosen] = free[chosen] * np.outer(factors, factors)
@@ -139,7 +139,7 @@ def _test(evaluation: Evaluation, inside: np.ndarray, size: int) -> list[int]:
         return []
     H, g = evaluation.curvature, evaluation.gradient
     factors = np.arange(size, g.size)
-    directions = find_directions(H[np.ix_(inside, inside)])
+    directions = find_directions(H[np.ix_(inside, inside)]) if inside.size else np.zeros((0, 0))
     inverse = directions @ directions.T
     across = H[np.ix_(factors, inside)] @ inverse
     c, K = g[factors] - across @ g[inside], H[np.ix_(factors, factors)] - across @ H[np.ix_(inside, factors)]

@@ -23,7 +23,7 @@ from daedal.experiments import Series
 from daedal.linear import one_thread
 
 LIMITS = (1.0, 1.5, 2.0, 3.0, np.inf)  # LARGEST
-THRESHOLDS = (0.0, 30.0)  # EVIDENCE, beside the chosen one
+THRESHOLDS = (10.0, 30.0)  # EVIDENCE, beside the chosen one
 POLES = (0.0, 0.5, 0.8, 0.9, 0.95)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from daedal.errors import ModelError, as_float, is_one_of, is_real, show
+from daedal.errors import ModelError, as_float, is_one_of, is_real, list_entries, show
 from daedal.linear import make_controllable_form
 from daedal.symbolic import Expression, as_expression, rename_symbols
 
@@ -379,9 +379,11 @@ def _as_polynomial(values: Any, what: str) -> tuple[Coefficient, ...]:
 
 
 def _as_matrix(rows: Any, what: str) -> tuple[tuple[Coefficient, ...], ...]:
-    if isinstance(rows, (str, Expression)) or not np.iterable(rows) or not all(np.iterable(row) for row in rows):
+    listed = None if isinstance(rows, Expression) else list_entries(rows)
+    entries = None if listed is None else [list_entries(row) for row in listed]
+    if entries is None or any(row is None for row in entries):
         raise ModelError(f"{what} must be a list of rows, got {show(rows)}.", "Write [[-1.0, 0.0], [0.5, -2.0]].")
-    matrix = tuple(tuple(_as_coefficient(value, what) for value in row) for row in rows)
+    matrix = tuple(tuple(_as_coefficient(value, what) for value in row or ()) for row in entries)
     if not matrix or len({len(row) for row in matrix}) != 1:
         raise ModelError(f"{what} must have rows of equal length, got {show(rows)}.", "Fill missing entries with 0.")
     return matrix

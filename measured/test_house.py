@@ -152,7 +152,7 @@ def test_intervals_beside_a_bound_hold_what_rivals_say(earlier, envelope):
     assert "profile(fit) follows the criterion" in str(earlier)
 
 
-def test_a_profile_rises_without_jumps_to_its_threshold(earlier, envelope):
+def test_a_profile_rises_without_jumps_to_its_threshold(envelope):
     """One had its cost fall from 2.65 to 1.13 within 0.004 %: a search that had failed, taken for an end."""
     curve = envelope["Ce"]
     best = int(np.argmin(curve.cost))

@@ -179,7 +179,7 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
         bic=information.bic,
         minima=tuple(_make_minimum(space, one, count) for one, count in outcome.minima),
         status=_describe_end(outcome, interrupted),
-        notes=(*notes, *said.notes, *_list_remarks(outcome, estimates)),
+        notes=(*notes, *said.notes, *_list_remarks(outcome, estimates, explained=expected is not None)),
         seed=problem.seed,
         evaluations=outcome.evaluations,
         solver=problem.solver,
@@ -342,14 +342,14 @@ def _describe_end(outcome: Outcome, interrupted: bool) -> Status:
     )
 
 
-def _list_remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[str]:
+def _list_remarks(outcome: Outcome, estimates: Mapping[str, Estimate], *, explained: bool) -> list[str]:
     notes = []
     stuck = [name for name, one in estimates.items() if one.at_bound]
     if stuck:
         tried = f"; {outcome.more_starts} more starts were tried" if outcome.more_starts else ""
         notes.append(f"at a bound: {', '.join(stuck)}; widen the bounds if they are not physical limits{tried}")
     percents = compute_fit_percent(outcome.evaluation)
-    notes += list_doubts(outcome, estimates, percents)
+    notes += list_doubts(outcome, estimates, percents, explained=explained)
     poor = [name for name, percent in percents.items() if percent <= 0.0]
     if poor:
         notes.append(f"no better than a constant: {', '.join(poor)}; check units, initial values, transient and starts")

@@ -29,9 +29,9 @@ from daedal.estimation.search.scores import choose_models, model_residual, settl
 MANY = 50_000  # samples that tell the noise well enough, whatever its memory
 NUMBERS = 200_000  # drawn in all
 FEWEST, MOST = 16, 100  # repetitions
-# By benchmarks/errors.py, 30 regressions with poles from 0 to 0.95 and 50 to 300 samples: 95 % intervals hold the truth in
-# 91.3 % without c, 94.4 % with c up to 1.5, 94.5 % up to 2 or without a limit; with evidence above 30, 10 and 0 in 92.9,
-# 94.5 and 95.0 %, white noise alike.
+# By benchmarks/errors.py, 30 regressions with poles from 0 to 0.95 and 50 to 300 samples: 95 % intervals hold the truth
+# in 91.3 % without c, 94.4 % with c up to 1.5, 94.5 % up to 2 or without a limit; with evidence above 30, 10 and 0 in
+# 92.9, 94.5 and 95.0 %, white noise alike.
 LARGEST = 2.0  # c beyond which the samples are too few to tell it
 EVIDENCE = 0.0  # for a memory, as a difference of BIC, from which it is corrected for
 

@@ -87,8 +87,8 @@ class Samples:
         return Measured(y, R, slopes)
 
     def _correlate(self, accuracies: Accuracies, R: np.ndarray, mine: slice) -> None:
-        """Put in what outputs with a common covariance have at the same times."""
-        together = np.equal.outer(self.places[mine], self.places[mine])
+        """Put in what outputs with a common covariance have at the same times, of which all of them have as many."""
+        together = np.equal.outer(self.indices[mine], self.indices[mine])
         listed = list(self.experiment.series)
         for group, covariance in find_correlated(accuracies.model, self.experiment):
             numbers = [listed.index(one) for one in group]

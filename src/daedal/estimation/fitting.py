@@ -22,9 +22,10 @@ from daedal.estimation.problem import (
     list_long_delays,
     list_starts,
 )
-from daedal.estimation.result import Estimate, Fit, LocalMinimum
+from daedal.estimation.result import Attempt, Estimate, Fit, LocalMinimum
 from daedal.estimation.search import (
     Outcome,
+    Trial,
     Uncertainty,
     assess_information,
     assess_uncertainty,
@@ -146,7 +147,7 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
     raw = evaluate_raw(objective, evaluation.point)
     errors = assess_uncertainty(evaluation, space.bounds, scatter, said.filters, raw)
     if not interrupted:
-        examined = Examined(objective, evaluation, np.flatnonzero(~errors.at_bound), said.filters, raw)
+        examined = Examined(criterion, objective, evaluation, np.flatnonzero(~errors.at_bound), said.filters, raw)
         errors, lacking = widen_errors(errors, examined)
         notes = (*notes, *lacking)
     rates = np.outer(space.rates(evaluation.point), space.rates(evaluation.point))
@@ -179,6 +180,7 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
         seed=problem.seed,
         evaluations=outcome.evaluations,
         solver=problem.solver,
+        attempts=tuple(_make_attempt(space, trial) for trial in outcome.trials),
     )
 
 
@@ -225,8 +227,19 @@ def _note_surprises(model: Model, space: Coordinates, point: np.ndarray) -> list
 
 
 def _make_minimum(space: Coordinates, minimum: Evaluation, count: int) -> LocalMinimum:
-    values = map(float, space.natural(minimum.point))
-    return LocalMinimum(minimum.value, FrozenMapping(dict(zip(space.names, values, strict=True))), count)
+    return LocalMinimum(minimum.value, _name_values(space, minimum.point), count)
+
+
+def _make_attempt(space: Coordinates, trial: Trial) -> Attempt:
+    start, end = _name_values(space, trial.start), trial.minimum
+    if end is None:
+        return Attempt(start, None, FrozenMapping({}), False, trial.evaluations, trial.failure)
+    at = end.evaluation
+    return Attempt(start, at.value, _name_values(space, at.point), end.converged, trial.evaluations)
+
+
+def _name_values(space: Coordinates, point: np.ndarray) -> FrozenMapping[str, float]:
+    return FrozenMapping(dict(zip(space.names, map(float, space.natural(point)), strict=True)))
 
 
 def _list_estimates(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 WIDEST = 1e6  # factor beyond which an interval on a log scale is not worth its ink
 TIGHT = 0.9  # correlation of two estimates that is worth a word
 MOST_PAIRS = 5  # of them
+MOST_FAILED = 3  # starts that failed for one reason, and reasons
 DIGITS = 10  # of a number, at most
 REMARKS = {
     "determined": "",
@@ -48,6 +49,7 @@ def make_table(fit: "Fit") -> str:
             numbers.append(f"log posterior {fit.log_posterior:.6g}")
         lines.append(f"  {', '.join(numbers)}")
     lines += _list_correlations(fit)
+    lines += _count_starts(fit)
     if len(fit.minima) > 1:
         lines.append(f"  {len(fit.minima)} minima were found:")
         lines += [
@@ -56,6 +58,32 @@ def make_table(fit: "Fit") -> str:
         ]
     lines += [f"  {note}" for note in fit.notes]
     return "\n".join(lines)
+
+
+def _count_starts(fit: "Fit") -> list[str]:
+    """What became of several starts, and why some could not be evaluated."""
+    if len(fit.attempts) < 2:
+        return []
+    reasons: dict[str, list[str]] = {}
+    for one in fit.attempts:
+        if one.failure:
+            reasons.setdefault(one.failure, []).append(_describe_params(one.start))
+    ended = [one for one in fit.attempts if one.value is not None]
+    counts = {
+        "converged": sum(one.converged for one in ended),
+        "stopped before": sum(not one.converged for one in ended),
+        "failed": sum(map(len, reasons.values())),
+        "interrupted": sum(one.value is None and not one.failure for one in fit.attempts),
+    }
+    shown = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    failed = [f"    failed at {_cut(where)}: {reason}" for reason, where in list(reasons.items())[:MOST_FAILED]]
+    return [f"  {len(fit.attempts)} starts: {shown}", *failed]
+
+
+def _cut(starts: list[str]) -> str:
+    """The first of them, and how many more."""
+    more = f" and {len(starts) - MOST_FAILED} more" if len(starts) > MOST_FAILED else ""
+    return f"{'; '.join(starts[:MOST_FAILED])}{more}"
 
 
 def _list_correlations(fit: "Fit") -> list[str]:

@@ -227,7 +227,7 @@ def fitted():
         parameters={a: dd.Parameter(0.8, lower=0.05, upper=9.0), s: dd.Parameter(0.9, scale="log"), tau: 0.4}
     )
     data = with_gaps(simulated(model, SQUARE, rng=8), [5, 6])
-    return dd.fit(model, data, free=["a", "s"], criterion=moments(400), rng=1), model
+    return dd.fit(model, data, free=["a", "s"], criterion=moments(200), rng=1), model
 
 
 def test_a_fit_tells_its_errors_and_what_it_is(fitted, tmp_path):
@@ -250,7 +250,7 @@ def test_a_fit_tells_its_errors_and_what_it_is(fitted, tmp_path):
 
 def test_fits_by_moments_are_validated_like_others(fitted):
     found, model = fitted
-    same = dd.evaluate(model, found.data, free=["a", "s"], values=dict(found.params), criterion=moments(400), rng=1)
+    same = dd.evaluate(model, found.data, free=["a", "s"], values=dict(found.params), criterion=moments(200), rng=1)
     assert same.loglik == pytest.approx(found.loglik, rel=1e-9)
     assert np.abs(same.gradient @ np.array([found[name].std_error for name in ("a", "s")])) < 0.05
     compared = dd.compare(found, found.data, horizon=[1, 5])

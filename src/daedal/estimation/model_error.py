@@ -152,7 +152,10 @@ def _widen_likelihood(errors: Uncertainty, examined: Examined, parts: Sequence[P
     """By sizes of noise that the data contradict, and by what is left of the innovations then."""
     notes: list[str] = []
     point = examined.evaluation.point
-    found = find_contradiction(examined.criterion, examined.objective.problem, point, examined.inside)
+    quasi = examined.evaluation.scores is not None  # its curvature is not the covariance of its gradient
+    found = (
+        None if quasi else find_contradiction(examined.criterion, examined.objective.problem, point, examined.inside)
+    )
     if found is not None:
         errors, notes = allow_bias(errors, found, point), [*found.notes]
         examined = replace(examined, evaluation=found.evaluation)

@@ -21,6 +21,7 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
     "interrupts": ["evaluate: ", "build: ", "0 without a sentence, 0 after which"],
     "likelihood": ["100 regular samples", "three intervals", "4 states, 20 samples", "hold the truth"],
     "nist": ["start 1", "start 2", "0 of them missed"],
+    "nonlinear": ["pendulum", "wind", "oscillator", "bistable", "regulator"],
     "order": [
         "Rao–Garnier, held",
         "with the delay known",
@@ -30,6 +31,7 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
         "relative to output",
     ],
     "residuals": ["independent residuals", "dependent residuals", "N = 1000, pole 0.2"],
+    "starts": ["2 workers", "same: True", "Lorenz from", "Lotka-Volterra from"],
     "switching": ["never changes, against none", "to the next", "against viscous friction", "friction by its sign"],
 }
 

@@ -154,7 +154,10 @@ def _widen_likelihood(errors: Uncertainty, examined: Examined, parts: Sequence[P
     """By sizes of noise that the data contradict, and by what is left of the innovations then."""
     notes: list[str] = []
     point = examined.evaluation.point
-    found = find_contradiction(examined.criterion, examined.objective.problem, point, examined.inside)
+    quasi = examined.evaluation.scores is not None  # its curvature is not the covariance of its gradient
+    found = (
+        None if quasi else find_contradiction(examined.criterion, examined.objective.problem, point, examined.inside)
+    )
     if found is not None:
         errors, notes = allow_bias(errors, found, point), [*found.notes]
         inside = np.flatnonzero(~found.errors.at_bound[: point.size])
@@ -174,7 +177,7 @@ def _widen_likelihood(errors: Uncertainty, examined: Examined, parts: Sequence[P
     inside = examined.inside
     if not left or not inside.size:
         return errors, [*notes, *left]
-    plain = replace(examined.evaluation, loglik=None, prior=None)
+    plain = replace(examined.evaluation, loglik=None, scores=None, prior=None)
     scores = estimate_scores(plain)[np.ix_(inside, inside)]
     own = np.sum([S @ S.T for S in (np.nan_to_num(part.slopes[inside]) for part in parts)], axis=0)
     known = np.diag(own) > 0.0

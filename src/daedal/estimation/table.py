@@ -42,10 +42,12 @@ def make_table(fit: "Fit") -> str:
     ahead = "fit" if fit.criterion.condition is None else "one-step fit"
     lines.append(f"  {ahead}: {percents}; criterion {fit.value:.6g}{seed}")
     if fit.loglik is not None:
-        criteria = (
-            f"log posterior {fit.log_posterior:.6g}" if fit.aic is None else f"AIC {fit.aic:.6g}, BIC {fit.bic:.6g}"
-        )
-        lines.append(f"  log likelihood {fit.loglik:.6g}, {criteria}")
+        numbers = [f"log likelihood {fit.loglik:.6g}"]
+        if fit.aic is not None:
+            numbers.append(f"AIC {fit.aic:.6g}, BIC {fit.bic:.6g}")
+        elif fit.log_posterior != fit.loglik:  # there are priors
+            numbers.append(f"log posterior {fit.log_posterior:.6g}")
+        lines.append(f"  {', '.join(numbers)}")
     lines += _list_correlations(fit)
     lines += _count_starts(fit)
     if len(fit.minima) > 1:

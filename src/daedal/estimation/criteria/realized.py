@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.estimation.criteria.criterion import Evaluation, Expected, Part
-from daedal.estimation.problem import Coordinates, Weighing
+from daedal.estimation.criteria.simulations import Simulations
+from daedal.estimation.problem import Weighing
 from daedal.experiments import Experiment
 from daedal.simulation import Predictor
 
@@ -29,9 +30,8 @@ FEWEST = 20  # realizations that tell a covariance
 class Realized:
     """The simulations of all experiments at one point, and how their residuals are weighed there."""
 
-    coordinates: Coordinates
     experiments: tuple[Experiment, ...]
-    predictors: tuple[Predictor, ...]
+    simulations: Simulations
     weighing: Weighing
     evaluation: Evaluation
 
@@ -66,15 +66,15 @@ class Realized:
 
     def _list_random(self) -> Iterator[tuple[int, Predictor, dict[str, float]]]:
         """Experiments that are simulated with random disturbances."""
-        for number, simulation in enumerate(self.predictors):
+        for number, (simulation, values) in enumerate(self.simulations.list_values(self.evaluation.point)):
             if simulation.realizations is not None:
-                yield number, simulation, self.coordinates.values(self.evaluation.point, number)
+                yield number, simulation, values
 
     def _weigh(self, number: int, values: Mapping[str, float], *, moving: bool) -> np.ndarray:
         """Weights of outputs and slopes in shares, (coordinate, row of the simulation, time); slopes only if moving."""
-        experiment = self.experiments[number]
-        count, outputs = len(self.coordinates.parameters), len(experiment.outputs)
-        rates = self.coordinates.convert_slopes(np.eye(count), self.evaluation.point, number)  # (coordinate, parameter)
+        experiment, coordinates = self.experiments[number], self.simulations.coordinates
+        count, outputs = len(coordinates.parameters), len(experiment.outputs)
+        rates = coordinates.convert_slopes(np.eye(count), self.evaluation.point, number)  # (coordinate, parameter)
         parts = [part for part in self.evaluation.parts if part.series.experiment == number]
         rows = [np.concatenate([part.residual[None], part.slopes]) for part in parts]
         back = self.weighing.transpose(experiment, values, rows, [part.prediction for part in parts])
@@ -89,8 +89,8 @@ class Realized:
     def _compare_powers(self) -> "dict[str, _Powers]":
         """Of each output: mean squares as measured and as expected, in units of the accuracy, before any filter."""
         gathered: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
-        for number, simulation in enumerate(self.predictors):
-            prediction = simulation(self.coordinates.values(self.evaluation.point, number))
+        for number, (simulation, values) in enumerate(self.simulations.list_values(self.evaluation.point)):
+            prediction = simulation(values)
             for part in self.evaluation.parts:
                 if part.series.experiment == number:
                     spread = prediction.variance[part.series.row, part.series.places]

@@ -82,10 +82,10 @@ class SimulationPEM:
         check_visible(problem, moving, accuracies=False, criterion="SimulationPEM")
         notes = ()
         if still:
-            use = f": Likelihood would use what {'they do' if len(still) > 1 else 'it does'} to its scatter"
+            other = "Likelihood" if is_linear(model, forced=True) else "Likelihood(method='moments')"
             notes = (
-                f"the disturbance{'s' * (len(still) > 1)} {quoted(still)} cannot move the mean of an output"
-                f"{use if is_linear(model, forced=True) else ''}",
+                f"the disturbance{'s' * (len(still) > 1)} {quoted(still)} cannot move the mean of an output: {other} "
+                f"would use what {'they do' if len(still) > 1 else 'it does'} to its scatter",
             )
         return make_mean_objective(
             problem,

@@ -96,6 +96,12 @@ def list_cases() -> dict[str, Case]:
                  measurement_noise={"y": 0.15}),
             1000, 0.5, {"a": positive(1.0), "b": positive(3.0)}, push=binary(10),
         ),
+        "kiln": Case(
+            make("kiln", [a * der(x) == z - x, b * der(z) == x - z + u + w], [x, z], {a: 1.0, b: 3.0},
+                 initial={x: 0.0, z: 0.0}, disturbances={w: noise(std=0.5, time_constant=2.0)},
+                 measurement_noise={"y": 0.15}),
+            1000, 0.5, {"a": positive(1.0), "b": positive(3.0)}, declared={"y": 0.05}, push=binary(10),
+        ),
         # nonlinear, with disturbances
         "tank": Case(
             make("tank", [a * der(x) == u + w - b * np.sqrt(np.sqrt(x**2 + 1e-4))], [x], {a: 3.0, b: 1.0},

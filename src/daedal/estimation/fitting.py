@@ -147,7 +147,7 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
     raw = evaluate_raw(objective, evaluation.point)
     errors = assess_uncertainty(evaluation, space.bounds, scatter, said.filters, raw)
     if not interrupted:
-        examined = Examined(objective, evaluation, np.flatnonzero(~errors.at_bound), said.filters, raw)
+        examined = Examined(criterion, objective, evaluation, np.flatnonzero(~errors.at_bound), said.filters, raw)
         errors, lacking = widen_errors(errors, examined)
         notes = (*notes, *lacking)
     rates = np.outer(space.rates(evaluation.point), space.rates(evaluation.point))

@@ -183,10 +183,17 @@ def _make_estimate(
     C = sweep.evolution.C.value[rows]
     mean = law.mean @ C.T + forced
     turned = np.einsum("vn,kni->kvi", C, law.opened)
-    variance = np.einsum("vn,knm,vm->kv", C, law.covariance, C)
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = np.einsum("vn,knm,vm->kv", C, law.covariance, C)
     variance = variance + np.einsum("kvi,kij,kvj->kv", turned, law.inverse * np.ones((len(turned), 1, 1)), turned)
     std = np.where(_find_undetermined(C, law), np.inf, np.sqrt(np.maximum(variance, 0.0)))
     names = list(sweep.wanted)
+    for k, name in enumerate(names):
+        if np.isnan(mean[:, k]).any() or np.isnan(std[:, k]).any():
+            raise EstimationError(
+                f"What the samples say about '{name}' is beyond all numbers.",
+                f"Check the sizes of the noises and of the measurement noise, or give '{name}' in a larger unit.",
+            )
     opened = sweep.experiment.plan.open
     said = (f"at the start {', '.join(opened)} {'is' if len(opened) == 1 else 'are'} estimated too",)
     return StateEstimate(

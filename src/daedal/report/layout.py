@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from daedal.data import describe_clock, make_clock
-from daedal.errors import ReportError, is_list, nearest, quoted, show
+from daedal.errors import ReportError, list_entries, nearest, quoted, show
 from daedal.tables import add_unit
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ def choose_names(names: Iterable[Any] | None, known: Mapping[str, Any], what: st
     """The names to draw, which must be among those known; without a choice the first ones."""
     if names is None:
         return list(known)[:PANELS]
-    if not is_list(names):
+    if (entries := list_entries(names)) is None:
         raise ReportError(f"The names to draw must be a list, got {show(names)}.", "Write plot(result, ['x', 'y']).")
-    listed = [show(name, str) for name in names]
+    listed = [show(name, str) for name in entries]
     for name in listed:
         if name not in known:
             raise ReportError(f"There is no {what} '{name}' to draw.", nearest(name, known))

@@ -13,7 +13,7 @@ import numpy as np
 from daedal import data
 from daedal.data import FrozenMapping, frozen, short
 from daedal.disturbances import make_seed
-from daedal.errors import SimulationError, check_whole_number, interruptible, is_list, nearest, show
+from daedal.errors import SimulationError, check_whole_number, interruptible, list_entries, nearest, show
 from daedal.models import as_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
 from daedal.simulation.lanes import BLOCK, Cut, Failure, Moments, Run, collect_moments, refuse_long_steps
@@ -160,11 +160,11 @@ def ensemble(
     sets = [check_values(one) for one in values] if several and values is not None else [check_values(values)]
     if not sets:
         raise SimulationError("The list of values of an ensemble is empty.", "Give at least one mapping.")
-    if not is_list(sensitivities):
+    if (entries := list_entries(sensitivities)) is None:
         raise SimulationError(
             f"The sensitivities must be a list of parameters, got {show(sensitivities)}.", "Write sensitivities=['k']."
         )
-    free = tuple(_check_parameter(asked.system.model, name) for name in sensitivities)
+    free = tuple(_check_parameter(asked.system.model, name) for name in entries)
     kept, rows = _check_keep(keep, count), len(outputs) * (1 + len(free))
     numbers = (2 * -(-count // BLOCK) * (rows + 1) + 2 * kept * len(outputs)) * len(sets) * asked.times.size
     check_memory(asked.system, 8 * numbers, "Take fewer realizations, values or samples, or keep fewer realizations.")

@@ -160,6 +160,7 @@ SYSTEM_FUNCTIONS = {
     ),
     "consistency_gradient": lambda r: ca.jacobian(ca.vertcat(r.G, r.top), ca.vertcat(*r.arguments[1:])),
     "observed": lambda r: ca.vertcat(*r.observed.values()),
+    "observed_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["observed"](r)),
     "switches": lambda r: ca.vertcat(ca.SX(0, 1), *(s.function for s in (r.switching.switches if r.switching else ()))),
     "switch_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["switches"](r)) + 1e-300,
     "switch_rates": lambda r: _differentiate_along(r, SYSTEM_FUNCTIONS["switches"](r)),

@@ -63,7 +63,7 @@ class DelayMarch:
         if paths is not None:
             drawn = paths.draw_rows(0, int(self.course.tables.cell.max()) + 2)
         state = self._make_start(None if paths is None else drawn[0])
-        parameters = np.repeat(self.course.values.column[:, None], lanes, axis=1)
+        parameters = np.repeat(self.course.scenario.make_parameters(self.course.values)[:, None], lanes, axis=1)
         drawn, state = (_pad(array, lanes) for array in (drawn, state))
         begin = self.course.tables.cell * drawn.shape[1]
         table = self.course.tables

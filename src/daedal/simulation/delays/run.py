@@ -122,7 +122,11 @@ class _Pilot:
         if not (rough[1].all() and fine[1].all()):
             return np.inf
         wanted = len(self.program.shape.wanted)
-        return compare(rough[0][:, :wanted], fine[0][:, :wanted], wanted)
+        return compare(rough[0][:, :wanted], fine[0][:, :wanted], wanted, False, self.find_sizes)
+
+    def find_sizes(self) -> np.ndarray:
+        """Of what is wanted, and of its derivatives."""
+        return self.scenario.measure_rows(self.values, self.program.shape.wanted)
 
     def estimate_rate_error(self, step: float) -> float:
         """The same of derivatives, where equations have kinks: one that is stepped over is seen there first."""
@@ -131,7 +135,8 @@ class _Pilot:
         if switching is None or not switching.bent or rows == wanted:
             return 0.0
         rough, fine = (self.march(step, refinement).sample(self.times)[0] for refinement in (1, 2))
-        return compare(rough[:, wanted:rows], fine[:, wanted:rows], rows - wanted)
+        turned = slice(wanted, rows)
+        return compare(rough[:, turned], fine[:, turned], rows - wanted, False, lambda: self.find_sizes()[turned])
 
     def try_halves(self, step: float, error: float) -> Iterator[Trial[float]]:
         """Steps with a known error, then halved as long as the error falls."""
@@ -221,8 +226,9 @@ def _refuse_jumps(pilot: _Pilot, step: float) -> None:
     parameters = values.column[: values.rates.shape[0]]
     for name in tied:
         before = float(pilot.lags.pasts[name].at(np.array([scenario.forcing.start]), parameters)[0][0])
-        after = float(march.record[0, program.rows[name], 0])
-        if not abs(after - before) <= JUMP * max(abs(before), abs(after), 1.0):
+        course = march.record[:, program.rows[name], 0]
+        after, largest = float(course[0]), float(np.nanmax(np.abs(course)))
+        if not abs(after - before) <= JUMP * max(abs(before), largest):
             raise SimulationError(
                 f"What '{name}' of model '{scenario.system.model.name}' delays ends at {before:.4g} in its history and "
                 f"starts at {after:.4g}; that jump would come back in a constraint, which has no solution then.",

@@ -115,7 +115,7 @@ class LaneRun:
         """One block with one set of values, from the first sample to the last."""
         program, count, table = self.program, len(lanes), self._find_table(values)
         first_row = None if paths is None else paths.draw_rows(0, 1)[0]
-        parameters = np.repeat(values.column[:, None], count, axis=1)
+        parameters = np.repeat(self.scenario.make_parameters(values)[:, None], count, axis=1)
         start = self.scenario.forcing.start
         state = self.scenario.initialize(values, first_row, count)
         exogenous = self.scenario.find_exogenous(first_row, count).reshape(-1, count)
@@ -206,7 +206,7 @@ def _make_task(
     pilots = [chosen[lane % len(chosen)] for lane in lanes]
     first_row = _PilotPaths(scenario, pilots).draw_rows(0, 1)[0] if noisy else None
     exogenous = scenario.find_exogenous(first_row, len(lanes)).reshape(-1, len(lanes))
-    parameters = np.stack([one.column for one in pilots], axis=1)
+    parameters = np.stack([scenario.make_parameters(one) for one in pilots], axis=1)
 
     def begin(program: Program, state: np.ndarray) -> np.ndarray:
         given, own = parameters[:, : state.shape[1]], exogenous[:, : state.shape[1]]
@@ -225,6 +225,7 @@ def _make_task(
         state=np.stack([scenario.initialize(one, first_row, len(lanes))[:, i] for i, one in enumerate(pilots)], axis=1),
         parameters=parameters,
         paths=lambda count: _PilotPaths(scenario, pilots[:count]) if noisy else None,
+        find_sizes=partial(scenario.measure_rows, chosen[0], wanted),
         effort=effort,
         begin=begin if scenario.slots else None,
     )

@@ -14,6 +14,7 @@ __all__ = [
     "CorrelationTest", "Information", "LOOSE", "LOST", "LeastSquares", "Minimizer", "Minimum", "Outcome", "Spent",
     "Trial", "TrustRegion", "Uncertainty", "Verdict", "add_priors", "assess_information", "assess_uncertainty",
     "choose_minimizer", "choose_steps", "compute_covariance", "compute_information", "estimate_scores", "evaluate_raw",
-    "factor_quadratic", "find_directions", "forgive_failures", "independence", "invert_squares", "judge_estimate", "list_priors",
-    "model_residual", "refuse_growth", "refuse_suspicious", "search", "spend_nothing", "sum_log_densities", "whiteness",
+    "factor_quadratic", "find_directions", "forgive_failures", "independence", "invert_squares", "judge_estimate",
+    "list_priors", "model_residual", "refuse_growth", "refuse_suspicious", "search", "spend_nothing",
+    "sum_log_densities", "whiteness",
 ]

@@ -75,6 +75,7 @@ class Evaluation:
     parts: tuple[Part, ...] = ()
     failure: str = ""
     noise: np.ndarray | None = None  # what the Monte-Carlo error of the slopes adds to the curvature
+    monte_carlo_error: float = 0.0  # standard deviation of the value over the random numbers of a simulation
     loglik: float | None = None  # where the criterion is a likelihood: its curvature is then the information
     scores: np.ndarray | None = None  # covariance of the gradient, where the criterion knows it
     stale: bool = False  # whether the curvature is that of another point: only the gradient is exact
@@ -95,6 +96,20 @@ class PriorPart:
     data: Evaluation
     weight: float
     curvature: np.ndarray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What a model with disturbances makes of data, if it is right.
+
+    The covariance of the gradient over such data, from so many realizations; output → mean square of its residuals by
+    the one that is expected.
+    """
+
+    scores: np.ndarray
+    realizations: int
+    ratios: Mapping[str, float]
 
 
 def fail_at(point: np.ndarray, reason: str) -> Evaluation:
@@ -129,10 +144,15 @@ class Capabilities:
         Without those random numbers for which the model cannot be simulated at a point; raises where that are many.
     scatter
         Covariance of the gradient over the random numbers of the simulation.
+    expect
+        Covariance of the gradient over data that the model would make, and how large their residuals would be; None
+        where it cannot be told.
     predict
         Forecasts of all series at a point; otherwise the predictions of its evaluation are taken, disturbances ignored.
     foresee
         The same, and as many samples ahead as are given, from the samples before.
+    simulates
+        Whether it simulates from the start on although its criterion has a `condition`.
     white
         The experiments, where the residuals are white noise of the declared accuracies: half the sum of their squares
         is then a likelihood.
@@ -148,8 +168,10 @@ class Capabilities:
     choose_steps: Callable[[np.ndarray], "Objective"] | None = None
     forgive: Callable[[np.ndarray], "Objective"] | None = None
     scatter: Callable[[Evaluation], np.ndarray] | None = None
+    expect: Callable[[Evaluation], Expected | None] | None = None
     predict: Callable[[np.ndarray], tuple[Forecast, ...]] | None = None
     foresee: Callable[[np.ndarray, Sequence[int]], tuple[Forecast, ...]] | None = None
+    simulates: bool = False
     white: tuple[Experiment, ...] = ()
 
 

@@ -20,10 +20,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, SimulationError, counted, quoted
+from daedal.errors import DaedalError, EstimationError, SimulationError, quoted
 from daedal.estimation.criteria.criterion import (
     Capabilities,
     Evaluation,
+    Expected,
     Forecast,
     Part,
     fail_at,
@@ -31,6 +32,8 @@ from daedal.estimation.criteria.criterion import (
 )
 from daedal.estimation.criteria.excess import Excess, compute_excess, limit_excess
 from daedal.estimation.criteria.losses import Loss, measure_robustly
+from daedal.estimation.criteria.realized import Realized
+from daedal.estimation.criteria.simulations import Simulations, make_simulations
 from daedal.estimation.problem import Autoregression, Problem, Weighing, find_contiguous, fit_autoregression
 from daedal.experiments import (
     Accuracies,
@@ -43,9 +46,8 @@ from daedal.experiments import (
     match_experiments,
     refuse_relative,
 )
-from daedal.simulation import Lanes, Prediction, Predictor, make_predictor, make_request
+from daedal.simulation import Prediction
 
-AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizations are never as exact
 RESCALED = 0.01  # relative change of the units of outputs that is worth another stage
 SMALLEST = 1e-6  # unit of an output's residuals, relative to its spread: data without noise are fitted exactly
 JITTER = 1e-3  # relative difference of sample intervals that is the jitter of a clock
@@ -60,10 +62,10 @@ class MeanObjective:
 
     problem: Problem
     experiments: tuple[Experiment, ...]
-    predictors: tuple[Predictor, ...]
+    simulations: Simulations
     weighing: Weighing
     debias: bool
-    whiten: bool | int
+    whiten: bool | int | None  # None: once the minimum is known, where samples are regular
     notes: tuple[str, ...] = ()
     replans: int = 0
     reference: Mapping[str, float] = field(default_factory=dict)  # φ₀ of the accuracies
@@ -78,18 +80,19 @@ class MeanObjective:
             filters=self.weighing.filters,
             restore=self.restore,
             finish=self.finish,
-            step_error=self.step_error,
+            step_error=self.simulations.estimate_step_error,
             choose_steps=self.choose_steps,
             forgive=self.forgive,
             scatter=self.scatter,
+            expect=self.expect,
             predict=self.predict,
             white=() if self.problem.system.model.disturbances or self.loss else self.experiments,
-            remarks=None if self.loss is None else self._count_outliers,
+            remarks=self._remark,
         )
 
     @property
     def _corrected(self) -> bool:
-        return self.debias and any(simulation.realizations is not None for simulation in self.predictors)
+        return self.debias and any(simulation.realizations is not None for simulation in self.simulations.predictors)
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
@@ -138,7 +141,7 @@ class MeanObjective:
         """The parts of one experiment, and what averaging over few realizations adds."""
         coordinates = self.problem.coordinates
         experiment, values = self.experiments[number], coordinates.values(point, number)
-        prediction = self.predictors[number](values)
+        prediction = self.simulations.predictors[number](values)
         size = point.size
 
         def convert(slopes: np.ndarray) -> np.ndarray:
@@ -178,7 +181,7 @@ class MeanObjective:
         """Mean and spread of all series; the few realizations that cannot be simulated are left out, as in a fit."""
         forecasts: list[Forecast] = []
         for number, experiment in enumerate(self.experiments):
-            values, simulation = self.problem.coordinates.values(point, number), self.predictors[number]
+            values, simulation = self.problem.coordinates.values(point, number), self.simulations.predictors[number]
             try:
                 prediction = simulation(values)
             except SimulationError:
@@ -198,20 +201,12 @@ class MeanObjective:
 
     def forgive(self, point: np.ndarray) -> "MeanObjective":
         """Without the realizations that fail at this point; raises where too many do."""
-        predictors = [one.leave_out_failures(values) for one, values in self._with_values(point)]
-        count = sum(len(one.left_out) for one in predictors)
-        if not count:
-            return self
-        note = f"left out: {counted(count, 'realization')} that cannot be simulated at the start"
-        return replace(self, predictors=tuple(predictors), notes=(*self.notes, note))
-
-    def _with_values(self, point: np.ndarray) -> list[tuple[Predictor, dict[str, float]]]:
-        """The simulation of each experiment, and the values of its parameters."""
-        return [(one, self.problem.coordinates.values(point, k)) for k, one in enumerate(self.predictors)]
+        simulations, note = self.simulations.forgive(point)
+        return replace(self, simulations=simulations, notes=(*self.notes, note)) if note else self
 
     def finish(self, evaluation: Evaluation) -> "MeanObjective":
-        """With the filters that the residuals at this point ask for, if whitening is wanted."""
-        return self._whiten(evaluation) or self
+        """With the filters that the residuals at this point ask for, if whitening was asked for."""
+        return self if self.whiten is None else self._whiten(evaluation) or self
 
     def refine(self, evaluation: Evaluation) -> "MeanObjective | None":
         """Steps chosen at the minimum, units from its residuals, filters from their autocorrelation: one at a time."""
@@ -225,17 +220,8 @@ class MeanObjective:
 
     def choose_steps(self, point: np.ndarray) -> "MeanObjective":
         """With steps that suit this point; itself where the present ones do."""
-        try:
-            fresh = [one.replan(values) for one, values in self._with_values(point)]
-        except DaedalError:
-            return self
-        if not any(fresh):
-            return self
-        return replace(self, predictors=tuple(new or old for new, old in zip(fresh, self.predictors, strict=True)))
-
-    def step_error(self, point: np.ndarray) -> float:
-        """What halving the steps would change at this point, relative to the largest values."""
-        return max(one.estimate_step_error(values) for one, values in self._with_values(point))
+        simulations = self.simulations.choose_steps(point)
+        return self if simulations is self.simulations else replace(self, simulations=simulations)
 
     def _rescale(self, evaluation: Evaluation) -> "MeanObjective | None":
         """Only where several outputs compete, or a loss asks what is far off, does the unit of one matter."""
@@ -252,11 +238,17 @@ class MeanObjective:
         return replace(self, weighing=replace(self.weighing, accuracies=accuracies))
 
     def _whiten(self, evaluation: Evaluation) -> "MeanObjective | None":
-        if not self.whiten or self.weighing.filters:
+        if self.whiten is False or self.whiten == 0 or self.weighing.filters:
             return None
-        order = None if self.whiten is True else int(self.whiten)
+        order = None if self.whiten is None or self.whiten is True else int(self.whiten)
         filters = {name: _model_residual(evaluation, name, order) for name in list_outputs(evaluation.parts)}
         return replace(self, weighing=replace(self.weighing, filters=filters))
+
+    def _remark(self, evaluation: Evaluation) -> tuple[str, ...]:
+        orders = ", ".join(f"{name} {model.order}" for name, model in self.weighing.filters.items() if model.order)
+        chosen = self.whiten is None and orders
+        said = (f"residuals are whitened, by autoregressions of order: {orders}; whiten=False does without",)
+        return said if chosen else self._count_outliers(evaluation) if self.loss is not None else ()
 
     def _count_outliers(self, evaluation: Evaluation) -> tuple[str, ...]:
         """How many samples are far off, or that most are."""
@@ -273,35 +265,15 @@ class MeanObjective:
         return tuple(said)
 
     def scatter(self, evaluation: Evaluation) -> np.ndarray:
-        """Covariance of the gradient over the realizations; each has its share, Σ ψ W y_m − Σ z W ∂y_m."""
-        size = evaluation.point.size
-        total = np.zeros((size, size))
-        for number, (simulation, values) in enumerate(self._with_values(evaluation.point)):
-            if simulation.realizations is not None:
-                shares = simulation.project(values, self._scatter_weights(evaluation, number))
-                if shares.shape[1] < 2:
-                    return np.full((size, size), np.nan)  # a single realization does not show its scatter
-                total += np.atleast_2d(np.cov(shares)) / shares.shape[1]
-        return total
+        """Covariance of the gradient over the realizations."""
+        return self._realize(evaluation).scatter()
 
-    def _scatter_weights(self, evaluation: Evaluation, number: int) -> np.ndarray:
-        """(coordinate, row of the simulation, time)."""
-        coordinates, experiment = self.problem.coordinates, self.experiments[number]
-        count = len(coordinates.parameters)
-        rates = coordinates.convert_slopes(np.eye(count), evaluation.point, number)  # (coordinate, parameter)
-        parts = [part for part in evaluation.parts if part.series.experiment == number]
-        rows = [np.concatenate([part.residual[None], part.slopes]) for part in parts]
-        means = [part.prediction for part in parts]
-        back = self.weighing.transpose(experiment, coordinates.values(evaluation.point, number), rows, means)
-        outputs = len(experiment.outputs)
-        shape = (len(rates), (1 + count) * outputs, experiment.drive.times.size)
-        weights = np.zeros(shape)
-        for part, weighed in zip(parts, back, strict=True):
-            np.add.at(weights[:, part.series.row].T, part.series.places, weighed[1:].T)
-            for k, parameter in zip(*np.nonzero(rates), strict=True):
-                row = (1 + parameter) * outputs + part.series.row
-                np.subtract.at(weights[k, row], part.series.places, weighed[0] * rates[k, parameter])
-        return weights
+    def expect(self, evaluation: Evaluation) -> Expected | None:
+        """Covariance of the gradient over data that the model would make."""
+        return self._realize(evaluation).expect()
+
+    def _realize(self, evaluation: Evaluation) -> Realized:
+        return Realized(self.experiments, self.simulations, self.weighing, evaluation)
 
 
 def _evaluate_loss(point: np.ndarray, parts: tuple[Part, ...], loss: Loss) -> Evaluation:
@@ -363,28 +335,29 @@ def _model_residual(evaluation: Evaluation, output: str, order: int | None) -> A
     return fit_autoregression(stretches, order)
 
 
-def check_whitening(experiments: Sequence[Experiment], order: int | None) -> None:
-    """Refuse samples that a filter of equal steps does not suit."""
+def _find_obstacle(experiments: Sequence[Experiment], order: int | None) -> EstimationError | None:
+    """Why a filter of equal steps, of this order if one is given, does not suit the samples."""
     everything = [series for experiment in experiments for series in experiment.series]
     for output in dict.fromkeys(series.output for series in everything):
         listed = [series for series in everything if series.output == output]
         if not all(series.regular for series in listed):
-            raise EstimationError(
+            return EstimationError(
                 f"whiten needs regular samples, but those of '{output}' are not.",
                 "Use whiten=False, or data.resample(step) first.",
             )
         gaps = [float(np.mean(np.diff(series.times))) for series in listed if series.times.size > 1]
         if gaps and np.ptp(gaps) > JITTER * max(gaps):
-            raise EstimationError(
+            return EstimationError(
                 f"whiten needs the same sample interval of '{output}' in all experiments.",
                 "Use data.resample(step) first.",
             )
         longest = max(known.stop - known.start for series in listed for known in find_contiguous(series.values))
         if order is not None and order >= longest:
-            raise EstimationError(
+            return EstimationError(
                 f"whiten={order} is too high for '{output}', whose longest stretch without gaps has {longest} samples.",
                 f"Give a lower order, whiten={max(longest // 10, 1)}, or whiten=True to have it chosen.",
             )
+    return None
 
 
 def _check_accuracies_of_loss(accuracies: Accuracies, experiments: Sequence[Experiment], loss: Loss) -> None:
@@ -411,7 +384,7 @@ def make_mean_objective(
     realizations: int | None,
     *,
     debias: bool,
-    whiten: bool | int,
+    whiten: bool | int | None,
     notes: tuple[str, ...],
     loss: Loss | None = None,
 ) -> MeanObjective:
@@ -424,17 +397,12 @@ def make_mean_objective(
         refuse_relative(system.model, "SimulationPEM", "compares with a mean in which disturbances scatter too")
     if whiten:
         refuse_relative(system.model, "whiten", "filters residuals of one size")
-    if whiten and coordinates.items:  # where nothing is free, filters are those of a fit
-        check_whitening(experiments, None if whiten is True else int(whiten))
-    solver = problem.solver or Lanes(tolerance=AVERAGED if realizations else SINGLE)
-    predictors = tuple(
-        make_predictor(
-            make_request(one.system, one.drive), one.outputs, coordinates.parameters,
-            coordinates.values(coordinates.start, number), solver, realizations, problem.seed,
-            f"{problem.purpose}, experiment {number}",
-        )
-        for number, one in enumerate(experiments)
-    )  # fmt: skip
+    obstacle = _find_obstacle(experiments, None if isinstance(whiten, bool) else whiten)
+    if whiten and obstacle and coordinates.items:  # where nothing is free, filters are those of a fit
+        raise obstacle
+    if whiten is None and obstacle:
+        whiten, notes = False, (*notes, f"residuals are not whitened: {obstacle.sentence}")
+    simulations = make_simulations(problem, experiments, realizations)
     scales = guess_scales(system.model, experiments)
     accuracies = Accuracies(system.model, coordinates.parameters, scales)
     if loss is not None:
@@ -442,6 +410,5 @@ def make_mean_objective(
         accuracies = replace(accuracies, scales=_guess_robustly(scales, experiments))
     reference = coordinates.values(coordinates.start, 0)
     weighing = Weighing(accuracies)
-    first = predictors[0].run
-    said = (*notes, *first.values[0].start.notes, *first.warnings)
-    return MeanObjective(problem, experiments, predictors, weighing, debias, whiten, said, 0, reference, loss)
+    said = (*notes, *simulations.notes)
+    return MeanObjective(problem, experiments, simulations, weighing, debias, whiten, said, 0, reference, loss)

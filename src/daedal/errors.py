@@ -277,7 +277,7 @@ def as_float(number: Any) -> float:
         return float("inf") if number > 0 else -float("inf")
 
 
-def is_one_of(value: Any, words: Iterable[str]) -> bool:
+def is_one_of(value: Any, words: Iterable[str]) -> TypeGuard[str]:
     """Whether a value is one of some words; arrays, which compare element by element, are not."""
     return isinstance(value, str) and any(str.__eq__(value, word) for word in words)  # whatever a subclass does
 

@@ -99,15 +99,19 @@ def make_frame(
     times: Array, columns: dict[str, Array], origin: "datetime | None", units: Mapping[str, str]
 ) -> "pandas.DataFrame":
     """A pandas frame whose index is the time, dates in the zone of the origin where there is one."""
-    import pandas
-
     from daedal import tables
 
+    return tables.make_frame("time", index_times(times, origin), columns, units)
+
+
+def index_times(times: Array, origin: "datetime | None") -> "Array | pandas.DatetimeIndex":
+    """Times for the index of a frame: as they are, or as the dates that they stand for, in the zone of the origin."""
+    import pandas
+
     if origin is None:
-        return tables.make_frame("time", times, columns, units)
-    dates = pandas.DatetimeIndex(timestamps.make_dates(times, origin), name="time")
-    zoned = dates if origin.tzinfo is None else dates.tz_localize("UTC").tz_convert(origin.tzinfo)
-    return tables.make_frame("time", zoned, columns, units)
+        return times
+    dates = pandas.DatetimeIndex(timestamps.make_dates(times, origin))
+    return dates if origin.tzinfo is None else dates.tz_localize("UTC").tz_convert(origin.tzinfo)
 
 
 def read_frame_times(table: "pandas.DataFrame", time: Hashable | None) -> "tuple[Array, datetime | None]":

@@ -53,10 +53,12 @@ class Examined:
 def widen_errors(errors: Uncertainty, examined: Examined) -> tuple[Uncertainty, list[str]]:
     """The errors with what the signs of model error ask for, and these in words."""
     parts = [part for part in examined.evaluation.parts if part.series.regular]
-    if not examined.inside.size or not FEWEST <= count_samples(parts) <= MOST:
+    if not FEWEST <= count_samples(parts) <= MOST:
         return errors, []
     if examined.evaluation.loglik is not None:
         return _widen_likelihood(errors, examined, parts)
+    if not examined.inside.size:
+        return errors, []
     notes = _list_dependences(examined, parts)
     shift, moved = _weigh_otherwise(examined, suspected=bool(notes))
     if not notes and not moved:
@@ -158,7 +160,8 @@ def _widen_likelihood(errors: Uncertainty, examined: Examined, parts: Sequence[P
     )
     if found is not None:
         errors, notes = allow_bias(errors, found, point), [*found.notes]
-        examined = replace(examined, evaluation=found.evaluation)
+        inside = np.flatnonzero(~found.errors.at_bound[: point.size])
+        examined = replace(examined, evaluation=found.evaluation, inside=inside)
         parts = [part for part in found.evaluation.parts if part.series.regular]
     coloured, left = [], _list_dependences(examined, parts)
     for output in list_outputs(parts):
@@ -171,9 +174,9 @@ def _widen_likelihood(errors: Uncertainty, examined: Examined, parts: Sequence[P
             f"the innovations of {quoted(coloured)} are autocorrelated: dynamics or noise of the model are wrong, and "
             "errors cover that in part only; resid(fit) shows it"
         )
-    if not left:
-        return errors, notes
     inside = examined.inside
+    if not left or not inside.size:
+        return errors, [*notes, *left]
     plain = replace(examined.evaluation, loglik=None, scores=None, prior=None)
     scores = estimate_scores(plain)[np.ix_(inside, inside)]
     own = np.sum([S @ S.T for S in (np.nan_to_num(part.slopes[inside]) for part in parts)], axis=0)

@@ -8,8 +8,8 @@ that could be free. With g and H the gradient and curvature by θ and log κ, at
 
 is Rao's score test of κ = 1. Factors that free parameters act like, or of which the data say nothing, have no K and are
 left out. Where the test rejects, the fit goes on with κ free. The estimates that this leads to have errors σ that hold
-whatever the sizes are, and declared sizes lead by δ away from them. The interval around the estimate is then that of one
-with the known bias δ, of half width h with P(|σz + δ| < h) = 95 %, z normal; its standard error becomes h/1.96.
+whatever the sizes are, and declared sizes lead by δ away from them. The interval around the estimate is then that of
+one with the known bias δ, of half width h with P(|σz + δ| < h) = 95 %, z normal; its standard error becomes h/1.96.
 
 Reference: C. R. Rao, Large sample tests of statistical hypotheses, Proc. Cambridge Philos. Soc. 44 (1948) 50–57.
 """
@@ -30,7 +30,7 @@ from daedal.symbolic import Expression, symbol
 from daedal.systems import build
 
 SURE = 1e-3  # probability of a contradiction by chance that is worth a word
-TELLING = 4.0  # K from which the data say something of a size: a factor of 1.6
+TELLING = 1e-4  # K from which the data say something of a size; little is enough, as it grows with the size
 SHARE = 1e-6  # of the curvature by a size that must be its own
 WIDEST = 1e3  # κ
 LEVEL = 0.95  # of the interval whose probability is kept
@@ -86,7 +86,7 @@ def allow_bias(errors: Uncertainty, contradiction: Contradiction, point: np.ndar
     with np.errstate(invalid="ignore"):
         deviations = np.sqrt(np.diag(free))
         shift = np.abs(point - contradiction.evaluation.point[:size]) / deviations
-    known = np.isfinite(shift) & ~errors.at_bound
+    known = np.isfinite(shift)  # at a bound, too: it may be the wrong sizes that have led there
     factors = np.sqrt(ncx2.ppf(LEVEL, 1, shift[known] ** 2) / chi2.ppf(LEVEL, 1))
     covariance, chosen = errors.covariance.copy(), np.ix_(known, known)
     covariance[chosen] = free[chosen] * np.outer(factors, factors)
@@ -139,7 +139,7 @@ def _test(evaluation: Evaluation, inside: np.ndarray, size: int) -> list[int]:
         return []
     H, g = evaluation.curvature, evaluation.gradient
     factors = np.arange(size, g.size)
-    directions = find_directions(H[np.ix_(inside, inside)])
+    directions = find_directions(H[np.ix_(inside, inside)]) if inside.size else np.zeros((0, 0))
     inverse = directions @ directions.T
     across = H[np.ix_(factors, inside)] @ inverse
     c, K = g[factors] - across @ g[inside], H[np.ix_(factors, factors)] - across @ H[np.ix_(inside, factors)]

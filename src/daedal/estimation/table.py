@@ -126,12 +126,17 @@ def _make_row(one: "Estimate", interval: tuple[float, float], withheld: bool) ->
         _format_error(error),
         _format_relative(error, one.value),
         _format_error(one.monte_carlo_error),
-        " … ".join(_format_number(end, unsure) for end in interval) if finite else "—",
+        " … ".join(_format_number(end, min(unsure, _limit(one, end))) for end in interval) if finite else "—",
         "—" if one.from_data is None else f"{100.0 * one.from_data:.0f} %",
         f"{one.start:.6g}",
         f"{one.lower:.4g} … {one.upper:.4g}{' log' if one.scale == 'log' else ''}",
         REMARKS[one.verdict],
     ]
+
+
+def _limit(one: "Estimate", end: float) -> float:
+    """An end on a log scale is never zero, however far the other one is."""
+    return 0.1 * abs(end) if one.scale == "log" and end else np.inf
 
 
 def _format_number(value: float, error: float) -> str:

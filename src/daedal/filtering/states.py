@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
-from daedal.data import Dataset, FrozenMapping, frozen, short
+from daedal.data import Dataset, FrozenMapping, frozen, index_times, short
 from daedal.errors import EstimationError, counted, interruptible, look_up
-from daedal.experiments import describe_absent
+from daedal.experiments import describe_absent, unite_units
 from daedal.filtering.arguments import Estimated, check_arguments, choose_rows, choose_times, read_subject
 from daedal.filtering.horizon import move_ahead
 from daedal.filtering.parameter_point import Point
@@ -30,6 +30,8 @@ from daedal.systems import System
 from daedal.tables import add_unit, align_columns, make_frame, stack_frames
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import pandas
 
 Kind = Literal["filtered", "smoothed", "predicted"]
@@ -51,7 +53,9 @@ class StateEstimate:
         From which samples: "smoothed" from all, "filtered" from those up to each time, "predicted" from those up to a
         horizon before it (None: up to the sample before).
     units
-        Variable, or "time" → text, as the model declares them.
+        Variable, or "time" → text, as the model or the data declare them.
+    origin
+        The date at time 0, where the data tell it.
     """
 
     model: str
@@ -62,6 +66,7 @@ class StateEstimate:
     std: Mapping[str, np.ndarray]
     notes: tuple[str, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
+    origin: "datetime | None" = None
 
     def __getitem__(self, name: str) -> np.ndarray:
         return look_up(self.mean, name, EstimationError, f"The states of '{self.model}' have nothing called")
@@ -77,7 +82,7 @@ class StateEstimate:
     def to_pandas(self) -> "pandas.DataFrame":
         """Mean and standard deviation over `variable` and `time`."""
         frames = {
-            name: make_frame("time", self.times, {"mean": mean, "std": self.std[name]})
+            name: make_frame("time", index_times(self.times, self.origin), {"mean": mean, "std": self.std[name]})
             for name, mean in self.mean.items()
         }
         return stack_frames(["variable"], frames, self.units)
@@ -87,6 +92,8 @@ class StateEstimate:
         lines = [
             f"states of '{self.model}', {self.kind}{ahead}: {counted(self.times.size, 'time')} from "
             f"{short(float(self.times[0]))} to {short(float(self.times[-1]))}"
+            f"{f' {clock}' if (clock := self.units.get('time')) else ''}"
+            f"{'' if self.origin is None else f', since {self.origin}'}"
         ]
         rows = [["", "from", "to", "std median", "largest"]]
         for name, mean in self.mean.items():
@@ -152,14 +159,20 @@ def estimate_states(
         origins = np.maximum(queries - float(horizon), data.t0)
         sweep = FilterPass(system, data, point, condition, wanted, np.union1d(queries, origins), before=False)
         law = move_ahead(sweep, point, origins, queries, float(horizon))
-        return _make_estimate(sweep, kind, float(horizon), queries, law, notes)
+        return _make_estimate(sweep, kind, float(horizon), queries, law, notes, data)
     sweep = FilterPass(system, data, point, condition, wanted, queries, before=kind == "predicted")
     law = sweep.smooth(queries) if kind == "smoothed" else sweep.filter(queries)
-    return _make_estimate(sweep, kind, None, queries, law, notes)
+    return _make_estimate(sweep, kind, None, queries, law, notes, data)
 
 
 def _make_estimate(
-    sweep: FilterPass, kind: Kind, horizon: float | None, queries: np.ndarray, law: Law, notes: tuple[str, ...]
+    sweep: FilterPass,
+    kind: Kind,
+    horizon: float | None,
+    queries: np.ndarray,
+    law: Law,
+    notes: tuple[str, ...],
+    data: Dataset,
 ) -> StateEstimate:
     """Rows of the wanted variables."""
     stochastic = sweep.experiment.stochastic
@@ -191,7 +204,8 @@ def _make_estimate(
         mean=FrozenMapping({name: frozen(mean[:, k].copy()) for k, name in enumerate(names)}),
         std=FrozenMapping({name: frozen(std[:, k].copy()) for k, name in enumerate(names)}),
         notes=(*notes, *sweep.experiment.readings.unseen, *(said if opened else ())),
-        units=stochastic.model.units,
+        units=unite_units(stochastic.model, [data]),
+        origin=data.origin,
     )
 
 

@@ -188,5 +188,6 @@ def _make_trajectory(job: Job, outcome: Outcome, seed: int | None) -> Trajectory
         realizations=job.realizations,
         seed=seed,
         partial=len(wanted) < len(asked.system.reduction.observed),
-        units=model.units,
+        units=asked.units,
+        origin=asked.origin,
     )

@@ -17,7 +17,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daedal.systems.regularity import Rank, find_rank, scatter
+from daedal.systems.regularity import Rank, find_allowed, find_rank, find_reach, find_rest, scatter
 from daedal.systems.system import System
 
 ASIDE = 1e-4  # how far nearby is, relative to the reach of each value
@@ -25,7 +25,6 @@ ALIKE = 10  # powers of two: sizes that differ by less count as the same
 WHILE = 0.25  # of the time in which half of the variables change by their own size: how long δ is
 ROUNDED = 1e-12  # of what its terms allow: a value as small as this is zero but for round-off
 UNSEEN = 2.0**-28  # of what its terms allow: how small something may be that shows nothing yet
-CHAINED = 16  # equations through which sizes are followed at most
 ROUNDS = 3  # in which what is known of some variables tells of others
 
 
@@ -78,32 +77,8 @@ class Linearization:
 
     @cached_property
     def reach(self) -> np.ndarray:
-        """How large each of z is, in any units: itself, or what would change some equation as much as its terms do.
-
-        What is zero shows its size in equations with terms; then it is a term of others.
-        """
-        slopes, sizes = np.abs(np.nan_to_num(self.jacobian)), np.abs(self.z)
-        rest = find_rest(self.terms, slopes, sizes)
-        allowed = find_allowed(slopes, slopes @ sizes + rest)
-        for _ in range(CHAINED):
-            told = (sizes == 0.0) & np.isfinite(allowed)
-            if not told.any():
-                break
-            sizes = np.where(told, allowed, sizes)
-            allowed = find_allowed(slopes, slopes @ sizes + rest)
-        return np.where(np.isfinite(allowed), np.maximum(sizes, allowed), np.where(sizes > 0.0, sizes, 1.0))
-
-
-def find_rest(terms: np.ndarray, slopes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """What terms of time, parameters and inputs add to those of the unknowns."""
-    return np.maximum(np.nan_to_num(terms, posinf=0.0) - slopes @ sizes, 0.0)
-
-
-def find_allowed(slopes: np.ndarray, terms: np.ndarray) -> np.ndarray:
-    """What of each unknown would change some equation by as much as its terms do; infinite where none has terms."""
-    with np.errstate(all="ignore"):
-        limits = np.where((slopes > 0.0) & (terms > 0.0)[:, None], terms[:, None] / slopes, np.inf)
-    return np.min(limits, axis=0, initial=np.inf)
+        """How large each of z is, in any units: itself, or what would change some equation as much as its terms do."""
+        return find_reach(self.jacobian, self.terms, self.z)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,3 +1,4 @@
+from .agreement import list_disagreements
 from .correlation import CorrelationTest, Spent, independence, spend_nothing, whiteness
 from .curvature import compute_covariance, find_directions, invert_squares
 from .growth import refuse_growth, refuse_suspicious
@@ -14,6 +15,7 @@ __all__ = [
     "CorrelationTest", "Information", "LOOSE", "LOST", "LeastSquares", "Minimizer", "Minimum", "Outcome", "Spent",
     "Trial", "TrustRegion", "Uncertainty", "Verdict", "add_priors", "assess_information", "assess_uncertainty",
     "choose_minimizer", "choose_steps", "compute_covariance", "compute_information", "estimate_scores", "evaluate_raw",
-    "factor_quadratic", "find_directions", "forgive_failures", "independence", "invert_squares", "judge_estimate", "list_priors",
-    "model_residual", "refuse_growth", "refuse_suspicious", "search", "spend_nothing", "sum_log_densities", "whiteness",
+    "factor_quadratic", "find_directions", "forgive_failures", "independence", "invert_squares", "judge_estimate",
+    "list_disagreements", "list_priors", "model_residual", "refuse_growth", "refuse_suspicious", "search",
+    "spend_nothing", "sum_log_densities", "whiteness",
 ]

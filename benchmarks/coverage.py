@@ -1,11 +1,33 @@
-"""How often 95 % intervals hold the truth: ten models, 200 data sets each, by the criterion that `fit` chooses.
+"""How often 95 % intervals hold the truth: 13 models, 200 data sets each, by the criterion that `fit` chooses.
 
-    python benchmarks/coverage.py [model ...] [--sets 200] [--whiten] [--tiny]
+    python benchmarks/coverage.py [model ...] [--sets 200] [--whiten yes | no] [--tiny]
 
 For every parameter: the share of intervals that hold the truth in per cent (92 to 97 is wanted; with 200 sets 95 %
 scatters by ± 1.5), the median standard error by the scatter of the estimates (1 is right), and the bias in units of
-that scatter. Five models are nonlinear with disturbances; `beam` has a parameter near its bound, `heater` declares a
-third of the noise that it has. With --whiten, residuals are whitened where the criterion can.
+that scatter. Six models are nonlinear with disturbances; `beam` has a parameter near its bound (an interval that ends
+there misses on one side only: 97.5 % is right), `heater` and `kiln` declare a third of the measurement noise that they
+have, `dryer` a disturbance that forgets ten times too fast. --whiten is for criteria that can.
+
+Measured, coverage in per cent of so many sets:
+
+    decay       OutputError    200 sets   a 96.5, b 92.5
+    heater      OutputError    200        a 95.0, b 98.0
+    beam        OutputError    200        a 98.5, b 96.0, c 98.5
+    oscillator  Likelihood     200        a 92.0, b 96.5, q 92.0, s 96.0
+    furnace     Likelihood     200        a 97.0, b 95.5
+    kiln        Likelihood     200        a 94.0, b 92.5
+    dryer       Likelihood     100        a 96.0
+    tank        SimulationPEM   90        a 91.1, b 96.7    (without set 68, whose search goes on for minutes)
+    valve       SimulationPEM  100        a 96.0, b 93.0
+    duffing     SimulationPEM  100        a 93.0, b 96.0, c 95.0
+    sensor      SimulationPEM  100        a 94.0, b 94.0
+    bilinear    SimulationPEM  100        a 92.0, b 95.0
+    fan         SimulationPEM  100        a 98.0, b 94.0
+
+Root mean square error whitened against not, the same 30 sets (tank 68): tank a 1.02 (2.17), b 0.058 (0.058); valve
+a 0.108 (0.143), b 0.63 (0.55); duffing a 0.103 (0.161), b 0.044 (0.042), c 0.111 (0.166); sensor a 0.051 (0.099),
+b 0.032 (0.056); bilinear a 0.057 (0.119), b 0.063 (0.146); fan a 0.027 (0.114), b 0.0077 (0.0232); it takes 1.3 to 1.8
+times as long.
 """
 
 import logging

@@ -162,8 +162,8 @@ def main() -> None:
     for name in asked.model:
         data = draw(cases[name], 2 if asked.tiny else asked.sets, 30 if asked.tiny else None)
         for method in asked.method:
-            options = {"realizations": 200, "particles": 50} if asked.tiny else {}
-            show(name, cases[name], data, dd.Likelihood(method=method, **options))
+            tiny = dd.Likelihood(method=method, realizations=200, particles=50)
+            show(name, cases[name], data, tiny if asked.tiny else dd.Likelihood(method=method))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal import data, systems
 from daedal.errors import SimulationError, check_whole_number
-from daedal.experiments import Drive, describe_defaults, match_drive, unite_units
+from daedal.experiments import Drive, describe_defaults, find_measured, match_drive, unite_units
 from daedal.models import Model
 from daedal.simulation.forcing import Forcing, make_forcing
 from daedal.systems import System, build
@@ -45,9 +45,9 @@ def check_request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Re
     system = model if isinstance(model, System) else build(model)
     owner, roles = f"Model '{system.model.name}'", system.model.names
     request = make_request(system, match_drive(owner, roles, times, inputs, t0, system.model.defaults))
-    measured = [times] if isinstance(times, data.Dataset) else []
-    origin = measured[0].origin if measured else None
-    return replace(request, origin=origin, units=unite_units(system.model, measured))
+    measured = find_measured(times)
+    units = unite_units(system.model, [measured] if measured else [])
+    return replace(request, origin=measured.origin if measured else None, units=units)
 
 
 def make_request(system: System, drive: Drive) -> Request:

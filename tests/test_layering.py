@@ -42,7 +42,7 @@ ORDER = [
     "__main__",
 ]
 ROOMS = {  # of the packages with a second floor: sub-packages, and the modules beside them, from the bottom up
-    "estimation": ["problem", "criteria", "search", ...],
+    "estimation": ["problem", "criteria", "likelihood", "search", ...],
     "filtering": [..., "nonlinear"],
     "kernels": ["emitter", "math", ..., "noise"],
     "papers": ["result_files", ...],

@@ -426,7 +426,10 @@ CALLS: dict[str, Call] = {
     "SimulationPEM": given(
         dd.SimulationPEM, lambda: {"realizations": 10, "transient": 0.0, "debias": True, "whiten": False}
     ),
-    "Likelihood": given(dd.Likelihood, lambda: {"initial": "diffuse", "initial_std": None}),
+    "Likelihood": given(
+        dd.Likelihood,
+        lambda: {"initial": "diffuse", "initial_std": None, "method": "auto", "particles": 9, "realizations": 9},
+    ),
     "MeanVariance": given(dd.MeanVariance, lambda: {"gamma": 0.5, "measurements": make_moments(), "gradient": None}),
     "MeasurementMoments.mixture": given(
         dd.MeasurementMoments.mixture,

@@ -2,13 +2,13 @@ from .arguments import Arguments, prepare_objective
 from .continuation import describe_cut
 from .cost import Cost, evaluate
 from .criteria.criterion import Capabilities, Criterion, Evaluation, Forecast, Objective, Part, describe, fail_at
-from .criteria.likelihood import Likelihood
 from .criteria.mean_variance import MeanVariance, MeanVarianceObjective
 from .criteria.measurement_moments import MeasurementMoments
 from .criteria.output_error import OutputError
 from .criteria.simulation_pem import SimulationPEM
 from .fitting import fit, measure_fit
 from .intervals import compute_variance_factors, compute_variances
+from .likelihood.likelihood import Likelihood
 from .problem.autoregression import Autoregression, find_contiguous, fit_autoregression
 from .problem.coordinates import Coordinate, Coordinates, label_experiments
 from .problem.problem import Problem

@@ -6,7 +6,8 @@ from typing import Any
 
 from daedal.data import Dataset
 from daedal.errors import EstimationError, SimulationError, is_list, show
-from daedal.estimation.criteria import Criterion, Objective, check_criterion, choose_criterion
+from daedal.estimation.criteria import Criterion, Objective, check_criterion
+from daedal.estimation.likelihood import choose_criterion
 from daedal.estimation.problem import Problem, check_delay_bounds, declare_free, make_coordinates
 from daedal.estimation.search import add_priors, refuse_growth
 from daedal.experiments import describe_absent, list_datasets

@@ -18,13 +18,13 @@ from daedal.data import Dataset, FrozenMapping, Samples, Signal, write_origin
 from daedal.errors import EstimationError
 from daedal.estimation.criteria import (
     Criterion,
-    Likelihood,
     MeanVariance,
     MeasurementMoments,
     OutputError,
     SimulationPEM,
     check_criterion,
 )
+from daedal.estimation.likelihood import Likelihood
 from daedal.estimation.problem import Autoregression, Coordinate, Coordinates
 from daedal.estimation.result import Estimate, Fit, LocalMinimum
 from daedal.estimation.storage.netcdf import Variable, make_texts

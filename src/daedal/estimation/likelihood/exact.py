@@ -13,21 +13,19 @@ Reference: M. Gerdin, T. B. Schön, T. Glad, F. Gustafsson, L. Ljung, On paramet
 differential-algebraic equations (2006); the ½ of its equation (12) also belongs to log det.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
 
 import numpy as np
 
 from daedal.analysis import check_noise
-from daedal.errors import DaedalError, EstimationError, is_one_of, is_real, show
-from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Forecast, Objective, Part, fail_at
+from daedal.errors import DaedalError, EstimationError
+from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Accuracies, Experiment, check_enough, match_experiments
 from daedal.filtering import (
     Evolution,
     InitialCondition,
-    InitialState,
     Innovated,
     LinearExperiment,
     Outlook,
@@ -36,76 +34,12 @@ from daedal.filtering import (
     make_linear_experiments,
 )
 from daedal.linear import Dual
-from daedal.models import as_name, as_tuple
+from daedal.models import as_tuple
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
-@final
-@dataclass(frozen=True)
-class Likelihood:
-    """Exact maximum likelihood of linear models with disturbances and measurement noise.
-
-    They must be linear in unknowns and disturbances; functions of inputs and time, without parameters inside, are
-    inputs of their own: exact where inputs are held, and followed to 1e-8 elsewhere.
-
-    Parameters
-    ----------
-    initial
-        What values at the start are that the model's `initial` leaves open: "diffuse", unknown with a flat prior (the
-        likelihood is then that of the samples beyond those that tell the start); "free", estimated along with the
-        parameters (a free measurement noise may then vanish, as the first samples can be fitted exactly); or "guess",
-        held where the model guesses them (zero where it does not). States of disturbances begin as declared.
-    initial_std
-        Unknown → standard deviation of the value that `initial` holds, zero where left out.
-
-    Examples
-    --------
-    >>> Likelihood(initial="guess")
-    Likelihood(initial='guess', initial_std=None)
-    """
-
-    initial: InitialState = "diffuse"
-    initial_std: Mapping[Any, float] | None = None
-
-    def __post_init__(self) -> None:
-        if not is_one_of(self.initial, ("free", "diffuse", "guess")):
-            raise EstimationError(
-                f"The initial state of Likelihood must be 'free', 'diffuse' or 'guess', got {show(self.initial)}.",
-                "Write Likelihood(initial='diffuse').",
-            )
-        if self.initial_std is not None:
-            object.__setattr__(self, "initial_std", _check_deviations(self.initial_std))
-
-    @property
-    def condition(self) -> InitialCondition:
-        """What is known of the start."""
-        return InitialCondition(self.initial, self.initial_std)
-
-    def objective(self, problem: Problem) -> Objective:
-        """Line up data and filter; noise that makes no sense, and what cannot be seen, are said here.
-
-        Nothing that the model holds at its start is known of data that begin elsewhere.
-        """
-        condition = InitialCondition("free", released=True) if problem.elsewhere else self.condition
-        return make_likelihood_objective(problem, condition)
-
-
-def _check_deviations(given: Any) -> dict[str, float]:
-    if not isinstance(given, Mapping):
-        raise EstimationError(
-            f"initial_std must be a mapping from unknowns to standard deviations, got {show(given)}.",
-            "Write {'x': 0.1}.",
-        )
-    for key, value in given.items():
-        if not is_real(value) or isinstance(value, bool) or not 0.0 <= float(value) < np.inf:
-            raise EstimationError(
-                f"The initial_std of '{as_name(key)}' must be a number from zero on, got {show(value)}.", "Write 0.1."
-            )
-    return {as_name(key): float(value) for key, value in given.items()}
-
-
-def make_likelihood_objective(problem: Problem, condition: InitialCondition) -> "LikelihoodObjective":
+def make_exact_objective(problem: Problem, condition: InitialCondition) -> "LikelihoodObjective":
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
     values = [space.values(space.start, number) for number in range(len(problem.data))]

@@ -2,10 +2,8 @@
 
 from daedal.analysis import is_linear
 from daedal.errors import quoted
-from daedal.estimation.criteria.criterion import Criterion
-from daedal.estimation.criteria.likelihood import Likelihood
-from daedal.estimation.criteria.output_error import OutputError
-from daedal.estimation.criteria.simulation_pem import SimulationPEM
+from daedal.estimation.criteria import Criterion, OutputError, SimulationPEM
+from daedal.estimation.likelihood.likelihood import Likelihood
 from daedal.estimation.problem import Problem, find_mean_movers
 from daedal.experiments import find_declared_outputs
 

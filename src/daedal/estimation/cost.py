@@ -14,7 +14,7 @@ from daedal.estimation.criteria import Criterion, Evaluation, Objective
 from daedal.estimation.problem import read_point
 from daedal.estimation.search import assess_information, choose_steps, forgive_failures, sum_log_densities
 from daedal.linear import one_thread
-from daedal.models import Model
+from daedal.models import Model, as_name
 from daedal.simulation import Lanes
 from daedal.systems import System
 
@@ -37,7 +37,10 @@ class Cost:
         The logarithm of the density of the scored samples given the parameters, constants and all; None where the
         criterion is not a likelihood. By `Likelihood` that of the samples beyond those that tell a diffuse start. By
         `OutputError`, on models without disturbances, that of white normal noise; where an accuracy is not declared,
-        the largest over it; with `whiten`, given the filter and the samples that it begins with.
+        the largest over it; with `whiten`, given the filter and the samples that it begins with. By
+        `Likelihood(method="moments")` a quasi-likelihood: of normal samples with the mean and covariance of the model's.
+    monte_carlo_error
+        Standard deviation of `loglik` over the random numbers of a simulation, zero where nothing is drawn.
     log_posterior
         `loglik` plus the logarithm of the prior densities of the free parameters, not divided by the probability of
         the data. Densities are those of the parameters themselves: a fit maximises that of log θ for a LogNormal prior.
@@ -54,6 +57,7 @@ class Cost:
     failure: str
     loglik: float | None = None
     log_posterior: float | None = None
+    monte_carlo_error: float = 0.0
 
 
 @interruptible
@@ -72,15 +76,28 @@ def evaluate(
 ) -> Cost:
     """The criterion at given values, for an optimiser or sampler of one's own.
 
-    Takes the arguments of `fit`, and `values` (name → number; the model's where left out). With the same seed the cost
-    is the same smooth function in every call. Steps and compiled code of the last problems are kept, so calls that
+    Takes the arguments of `fit`, and `values` (name → number; the model's where left out), also of parameters that are
+    not free, which they then fix. With the same seed the cost is the same smooth function in every call. Steps and compiled code of the last problems are kept, so calls that
     differ in `values` alone are cheap; only where those steps would be too long are new ones chosen for that call.
     With `whiten`, the filter is made from the residual at the model's values; so is the weight of priors in the value
     where the accuracy of the data is not declared.
     """
+    given, fixed = _hold_values(model, {} if values is None else values, (*free, *local), fixed)
     objective = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))
-    point = read_point(objective.problem.coordinates, {} if values is None else values, "values")
+    point = read_point(objective.problem.coordinates, given, "values")
     return _convert(_evaluate(objective, point), objective)
+
+
+def _hold_values(model: Any, values: Any, free: Sequence[Any], fixed: Any) -> tuple[Any, Any]:
+    """Values of what is free, and with what is fixed those of parameters that are not."""
+    known = model.model if isinstance(model, System) else model
+    if not (isinstance(values, Mapping) and isinstance(known, Model) and (fixed is None or isinstance(fixed, Mapping))):
+        return values, fixed  # which are refused, or fixed for each experiment
+    named = {as_name(key): value for key, value in values.items()}
+    moving = {as_name(name) for name in free}
+    held = {name: value for name, value in named.items() if name in known.parameters and name not in moving}
+    left = {name: value for name, value in named.items() if name not in held}
+    return left, {**(fixed or {}), **held} if held else fixed
 
 
 _kept: list[tuple[Arguments, int, Objective]] = []  # the last problems that were evaluated
@@ -130,5 +147,6 @@ def _convert(evaluation: Evaluation, objective: Objective) -> Cost:
         jacobian=None if evaluation.jacobian is None else evaluation.jacobian * by,
         failure=evaluation.failure,
         loglik=loglik,
+        monte_carlo_error=evaluation.monte_carlo_error,
         log_posterior=None if loglik is None else loglik + sum_log_densities(model, space, evaluation.point),
     )

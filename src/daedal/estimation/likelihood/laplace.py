@@ -42,7 +42,8 @@ LANES = 200  # paths whose mean and scatter are what a simulation says
 def make_laplace_objective(problem: Problem, condition: InitialCondition) -> "LaplaceObjective":
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
-    refuse_unsuitable(problem.system, "Likelihood(method='laplace')")
+    instead = "Use Likelihood(method='moments'), which simulates"
+    refuse_unsuitable(problem.system, "Likelihood(method='laplace')", instead)
     experiments = match_experiments(problem.system, problem.data)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")

@@ -39,7 +39,7 @@ def estimate_nonlinear_states(
     queries: np.ndarray,
 ) -> NonlinearStates:
     """Variables of a nonlinear model at the queries; see `estimate_states`."""
-    refuse_unsuitable(system, "estimate_states")
+    refuse_unsuitable(system, "estimate_states", "Leave it out")
     experiment = match_experiments(system, [data])[0]
     check_covered(experiment.drive.signals, experiment.drive.start, float(queries[-1]), EstimationError)
     origins = queries if horizon is None else np.maximum(queries - horizon, experiment.drive.start)

@@ -3,7 +3,7 @@ from .experiment import InitialCondition, InitialState, Innovated, LinearExperim
 from .nonlinear import (
     DiscreteModel, ExtendedFilter, Information, Laplace, LinedUp, Linearized, NonlinearExperiment, Normals, are_same,
     estimate_nonlinear_states, find_path, find_paths, line_up, make_nonlinear_experiment, refuse_unsuitable,
-    run_extended_filter, settle_steps, simulate_outputs,
+    regrid, run_extended_filter, settle_steps, simulate_outputs,
 )
 from .open_values import forget_start
 from .parameter_point import Point
@@ -13,6 +13,6 @@ __all__ = [
     "DiscreteModel", "Evolution", "ExtendedFilter", "Information", "InitialCondition", "InitialState", "Innovated",
     "Laplace", "LinearExperiment", "Linearized", "LinedUp", "NonlinearExperiment", "Normals", "Outlook", "Point",
     "StateEstimate", "are_same", "estimate_nonlinear_states", "estimate_states", "find_path", "find_paths",
-    "forget_start", "line_up", "make_linear_experiments", "make_nonlinear_experiment", "refuse_unsuitable",
+    "forget_start", "line_up", "make_linear_experiments", "make_nonlinear_experiment", "refuse_unsuitable", "regrid",
     "run_extended_filter", "settle_steps", "simulate_outputs",
 ]

@@ -30,6 +30,7 @@ from daedal.filtering import (
     find_paths,
     line_up,
     refuse_unsuitable,
+    regrid,
     run_extended_filter,
     settle_steps,
     simulate_outputs,
@@ -110,10 +111,17 @@ class LaplaceObjective:
         """With shorter steps, where those chosen at the start are too long at the minimum."""
         space = self.problem.coordinates
         values = [space.values(evaluation.point, number) for number in range(len(self.lined))]
-        settled = tuple(settle_steps(lined, own) for lined, own in zip(self.lined, values, strict=True))
+        settled = tuple(
+            settle_steps(lined, own, self.memory.normals.get(number))
+            for number, (lined, own) in enumerate(zip(self.lined, values, strict=True))
+        )
         if all(new is old for new, old in zip(settled, self.lined, strict=True)):
             return None
-        return replace(self, lined=settled, memory=_Memory(divided=self.memory.divided))
+        known = {
+            number: regrid(normals, self.lined[number].experiment.grid, settled[number].experiment.grid)
+            for number, normals in self.memory.normals.items()
+        }
+        return replace(self, lined=settled, memory=_Memory(normals=known, divided=self.memory.divided))
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         size, space = point.size, self.problem.coordinates

@@ -16,8 +16,7 @@ from typing import final
 import numpy as np
 
 from daedal.filtering.nonlinear.discrete_model import DiscreteModel
-from daedal.filtering.nonlinear.path import Linearized, Normals
-from daedal.filtering.nonlinear.path_starts import rest
+from daedal.filtering.nonlinear.path import Linearized, Normals, rest
 from daedal.filtering.parameter_point import Point
 
 BLOCK = 256  # steps at once, for which normals are drawn
@@ -156,16 +155,16 @@ def _project(
     m = m.copy()
     w = grid.forcing.at(min(max(time, grid.forcing.start), grid.forcing.end))
     w[list(discrete.experiment.program.sizes.noisy)] = discrete.noise.rows.value @ m[states:]
+    A = lift = np.zeros((0, 0))
     for _ in range(PROJECTIONS):
         arguments = (time, m[:states], top, discrete.parameters, w)
         A, B = (system.matrix(name, *arguments) for name in ("constraints_jacobian", "directions"))
-        G = system.matrix("constraints", *arguments).ravel()
         lift = B.T @ np.linalg.inv(A @ B.T)
-        m[:states] -= lift @ G
+        m[:states] -= lift @ system.matrix("constraints", *arguments).ravel()
     # The constraints move with the disturbances too: of these P knows already.
     Pi = np.eye(m.size)
     Pi[:states, :states] -= lift @ A
-    gradient = system.matrix("consistency_gradient", time, m[:states], top, discrete.parameters, w)[: len(G)]
+    gradient = system.matrix("consistency_gradient", time, m[:states], top, discrete.parameters, w)[: len(A)]
     size = states + top.size + discrete.parameters.size
     by_w = gradient[:, size:][:, list(discrete.experiment.program.sizes.noisy)] @ discrete.noise.rows.value
     Pi[:states, states:] -= lift @ by_w

@@ -17,8 +17,8 @@ from daedal.experiments import Experiment
 from daedal.filtering.experiment import InitialCondition
 from daedal.filtering.nonlinear.discrete_model import NonlinearExperiment, make_nonlinear_experiment
 from daedal.filtering.nonlinear.laplace import Laplace
-from daedal.filtering.nonlinear.path import Linearized, simulate_path
-from daedal.filtering.nonlinear.path_starts import find_paths, rest
+from daedal.filtering.nonlinear.path import Linearized, Normals, find_path, rest, simulate_path
+from daedal.filtering.nonlinear.path_starts import find_paths, regrid
 from daedal.filtering.nonlinear.start import Spread
 from daedal.filtering.parameter_point import Point
 from daedal.models import as_tuple
@@ -123,18 +123,25 @@ def line_up(experiment: Experiment, values: Mapping[str, float], condition: Init
     )
 
 
-def settle_steps(lined: LinedUp, values: Mapping[str, float]) -> LinedUp:
+def settle_steps(lined: LinedUp, values: Mapping[str, float], known: Normals | None = None) -> LinedUp:
     """With steps as short as it needs for −log L not to change at these values; raises where none are short enough.
 
-    What suits already is returned itself.
+    What suits already is returned itself. `known` is a path to begin with; finer steps go on from that of coarser ones.
     """
-    coarse = _evaluate(lined, values)
+    coarse = _evaluate(lined, values, known)
     for _ in range(HALVINGS):
         finer = lined.halve(values)
-        fine = _evaluate(finer, values)
-        if coarse is not None and fine is not None and abs(coarse - fine) <= CLOSE_ENOUGH:
+        start = None if coarse is None else regrid(coarse.path.normals, lined.experiment.grid, finer.experiment.grid)
+        fine = _evaluate(finer, values, start)
+        if coarse is not None and fine is not None and abs(coarse.value - fine.value) <= CLOSE_ENOUGH:
             return lined
         lined, coarse = finer, fine
+    if coarse is None:
+        raise EstimationError(
+            f"Model '{lined.experiment.system.model.name}' cannot be followed through the data "
+            f"'{lined.experiment.name}': no path explains them.",
+            "Start from other values of the parameters, or use Likelihood(method='moments'), which needs no path.",
+        )
     raise EstimationError(
         f"The likelihood of model '{lined.experiment.system.model.name}' still changes with the steps at "
         f"{lined.longest:.3g}.",
@@ -142,12 +149,15 @@ def settle_steps(lined: LinedUp, values: Mapping[str, float]) -> LinedUp:
     )
 
 
-def _evaluate(lined: LinedUp, values: Mapping[str, float]) -> float | None:
-    """−log L, None where the path cannot be followed."""
+def _evaluate(lined: LinedUp, values: Mapping[str, float], known: Normals | None) -> Laplace | None:
+    """At the path that is found from a known one, or from all starts; None where there is none."""
     discrete = lined.experiment.at(Point(lined.experiment.system.model, values, ()))
-    if simulate_path(discrete, rest(discrete)) is None:
+    try:
+        if known is not None:
+            return Laplace(find_path(discrete, known))
+        return Laplace(find_paths(discrete)[0])
+    except EstimationError:
         return None
-    return Laplace(find_paths(discrete)[0]).value
 
 
 def _release(system: System) -> System:

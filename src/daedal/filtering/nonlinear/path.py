@@ -35,6 +35,8 @@ from daedal.simulation import ACCEPTED, UNFINISHED
 
 ITERATIONS = 200  # of Gauss–Newton and Newton together
 HALVINGS = 30  # of one step
+PATIENCE = 12  # steps in which 𝒥 must fall,
+LITTLE = 0.01  # by this share of it, as long as they are long
 SETTLED = 1e-8  # largest change of a normal by which a path is done; what is left is that times the next ratio
 NEAR = 0.3  # largest change of a normal by a Gauss–Newton step, below which Newton's may take over,
 SLOW = 0.2  # and do where each step is larger than this share of the one before
@@ -138,6 +140,12 @@ class Path:
             self.discrete.start.weights * self.normals.start + self.beginning.by_normals.T @ p[0],
             self.normals.steps + np.einsum("kni,kn->ki", self.jacobians[1], p[1:]),
         )
+
+
+def rest(discrete: DiscreteModel) -> Normals:
+    """All normals zero."""
+    sizes, steps = discrete.experiment.program.sizes, discrete.experiment.grid.steps
+    return Normals(np.zeros(discrete.start.normals), np.zeros((steps, sizes.normals)))
 
 
 def simulate_path(discrete: DiscreteModel, normals: Normals) -> Path | None:
@@ -339,7 +347,7 @@ def find_path(discrete: DiscreteModel, start: Normals) -> "Linearized":
             f"'{discrete.experiment.name}' there.",
             "Start from other values of the parameters, or bound them.",
         )
-    newton, before = False, np.inf
+    newton, before, heights = False, np.inf, [path.value]
     for _ in range(ITERATIONS):
         here = Linearized(path)
         full = here.solve_fully(path.gradient.times(-1.0)) if newton else None
@@ -353,6 +361,10 @@ def find_path(discrete: DiscreteModel, start: Normals) -> "Linearized":
             break
         newton = step.largest < NEAR and (step.largest > SLOW * before or full is not None)
         path, before = lower, step.largest
+        heights.append(path.value)
+        stalled = len(heights) > PATIENCE and heights[-PATIENCE] - path.value < LITTLE * path.value
+        if stalled and step.largest > NEAR:
+            break
     raise EstimationError(
         f"The most probable path of model '{discrete.experiment.system.model.name}' through the data "
         f"'{discrete.experiment.name}' was not found.",

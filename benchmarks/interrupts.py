@@ -5,10 +5,11 @@
 A job is a call of a verb, as in tests/interrupting.py; without a word all take turns. Each is run twice, then again and
 again with a signal between its beginning and a little after its end, for 600 seconds together. A line for each job says
 how many signals met it, what came of them, and how long the slowest answer took. Ends with an error where an interrupt
-came out without a sentence, or a small simulation gives another number afterwards.
+came out without a sentence or was lost, or a small simulation gives another number afterwards.
 """
 
 import random
+import signal
 import sys
 import threading
 from collections import Counter, defaultdict
@@ -23,15 +24,16 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from interrupting import JOBS, attempt, check_alive, make_data, make_driven, make_fit, press, receive_signals
 
 TINY = ("build", "evaluate")
-WORDLESS = "without a sentence"
+WORDLESS, LOST = "without a sentence", "finished, unmarked"
+BESIDE = "beside the verb"  # while the arguments were made, or the result written
 
 
 def interrupt(job: str, delay: float) -> tuple[dict, float] | None:
     """What came of a signal after a while, and the seconds until then; None where the work was done before it."""
-    pressed: list[float] = []
+    pressed: list[tuple[float, bool]] = []
 
     def fire() -> None:
-        pressed.append(monotonic())
+        pressed.append((monotonic(), signal.getsignal(signal.SIGINT) is not signal.default_int_handler))
         press()
 
     timer = threading.Timer(delay, fire)
@@ -44,15 +46,18 @@ def interrupt(job: str, delay: float) -> tuple[dict, float] | None:
     except KeyboardInterrupt:  # it came when the work was done
         timer.join()
         return None
-    return (told, end - pressed[0]) if pressed else None
+    if not pressed:
+        return None
+    ((begin, within),) = pressed  # a verb that is under way has a handler of its own
+    return {"inside": within, **told}, end - begin
 
 
 def classify(told: dict) -> str:
     if "raised" not in told:
-        return "part kept" if told["interrupted"] else "finished, unmarked"
+        return "part kept" if told["interrupted"] else LOST if told["inside"] else BESIDE
     if told["raised"].endswith("nothing is kept."):
         return "nothing kept"
-    return WORDLESS if told["inside"] else "beside the verb"
+    return WORDLESS if told["inside"] else BESIDE
 
 
 def interrupt_all(jobs: list[str], budget: float, seed: int) -> int:
@@ -75,9 +80,9 @@ def interrupt_all(jobs: list[str], budget: float, seed: int) -> int:
     for job in jobs:
         counts = ", ".join(f"{count} {kind}" for kind, count in answers[job].most_common())
         print(f"{job}: {answers[job].total()} signals: {counts}; slowest answer {slowest[job]:.2f} s", flush=True)
-    wordless = sum(kinds[WORDLESS] for kinds in answers.values())
-    print(f"{wordless} {WORDLESS}, {broken} after which a simulation was another")
-    return wordless + broken
+    wordless, lost = (sum(kinds[kind] for kinds in answers.values()) for kind in (WORDLESS, LOST))
+    print(f"{wordless} {WORDLESS}, {lost} {LOST}, {broken} after which a simulation was another")
+    return wordless + lost + broken
 
 
 def main() -> None:

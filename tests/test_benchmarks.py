@@ -10,17 +10,19 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 LAST_WORDS = {  # of each figure, in the order in which they are printed
     "components": ["drive", "RC ladder of 3 stages", "RLC ladder of 3 stages", "house of 3 rooms"],
-    "coverage": ["decay", "heater", "beam", "oscillator", "furnace", "tank", "valve", "duffing", "sensor", "bilinear"],
+    "coverage": ["decay", "beam", "oscillator", "furnace", "kiln", "tank", "duffing", "sensor", "bilinear", "fan"],
     "damage": ["written: 10 flipped bits", "without its last line: 2 zeroed", "of 0.1.0: 2 zeroed blocks"],
     "delays": ["DOP853", "11 weights", "5 parameters, 2 states", "delayed, held input", "function calls"],
     "ensemble": ["from compiled code on disk", "CasADi idas", "of each pendulum", "64 realizations"],
+    "errors": ["plain residuals", "mean", "whitened residuals", "worst"],
     "estimation": ["whitened fit", "joint fit", "whitened, N = 100", "not debiased"],
     "foundation": ["robertson", "rlc ladder of 5", "rtol 1e-10", "import daedal"],
     "growth": ["exponent", "simulate, uneven", "save and load"],
     "interrupts": ["evaluate: ", "build: ", "0 without a sentence, 0 after which"],
+    "laplace": ["by radau5", "value alone in"],
     "likelihood": ["100 regular samples", "three intervals", "4 states, 20 samples", "hold the truth"],
     "nist": ["start 1", "start 2", "0 of them missed"],
-    "nonlinear": ["five parameters takes", "hold the truth", "by radau5", "value alone in"],
+    "nonlinear": ["pendulum", "wind", "oscillator", "bistable", "regulator"],
     "order": [
         "Rao–Garnier, held",
         "with the delay known",
@@ -30,6 +32,7 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
         "relative to output",
     ],
     "residuals": ["independent residuals", "dependent residuals", "N = 1000, pole 0.2"],
+    "starts": ["2 workers", "same: True", "Lorenz from", "Lotka-Volterra from"],
     "switching": ["never changes, against none", "to the next", "against viscous friction", "friction by its sign"],
 }
 

@@ -15,6 +15,7 @@ ORDER = [
     "files",
     "limits",
     "memory",
+    "jobs",
     "progress",
     "tables",
     "priors",

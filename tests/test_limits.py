@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+import re
 import tracemalloc
 
 import numpy as np
@@ -172,3 +173,41 @@ def test_a_search_may_meet_squares_that_are_no_numbers():
 @pytest.mark.parametrize("number", [1e6, 2.5, "many", None, True, -1])
 def test_whole_numbers_are_whole(number):
     refuse(lambda: dd.SimulationPEM(realizations=number), "whole number", "realizations=200")
+
+
+@pytest.mark.parametrize("size", [1e140, 1e160, 1e200, 1e300])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda size: dd.StateSpaceNoise([[-1.0]], [[size]], [[1.0]]),
+        lambda size: dd.StateSpaceNoise([[-1.0]], [[1.0]], [[size]]),
+        lambda size: dd.FilteredNoise.low_pass(std=size, time_constant=1.0),
+        lambda size: dd.WhiteNoise(size),
+    ],
+)
+def test_noise_whose_variances_are_no_numbers(make, size):
+    """They were NaN without a word, or a warning of numpy."""
+    model = dd.Model(
+        name="walk",
+        equations={"rate": dd.der(x) == -k * x + w},
+        unknowns=[x],
+        outputs={"y": x},
+        parameters={k: 1.0},
+        disturbances={w: make(size)},
+        measurement_noise={"y": 0.1},
+        initial={x: 1.0},
+    )
+    times = np.linspace(0.0, 2.0, 21)
+    data = dd.Dataset(times, outputs={"y": np.exp(-times)})
+    said = r"^finite$|whose squares are no numbers|variance of a predicted sample is not positive or not finite"
+    for kind in ("smoothed", "filtered", "predicted"):
+        assert re.search(said, estimate(model, data, kind))
+
+
+def estimate(model, data, kind):
+    """Whether numbers came of it, or the sentence."""
+    try:
+        states = dd.estimate_states(model, data, kind=kind)
+    except DaedalError as error:
+        return str(error)
+    return "finite" if np.isfinite([states.mean["x"], states.std["x"]]).all() else "not finite"

@@ -7,6 +7,7 @@ import pytest
 
 import daedal as dd
 from daedal import der, progress
+from daedal.kernels import compiler
 from daedal.progress import CLEAR, Progress
 
 
@@ -127,6 +128,33 @@ def test_a_slow_beginning_is_no_reason(clock, caplog):
     assert not caplog.records
 
 
+def test_work_that_goes_faster_and_faster_is_not_said_to_take_long(clock, caplog):
+    """As a stiff model whose steps grow: thirteen minutes after three seconds, and done after twelve."""
+    with Progress("simulating", 1.0, io.StringIO()) as show:
+        for k in range(240):
+            clock["time"] += 0.05
+            show(np.exp(0.05 * k - 12.0))
+    assert not caplog.records
+
+
+def test_a_slow_first_piece_is_not_all_there_is(clock, caplog):
+    """As code that is compiled once: eight of the ten seconds."""
+    with Progress("fitting 'pendulum':", 12, io.StringIO()) as show:
+        for k in range(1, 12):
+            clock["time"] += 8.0 if k == 1 else 0.2
+            show(k)
+    assert not caplog.records
+
+
+def test_work_that_no_estimate_fits_says_after_a_minute_how_far_it_is(clock, caplog):
+    with Progress("simulating", 1.0, io.StringIO(), remedy="take fewer") as show:
+        for elapsed, reached in ((10, 0.3), (20, 0.301), (30, 0.6), (50, 0.601), (80, 0.9)):
+            clock["time"] = 100.0 + elapsed
+            show(reached)
+    sentence = "simulating takes long: 90 % are done after 80 seconds; to make it shorter, take fewer."
+    assert [record.getMessage() for record in caplog.records] == [sentence]
+
+
 def test_work_inside_other_work_tells_nothing_again(clock, caplog):
     with Progress("fitting 'pendulum':", 1.0, io.StringIO()) as show:
         for k in range(5):
@@ -139,8 +167,9 @@ def test_work_inside_other_work_tells_nothing_again(clock, caplog):
 
 def test_time_that_does_not_begin_at_zero(clock, caplog):
     with Progress("simulating", 1100.0, io.StringIO(), begin=1000.0) as show:
-        clock["time"] += 6.0
-        show(1005.0)
+        for reached in (1005.0, 1010.0):
+            clock["time"] += 6.0
+            show(reached)
     assert [record.getMessage() for record in caplog.records] == ["simulating will take about 2 minutes."]
 
 
@@ -162,3 +191,22 @@ def test_a_simulation_shows_model_and_time(monkeypatch):
     assert "simulating 'decay': time 0.05" in stream.getvalue()
     assert " of 5" in stream.getvalue()
     assert stream.getvalue().endswith(CLEAR)
+
+
+def test_code_that_compiles_long_says_so_before(monkeypatch, caplog, tmp_path):
+    """A model with many switches: text of some megabytes, two and a half seconds of a processor each."""
+    monkeypatch.setenv("DAEDAL_CACHE", str(tmp_path))
+    built = []
+
+    def build(text, target):
+        built.append(len(caplog.records))
+        raise InterruptedError
+
+    monkeypatch.setattr(compiler, "build", build)
+    for size, sentences in ((10_000, 0), (2_000_000, 0), (40_000_000, 1)):
+        with pytest.raises(InterruptedError):
+            compiler.load(f";{'x' * size}")
+        assert built[-1] == sentences
+    assert (
+        caplog.records[0].getMessage().startswith("Compiling the steps of a simulation will take about 2 minutes; it")
+    )

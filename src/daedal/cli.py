@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 from daedal.errors import DaedalError, ReportError, counted, nearest, quoted
@@ -48,8 +49,11 @@ def _treat_termination_as_interrupt() -> Iterator[list[int]]:
     """SIGTERM does what Ctrl-C does, and is listed; threads other than the main one have no signals."""
     received: list[int] = []
 
-    def interrupt(number: int, _: object) -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
         received.append(number)
+        pressed = signal.getsignal(signal.SIGINT)
+        if callable(pressed):  # a verb that is under way notes it, should the exception get lost
+            pressed(signal.SIGINT, frame)
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():

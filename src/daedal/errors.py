@@ -10,13 +10,16 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
+from itertools import islice
 from numbers import Integral, Real
 from signal import SIGINT, default_int_handler, getsignal
 from signal import signal as set_handler
-from threading import current_thread, main_thread
+from threading import Event, current_thread, main_thread
 from types import FrameType, FunctionType
 from typing import Any, ParamSpec, TypeGuard, TypeVar, cast
 
@@ -27,6 +30,7 @@ Entry = TypeVar("Entry")
 Result = TypeVar("Result")
 
 LONGEST = 4000  # characters of a sentence
+MOST_ENTRIES = 1_000_000  # of a list that users give: iterators need not end, and nobody can stop Python counting
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
@@ -101,56 +105,108 @@ def interruptible(verb: Callable[Arguments, Result]) -> Callable[Arguments, Resu
     sentence = f"{verb.__name__} was interrupted before anything was finished; nothing is kept."
 
     @contextmanager
-    def say_what_is_kept() -> Iterator[None]:
-        with _note_interrupts() as noted:
+    def say_what_is_kept() -> Iterator[Callable[[Any], Any]]:
+        with _note_interrupts() as was_pressed:
+
+            def mark(result: Any) -> Any:
+                return _mark_interrupted(result, sentence) if was_pressed() else result
+
             try:
-                yield
+                yield mark
             except KeyboardInterrupt as interrupt:
                 interrupt.args = (sentence,)
                 raise
             except Exception as error:
-                if noted:
+                if was_pressed():
                     raise KeyboardInterrupt(sentence) from error
                 raise
 
     return run_within(say_what_is_kept, verb)
 
 
+_PRESSED: list[int] = []  # signals of Ctrl-C since the outermost verb began; only the main thread gets any
+
+
+def _note(number: int, frame: FrameType | None) -> None:
+    _PRESSED.append(number)
+    default_int_handler(number, frame)
+
+
 @contextmanager
-def _note_interrupts() -> Iterator[list[int]]:
-    """The signals of Ctrl-C that come meanwhile, in a program that leaves them to Python.
+def _note_interrupts() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed meanwhile, in a program that leaves it to Python.
 
-    CasADi loses the exception of one that meets it while it looks at its arguments or makes an array, and answers with
-    an error about types, or with None: what fails afterwards fails for that reason.
+    CasADi loses the exception of a signal that meets it while it looks at its arguments or makes an array, and answers
+    with an error about types, or with None, or goes on: what fails afterwards fails for that reason, and a verb that
+    does not fail, whether called by a user or by another verb, has been interrupted all the same.
     """
-    noted: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        noted.append(number)
-        default_int_handler(number, frame)
-
-    own = current_thread() is main_thread() and getsignal(SIGINT) is default_int_handler
-    if own:
-        set_handler(SIGINT, note)
+    main = current_thread() is main_thread()
+    outermost = main and getsignal(SIGINT) is default_int_handler
+    if outermost:
+        _PRESSED.clear()
+        set_handler(SIGINT, _note)
+    before = len(_PRESSED)
     try:
-        yield noted
+        yield lambda: main and len(_PRESSED) > before
     finally:
-        if own:
+        if outermost:
             set_handler(SIGINT, default_int_handler)
+
+
+def _mark_interrupted(result: Any, sentence: str) -> Any:
+    """A result that came although Ctrl-C was pressed: it says so where it can, and is not returned where it cannot."""
+    if not any(field.name == "status" for field in fields(result)):
+        raise KeyboardInterrupt(sentence)
+    if result.status.interrupted:
+        return result
+    said = f"{result.status.sentence} It was interrupted so late that all was finished."
+    return replace(result, status=replace(result.status, sentence=said, interrupted=True))
+
+
+class Stop:
+    """Whether nobody waits for some jobs any more, or for those that they are a part of.
+
+    Ctrl-C reaches the main thread alone, and a thread cannot be ended from outside: it looks at this now and then.
+    """
+
+    def __init__(self) -> None:
+        self._event, self._outer = Event(), STOP.get()
+
+    def set(self) -> None:
+        """Ask all of them to give up."""
+        self._event.set()
+
+    def is_set(self) -> bool:
+        """Whether to give up."""
+        return self._event.is_set() or (self._outer is not None and self._outer.is_set())
+
+
+STOP: ContextVar[Stop | None] = ContextVar("what the job of this thread looks at", default=None)
+
+
+def give_up_if_stopped() -> None:
+    """End the job of this thread as Ctrl-C would, if nobody waits for it any more; outside of jobs, do nothing."""
+    stop = STOP.get()
+    if stop is not None and stop.is_set():
+        raise KeyboardInterrupt
 
 
 def run_within(
     context: Callable[[], AbstractContextManager], function: Callable[Arguments, Result]
 ) -> Callable[Arguments, Result]:
-    """The function, run in a context; it keeps its parameters, so that Python itself says which argument is wrong."""
+    """The function, run in a context; it keeps its parameters, so that Python itself says which argument is wrong.
+
+    What the context gives, if anything, is asked for the result to return instead.
+    """
     parameters = signature(function).parameters.values()
     named = [p for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
     star = [p for p in parameters if p.kind is Parameter.VAR_POSITIONAL]
     listed = [f"*{p.name}" if p in star else p.name for p in parameters if p not in named]
     taken = ", ".join([*listed, *(["*"] if named and not star else []), *(p.name for p in named)])
     passed = ", ".join([*listed, *(f"{p.name}={p.name}" for p in named)])
-    text = (
-        f"def run({taken}):\n    with __context():\n        return __function({passed})\n"  # no parameter is called so
+    text = (  # no parameter is called so
+        f"def run({taken}):\n    with __context() as __finish:\n        __result = __function({passed})\n"
+        "        return __finish(__result) if __finish else __result\n"
     )
     names: dict[str, Any] = {"__function": function, "__context": context, "__name__": function.__module__}
     exec(compile(text, f"<{function.__name__}>", "exec"), names)
@@ -221,14 +277,22 @@ def as_float(number: Any) -> float:
         return float("inf") if number > 0 else -float("inf")
 
 
-def is_one_of(value: Any, words: Iterable[str]) -> bool:
+def is_one_of(value: Any, words: Iterable[str]) -> TypeGuard[str]:
     """Whether a value is one of some words; arrays, which compare element by element, are not."""
-    return isinstance(value, str) and value in words
+    return isinstance(value, str) and any(str.__eq__(value, word) for word in words)  # whatever a subclass does
 
 
 def is_list(value: Any) -> bool:
     """Whether a value has elements to go through, as a list has; a text and an array without dimensions have none."""
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0
+
+
+def list_entries(value: Any) -> list[Any] | None:
+    """The elements of what can be gone through; None where there is nothing of the kind, or no end of it in sight."""
+    if not is_list(value):
+        return None
+    entries = list(islice(value, MOST_ENTRIES + 1))
+    return entries if len(entries) <= MOST_ENTRIES else None
 
 
 def check_whole_number(

@@ -1,7 +1,7 @@
 """A line on the terminal that says how far long work has come, and one sentence in the log where it will take long.
 
 The line is written where a terminal is watched. The sentence goes to the logger "daedal" as a warning, once for each
-call of a user, as soon as the first pieces of the work show how long all of it will take.
+call of a user, as soon as two stretches of the work in a row agree on how long all of it will take.
 """
 
 import logging
@@ -16,8 +16,10 @@ from typing import TextIO, TypeVar
 PATIENCE = 2.0  # seconds of silence before the line appears
 PAUSE = 0.2  # seconds between two versions of it
 LONG = 60.0  # seconds of work that are worth a sentence
-EARLY = 3.0  # seconds of work that show how long all of it takes,
-ENOUGH = 0.01  # if they did so much of it: the first of it may be slower than the rest
+EARLY = 3.0  # seconds of the first stretch of work
+FARTHER = 1.5  # times as far the next stretch ends
+AGREE = 1.5  # ratio of what two stretches in a row say about all of the work, if they agree
+ENOUGH = 0.001  # share of the work that tells something about the rest
 CLEAR = "\r\x1b[K"
 
 Item = TypeVar("Item")
@@ -56,6 +58,7 @@ class Progress:
         self._started = monotonic()
         self._next = self._started + PATIENCE if _watched(self._stream) else float("inf")
         self._shown = False
+        self._stretch = (0.0, 0.0, float("inf"))  # seconds and share at the end of the last one, and what it said
         self._token: Token | None = None
 
     def __call__(self, reached: float) -> None:
@@ -63,21 +66,32 @@ class Progress:
             self.expect((reached - self._begin) / (self._end - self._begin))
         self.say(f"{reached:.5g} of {self._end:.5g}")
 
+    def begin(self) -> None:
+        """Count the time from here on: what was done before does not foretell the rest."""
+        self._started = monotonic()
+
     def expect(self, share: float) -> None:
-        """Tell how long the work will take, if that is long, now that this share of it is done."""
+        """Tell how long the work will take, if that is long, now that this share of it is done.
+
+        Work may begin slower, or faster, than it goes on: an estimate is told when that of the stretch before agrees
+        with it, and until then, after a minute, only how far the work is.
+        """
         elapsed = monotonic() - self._started
-        enough = elapsed >= (EARLY if share >= ENOUGH else LONG / 2)
-        if not enough or not 0.0 < share < 1.0 or elapsed < LONG * share:
+        before, seen, total = self._stretch
+        if not 0.0 < share < 1.0 or elapsed < max(EARLY, FARTHER * before) or share <= seen:
             return
-        told = _TOLD.get()
-        if not told:
-            what = self._work.partition(":")[0]
-            sentence = f"{what} will take about {format_duration(elapsed / share)}"
-            sentence += f"; to make it shorter, {self._remedy}" if self._remedy else ""
-            self._clear()
-            LOGGER.warning("%s.", sentence)
-            if told is not None:
-                told.append(sentence)
+        latest = elapsed + (1.0 - share) * (elapsed - before) / (share - seen)
+        self._stretch = elapsed, share, latest
+        remedy = f"; to make it shorter, {self._remedy}" if self._remedy else ""
+        if max(latest, total) <= AGREE * min(latest, total) and share >= ENOUGH:
+            if latest >= LONG:
+                self._tell(f"will take about {format_duration(latest)}{remedy}")
+        elif elapsed >= LONG:
+            self._tell(f"takes long: {100.0 * share:.2g} % are done after {format_duration(elapsed)}{remedy}")
+
+    def _tell(self, what: str) -> None:
+        self._clear()
+        _tell(f"{self._work.partition(':')[0]} {what}.")
 
     def say(self, how_far: str) -> None:
         """Show how far the work is in other words than a count."""
@@ -105,6 +119,21 @@ class Progress:
         if self._shown:
             self._stream.write(CLEAR)
             self._stream.flush()
+
+
+def announce(work: str, seconds: float, remedy: str) -> None:
+    """Tell before it begins that work whose size is known takes long, if it does."""
+    if seconds >= LONG / 2.0:  # other machines are slower
+        _tell(f"{work} will take about {format_duration(seconds)}; {remedy}.")
+
+
+def _tell(sentence: str) -> None:
+    """Once for each call of a user."""
+    told = _TOLD.get()
+    if not told:
+        LOGGER.warning("%s", sentence)
+        if told is not None:
+            told.append(sentence)
 
 
 def watch(items: Sequence[Item], work: str, remedy: str = "") -> Iterator[Item]:

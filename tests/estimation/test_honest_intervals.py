@@ -162,6 +162,25 @@ def test_a_poor_fit_is_not_determined_without_a_word():
     assert "poor fit" in str(dd.identifiability(found))
 
 
+def test_lorenz_in_a_wrong_minimum_is_not_determined_without_a_word():
+    """Without noise, from r = 25 where the truth is 28; the fit ends at 24.98 with an error of 0.002."""
+    y, z, r = dd.symbols("y z r")
+    lorenz = dd.Model(
+        name="lorenz",
+        equations={"x": der(x) == 10 * (y - x), "y": der(y) == x * (r - z) - y, "z": der(z) == x * y - 8 / 3 * z},
+        unknowns=[x, y, z],
+        outputs={"x": x},
+        parameters={r: 28.0},
+        initial={x: 1.0, y: 1.0, z: 1.0},
+    )
+    exact = dd.simulate(lorenz, np.linspace(0.0, 10.0, 251)).to_dataset()
+    found = dd.fit(lorenz, exact, free=["r"], criterion=dd.OutputError(), starts=[{"r": 25.0}])
+    assert abs(found["r"].value - 28.0) > 1.0
+    assert found.fit_percent["x"] < 50.0
+    assert "poor fit" in str(found) or "no better than a constant" in str(found)
+    assert "poor fit" in str(dd.identifiability(found))
+
+
 def test_exact_data_that_are_whitened_have_no_likelihood():
     for whiten in (False, True):
         found = dd.fit(

@@ -6,6 +6,7 @@ import pytest
 import daedal as dd
 from batteries.criterion import cases
 from batteries.fits import DATA, SINE, TIMES, decay, sine
+from daedal import jobs
 from daedal.estimation.criteria.mean_objective import MeanObjective
 
 
@@ -44,7 +45,8 @@ def test_an_interrupt_returns_the_best_so_far(interrupt, number):
     assert "—" in row
 
 
-def test_an_interrupt_in_a_later_start_keeps_the_best_of_all(interrupt):
+def test_an_interrupt_in_a_later_start_keeps_the_best_of_all(interrupt, monkeypatch):
+    monkeypatch.setattr(jobs, "count_workers", lambda: 1)  # one start after the other
     seen = interrupt(10**9)
     dd.fit(sine(4.1), SINE, free=["omega"])
     first = len(seen)
@@ -53,6 +55,29 @@ def test_an_interrupt_in_a_later_start_keeps_the_best_of_all(interrupt):
     found = dd.fit(sine(4.1), SINE, free=["omega"], starts=starts)
     assert "Interrupted" in str(found)
     assert found["omega"].value == pytest.approx(4.0, abs=0.05)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_an_interrupt_while_starts_run_side_by_side_keeps_the_best_of_what_was_seen(monkeypatch, workers):
+    """However far each start has come."""
+    original, seen = MeanObjective.__call__, []
+
+    def press(self, point):
+        if len(seen) >= 9:
+            raise KeyboardInterrupt
+        evaluation = original(self, point)
+        seen.append(evaluation)
+        return evaluation
+
+    monkeypatch.setattr(jobs, "count_workers", lambda: workers)
+    monkeypatch.setattr(MeanObjective, "__call__", press)
+    starts = [{"omega": w} for w in (1.0, 2.0, 3.0, 4.1, 5.0, 6.0)]
+    found = dd.fit(sine(4.1), SINE, free=["omega"], starts=starts)
+    assert found.status.interrupted
+    best = min((one for one in seen if one.ok), key=lambda one: one.value)
+    assert found.value == best.value
+    assert len(found.attempts) == len(starts)
+    assert "interrupted" in next(line for line in str(found).splitlines() if line.startswith("  6 starts: "))
 
 
 def test_an_interrupt_of_a_later_stage_keeps_its_objective(interrupt):

@@ -1,11 +1,15 @@
 """Where a search begins, and what it does at points without a solution."""
 
+import threading
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
 import daedal as dd
 from batteries.fits import DATA, SINE, SINE_TIMES, TIMES, b, decay, escape, k, levels, line, noisy, sine, x
-from daedal import der
+from daedal import der, jobs
+from daedal.estimation.criteria.mean_objective import MeanObjective
 
 
 def local_minima():
@@ -73,3 +77,65 @@ def test_no_start_with_a_solution_is_an_error_that_says_why():
     assert "not finite" in str(caught.value)
     with pytest.raises(dd.DaedalError, match="any of the starts"):
         dd.fit(escape(0.1), DATA, free=["k"], starts=[{"k": 0.5}, {"k": 0.6}])
+
+
+def tell_all(found):
+    """Every number of a fit that could differ by a bit."""
+    minima = [(one.value, dict(one.params), one.count) for one in found.minima]
+    attempts = [(one.value, dict(one.params), one.converged, one.evaluations) for one in found.attempts]
+    return found.point.tobytes(), found.value, found.cov.tobytes(), found.evaluations, minima, attempts, str(found)
+
+
+@pytest.mark.parametrize("workers", [2, 5])
+def test_starts_in_threads_give_the_bits_of_one_after_the_other(monkeypatch, workers):
+    starts = dd.LatinHypercube(8)
+    monkeypatch.setattr(jobs, "count_workers", lambda: 1)
+    serial = dd.fit(sine(1.2), SINE, free=["omega"], starts=starts, rng=3)
+    monkeypatch.setattr(jobs, "count_workers", lambda: workers)
+    parallel = dd.fit(sine(1.2), SINE, free=["omega"], starts=starts, rng=3)
+    assert tell_all(parallel) == tell_all(serial)
+
+
+def test_starts_run_side_by_side(monkeypatch):
+    """Each start goes on only when the other is there too."""
+    together, original = threading.Barrier(2), MeanObjective.__call__
+
+    def meet(self, point):
+        if threading.current_thread() is not threading.main_thread():
+            with suppress(threading.BrokenBarrierError):
+                together.wait(60.0)
+                together.abort()  # once is enough
+                met.append(point)
+        return original(self, point)
+
+    met = []
+    monkeypatch.setattr(jobs, "count_workers", lambda: 2)
+    monkeypatch.setattr(MeanObjective, "__call__", meet)
+    dd.fit(sine(4.1), SINE, free=["omega"], starts=[{"omega": 4.1}, {"omega": 7.0}])
+    assert met
+
+
+def test_a_fit_tells_what_every_start_led_to():
+    data = levels(noisy(1 / (1 - 0.2 * TIMES), 0.05))
+    found = dd.fit(escape(0.1), data, free=["k"], starts=[{"k": 0.5}, {"k": 0.19}, {"k": 0.6}, {"k": 0.1}])
+    assert [one.start["k"] for one in found.attempts] == pytest.approx([0.5, 0.19, 0.6, 0.1])
+    assert [one.value is None for one in found.attempts] == [True, False, True, False]
+    assert [bool(one.failure) for one in found.attempts] == [True, False, True, False]
+    assert all(one.converged and one.params["k"] == pytest.approx(0.2, abs=0.01) for one in found.attempts[1::2])
+    assert sum(one.evaluations for one in found.attempts) <= found.evaluations
+    lines = str(found).splitlines()
+    assert "  4 starts: 2 converged, 2 failed" in lines
+    assert any(line.startswith("    failed at k = 0.5") and "not finite" in line for line in lines)
+
+
+def test_a_failure_in_a_thread_comes_out(monkeypatch):
+    original = MeanObjective.__call__
+
+    def fail(self, point):
+        if abs(point[0] - 7.0) < 1e-9:
+            raise RuntimeError("a fault of the program")
+        return original(self, point)
+
+    monkeypatch.setattr(MeanObjective, "__call__", fail)
+    with pytest.raises(RuntimeError, match="a fault of the program"):
+        dd.fit(sine(4.1), SINE, free=["omega"], starts=[{"omega": 4.1}, {"omega": 7.0}, {"omega": 2.0}])

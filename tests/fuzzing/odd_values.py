@@ -5,6 +5,7 @@ import decimal
 import enum
 import fractions
 import functools
+import itertools
 import pathlib
 
 import numpy as np
@@ -16,13 +17,31 @@ import daedal as dd
 x, u, k = dd.symbols("x u k")
 
 
-def spoil(method: str, base: type = object, *given):
+class OwnError(Exception):
+    """What an object of the user's raises."""
+
+
+def fail(*_, **__):
+    raise OwnError("spoilt")
+
+
+def spoil(method: str, base: type = object, *given, **named):
     """An object that fails, with an error of its own, in one of Python's special methods."""
+    return type("Spoilt", (base,), {method: fail})(*given, **named)
 
-    def fail(*_, **__):
-        raise RuntimeError(f"{method} is spoilt")
 
-    return type("Spoilt", (base,), {method: fail})(*given)
+def spoil_after(method: str, made):
+    """A noun of daedal whose class was derived from and one attribute of which fails."""
+    spoilt = object.__new__(type("Spoilt", (type(made),), {method: property(fail)}))
+    spoilt.__dict__.update({name: value for name, value in vars(made).items() if name != method})
+    return spoilt
+
+
+class Endless:
+    """Something to go through that has no end, again and again; one that lied about its length would hang numpy."""
+
+    def __iter__(self):
+        return itertools.repeat(1.0)
 
 
 class Cloud(list):
@@ -265,4 +284,114 @@ OBJECTS = {
     "__hash__": lambda: spoil("__hash__"),
     "float without words": lambda: spoil("__repr__", float, 1.5),
 }
-POOL = {**NUMBERS, **TEXTS, **CONTAINERS, **OBJECTS}
+
+
+class _Once:
+    def __iter__(self):
+        return self
+
+
+def spoil_class():
+    """An object that does not say of what class it is."""
+    return type("Spoilt", (), {"__class__": property(fail)})()
+
+
+def make_model():
+    return dd.Model(
+        name="m",
+        equations={"rate": dd.der(x) == -k * x + u},
+        unknowns=[x],
+        inputs=[u],
+        outputs={"y": x},
+        parameters={k: 1.0},
+        measurement_noise={"y": 0.1},
+        initial={x: 1.0},
+    )
+
+
+OF_DAEDAL = {**OBJECTS, "model": make_model}
+
+
+def derive(made):
+    """The same noun, of a class of the user's."""
+    derived = object.__new__(type("Derived", (type(made),), {}))
+    derived.__dict__.update(vars(made))
+    return derived
+
+
+def _spoil_noun(name: str, attribute: str):
+    return spoil_after(attribute, OF_DAEDAL[name]())
+
+
+SPOILT = {
+    "__iter__": lambda: spoil("__iter__"),
+    "__next__": lambda: spoil("__next__", _Once),
+    "__getitem__": lambda: spoil("__getitem__"),
+    "__contains__": lambda: spoil("__contains__"),
+    "__index__": lambda: spoil("__index__"),
+    "__fspath__": lambda: spoil("__fspath__"),
+    "__getattr__": lambda: spoil("__getattr__"),
+    "__array_ufunc__": lambda: spoil("__array_ufunc__"),
+    "__lt__": lambda: spoil("__lt__"),
+    "__call__": lambda: spoil("__call__"),
+    "__class__": lambda: spoil_class(),
+    "list __iter__": lambda: spoil("__iter__", list, [1.0, 2.0]),
+    "list __len__": lambda: spoil("__len__", list, [1.0, 2.0]),
+    "list __getitem__": lambda: spoil("__getitem__", list, ["x"]),
+    "list __bool__": lambda: spoil("__bool__", list, ["x"]),
+    "list __eq__": lambda: spoil("__eq__", list, ["x"]),
+    "tuple __iter__": lambda: spoil("__iter__", tuple, ("x",)),
+    "dict __iter__": lambda: spoil("__iter__", dict, {"k": 1.0}),
+    "dict __getitem__": lambda: spoil("__getitem__", dict, {"k": 1.0}),
+    "dict items": lambda: spoil("items", dict, {"k": 1.0}),
+    "dict keys": lambda: spoil("keys", dict, {"k": 1.0}),
+    "dict __len__": lambda: spoil("__len__", dict, {"k": 1.0}),
+    "dict __bool__": lambda: spoil("__bool__", dict, {"k": 1.0}),
+    "dict __contains__": lambda: spoil("__contains__", dict, {"k": 1.0}),
+    "text __str__": lambda: spoil("__str__", str, "x"),
+    "text __hash__": lambda: spoil("__hash__", str, "x"),
+    "text __eq__": lambda: spoil("__eq__", str, "x"),
+    "text __len__": lambda: spoil("__len__", str, "x"),
+    "text __iter__": lambda: spoil("__iter__", str, "x"),
+    "text encode": lambda: spoil("encode", str, "x"),
+    "int __index__": lambda: spoil("__index__", int, 3),
+    "int __int__": lambda: spoil("__int__", int, 3),
+    "int __float__": lambda: spoil("__float__", int, 3),
+    "int __eq__": lambda: spoil("__eq__", int, 3),
+    "int __le__": lambda: spoil("__le__", int, 3),
+    "int __bool__": lambda: spoil("__bool__", int, 3),
+    "float __float__": lambda: spoil("__float__", float, 1.5),
+    "float __lt__": lambda: spoil("__lt__", float, 1.5),
+    "float __gt__": lambda: spoil("__gt__", float, 1.5),
+    "float __mul__": lambda: spoil("__mul__", float, 1.5),
+    "float __hash__": lambda: spoil("__hash__", float, 1.5),
+    "path __fspath__": lambda: spoil("__fspath__", type(pathlib.Path()), "fit.nc"),
+    "array __array_finalize__": lambda: np.zeros(3).view(type("Spoilt", (np.ndarray,), {"__getitem__": fail})),
+    "array __array_function__": lambda: np.zeros(3).view(type("Spoilt", (np.ndarray,), {"__array_function__": fail})),
+    "frame columns": lambda: type("Spoilt", (pandas.DataFrame,), {"columns": property(fail)})(),
+    "to __iter__": lambda: {"k": spoil("__iter__"), "x": spoil("__index__"), "y": spoil("__fspath__")},
+    "list of __iter__": lambda: [spoil("__iter__"), spoil("__index__")],
+    "keys __eq__": lambda: {spoil("__repr__", str, "k"): 1.0, spoil("__str__", str, "x"): 1.0},
+    "model of a kind": lambda: derive(OF_DAEDAL["model"]()),
+    **{f"{name} .{attribute}": functools.partial(_spoil_noun, name, attribute) for name, attribute in (
+        ("model", "equations"), ("model", "parameters"), ("model", "name"), ("model", "outputs"), ("data", "times"),
+        ("data", "outputs"), ("data", "inputs"), ("data", "t0"), ("signal", "times"), ("signal", "values"),
+        ("parameter", "value"), ("parameter", "lower"), ("parameter", "prior"), ("noise", "numerator"),
+        ("noise", "grid"), ("formula", "sx"), ("equation", "residual"), ("criterion", "segments"),
+        ("criterion", "whiten"), ("solver", "rtol"), ("lanes", "method"), ("lanes", "step"), ("prior", "mean"),
+        ("transfer", "numerator"), ("transfer", "delay"), ("port", "flow"), ("samples", "values"),
+        ("hypercube", "count"), ("instruments", "noise"), ("splines", "terms"), ("pem", "realizations"),
+    )},
+}  # fmt: skip
+ENDLESS = {
+    "endless count": lambda: itertools.count(),
+    "endless repeat": lambda: itertools.repeat("x"),
+    "endless ones": lambda: itertools.repeat(1),
+    "endless symbols": lambda: itertools.repeat(x),
+    "endless maps": lambda: itertools.repeat({"k": 1.0}),
+    "endless iterable": Endless,
+    "long range": lambda: range(10**15),
+    "a thousand starts": lambda: [{"k": 0.5 + n / 1000} for n in range(1000)],
+    "a thousand points": lambda: dd.LatinHypercube(1000),
+}
+POOL = {**NUMBERS, **TEXTS, **CONTAINERS, **OBJECTS, **SPOILT, **ENDLESS}

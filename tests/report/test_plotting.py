@@ -191,3 +191,19 @@ def test_an_order_search_shows_its_candidates():
     assert [trace.name for trace in figure.data] == ["input order 0", "input order 1", "chosen"]
     assert list(figure.data[-1].x) == [search.order]
     assert min(min(trace.y) for trace in figure.data[:-1]) == 0.0
+
+
+def test_order_searches_show_a_panel_for_each_output():
+    times = np.arange(300) * 0.05
+    push = dd.Signal(times, np.sign(np.sin(times)), "zoh")
+    clean = dd.simulate(dd.TransferFunction([1.0], [1.0, 2.0]), times, inputs={"u": push})["y"]
+    noise = 0.01 * np.random.default_rng(0).standard_normal((2, 300))
+    data = dd.Dataset(times, inputs={"u": push}, outputs={"y": clean + noise[0], "z": 2.0 * clean + noise[1]})
+    searches = dd.select_order(data, orders=[1], input_orders=[0], output=["y", "z"])
+    figure = dd.plot(searches)
+    assert [axis.title.text for axis in figure.select_yaxes()] == ["y: BIC above the lowest", "z: BIC above the lowest"]
+    assert [list(trace.x) for trace in figure.data if trace.name == "chosen"] == [[1], [1]]
+    assert "for each output" in figure.layout.title.text
+    assert len(list(dd.plot(searches, ["z"]).select_yaxes())) == 1
+    with pytest.raises(ReportError, match="no output 'x' to draw"):
+        dd.plot(searches, ["x"])

@@ -54,6 +54,28 @@ def test_a_fit_shows_samples_prediction_and_residual(fit):
     assert figure.layout.xaxis.matches == "x2"
 
 
+def test_titles_say_which_prediction_of_which_data_they_show():
+    """A filter predicts its own data one step ahead far better than it simulates others: each says what it is."""
+    walk, w = dd.symbols("walk w")
+    model = dd.Model(
+        name="walk", equations={"walk": der(walk) == w}, unknowns=[walk], outputs={"y": walk},
+        disturbances={w: dd.WhiteNoise(intensity=k)}, parameters={k: dd.Parameter(1.0, lower=1e-3, upper=1e3)},
+        measurement_noise={"y": 0.1},
+    )  # fmt: skip
+    paths = np.random.default_rng(1).standard_normal((2, 60)).cumsum(axis=1)
+    mine, other = (
+        dd.Dataset(np.arange(60.0), outputs={"y": path}, name=name) for path, name in zip(paths, "ab", strict=True)
+    )
+    found = dd.fit(model, mine, free=["k"], criterion=dd.Likelihood())
+    title = dd.plot(found).layout.title.text
+    assert title.endswith("(one step ahead, data of the fit)")
+    assert f"y {found.fit_percent['y']:.1f} %" in title
+    compared = dd.compare(found, other)
+    title = dd.plot(compared).layout.title.text
+    assert title.startswith("comparison of walk with held-out data 'b': simulated y ")
+    assert f"y {compared.fit_percent['y']:.1f} %" in title
+
+
 def test_outputs_can_be_chosen(fit):
     assert panels(dd.plot(fit, ["double"])) == ["double", "residual"]
     with pytest.raises(ReportError, match=r"no output 'doubel' to draw. Did you mean 'double'"):

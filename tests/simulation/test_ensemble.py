@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from daedal import der
-from daedal.simulation.lanes import LaneRun, RunInterrupted, blocks, march, moments, noise
+from daedal import der, jobs
+from daedal.simulation.lanes import LaneRun, RunInterrupted, march, moments, noise
 
 x, v, u, w, w2, k, c, a, b = dd.symbols("x v u w w2 k c a b")
 TIMES = np.arange(21) * 0.2
@@ -59,7 +59,7 @@ def test_a_large_offset_does_not_spoil_the_variance():
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_threads_do_not_matter(threads, monkeypatch):
     many = dd.ensemble(duffing(), TIMES, realizations=300, rng=4, sensitivities=["k"], solver=STEP)
-    monkeypatch.setattr(blocks, "cpu_count", lambda: threads)
+    monkeypatch.setattr(jobs, "count_workers", lambda: threads)
     again = dd.ensemble(duffing(), TIMES, realizations=300, rng=4, sensitivities=["k"], solver=STEP)
     np.testing.assert_array_equal(many.mean["o"], again.mean["o"])
     np.testing.assert_array_equal(many.variance["o"], again.variance["o"])
@@ -284,7 +284,7 @@ def interrupt_at(monkeypatch, number):
 def test_an_interrupt_before_any_realization_ends_keeps_what_all_have(realizations, monkeypatch):
     """Two sets of values, of which one is a chunk ahead."""
     monkeypatch.setattr(march, "CHUNK", 16)
-    monkeypatch.setattr(blocks, "cpu_count", lambda: 1)
+    monkeypatch.setattr(jobs, "count_workers", lambda: 1)
     options = {"realizations": realizations, "values": [{"k": 4.0}, {"k": 5.0}], "keep": 3, "rng": 4, "solver": STEP}
     whole = dd.ensemble(duffing(), TIMES, **options)
     interrupt_at(monkeypatch, 6)

@@ -2,7 +2,7 @@
 
 Every variable, time and equation has a unit of its own between 1e-15 and 1e15. The truth is the same model in units of
 one, by the other solver at a much closer tolerance. `UNITS=200 python -m pytest tests/simulation/test_random_units.py`
-tries as many models as you like. Those of index 3 are not yet among those of Lanes, which refuse some of them.
+tries as many models as you like.
 """
 
 import os
@@ -111,7 +111,7 @@ def read_stated_error(trajectory):
     return float(re.search(r"estimated error of the steps: (\S+) of", " ".join(trajectory.notes))[1])
 
 
-@pytest.mark.parametrize("number", [number for number in NUMBERS if number % 4 < 3])
+@pytest.mark.parametrize("number", NUMBERS)
 def test_errors_of_lanes_are_those_they_state(number):
     truth, _ = run(number, dd.IDA(rtol=1e-11, atol=1e-12), 0)
     values, trajectory = run(number, dd.Lanes(tolerance=1e-6), LARGEST)

@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 import daedal as dd
 from daedal import der
-from daedal.errors import EstimationError
+from daedal.errors import STOP, EstimationError
 
 x, y, k, a, b, c, x0, rate, asymptote = dd.symbols("x y k a b c x0 rate asymptote")
 
@@ -241,7 +241,7 @@ def test_an_interrupt_of_one_side_ends_the_others(oxygen_fit, monkeypatch):
             assert below.wait(60.0)
             raise KeyboardInterrupt
         if place > 0:
-            assert shared.stop.wait(60.0)
+            assert STOP.get()._event.wait(60.0)
         one = real(shared, place, direction, points)
         below.set()
         return one

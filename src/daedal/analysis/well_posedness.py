@@ -23,7 +23,7 @@ from daedal.analysis.linear_form import LinearForm, NonlinearError, extract_line
 from daedal.analysis.polynomial_part import ZERO, find_polynomial_part
 from daedal.analysis.structure import analyze, check_model
 from daedal.disturbances import count_derivatives
-from daedal.errors import ModelError, counted, interruptible, is_list, nearest, quoted, show
+from daedal.errors import ModelError, counted, interruptible, list_entries, nearest, quoted, show
 from daedal.models import Model, as_name, as_tuple, evaluate_parameters
 from daedal.symbolic import Expression, expand, intern_symbol, jet, list_symbols, read_expression
 
@@ -302,12 +302,12 @@ def _read_wanted(model: Model, variables: Any) -> dict[str, Expression]:
     """Name → expression of what is wanted besides the outputs."""
     if variables is None:
         return {}
-    if not is_list(variables):
+    if (entries := list_entries(variables)) is None:
         raise ModelError(
             f"The variables of check_noise must be a list of names, got {show(variables)}.",
             f"Write variables=['{show(variables, str)}'].",
         )
-    names = [as_name(read_expression(v) if isinstance(v, str) and "(" in v else v) for v in variables]
+    names = [as_name(read_expression(v) if isinstance(v, str) and "(" in v else v) for v in entries]
     if not names:
         raise ModelError("The list of variables of check_noise is empty.", "Leave it out to check the outputs alone.")
     for name in names:

@@ -29,18 +29,23 @@ def check_names(name: object, inputs: Mapping[str, Any], outputs: Mapping[str, A
 
 def accept_units(given: object, names: Iterable[str]) -> dict[str, str]:
     """Units by output, input or "time"."""
+    known = [*names, "time"]
+    for name, unit in check_units(given).items():
+        if name not in known:
+            raise DataError(f"there is no output or input '{name}' to give a unit.", nearest(str(name), known))
+        if not isinstance(unit, str) or not unit.strip():
+            raise DataError(f"the unit of '{name}' must be a text but is {unit!r}.", "Write 'm/s', or leave it out.")
+    return dict(check_units(given))
+
+
+def check_units(given: Any) -> Mapping[str, str]:
+    """Units as a mapping."""
     if not isinstance(given, Mapping):
         raise DataError(
             f"units must be a mapping but the type is {type(given).__name__}.",
             "Write units={'speed': 'm/s', 'time': 's'}.",
         )
-    known = [*names, "time"]
-    for name, unit in given.items():
-        if name not in known:
-            raise DataError(f"there is no output or input '{name}' to give a unit.", nearest(str(name), known))
-        if not isinstance(unit, str) or not unit.strip():
-            raise DataError(f"the unit of '{name}' must be a text but is {unit!r}.", "Write 'm/s', or leave it out.")
-    return dict(given)
+    return given
 
 
 def _check_mapping(label: str, given: object) -> None:

@@ -11,7 +11,7 @@ from daedal.data import timestamps
 from daedal.data.arrays import Array, about, check_column
 from daedal.data.samples import Samples
 from daedal.data.signal import Signal
-from daedal.errors import DataError, is_list, nearest, quoted, show
+from daedal.errors import DataError, list_entries, nearest, quoted, show
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,11 +26,11 @@ def choose_columns(label: str, given: Columns) -> dict[str, str]:
     """Signal name → column name, from such a mapping or from a list of columns that keep their names."""
     if isinstance(given, str):
         raise DataError(f"{label} must be a list or mapping but is the text '{given}'.", f"Write {label}=['{given}'].")
-    if not is_list(given):
+    if (entries := list_entries(given)) is None:
         raise DataError(
             f"{label} must be a list or mapping but is of type {type(given).__name__}.", f"Write {label}=['y']."
         )
-    listed = list(given.values()) if isinstance(given, Mapping) else list(given)
+    listed = list(given.values()) if isinstance(given, Mapping) else entries
     for name in listed:
         check_label(label, name)
     if isinstance(given, Mapping):
@@ -99,15 +99,19 @@ def make_frame(
     times: Array, columns: dict[str, Array], origin: "datetime | None", units: Mapping[str, str]
 ) -> "pandas.DataFrame":
     """A pandas frame whose index is the time, dates in the zone of the origin where there is one."""
-    import pandas
-
     from daedal import tables
 
+    return tables.make_frame("time", index_times(times, origin), columns, units)
+
+
+def index_times(times: Array, origin: "datetime | None") -> "Array | pandas.DatetimeIndex":
+    """Times for the index of a frame: as they are, or as the dates that they stand for, in the zone of the origin."""
+    import pandas
+
     if origin is None:
-        return tables.make_frame("time", times, columns, units)
-    dates = pandas.DatetimeIndex(timestamps.make_dates(times, origin), name="time")
-    zoned = dates if origin.tzinfo is None else dates.tz_localize("UTC").tz_convert(origin.tzinfo)
-    return tables.make_frame("time", zoned, columns, units)
+        return times
+    dates = pandas.DatetimeIndex(timestamps.make_dates(times, origin))
+    return dates if origin.tzinfo is None else dates.tz_localize("UTC").tz_convert(origin.tzinfo)
 
 
 def read_frame_times(table: "pandas.DataFrame", time: Hashable | None) -> "tuple[Array, datetime | None]":

@@ -22,9 +22,11 @@ from typing import Any, TextIO, cast
 
 import numpy as np
 
+from daedal.data.acceptance import check_units
 from daedal.data.arrays import Array, about, check_positive, find_first, short
 from daedal.data.conversion import Columns, check_label, choose_columns, choose_noise_columns
 from daedal.data.dataset import NONE, Dataset
+from daedal.data.header_units import Label, read_labels
 from daedal.data.signal import IntersampleChoice
 from daedal.data.timestamps import check_order, count_from_first, count_microseconds, parse_timestamp
 from daedal.errors import DataError, is_one_of, nearest, quoted, show
@@ -54,6 +56,7 @@ def read_csv(
     t0: float | None = None,
     name: str | None = None,
     delimiter: str = ",",
+    units: Mapping[str, str] = NONE,
 ) -> Dataset:
     """Read a data set from a file of columns with a header line, plain or compressed (.gz).
 
@@ -76,6 +79,9 @@ def read_csv(
         By default the name of the file.
     delimiter : str
         The character between the columns.
+    units : mapping of name to text
+        Of outputs, inputs and "time". Without it, those in the header line: the column "speed [m/s]" may be called
+        "speed", and its unit is kept, as text.
 
     Examples
     --------
@@ -101,6 +107,7 @@ def read_csv(
         )
     measured, known = choose_columns("outputs", outputs), choose_columns("inputs", inputs)
     check_label("time", time)
+    check_units(units)
     deviations = choose_noise_columns(measurement_noise, measured)
     with about(f"file '{label}'"):
         wanted = [*known.values(), *measured.values(), *deviations.values()]
@@ -111,9 +118,11 @@ def read_csv(
         output_values = {signal: table.numbers(label, None) for signal, label in measured.items()}
         noise = {signal: table.numbers(label, None) for signal, label in deviations.items()}
     name = Path(path.name.removesuffix(".gz")).stem if name is None else name
+    clock = {} if time is None or origin is not None else {"time": time}
+    told = {key: unit for key, label in {**known, **measured, **clock}.items() if (unit := table.find_unit(key, label))}
     return Dataset(
         times, input_values, output_values, t0=t0, name=name, intersample=intersample, measurement_noise=noise,
-        origin=origin,
+        origin=origin, units={**told, **units},
     )  # fmt: skip
 
 
@@ -127,6 +136,7 @@ class _Table:
     columns: dict[str, array]
     wrong: dict[str, str] = field(default_factory=dict)
     lines: array = field(default_factory=lambda: array("q"))
+    units: dict[str, str] = field(default_factory=dict)  # of columns, as the header line tells them
     clock: str | None = None
     stamps: array = field(default_factory=lambda: array("q"))
     zones: list[tzinfo | None] = field(default_factory=list)  # of the first row
@@ -158,6 +168,11 @@ class _Table:
             else:
                 self.stamps.append(count_microseconds(stamp))
         return True
+
+    def find_unit(self, name: str, label: str) -> str:
+        """The unit of a column, unless the signal is called by its label, which has it already."""
+        unit = self.units.get(label, "")
+        return "" if name.endswith((f"[{unit}]", f"({unit})")) else unit
 
     def numbers(self, label: str, complete: str | None) -> Array:
         """A column as numbers, NaN where missing unless it must be `complete`, which then says as what."""
@@ -232,8 +247,10 @@ def _read(path: Path, delimiter: str, columns: Iterable[str], time: str | None) 
             raise DataError("the file is empty.", ROWS)
         _check_header(header)
         wanted = [*([] if time is None else [time]), *columns]
-        places = {label: _find_column(header, label) for label in wanted}
-        table = _Table({label: array("d") for label in places}, clock=time)
+        labels = read_labels(header)
+        places = {label: _find_column(labels, label) for label in wanted}
+        units = {label: labels[place].unit for label, place in places.items()}
+        table = _Table({label: array("d") for label in places}, units=units, clock=time)
         while some := list(islice(rows, CHUNK)):
             for row, line in some:
                 if len(row) != len(header):
@@ -288,14 +305,23 @@ def _open(path: Path) -> Iterator[TextIO]:
         ) from None
 
 
-def _find_column(header: list[str], label: Any) -> int:
-    if not is_one_of(label, header):
-        label = show(label, str)
-        remedy = nearest(label, header)
-        if len(header) == 1:
-            remedy += " If another character separates the columns, name it with delimiter=."
-        raise DataError(f"there is no column '{label}'.", remedy)
-    return header.index(label)
+def _find_column(labels: list[Label], label: Any) -> int:
+    """By its label, or by its name without the unit."""
+    header = [one.label for one in labels]
+    if is_one_of(label, header):
+        return header.index(label)
+    alike = [place for place, one in enumerate(labels) if is_one_of(label, [one.name])]
+    if len(alike) == 1:
+        return alike[0]
+    label = show(label, str)
+    if alike:
+        raise DataError(
+            f"'{label}' may be the column {' or '.join(repr(header[place]) for place in alike)}.", "Write all of it."
+        )
+    remedy = nearest(label, header)
+    if len(header) == 1:
+        remedy += " If another character separates the columns, name it with delimiter=."
+    raise DataError(f"there is no column '{label}'.", remedy)
 
 
 def _check_header(header: list[str]) -> None:

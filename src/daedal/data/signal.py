@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from daedal.data.arrays import Array, check_column, check_numbers, check_sizes, find_first, frozen, increasing, short
-from daedal.errors import DataError, show
+from daedal.errors import DataError, is_one_of, show
 
 Intersample: TypeAlias = Literal["foh", "zoh", "spline"]
 IntersampleChoice: TypeAlias = Intersample | Mapping[str, Intersample]  # of several inputs: one for all, or by name
@@ -191,7 +191,7 @@ def _could_be_times(values: Array) -> bool:
 
 
 def _check(times: Array, values: Array, intersample: object) -> None:
-    if not isinstance(intersample, str) or intersample not in HIGHEST_DERIVATIVE:
+    if not is_one_of(intersample, HIGHEST_DERIVATIVE):
         raise DataError(
             f'intersample must be "foh", "zoh" or "spline" but is {show(intersample)}.',
             "Say what the signal does between its samples: straight lines, held, or smooth.",

@@ -128,6 +128,17 @@ def parse_timestamp(text: str) -> datetime | None:
         return None
 
 
+def make_clock(times: Array, origin: datetime) -> NDArray[np.datetime64]:
+    """Seconds since the origin as a clock there shows them that is never put forward or back, for axes of pictures."""
+    return make_dates(times, origin.replace(tzinfo=None))
+
+
+def describe_clock(origin: datetime) -> str:
+    """How far that clock is ahead of UTC: UTC+02:00; nothing where there is no zone."""
+    ahead = f"{origin:%z}"  # +0200
+    return f"UTC{ahead[:3]}:{ahead[3:5]}" if ahead else ""
+
+
 def make_dates(times: Array, origin: datetime) -> NDArray[np.datetime64]:
     """Seconds since the origin as dates, in UTC where it has a zone."""
     first = np.datetime64(count_microseconds(origin) * 1000, "ns")

@@ -17,6 +17,7 @@ from daedal.errors import ModelError, show
 
 FINE = 0.05
 COARSE = 0.2
+ROUNDING = 1e-9  # of a halving: poles and intervals in other units come to the same grid
 
 
 @final
@@ -45,7 +46,7 @@ def choose_grid(noise: Noise, numbers: Mapping[str, float] | None, sample_interv
     pole = realize(noise, numbers).fastest_pole
     if noise.grid is not None:
         return Grid(noise.grid, _write_warning(noise.grid, pole))
-    halvings = max(0, int(np.ceil(np.log2(sample_interval * pole / FINE))))
+    halvings = max(0, int(np.ceil(np.log2(sample_interval * pole / FINE) - ROUNDING)))
     return Grid(sample_interval / 2.0**halvings)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from daedal.errors import ModelError, as_float, is_one_of, is_real, show
+from daedal.errors import ModelError, as_float, is_one_of, is_real, list_entries, show
 from daedal.linear import make_controllable_form
 from daedal.symbolic import Expression, as_expression, rename_symbols
 
@@ -94,6 +94,21 @@ def rename_parameters(noise: Noise, names: Mapping[str, str]) -> Noise:
         return rename_symbols(value, names) if isinstance(value, Expression) else value
 
     return type(noise)(**{name: rename(value) for name, value in noise.entries().items()})
+
+
+def scale_noise(noise: Noise, factor: Coefficient) -> Noise:
+    """The same noise, so many times as large.
+
+    Examples
+    --------
+    >>> scale_noise(WhiteNoise(2.0), 3.0)
+    WhiteNoise(intensity=18.0)
+    """
+    if noise.intensity is not None:
+        return WhiteNoise(noise.intensity * factor * factor)
+    A, B, C = (tuple(map(tuple, matrix)) for matrix in noise.matrices())
+    larger = tuple(tuple(entry * factor for entry in row) for row in C)
+    return StateSpaceNoise(A, B, larger, noise.grid, noise.initial, noise.between)
 
 
 class _Declaration:
@@ -364,9 +379,11 @@ def _as_polynomial(values: Any, what: str) -> tuple[Coefficient, ...]:
 
 
 def _as_matrix(rows: Any, what: str) -> tuple[tuple[Coefficient, ...], ...]:
-    if isinstance(rows, (str, Expression)) or not np.iterable(rows) or not all(np.iterable(row) for row in rows):
+    listed = None if isinstance(rows, Expression) else list_entries(rows)
+    entries = None if listed is None else [list_entries(row) for row in listed]
+    if entries is None or any(row is None for row in entries):
         raise ModelError(f"{what} must be a list of rows, got {show(rows)}.", "Write [[-1.0, 0.0], [0.5, -2.0]].")
-    matrix = tuple(tuple(_as_coefficient(value, what) for value in row) for row in rows)
+    matrix = tuple(tuple(_as_coefficient(value, what) for value in row or ()) for row in entries)
     if not matrix or len({len(row) for row in matrix}) != 1:
         raise ModelError(f"{what} must have rows of equal length, got {show(rows)}.", "Fill missing entries with 0.")
     return matrix

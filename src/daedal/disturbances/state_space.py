@@ -21,6 +21,8 @@ from daedal.errors import ModelError, nearest, quoted
 from daedal.linear import count_output_derivatives, differentiate_lyapunov, solve_lyapunov
 from daedal.symbolic import as_expression, intern_symbol, list_symbols, write_number
 
+LARGEST = 1e150  # coefficient of a noise: its square is a variance
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,11 @@ def realize(noise: Noise, numbers: Mapping[str, float] | None = None) -> NoiseSt
         raise ModelError(
             f"{noise!r} has coefficients that are not finite{at}.",
             "The denominator must not begin with zero, nor a formula divide by zero; bound the parameters.",
+        )
+    if max(np.abs(space.B).max(initial=0.0), np.abs(space.C).max(initial=0.0)) > LARGEST:
+        raise ModelError(
+            f"{noise!r} has coefficients beyond {LARGEST:g}{at}, whose squares are no numbers.",
+            "Give what it drives in a larger unit.",
         )
     rightmost = max(map(complex, np.linalg.eigvals(space.A)), key=lambda pole: pole.real)
     if rightmost.real >= 0:

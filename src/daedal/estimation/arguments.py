@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, SimulationError, is_list, show
+from daedal.errors import EstimationError, SimulationError, list_entries, show
 from daedal.estimation.criteria import Criterion, Objective, check_criterion
 from daedal.estimation.likelihood import choose_criterion
 from daedal.estimation.problem import Problem, check_delay_bounds, declare_free, make_coordinates
@@ -32,8 +32,8 @@ class Arguments:
         # Lists may change afterwards, and iterators can be read only once.
         for name in ("free", "local"):
             given = getattr(self, name)
-            if is_list(given):
-                object.__setattr__(self, name, dict(given) if isinstance(given, Mapping) else tuple(given))
+            if (entries := list_entries(given)) is not None:
+                object.__setattr__(self, name, dict(given) if isinstance(given, Mapping) else tuple(entries))
         if isinstance(self.data, list):
             object.__setattr__(self, "data", tuple(self.data))
         if isinstance(self.fixed, dict):

@@ -38,7 +38,7 @@ class Cost:
         criterion is not a likelihood. By `Likelihood` that of the samples beyond those that tell a diffuse start. By
         `OutputError`, on models without disturbances, that of white normal noise; where an accuracy is not declared,
         the largest over it; with `whiten`, given the filter and the samples that it begins with. By
-        `Likelihood(method="moments")` a quasi-likelihood: of normal samples with the model's mean and covariance.
+        `Likelihood(method="moments")` a quasi-likelihood, of normal samples with the mean and covariance of the model.
     monte_carlo_error
         Standard deviation of `loglik` over the random numbers of a simulation, zero where nothing is drawn.
     log_posterior

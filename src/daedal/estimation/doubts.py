@@ -16,11 +16,13 @@ POOR = 50.0  # per cent of the variation that a model explains, below which it i
 LONG = 0.1  # of the record: a residual with this memory has too few independent parts to tell errors by
 
 
-def list_doubts(outcome: Outcome, estimates: Mapping[str, "Estimate"], percents: Mapping[str, float]) -> list[str]:
-    """All of them."""
+def list_doubts(
+    outcome: Outcome, estimates: Mapping[str, "Estimate"], percents: Mapping[str, float], *, explained: bool
+) -> list[str]:
+    """All of them; `explained` where residuals are as large as the disturbances of the model make them."""
     return [
         *_doubt_bounds(estimates),
-        *_doubt_fit(percents),
+        *_doubt_fit(percents, explained),
         *_doubt_ignored_disturbances(outcome),
     ]
 
@@ -41,11 +43,13 @@ def _join(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _doubt_fit(percents: Mapping[str, float]) -> list[str]:
+def _doubt_fit(percents: Mapping[str, float], explained: bool) -> list[str]:
     poor = {name: percent for name, percent in percents.items() if 0.0 < percent < POOR}
     if not poor:
         return []
     shown = ", ".join(f"{name} {percent:.1f} %" for name, percent in poor.items())
+    if explained:
+        return [f"{shown} of the variation: what is left is as large as disturbances of the model make it"]
     return [
         f"poor fit ({shown}): errors and verdicts hold only if all that is left is noise; try other starts, and look "
         "at resid(fit)"

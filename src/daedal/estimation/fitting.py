@@ -11,7 +11,7 @@ from daedal.data import Dataset, FrozenMapping
 from daedal.disturbances import make_seed
 from daedal.errors import EstimationError, counted, interruptible
 from daedal.estimation.arguments import Arguments, prepare_objective
-from daedal.estimation.criteria import Criterion, Evaluation, Objective, count_samples, list_outputs
+from daedal.estimation.criteria import Criterion, Evaluation, Expected, Objective, count_samples, list_outputs
 from daedal.estimation.doubts import list_doubts
 from daedal.estimation.model_error import Examined, widen_errors
 from daedal.estimation.problem import (
@@ -22,14 +22,16 @@ from daedal.estimation.problem import (
     list_long_delays,
     list_starts,
 )
-from daedal.estimation.result import Estimate, Fit, LocalMinimum
+from daedal.estimation.result import Attempt, Estimate, Fit, LocalMinimum
 from daedal.estimation.search import (
     Outcome,
+    Trial,
     Uncertainty,
     assess_information,
     assess_uncertainty,
     evaluate_raw,
     judge_estimate,
+    list_disagreements,
     list_priors,
     refuse_suspicious,
     search,
@@ -144,9 +146,11 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
     scatter, interrupted = _find_scatter(outcome)
     said = objective.capabilities
     raw = evaluate_raw(objective, evaluation.point)
-    errors = assess_uncertainty(evaluation, space.bounds, scatter, said.filters, raw)
+    expected, apart = (None, []) if interrupted else _expect(outcome, raw)
+    errors = assess_uncertainty(evaluation, space.bounds, scatter, said.filters, raw, expected)
+    notes = (*notes, *apart)
     if not interrupted:
-        examined = Examined(objective, evaluation, np.flatnonzero(~errors.at_bound), said.filters, raw)
+        examined = Examined(criterion, objective, evaluation, np.flatnonzero(~errors.at_bound), said.filters, raw)
         errors, lacking = widen_errors(errors, examined)
         notes = (*notes, *lacking)
     rates = np.outer(space.rates(evaluation.point), space.rates(evaluation.point))
@@ -175,10 +179,11 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
         bic=information.bic,
         minima=tuple(_make_minimum(space, one, count) for one, count in outcome.minima),
         status=_describe_end(outcome, interrupted),
-        notes=(*notes, *said.notes, *_list_remarks(outcome, estimates)),
+        notes=(*notes, *said.notes, *_list_remarks(outcome, estimates, explained=expected is not None)),
         seed=problem.seed,
         evaluations=outcome.evaluations,
         solver=problem.solver,
+        attempts=tuple(_make_attempt(space, trial) for trial in outcome.trials),
     )
 
 
@@ -192,6 +197,21 @@ def _find_scatter(outcome: Outcome) -> tuple[np.ndarray | None, bool]:
         return np.zeros((size, size)) if scatter is None else scatter(outcome.evaluation), False
     except KeyboardInterrupt:
         return None, True
+
+
+def _expect(outcome: Outcome, raw: Evaluation | None) -> tuple[Expected | None, list[str]]:
+    """What the ensemble expects of data, as long as these agree with it; where not, that in words."""
+    expect = outcome.objective.capabilities.expect
+    expected = None if expect is None else expect(outcome.evaluation)
+    if expected is None:
+        return None, []
+    apart = list_disagreements(outcome.evaluation if raw is None else raw, expected)
+    notes = [
+        f"the residuals of {output} are {ratio:.2g} times as large as disturbances and measurement noise of the model "
+        "make them: declare or free other sizes; errors are those that the residuals tell"
+        for output, ratio in apart.items()
+    ]
+    return None if apart else expected, notes
 
 
 def _find_fixed(space: Coordinates) -> dict[str, float | Expression]:
@@ -225,8 +245,19 @@ def _note_surprises(model: Model, space: Coordinates, point: np.ndarray) -> list
 
 
 def _make_minimum(space: Coordinates, minimum: Evaluation, count: int) -> LocalMinimum:
-    values = map(float, space.natural(minimum.point))
-    return LocalMinimum(minimum.value, FrozenMapping(dict(zip(space.names, values, strict=True))), count)
+    return LocalMinimum(minimum.value, _name_values(space, minimum.point), count)
+
+
+def _make_attempt(space: Coordinates, trial: Trial) -> Attempt:
+    start, end = _name_values(space, trial.start), trial.minimum
+    if end is None:
+        return Attempt(start, None, FrozenMapping({}), False, trial.evaluations, trial.failure)
+    at = end.evaluation
+    return Attempt(start, at.value, _name_values(space, at.point), end.converged, trial.evaluations)
+
+
+def _name_values(space: Coordinates, point: np.ndarray) -> FrozenMapping[str, float]:
+    return FrozenMapping(dict(zip(space.names, map(float, space.natural(point)), strict=True)))
 
 
 def _list_estimates(
@@ -311,14 +342,14 @@ def _describe_end(outcome: Outcome, interrupted: bool) -> Status:
     )
 
 
-def _list_remarks(outcome: Outcome, estimates: Mapping[str, Estimate]) -> list[str]:
+def _list_remarks(outcome: Outcome, estimates: Mapping[str, Estimate], *, explained: bool) -> list[str]:
     notes = []
     stuck = [name for name, one in estimates.items() if one.at_bound]
     if stuck:
         tried = f"; {outcome.more_starts} more starts were tried" if outcome.more_starts else ""
         notes.append(f"at a bound: {', '.join(stuck)}; widen the bounds if they are not physical limits{tried}")
     percents = compute_fit_percent(outcome.evaluation)
-    notes += list_doubts(outcome, estimates, percents)
+    notes += list_doubts(outcome, estimates, percents, explained=explained)
     poor = [name for name, percent in percents.items() if percent <= 0.0]
     if poor:
         notes.append(f"no better than a constant: {', '.join(poor)}; check units, initial values, transient and starts")

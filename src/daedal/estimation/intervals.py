@@ -103,7 +103,8 @@ def _leave_bound(
             low[k], high[k] = (-np.inf, np.inf) if k != place else ((lower, np.inf) if sign > 0.0 else (-np.inf, upper))
             continue
         if k == place:
-            low[k], high[k] = (lower, lower + farthest) if sign > 0.0 else (upper - farthest, upper)
+            own = (lower, lower + farthest) if sign > 0.0 else (upper - farthest, upper)
+            low[k], high[k] = np.fmin(low[k], own[0]), np.fmax(high[k], own[1])
             continue
         t = np.linspace(0.0, farthest, POINTS)
         left = np.sqrt(np.maximum(room - pull * t - 0.5 * growth * t**2, 0.0) / room)

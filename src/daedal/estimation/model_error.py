@@ -5,8 +5,9 @@ signs of it are looked for: residuals that depend on an input (`search/correlati
 and estimates that move farther than chance allows when residuals are weighed otherwise, whitened in place of plain or
 the other way round (Hausman's test). The other estimate is one Newton step away, δ = −H⁻¹g of the other weighing. Where
 there is a sign, δ δᵀ is added to the covariance, so that intervals reach beyond both estimates. The innovations of a
-likelihood have their accuracy from the model: where they are not white, its curvature is no information any more, and
-the covariance grows by what the scores of the innovations (`search/scores`) exceed theirs by.
+likelihood have their accuracy from the model: whether that is right is asked first (`noise_levels`, beside this file).
+Where they are not white even so, its curvature is no information any more, and the covariance grows by what the scores
+of the innovations (`search/scores`) exceed theirs by.
 
 Reference: J. A. Hausman, Specification tests in econometrics, Econometrica 46 (1978) 1251–1271.
 """
@@ -17,7 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from daedal.errors import quoted
-from daedal.estimation.criteria import Evaluation, Objective, Part, count_samples, list_outputs
+from daedal.estimation.criteria import Criterion, Evaluation, Objective, Part, count_samples, list_outputs
+from daedal.estimation.noise_levels import allow_bias, find_contradiction
 from daedal.estimation.problem import Autoregression
 from daedal.estimation.search import (
     Spent,
@@ -40,6 +42,7 @@ SAMPLES_PER_LAG = 10
 class Examined:
     """A minimum, the coordinates that are not at a bound, and the filters that whiten; `raw` is without them."""
 
+    criterion: Criterion
     objective: Objective
     evaluation: Evaluation
     inside: np.ndarray
@@ -50,10 +53,12 @@ class Examined:
 def widen_errors(errors: Uncertainty, examined: Examined) -> tuple[Uncertainty, list[str]]:
     """The errors with what the signs of model error ask for, and these in words."""
     parts = [part for part in examined.evaluation.parts if part.series.regular]
-    if not examined.inside.size or not FEWEST <= count_samples(parts) <= MOST:
+    if not FEWEST <= count_samples(parts) <= MOST:
         return errors, []
     if examined.evaluation.loglik is not None:
         return _widen_likelihood(errors, examined, parts)
+    if not examined.inside.size:
+        return errors, []
     notes = _list_dependences(examined, parts)
     shift, moved = _weigh_otherwise(examined, suspected=bool(notes))
     if not notes and not moved:
@@ -146,24 +151,35 @@ def _whiten(examined: Examined) -> Evaluation | None:
 
 
 def _widen_likelihood(errors: Uncertainty, examined: Examined, parts: Sequence[Part]) -> tuple[Uncertainty, list[str]]:
-    notes = _list_dependences(examined, parts)
-    coloured = []
+    """By sizes of noise that the data contradict, and by what is left of the innovations then."""
+    notes: list[str] = []
+    point = examined.evaluation.point
+    quasi = examined.evaluation.scores is not None  # its curvature is not the covariance of its gradient
+    found = (
+        None if quasi else find_contradiction(examined.criterion, examined.objective.problem, point, examined.inside)
+    )
+    if found is not None:
+        errors, notes = allow_bias(errors, found, point), [*found.notes]
+        inside = np.flatnonzero(~found.errors.at_bound[: point.size])
+        examined = replace(examined, evaluation=found.evaluation, inside=inside)
+        parts = [part for part in found.evaluation.parts if part.series.regular]
+    coloured, left = [], _list_dependences(examined, parts)
     for output in list_outputs(parts):
         mine = [part for part in parts if part.series.output == output]
         test = whiteness([part.residual for part in mine], _count_lags(mine), _spend(examined, mine))
         if test.p_value < SURE:
             coloured.append(output)
     if coloured:
-        notes.append(
+        left.append(
             f"the innovations of {quoted(coloured)} are autocorrelated: dynamics or noise of the model are wrong, and "
             "errors cover that in part only; resid(fit) shows it"
         )
-    if not notes:
-        return errors, []
     inside = examined.inside
+    if not left or not inside.size:
+        return errors, [*notes, *left]
     plain = replace(examined.evaluation, loglik=None, scores=None, prior=None)
     scores = estimate_scores(plain)[np.ix_(inside, inside)]
     own = np.sum([S @ S.T for S in (np.nan_to_num(part.slopes[inside]) for part in parts)], axis=0)
     known = np.diag(own) > 0.0
     ratio = np.max(np.diag(scores)[known] / np.diag(own)[known], initial=1.0)
-    return replace(errors, covariance=errors.covariance * ratio), notes
+    return replace(errors, covariance=errors.covariance * ratio), [*notes, *left]

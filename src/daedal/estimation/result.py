@@ -62,6 +62,23 @@ class LocalMinimum:
 
 
 @final
+@dataclass(frozen=True)
+class Attempt:
+    """What one start led to: where the search from it ended, or why it could not begin.
+
+    `value` is that of the criterion there, None where the model could not be simulated at the start (`failure` says
+    why) or where the search was interrupted. Later stages go on from the best alone.
+    """
+
+    start: Mapping[str, float]
+    value: float | None
+    params: Mapping[str, float]  # where it ended; empty where it did not
+    converged: bool
+    evaluations: int
+    failure: str = ""
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Fit:
     """What `fit` found.
@@ -86,6 +103,8 @@ class Fit:
         The minima that the starts ended in, best first.
     status
         How the search ended.
+    attempts
+        What each start led to, in their order.
     """
 
     model: Model
@@ -111,6 +130,7 @@ class Fit:
     seed: int
     evaluations: int
     solver: Lanes | None = None
+    attempts: tuple[Attempt, ...] = ()
 
     @property
     def params(self) -> Mapping[str, float]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 WIDEST = 1e6  # factor beyond which an interval on a log scale is not worth its ink
 TIGHT = 0.9  # correlation of two estimates that is worth a word
 MOST_PAIRS = 5  # of them
+MOST_FAILED = 3  # starts that failed for one reason, and reasons
 DIGITS = 10  # of a number, at most
 REMARKS = {
     "determined": "",
@@ -41,11 +42,14 @@ def make_table(fit: "Fit") -> str:
     ahead = "fit" if fit.criterion.condition is None else "one-step fit"
     lines.append(f"  {ahead}: {percents}; criterion {fit.value:.6g}{seed}")
     if fit.loglik is not None:
-        criteria = (
-            f"log posterior {fit.log_posterior:.6g}" if fit.aic is None else f"AIC {fit.aic:.6g}, BIC {fit.bic:.6g}"
-        )
-        lines.append(f"  log likelihood {fit.loglik:.6g}, {criteria}")
+        numbers = [f"log likelihood {fit.loglik:.6g}"]
+        if fit.aic is not None:
+            numbers.append(f"AIC {fit.aic:.6g}, BIC {fit.bic:.6g}")
+        elif fit.log_posterior != fit.loglik:  # there are priors
+            numbers.append(f"log posterior {fit.log_posterior:.6g}")
+        lines.append(f"  {', '.join(numbers)}")
     lines += _list_correlations(fit)
+    lines += _count_starts(fit)
     if len(fit.minima) > 1:
         lines.append(f"  {len(fit.minima)} minima were found:")
         lines += [
@@ -54,6 +58,32 @@ def make_table(fit: "Fit") -> str:
         ]
     lines += [f"  {note}" for note in fit.notes]
     return "\n".join(lines)
+
+
+def _count_starts(fit: "Fit") -> list[str]:
+    """What became of several starts, and why some could not be evaluated."""
+    if len(fit.attempts) < 2:
+        return []
+    reasons: dict[str, list[str]] = {}
+    for one in fit.attempts:
+        if one.failure:
+            reasons.setdefault(one.failure, []).append(_describe_params(one.start))
+    ended = [one for one in fit.attempts if one.value is not None]
+    counts = {
+        "converged": sum(one.converged for one in ended),
+        "stopped before": sum(not one.converged for one in ended),
+        "failed": sum(map(len, reasons.values())),
+        "interrupted": sum(one.value is None and not one.failure for one in fit.attempts),
+    }
+    shown = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    failed = [f"    failed at {_cut(where)}: {reason}" for reason, where in list(reasons.items())[:MOST_FAILED]]
+    return [f"  {len(fit.attempts)} starts: {shown}", *failed]
+
+
+def _cut(starts: list[str]) -> str:
+    """The first of them, and how many more."""
+    more = f" and {len(starts) - MOST_FAILED} more" if len(starts) > MOST_FAILED else ""
+    return f"{'; '.join(starts[:MOST_FAILED])}{more}"
 
 
 def _list_correlations(fit: "Fit") -> list[str]:
@@ -96,12 +126,17 @@ def _make_row(one: "Estimate", interval: tuple[float, float], withheld: bool) ->
         _format_error(error),
         _format_relative(error, one.value),
         _format_error(one.monte_carlo_error),
-        " … ".join(_format_number(end, unsure) for end in interval) if finite else "—",
+        " … ".join(_format_number(end, min(unsure, _limit(one, end))) for end in interval) if finite else "—",
         "—" if one.from_data is None else f"{100.0 * one.from_data:.0f} %",
         f"{one.start:.6g}",
         f"{one.lower:.4g} … {one.upper:.4g}{' log' if one.scale == 'log' else ''}",
         REMARKS[one.verdict],
     ]
+
+
+def _limit(one: "Estimate", end: float) -> float:
+    """An end on a log scale is never zero, however far the other one is."""
+    return 0.1 * abs(end) if one.scale == "log" and end else np.inf
 
 
 def _format_number(value: float, error: float) -> str:

@@ -58,8 +58,7 @@ def match_drive(
             "Write inputs={'u': Signal(times, values)}.",
         )
     given = {as_name(key): value for key, value in (inputs or {}).items()}
-    # Of a list or an array nothing more needs to be asked, or loaded.
-    measured = times if not isinstance(times, (np.ndarray, Sequence)) and isinstance(times, data.Dataset) else None
+    measured = find_measured(times)
     if measured is not None:
         given = {name: signal for name, signal in measured.inputs.items() if name in needed} | given
         t0 = measured.t0 if t0 is None else t0
@@ -76,6 +75,11 @@ def match_drive(
     signals = {name: _make_signal(name, value, start, end) for name, value in given.items()}
     check_covered(signals, start, end, SimulationError)
     return Drive(grid, start, signals, tuple(assumed))
+
+
+def find_measured(times: Any) -> "data.Dataset | None":
+    """The data that stand for times; of a list or an array nothing more needs to be asked, or loaded."""
+    return times if not isinstance(times, (np.ndarray, Sequence)) and isinstance(times, data.Dataset) else None
 
 
 def match_data(model: Model, measured: "data.Dataset") -> Drive:

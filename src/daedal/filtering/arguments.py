@@ -7,7 +7,7 @@ import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.data import Dataset, increasing, short
-from daedal.errors import DataError, EstimationError, as_float, is_one_of, is_real, nearest, show
+from daedal.errors import DataError, EstimationError, as_float, is_one_of, is_real, list_entries, nearest, show
 from daedal.filtering.experiment import InitialCondition, name_row
 from daedal.models import Model, as_name
 from daedal.symbolic import Expression, jet
@@ -76,13 +76,13 @@ def choose_rows(model: Model, variables: Any) -> tuple[dict[str, str], tuple[str
         note = (f"without finite variance, and left out: {', '.join(sorted(rough))}",) if rough else ()
         _refuse_ill_posed(model, [finding for finding in verdict.findings if finding.role == "output"])
         return {name: name_row(name) for name in left}, note
-    if isinstance(variables, (str, Expression)) or not np.iterable(variables):
+    if (entries := list_entries(variables)) is None:
         example = str(variables) if isinstance(variables, (str, Expression)) else "x"
         raise EstimationError(
             f"The variables of estimate_states must be a list, got {show(variables)}.",
             f"Write variables=['{example}'].",
         )
-    names = list(dict.fromkeys(str(as_name(variable)) for variable in variables))
+    names = list(dict.fromkeys(str(as_name(variable)) for variable in entries))
     if not names:
         raise EstimationError("The list of variables is empty.", "Leave it out for all unknowns.")
     known = {**model.names, **dict.fromkeys(model.outputs, "output")}

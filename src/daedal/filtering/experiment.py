@@ -85,7 +85,15 @@ class LinearExperiment:
             np.concatenate([start.mean.slopes[:, None], start.open.slopes.swapaxes(1, 2)], axis=1),
         )
         measured = self.readings.measure(evolution, point, self.rows, self.count_orders(evolution))
-        return filter_timeline(evolution, self.readings.line, columns, start.covariance, measured, keep), start
+        filtered = filter_timeline(evolution, self.readings.line, columns, start.covariance, measured, keep)
+        mine = self.readings.measuring
+        e0, s = filtered.e.value[mine, 0], filtered.s.value[mine]
+        if not ((s > 0.0).all() and np.isfinite(s).all() and np.isfinite(e0).all()):
+            raise EstimationError(
+                "The variance of a predicted sample is not positive or not finite there.",
+                "Bound the parameters of the noise.",
+            )
+        return filtered, start
 
     def innovate(self, evolution: Evolution, point: Point) -> Innovated:
         """Innovations of all samples at a point."""
@@ -93,11 +101,6 @@ class LinearExperiment:
         mine = self.readings.measuring
         e0, s = filtered.e[mine, 0], filtered.s[mine]
         E = self.find_shown(evolution, filtered)
-        if not ((s.value > 0.0).all() and np.isfinite(s.value).all() and np.isfinite(e0.value).all()):
-            raise EstimationError(
-                "The variance of a predicted sample is not positive or not finite there.",
-                "Bound the parameters of the noise.",
-            )
         opened = find_open_values(e0.value, E.value, s.value)
         e = Dual(e0.value + E.value @ opened.best, e0.slopes + E.slopes @ opened.best) if opened.kept else e0
         return Innovated(e, s, E, opened, self._predict(evolution, filtered, opened.best))

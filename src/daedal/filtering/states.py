@@ -19,9 +19,9 @@ import numpy as np
 
 from daedal import filtering
 from daedal.analysis import is_linear
-from daedal.data import Dataset, FrozenMapping, frozen, short
+from daedal.data import Dataset, FrozenMapping, frozen, index_times, short
 from daedal.errors import EstimationError, counted, interruptible, look_up
-from daedal.experiments import describe_absent
+from daedal.experiments import describe_absent, unite_units
 from daedal.filtering.arguments import Estimated, check_arguments, choose_rows, choose_times, read_subject
 from daedal.filtering.experiment import InitialCondition
 from daedal.filtering.horizon import move_ahead
@@ -34,6 +34,8 @@ from daedal.systems import System
 from daedal.tables import add_unit, align_columns, make_frame, stack_frames
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import pandas
 
 Kind = Literal["filtered", "smoothed", "predicted"]
@@ -55,7 +57,9 @@ class StateEstimate:
         From which samples: "smoothed" from all, "filtered" from those up to each time, "predicted" from those up to a
         horizon before it (None: up to the sample before).
     units
-        Variable, or "time" → text, as the model declares them.
+        Variable, or "time" → text, as the model or the data declare them.
+    origin
+        The date at time 0, where the data tell it.
     """
 
     model: str
@@ -66,6 +70,7 @@ class StateEstimate:
     std: Mapping[str, np.ndarray]
     notes: tuple[str, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
+    origin: "datetime | None" = None
 
     def __getitem__(self, name: str) -> np.ndarray:
         return look_up(self.mean, name, EstimationError, f"The states of '{self.model}' have nothing called")
@@ -81,7 +86,7 @@ class StateEstimate:
     def to_pandas(self) -> "pandas.DataFrame":
         """Mean and standard deviation over `variable` and `time`."""
         frames = {
-            name: make_frame("time", self.times, {"mean": mean, "std": self.std[name]})
+            name: make_frame("time", index_times(self.times, self.origin), {"mean": mean, "std": self.std[name]})
             for name, mean in self.mean.items()
         }
         return stack_frames(["variable"], frames, self.units)
@@ -91,6 +96,8 @@ class StateEstimate:
         lines = [
             f"states of '{self.model}', {self.kind}{ahead}: {counted(self.times.size, 'time')} from "
             f"{short(float(self.times[0]))} to {short(float(self.times[-1]))}"
+            f"{f' {clock}' if (clock := self.units.get('time')) else ''}"
+            f"{'' if self.origin is None else f', since {self.origin}'}"
         ]
         rows = [["", "from", "to", "std median", "largest"]]
         for name, mean in self.mean.items():
@@ -160,10 +167,10 @@ def estimate_states(
         origins = np.maximum(queries - float(horizon), data.t0)
         sweep = FilterPass(system, data, point, condition, wanted, np.union1d(queries, origins), before=False)
         law = move_ahead(sweep, point, origins, queries, float(horizon))
-        return _make_estimate(sweep, kind, float(horizon), queries, law, notes)
+        return _make_estimate(sweep, kind, float(horizon), queries, law, notes, data)
     sweep = FilterPass(system, data, point, condition, wanted, queries, before=kind == "predicted")
     law = sweep.smooth(queries) if kind == "smoothed" else sweep.filter(queries)
-    return _make_estimate(sweep, kind, None, queries, law, notes)
+    return _make_estimate(sweep, kind, None, queries, law, notes, data)
 
 
 def _estimate_nonlinear(
@@ -188,12 +195,19 @@ def _estimate_nonlinear(
         mean=FrozenMapping({name: frozen(states.mean[:, k].copy()) for k, name in enumerate(variables)}),
         std=FrozenMapping({name: frozen(states.std[:, k].copy()) for k, name in enumerate(variables)}),
         notes=(*notes, *states.notes),
-        units=system.model.units,
+        units=unite_units(system.model, [data]),
+        origin=data.origin,
     )
 
 
 def _make_estimate(
-    sweep: FilterPass, kind: Kind, horizon: float | None, queries: np.ndarray, law: Law, notes: tuple[str, ...]
+    sweep: FilterPass,
+    kind: Kind,
+    horizon: float | None,
+    queries: np.ndarray,
+    law: Law,
+    notes: tuple[str, ...],
+    data: Dataset,
 ) -> StateEstimate:
     """Rows of the wanted variables."""
     stochastic = sweep.experiment.stochastic
@@ -204,10 +218,17 @@ def _make_estimate(
     C = sweep.evolution.C.value[rows]
     mean = law.mean @ C.T + forced
     turned = np.einsum("vn,kni->kvi", C, law.opened)
-    variance = np.einsum("vn,knm,vm->kv", C, law.covariance, C)
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = np.einsum("vn,knm,vm->kv", C, law.covariance, C)
     variance = variance + np.einsum("kvi,kij,kvj->kv", turned, law.inverse * np.ones((len(turned), 1, 1)), turned)
     std = np.where(_find_undetermined(C, law), np.inf, np.sqrt(np.maximum(variance, 0.0)))
     names = list(sweep.wanted)
+    for k, name in enumerate(names):
+        if np.isnan(mean[:, k]).any() or np.isnan(std[:, k]).any():
+            raise EstimationError(
+                f"What the samples say about '{name}' is beyond all numbers.",
+                f"Check the sizes of the noises and of the measurement noise, or give '{name}' in a larger unit.",
+            )
     opened = sweep.experiment.plan.open
     said = (f"at the start {', '.join(opened)} {'is' if len(opened) == 1 else 'are'} estimated too",)
     return StateEstimate(
@@ -218,7 +239,8 @@ def _make_estimate(
         mean=FrozenMapping({name: frozen(mean[:, k].copy()) for k, name in enumerate(names)}),
         std=FrozenMapping({name: frozen(std[:, k].copy()) for k, name in enumerate(names)}),
         notes=(*notes, *sweep.experiment.readings.unseen, *(said if opened else ())),
-        units=stochastic.model.units,
+        units=unite_units(stochastic.model, [data]),
+        origin=data.origin,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.errors import SimulationError
+from daedal.errors import SimulationError, give_up_if_stopped
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -15,7 +15,9 @@ PIECE = 1e8  # operations, some tenths of a second
 def divide_loop(count: int, operations: float) -> Iterator[slice]:
     """A loop of so many passes in pieces: Ctrl-C waits until compiled code returns."""
     size = max(int(PIECE / max(operations, 1.0)), 1)
-    return (slice(first, min(first + size, count)) for first in range(0, count, size))
+    for first in range(0, count, size):
+        give_up_if_stopped()
+        yield slice(first, min(first + size, count))
 
 
 def check_array(array: Array, shape: tuple[int, ...], name: str, *, written: bool = False) -> Array:

@@ -15,6 +15,7 @@ from daedal.kernels import cache as disk
 from daedal.kernels.target import Target, find_host
 
 LARGE_TEXT = 400_000  # characters; beyond, the slower optimisations cost more than they gain
+SECONDS = 2.5e-6  # of compiling a character, about, of texts that are larger
 REMEMBERED = 256  # codes kept, those made last; one that a function was taken from lives as long as that function
 
 _lock = Lock()
@@ -67,9 +68,18 @@ def _make_code(text: str) -> Code:
     key = make_key(text, find_host())
     data = disk.read(key)
     if data is None:
+        _announce(text)
         data = build(text, find_host())
         disk.write(key, data)
     return Code(data)
+
+
+def _announce(text: str) -> None:
+    if len(text) > LARGE_TEXT:
+        from daedal.progress import announce  # large code is rare
+
+        remedy = "it is done once and kept; solver=IDA() needs none of it, nor do models with fewer switches"
+        announce("Compiling the steps of a simulation", len(text) * SECONDS, remedy)
 
 
 def make_key(text: str, target: Target) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from daedal import analysis
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import ModelError, as_float, is_list, is_one_of, is_real, nearest, show
+from daedal.errors import ModelError, as_float, is_one_of, is_real, list_entries, nearest, show
 from daedal.models import Parameter
 from daedal.symbolic import NAME, Expression, delay, der, symbol
 
@@ -227,7 +227,7 @@ def _as_name(given: Any) -> str:
 
 
 def _as_coefficients(values: Any, what: str) -> np.ndarray:
-    listed: list[Any] = list(values) if is_list(values) else []
+    listed: list[Any] = list_entries(values) or []
     if len(listed) > MOST:
         raise ModelError(
             f"The {what} of a transfer function may have {MOST} coefficients, got {len(listed)}.",

@@ -6,7 +6,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from daedal.errors import ModelError, counted, is_list, quoted, show, with_article
+from daedal.errors import ModelError, counted, list_entries, quoted, show, with_article
 from daedal.models.parts import Parts
 from daedal.models.port import Port
 from daedal.symbolic import NAME, Equation, as_expression, intern_symbol
@@ -43,10 +43,11 @@ def sort_connections(parts: Parts, connections: Any) -> Connections:
 
 def _check_connections(connections: Any) -> list[tuple[str, ...]]:
     remedy = "Write connections=[('supply.p', 'winding.p'), ...]."
-    if isinstance(connections, Mapping) or not is_list(connections):
+    entries = list_entries(connections)
+    if isinstance(connections, Mapping) or entries is None:
         raise ModelError(f"The connections must be a list of tuples of paths, got {show(connections)}.", remedy)
     checked = []
-    for connection in connections:
+    for connection in entries:
         if isinstance(connection, str) or not isinstance(connection, Sequence) or len(connection) < 2:
             raise ModelError(f"A connection must be two or more paths, got {show(connection)}.", remedy)
         for path in connection:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from daedal import disturbances, symbolic
-from daedal.errors import ModelError, counted, is_list, quoted, show
+from daedal.errors import ModelError, counted, list_entries, quoted, show
 from daedal.models.parameter import as_parameter
 from daedal.symbolic import NAME, RESERVED, Equation, Expression, as_expression, find_operator
 
@@ -85,7 +85,7 @@ def as_name(key: Any) -> Any:
     if isinstance(key, Expression) and key.is_symbol:
         return key.sx.name()
     if isinstance(key, str):
-        return key
+        return str.__str__(key)  # without what a subclass does
     raise ModelError(
         f"A symbol or a name belongs where {show(key)} stands.", "Use a symbol made by symbols(...), or its name."
     )
@@ -140,9 +140,9 @@ def _check_equation(value: Any, name: str) -> Equation:
 
 
 def _check_symbols(values: Any, field: str) -> tuple[Expression, ...]:
-    if not is_list(values):
+    if (entries := list_entries(values)) is None:
         raise ModelError(f"The {field} must be a list of symbols, got {show(values)}.", f"Write {field}=[x, y].")
-    symbols = tuple(values)
+    symbols = tuple(entries)
     for value in symbols:
         if isinstance(value, str):
             raise ModelError(

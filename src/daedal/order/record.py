@@ -1,5 +1,6 @@
 """The data of an order search, checked: one output, its inputs, and what is sampled when."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
@@ -7,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from daedal.data import Dataset, Signal
-from daedal.errors import EstimationError, counted, nearest, quoted, show
+from daedal.errors import EstimationError, counted, list_entries, nearest, quoted, show
 from daedal.experiments import check_covered
 from daedal.lti import SignalFilter, make_signal_filter
 from daedal.symbolic import NAME
@@ -214,11 +215,11 @@ def _choose_inputs(verb: str, data: Dataset, inputs: Any) -> tuple[str, ...]:
         if not data.inputs:
             raise EstimationError(f"{verb} needs an input, and the data have none.", "Give inputs={'u': ...}.")
         return tuple(data.inputs)
-    if isinstance(inputs, str) or not np.iterable(inputs):
+    if (entries := list_entries(inputs)) is None:
         raise EstimationError(f"The inputs must be a list of names, got {show(inputs)}.", "Write inputs=['u'].")
-    names = tuple(show(name, str) for name in inputs)
-    for name in names:
-        if names.count(name) > 1:
+    names = tuple(show(name, str) for name in entries)
+    for name, count in Counter(names).items():
+        if count > 1:
             raise EstimationError(f"The input '{name}' is named twice.", "Name each input once.")
         if name not in data.inputs:
             raise EstimationError(f"The data have no input '{name}'.", nearest(name, data.inputs))

@@ -10,13 +10,12 @@ grow, unless they are asked for, and those whose simulation of held-out samples 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from numbers import Integral
 from typing import Any, Literal, Protocol, overload, runtime_checkable
 
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_list, is_one_of, show
+from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_one_of, list_entries, show
 from daedal.estimation import describe, measure_fit
 from daedal.linear import one_thread
 from daedal.order.choice import (
@@ -149,13 +148,14 @@ def select_order(
 
 def _search_each(search: Callable[[Any], OrderSearch], outputs: Any) -> OrderSearches:
     """One output after the other; an interrupt ends it after the one that it came in."""
-    if not is_list(outputs) or not len(outputs):
+    entries = list_entries(outputs)
+    if not entries:
         raise EstimationError(
             f"The output must be a name or a list of names, got {show(outputs)}.",
             "Write output='y' or output=['y1', 'y2'].",
         )
     searches: dict[str, OrderSearch] = {}
-    for name in (show(one, str) for one in outputs):
+    for name in (show(one, str) for one in entries):
         if name in searches:
             raise EstimationError(f"The output '{name}' is named twice.", "Name each output once.")
         try:
@@ -244,11 +244,10 @@ def _narrow(shapes: list[Shape], record: Record, method: OrderMethod) -> tuple[l
 
 
 def _check_whole_numbers(given: Any, what: str, least: int) -> list[int]:
-    if isinstance(given, (str, Integral)) or not np.iterable(given):
+    if (entries := list_entries(given)) is None:
         raise EstimationError(f"{what} must be a list of whole numbers, got {show(given)}.", f"Write {what}=[1, 2, 3].")
     sentence, remedy = f"{what} must be whole numbers from {least} to {MOST}", f"Write {what}=[{least}, {least + 1}]."
-    # One by one: a range may be longer than there is memory, but ends where a number is too large.
-    numbers = {check_whole_number(one, EstimationError, sentence, remedy, least=least, most=MOST) for one in given}
+    numbers = {check_whole_number(one, EstimationError, sentence, remedy, least=least, most=MOST) for one in entries}
     if not numbers:
         raise EstimationError(f"The list of {what} is empty.", remedy)
     return sorted(numbers)

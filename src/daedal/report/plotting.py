@@ -9,14 +9,16 @@ from daedal.data import Dataset, Signal
 from daedal.errors import ReportError, counted
 from daedal.estimation import Fit
 from daedal.filtering import StateEstimate
-from daedal.order import OrderSearch
-from daedal.report.layout import BAND, choose_names, frame, make_panels
+from daedal.order import OrderSearch, OrderSearches
+from daedal.report.layout import BAND, TimeAxis, choose_names, choose_time_axis, frame, make_panels
 from daedal.report.validation_pictures import DRAWERS, NORMAL
 from daedal.simulation import Ensemble, Trajectory
 from daedal.tables import add_unit
 from daedal.validation import Comparison, Identifiability, Profile, Residuals
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import plotly.graph_objects as go
 
 REALIZATIONS = 50  # lines in one panel that can still be told apart
@@ -33,16 +35,17 @@ class _Curve(NamedTuple):
 
 
 class _Picture(NamedTuple):
-    """One result: its title, the curves of each panel by name, units, and the span of time where they go beyond it."""
+    """One result: title, the curves of each panel by name, units, the span of time where they go beyond it, origin."""
 
     title: str
     panels: Mapping[str, list[_Curve]]
     units: Mapping[str, str]
     span: tuple[float, float] | None = None
+    origin: "datetime | None" = None
 
 
 OverTime: TypeAlias = Trajectory | Ensemble | StateEstimate | Dataset
-Finding: TypeAlias = Fit | Comparison | Residuals | Profile | Identifiability | OrderSearch
+Finding: TypeAlias = Fit | Comparison | Residuals | Profile | Identifiability | OrderSearch | OrderSearches
 
 
 def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] | None = None) -> "go.Figure":
@@ -57,7 +60,8 @@ def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] |
         of a list share the panels of the same name: simulated signals are lines, measured ones are markers.
         A Fit: samples, prediction and residual. A Comparison: samples and prediction in the band of 95 %. Residuals:
         auto- and cross-correlations with their bands. A Profile: the criterion along each parameter. An
-        Identifiability: singular values and directions. An OrderSearch: BIC of the candidates.
+        Identifiability: singular values and directions. An OrderSearch: BIC of the candidates; OrderSearches: of
+        each output. Time is dates where every result has an origin.
     names
         Names or symbols of the signals (by default the outputs, then the others), of the outputs of a Fit, Comparison
         or Residuals, of the parameters of a Profile or Identifiability; without a choice, as many as fit.
@@ -74,15 +78,17 @@ def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] |
     pictures = [_draw(one) for one in (result if isinstance(result, Sequence) else [result])]
     if not pictures:
         raise ReportError("The list of results to draw is empty.", "Write plot([trajectory, data]).")
+    axis = choose_time_axis([picture.origin for picture in pictures])
     shared: dict[str, list[_Curve]] = {}
     for picture in pictures:
         for name, curves in picture.panels.items():
-            shared[name] = shared.get(name, []) + curves
+            drawn = [curve._replace(times=axis.place(curve.times, picture.origin)) for curve in curves]
+            shared[name] = shared.get(name, []) + drawn
     common = sorted(shared, key=lambda name: -sum(name in picture.panels for picture in pictures))
     title = "; ".join(picture.title for picture in pictures)
     units = _unite_units(pictures)
-    figure = _draw_panels(title, {name: shared[name] for name in common}, names, units)
-    spans = [picture.span for picture in pictures if picture.span]
+    figure = _draw_panels(title, {name: shared[name] for name in common}, names, units, axis)
+    spans = [axis.place(np.array(picture.span), picture.origin) for picture in pictures if picture.span]
     if len(spans) < len(pictures):
         return figure
     return figure.update_xaxes(range=[min(first for first, _ in spans), max(last for _, last in spans)])
@@ -108,20 +114,20 @@ def _draw(result: Any) -> _Picture:
         held = {name: [_make_curve(s)] for name, s in result.inputs.items() if s.intersample == "zoh"}
         stopped = "" if result.status.ok else f": {result.status.sentence}"
         span = (result.t0, float(result.times[-1])) if held else None
-        return _Picture(f"{_name_subject(result)}{stopped}", curves | held, result.units, span)
+        return _Picture(f"{_name_subject(result)}{stopped}", curves | held, result.units, span, result.origin)
     if isinstance(result, Ensemble):
         moments = {name: _draw_moments(result, name) for name in result.mean}
-        return _Picture(
-            f"mean of {counted(result.realizations, 'realization')} of {result.model}", moments, result.units
-        )
+        title = f"mean of {counted(result.realizations, 'realization')} of {result.model}"
+        return _Picture(title, moments, result.units, origin=result.origin)
     if isinstance(result, StateEstimate):
         bands = {name: _draw_band(result, name) for name in result.mean}
-        return _Picture(f"{result.kind} states of {result.model}, in bands of 95 %", bands, result.units)
+        title = f"{result.kind} states of {result.model}, in bands of 95 %"
+        return _Picture(title, bands, result.units, origin=result.origin)
     if isinstance(result, Dataset):
         measured = {name: [_Curve(s.times, s.values, mode="markers")] for name, s in result.outputs.items()}
         driving = {name: [_make_curve(s)] for name, s in result.inputs.items()}
         title = result.name if result.origin is None else f"{result.name}, since {result.origin}"
-        return _Picture(title, measured | driving, result.units)
+        return _Picture(title, measured | driving, result.units, origin=result.origin)
     raise ReportError(
         f"plot draws a Trajectory, an Ensemble, a StateEstimate, a Dataset or a list of them, or what a fit, its "
         f"validation or an order search found, got {type(result).__name__}.",
@@ -170,7 +176,11 @@ def _make_curve(signal: Signal) -> _Curve:
 
 
 def _draw_panels(
-    title: str, curves: Mapping[str, list[_Curve]], names: Iterable[Any] | None, units: Mapping[str, str]
+    title: str,
+    curves: Mapping[str, list[_Curve]],
+    names: Iterable[Any] | None,
+    units: Mapping[str, str],
+    axis: TimeAxis,
 ) -> "go.Figure":
     shown = choose_names(names, curves)
     figure = make_panels(len(shown), shared_xaxes=True)
@@ -180,5 +190,5 @@ def _draw_panels(
             style = {"mode": curve.mode, "line": line, "marker": {"size": 4}, **(BAND if curve.band else {})}
             figure.add_scatter(x=curve.times, y=curve.values, name=name, row=row, col=1, **style)
         figure.update_yaxes(title_text=add_unit(name, units), row=row, col=1)
-    figure.update_xaxes(title_text=add_unit("time", units), row=len(shown), col=1)
+    figure.update_xaxes(title_text=axis.name(units), row=len(shown), col=1)
     return frame(figure, title, len(shown), len(curves) - len(shown) if names is None else 0)

@@ -8,8 +8,8 @@ import numpy as np
 
 from daedal.errors import quoted
 from daedal.estimation import CorrelationTest, Fit
-from daedal.order import OrderSearch
-from daedal.report.layout import BAND, PANELS, choose_names, frame, make_panels
+from daedal.order import OrderSearch, OrderSearches
+from daedal.report.layout import BAND, PANELS, choose_names, choose_time_axis, frame, make_panels
 from daedal.tables import add_unit
 from daedal.validation import (
     Compared,
@@ -35,32 +35,36 @@ def draw_fit(fit: Fit, names: Names) -> "go.Figure":
     comparison = compare(fit, fit.data)
     series, left_out = _list_series(comparison, names, PANELS // 2)
     series = [one.ahead or one for one in series]
+    axis = choose_time_axis([one.origin for one in series])
     figure = make_panels(2 * len(series))
     for k, one in enumerate(series):
-        _draw_samples(figure, one, 2 * k + 1, _make_label(comparison, one))
+        times = axis.place(one.times, one.origin)
+        _draw_samples(figure, one, times, 2 * k + 1, _make_label(comparison, one))
         residual = np.where(one.scored, one.measured - one.predicted, np.nan)
         style = {"mode": "markers", "marker": {"size": 3, "color": MEASURED}}
-        figure.add_scatter(x=one.times, y=residual, name=f"residual of {one.output}", row=2 * k + 2, col=1, **style)
+        figure.add_scatter(x=times, y=residual, name=f"residual of {one.output}", row=2 * k + 2, col=1, **style)
         unit = f" [{comparison.units[one.output]}]" if one.output in comparison.units else ""
         figure.update_yaxes(title_text=f"residual{unit}", row=2 * k + 2, col=1)
         figure.update_xaxes(matches=_name_axis(2 * k + 2), row=2 * k + 1, col=1)
-    figure.update_xaxes(title_text=add_unit("time", comparison.units), row=2 * len(series), col=1)
+    figure.update_xaxes(title_text=axis.name(comparison.units), row=2 * len(series), col=1)
     kind = series[0].prediction
-    title = f"fit of {fit.model.name}: {_write_percents(fit.fit_percent)} ({kind}, {comparison.origin})"
+    title = f"fit of {fit.model.name}: {_write_percents(fit.fit_percent)} ({kind}, {comparison.relation})"
     return frame(figure, title, 2 * len(series), left_out, "output")
 
 
 def draw_comparison(comparison: Comparison, names: Names) -> "go.Figure":
     """Samples and simulation of each output in each experiment, in the band of 95 %; steps ahead, a line more each."""
     series, left_out = _list_series(comparison, names, PANELS)
+    axis = choose_time_axis([one.origin for one in series])
     figure = make_panels(len(series))
     for row, one in enumerate(series, start=1):
-        _draw_samples(figure, one, row, _make_label(comparison, one))
+        times = axis.place(one.times, one.origin)
+        _draw_samples(figure, one, times, row, _make_label(comparison, one))
         for color, ahead in zip(cycle(AHEAD), one.steps_ahead.values(), strict=False):
             line = {"color": color, "width": 1, "dash": "dot"}
             style = {"name": ahead.prediction, "mode": "lines", "line": line}
-            figure.add_scatter(x=one.times, y=ahead.predicted, row=row, col=1, **style)
-    figure.update_xaxes(title_text=add_unit("time", comparison.units), row=len(series), col=1)
+            figure.add_scatter(x=times, y=ahead.predicted, row=row, col=1, **style)
+    figure.update_xaxes(title_text=axis.name(comparison.units), row=len(series), col=1)
     said = f"comparison of {comparison.model} with {comparison.describe_data()}"
     title = f"{said}: simulated {_write_percents(comparison.fit_percent)}"
     return frame(figure, title, len(series), left_out, "output")
@@ -98,18 +102,34 @@ def draw_profile(profile: Profile, names: Names) -> "go.Figure":
 def draw_order_search(search: OrderSearch, _names: Names) -> "go.Figure":
     """BIC above the lowest of each candidate, one line for each input order, the chosen one marked."""
     figure = make_panels(1)
+    _draw_candidates(figure, search, 1)
+    figure.update_xaxes(title_text="order", dtick=1, row=1, col=1)
+    return frame(figure, f"order search by {search.method}", 1, 0)
+
+
+def draw_order_searches(searches: OrderSearches, names: Names) -> "go.Figure":
+    """The same for each output, one panel each."""
+    shown = choose_names(names, searches.searches, "output")
+    figure = make_panels(len(shown), shared_xaxes=True)
+    for row, name in enumerate(shown, start=1):
+        _draw_candidates(figure, searches[name], row, f"{name}: ")
+    figure.update_xaxes(title_text="order", dtick=1, row=len(shown), col=1)
+    methods = dict.fromkeys(searches[name].method for name in shown)
+    title = f"order search by {', '.join(methods)} for each output"
+    return frame(figure, title, len(shown), len(searches.searches) - len(shown) if names is None else 0, "output")
+
+
+def _draw_candidates(figure: "go.Figure", search: OrderSearch, row: int, owner: str = "") -> None:
     candidates = [candidate for candidate in search.candidates if np.isfinite(candidate.bic)]
     lowest = min(candidate.bic for candidate in candidates)
     for order in sorted({candidate.input_order for candidate in candidates}):
         mine = [candidate for candidate in candidates if candidate.input_order == order]
         x, y = [candidate.order for candidate in mine], [candidate.bic - lowest for candidate in mine]
-        figure.add_scatter(x=x, y=y, name=f"input order {order}", mode="lines+markers", row=1, col=1)
+        figure.add_scatter(x=x, y=y, name=f"input order {order}", mode="lines+markers", row=row, col=1)
     marker = {"size": 14, "color": BOUND, "symbol": "circle-open", "line": {"width": 2}}
     chosen = {"x": [search.order], "y": [search.chosen.bic - lowest]}
-    figure.add_scatter(**chosen, name="chosen", mode="markers", marker=marker, row=1, col=1)
-    figure.update_yaxes(title_text="BIC above the lowest", row=1, col=1)
-    figure.update_xaxes(title_text="order", dtick=1, row=1, col=1)
-    return frame(figure, f"order search by {search.method}", 1, 0)
+    figure.add_scatter(**chosen, name="chosen", mode="markers", marker=marker, row=row, col=1)
+    figure.update_yaxes(title_text=f"{owner}BIC above the lowest", row=row, col=1)
 
 
 def draw_identifiability(result: Identifiability, names: Names) -> "go.Figure":
@@ -142,6 +162,7 @@ DRAWERS: Mapping[type, Callable[..., "go.Figure"]] = {
     Profile: draw_profile,
     Identifiability: draw_identifiability,
     OrderSearch: draw_order_search,
+    OrderSearches: draw_order_searches,
 }
 
 
@@ -168,19 +189,19 @@ def _name_axis(row: int) -> str:
     return "x" if row == 1 else f"x{row}"
 
 
-def _draw_samples(figure: "go.Figure", one: Compared, row: int, label: str) -> None:
+def _draw_samples(figure: "go.Figure", one: Compared, times: np.ndarray, row: int, label: str) -> None:
     """Band, samples and prediction in one panel; samples that do not count are pale."""
     place: dict[str, Any] = {"row": row, "col": 1}
     if np.isfinite(one.deviation).any():
         width = NORMAL * np.nan_to_num(one.deviation)
         around = np.concatenate([one.predicted + width, (one.predicted - width)[::-1]])
-        there_and_back = np.concatenate([one.times, one.times[::-1]])
+        there_and_back = np.concatenate([times, times[::-1]])
         figure.add_scatter(x=there_and_back, y=around, name="band of 95 %", line={"width": 0}, **BAND, **place)
     opacity = np.where(one.scored, 1.0, 0.3)
     marker = {"size": 4, "color": MEASURED, "opacity": opacity}
-    figure.add_scatter(x=one.times, y=one.measured, name="measured", mode="markers", marker=marker, **place)
+    figure.add_scatter(x=times, y=one.measured, name="measured", mode="markers", marker=marker, **place)
     line = {"color": PREDICTED, "width": 1.5}
-    figure.add_scatter(x=one.times, y=one.predicted, name="predicted", mode="lines", line=line, **place)
+    figure.add_scatter(x=times, y=one.predicted, name="predicted", mode="lines", line=line, **place)
     figure.update_yaxes(title_text=label, **place)
 
 

@@ -152,6 +152,7 @@ def prepare(
     scenario = Scenario(system, forcing, grid, places, tuple(free), Directions.of(system, free), seed, purpose, delayed)
     method = None if solver.method == "auto" else solver.method
     sets, wish = scenario.resolve_values(values), StepWish(method, solver.step, solver.tolerance)
+    scenario = scenario.measure(sets[0])
     if before:
         return simulation.prepare_delayed(scenario, before, times, tuple(wanted), sets, wish, tuple(warnings))
     return prepare_lanes(scenario, times, tuple(wanted), sets, wish, effort, tuple(warnings))

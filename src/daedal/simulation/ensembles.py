@@ -5,14 +5,15 @@ parameters come with it (common random numbers make both smooth in the parameter
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from daedal import data
 from daedal.data import FrozenMapping, frozen, short
 from daedal.disturbances import make_seed
-from daedal.errors import SimulationError, check_whole_number, interruptible, is_list, nearest, show
+from daedal.errors import SimulationError, check_whole_number, interruptible, list_entries, nearest, show
 from daedal.models import as_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
 from daedal.simulation.lanes import BLOCK, Cut, Failure, Moments, Run, collect_moments, refuse_long_steps
@@ -21,6 +22,8 @@ from daedal.simulation.solver import REACHED, Status
 from daedal.symbolic import Expression
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import pandas
 
 
@@ -47,7 +50,9 @@ class Ensemble:
         How it ended; interrupted, it has the realizations that were finished, and the others are NaN among those kept;
         if none was, all that were begun, up to the time that all of them reached, and NaN from there on.
     units
-        Output, or "time" → text, as the model declares them.
+        Output, or "time" → text, as the model or the data declare them.
+    origin
+        The date at time 0, where the data that drive it tell it.
     """
 
     model: str
@@ -64,6 +69,7 @@ class Ensemble:
     notes: tuple[str, ...]
     status: Status = REACHED
     units: Mapping[str, str] = field(default_factory=dict)
+    origin: "datetime | None" = None
 
     def to_pandas(self) -> "pandas.DataFrame":
         """Moments and derivatives of the mean over `output` and `time`; of several sets of values over `values` too."""
@@ -72,7 +78,7 @@ class Ensemble:
         def tabulate(output: str, place: Any) -> "pandas.DataFrame":
             slopes = {f"mean by {name}": rows[output][place] for name, rows in self.sensitivities.items()}
             moments = {"mean": self.mean[output][place], "variance": self.variance[output][place]}
-            return make_frame("time", self.times, moments | slopes)
+            return make_frame("time", data.index_times(self.times, self.origin), moments | slopes)
 
         several = next(iter(self.mean.values())).ndim > 1
         if not several:
@@ -154,11 +160,11 @@ def ensemble(
     sets = [check_values(one) for one in values] if several and values is not None else [check_values(values)]
     if not sets:
         raise SimulationError("The list of values of an ensemble is empty.", "Give at least one mapping.")
-    if not is_list(sensitivities):
+    if (entries := list_entries(sensitivities)) is None:
         raise SimulationError(
             f"The sensitivities must be a list of parameters, got {show(sensitivities)}.", "Write sensitivities=['k']."
         )
-    free = tuple(_check_parameter(asked.system.model, name) for name in sensitivities)
+    free = tuple(_check_parameter(asked.system.model, name) for name in entries)
     kept, rows = _check_keep(keep, count), len(outputs) * (1 + len(free))
     numbers = (2 * -(-count // BLOCK) * (rows + 1) + 2 * kept * len(outputs)) * len(sets) * asked.times.size
     check_memory(asked.system, 8 * numbers, "Take fewer realizations, values or samples, or keep fewer realizations.")
@@ -177,7 +183,8 @@ def ensemble(
     )
     refuse_long_steps(run.plan)
     moments = collect_moments(run, count, kept, partly=True)
-    return _make_ensemble(run, outputs, free, several, moments, count, asked.notes)
+    found = _make_ensemble(run, outputs, free, several, moments, count, asked.notes)
+    return replace(found, units=asked.units, origin=asked.origin)
 
 
 def _check_parameter(model: Any, name: Any) -> str:
@@ -235,5 +242,4 @@ def _make_ensemble(
         seed=run.scenario.seed,
         notes=(*notes, *run.warnings),
         status=status,
-        units=run.scenario.system.model.units,
     )

@@ -17,6 +17,7 @@ from daedal.experiments import check_smooth
 from daedal.symbolic import Delayed, find_operator, jet, list_symbols
 from daedal.systems import System
 
+LOOKS = 8  # at everything between start and end, to see how large it becomes
 MOST_SETS = 8  # of parameters, at whose values features of time are looked for
 
 
@@ -99,6 +100,15 @@ class Forcing:
         if self.path is not None:
             values[list(self.path.places)] = self.path(time - self.start)
         return values
+
+    def find_largest(self, values: np.ndarray) -> np.ndarray:
+        """Of given values and those at a few times, the largest of each symbol; what is no signal keeps its value."""
+        looks = np.concatenate([values[None], self.at_all(np.linspace(self.start, self.end, LOOKS))])
+        known = [place for place, track in enumerate(self.tracks) if track is not None]
+        known += list(self.path.places) if self.path is not None else []
+        largest = values.copy()
+        largest[known] = looks[np.argmax(np.abs(np.nan_to_num(looks[:, known])), axis=0), known]
+        return largest
 
     def at_all(self, times: np.ndarray) -> np.ndarray:
         """The values at many times, as (time, symbol)."""

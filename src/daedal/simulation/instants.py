@@ -15,6 +15,7 @@ import numpy as np
 
 from daedal.data import Signal
 from daedal.errors import SimulationError, counted
+from daedal.progress import watch
 from daedal.simulation.forcing import Forcing
 from daedal.symbolic import intern_symbol, list_symbols, stack_symbols
 from daedal.systems import Known, System
@@ -33,7 +34,8 @@ def track_stages(system: System, signals: Mapping[str, Signal], start: float, en
     if "straight stages" not in compiled:
         compiled["straight stages"] = _Lines(switching.known)
     tracks = {**signals, **compiled["straight stages"].track(start, end)}
-    for known in switching.known:
+    title, remedy = f"finding when inputs of '{system.model.name}' switch:", "nest fewer functions that switch"
+    for known in watch(switching.known, title, remedy):
         if known.name not in tracks:
             if known.name not in compiled:
                 compiled[known.name] = _Formula(known)

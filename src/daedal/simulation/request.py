@@ -1,17 +1,20 @@
 """What a simulation was asked for, checked: the system, the times, and the known inputs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daedal import data, systems
 from daedal.errors import SimulationError, check_whole_number
-from daedal.experiments import Drive, describe_defaults, match_drive
+from daedal.experiments import Drive, describe_defaults, find_measured, match_drive, unite_units
 from daedal.models import Model
 from daedal.simulation.forcing import Forcing, make_forcing
 from daedal.systems import System, build
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 SMALL = 1 << 24  # bytes for which no one need be asked
 
@@ -24,6 +27,8 @@ class Request:
     times: np.ndarray
     forcing: Forcing
     notes: tuple[str, ...] = ()  # what was taken for inputs that were not given
+    origin: "datetime | None" = None  # the date at time 0, where data tell it
+    units: Mapping[str, str] = field(default_factory=dict)  # of the model, and of data
 
 
 def check_request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Request:
@@ -39,7 +44,10 @@ def check_request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Re
         )
     system = model if isinstance(model, System) else build(model)
     owner, roles = f"Model '{system.model.name}'", system.model.names
-    return make_request(system, match_drive(owner, roles, times, inputs, t0, system.model.defaults))
+    request = make_request(system, match_drive(owner, roles, times, inputs, t0, system.model.defaults))
+    measured = find_measured(times)
+    units = unite_units(system.model, [measured] if measured else [])
+    return replace(request, origin=measured.origin if measured else None, units=units)
 
 
 def make_request(system: System, drive: Drive) -> Request:

@@ -8,14 +8,13 @@ import numpy as np
 
 from daedal import disturbances, simulation, systems
 from daedal.data import FrozenMapping, frozen
-from daedal.errors import SimulationError, interruptible, nearest, show
+from daedal.errors import SimulationError, interruptible, list_entries, nearest, show
 from daedal.models import Model, evaluate_parameters
 from daedal.simulation.ensemble_solver import Lanes, simulate_lanes
 from daedal.simulation.lanes import BRIEF
 from daedal.simulation.request import check_memory, check_realizations, check_request, check_values
 from daedal.simulation.solver import Job, Outcome, Solver
 from daedal.simulation.trajectory import Trajectory
-from daedal.symbolic import Expression
 from daedal.systems import System
 
 DELAYED = 1e-10  # tolerance of the steps of a single trajectory with delays
@@ -128,11 +127,11 @@ def _check_variables(system: System, variables: Any) -> tuple[str, ...]:
     known = tuple(system.reduction.observed)
     if variables is None:
         return known
-    if isinstance(variables, (str, Expression)) or not isinstance(variables, Sequence):
+    if (entries := list_entries(variables)) is None:
         raise SimulationError(
             f"The variables to keep must be a list of names, got {show(variables)}.", "Write ['x', 'y']."
         )
-    names = tuple(show(name, str) for name in variables)
+    names = tuple(show(name, str) for name in entries)
     for name in names:
         if name not in known:
             raise SimulationError(
@@ -189,5 +188,6 @@ def _make_trajectory(job: Job, outcome: Outcome, seed: int | None) -> Trajectory
         realizations=job.realizations,
         seed=seed,
         partial=len(wanted) < len(asked.system.reduction.observed),
-        units=model.units,
+        units=asked.units,
+        origin=asked.origin,
     )

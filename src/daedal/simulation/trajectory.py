@@ -12,6 +12,8 @@ from daedal.errors import SimulationError, check_whole_number, counted, look_up
 from daedal.simulation.solver import Status
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import pandas
     import xarray
 
@@ -42,7 +44,9 @@ class Trajectory:
     realizations, seed
         How many trajectories with random disturbances, and what they were drawn from; None without.
     units
-        Name, or "time" → text, as the model declares them.
+        Name, or "time" → text, as the model or the data declare them.
+    origin
+        The date at time 0, where the data that it was simulated with tell it.
     """
 
     model: str
@@ -59,6 +63,7 @@ class Trajectory:
     seed: int | None = None
     partial: bool = False  # whether only some variables were kept
     units: Mapping[str, str] = field(default_factory=dict)
+    origin: "datetime | None" = None
 
     def __getitem__(self, name: str) -> np.ndarray:
         return look_up(self.values, name, SimulationError, f"The trajectory of '{self.model}' has nothing called")
@@ -81,7 +86,9 @@ class Trajectory:
         measured = {name: self.values[name] for name in self.outputs}
         outputs = {name: values if values.ndim == 1 else values[chosen] for name, values in measured.items()}
         units = {name: unit for name, unit in self.units.items() if name in ("time", *outputs, *self.inputs)}
-        return data.Dataset(self.times, inputs=self.inputs, outputs=outputs, t0=self.t0, name=self.model, units=units)
+        return data.Dataset(
+            self.times, self.inputs, outputs, t0=self.t0, name=self.model, units=units, origin=self.origin
+        )
 
     def _check_realization(self, realization: int | None) -> int:
         count = self.realizations or 1
@@ -100,21 +107,23 @@ class Trajectory:
         """All values as a frame over `time`, of several realizations over `realization` and `time`."""
         from daedal.tables import make_frame, stack_frames
 
+        index = data.index_times(self.times, self.origin)
         if self.realizations is None:
-            return make_frame("time", self.times, self.values, self.units)
+            return make_frame("time", index, self.values, self.units)
         frames = {
-            k: make_frame("time", self.times, {name: v if v.ndim == 1 else v[k] for name, v in self.values.items()})
+            k: make_frame("time", index, {name: v if v.ndim == 1 else v[k] for name, v in self.values.items()})
             for k in range(self.realizations)
         }
         return stack_frames(["realization"], frames, self.units)
 
     def to_xarray(self) -> "xarray.Dataset":
-        """All values as an xarray.Dataset over `time`."""
+        """All values as an xarray.Dataset over `time`; dates are in UTC."""
         import xarray
 
         attributes = {"model": self.model, "solver": self.solver, "status": str(self.status), "notes": list(self.notes)}
         columns = {n: (("realization", "time")[2 - v.ndim :], v) for n, v in self.values.items()}
-        table = xarray.Dataset(columns, coords={"time": self.times}, attrs=attributes)
+        grid = self.times if self.origin is None else data.make_dates(self.times, self.origin)
+        table = xarray.Dataset(columns, coords={"time": grid}, attrs=attributes)
         for name in {*self.units} & {*map(str, table.variables)}:
             table[name].attrs["units"] = self.units[name]
         return table
@@ -124,6 +133,7 @@ class Trajectory:
 
         clock = f" {self.units['time']}" if "time" in self.units else ""
         span = f"{counted(self.times.size, 'sample')} from {short(self.times[0])} to {short(self.times[-1])}{clock}"
+        span += "" if self.origin is None else f", since {self.origin}"
         many = f"{counted(self.realizations, 'realization')} of " if self.realizations else ""
         lines = [f"trajectory of '{self.model}': {many}{span}, {self.solver}", f"  {self.status}"]
         lines += [f"  {note}" for note in self.notes]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from daedal.data import FrozenMapping
+from daedal.data import Dataset, FrozenMapping
 from daedal.experiments import match_drive
 from daedal.lti import TransferFunction, compute_response
 from daedal.simulation.solver import Status
@@ -31,4 +31,6 @@ def simulate_transfer_function(
         parameters=FrozenMapping(numbers),
         status=Status(True, "Reached the end."),
         notes=(),
+        units=times.units if isinstance(times, Dataset) else FrozenMapping({}),
+        origin=times.origin if isinstance(times, Dataset) else None,
     )

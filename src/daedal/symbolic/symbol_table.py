@@ -33,6 +33,7 @@ def symbol(name: str) -> Expression:
             f"A symbol's name must be a word such as 'x', 'motor.i' or 'T[0]', got {show(name)}.",
             "Use letters, digits and underscores, beginning with a letter.",
         )
+    name = str.__str__(name)  # without what a subclass does
     if name in RESERVED:
         raise ExpressionError(
             f"The name '{name}' has a meaning of its own.", "Choose another name (time itself is dd.time)."

@@ -1,4 +1,4 @@
-from .consistency import make_units
+from .consistency import Sizes, find_groups, make_units, measure_sizes, round_to_power
 from .history import start_from_history
 from .influence import moves_the_mean
 from .initial_sensitivity import differentiate_initial_values
@@ -12,9 +12,9 @@ from .system import SYSTEM_FUNCTIONS, System, build, describe_dead_point
 from .zero_delays import remove_zero_delays
 
 __all__ = [
-    "DelayedValue", "InitialValues", "Known", "Reduction", "SYSTEM_FUNCTIONS", "Sliding", "Switch", "Switching",
-    "System", "Table", "build", "describe_dead_point", "differentiate_initial_values", "fill_exogenous",
-    "find_initial_values", "find_places", "find_sliding", "make_units", "moves_the_mean", "refuse_impacts",
-    "refuse_loops", "remove_zero_delays", "settle_modes", "solve_sliding", "start_from_history", "take_out_switches",
-    "trace_definitions",
+    "DelayedValue", "InitialValues", "Known", "Reduction", "SYSTEM_FUNCTIONS", "Sizes", "Sliding", "Switch",
+    "Switching", "System", "Table", "build", "describe_dead_point", "differentiate_initial_values", "fill_exogenous",
+    "find_groups", "find_initial_values", "find_places", "find_sliding", "make_units", "measure_sizes",
+    "moves_the_mean", "refuse_impacts", "refuse_loops", "remove_zero_delays", "round_to_power", "settle_modes",
+    "solve_sliding", "start_from_history", "take_out_switches", "trace_definitions",
 ]

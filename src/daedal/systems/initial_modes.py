@@ -254,7 +254,7 @@ def solve_sliding(
                 "Join what acts twice in one place into one.",
             ) from None
         z = z - step
-        if np.all(np.abs(step) <= 1e-14 * (np.abs(z) + 1e-3)):
+        if np.all(np.abs(step) <= 1e-14 * np.abs(z)):
             break
     return z
 

@@ -1,4 +1,5 @@
-"""Rank of a Jacobian, judged after its rows and columns are scaled, and what depends on what where it is not full."""
+"""Rank of a Jacobian, judged after its rows and columns are scaled, and what depends on what where it is not full;
+and how large unknowns are, which only their equations can tell."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ SHARE = 1e-6  # of the largest in a null vector: what takes part in it
 SPARSE = 1e-9  # of the largest in a combined null vector: what is smaller is round-off
 CLOSE = 2.0**-44  # of each argument: how far the points are at which round-off shows
 COUNT = 8  # of such points
+CHAINED = 16  # equations through which sizes are followed at most
 LOST = 0.5  # of an entry: what changes by more between such points is what is left of terms that cancel
 
 
@@ -135,6 +137,35 @@ def choose_independent_columns(matrix: np.ndarray) -> list[int]:
 
     factors: Any = qr(matrix, mode="r", pivoting=True)
     return [int(j) for j in factors[-1][: matrix.shape[0]]]
+
+
+def find_reach(jacobian: np.ndarray, terms: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """How large unknowns are, in any units: themselves, or what would change some equation as much as its terms do.
+
+    What is zero shows its size in equations with terms; then it is a term of others. One where nothing tells.
+    """
+    slopes, sizes = np.abs(np.nan_to_num(jacobian, posinf=0.0, neginf=0.0)), np.abs(values)
+    rest = find_rest(terms, slopes, sizes)
+    allowed = find_allowed(slopes, slopes @ sizes + rest)
+    for _ in range(CHAINED):
+        told = (sizes == 0.0) & np.isfinite(allowed)
+        if not told.any():
+            break
+        sizes = np.where(told, allowed, sizes)
+        allowed = find_allowed(slopes, slopes @ sizes + rest)
+    return np.where(np.isfinite(allowed), np.maximum(sizes, allowed), np.where(sizes > 0.0, sizes, 1.0))
+
+
+def find_rest(terms: np.ndarray, slopes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """What terms of time, parameters and inputs add to those of the unknowns."""
+    return np.maximum(np.nan_to_num(terms, posinf=0.0) - slopes @ sizes, 0.0)
+
+
+def find_allowed(slopes: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """What of each unknown would change some equation by as much as its terms do; infinite where none has terms."""
+    with np.errstate(all="ignore"):
+        limits = np.where((slopes > 0.0) & (terms > 0.0)[:, None], terms[:, None] / slopes, np.inf)
+    return np.min(limits, axis=0, initial=np.inf)
 
 
 @dataclass(frozen=True)

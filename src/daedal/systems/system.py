@@ -43,12 +43,13 @@ from daedal.symbolic import (
     stack_symbols,
 )
 from daedal.systems.reduction import DeclaredStart, Reduction, prolong
-from daedal.systems.regularity import find_defect, find_rank, list_participants, scatter
+from daedal.systems.regularity import find_defect, find_rank, find_reach, list_participants, scatter
 
 if TYPE_CHECKING:
     from daedal.systems.switching import Switching
 
 HIGHEST_DELAYED = 6  # derivative of a delayed unknown beyond which a model is called advanced
+USUAL = 10  # powers of two between which sizes count as one, when points are drawn at which equations are looked at
 REMEMBERED = 64  # reductions kept, most recently used last
 
 _lock = Lock()
@@ -117,10 +118,7 @@ class System:
         """A `casadi.Function` of (t, X, T, parameters, exogenous); see `SYSTEM_FUNCTIONS` for the names."""
         if not is_one_of(name, SYSTEM_FUNCTIONS):
             raise ModelError(f"A system has no function '{show(name, str)}'.", f"Known are {quoted(SYSTEM_FUNCTIONS)}.")
-        compiled = self.reduction.compiled
-        if name not in compiled:
-            compiled[name] = ca.Function(name, self.reduction.arguments, [SYSTEM_FUNCTIONS[name](self.reduction)])
-        return compiled[name]
+        return _compile(self.reduction, name)
 
     def matrix(self, name: str, *arguments: Any) -> np.ndarray:
         """The value of that function, without the cost of CasADi's conversions."""
@@ -160,6 +158,7 @@ SYSTEM_FUNCTIONS = {
     ),
     "consistency_gradient": lambda r: ca.jacobian(ca.vertcat(r.G, r.top), ca.vertcat(*r.arguments[1:])),
     "observed": lambda r: ca.vertcat(*r.observed.values()),
+    "observed_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["observed"](r)),
     "switches": lambda r: ca.vertcat(ca.SX(0, 1), *(s.function for s in (r.switching.switches if r.switching else ()))),
     "switch_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["switches"](r)) + 1e-300,
     "switch_rates": lambda r: _differentiate_along(r, SYSTEM_FUNCTIONS["switches"](r)),
@@ -168,6 +167,13 @@ SYSTEM_FUNCTIONS = {
     ),
     "samples": lambda r: ca.vertcat(ca.SX(0, 1), *(r.switching.held.values() if r.switching else ())),
 }
+
+
+def _compile(reduction: Reduction, name: str) -> ca.Function:
+    """One of these functions, made once."""
+    if name not in reduction.compiled:
+        reduction.compiled[name] = ca.Function(name, reduction.arguments, [SYSTEM_FUNCTIONS[name](reduction)])
+    return reduction.compiled[name]
 
 
 def _estimate_sizes(functions: ca.SX) -> ca.SX:
@@ -330,22 +336,25 @@ def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, cou
     unknowns = reduction.equations.unknowns
     x, top = ([centre.get((unknowns[j], k), 0.0) for j, k in jets] for jets in (reduction.states, reduction.tops))
     p = np.array([numbers[name] for name in reduction.parameters])
+    still = [0.0] * len(reduction.exogenous)
+    reach = np.split(_find_unusual_reach(reduction, [0.0, x, top, p, still]), [len(x)])
     points: list[list[np.ndarray]] = []
     for attempt in range(12 * count):
         size = 0.3 * 0.5 ** (attempt // 4)
         one_sided = attempt % 2 == 1  # keeps square roots and logarithms of small positive guesses in their domain
 
-        def draw_near(centre, size=size, one_sided=one_sided):
+        def draw_near(centre, reach: Any = 1.0, size=size, one_sided=one_sided):
             noise = rng.uniform(-1.0, 1.0, (2, len(centre)))
-            return np.asarray(centre) * (1 + size * noise[0]) + size * (np.abs(noise[1]) if one_sided else noise[1])
+            away = size * reach * (np.abs(noise[1]) if one_sided else noise[1])
+            return np.asarray(centre) * (1 + size * noise[0]) + away
 
         varied = p * (1 + 0.1 * rng.uniform(-1.0, 1.0, p.size)) + 0.01 * rng.uniform(0.1, 1.0, p.size) * (p == 0)
         point = [
             draw_near([0.0]),
-            draw_near(x),
-            draw_near(top),
+            draw_near(x, reach[0]),
+            draw_near(top, reach[1]),
             varied if vary_parameters else p,
-            draw_near([0.0] * len(reduction.exogenous)),
+            draw_near(still),
         ]
         if modes := len(reduction.equations.modes):
             point[-1][-modes:] = np.sign(point[-1][-modes:])
@@ -354,6 +363,15 @@ def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, cou
         if len(points) == count:
             break
     return points
+
+
+def _find_unusual_reach(reduction: Reduction, point: Sequence[Any]) -> np.ndarray:
+    """How large X and T are near a point where that is far from one, in any direction; one elsewhere."""
+    table = _compile(reduction, "consistency_linearized")(*point).full()
+    if not np.isfinite(table).all():
+        return np.ones(len(point[1]) + len(point[2]))
+    reach = find_reach(table[:, 2:], table[:, 1], np.concatenate(point[1:3]))
+    return np.where(np.abs(np.log2(reach)) > USUAL, reach, 1.0)
 
 
 def _check_values(system: System) -> None:

@@ -5,7 +5,7 @@ from math import inf, nan
 from typing import Any
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, as_float, is_list, is_real, nearest, show
+from daedal.errors import EstimationError, as_float, is_real, list_entries, nearest, show
 from daedal.estimation import Fit
 from daedal.experiments import list_datasets
 from daedal.models import Model
@@ -40,7 +40,8 @@ def check_horizon(horizon: Any, data: Sequence[Dataset]) -> tuple[int, ...]:
     """Numbers of samples, increasing; none where only the simulation, or nothing, was asked for."""
     if horizon is None:
         return ()
-    listed = list(horizon) if is_list(horizon) else [horizon]
+    entries = list_entries(horizon)
+    listed = [horizon] if entries is None else entries
     numbers = [as_float(one) if is_real(one) and not isinstance(one, bool) else nan for one in listed]
     if not all(one >= 1.0 and (one == inf or one.is_integer()) for one in numbers):
         raise EstimationError(
@@ -64,12 +65,12 @@ def check_names(verb: str, names: Any, known: Iterable[str]) -> tuple[str, ...]:
     listed = tuple(known)
     if names is None:
         return listed
-    if not is_list(names):
+    if (entries := list_entries(names)) is None:
         example = str(names) if isinstance(names, (str, Expression)) else "k"
         raise EstimationError(
             f"The names of {verb} must be a list, got {show(names)}.", f"Write {verb}(fit, ['{example}'])."
         )
-    chosen = tuple(dict.fromkeys(show(name, str) for name in names))
+    chosen = tuple(dict.fromkeys(show(name, str) for name in entries))
     for name in chosen:
         if name not in listed:
             raise EstimationError(f"The fit has no estimate '{name}'.", nearest(name, listed))

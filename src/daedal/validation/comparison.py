@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from daedal.data import Dataset, FrozenMapping, frozen
+from daedal.data import Dataset, FrozenMapping, frozen, index_times
 from daedal.disturbances import make_seed
 from daedal.errors import EstimationError, counted, interruptible, nearest, quoted, show
 from daedal.estimation import BEGINS, Fit, describe, describe_cut, label_experiments, match_fit, measure_fit
@@ -19,6 +19,8 @@ from daedal.validation.arguments import check_data, check_horizon
 from daedal.validation.prediction import Predicted, predict_fit, predict_model
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import pandas
 
 NORMAL = 1.959963984540054  # 97.5 % of a normal distribution lie below
@@ -42,6 +44,8 @@ class Compared:
         Number of samples → the same so many steps ahead, from the samples before: for fits by `Likelihood`.
     prediction
         "simulated", "one step ahead", "10 steps ahead".
+    origin
+        The date at time 0, where the data tell it.
     """
 
     experiment: str
@@ -52,6 +56,7 @@ class Compared:
     deviation: np.ndarray
     scored: np.ndarray
     prediction: str = "simulated"
+    origin: "datetime | None" = None
     steps_ahead: "Mapping[int, Compared]" = field(default_factory=lambda: FrozenMapping({}))
 
     @property
@@ -87,8 +92,9 @@ class Comparison:
         one), over all experiments.
     series
         Every output of every experiment; `comparison["y"]`, or `comparison["y", "night"]` where there are several.
-    origin
-        "data of the fit", "held-out data", or "data" where a part is of the fit, or a model was not fitted.
+    relation
+        What they are to the fit: "data of the fit", "held-out data", or "data" where a part is of the fit, or a model
+        was not fitted.
     local
         Local parameters as estimated on these data.
     realizations, seed
@@ -99,7 +105,7 @@ class Comparison:
 
     model: str
     method: str
-    origin: str
+    relation: str
     series: tuple[Compared, ...]
     local: Mapping[str, float]
     realizations: int | None
@@ -135,15 +141,18 @@ class Comparison:
     def describe_data(self) -> str:
         """The data with what they are to the fit: held-out data 'night'."""
         labels = quoted(dict.fromkeys(one.experiment for one in self.series))
-        return labels if self.origin == "data" else f"{self.origin} {labels}"
+        return labels if self.relation == "data" else f"{self.relation} {labels}"
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Samples and predictions over `experiment`, `output`, `prediction` and `time`."""
+        """Samples and predictions over `experiment`, `output`, `prediction` and `time`; dates if all data have them."""
+        dated = all(one.origin is not None for one in self.series)
         every = [kind for one in self.series for kind in (one, *one.steps_ahead.values())]
         columns = ("measured", "predicted", "deviation", "scored")
         frames = {
             (one.experiment, one.output, one.prediction): make_frame(
-                "time", one.times, {name: getattr(one, name) for name in columns}
+                "time",
+                index_times(one.times, one.origin if dated else None),
+                {name: getattr(one, name) for name in columns},
             )
             for one in every
         }
@@ -249,7 +258,7 @@ def compare(
     return Comparison(
         model=fit.model.name,
         method=f" by {describe(fit.criterion)}",
-        origin=_find_origin(fit, sets),
+        relation=_find_relation(fit, sets),
         series=_list_compared(predicted, sets, steps),
         local=FrozenMapping(local),
         realizations=realizations,
@@ -259,7 +268,7 @@ def compare(
     )
 
 
-def _find_origin(fit: Fit, sets: tuple[Dataset, ...]) -> str:
+def _find_relation(fit: Fit, sets: tuple[Dataset, ...]) -> str:
     own = [any(one == other for other in fit.data) for one in sets]
     return "data of the fit" if all(own) else "data" if any(own) else "held-out data"
 
@@ -286,7 +295,7 @@ def _compare_model(model: Any, sets: tuple[Dataset, ...], steps: tuple[int, ...]
     return Comparison(
         model=system.model.name,
         method="",
-        origin="data",
+        relation="data",
         series=_list_compared(predicted, sets, steps),
         local=FrozenMapping({}),
         realizations=None,
@@ -332,6 +341,7 @@ def _make_compared(one: Predicted, label: str, mean: np.ndarray, spread: np.ndar
         predicted=frozen(mean.copy()),
         deviation=frozen(np.where(deviation > 0.0, deviation, np.nan)),
         scored=np.isfinite(one.series.values),
+        origin=one.data.origin,
     )
 
 

@@ -13,11 +13,10 @@ Reference: D. M. Bates, D. G. Watts, Nonlinear Regression Analysis and Its Appli
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextvars import copy_context
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
-from os import cpu_count
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -25,6 +24,7 @@ import numpy as np
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import EstimationError, as_float, check_whole_number, interruptible, is_real, look_up, quoted, show
 from daedal.estimation import Coordinate, Fit
+from daedal.jobs import run_jobs
 from daedal.linear import one_thread
 from daedal.progress import Progress
 from daedal.simulation import Status
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 MOST_POINTS = 10_000
 FINISHED = Status(True, "All intervals were followed to their ends.")
 SIDES = ("lower", "upper")
-AWAKE = 0.2  # seconds
 BETTER = 1e-3  # decrease of the criterion, in units of λ, that counts as another minimum
 
 
@@ -223,41 +222,18 @@ def _describe_ends(curve: ProfileCurve) -> list[str]:
 
 def _trace_sides(shared: Ground, names: Sequence[str], points: int) -> dict[str, tuple[Trace, Trace]]:
     """Below and above the estimate of each name, in threads; an interrupt keeps what has at least one value."""
-    jobs: list[tuple[str, Future[Trace]]] = []
-    with ThreadPoolExecutor(max_workers=cpu_count() or 1) as pool:
-        try:
-            for name, direction in product(names, (-1.0, 1.0)):
-                place = shared.fit.coordinates.names.index(name)
-                jobs.append((name, pool.submit(copy_context().run, _trace_side, shared, place, direction, points)))
-            _watch([job for _, job in jobs], shared)
-        except KeyboardInterrupt:
-            shared.stop.set()
-        except BaseException:
-            shared.stop.set()
-            raise
-    traces = {name: tuple(job.result() for other, job in jobs if other == name) for name in names}
-    return {
-        name: (pair[0], pair[1])
-        for name, pair in traces.items()
-        if len(pair) == len(SIDES) and any(side.passed or not side.interrupted for side in pair)
-    }
+    sides = list(product(names, (-1.0, 1.0)))
+    traces = dict.fromkeys(sides, Trace((), None, interrupted=True))
 
+    def follow(side: tuple[str, float]) -> None:
+        traces[side] = trace(shared, shared.fit.coordinates.names.index(side[0]), side[1], points)
+        if traces[side].interrupted:  # so are the others
+            raise KeyboardInterrupt
 
-def _trace_side(shared: Ground, place: int, direction: float, points: int) -> Trace:
-    try:
-        return trace(shared, place, direction, points)
-    except KeyboardInterrupt:
-        return Trace((), None, interrupted=True)
-
-
-def _watch(jobs: Sequence[Future[Trace]], shared: Ground) -> None:
-    """Until all are done, awake often enough to see an interrupt; one of them stops the others."""
-    waiting = set(jobs)
-    while waiting:
-        done, waiting = wait(waiting, timeout=AWAKE, return_when=FIRST_COMPLETED)
-        if any(job.result().interrupted for job in done):
-            shared.stop.set()
-        shared.progress.expect(1.0 - len(waiting) / len(jobs))
+    with suppress(KeyboardInterrupt):  # each trace says whether it was interrupted
+        run_jobs([partial(follow, side) for side in sides], lambda done: shared.progress.expect(done / len(sides)))
+    pairs = {name: (traces[name, -1.0], traces[name, 1.0]) for name in names}
+    return {name: pair for name, pair in pairs.items() if any(side.passed or not side.interrupted for side in pair)}
 
 
 def _make_curve(shared: Ground, name: str, below: Trace, above: Trace) -> ProfileCurve:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from daedal.data import Dataset, FrozenMapping
+from daedal.data import Dataset, FrozenMapping, index_times
 from daedal.errors import EstimationError, counted, interruptible, look_up, quoted
 from daedal.estimation import (
     CorrelationTest,
@@ -28,6 +28,8 @@ from daedal.validation.arguments import check_data, check_fit
 from daedal.validation.prediction import Predicted, predict_fit
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import pandas
 
 LAGS = 25  # at most, without a longer filter
@@ -83,7 +85,10 @@ class OutputResidual:
 @final
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Residuals of all outputs with their tests; `residuals["y"]` is one of them."""
+    """Residuals of all outputs with their tests; `residuals["y"]` is one of them.
+
+    `origins` has the date at time 0 of experiments whose data tell it.
+    """
 
     model: str
     method: str
@@ -91,15 +96,19 @@ class Residuals:
     outputs: Mapping[str, OutputResidual]
     notes: tuple[str, ...]
     units: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, "datetime"] = field(default_factory=dict)
 
     def __getitem__(self, name: Any) -> OutputResidual:
         return look_up(self.outputs, name, EstimationError, "The residuals have no output")
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Residuals, and as they were tested, over `experiment`, `output` and `time`."""
+        """Residuals, and as they were tested, over `experiment`, `output` and `time`; dates if all data have them."""
+        origins = self.origins if len(self.origins) == len(self.experiments) else {}
         frames = {
             (experiment, name): make_frame(
-                "time", times, {"residual": one.values[experiment], "tested": one.tested[experiment]}
+                "time",
+                index_times(times, origins.get(experiment)),
+                {"residual": one.values[experiment], "tested": one.tested[experiment]},
             )
             for name, one in self.outputs.items()
             for experiment, times in one.times.items()
@@ -188,6 +197,9 @@ def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residual
         outputs=FrozenMapping(outputs),
         notes=(*fitted.notes, *_list_remarks(predicted), *describe_absent(fit.model, fitted.problem.data)),
         units=unite_units(fit.model, sets),
+        origins=FrozenMapping(
+            {label: one.origin for label, one in zip(labels, sets, strict=True) if one.origin is not None}
+        ),
     )
 
 

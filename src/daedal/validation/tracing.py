@@ -14,11 +14,10 @@ the way goes on.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from threading import Event
 
 import numpy as np
 
-from daedal.errors import EstimationError
+from daedal.errors import EstimationError, give_up_if_stopped
 from daedal.estimation import (
     Coordinate,
     Evaluation,
@@ -56,7 +55,6 @@ class Ground:
     level: float
     quantiles: np.ndarray
     progress: Progress
-    stop: Event  # set where nobody waits any more
 
     def root(self, place: int, evaluation: Evaluation) -> float:
         """ρ; infinite where the model could not be simulated."""
@@ -92,7 +90,6 @@ def prepare_ground(fit: Fit, level: float, progress: Progress) -> Ground:
         level=level,
         quantiles=np.array([fit.quantile(level, name) for name in fit.estimates]),
         progress=progress,
-        stop=Event(),
     )
 
 
@@ -249,8 +246,7 @@ def minimize_others(on: Ground, place: int, value: float, near: Sequence[Evaluat
     best: list[Evaluation] = []
 
     def function(others: np.ndarray) -> Evaluation:
-        if on.stop.is_set():
-            raise KeyboardInterrupt
+        give_up_if_stopped()
         point = base.copy()
         point[rest] = others
         evaluation = on.objective(point)

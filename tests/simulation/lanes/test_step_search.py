@@ -145,9 +145,16 @@ def test_difference():
     coarse = np.zeros((3, 2, 4))
     fine = coarse.copy()
     fine[:, 0], fine[:, 1] = 2.0, 1e-3
-    assert compare(fine, fine, 2) == 0.0
-    assert compare(fine + 1e-4, fine, 2) == pytest.approx(0.1)  # of the second variable, whose size is 1e-3
-    assert compare(fine[:0], fine[:0], 2) == 0.0
+
+    def differ(coarse, fine, sizes=(1.0, 1.0)):
+        return compare(coarse, fine, 2, False, lambda: np.array(sizes))
+
+    assert differ(fine, fine) == 0.0
+    assert differ(fine + 1e-4, fine) == pytest.approx(0.1)  # of the second variable, whose size is 1e-3
+    assert differ(fine[:0], fine[:0]) == 0.0
+    fine[:, 1] *= 1e-12
+    assert differ(1.1 * fine, fine, (1.0, 1e-15)) == pytest.approx(0.1)  # a small unit
+    assert differ(fine * [[1.0], [1.1]], fine) == 0.0  # round-off of what may become one
 
 
 @pytest.mark.filterwarnings("ignore:The grid of .* is coarse")

@@ -1,6 +1,6 @@
 from .criterion import (
-    Capabilities, Criterion, Evaluation, Forecast, Objective, Part, PriorPart, check_criterion, count_samples, describe,
-    fail_at, list_outputs,
+    Capabilities, Criterion, Evaluation, Expected, Forecast, Objective, Part, PriorPart, check_criterion, count_samples,
+    describe, fail_at, list_outputs,
 )
 from .mean_variance import MeanVariance
 from .measurement_moments import MeasurementMoments
@@ -9,7 +9,7 @@ from .simulation_pem import SimulationPEM
 from .simulations import Simulations, make_simulations
 
 __all__ = [
-    "Capabilities", "Criterion", "Evaluation", "Forecast", "MeanVariance", "MeasurementMoments", "Objective",
-    "OutputError", "Part", "PriorPart", "SimulationPEM", "Simulations", "check_criterion", "count_samples", "describe",
-    "fail_at", "list_outputs", "make_simulations",
+    "Capabilities", "Criterion", "Evaluation", "Expected", "Forecast", "MeanVariance", "MeasurementMoments",
+    "Objective", "OutputError", "Part", "PriorPart", "SimulationPEM", "Simulations", "check_criterion",
+    "count_samples", "describe", "fail_at", "list_outputs", "make_simulations",
 ]

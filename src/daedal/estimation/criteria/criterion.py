@@ -98,6 +98,20 @@ class PriorPart:
     curvature: np.ndarray
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What a model with disturbances makes of data, if it is right.
+
+    The covariance of the gradient over such data, from so many realizations; output → mean square of its residuals by
+    the one that is expected.
+    """
+
+    scores: np.ndarray
+    realizations: int
+    ratios: Mapping[str, float]
+
+
 def fail_at(point: np.ndarray, reason: str) -> Evaluation:
     """The evaluation of a point at which the model cannot be simulated."""
     size = point.size
@@ -130,6 +144,9 @@ class Capabilities:
         Without those random numbers for which the model cannot be simulated at a point; raises where that are many.
     scatter
         Covariance of the gradient over the random numbers of the simulation.
+    expect
+        Covariance of the gradient over data that the model would make, and how large their residuals would be; None
+        where it cannot be told.
     predict
         Forecasts of all series at a point; otherwise the predictions of its evaluation are taken, disturbances ignored.
     foresee
@@ -151,6 +168,7 @@ class Capabilities:
     choose_steps: Callable[[np.ndarray], "Objective"] | None = None
     forgive: Callable[[np.ndarray], "Objective"] | None = None
     scatter: Callable[[Evaluation], np.ndarray] | None = None
+    expect: Callable[[Evaluation], Expected | None] | None = None
     predict: Callable[[np.ndarray], tuple[Forecast, ...]] | None = None
     foresee: Callable[[np.ndarray, Sequence[int]], tuple[Forecast, ...]] | None = None
     simulates: bool = False

@@ -24,6 +24,7 @@ from daedal.errors import DaedalError, EstimationError, SimulationError, quoted
 from daedal.estimation.criteria.criterion import (
     Capabilities,
     Evaluation,
+    Expected,
     Forecast,
     Part,
     fail_at,
@@ -31,6 +32,7 @@ from daedal.estimation.criteria.criterion import (
 )
 from daedal.estimation.criteria.excess import Excess, compute_excess, limit_excess
 from daedal.estimation.criteria.losses import Loss, measure_robustly
+from daedal.estimation.criteria.realized import Realized
 from daedal.estimation.criteria.simulations import Simulations, make_simulations
 from daedal.estimation.problem import Autoregression, Problem, Weighing, find_contiguous, fit_autoregression
 from daedal.experiments import (
@@ -63,7 +65,7 @@ class MeanObjective:
     simulations: Simulations
     weighing: Weighing
     debias: bool
-    whiten: bool | int
+    whiten: bool | int | None  # None: once the minimum is known, where samples are regular
     notes: tuple[str, ...] = ()
     replans: int = 0
     reference: Mapping[str, float] = field(default_factory=dict)  # φ₀ of the accuracies
@@ -82,9 +84,10 @@ class MeanObjective:
             choose_steps=self.choose_steps,
             forgive=self.forgive,
             scatter=self.scatter,
+            expect=self.expect,
             predict=self.predict,
             white=() if self.problem.system.model.disturbances or self.loss else self.experiments,
-            remarks=None if self.loss is None else self._count_outliers,
+            remarks=self._remark,
         )
 
     @property
@@ -202,8 +205,8 @@ class MeanObjective:
         return replace(self, simulations=simulations, notes=(*self.notes, note)) if note else self
 
     def finish(self, evaluation: Evaluation) -> "MeanObjective":
-        """With the filters that the residuals at this point ask for, if whitening is wanted."""
-        return self._whiten(evaluation) or self
+        """With the filters that the residuals at this point ask for, if whitening was asked for."""
+        return self if self.whiten is None else self._whiten(evaluation) or self
 
     def refine(self, evaluation: Evaluation) -> "MeanObjective | None":
         """Steps chosen at the minimum, units from its residuals, filters from their autocorrelation: one at a time."""
@@ -235,11 +238,17 @@ class MeanObjective:
         return replace(self, weighing=replace(self.weighing, accuracies=accuracies))
 
     def _whiten(self, evaluation: Evaluation) -> "MeanObjective | None":
-        if not self.whiten or self.weighing.filters:
+        if self.whiten is False or self.whiten == 0 or self.weighing.filters:
             return None
-        order = None if self.whiten is True else int(self.whiten)
+        order = None if self.whiten is None or self.whiten is True else int(self.whiten)
         filters = {name: _model_residual(evaluation, name, order) for name in list_outputs(evaluation.parts)}
         return replace(self, weighing=replace(self.weighing, filters=filters))
+
+    def _remark(self, evaluation: Evaluation) -> tuple[str, ...]:
+        orders = ", ".join(f"{name} {model.order}" for name, model in self.weighing.filters.items() if model.order)
+        chosen = self.whiten is None and orders
+        said = (f"residuals are whitened, by autoregressions of order: {orders}; whiten=False does without",)
+        return said if chosen else self._count_outliers(evaluation) if self.loss is not None else ()
 
     def _count_outliers(self, evaluation: Evaluation) -> tuple[str, ...]:
         """How many samples are far off, or that most are."""
@@ -256,35 +265,15 @@ class MeanObjective:
         return tuple(said)
 
     def scatter(self, evaluation: Evaluation) -> np.ndarray:
-        """Covariance of the gradient over the realizations; each has its share, Σ ψ W y_m − Σ z W ∂y_m."""
-        size = evaluation.point.size
-        total = np.zeros((size, size))
-        for number, (simulation, values) in enumerate(self.simulations.list_values(evaluation.point)):
-            if simulation.realizations is not None:
-                shares = simulation.project(values, self._scatter_weights(evaluation, number))
-                if shares.shape[1] < 2:
-                    return np.full((size, size), np.nan)  # a single realization does not show its scatter
-                total += np.atleast_2d(np.cov(shares)) / shares.shape[1]
-        return total
+        """Covariance of the gradient over the realizations."""
+        return self._realize(evaluation).scatter()
 
-    def _scatter_weights(self, evaluation: Evaluation, number: int) -> np.ndarray:
-        """(coordinate, row of the simulation, time)."""
-        coordinates, experiment = self.problem.coordinates, self.experiments[number]
-        count = len(coordinates.parameters)
-        rates = coordinates.convert_slopes(np.eye(count), evaluation.point, number)  # (coordinate, parameter)
-        parts = [part for part in evaluation.parts if part.series.experiment == number]
-        rows = [np.concatenate([part.residual[None], part.slopes]) for part in parts]
-        means = [part.prediction for part in parts]
-        back = self.weighing.transpose(experiment, coordinates.values(evaluation.point, number), rows, means)
-        outputs = len(experiment.outputs)
-        shape = (len(rates), (1 + count) * outputs, experiment.drive.times.size)
-        weights = np.zeros(shape)
-        for part, weighed in zip(parts, back, strict=True):
-            np.add.at(weights[:, part.series.row].T, part.series.places, weighed[1:].T)
-            for k, parameter in zip(*np.nonzero(rates), strict=True):
-                row = (1 + parameter) * outputs + part.series.row
-                np.subtract.at(weights[k, row], part.series.places, weighed[0] * rates[k, parameter])
-        return weights
+    def expect(self, evaluation: Evaluation) -> Expected | None:
+        """Covariance of the gradient over data that the model would make."""
+        return self._realize(evaluation).expect()
+
+    def _realize(self, evaluation: Evaluation) -> Realized:
+        return Realized(self.experiments, self.simulations, self.weighing, evaluation)
 
 
 def _evaluate_loss(point: np.ndarray, parts: tuple[Part, ...], loss: Loss) -> Evaluation:
@@ -346,28 +335,29 @@ def _model_residual(evaluation: Evaluation, output: str, order: int | None) -> A
     return fit_autoregression(stretches, order)
 
 
-def check_whitening(experiments: Sequence[Experiment], order: int | None) -> None:
-    """Refuse samples that a filter of equal steps does not suit."""
+def _find_obstacle(experiments: Sequence[Experiment], order: int | None) -> EstimationError | None:
+    """Why a filter of equal steps, of this order if one is given, does not suit the samples."""
     everything = [series for experiment in experiments for series in experiment.series]
     for output in dict.fromkeys(series.output for series in everything):
         listed = [series for series in everything if series.output == output]
         if not all(series.regular for series in listed):
-            raise EstimationError(
+            return EstimationError(
                 f"whiten needs regular samples, but those of '{output}' are not.",
                 "Use whiten=False, or data.resample(step) first.",
             )
         gaps = [float(np.mean(np.diff(series.times))) for series in listed if series.times.size > 1]
         if gaps and np.ptp(gaps) > JITTER * max(gaps):
-            raise EstimationError(
+            return EstimationError(
                 f"whiten needs the same sample interval of '{output}' in all experiments.",
                 "Use data.resample(step) first.",
             )
         longest = max(known.stop - known.start for series in listed for known in find_contiguous(series.values))
         if order is not None and order >= longest:
-            raise EstimationError(
+            return EstimationError(
                 f"whiten={order} is too high for '{output}', whose longest stretch without gaps has {longest} samples.",
                 f"Give a lower order, whiten={max(longest // 10, 1)}, or whiten=True to have it chosen.",
             )
+    return None
 
 
 def _check_accuracies_of_loss(accuracies: Accuracies, experiments: Sequence[Experiment], loss: Loss) -> None:
@@ -394,7 +384,7 @@ def make_mean_objective(
     realizations: int | None,
     *,
     debias: bool,
-    whiten: bool | int,
+    whiten: bool | int | None,
     notes: tuple[str, ...],
     loss: Loss | None = None,
 ) -> MeanObjective:
@@ -407,8 +397,11 @@ def make_mean_objective(
         refuse_relative(system.model, "SimulationPEM", "compares with a mean in which disturbances scatter too")
     if whiten:
         refuse_relative(system.model, "whiten", "filters residuals of one size")
-    if whiten and coordinates.items:  # where nothing is free, filters are those of a fit
-        check_whitening(experiments, None if whiten is True else int(whiten))
+    obstacle = _find_obstacle(experiments, None if isinstance(whiten, bool) else whiten)
+    if whiten and obstacle and coordinates.items:  # where nothing is free, filters are those of a fit
+        raise obstacle
+    if whiten is None and obstacle:
+        whiten, notes = False, (*notes, f"residuals are not whitened: {obstacle.sentence}")
     simulations = make_simulations(problem, experiments, realizations)
     scales = guess_scales(system.model, experiments)
     accuracies = Accuracies(system.model, coordinates.parameters, scales)

@@ -67,10 +67,10 @@ class LaneMoments:
 
 def measure_lanes(lanes: np.ndarray) -> LaneMoments:
     """Of lanes (1 + parameter, sample, lane): values, then slopes."""
-    _, samples, count = lanes.shape
+    rows, samples, count = lanes.shape
     mean = lanes.mean(axis=-1)
     D = lanes[0] - mean[0][:, None]
-    half = np.array([D @ psi.T for psi in lanes[1:]]).reshape(-1, samples, samples) / (count - 1)
+    half = np.array([D @ psi.T for psi in lanes[1:]]).reshape(rows - 1, samples, samples) / (count - 1)
     return LaneMoments(count, mean[0], D @ D.T / (count - 1), mean[1:], half + half.swapaxes(1, 2))
 
 
@@ -134,12 +134,13 @@ def score_block(block: Block, halves: tuple[LaneMoments, LaneMoments], measured:
 
 def _whiten(L: np.ndarray, mean_slopes: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """g and A."""
-    size = len(L)
-    g = solve_triangular(L, mean_slopes.T, lower=True).T
-    left = solve_triangular(L, slopes.transpose(1, 0, 2).reshape(size, -1), lower=True)  # L⁻¹ ∂S, all side by side
-    turned = left.reshape(size, -1, size).transpose(2, 1, 0).reshape(size, -1)
-    A = solve_triangular(L, turned, lower=True).reshape(size, -1, size).transpose(1, 0, 2)
-    return g, A
+    count, size, _ = slopes.shape
+    if not count:
+        return mean_slopes, slopes
+    beside = slopes.transpose(1, 0, 2).reshape(size, -1)
+    turned = solve_triangular(L, beside, lower=True).reshape(size, count, size).transpose(2, 1, 0).reshape(size, -1)
+    A = solve_triangular(L, turned, lower=True).reshape(size, count, size).transpose(1, 0, 2)
+    return solve_triangular(L, mean_slopes.T, lower=True).T, A
 
 
 def _form_gradient(z: np.ndarray, g: np.ndarray, A: np.ndarray, window: int) -> np.ndarray:
@@ -150,8 +151,7 @@ def _form_gradient(z: np.ndarray, g: np.ndarray, A: np.ndarray, window: int) -> 
 
 
 def _form_curvature(g: np.ndarray, A: np.ndarray, window: int) -> np.ndarray:
-    flat = A.reshape(len(A), -1)
-    whole = g @ g.T + 0.5 * flat @ flat.T
+    whole = g @ g.T + 0.5 * np.einsum("inm,jnm->ij", A, A, optimize=True)
     return whole - _form_curvature(g[:, :window], A[:, :window, :window], 0) if window else whole
 
 
@@ -174,7 +174,7 @@ def _score_plainly(
     alpha = cho_solve((L, True), r)
     value = float(np.sum(np.log(np.diag(L)))) + 0.5 * float(r @ alpha) + HALF_LOG_2PI * r.size
     inner = cho_solve((L, True), np.eye(r.size)) - np.outer(alpha, alpha)
-    return value, 0.5 * slopes.reshape(len(slopes), -1) @ inner.ravel() - mean_slopes @ alpha
+    return value, 0.5 * np.tensordot(slopes, inner, 2) - mean_slopes @ alpha
 
 
 def score_lanes(score: Score, deviations: np.ndarray) -> np.ndarray:
@@ -208,7 +208,7 @@ def share_lanes(score: Score, lanes: np.ndarray) -> np.ndarray:
         V, g, A, z = solve_triangular(score.L, psi, lower=True), score.g[k], score.A[k], score.z
         whole = _share_whitened(U, V, g, A, z)
         shares.append(whole - _share_whitened(U[:w], V[:w], g[:w], A[:w, :w], z[:w]))
-    return np.array(shares).reshape(-1, lanes.shape[-1])
+    return np.array(shares).reshape(len(lanes) - 1, lanes.shape[-1])
 
 
 def _share_whitened(U: np.ndarray, V: np.ndarray, g: np.ndarray, A: np.ndarray, z: np.ndarray) -> np.ndarray:

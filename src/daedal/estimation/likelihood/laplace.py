@@ -8,6 +8,7 @@ Steps are chosen at the start of the search, and once more at its end.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -82,7 +83,13 @@ class LaplaceObjective:
     @property
     def capabilities(self) -> Capabilities:
         """It says what it approximates."""
-        return Capabilities(notes=self.notes, remarks=self.list_remarks, predict=self.predict, foresee=self.foresee)
+        return Capabilities(
+            notes=self.notes,
+            remarks=self.list_remarks,
+            choose_steps=self.choose_steps,
+            predict=self.predict,
+            foresee=self.foresee,
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -106,6 +113,13 @@ class LaplaceObjective:
                 "biased; compare Likelihood(method='moments') or 'particle'"
             )
         return tuple(remarks)
+
+    def choose_steps(self, point: np.ndarray) -> "LaplaceObjective":
+        """With steps that suit a point, and paths of its own: searches from several starts do not see each other's."""
+        space, settled = self.problem.coordinates, self.lined
+        with suppress(DaedalError):  # what cannot be evaluated there is said by the evaluation
+            settled = tuple(settle_steps(lined, space.values(point, number)) for number, lined in enumerate(self.lined))
+        return replace(self, lined=settled, memory=_Memory())
 
     def refine(self, evaluation: Evaluation, /) -> "LaplaceObjective | None":
         """With shorter steps, where those chosen at the start are too long at the minimum."""

@@ -41,11 +41,15 @@ class Likelihood:
     initial_std
         Unknown → standard deviation of the value that `initial` holds, zero where left out.
     method
-        Of models that are not linear.
+        Of models that are not linear. "moments" takes mean and covariance of the outputs from simulated realizations
+        and judges the samples as if they were normal: a quasi-likelihood, whose estimates are consistent whatever the
+        law of the samples is. It takes delays, and starts where a simulation does: what `initial` leaves open is held
+        at its guess.
     particles
         How many `method="particle"` takes.
     realizations
-        How many `method="moments"` simulates.
+        How many `method="moments"` simulates: the Monte-Carlo error falls with their square root, and each sample is
+        judged given as many before it as a tenth of them (up to 100 times) tells the covariance of.
 
     Examples
     --------

@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from daedal.data import Dataset
-from daedal.errors import EstimationError, counted, is_list, nearest, quoted, show
+from daedal.errors import EstimationError, counted, list_entries, nearest, quoted, show
 from daedal.models import (
     Model,
     Parameter,
@@ -266,12 +266,11 @@ def _read_declared(model: Model, given: Any, option: str) -> dict[str, Parameter
     """Name → the Parameter given for it, or None to take the model's."""
     if given is None:
         return {}
-    if not is_list(given):
+    if (listed := list_entries(given)) is None:
         raise EstimationError(
             f"{option} must be a list of parameters, or a mapping to Parameter, got {show(given)}.",
             f"Write {option}=[{_name_some(model)}].",
         )
-    listed = list(given)
     names = [as_name(key) for key in listed]
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
         raise EstimationError(f"{option} lists {quoted(repeated)} twice.", "List every parameter once.")

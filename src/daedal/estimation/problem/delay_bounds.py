@@ -78,4 +78,4 @@ def _choose_lower(start: float) -> float:
 
 def _choose_upper(item: Coordinate) -> float:
     """An upper bound to suggest."""
-    return item.upper if np.isfinite(item.upper) else 10.0 * max(item.start, 1.0)
+    return item.upper if np.isfinite(item.upper) else 10.0 * (item.start if item.start > 0.0 else 1.0)

@@ -47,22 +47,22 @@ def _explain_hidden(model: Model, name: str, unseen: Collection[str], criterion:
         for key, noise in model.disturbances.items()
         if set(as_tuple(key)) & set(unseen) and reached & {*list_parameters(noise), *_find_beside(model, as_tuple(key))}
     ]
+    likelihood = "Likelihood()" if is_linear(model, forced=True) else "Likelihood(method='moments')"
     if acting and criterion in ("OutputError", "MeanVariance"):
-        other = "Likelihood()" if is_linear(model, forced=True) else "SimulationPEM(...)"
         return EstimationError(
             f"{criterion} ignores disturbances, and '{name}' acts through {quoted(acting)} alone.",
-            f"Fix '{name}', or use {other}, which does not ignore them.",
+            f"Fix '{name}', or use {likelihood}, which does not ignore them.",
         )
     if acting:
         return EstimationError(
             f"{criterion} cannot see '{name}', which acts through the disturbance {quoted(acting)} alone, and that "
             "cannot move the mean of an output.",
-            f"Fix '{name}', or use Likelihood() (linear models), which sees the scatter.",
+            f"Fix '{name}', or use {likelihood}, which sees the scatter.",
         )
     if reached & _find_in_accuracies(model):
         return EstimationError(
             f"{criterion} cannot see '{name}' of the measurement noise: residuals also contain what disturbances do.",
-            f"Fix '{name}', or use Likelihood() (linear models), which tells the two apart.",
+            f"Fix '{name}', or use {likelihood}, which tells the two apart.",
         )
     return EstimationError(
         f"{criterion} cannot see '{name}': it is in no equation, output, initial value or disturbance of model "

@@ -50,14 +50,16 @@ class Weighing:
         means: Sequence[np.ndarray],
     ) -> Rows:
         """Wᵀ rows; what is not scored counts as zero on both sides."""
-        back = [
-            self._filter(series).adjoint(row / self._find_size(series), np.isfinite(series.values))
-            if series.output in self.filters
-            else row
-            for series, row in zip(experiment.series, (np.nan_to_num(row) for row in rows), strict=True)
-        ]
+        known = [np.nan_to_num(row) for row in rows]
+        back = [self.unfilter(series, row) for series, row in zip(experiment.series, known, strict=True)]
         mixed = self._mix(experiment, back, transposed=True)
         return [np.nan_to_num(row) for row in self._scale(experiment, values, mixed, means)]
+
+    def unfilter(self, series: Series, row: np.ndarray) -> np.ndarray:
+        """The transpose of the filter alone: as weights of residuals in units of their accuracy."""
+        if series.output not in self.filters:
+            return row
+        return self._filter(series).adjoint(row / self._find_size(series), np.isfinite(series.values))
 
     def _filter(self, series: Series) -> Autoregression:
         return self.filters[series.output]

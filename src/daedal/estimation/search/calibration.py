@@ -24,12 +24,16 @@ import numpy as np
 from daedal.estimation.criteria import Evaluation, Part, count_samples, list_outputs
 from daedal.estimation.problem import Autoregression, find_contiguous, fit_autoregressions
 from daedal.estimation.search.curvature import compute_covariance
-from daedal.estimation.search.scores import EVIDENCE, choose_models, model_residual, settle
+from daedal.estimation.search.scores import choose_models, model_residual, settle
 
 MANY = 50_000  # samples that tell the noise well enough, whatever its memory
 NUMBERS = 200_000  # drawn in all
 FEWEST, MOST = 16, 100  # repetitions
+# By benchmarks/errors.py, 30 regressions with poles from 0 to 0.95 and 50 to 300 samples: 95 % intervals hold the truth
+# in 91.3 % without c, 94.4 % with c up to 1.5, 94.5 % up to 2 or without a limit; with evidence above 30, 10 and 0 in
+# 92.9, 94.5 and 95.0 %, white noise alike.
 LARGEST = 2.0  # c beyond which the samples are too few to tell it
+EVIDENCE = 0.0  # for a memory, as a difference of BIC, from which it is corrected for
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +90,7 @@ def calibrate(
         return nothing
     source = settle(source)
     noise = filters if raw is not None else {key: model_residual(source, key) for key in list_outputs(source.parts)}
-    if not any(_has_memory(source, output, model) for output, model in noise.items()):
+    if not any(weigh_memory(source, output, model) > EVIDENCE for output, model in noise.items()):
         return nothing
     slopes = [np.nan_to_num(part.slopes[inside]) for part in source.parts]
     inverse = compute_covariance(np.sum([S @ S.T for S in slopes], axis=0))
@@ -101,13 +105,13 @@ def calibrate(
     return Calibration(np.where(good, ratio, 1.0), np.where(good, np.maximum(freedom, 1.0), np.inf))
 
 
-def _has_memory(evaluation: Evaluation, output: str, model: Autoregression) -> bool:
-    """Whether there is strong evidence for the autoregression: few residuals look correlated by chance."""
+def weigh_memory(evaluation: Evaluation, output: str, model: Autoregression) -> float:
+    """The evidence for the autoregression, as a difference of BIC: few residuals look correlated by chance."""
     residuals = np.concatenate([part.residual for part in evaluation.parts if part.series.output == output])
     count, power = int(np.isfinite(residuals).sum()), float(np.nanmean(residuals**2))
     if not model.order or not model.variance > 0.0:
-        return False
-    return count * np.log(power / model.variance) > model.order * np.log(count) + EVIDENCE
+        return -np.inf
+    return float(count * np.log(power / model.variance) - model.order * np.log(count))
 
 
 def _repeat(setting: _Setting) -> tuple[np.ndarray, np.ndarray]:

@@ -120,6 +120,7 @@ class PosteriorObjective:
             choose_steps=_chain(said.choose_steps, lambda choose, point: self._exchange(choose(point))),
             forgive=_chain(said.forgive, lambda forgive, point: self._follow(forgive(point), point)),
             scatter=_chain(said.scatter, lambda scatter, e: scatter(_strip(e))),
+            expect=_chain(said.expect, lambda expect, e: expect(_strip(e))),
             remarks=lambda e: (*(() if said.remarks is None else said.remarks(e)), *self._note_unsettled(e)),
         )
 

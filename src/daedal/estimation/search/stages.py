@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from daedal.errors import DaedalError
 from daedal.estimation.criteria import Evaluation, Objective, count_samples
 from daedal.estimation.problem import draw_hypercube, has_finite_bounds
 from daedal.estimation.search.minimizers import Minimum, choose_minimizer
+from daedal.estimation.search.trials import Trial, prepare_trials, run_trials
 from daedal.estimation.search.uncertainty import find_stuck
 from daedal.progress import Progress
 
@@ -28,6 +30,7 @@ class Outcome:
     objective: Objective
     evaluation: Evaluation
     minima: tuple[tuple[Evaluation, int], ...]
+    trials: tuple[Trial, ...]
     converged: bool
     interrupted: bool
     evaluations: int
@@ -44,6 +47,7 @@ class _Search:
     progress: Progress
     best: Evaluation | None = None
     minima: list[list] = field(default_factory=list)  # evaluation and count
+    trials: list[Trial] = field(default_factory=list)
     converged: bool = False
     evaluations: int = 0
     failures: int = 0
@@ -52,6 +56,7 @@ class _Search:
     last: tuple[Objective, Evaluation] | None = None
     check: Check | None = None
     notes: list[str] = field(default_factory=list)
+    lock: Lock = field(default_factory=Lock)
 
     def evaluate(self, point: np.ndarray) -> Evaluation:
         if self.last and self.last[0] is self.objective and np.array_equal(self.last[1].point, point):
@@ -59,13 +64,18 @@ class _Search:
         else:
             evaluation = self.objective(point)
             self.last = (self.objective, evaluation)
-            self.evaluations += 1
-            self.failures += not evaluation.ok
+            self.count(evaluation)
         if evaluation.ok and (self.best is None or evaluation.value < self.best.value):
             self.best = evaluation
-        self.progress.expect(self.evaluations / (EVALUATIONS * max(self.starts, 1)))
-        self.progress.say(self._describe(evaluation))
         return evaluation
+
+    def count(self, evaluation: Evaluation) -> None:
+        """One more evaluation, in whatever thread."""
+        with self.lock:
+            self.evaluations += 1
+            self.failures += not evaluation.ok
+            self.progress.expect(self.evaluations / (EVALUATIONS * max(self.starts, 1)))
+            self.progress.say(self._describe(evaluation))
 
     def _describe(self, evaluation: Evaluation) -> str:
         space = self.objective.problem.coordinates
@@ -87,27 +97,27 @@ class _Search:
 
     def run(self, starts: Sequence[np.ndarray]) -> None:
         self.starts = len(starts)
-        self.begin(np.asarray(starts[0], dtype=float))
-        first = self.objective
-        self.from_start(np.asarray(starts[0], dtype=float))  # for which the steps were chosen
-        self.from_starts(starts[1:])
+        first = self.begin(np.asarray(starts[0], dtype=float))
+        self.try_all([Trial(self.objective, first.point, first), *prepare_trials(self.objective, starts[1:])])
         if len(starts) == 1:
             self.more_if_stuck()
-        if self.objective is not first:
-            self.settle(self.objective)
         self.stages()
         if len(starts) == 1 and not self.more_starts:
             self.more_if_stuck()
-        if self.objective is not first:
+        if any(trial.objective is not self.objective for trial in self.trials):
             self.compare_again()
 
-    def begin(self, start: np.ndarray) -> None:
+    def begin(self, start: np.ndarray) -> Evaluation:
         """Leave out for good what fails at the first start, if anything does."""
         first = self.evaluate(start)
         if self.check:
             self.check(self.objective, first)
         if not first.ok:
-            self.objective = forgive_failures(self.objective, start)
+            forgiving = forgive_failures(self.objective, start)
+            if forgiving is not self.objective:
+                self.objective = forgiving
+                return self.evaluate(start)
+        return first
 
     def more_if_stuck(self) -> None:
         """Try starts elsewhere when the best estimate lies at a bound."""
@@ -116,25 +126,26 @@ class _Search:
         if np.any(stuck) and any(map(has_finite_bounds, space.items)):
             more = draw_hypercube(space, MORE_STARTS, self.objective.problem.seed)
             self.more_starts = len(more)
-            self.from_starts(more)
+            self.try_all(prepare_trials(self.objective, more))
 
-    def from_starts(self, starts: Sequence[np.ndarray]) -> None:
-        for start in starts:
-            self.objective = choose_steps(self.objective, start)  # those chosen elsewhere may be too long here
-            self.from_start(start)
-
-    def from_start(self, start: np.ndarray) -> None:
-        before, self.best = self.best, None  # of this start alone
+    def try_all(self, trials: Sequence[Trial]) -> None:
+        """Search from all starts; the best of them goes on."""
+        self.trials += trials
+        self.progress.begin()
         try:
-            first = self.evaluate(start)
-            if first.ok:
-                minimum = self.minimize(first)
-                self.add(minimum.evaluation, 1)
-                if before is None or minimum.evaluation.value <= before.value:
-                    self.converged = minimum.converged
-        finally:
-            mine = self.best
-            self.best = before if mine is None or (before is not None and before.value < mine.value) else mine
+            run_trials(trials, self.count)
+        finally:  # in the order of the starts, whichever ended first
+            for trial in trials:
+                self._take(trial)
+
+    def _take(self, trial: Trial) -> None:
+        if trial.minimum is not None:
+            self.add(trial.minimum.evaluation, 1)
+        mine, known = trial.best, self.best
+        if mine is None or (known is not None and known.value < mine.value):
+            return
+        self.best, self.objective = mine, trial.objective
+        self.converged = trial.minimum is not None and trial.minimum.converged
 
     def stages(self) -> None:
         for _ in range(STAGES):
@@ -180,12 +191,6 @@ class _Search:
             self.add(minimum.evaluation, 1)
 
 
-def choose_steps(objective: Objective, point: np.ndarray) -> Objective:
-    """With steps of the simulation that suit this point, where there are any to choose."""
-    choose = objective.capabilities.choose_steps
-    return objective if choose is None else choose(point)
-
-
 def forgive_failures(objective: Objective, point: np.ndarray) -> Objective:
     """Without the random numbers that fail at this point, where there are any and they are few."""
     forgive = objective.capabilities.forgive
@@ -227,6 +232,7 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
         objective=running.objective,
         evaluation=running.best,
         minima=tuple(ranked),
+        trials=tuple(running.trials),
         converged=running.converged,
         interrupted=interrupted,
         evaluations=running.evaluations,

@@ -5,8 +5,9 @@ H⁻¹ Σ ψ_k z_k to first order, so that
 
     cov = H⁻¹ S H⁻¹,   S = Σ_k Σ_l ψ_k E[z_k z_l] ψ_lᵀ.
 
-S comes from autoregressions of the residuals (`scores`, beside this file); that these were estimated too makes errors
-larger and less certain (`calibration`). The Monte-Carlo error has the same form with the covariance of the gradient
+S is what a simulated ensemble expects, as long as the residuals agree with it (`agreement`, beside this file); else it
+comes from autoregressions of the residuals (`scores`): that these were estimated too makes errors larger and less
+certain (`calibration`). The Monte-Carlo error has the same form with the covariance of the gradient
 over realizations for S: more realizations make it shrink, not more data.
 
 Reference: L. Ljung, System Identification, 2nd ed. (1999), chapter 9; H. White, Econometrica 50 (1982) 1–25.
@@ -17,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daedal.estimation.criteria import Evaluation, Objective
+from daedal.estimation.criteria import Evaluation, Expected, Objective
 from daedal.estimation.problem import Autoregression
 from daedal.estimation.search.calibration import calibrate
 from daedal.estimation.search.curvature import compute_covariance, decompose, find_directions
@@ -48,17 +49,23 @@ def assess_uncertainty(
     scatter: np.ndarray | None,
     filters: Mapping[str, Autoregression],
     raw: Evaluation | None,
+    expected: Expected | None = None,
 ) -> Uncertainty:
     """Covariances of the estimate that this evaluation belongs to; parameters at a bound count as known.
 
-    Where residuals are whitened by filters, `raw` is the evaluation without them.
+    Where residuals are whitened by filters, `raw` is the evaluation without them. What the model expects of its data,
+    if the residuals agree, is `expected`.
     """
     stuck = find_stuck(evaluation, bounds)
     inside = np.flatnonzero(~stuck)
     size = stuck.size
     covariance, monte_carlo = np.full((size, size), np.nan), np.full((size, size), np.nan)
     chosen = np.ix_(inside, inside)
-    S, freedom = _assess_scores(evaluation, inside, filters, raw)
+    if expected is None:
+        S, freedom = _assess_scores(evaluation, inside, filters, raw)
+    else:
+        beside = 0.0 if evaluation.prior is None else evaluation.prior.weight * evaluation.prior.curvature
+        S, freedom = expected.scores + beside, np.full(size, expected.realizations - 1.0)
     H = _remove_noise(evaluation)[chosen]
     covariance[chosen] = compute_covariance(H, S[chosen])
     if scatter is not None and not scatter.any():

@@ -26,7 +26,7 @@ from daedal.estimation.criteria import (
 )
 from daedal.estimation.likelihood import Likelihood
 from daedal.estimation.problem import Autoregression, Coordinate, Coordinates
-from daedal.estimation.result import Estimate, Fit, LocalMinimum
+from daedal.estimation.result import Attempt, Estimate, Fit, LocalMinimum
 from daedal.estimation.storage.netcdf import Variable, make_texts
 from daedal.models import Model
 from daedal.simulation import Lanes, Status
@@ -88,9 +88,17 @@ def _describe_fit(fit: Fit) -> dict[str, Any]:
         "scales": dict(fit.scales),
         "filters": {name: [one.coefficients.tolist(), one.variance] for name, one in fit.filters.items()},
         "minima": [{"value": m.value, "params": dict(m.params), "count": m.count} for m in fit.minima],
+        "attempts": [_describe_attempt(one) for one in fit.attempts],
         "status": asdict(fit.status),
         "seed": str(fit.seed),  # 128 bits: more than other readers of JSON keep
         "solver": None if fit.solver is None else asdict(fit.solver),
+    }
+
+
+def _describe_attempt(one: Attempt) -> dict[str, Any]:
+    return {field.name: getattr(one, field.name) for field in fields(one)} | {
+        "start": dict(one.start),
+        "params": dict(one.params),
     }
 
 
@@ -179,6 +187,7 @@ def make_fit(variables: Mapping[str, Variable]) -> Fit:
         status=Status(**told["status"]),
         seed=int(told["seed"]),
         solver=None if told["solver"] is None else Lanes(**told["solver"]),
+        attempts=tuple(map(_make_attempt, told.get("attempts", ()))),  # files from before they were kept have none
     )
 
 
@@ -196,6 +205,10 @@ def _read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _make_minimum(told: Mapping[str, Any]) -> LocalMinimum:
     return LocalMinimum(told["value"], FrozenMapping(told["params"]), told["count"])
+
+
+def _make_attempt(told: Mapping[str, Any]) -> Attempt:
+    return Attempt(**{**told, "start": FrozenMapping(told["start"]), "params": FrozenMapping(told["params"])})
 
 
 def _read_numbers(variables: Mapping[str, Variable], name: str, count: int) -> np.ndarray:

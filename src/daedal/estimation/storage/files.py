@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from daedal.errors import DaedalError, EstimationError, show
+from daedal.errors import DaedalError, EstimationError, show, warn_user
 from daedal.estimation.result import Fit
+from daedal.estimation.storage.consistency import find_contradictions
 from daedal.estimation.storage.content import list_variables, make_fit
 from daedal.estimation.storage.netcdf import (
     Contents,
@@ -67,7 +68,8 @@ def save(fit: Fit, path: str | Path) -> None:
 def load(path: str | Path) -> Fit:
     """The fit that `fit.save(path)` wrote, complete: model, data, estimates, seed and all.
 
-    A file that was damaged is refused; files of every version since 0.1.0 are read. The module of a criterion of your
+    A file that was damaged is refused; files of every version since 0.1.0 are read, those of 0.1.0 with a warning,
+    as they have no digests. The module of a criterion of your
     own must be imported before.
 
     Examples
@@ -99,16 +101,26 @@ def load(path: str | Path) -> Fit:
 def _read_fit(file: Path) -> Fit:
     contents = _read_contents(file)
     _check_labels(file, contents.labels)
-    if contents.labels["version"] >= FIRST_WITH_DIGESTS or contents.digests:
+    has_digests = contents.labels["version"] >= FIRST_WITH_DIGESTS or bool(contents.digests)
+    if has_digests:
         _check_digests(file, contents)
     try:
-        return make_fit(contents.variables)
+        fit = make_fit(contents.variables)
+        wrong = [] if has_digests else list(find_contradictions(fit))
     except EstimationError:
         raise  # a criterion that is not there
     except DaedalError as error:
         raise _explain_damage(file, error.sentence.rstrip(".")) from None
     except Exception as error:  # what a damaged text may say is not foreseen
         raise _explain_damage(file, f"{type(error).__name__}: {error}") from None
+    if wrong:
+        raise _explain_damage(file, f"{' and '.join(wrong)} contradict the rest of it")
+    if not has_digests:
+        warn_user(
+            f"'{file}' was saved by daedal 0.1.0, without digests: if it was damaged since, that may not show. "
+            "Save the fit again to have them."
+        )
+    return fit
 
 
 def _read_contents(file: Path) -> Contents:

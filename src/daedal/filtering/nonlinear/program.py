@@ -22,9 +22,10 @@ Layout of a row of the table: t, h, known inputs at the nodes (input by input) a
 says of the cell: A_d, L, rows at the nodes by state and by normals (node by node), rows at the end, all row by row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import casadi as ca
@@ -141,6 +142,8 @@ class InnovationProgram:
         self._s, self._top = ca.SX.sym("s", n), ca.SX.sym("top", s.tops)
         self._p, self._table = ca.SX.sym("p", s.parameters), ca.SX.sym("table", s.table)
         self._z = ca.SX.sym("z", s.normals)
+        self._kernels: dict[Any, Any] = {}
+        self._lock = Lock()
 
     # ---- what runs ---------------------------------------------------------------------------------------------------
 
@@ -197,11 +200,12 @@ class InnovationProgram:
             -1, length_of.size, self.sizes.noise
         )
 
-    def _remember(self, key: Any, make: Any) -> Any:
-        known = self.__dict__.setdefault("_kernels", {})
-        if key not in known:
-            known[key] = make()
-        return known[key]
+    def _remember(self, key: Any, make: Callable[[], Any]) -> Any:
+        """A kernel, made once whichever thread asks first: formulas are written with the same discretisation."""
+        with self._lock:
+            if key not in self._kernels:
+                self._kernels[key] = make()
+            return self._kernels[key]
 
     # ---- how it is written -------------------------------------------------------------------------------------------
 

@@ -60,7 +60,7 @@ def _list_criteria(size: Size) -> dict[str, OutputError | SimulationPEM]:
     transient, count = experiment.TRANSIENT * experiment.INTERVAL, size.realizations
     return {
         "output_error": OutputError(transient=transient),
-        "simulation_pem": SimulationPEM(realizations=count, transient=transient),
+        "simulation_pem": SimulationPEM(realizations=count, transient=transient, whiten=False),
         "simulation_pem_whitened": SimulationPEM(realizations=count, transient=transient, whiten=True),
     }
 

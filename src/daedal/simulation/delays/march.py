@@ -11,17 +11,16 @@ Oxford 2003.
 """
 
 from dataclasses import dataclass
-from functools import partial
-from threading import Event
 
 import numpy as np
 
+from daedal.errors import give_up_if_stopped
 from daedal.simulation.delays.lags import Group, Lags, classify_kinks
 from daedal.simulation.delays.mesh import Mesh, Returns, make_mesh, weigh_points
 from daedal.simulation.delays.program import DelayProgram
 from daedal.simulation.delays.tables import Tables, tabulate
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lanes import ESCAPED, Paths, Scenario, Values, give_up_if
+from daedal.simulation.lanes import ESCAPED, Paths, Scenario, Values
 from daedal.simulation.steps import ACCEPTED
 
 INSTANT = 1e-6  # of the shortest delay: how long it is simulated where only the start is asked for
@@ -51,8 +50,8 @@ def make_course(
 class DelayMarch:
     """A block of lanes that has run; `record` is what was observed at each point of the mesh, (point, number, lane)."""
 
-    def __init__(self, course: Course, lanes: range, stop: Event | None = None) -> None:
-        self.course, self.count, self._stop = course, len(lanes), stop or Event()
+    def __init__(self, course: Course, lanes: range) -> None:
+        self.course, self.count = course, len(lanes)
         kernel, rows = course.program.kernel, course.mesh.points + course.mesh.degree + 1  # the last ones stay zero
         self.record = np.zeros((rows, kernel.observed, kernel.pad(len(lanes))))
         self._advance(course.scenario.make_paths(course.values, lanes))
@@ -64,12 +63,12 @@ class DelayMarch:
         if paths is not None:
             drawn = paths.draw_rows(0, int(self.course.tables.cell.max()) + 2)
         state = self._make_start(None if paths is None else drawn[0])
-        parameters = np.repeat(self.course.values.column[:, None], lanes, axis=1)
+        parameters = np.repeat(self.course.scenario.make_parameters(self.course.values)[:, None], lanes, axis=1)
         drawn, state = (_pad(array, lanes) for array in (drawn, state))
         begin = self.course.tables.cell * drawn.shape[1]
         table = self.course.tables
-        kernel, pause = self.course.program.kernel, partial(give_up_if, self._stop)
-        kernel.run(state, parameters, table.shared, drawn, begin, table.back, self.record, pause=pause)
+        kernel = self.course.program.kernel
+        kernel.run(state, parameters, table.shared, drawn, begin, table.back, self.record, pause=give_up_if_stopped)
 
     def _make_start(self, first_row: np.ndarray | None) -> np.ndarray:
         """(X, T), sensitivities and a zero, (value, lane): consistent at the start, delayed values from the history."""

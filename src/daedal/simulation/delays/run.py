@@ -6,13 +6,12 @@ The method of steps is in `daedal.simulation.delays.march`, its compiled step in
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Event
 from typing import Any, final
 
 import casadi as ca
 import numpy as np
 
-from daedal.errors import SimulationError
+from daedal.errors import SimulationError, give_up_if_stopped
 from daedal.simulation.delays.history import Past
 from daedal.simulation.delays.lags import Lags, find_lags_at
 from daedal.simulation.delays.march import Course, DelayMarch, make_course, make_lane_mesh
@@ -30,7 +29,6 @@ from daedal.simulation.lanes import (
     compare,
     describe_steps,
     find_failures,
-    give_up_if,
     run_blocks,
 )
 from daedal.simulation.steps import Method, Shape, make_grid_row
@@ -87,21 +85,19 @@ class DelayRun:
                 raise RunInterrupted(failures + interrupt.failures) from interrupt
         return failures
 
-    def _run_block(
-        self, number: int, course: Course, consume: Consume, lanes: range, stop: Event, failures: list[Failure]
-    ) -> None:
-        out, good = _sample_lanes(course, lanes, self.times, stop)
+    def _run_block(self, number: int, course: Course, consume: Consume, lanes: range, failures: list[Failure]) -> None:
+        out, good = _sample_lanes(course, lanes, self.times)
         failures += find_failures(number, lanes, self.times, out, good, self.scenario.system)
-        give_up_if(stop)
+        give_up_if_stopped()
         consume(number, lanes, np.arange(self.times.size), out)
 
 
-def _sample_lanes(course: Course, lanes: range, times: np.ndarray, stop: Event) -> tuple[np.ndarray, np.ndarray]:
+def _sample_lanes(course: Course, lanes: range, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What `DelayMarch.sample` gives, with as many lanes at a time as their records fit into memory."""
     width, per_lane = course.program.kernel.width, 8 * course.mesh.points * course.program.kernel.observed
     size = max(int(MEMORY / per_lane) // width, 1) * width
     pieces = [lanes[first : first + size] for first in range(0, len(lanes), size)]
-    parts = [DelayMarch(course, piece, stop).sample(times) for piece in pieces]
+    parts = [DelayMarch(course, piece).sample(times) for piece in pieces]
     out, good = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
     return out, good
 
@@ -126,7 +122,11 @@ class _Pilot:
         if not (rough[1].all() and fine[1].all()):
             return np.inf
         wanted = len(self.program.shape.wanted)
-        return compare(rough[0][:, :wanted], fine[0][:, :wanted], wanted)
+        return compare(rough[0][:, :wanted], fine[0][:, :wanted], wanted, False, self.find_sizes)
+
+    def find_sizes(self) -> np.ndarray:
+        """Of what is wanted, and of its derivatives."""
+        return self.scenario.measure_rows(self.values, self.program.shape.wanted)
 
     def estimate_rate_error(self, step: float) -> float:
         """The same of derivatives, where equations have kinks: one that is stepped over is seen there first."""
@@ -135,7 +135,8 @@ class _Pilot:
         if switching is None or not switching.bent or rows == wanted:
             return 0.0
         rough, fine = (self.march(step, refinement).sample(self.times)[0] for refinement in (1, 2))
-        return compare(rough[:, wanted:rows], fine[:, wanted:rows], rows - wanted)
+        turned = slice(wanted, rows)
+        return compare(rough[:, turned], fine[:, turned], rows - wanted, False, lambda: self.find_sizes()[turned])
 
     def try_halves(self, step: float, error: float) -> Iterator[Trial[float]]:
         """Steps with a known error, then halved as long as the error falls."""
@@ -225,8 +226,9 @@ def _refuse_jumps(pilot: _Pilot, step: float) -> None:
     parameters = values.column[: values.rates.shape[0]]
     for name in tied:
         before = float(pilot.lags.pasts[name].at(np.array([scenario.forcing.start]), parameters)[0][0])
-        after = float(march.record[0, program.rows[name], 0])
-        if not abs(after - before) <= JUMP * max(abs(before), abs(after), 1.0):
+        course = march.record[:, program.rows[name], 0]
+        after, largest = float(course[0]), float(np.nanmax(np.abs(course)))
+        if not abs(after - before) <= JUMP * max(abs(before), largest):
             raise SimulationError(
                 f"What '{name}' of model '{scenario.system.model.name}' delays ends at {before:.4g} in its history and "
                 f"starts at {after:.4g}; that jump would come back in a constraint, which has no solution then.",

@@ -20,7 +20,7 @@ from daedal.simulation.ida.projection import Projection, solve
 from daedal.simulation.ida.silence import ignore_warnings
 from daedal.simulation.ida.stop import Stop
 from daedal.symbolic import BufferedFunction
-from daedal.systems import System, make_units
+from daedal.systems import System, measure_sizes, round_to_power
 
 DENSE = 250  # unknowns up to which a dense factorisation is faster
 UNWEIGHTED = 1e10  # absolute tolerance, in units of its size, of what stays out of the error norm
@@ -30,9 +30,6 @@ ROOT = 2  # and how, that one of the watched functions is zero
 STALLED = 1e-13  # of the whole time: a run that advances less in PATIENCE × STEPS steps is given up
 PATIENCE = 100
 MANY, SLOW = 1e-3, 1e-4  # of the whole time, for each step: when larger sizes, and looking for round-off, pay
-OUTGROWN = 32.0  # times its unit: when what moves onto the constraints has another
-SETTLED = 0.01  # of the whole time: when variables have shown their sizes
-UNSEEN = 2.0**-28  # of its size: what is known of a variable that was zero at the start
 LOOKS = 8  # over a stretch: when inputs and functions of time are looked at for what they may do
 multiply, divide = np.multiply, np.divide
 KEPT = 64  # roots after which another solver takes the place of one that remembers all
@@ -57,10 +54,7 @@ class Stepper:
     ) -> None:
         self.rtol, self.atol = rtol, atol
         self.system, self.forcing, self.parameters, self.progress = system, forcing, parameters, progress
-        self._groups = _find_groups(system.reduction.B.sparsity())  # of X: those that constraints move together
-        self._first = np.zeros(len(system.reduction.states))  # sizes of X at the start
-        self._hidden = np.ones(self._first.size, dtype=bool)  # whether it was zero there
-        self._metric = np.ones(self._first.size)  # units of X, in which it moves onto the constraints
+        self._metric = np.ones(len(system.reduction.states))  # units of X, in which it moves onto the constraints
         self.project = Projection(system, parameters, self._metric)
         self.residual = BufferedFunction(implicit.make_residual(system.reduction))
         self.jacobian = BufferedFunction(implicit.make_jacobian(system.reduction))
@@ -129,15 +123,13 @@ class Stepper:
             if result.success:
                 self.roots = result.i_events[-1] if rooted else np.zeros(0, dtype=int)
                 self._count += rooted
-                if not rooted and reached < last and self._find_outgrown():
-                    self._resume(reached - self.origin, values, rates)
                 return values[: x.size], values[x.size : known]
             share = (reached - passed) / (self.forcing.end - self.forcing.start)
             passed = reached
             failed, stuck = result.status != TOO_MANY_STEPS, stalled >= PATIENCE
             if (
                 not stuck
-                and (failed or share < MANY * STEPS or self._find_outgrown())
+                and (failed or share < MANY * STEPS)
                 and self._adjust(float(result.t), values, rates, failed or share < SLOW * STEPS)
             ):
                 continue
@@ -156,6 +148,9 @@ class Stepper:
         """
         known, states = self.sizes.size, len(self.system.reduction.states)
         span, ones = self.forcing.end - self.forcing.start, np.ones(values.size)
+        w = self.fill(self.origin)
+        point = [self.origin, values[:states], values[states:known], self.parameters, w]
+        self._metric[:] = measure_sizes(self.system, point, span, self.forcing.find_largest(w)).metric
         columns = np.r_[np.ones(known), self._find_multiplier_units(values, np.ones(known))]
         matrix = self._evaluate_jacobian(0.0, values, rates, 1.0 / span, ones, columns)
         possible = np.nan_to_num(units.spread(matrix, self._look_over(values, rates))[:known], posinf=0.0)
@@ -168,14 +163,12 @@ class Stepper:
         near = values + duration * rates
         arguments = (self.origin + duration, near[:states], near[states:], self.parameters, self.fill(self.origin))
         further = near[:states] + duration * self.system.function("derivative")(*arguments).full().ravel()
-        self._hidden[:] = np.abs(values[:states]) <= lost[:states]
         self.sizes[:] = np.fmax(np.abs(values), np.abs(near))
         self.sizes[:states] = np.fmax(self.sizes[:states], np.abs(further))
         hidden = (np.abs(values) <= lost) & ((rates == 0.0) | (np.abs(near) <= lost))
         likely = units.UNKNOWN * np.maximum(possible, duration / units.SHORT * possible_rates)
         self.sizes[hidden] = np.fmax(self.sizes, likely)[hidden]
         self.sizes[~(np.isfinite(self.sizes) & (self.sizes > 0.0))] = 1.0
-        self._first[:] = self.sizes[:states]
         self._choose_units(0.0, np.r_[values, ones[known:] * 0.0], np.r_[rates, ones[known:] * 0.0], 1.0 / span)
 
     def _look_over(self, values: np.ndarray, rates: np.ndarray) -> np.ndarray:
@@ -224,13 +217,12 @@ class Stepper:
         B = self.system.function("directions")(self.origin, *arguments).full()
         moved = np.abs(B) * self._metric**2 / sizes[:states]
         largest = np.max(moved, axis=1, initial=0.0) if B.size else np.zeros(len(B))
-        return 1.0 / units.round_to_power(np.where(np.isfinite(largest), largest, 0.0))
+        return 1.0 / round_to_power(np.where(np.isfinite(largest), largest, 0.0))
 
     def _choose_units(self, elapsed: float, values: np.ndarray, rates: np.ndarray, factor: float) -> None:
         """Units for the sizes that are known now."""
         known = self.sizes.size
-        self.units[:known] = units.round_to_power(self.sizes)
-        self._metric[:] = self._make_metric()
+        self.units[:known] = round_to_power(self.sizes)
         self.units[known:] = self._find_multiplier_units(values, self.units[:known])
         ones = np.ones(self.units.size)
         self._rows[:] = units.balance_rows(self._evaluate_jacobian(elapsed, values, rates, factor, ones, self.units))
@@ -244,7 +236,7 @@ class Stepper:
         """Go on with larger sizes: of what has grown, and, where a run is slow, of what is round-off."""
         if not (np.isfinite(values).all() and np.isfinite(rates).all()):
             return False
-        grown = bool(self._find_grown().any()) or self._find_outgrown()
+        grown = bool(self._find_grown().any())
         hidden = slow and self._lift_hidden(elapsed, values, rates)
         if grown or hidden:
             self._resume(elapsed, values, rates)
@@ -258,28 +250,6 @@ class Stepper:
         values[known:], rates[known:] = 0.0, 0.0
         self._choose_units(elapsed, values, rates, self._factor)
         self._begin(elapsed, values, rates)
-
-    def _make_metric(self) -> np.ndarray:
-        """Units in which X moves onto the constraints: they differ where those of the user do, by very much.
-
-        Between the size at the start and the largest so far, the one that is most like that of the others counts: an
-        angle may grow without end. What was zero at the start shows its size only after a while.
-        """
-        metric = np.ones(self._metric.size)
-        settled = self.time - self.forcing.start >= SETTLED * (self.forcing.end - self.forcing.start)
-        for group in self._groups:
-            first, largest, hidden = self._first[group], self.sizes[group], self._hidden[group]
-            typical = np.max(largest if hidden.all() else first[~hidden])
-            sizes = np.clip(
-                np.full(first.size, typical), first, largest if settled else np.where(hidden, largest / UNSEEN, largest)
-            )
-            metric[group] = make_units(sizes, typical)
-        return metric
-
-    def _find_outgrown(self) -> bool:
-        """Whether the first metric no longer suits."""
-        change = self._make_metric() / self._metric
-        return bool(np.any((change > OUTGROWN) | (change * OUTGROWN < 1.0)))
 
     def _find_grown(self) -> np.ndarray:
         """What has grown far beyond its unit."""
@@ -407,18 +377,6 @@ class Stepper:
                 JJ.reshape(-1)[places] = result * entries  # the rest of it stays zero
 
         return fill_jacobian
-
-
-def _find_groups(pattern: ca.Sparsity) -> list[np.ndarray]:
-    """Columns that rows connect with each other."""
-    if pattern.nnz() == 0:
-        return []
-    from scipy.sparse.csgraph import connected_components
-
-    matrix, columns = _make_pattern(pattern), pattern.get_triplet()[1]
-    _, labels = connected_components(matrix.T @ matrix, directed=False)
-    used = np.unique(columns)
-    return [used[labels[used] == label] for label in np.unique(labels[used])]
 
 
 def _make_pattern(sparsity: ca.Sparsity):

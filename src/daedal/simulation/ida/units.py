@@ -17,17 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from daedal.systems import round_to_power
+
 SHORT = 1e-4  # of the time in which variables change by their own size: how long the first look is
 GROWN = 1e3  # times its size that a variable reaches before the solver is told
 UNKNOWN = 1e-3  # of what its terms would allow: the size of a variable that shows none yet
 NEAR_ZERO, NEAR_ZERO_SOLVED = 0.01, 0.05  # of its size: below this a state, and what is solved for, is near zero
 LIFTED = 2.0  # times that: what such a variable is allowed
 ROUNDING = 16 * 2.0**-52  # of its terms: what is lost of a variable
-
-
-def round_to_power(sizes: np.ndarray) -> np.ndarray:
-    """The powers of two up to some sizes; one for zero."""
-    return np.where(sizes > 0.0, np.ldexp(1.0, np.frexp(sizes)[1] - 1), 1.0)
 
 
 def find_duration(values: np.ndarray, rates: np.ndarray, lost: np.ndarray, span: float) -> float:

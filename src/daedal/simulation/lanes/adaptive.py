@@ -12,7 +12,8 @@ from daedal.simulation.lanes.pilot import Choice, Steps, Task, Trial, choose, ju
 from daedal.simulation.steps import ALIGNED, ORDER, UNFINISHED, Method, Schedule, Stops, find_stops, join_steps
 
 HALVINGS = 6
-ABSOLUTE = 1e-13  # error of a step that is always allowed
+ABSOLUTE = 1e-13  # of its size: error of a step that is always allowed
+LEAST = 1e-10  # of its size: what counts as the largest value of a state so far, at least
 
 
 def search_adaptively(task: Task, method: Method, tolerance: float) -> Choice | None:
@@ -55,7 +56,8 @@ class _AdaptiveLane:
         self.method: Method = method
         self.task, self.tolerance = task, tolerance
         self.state, self.parameters = self._begin(), np.ascontiguousarray(task.parameters[:, :1])
-        self.largest = np.maximum(np.abs(self._x(self.state)), 1e-10)
+        self.sizes = task.point.sizes.states
+        self.largest = np.maximum(np.abs(self._x(self.state)), LEAST * self.sizes)
         self.length = 1e-4 * float(task.times[-1] - task.forcing.start)
         self.steps = 0
 
@@ -94,7 +96,7 @@ class _AdaptiveLane:
         if not np.max(np.abs([whole[-1], halves[-1]])) <= UNFINISHED:  # Newton iterations did not finish
             return halves, np.inf
         x = self._x(halves)
-        allowed = self.tolerance * (np.abs(x) + 1e-6 * self.largest) + ABSOLUTE
+        allowed = self.tolerance * (np.abs(x) + 1e-6 * self.largest) + ABSOLUTE * self.sizes
         return halves, float(np.max(np.abs(self._x(whole) - x) / allowed, initial=0.0))
 
 

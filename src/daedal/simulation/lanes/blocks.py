@@ -1,16 +1,14 @@
 """Blocks of lanes in threads: compiled code runs without the interpreter lock, and blocks are independent."""
 
 from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from functools import partial
 from itertools import chain
-from os import cpu_count
-from threading import Event
 
 from daedal.simulation.lanes.run import Failure, RunInterrupted
 
 BLOCK = 64  # lanes that advance together
 
-Work = Callable[[range, Event, list[Failure]], None]
+Work = Callable[[range, list[Failure]], None]
 
 
 def run_blocks(
@@ -21,7 +19,7 @@ def run_blocks(
     brief: bool,
     find_share: Callable[[], float] | None = None,
 ) -> list[Failure]:
-    """Do all blocks; `work(lanes, stop, failures)` lists the lanes that failed, and gives up when `stop` is set.
+    """Do all blocks; `work(lanes, failures)` lists the lanes that failed, and gives up when nobody waits any more.
 
     A block that is not brief is watched, even if it is alone; `find_share` tells how much of the work is done, where
     that can be told more closely than by blocks.
@@ -30,7 +28,7 @@ def run_blocks(
     failures: list[list[Failure]] = [[] for _ in blocks]
     try:
         if len(blocks) == 1 and brief:  # a thread would cost more than a short run
-            work(blocks[0], Event(), failures[0])
+            work(blocks[0], failures[0])
         else:
             _run_in_threads(blocks, work, failures, title, find_share)
     except KeyboardInterrupt as interrupt:
@@ -45,34 +43,16 @@ def _run_in_threads(
     title: str,
     find_share: Callable[[], float] | None,
 ) -> None:
-    """Whatever ends it, no thread goes on: each gives up at its next look at `stop`."""
-    stop = Event()
-    with ThreadPoolExecutor(max_workers=cpu_count() or 1) as pool:
-        try:
-            jobs = [pool.submit(work, *one) for one in zip(blocks, [stop] * len(blocks), failures, strict=True)]
-            _watch(jobs, title, find_share)
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def give_up_if(stop: Event) -> None:
-    """End a block that nobody waits for any more."""
-    if stop.is_set():
-        raise InterruptedError
-
-
-def _watch(jobs: list[Future], title: str, find_share: Callable[[], float] | None) -> None:
-    """Wait for all jobs, awake often enough to see an interrupt and to show progress; raise what a job raised."""
+    """Watched, with the line and the sentence of long work."""
+    from daedal.jobs import run_jobs
     from daedal.progress import Progress
 
+    jobs = [partial(work, block, own) for block, own in zip(blocks, failures, strict=True)]
     with Progress(title, end=len(jobs), remedy="take fewer realizations or samples, or longer steps") as progress:
-        waiting = set(jobs)
-        while waiting:
-            done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
-            for job in done:
-                job.result()
+
+        def tell(done: int) -> None:
             if find_share is not None:
                 progress.expect(find_share())
-            progress(len(jobs) - len(waiting))
+            progress(done)
+
+        run_jobs(jobs, tell)

@@ -7,14 +7,14 @@ may have its own parameters. Blocks are independent and run in threads; results 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Event
 from typing import Any, final
 
 import numpy as np
 
 from daedal import simulation
+from daedal.errors import give_up_if_stopped
 from daedal.simulation.forcing import see_features
-from daedal.simulation.lanes.blocks import BLOCK, give_up_if, run_blocks
+from daedal.simulation.lanes.blocks import BLOCK, run_blocks
 from daedal.simulation.lanes.march import Reordering, Table, find_solved, march_lanes, tabulate
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, count_grazing, prepare_steps
 from daedal.simulation.lanes.run import Consume, Failure, Plan, StepWish, describe_steps, find_failures
@@ -83,7 +83,7 @@ class LaneRun:
             find_share=lambda: sum(list(done.values())) / total,
         )
 
-    def _run_block(self, consume: Consume, lanes: range, stop: Event, failures: list[Failure]) -> None:
+    def _run_block(self, consume: Consume, lanes: range, failures: list[Failure]) -> None:
         """All sets of values side by side, chunk by chunk: sets that have the same disturbances share their paths."""
         failed: set[tuple[int, int]] = set()
         system = self.scenario.system
@@ -92,7 +92,7 @@ class LaneRun:
         for number, values in enumerate(self.values):
 
             def receive(samples: np.ndarray, out: np.ndarray, number: int = number) -> None:
-                give_up_if(stop)
+                give_up_if_stopped()
                 for failure in find_failures(number, lanes, self.times[samples], out, find_solved(out), system):
                     if (number, failure.lane) not in failed:
                         failed.add((number, failure.lane))
@@ -103,7 +103,7 @@ class LaneRun:
                 shared[id(values.sources)] = self.scenario.make_paths(values, lanes)
             marches.append(self._march(values, lanes, shared[id(values.sources)], receive))
         for _ in zip(*marches, strict=True):
-            give_up_if(stop)
+            give_up_if_stopped()
 
     def _march(
         self,
@@ -115,7 +115,7 @@ class LaneRun:
         """One block with one set of values, from the first sample to the last."""
         program, count, table = self.program, len(lanes), self._find_table(values)
         first_row = None if paths is None else paths.draw_rows(0, 1)[0]
-        parameters = np.repeat(values.column[:, None], count, axis=1)
+        parameters = np.repeat(self.scenario.make_parameters(values)[:, None], count, axis=1)
         start = self.scenario.forcing.start
         state = self.scenario.initialize(values, first_row, count)
         exogenous = self.scenario.find_exogenous(first_row, count).reshape(-1, count)
@@ -206,7 +206,7 @@ def _make_task(
     pilots = [chosen[lane % len(chosen)] for lane in lanes]
     first_row = _PilotPaths(scenario, pilots).draw_rows(0, 1)[0] if noisy else None
     exogenous = scenario.find_exogenous(first_row, len(lanes)).reshape(-1, len(lanes))
-    parameters = np.stack([one.column for one in pilots], axis=1)
+    parameters = np.stack([scenario.make_parameters(one) for one in pilots], axis=1)
 
     def begin(program: Program, state: np.ndarray) -> np.ndarray:
         given, own = parameters[:, : state.shape[1]], exogenous[:, : state.shape[1]]
@@ -225,6 +225,7 @@ def _make_task(
         state=np.stack([scenario.initialize(one, first_row, len(lanes))[:, i] for i, one in enumerate(pilots)], axis=1),
         parameters=parameters,
         paths=lambda count: _PilotPaths(scenario, pilots[:count]) if noisy else None,
+        find_sizes=partial(scenario.measure_rows, chosen[0], wanted),
         effort=effort,
         begin=begin if scenario.slots else None,
     )

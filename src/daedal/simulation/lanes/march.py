@@ -10,7 +10,7 @@ from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes.run import ESCAPED
 from daedal.simulation.lanes.scenario import Paths
 from daedal.simulation.steps import ACCEPTED, GAVE_UP, Point, Program, Schedule, reorder_pivots, tabulate_nodes
-from daedal.systems import System
+from daedal.systems import Sizes, System
 
 CHUNK = 2048  # steps between two looks at the results, and at whether to stop
 CHUNK_WORK = 4e6  # operations per lane that they may take
@@ -75,7 +75,8 @@ class Reordering:
         exogenous = self._forcing.at(min(time, self._forcing.end))
         if program.slots is not None:
             exogenous = program.slots.fill_exogenous(self._system, state, exogenous)
-        point = Point(time, state[:states], state[states : program.size], parameters[:values], exogenous)
+        sizes = Sizes.read(parameters[parameters.size - states - program.size :], states)
+        point = Point(time, state[:states], state[states : program.size], parameters[:values], exogenous, sizes)
         return reorder_pivots(self._system, program.shape, point, step)
 
 

@@ -17,9 +17,9 @@ from daedal.systems import System
 PILOT_WORK = 1e9  # operations that a pilot run may take
 SENSITIVITIES = 0.01  # weight of a difference of sensitivities against one of values
 COPIES = 4  # of what all steps read, while it is tabulated
-STUCK = 1e-18  # of the largest state at the start: what is smaller stands still
+STUCK = 1e-18  # of what it may become: what is smaller stands still
 EIGHTHS = 8  # parts of a step
-NEGLIGIBLE = 1e-9  # of one, or of the largest variable where all are smaller: a size that may be round-off
+NEGLIGIBLE = 1e-9  # of what it may become: a size that may be round-off
 ERRATIC = 0.01  # of its size: what is that small and changes by more with the steps is round-off indeed
 
 Steps = tuple[Schedule, int]  # and the grid cells each step spans; 0 where steps lie inside one cell
@@ -85,6 +85,7 @@ class Task:
     state: np.ndarray  # (value, lane) of a few pilot lanes
     parameters: np.ndarray
     paths: Callable[[int], Paths | None]  # of so many lanes
+    find_sizes: Callable[[], np.ndarray]  # of the wanted variables, and of their derivatives direction by direction
     effort: Effort = PATIENT
     begin: Callable[[Program, np.ndarray], np.ndarray] | None = None  # the state after what happens at the start
 
@@ -154,13 +155,19 @@ def _run_pilots(task: Task, prepared: tuple[Program, Table]) -> tuple[np.ndarray
     return np.full(results.shape, np.nan) if unsolved else results, state
 
 
-def compare(coarse: np.ndarray, fine: np.ndarray, wanted: int, switches: bool = False, floor: float = 0.0) -> float:
+def compare(
+    coarse: np.ndarray,
+    fine: np.ndarray,
+    wanted: int,
+    switches: bool,
+    find_sizes: Callable[[], np.ndarray],
+) -> float:
     """Largest difference relative to the size of each variable; infinite where something is not finite.
 
     Where equations switch, rows after the wanted ones are sensitivities, and the last one tells the sides of switches.
     Sensitivities may differ more, and it is the lane in the middle that counts: a lane that grazes a switch has some
-    that no step can settle. A sample on which a jump falls, within the error, has either side. What is everywhere below
-    a `floor`, because it is stuck, has no digits.
+    that no step can settle. A sample on which a jump falls, within the error, has either side. What stays far below the
+    size it may have, because it is stuck or round-off, has no digits.
     """
     if coarse.size == 0:
         return 0.0
@@ -178,14 +185,15 @@ def compare(coarse: np.ndarray, fine: np.ndarray, wanted: int, switches: bool = 
         coarse, fine = coarse[:before], fine[:before]
     if not (np.isfinite(coarse).all() and np.isfinite(fine).all()):
         return float("inf")
-    differences = _find_differences(coarse[:, :wanted], fine[:, :wanted], floor)
+    differences = _find_differences(coarse[:, :wanted], fine[:, :wanted], STUCK * switches, find_sizes)
     if not switches:
         return float(np.max(differences))
     alone = _find_alone(coarse[:, -1] != fine[:, -1])[:, None]
     error = float(np.max(np.where(alone, 0.0, differences)))
     if fine.shape[1] == wanted + 1:
         return error
-    rates = np.where(alone, 0.0, _find_differences(coarse[:, wanted:-1], fine[:, wanted:-1]))
+    turned = slice(wanted, fine.shape[1] - 1)
+    rates = np.where(alone, 0.0, _find_differences(coarse[:, turned], fine[:, turned], 0.0, find_sizes, wanted))
     return max(error, SENSITIVITIES * float(np.median(rates.max(axis=(0, 1)))))
 
 
@@ -198,12 +206,11 @@ def judge(
     steps are believed, they are compared with eighths too.
     """
     switches = task.system.reduction.switching is not None and bool(task.system.reduction.switching.located)
-    floor = STUCK * float(np.abs(task.state[: len(task.system.states)]).max(initial=0.0)) if switches else 0.0
-    error = compare(coarse, fine, len(task.wanted), switches, floor)
+    error = compare(coarse, fine, len(task.wanted), switches, task.find_sizes)
     if not switches or steps[1] or not error <= tolerance:
         return error
     eighths = run_pilots(task, prepare_steps(task, method, (steps[0].divide(EIGHTHS), 0)))
-    return max(error, compare(coarse, eighths, len(task.wanted), switches, floor))
+    return max(error, compare(coarse, eighths, len(task.wanted), switches, task.find_sizes))
 
 
 def _find_alone(different: np.ndarray) -> np.ndarray:
@@ -212,14 +219,20 @@ def _find_alone(different: np.ndarray) -> np.ndarray:
     return different & ~padded[:-2] & ~padded[2:]
 
 
-def _find_differences(coarse: np.ndarray, fine: np.ndarray, floor: float = 0.0) -> np.ndarray:
-    """Relative to the size of each row; round-off has no digits to compare, whereas a small unit keeps them all."""
+def _find_differences(
+    coarse: np.ndarray, fine: np.ndarray, stuck: float, find_sizes: Callable[[], np.ndarray], first: int = 0
+) -> np.ndarray:
+    """Relative to the size of each row; round-off has no digits to compare, whereas a small unit keeps them all.
+
+    The sizes that rows may have stand from the `first` on among those that are found.
+    """
     size = np.max(np.abs(fine), axis=(0, 2), keepdims=True)
-    counts = size > floor
-    differences = np.where(counts, np.abs(coarse - fine) / np.where(counts, size, 1.0), 0.0)
-    small = size <= NEGLIGIBLE * min(size.max(initial=0.0), 1.0)
+    differences = np.where(size > 0.0, np.abs(coarse - fine) / np.where(size > 0.0, size, 1.0), 0.0)
     erratic = np.max(differences, axis=(0, 2), keepdims=True, initial=0.0) > ERRATIC
-    return np.where(small & erratic, 0.0, differences)
+    if not erratic.any():
+        return differences
+    possible = find_sizes()[None, first : first + fine.shape[1], None]
+    return np.where((size <= stuck * possible) | ((size <= NEGLIGIBLE * possible) & erratic), 0.0, differences)
 
 
 def _find_first_failure(run: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """What lanes simulate, and where they start: parameters, initial values, sensitivities, for many sets of values."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,12 +13,13 @@ from daedal.models import differentiate_parameters, evaluate_parameters
 from daedal.simulation import lanes, steps
 from daedal.simulation.forcing import Clock, Forcing
 from daedal.simulation.steps import Directions, Point
-from daedal.systems import InitialValues, System, find_initial_values, find_places
+from daedal.systems import InitialValues, Sizes, System, find_initial_values, find_places, measure_sizes
 
 if TYPE_CHECKING:
     from daedal.simulation.lanes.noise import Sources
     from daedal.simulation.steps import Slots
 
+LOOKS = 8  # lanes of disturbances that tell how large these are
 Delayed = Sequence[tuple[int, np.ndarray]]  # symbols of delayed values, with value and derivatives at the start
 
 
@@ -36,7 +37,7 @@ class Values:
 
     given: Mapping[Any, float] | None
     rates: np.ndarray  # dp/dθ as (parameter, direction)
-    column: np.ndarray  # what the program reads as parameters
+    column: np.ndarray  # what the program reads as parameters, without sizes
     start: InitialValues  # with disturbances at zero
     clocks: tuple[Clock, ...]  # of what is held
     sources: "Sources | None"
@@ -55,6 +56,33 @@ class Scenario:
     seed: int
     purpose: str
     delayed: Callable[[np.ndarray], Mapping[int, float]] | None = None  # parameters → delayed values at the start
+    sizes: Sizes | None = None  # of X and T, once they are measured
+
+    def measure(self, values: Values) -> "Scenario":
+        """The same with sizes as they are at these values; those of other values are judged by them too."""
+        forcing, start = self.forcing, values.start
+        largest, paths = forcing.find_largest(start.exogenous), self.make_paths(values, range(LOOKS))
+        if paths is not None:
+            drawn = self.find_exogenous(paths.draw_rows(0, 1)[0], LOOKS)[0, list(self.disturbances)]
+            largest[list(self.disturbances)] = np.max(np.abs(drawn), axis=1)
+        point = [forcing.start, start.states, start.tops, self.system.parameter_vector(values.given), start.exogenous]
+        return replace(self, sizes=measure_sizes(self.system, point, forcing.end - forcing.start, largest))
+
+    def measure_rows(self, values: Values, wanted: Sequence[str]) -> np.ndarray:
+        """What wanted variables, and then their derivatives direction by direction, may become at these values."""
+        point, names = self.make_point(values), list(self.system.reduction.observed)
+        for states, tops in ((point.sizes.states, point.sizes.tops), (point.states, point.tops)):
+            terms = self.system.matrix("observed_sizes", point.time, states, tops, point.parameters, point.exogenous)
+            if np.isfinite(terms).all():
+                break
+        sizes = np.nan_to_num(terms.ravel()[[names.index(name) for name in wanted]], posinf=0.0)
+        numbers = evaluate_parameters(self.system.model, values.given)
+        return np.concatenate([sizes, *(sizes / (abs(numbers[name]) or 1.0) for name in self.free)])
+
+    def make_parameters(self, values: Values) -> np.ndarray:
+        """What the program reads as parameters."""
+        assert self.sizes is not None
+        return np.concatenate([values.column, self.sizes.vector])
 
     def resolve_values(self, given: Sequence[Mapping[Any, float] | None]) -> tuple[Values, ...]:
         """Resolve sets of parameter values; sets in which the disturbances are alike share their discretisation."""
@@ -113,7 +141,8 @@ class Scenario:
     def make_point(self, values: Values) -> Point:
         """The start at these values, where pivots are chosen."""
         start, parameters = values.start, self.system.parameter_vector(values.given)
-        return Point(self.forcing.start, start.states, start.tops, parameters, start.exogenous)
+        assert self.sizes is not None
+        return Point(self.forcing.start, start.states, start.tops, parameters, start.exogenous, self.sizes)
 
     def make_paths(self, values: Values, block: range) -> Paths | None:
         """The disturbances of a block of lanes, from the beginning."""

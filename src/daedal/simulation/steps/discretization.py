@@ -8,8 +8,9 @@ stage from top (one linear solve, or three Newton iterations where top is not li
 
 *Radau IIA* (2 or 3 stages, order 3 or 5), for stiff systems: `daedal.simulation.steps.radau`.
 
-After a step X moves onto the constraints, X −= Bᵀ μ with (A Bᵀ) μ = G. Derivatives follow the discrete step: those of
-solutions of linear and nonlinear equations by the implicit function theorem, with the factors already at hand.
+After a step X moves onto the constraints, X −= U² Bᵀ μ with (A U² Bᵀ) μ = G, U being the units of X. Derivatives follow
+the discrete step: those of solutions of linear and nonlinear equations by the implicit function theorem, with the
+factors already at hand. What is small is judged by the sizes of X and T (`daedal.systems.measure_sizes`).
 
 Reference: E. Hairer, G. Wanner, Solving ODEs II (1996), VII.2 (projection).
 """
@@ -25,20 +26,23 @@ from daedal.linear import SymbolicFactors, factorize
 from daedal.simulation.steps.radau import FACTORISATIONS, NEWTON, NODES, Method, collocate, compute_stage_weights
 from daedal.simulation.steps.tableau import RUNGE_KUTTA, weigh
 from daedal.simulation.steps.tangents import Moving, SystemFunctions
-from daedal.systems import Reduction
+from daedal.systems import Reduction, Sizes, make_units
 
 NEWTON_EXPLICIT = 3  # iterations per stage where top is not linear in T; warm-started from the stage before
+ROUNDING = 1e-12  # of its size: what a variable counts for at least where residuals are judged
+NEAR_ZERO = 1e-8  # the same where increments of iterations are
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Numbers at which pivots are chosen: arguments of the system's functions."""
+    """Numbers at which pivots are chosen: arguments of the system's functions, and sizes."""
 
     time: float
     states: np.ndarray
     tops: np.ndarray
     parameters: np.ndarray
     exogenous: np.ndarray
+    sizes: Sizes
 
     @property
     def arguments(self) -> list:
@@ -56,8 +60,17 @@ class Discretization:
         step: float,
         last: int = 0,
         variants: Sequence[Point] = (),
+        sizes: ca.SX | None = None,
     ) -> None:
-        """`last`: so many tops, the last ones, are eliminated after all others; pivots shall suit `variants` too."""
+        """`last`: so many tops, the last ones, are eliminated after all others; pivots shall suit `variants` too.
+
+        `sizes` stand as in `Sizes.vector`; without them they are symbols of its own.
+        """
+        states, count = len(reduction.states), len(reduction.tops)
+        self.sizes = ca.SX.sym("sizes", 2 * states + count) if sizes is None else sizes
+        self._metric, self._sizes_x, self._sizes_t = ca.vertsplit(
+            self.sizes, [0, states, 2 * states, 2 * states + count]
+        )
         self._variants = variants
         self.method: Method = method
         self._last = last
@@ -84,13 +97,21 @@ class Discretization:
         which the constraints must satisfy (forcing that was projected on a polynomial ends elsewhere).
         """
         self.stages = []
-        self._increments, self._scale = [], ca.mmax(ca.fabs(start.x)) / (h + 1e-300) if start.x.shape[0] else ca.SX(0)
+        self._increments, self._scale = [], self._find_scale(start, h)
         advance = self._step_runge_kutta if self.method in RUNGE_KUTTA else self._step_radau
         moved = advance(start, h, forcing, changes)
         largest = ca.SX(0)
         for increment in self._increments:
             largest = ca.fmax(largest, increment)
         return self._project(moved.at(t=start.t + h, w=end, dw=end_change)), largest
+
+    def _find_scale(self, start: Moving, h: ca.SX) -> ca.SX:
+        """Of the highest derivatives, in units of their sizes: what would move X by its own size in one step."""
+        scale, count = ca.SX(0), self.reduction.offsets.unknowns
+        for place, (j, k) in enumerate(self.reduction.states):
+            if k + 1 == count[j]:
+                scale = ca.fmax(scale, ca.fabs(start.x[place]) / self._sizes_t[j])
+        return scale / (h + 1e-300)
 
     def observe(self, v: Moving, wanted: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Wanted expressions, their derivatives (columns), and the relative residual of top."""
@@ -105,9 +126,12 @@ class Discretization:
     def find_residual(self, v: Moving) -> ca.SX:
         """The residual of top, relative to the terms it is a sum of, which tells a bad pivot from a good one."""
         residual = ca.fabs(self.functions.evaluate("top", v))
-        parts = (("J", v.top), ("by_X", v.x), ("by_w", v.w))
-        size = sum(ca.mtimes(ca.fabs(self.functions.evaluate(name, v)), ca.fabs(part)) for name, part in parts) + 1e-12
-        return ca.mmax((residual / size)[: residual.shape[0] - self._last])
+        parts = (("J", v.top, self._sizes_t), ("by_X", v.x, self._sizes_x), ("by_w", v.w, ca.SX(0)))
+        size = sum(
+            ca.mtimes(ca.fabs(self.functions.evaluate(name, v)), ca.fabs(part) + ROUNDING * least)
+            for name, part, least in parts
+        )
+        return ca.mmax((residual / (size + 1e-300))[: residual.shape[0] - self._last])
 
     def compute_slope(self, v: Moving) -> ca.SX:
         """dX/dt at a point, T solved for."""
@@ -140,7 +164,7 @@ class Discretization:
                 factors = self.factorize_top(v)
                 change = factors.solve(self.functions.evaluate("top", v))
                 v = v.at(top=v.top - change)
-            self._increments.append(_estimate_left_over(change, before, v.top, self._scale, power=2))
+            self._increments.append(self._estimate_left_over(change, before, v.top, power=2))
             factors = self.factorize_top(v) if v.directions else None
         if v.directions == 0 or factors is None:
             return v
@@ -152,9 +176,19 @@ class Discretization:
 
     @cached_property
     def numbers(self) -> dict[str, np.ndarray]:
-        """J and A Bᵀ at the nominal point."""
-        A, B = (self.functions[name](*self.point.arguments).full() for name in ("A", "B"))
-        return {"J": self._stack(lambda point: self.functions["J"](*point.arguments).full()), "AB": A @ B.T}
+        """J and A U² Bᵀ at the nominal point, in units in which pivots can be told from what is small."""
+        metric = self.point.sizes.metric
+        A, B = (self.functions[name](*self.point.arguments).full() * metric for name in ("A", "B"))
+        A, B = (matrix / make_units(np.max(np.abs(matrix), axis=1, initial=0.0))[:, None] for matrix in (A, B))
+        return {
+            "J": self._stack(lambda point: self.functions["J"](*point.arguments).full() * self._columns),
+            "AB": A @ B.T,
+        }
+
+    @property
+    def _columns(self) -> np.ndarray:
+        """Units of T, in which pivots are chosen."""
+        return make_units(self.point.sizes.tops)
 
     def _stack(self, evaluate: Callable[[Point], np.ndarray]) -> np.ndarray:
         """A matrix at the nominal point; where there are variants of it, at all of them where it is finite."""
@@ -178,7 +212,7 @@ class Discretization:
                 change = factors.solve(residual)
                 parts = ca.vertsplit(change, [len(self.reduction.tops) * i for i in range(count + 1)])
                 stages = [stage - part for stage, part in zip(stages, parts, strict=True)]
-        self._increments.append(_estimate_left_over(change, before, ca.vertcat(*stages), self._scale, power=1))
+        self._increments.append(self._estimate_left_over(change, before, ca.vertcat(*stages), power=1))
         rates = [ca.SX.zeros(v.top.shape[0], v.directions)] * count
         if v.directions:
             factors = self._factorize_stages(v, h, forcing, stages)
@@ -230,9 +264,8 @@ class Discretization:
 
         def evaluate(point: Point) -> np.ndarray:
             J, by_x = (self.functions[name](*point.arguments).full() for name in ("J", "by_X"))
-            return np.block(
-                [[by_x @ weights[i][k] + (J if i == k else 0.0) for k in range(count)] for i in range(count)]
-            )
+            rows = [[by_x @ weights[i][k] + (J if i == k else 0.0) for k in range(count)] for i in range(count)]
+            return np.block([[block * self._columns for block in row] for row in rows])
 
         return self._stack(evaluate)
 
@@ -241,42 +274,44 @@ class Discretization:
         if not self.reduction.constraints:
             return v
         A, B, G = (self.functions.evaluate(name, v) for name in ("A", "B", "G"))
-        factors = factorize(ca.mtimes(A, B.T), self.numbers["AB"])
+        directions = ca.mtimes(ca.diag(self._metric**2), B.T)
+        factors = factorize(ca.mtimes(A, directions), self.numbers["AB"])
         multipliers = factors.solve(G)
-        moved = v.at(x=v.x - ca.mtimes(B.T, multipliers))
-        return moved.at(dx=self._project_rates(v, factors, B, multipliers)) if v.directions else moved
+        moved = v.at(x=v.x - ca.mtimes(directions, multipliers))
+        return moved.at(dx=self._project_rates(v, factors, directions, multipliers)) if v.directions else moved
 
-    def _project_rates(self, v: Moving, factors: SymbolicFactors, B: ca.SX, multipliers: ca.SX) -> ca.SX:
-        """d(X − Bᵀ μ): d(Bᵀ μ) = (dBᵀ) μ + Bᵀ dμ and (A Bᵀ) dμ = dG − d(A Bᵀ) μ, μ being held in the derivatives."""
+    def _project_rates(self, v: Moving, factors: SymbolicFactors, directions: ca.SX, multipliers: ca.SX) -> ca.SX:
+        """d(X − D μ), D = U² Bᵀ: d(D μ) = dD μ + D dμ and (A D) dμ = dG − d(A D) μ, μ being held in the derivatives."""
         tangent = self._make_along_function()
         changes = self.functions.differentiate("G", v)
         columns = []
         for i in range(v.directions):
             direction = (v.dx[:, i], v.dtop[:, i], v.dp[:, i], v.dw[:, i])
-            along_b, along_ab = tangent(v.t, v.x, v.top, v.p, v.w, multipliers, *direction)
+            along_b, along_ab = tangent(v.t, v.x, v.top, v.p, v.w, multipliers, self._metric, *direction)
             rate = factors.solve(changes[:, i] - along_ab)
-            columns.append(v.dx[:, i] - along_b - ca.mtimes(B.T, rate))
+            columns.append(v.dx[:, i] - along_b - ca.mtimes(directions, rate))
         return ca.horzcat(*columns)
 
     def _make_along_function(self) -> ca.Function:
-        """(dBᵀ) μ and d(A Bᵀ) μ along a direction, for a given μ."""
+        """dD μ and d(A D) μ along a direction, D = U² Bᵀ, for a given μ."""
         r = self.reduction
         held = ca.SX.sym("mu", len(r.constraints))
         moving = r.arguments[1:]
         along = [ca.SX.sym(f"d{i}", part.shape[0]) for i, part in enumerate(moving)]
-        back = ca.mtimes(r.B.T, held)
+        metric = ca.SX.sym("metric", len(r.states))
+        back = metric**2 * ca.mtimes(r.B.T, held)
         tangents = [ca.jtimes(sx, ca.vertcat(*moving), ca.vertcat(*along)) for sx in (back, ca.mtimes(r.A, back))]
-        return ca.Function("along", [*r.arguments, held, *along], tangents)
+        return ca.Function("along", [*r.arguments, held, metric, *along], tangents)
 
+    def _estimate_left_over(self, last: ca.SX, before: ca.SX, value: ca.SX, power: int) -> ca.SX:
+        """What iterations have left to do, relative to the value or to what would move X by its own size in one step.
 
-def _estimate_left_over(last: ca.SX, before: ca.SX, value: ca.SX, scale: ca.SX, power: int) -> ca.SX:
-    """What iterations have left to do, relative to the value or to what would move X by its own size in one step.
-
-    The ratio of the changes is the rate of convergence; it stays so for simplified Newton iterations (power 1) and is
-    squared by the next full one (power 2).
-    """
-    last, before = (ca.mmax(ca.fabs(part)) for part in (last, before))
-    return last / (ca.mmax(ca.fabs(value)) + scale + 1e-8) * ca.fmin(last / (before + 1e-300), 1) ** power
+        The ratio of the changes is the rate of convergence; it stays so for simplified Newton iterations (power 1) and
+        is squared by the next full one (power 2).
+        """
+        sizes = ca.repmat(self._sizes_t, last.shape[0] // self._sizes_t.shape[0], 1)
+        last, before, value = (ca.mmax(ca.fabs(part) / sizes) for part in (last, before, value))
+        return last / (value + self._scale + NEAR_ZERO) * ca.fmin(last / (before + 1e-300), 1) ** power
 
 
 def _solve_columns(factors: SymbolicFactors, right: ca.SX) -> ca.SX:

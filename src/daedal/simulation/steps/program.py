@@ -4,7 +4,7 @@ A lane carries state = (X, T), for each free direction θ its sensitivity (dX/d�
 which a Newton iteration was left so far; the sensitivities are the exact derivative of the discrete step, through its
 linear solves and its projection. Every step reads
 
-    parameters  p, and dp/dθ where it is neither zero nor one                one value per lane
+    parameters  p, and dp/dθ where it is neither zero nor one; sizes         one value per lane
     shared      t, h, inputs at the nodes, inputs at the end                 one value for all lanes
     lane        disturbances at the grid points of its cells, and for each
                 direction their derivatives                                  one value per lane
@@ -196,7 +196,8 @@ class StepBuilder:
         self.state = ca.SX.sym("state", discretization.size, 1 + self.count)
         self.worst = ca.SX.sym("worst")  # increment of an unfinished Newton iteration so far
         read = sum(not one for column in shape.directions.entries for _, one in column)
-        self.parameters = ca.SX.sym("p", len(discretization.reduction.parameters) + read)
+        values = ca.SX.sym("p", len(discretization.reduction.parameters) + read)
+        self.parameters = ca.vertcat(values, discretization.sizes)
         inside = self.nodes.size if shape.cells == 0 and noisy else 0
         self.shared = ca.SX.sym("shared", 2 + len(known) * (self.nodes.size + 1) + inside)
         self.lane = ca.SX.sym("lane", len(row.jets) * shape.directions.ways * ((shape.cells or 1) + 1))
@@ -240,7 +241,8 @@ class StepBuilder:
         )
         (x, dx), (top, dtop) = (ca.horzsplit(part, [0, 1, 1 + self.count]) for part in (x, top))
         count = len(reduction.parameters)
-        p, read = ca.vertsplit(self.parameters, [0, count, self.parameters.shape[0]])
+        last = self.parameters.shape[0]
+        p, read, _ = ca.vertsplit(self.parameters, [0, count, last - self.discretization.sizes.shape[0], last])
         rates = iter(ca.vertsplit(read)) if read.shape[0] else iter(())
         dp = ca.SX(count, self.count)
         for k, column in enumerate(self.shape.directions.entries):

@@ -79,7 +79,7 @@ class SwitchingBuilder(StepBuilder):
         self.pieces = Pieces(system, self, self.slots)
         self.plain = Side(system, system.reduction, plain, ())
         sliding = find_sliding(system) if self.slots.slides else None
-        self.sliding = _make_sliding_side(system, sliding, shape, point, step) if sliding else None
+        self.sliding = _make_sliding_side(system, sliding, shape, point, step, plain.sizes) if sliding else None
         self.crossings = Crossings(self.pieces, self.sliding, sliding.rivals if sliding else frozenset())
 
     def _make_lane(self, name: str) -> Lane:
@@ -230,13 +230,16 @@ def _find_crossed(side: Side, places: list[Moving], among: list[bool] | None = N
     return ca.logic_not(inside)
 
 
-def _make_sliding_side(system: System, sliding: Sliding, shape: Shape, point: Point, step: float) -> Side:
+def _make_sliding_side(system: System, sliding: Sliding, shape: Shape, point: Point, step: float, sizes: ca.SX) -> Side:
     plain = dict(zip(system.reduction.exogenous, point.exogenous.tolist(), strict=True))
     w = np.array([plain.get(name, 0.0) for name in sliding.reduction.exogenous])
     w[-len(sliding.places) :] = 1.0
-    there = replace(point, tops=np.r_[point.tops, np.zeros(len(sliding.places))], exogenous=w)
-    count, variants = len(sliding.places), _list_variants(sliding.reduction, there)
-    discretization = Discretization(sliding.reduction, shape.method, there, step, count, variants)
+    count = len(sliding.places)  # of controls, which are of size one
+    larger = replace(point.sizes, tops=np.r_[point.sizes.tops, np.ones(count)])
+    there = replace(point, tops=np.r_[point.tops, np.zeros(count)], exogenous=w, sizes=larger)
+    variants = _list_variants(sliding.reduction, there)
+    sizes = ca.vertcat(sizes, ca.SX.ones(count))
+    discretization = Discretization(sliding.reduction, shape.method, there, step, count, variants, sizes)
     return Side(system, sliding.reduction, discretization, sliding.places)
 
 

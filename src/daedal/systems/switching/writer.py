@@ -7,6 +7,7 @@ from typing import Any
 import casadi as ca
 
 from daedal.errors import ModelError
+from daedal.progress import watch
 from daedal.symbolic import CHOOSING, Expression, Held, Latched, find_operator, intern_symbol, list_symbols
 from daedal.systems.switching.reader import COMPARING, LOGICAL, Reader
 from daedal.systems.switching.switch import Known
@@ -64,7 +65,8 @@ class _Writer:
         work: dict[int, Term] = {}
         zero = Term(ca.SX(0), ca.SX(0))
         terms = [zero] * formulas.shape[0]
-        for k in range(function.n_instructions()):
+        remedy = "nest fewer functions that switch; tables of np.where are read at once"
+        for k in watch(range(function.n_instructions()), f"reading the switches of '{self.words.model}':", remedy):
             code = function.instruction_id(k)
             sources, targets = function.instruction_input(k), function.instruction_output(k)
             if code == ca.OP_INPUT:

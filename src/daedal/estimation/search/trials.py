@@ -1,0 +1,73 @@
+"""Searches from several starts side by side: each is alone with its objective, so that threads change no bit of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from daedal.errors import give_up_if_stopped
+from daedal.estimation.criteria import Evaluation, Objective
+from daedal.estimation.search.minimizers import Minimum, choose_minimizer
+from daedal.jobs import run_jobs
+
+
+@dataclass(eq=False)
+class Trial:
+    """The search from one start; what it has found is kept up to date, so that an interrupt loses nothing."""
+
+    objective: Objective
+    start: np.ndarray
+    first: Evaluation | None = None  # at the start
+    best: Evaluation | None = None
+    minimum: Minimum | None = None  # where the search ended, if it did
+    evaluations: int = 0
+
+    @property
+    def failure(self) -> str:
+        """Why the start could not be evaluated, if it could not."""
+        return "" if self.first is None else self.first.failure
+
+    def run(self, count: Callable[[Evaluation], None]) -> None:
+        """From the start to a minimum; every evaluation is counted."""
+        if self.first is None:
+            self.first = self.evaluate(count, self.start)
+        if self.first.ok:
+            self.best = self.best or self.first
+            bounds = self.objective.problem.coordinates.bounds
+            self.minimum = choose_minimizer(self.first)(partial(self.evaluate, count), self.first.point, bounds)
+
+    def evaluate(self, count: Callable[[Evaluation], None], point: np.ndarray) -> Evaluation:
+        """One evaluation; the start is not evaluated twice."""
+        give_up_if_stopped()
+        if self.first is not None and np.array_equal(self.first.point, point):
+            return self.first
+        evaluation = self.objective(point)
+        self.evaluations += 1
+        count(evaluation)
+        if evaluation.ok and (self.best is None or evaluation.value < self.best.value):
+            self.best = evaluation
+        return evaluation
+
+
+def choose_steps(objective: Objective, point: np.ndarray) -> Objective:
+    """With steps of the simulation that suit this point, where there are any to choose."""
+    choose = objective.capabilities.choose_steps
+    return objective if choose is None else choose(point)
+
+
+def prepare_trials(objective: Objective, starts: Sequence[np.ndarray]) -> list[Trial]:
+    """One for each start, with the steps of the one before where they serve: those chosen elsewhere may be too long."""
+    trials = []
+    for start in starts:
+        objective = choose_steps(objective, start)
+        trials.append(Trial(objective, start))
+    return trials
+
+
+def run_trials(trials: Sequence[Trial], count: Callable[[Evaluation], None]) -> None:
+    """All of them, several in threads; an interrupt comes out when all have stopped."""
+    if len(trials) == 1:  # nobody is to wait for a thread
+        trials[0].run(count)
+    else:
+        run_jobs([partial(trial.run, count) for trial in trials], lambda _: None)

@@ -1,0 +1,46 @@
+"""Independent jobs in threads: compiled code runs without the interpreter lock, so that they do run side by side.
+
+Whatever ends the waiting, an interrupt or what a job raises, sets a `Stop` that the jobs, jobs inside them and their
+compiled loops look at (`give_up_if_stopped`). What a job has found until then is kept where its caller wants it.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextvars import copy_context
+
+from daedal.errors import STOP, Stop
+
+AWAKE = 0.2  # seconds between two looks at interrupts and progress
+
+
+def count_workers() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # only Linux tells
+        return os.cpu_count() or 1
+
+
+def run_jobs(jobs: Sequence[Callable[[], object]], tell: Callable[[int], None]) -> None:
+    """Run all jobs side by side, and `tell` now and then how many are done.
+
+    The first exception of a job, or an interrupt of the waiting, stops the others and comes out when all have ended.
+    """
+    stop = Stop()
+    token = STOP.set(stop)
+    try:
+        with ThreadPoolExecutor(max_workers=count_workers()) as pool:
+            try:
+                waiting = {pool.submit(copy_context().run, job) for job in jobs}
+                while waiting:
+                    done, waiting = wait(waiting, timeout=AWAKE, return_when=FIRST_COMPLETED)
+                    for job in done:
+                        job.result()
+                    tell(len(jobs) - len(waiting))
+            except BaseException:
+                stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    finally:
+        STOP.reset(token)

@@ -1,0 +1,111 @@
+"""Declared sizes of noise that the data contradict: said, and allowed for in intervals."""
+
+import numpy as np
+import pytest
+
+import daedal as dd
+from daedal import der
+from daedal.disturbances import scale_noise
+
+x, u, w, v, a, s, q = dd.symbols("x u w v a s q")
+TIMES = np.arange(300) * 0.3
+PUSH = dd.Signal(TIMES, np.repeat(np.random.default_rng(3).choice([-1.0, 1.0], 30), 10), "zoh")
+
+
+def oven(**changes) -> dd.Model:
+    fields = {
+        "name": "oven",
+        "equations": {"heat": a * der(x) == -x + u + w},
+        "unknowns": [x],
+        "inputs": [u],
+        "outputs": {"y": x},
+        "parameters": {a: dd.Parameter(2.0, lower=0.01, upper=100.0, scale="log")},
+        "initial": {x: 0.0},
+        "disturbances": {w: dd.FilteredNoise.low_pass(std=0.3, time_constant=1.0)},
+        "measurement_noise": {"y": 0.3},
+    }
+    return dd.Model(**fields | changes)
+
+
+def draw(count: int, rng: int = 5) -> list[dd.Dataset]:
+    run = dd.simulate(oven(), TIMES, inputs={"u": PUSH}, realizations=count, rng=rng, variables=["y"])
+    noise = 0.3 * np.random.default_rng(rng).standard_normal((count, TIMES.size))
+    return [dd.Dataset(TIMES, inputs={"u": PUSH}, outputs={"y": y}) for y in run["y"] + noise]
+
+
+@pytest.fixture(scope="module")
+def data() -> dd.Dataset:
+    return draw(1)[0]
+
+
+@pytest.fixture(scope="module")
+def misled(data) -> dd.Fit:
+    """The accuracy is declared three times too good."""
+    return dd.fit(oven(measurement_noise={"y": 0.1}), data, free=["a"])
+
+
+def test_the_size_that_the_data_speak_for_is_that_of_a_fit_with_it_free(misled, data):
+    free = oven(
+        measurement_noise={"y": s},
+        disturbances={w: dd.FilteredNoise.low_pass(std=0.3 * q, time_constant=1.0)},
+        parameters={
+            a: dd.Parameter(2.0, lower=0.01, upper=100.0, scale="log"),
+            s: dd.Parameter(0.1, lower=1e-3, upper=10.0, scale="log"),
+            q: dd.Parameter(1.0, lower=1e-3, upper=10.0, scale="log"),
+        },
+    )
+    found = dd.fit(free, data, free=["a", "s", "q"])
+    said = [note for note in misled.notes if "speak for a measurement noise of y" in note]
+    assert len(said) == 1
+    assert f"of {found['s'].value:.2g} where 0.1 is declared" in said[0]
+    low, high = misled.conf_int()["a"]
+    assert low < found["a"].value < high
+    # The interval of an estimate with the known bias δ: |σz + δ| < h in 95 of 100 cases.
+    shift = np.log(misled["a"].value / found["a"].value)
+    deviation = found["a"].std_error / found["a"].value
+    z = np.random.default_rng(0).standard_normal(200_000)
+    half = np.log(high / low) / 2.0
+    assert np.mean(np.abs(deviation * z + shift) < half) == pytest.approx(0.95, abs=0.01)
+
+
+def test_right_sizes_are_not_contradicted():
+    said = [str(dd.fit(oven(), one, free=["a"])) for one in draw(15)]
+    assert not any("speak for" in one for one in said)
+
+
+def test_a_size_that_is_free_already_is_not_freed_again(data):
+    """Freeing the size of the disturbance as well would leave a direction open."""
+    parameters = {a: 2.0, q: dd.Parameter(0.1, lower=1e-3, upper=10.0, scale="log")}
+    model = oven(parameters=parameters, disturbances={w: dd.FilteredNoise([q], [1.0, 1.0])})
+    found = dd.fit(model, data, free=["a", "q"])
+    assert "speak for" not in str(found)
+    assert {one.verdict for one in found.estimates.values()} == {"determined"}
+
+
+def test_a_disturbance_of_wrong_size_is_named(data):
+    weak = oven(disturbances={w: dd.FilteredNoise.low_pass(std=0.03, time_constant=1.0)})
+    assert "times the declared size of the disturbance w" in str(dd.fit(weak, data, free=["a"]))
+
+
+@pytest.mark.slow
+def test_intervals_hold_the_truth_though_the_accuracy_is_declared_wrong():
+    """Without the test of sizes 2 of 20 do; benchmarks/coverage.py has the large size."""
+    wrong = oven(measurement_noise={"y": 0.1})
+    intervals = [dd.fit(wrong, one, free=["a"]).conf_int()["a"] for one in draw(20)]
+    assert sum(low <= 2.0 <= high for low, high in intervals) >= 17
+
+
+def test_noise_is_scaled_whatever_it_is():
+    factor, times = 3.0, np.linspace(0.0, 5.0, 50)
+    for noise in (dd.FilteredNoise.low_pass(std=0.5, time_constant=2.0), dd.FilteredNoise([1.0], [1.0, 0.5, 4.0])):
+        plain, larger = (dd.sample_path(one, times, rng=1) for one in (noise, scale_noise(noise, factor)))
+        np.testing.assert_allclose(larger, factor * plain, rtol=1e-12)
+    assert scale_noise(dd.WhiteNoise(2.0), factor).intensity == 18.0
+
+
+def test_what_is_fixed_or_local_stays_so(data):
+    """Several experiments, one with a start of its own: the sizes are common to all."""
+    x0 = dd.symbol("x0")
+    model = oven(measurement_noise={"y": 0.1}, initial={x: x0}, parameters={a: 2.0, x0: 0.0})
+    found = dd.fit(model, [data, *draw(1, rng=6)], free=["a"], local=["x0"])
+    assert "where 0.1 is declared" in str(found)

@@ -1,0 +1,234 @@
+"""Results in a user's units, divided by the unit, are those in units of one, for every verb.
+
+Every variable, input, disturbance, parameter and time has a unit of its own. Truth are the same equations in units of
+one; how close results must come is what each verb states of its accuracy.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+
+import daedal as dd
+from daedal import der
+
+x, v, u, w, k, d, b, T, f = dd.symbols("x v u w k d b T f")
+TIMES = np.linspace(0.0, 8.0, 81)
+RANDOM = np.random.default_rng(5)
+PUSH = np.repeat(RANDOM.standard_normal(21), 4)[:81]
+NOISE = 0.02 * RANDOM.standard_normal(81)
+
+
+@dataclass(frozen=True)
+class Units:
+    """What one of each is in units of the user."""
+
+    x: float = 1.0
+    v: float = 1.0
+    u: float = 1.0
+    w: float = 1.0
+    k: float = 1.0
+    d: float = 1.0
+    b: float = 1.0
+    time: float = 1.0
+    row: float = 1.0  # what equations are multiplied by
+
+
+ONE = Units()
+SETS = {
+    "small": Units(*[1e-12] * 9),
+    "large": Units(*[1e12] * 9),
+    "mixed": Units(1e12, 1e-7, 1e-12, 1e5, 1e9, 1e-10, 1e12, 1e-9, 1e8),
+    "other": Units(1e-11, 1e10, 1e9, 1e-12, 1e-12, 1e4, 1e-3, 1e12, 1e-12),
+}
+units = pytest.mark.parametrize("one", SETS.values(), ids=SETS)
+both = pytest.mark.parametrize("one", [SETS["mixed"], SETS["other"]], ids=["mixed", "other"])  # where code is compiled
+
+
+def mass(one, extra=0.0, **options):
+    """x'' = −k x − d x' + b u + what is extra, with a speed of its own unit."""
+    force = -k / one.k * x / one.x - d / one.d * v / one.v + b / one.b * u / one.u + extra
+    equations = {
+        "speed": one.row * der(x) * (one.time / one.x) == one.row * v / one.v,
+        "force": one.row * der(v) * (one.time / one.v) == one.row * force,
+    }
+    known = {
+        "unknowns": [x, v],
+        "inputs": [u],
+        "outputs": {"y": x, "z": v},
+        "parameters": {k: 1.3 * one.k, d: 0.4 * one.d, b: 0.9 * one.b},
+        "initial": {x: 0.0, v: 0.5 * one.v},
+    }
+    return dd.Model(name="mass", **{"equations": equations, **known, **options})
+
+
+def drive(one):
+    return {u: dd.Signal(TIMES * one.time, PUSH * one.u, "zoh")}
+
+
+def read(trajectory, one):
+    return np.array([trajectory["y"] / one.x, trajectory["z"] / one.v])
+
+
+def agree(found, truth, rtol):
+    """Within rtol of the largest value of each row."""
+    found, truth = np.atleast_2d(found), np.atleast_2d(truth)
+    size = np.max(np.abs(truth), axis=-1, keepdims=True)
+    assert np.all(np.abs(found - truth) <= rtol * size), np.max(np.abs(found - truth) / size)
+
+
+def push(one):
+    """A disturbance of 0.7 times its unit."""
+    second = one.time
+    return dd.FilteredNoise([0.7 * 8.0 * one.w * second**-1.5], [1.0, 0.8 / second, 16.0 / second**2])
+
+
+@cache
+def simulate(one, solver):
+    model = mass(one, -0.3 * (x / one.x) ** 3)
+    return read(dd.simulate(model, TIMES * one.time, inputs=drive(one), solver=solver), one)
+
+
+@units
+@pytest.mark.parametrize("solver", [None, dd.Lanes(tolerance=1e-8), dd.IDA()])
+def test_trajectories(one, solver):
+    agree(simulate(one, solver), simulate(ONE, solver), 2e-7)
+
+
+@cache
+def simulate_switches(one, solver):
+    extra = -0.3 * np.sign(v / one.v) - dd.where(x / one.x > 0.4, 9.0 * (x / one.x - 0.4), 0.0)
+    model = mass(one, extra + 0.2 * np.clip(u / one.u, -0.5, 0.5))
+    return read(dd.simulate(model, TIMES * one.time, inputs=drive(one), solver=solver), one)
+
+
+@both
+@pytest.mark.parametrize("solver", [dd.Lanes(tolerance=1e-8), dd.IDA()])
+def test_switches(one, solver):
+    """Dry friction that sticks, an end stop, and a saturated input."""
+    agree(simulate_switches(one, solver), simulate_switches(ONE, solver), 1e-6)
+
+
+@cache
+def draw(one):
+    model = mass(one, w / one.w, disturbances={w: push(one)})
+    options = {"inputs": drive(one), "rng": 3, "solver": dd.Lanes(tolerance=1e-7)}
+    lanes = dd.simulate(model, TIMES * one.time, realizations=3, **options)
+    many = dd.ensemble(model, TIMES * one.time, realizations=16, sensitivities=[k], **options)
+    slope = many.sensitivities["k"]["y"] * one.k / one.x
+    moments = [many.mean["y"] / one.x, many.variance["z"] / one.v**2, slope]
+    return read(lanes, one).reshape(6, -1), np.array(moments)
+
+
+@units
+def test_realizations_and_ensembles(one):
+    for found, truth in zip(draw(one), draw(ONE), strict=True):
+        agree(found, truth, 1e-6)
+
+
+@cache
+def linearize(one):
+    linear = dd.linearize(mass(one, -0.3 * (x / one.x) ** 3, initial={}), {u: 1.7 * one.u})
+    return read(dd.simulate(linear, TIMES * one.time, inputs=drive(one)), one)
+
+
+@units
+def test_steady_states_and_linearization(one):
+    agree(linearize(one), linearize(ONE), 1e-6)
+
+
+def measure(one, make=mass):
+    values = simulate_plainly(make) + NOISE
+    inputs = {"u": drive(one)[u]}
+    return dd.Dataset(inputs=inputs, outputs={"y": dd.Samples(TIMES * one.time, values * one.x)})
+
+
+@cache
+def simulate_plainly(make):
+    return dd.simulate(make(ONE), TIMES, inputs=drive(ONE))["y"]
+
+
+def describe(found, one, names=("k", "d", "b")):
+    rows = [(found.estimates[name].value, found.estimates[name].std_error) for name in names]
+    return np.array(rows) / np.array([[getattr(one, name)] for name in names])
+
+
+@cache
+def fit(one):
+    start = {k: 1.0 * one.k, d: 0.7 * one.d, b: 1.2 * one.b}
+    model = mass(one, parameters=start, outputs={"y": x})
+    found = dd.fit(model, measure(one), free=[k, d, b])
+    left, compared = dd.resid(found)["y"], dd.compare(found, measure(one))
+    scores = [compared.fit_percent["y"], compared.rmse["y"] / one.x, left.rmse / one.x, left.whiteness.p_value]
+    return describe(found, one), [*scores, *(test.p_value for test in left.inputs.values())], found.notes
+
+
+@both
+def test_fits(one):
+    (found, scores, notes), (truth, expected, told) = fit(one), fit(ONE)
+    np.testing.assert_allclose(found, truth, rtol=1e-4)
+    np.testing.assert_allclose(scores, expected, rtol=1e-4)
+    assert notes == told
+
+
+@cache
+def estimate(one):
+    intensity = (0.1 * one.w) ** 2 * one.time
+    start = {k: 1.0 * one.k, d: 0.7 * one.d, b: 1.2 * one.b}
+    options = {"disturbances": {w: dd.WhiteNoise(intensity)}, "measurement_noise": {"y": 0.02 * one.x}}
+    model = mass(one, w / one.w, parameters=start, outputs={"y": x}, **options)
+    found = dd.fit(model, measure(one), free=[k, d, b], criterion=dd.Likelihood())
+    states = dd.estimate_states(found, measure(one))
+    rows = [(states[name] / unit, states.std[name] / unit) for name, unit in (("x", one.x), ("v", one.v))]
+    return describe(found, one), np.concatenate(rows)
+
+
+@units
+def test_likelihoods_and_states(one):
+    (found, states), (truth, right) = estimate(one), estimate(ONE)
+    np.testing.assert_allclose(found, truth, rtol=1e-4)
+    agree(states, right, 1e-4)
+
+
+def late(one):
+    """x' = u − k x(t − T)."""
+    rate = u / one.u - k / one.k * dd.delay(x, T) / one.x
+    return dd.Model(
+        name="late",
+        equations={"rate": one.row * der(x) * (one.time / one.x) == one.row * rate},
+        unknowns=[x],
+        inputs=[u],
+        outputs={"y": x},
+        parameters={k: 0.9 * one.k, T: 0.7 * one.time},
+        initial={x: 0.2 * one.x},
+        history={x: 0.2 * one.x},
+    )
+
+
+@cache
+def look_back(one):
+    trajectory = dd.simulate(late(one), TIMES * one.time, inputs=drive(one))
+    bounds = dd.Parameter(0.6 * one.time, lower=0.3 * one.time, upper=1.5 * one.time)
+    found = dd.fit(late(one), measure(one, late), free={k: 0.9 * one.k, T: bounds}).estimates
+    rows = [(found["k"], one.k), (found["T"], one.time)]
+    return trajectory["y"] / one.x, [(estimate.value / unit, estimate.std_error / unit) for estimate, unit in rows]
+
+
+@units
+def test_delays(one):
+    (path, found), (right, truth) = look_back(one), look_back(ONE)
+    agree(path, right, 1e-7)
+    np.testing.assert_allclose(found, truth, rtol=1e-4)
+
+
+@cache
+def find_order(one):
+    found = dd.select_order(measure(one), orders=[1, 2, 3])
+    answer = found.transfer_function.response(2j / one.time) * (one.u / one.x)
+    return [found.order, found.input_order, found.chosen.fit_percent, answer.real, answer.imag]
+
+
+@units
+def test_orders(one):
+    np.testing.assert_allclose(find_order(one), find_order(ONE), rtol=1e-4)

@@ -275,7 +275,7 @@ class InnovationProgram:
         """s⁺, its derivatives, T⁺, and what Newton iterations left to do."""
         s, d = self.sizes, self._discretization
         A, L, by_state, by_normals, end = self._split_noise(self._table[s.inputs :])
-        x, w = self._s[: s.states], self._s[s.states :]
+        x, w = ca.vertsplit(self._s, [0, s.states, s.state])  # also where one of them is empty
         after = ca.mtimes(A, w) + ca.mtimes(L, self._z)
         slopes = ca.mtimes(A, seeds.filters) + ca.mtimes(L, seeds.z)
         path = ca.mtimes(by_state, w) + ca.mtimes(by_normals, self._z)
@@ -300,7 +300,7 @@ class InnovationProgram:
         """g at the end of a step, its derivatives, and the residual of the equations."""
         s = self.sizes
         *_, end = self._split_noise(self._table[s.inputs :])
-        x, w = self._s[: s.states], self._s[s.states :]
+        x, w = ca.vertsplit(self._s, [0, s.states, s.state])  # also where one of them is empty
         change = ca.mtimes(end, seeds.filters)
         if seeds.noise is not None:
             change += _join([ca.mtimes(self._split_noise(one)[-1], w) for one in seeds.noise])

@@ -37,7 +37,10 @@ class Cost:
         The logarithm of the density of the scored samples given the parameters, constants and all; None where the
         criterion is not a likelihood. By `Likelihood` that of the samples beyond those that tell a diffuse start. By
         `OutputError`, on models without disturbances, that of white normal noise; where an accuracy is not declared,
-        the largest over it; with `whiten`, given the filter and the samples that it begins with.
+        the largest over it; with `whiten`, given the filter and the samples that it begins with. By
+        `Likelihood(method="moments")` a quasi-likelihood: of normal samples with the mean and covariance of the model's.
+    monte_carlo_error
+        Standard deviation of `loglik` over the random numbers of a simulation, zero where nothing is drawn.
     log_posterior
         `loglik` plus the logarithm of the prior densities of the free parameters, not divided by the probability of
         the data. Densities are those of the parameters themselves: a fit maximises that of log θ for a LogNormal prior.
@@ -54,6 +57,7 @@ class Cost:
     failure: str
     loglik: float | None = None
     log_posterior: float | None = None
+    monte_carlo_error: float = 0.0
 
 
 @interruptible
@@ -130,5 +134,6 @@ def _convert(evaluation: Evaluation, objective: Objective) -> Cost:
         jacobian=None if evaluation.jacobian is None else evaluation.jacobian * by,
         failure=evaluation.failure,
         loglik=loglik,
+        monte_carlo_error=evaluation.monte_carlo_error,
         log_posterior=None if loglik is None else loglik + sum_log_densities(model, space, evaluation.point),
     )

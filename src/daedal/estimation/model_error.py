@@ -161,7 +161,7 @@ def _widen_likelihood(errors: Uncertainty, examined: Examined, parts: Sequence[P
     if not notes:
         return errors, []
     inside = examined.inside
-    plain = replace(examined.evaluation, loglik=None, prior=None)
+    plain = replace(examined.evaluation, loglik=None, scores=None, prior=None)
     scores = estimate_scores(plain)[np.ix_(inside, inside)]
     own = np.sum([S @ S.T for S in (np.nan_to_num(part.slopes[inside]) for part in parts)], axis=0)
     known = np.diag(own) > 0.0

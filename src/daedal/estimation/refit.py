@@ -53,7 +53,7 @@ def match_fit(fit: Fit, data: Sequence[Dataset] | None = None, seed: int | None 
         return FittedProblem(fit, Problem(system, fit.data, space, numbers, fit.solver), fit.point)
     space = _free_locals(fit, data)
     problem = Problem(system, tuple(data), space, numbers, fit.solver, purpose="compare", elsewhere=True)
-    if fit.criterion.condition is not None:
+    if fit.criterion.condition is not None and not fit.criterion.objective(problem).capabilities.simulates:
         fitted = FittedProblem(fit, problem, space.start)
         fitted = _estimate_locals(fitted) if space.items else fitted
         return replace(fitted, notes=(*fitted.notes, BEGINS))

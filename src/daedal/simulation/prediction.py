@@ -4,7 +4,7 @@ Steps, compiled program and random numbers are chosen once, so that two calls wi
 digit and nearby values give nearby results (common random numbers, fixed steps): what an optimiser needs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,15 @@ import numpy as np
 
 from daedal.errors import SimulationError, counted
 from daedal.simulation.ensemble_solver import Lanes, prepare
-from daedal.simulation.lanes import Run, collect_moments, project_lanes, refuse_long_steps, simulate_single_lane
+from daedal.simulation.lanes import (
+    Failure,
+    Run,
+    collect_moments,
+    keep_lanes,
+    project_lanes,
+    refuse_long_steps,
+    simulate_single_lane,
+)
 from daedal.simulation.request import Request, check_memory
 
 TOLERATED = 0.1  # share of the realizations that may fail at the start
@@ -62,17 +70,18 @@ class Predictor:
             rows = simulate_single_lane(run)[0].reshape(shape)
             return Prediction(rows[0], rows[1:], np.zeros(shape[1:]), np.zeros((0, *shape)), np.zeros(0))
         moments = collect_moments(run, self.realizations, group=_size_groups(self.realizations), without=self.left_out)
-        if moments.failures:
-            first = min(moments.failures, key=lambda failure: failure.time)
-            raise SimulationError(
-                f"{counted(len(moments.failures), 'realization')} failed at these values, the first at time "
-                f"{first.time:g}: {first.reason}.",
-                "Choose other values, or a smaller step with Lanes(step=...).",
-            )
+        _refuse_failures(moments.failures)
         rows = moments.mean[0].reshape(shape)
         counts = moments.group_counts[:, 0]
         groups = moments.group_means[:, 0].reshape(-1, *shape)
         return Prediction(rows[0], rows[1:], moments.variance[0], groups[counts > 0], counts[counts > 0])
+
+    def draw(self, values: Mapping[str, float]) -> np.ndarray:
+        """Outputs and slopes of each realization that counts, (1 + parameter, output, time, realization)."""
+        kept, failures = keep_lanes(self.run.at([values]), self.realizations or 1)
+        _refuse_failures([one for one in failures if one.lane not in self.left_out])
+        drawn = kept.reshape(1 + len(self.free), -1, *kept.shape[1:])
+        return np.delete(drawn, sorted(self.left_out), axis=-1) if self.left_out else drawn
 
     def estimate_step_error(self, values: Mapping[str, float]) -> float:
         """What halving the steps changes at these values, on a few realizations, relative to the largest values."""
@@ -107,6 +116,17 @@ class Predictor:
         sampling = (self.realizations, scenario.seed, scenario.purpose)
         fresh = make_predictor(self.asked, wanted, scenario.free, values, self.solver, *sampling)
         return replace(fresh, left_out=self.left_out) if fresh.run.plan.error < error else None
+
+
+def _refuse_failures(failures: Collection[Failure]) -> None:
+    """Realizations that failed at values at which others did not."""
+    if failures:
+        first = min(failures, key=lambda failure: failure.time)
+        raise SimulationError(
+            f"{counted(len(failures), 'realization')} failed at these values, the first at time {first.time:g}: "
+            f"{first.reason}.",
+            "Choose other values, or a smaller step with Lanes(step=...).",
+        )
 
 
 def _size_groups(realizations: int) -> int:

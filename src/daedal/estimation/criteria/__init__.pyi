@@ -6,9 +6,10 @@ from .mean_variance import MeanVariance
 from .measurement_moments import MeasurementMoments
 from .output_error import OutputError
 from .simulation_pem import SimulationPEM
+from .simulations import Simulations, make_simulations
 
 __all__ = [
     "Capabilities", "Criterion", "Evaluation", "Forecast", "MeanVariance", "MeasurementMoments", "Objective",
-    "OutputError", "Part", "PriorPart", "SimulationPEM", "check_criterion", "count_samples", "describe", "fail_at",
-    "list_outputs",
+    "OutputError", "Part", "PriorPart", "SimulationPEM", "Simulations", "check_criterion", "count_samples", "describe",
+    "fail_at", "list_outputs", "make_simulations",
 ]

@@ -75,6 +75,7 @@ class Evaluation:
     parts: tuple[Part, ...] = ()
     failure: str = ""
     noise: np.ndarray | None = None  # what the Monte-Carlo error of the slopes adds to the curvature
+    monte_carlo_error: float = 0.0  # standard deviation of the value over the random numbers of a simulation
     loglik: float | None = None  # where the criterion is a likelihood: its curvature is then the information
     scores: np.ndarray | None = None  # covariance of the gradient, where the criterion knows it
     stale: bool = False  # whether the curvature is that of another point: only the gradient is exact
@@ -133,6 +134,8 @@ class Capabilities:
         Forecasts of all series at a point; otherwise the predictions of its evaluation are taken, disturbances ignored.
     foresee
         The same, and as many samples ahead as are given, from the samples before.
+    simulates
+        Whether it simulates from the start on although its criterion has a `condition`.
     white
         The experiments, where the residuals are white noise of the declared accuracies: half the sum of their squares
         is then a likelihood.
@@ -150,6 +153,7 @@ class Capabilities:
     scatter: Callable[[Evaluation], np.ndarray] | None = None
     predict: Callable[[np.ndarray], tuple[Forecast, ...]] | None = None
     foresee: Callable[[np.ndarray, Sequence[int]], tuple[Forecast, ...]] | None = None
+    simulates: bool = False
     white: tuple[Experiment, ...] = ()
 
 

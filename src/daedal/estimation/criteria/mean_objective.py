@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, SimulationError, counted, quoted
+from daedal.errors import DaedalError, EstimationError, SimulationError, quoted
 from daedal.estimation.criteria.criterion import (
     Capabilities,
     Evaluation,
@@ -31,6 +31,7 @@ from daedal.estimation.criteria.criterion import (
 )
 from daedal.estimation.criteria.excess import Excess, compute_excess, limit_excess
 from daedal.estimation.criteria.losses import Loss, measure_robustly
+from daedal.estimation.criteria.simulations import Simulations, make_simulations
 from daedal.estimation.problem import Autoregression, Problem, Weighing, find_contiguous, fit_autoregression
 from daedal.experiments import (
     Accuracies,
@@ -43,9 +44,8 @@ from daedal.experiments import (
     match_experiments,
     refuse_relative,
 )
-from daedal.simulation import Lanes, Prediction, Predictor, make_predictor, make_request
+from daedal.simulation import Prediction
 
-AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizations are never as exact
 RESCALED = 0.01  # relative change of the units of outputs that is worth another stage
 SMALLEST = 1e-6  # unit of an output's residuals, relative to its spread: data without noise are fitted exactly
 JITTER = 1e-3  # relative difference of sample intervals that is the jitter of a clock
@@ -60,7 +60,7 @@ class MeanObjective:
 
     problem: Problem
     experiments: tuple[Experiment, ...]
-    predictors: tuple[Predictor, ...]
+    simulations: Simulations
     weighing: Weighing
     debias: bool
     whiten: bool | int
@@ -78,7 +78,7 @@ class MeanObjective:
             filters=self.weighing.filters,
             restore=self.restore,
             finish=self.finish,
-            step_error=self.step_error,
+            step_error=self.simulations.estimate_step_error,
             choose_steps=self.choose_steps,
             forgive=self.forgive,
             scatter=self.scatter,
@@ -89,7 +89,7 @@ class MeanObjective:
 
     @property
     def _corrected(self) -> bool:
-        return self.debias and any(simulation.realizations is not None for simulation in self.predictors)
+        return self.debias and any(simulation.realizations is not None for simulation in self.simulations.predictors)
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
@@ -138,7 +138,7 @@ class MeanObjective:
         """The parts of one experiment, and what averaging over few realizations adds."""
         coordinates = self.problem.coordinates
         experiment, values = self.experiments[number], coordinates.values(point, number)
-        prediction = self.predictors[number](values)
+        prediction = self.simulations.predictors[number](values)
         size = point.size
 
         def convert(slopes: np.ndarray) -> np.ndarray:
@@ -178,7 +178,7 @@ class MeanObjective:
         """Mean and spread of all series; the few realizations that cannot be simulated are left out, as in a fit."""
         forecasts: list[Forecast] = []
         for number, experiment in enumerate(self.experiments):
-            values, simulation = self.problem.coordinates.values(point, number), self.predictors[number]
+            values, simulation = self.problem.coordinates.values(point, number), self.simulations.predictors[number]
             try:
                 prediction = simulation(values)
             except SimulationError:
@@ -198,16 +198,8 @@ class MeanObjective:
 
     def forgive(self, point: np.ndarray) -> "MeanObjective":
         """Without the realizations that fail at this point; raises where too many do."""
-        predictors = [one.leave_out_failures(values) for one, values in self._with_values(point)]
-        count = sum(len(one.left_out) for one in predictors)
-        if not count:
-            return self
-        note = f"left out: {counted(count, 'realization')} that cannot be simulated at the start"
-        return replace(self, predictors=tuple(predictors), notes=(*self.notes, note))
-
-    def _with_values(self, point: np.ndarray) -> list[tuple[Predictor, dict[str, float]]]:
-        """The simulation of each experiment, and the values of its parameters."""
-        return [(one, self.problem.coordinates.values(point, k)) for k, one in enumerate(self.predictors)]
+        simulations, note = self.simulations.forgive(point)
+        return replace(self, simulations=simulations, notes=(*self.notes, note)) if note else self
 
     def finish(self, evaluation: Evaluation) -> "MeanObjective":
         """With the filters that the residuals at this point ask for, if whitening is wanted."""
@@ -225,17 +217,8 @@ class MeanObjective:
 
     def choose_steps(self, point: np.ndarray) -> "MeanObjective":
         """With steps that suit this point; itself where the present ones do."""
-        try:
-            fresh = [one.replan(values) for one, values in self._with_values(point)]
-        except DaedalError:
-            return self
-        if not any(fresh):
-            return self
-        return replace(self, predictors=tuple(new or old for new, old in zip(fresh, self.predictors, strict=True)))
-
-    def step_error(self, point: np.ndarray) -> float:
-        """What halving the steps would change at this point, relative to the largest values."""
-        return max(one.estimate_step_error(values) for one, values in self._with_values(point))
+        simulations = self.simulations.choose_steps(point)
+        return self if simulations is self.simulations else replace(self, simulations=simulations)
 
     def _rescale(self, evaluation: Evaluation) -> "MeanObjective | None":
         """Only where several outputs compete, or a loss asks what is far off, does the unit of one matter."""
@@ -276,7 +259,7 @@ class MeanObjective:
         """Covariance of the gradient over the realizations; each has its share, Σ ψ W y_m − Σ z W ∂y_m."""
         size = evaluation.point.size
         total = np.zeros((size, size))
-        for number, (simulation, values) in enumerate(self._with_values(evaluation.point)):
+        for number, (simulation, values) in enumerate(self.simulations.list_values(evaluation.point)):
             if simulation.realizations is not None:
                 shares = simulation.project(values, self._scatter_weights(evaluation, number))
                 if shares.shape[1] < 2:
@@ -426,15 +409,7 @@ def make_mean_objective(
         refuse_relative(system.model, "whiten", "filters residuals of one size")
     if whiten and coordinates.items:  # where nothing is free, filters are those of a fit
         check_whitening(experiments, None if whiten is True else int(whiten))
-    solver = problem.solver or Lanes(tolerance=AVERAGED if realizations else SINGLE)
-    predictors = tuple(
-        make_predictor(
-            make_request(one.system, one.drive), one.outputs, coordinates.parameters,
-            coordinates.values(coordinates.start, number), solver, realizations, problem.seed,
-            f"{problem.purpose}, experiment {number}",
-        )
-        for number, one in enumerate(experiments)
-    )  # fmt: skip
+    simulations = make_simulations(problem, experiments, realizations)
     scales = guess_scales(system.model, experiments)
     accuracies = Accuracies(system.model, coordinates.parameters, scales)
     if loss is not None:
@@ -442,6 +417,5 @@ def make_mean_objective(
         accuracies = replace(accuracies, scales=_guess_robustly(scales, experiments))
     reference = coordinates.values(coordinates.start, 0)
     weighing = Weighing(accuracies)
-    first = predictors[0].run
-    said = (*notes, *first.values[0].start.notes, *first.warnings)
-    return MeanObjective(problem, experiments, predictors, weighing, debias, whiten, said, 0, reference, loss)
+    said = (*notes, *simulations.notes)
+    return MeanObjective(problem, experiments, simulations, weighing, debias, whiten, said, 0, reference, loss)

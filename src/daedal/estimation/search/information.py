@@ -8,7 +8,7 @@ p counting the free numbers and the accuracies that were not declared, which are
 that whitens the residuals has coefficients, which count too, and the variance of what it leaves in place of σ². With
 disturbances the residuals are correlated and none of this holds, unless the criterion is a likelihood itself: then p
 also counts what it estimated of the start. At the maximum of a posterior log L is what it is, but AIC and BIC, which
-are about the maximum of L, mean nothing.
+are about the maximum of L, mean nothing; nor do they of a quasi-likelihood.
 """
 
 from collections.abc import Sequence
@@ -54,6 +54,8 @@ def assess_information(objective: Objective, evaluation: Evaluation) -> Informat
 
 def _assess_data(objective: Objective, evaluation: Evaluation) -> Information:
     model, white = objective.problem.system.model, objective.capabilities.white
+    if evaluation.loglik is not None and evaluation.scores is not None:
+        return Information(evaluation.loglik)  # a quasi-likelihood: its curvature is not its information
     if evaluation.loglik is not None:
         parameters = evaluation.point.size + evaluation.inner
         return compute_information(evaluation.loglik, parameters, count_samples(evaluation.parts))

@@ -1,6 +1,6 @@
 from .blocks import BLOCK, give_up_if, run_blocks
 from .lane_run import LaneRun, prepare_lanes
-from .moments import Cut, Moments, collect_moments, project_lanes, simulate_single_lane
+from .moments import Cut, Moments, collect_moments, keep_lanes, project_lanes, simulate_single_lane
 from .noise import LanePaths, check_smoothness, choose_disturbance_grid, make_sources, refuse_exact
 from .pilot import BRIEF, PATIENT, Effort, Trial, choose, compare, find_sample_interval
 from .run import (
@@ -13,6 +13,6 @@ __all__ = [
     "BLOCK", "BRIEF", "Consume", "Cut", "ESCAPED", "Effort", "Failure", "LanePaths", "LaneRun", "MEANINGLESS",
     "Moments", "PATIENT", "Paths", "Plan", "Run", "RunInterrupted", "Scenario", "StepWish", "Trial", "Values",
     "blame_long_steps", "check_smoothness", "choose", "choose_disturbance_grid", "collect_moments", "compare",
-    "describe_steps", "find_failures", "find_sample_interval", "give_up_if", "make_sources", "prepare_lanes",
-    "project_lanes", "refuse_exact", "refuse_long_steps", "run_blocks", "simulate_single_lane",
+    "describe_steps", "find_failures", "find_sample_interval", "give_up_if", "keep_lanes", "make_sources",
+    "prepare_lanes", "project_lanes", "refuse_exact", "refuse_long_steps", "run_blocks", "simulate_single_lane",
 ]

@@ -115,6 +115,17 @@ def project_lanes(run: Run, realizations: int, weights: np.ndarray) -> np.ndarra
     return result
 
 
+def keep_lanes(run: Run, realizations: int) -> tuple[np.ndarray, list[Failure]]:
+    """Every row of the first set of values at every time in every lane, (row, time, lane), and lanes that failed."""
+    kept = np.empty((run.plan.shape.rows, run.times.size, realizations))
+
+    def consume(value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
+        if value == 0:
+            kept[:, samples, lanes.start : lanes.stop] = out.transpose(1, 0, 2)
+
+    return kept, run.run(realizations, consume)
+
+
 class _Parts:
     """Mean and sum of squares of each group, filled from several threads, merged in order at the end."""
 

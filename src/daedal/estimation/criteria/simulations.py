@@ -1,0 +1,68 @@
+"""The simulations of all experiments of a problem, with steps and random numbers that stay while φ moves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from daedal.errors import DaedalError, counted
+from daedal.estimation.problem import Coordinates, Problem
+from daedal.experiments import Experiment
+from daedal.simulation import Lanes, Predictor, make_predictor, make_request
+
+AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizations are never as exact
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Simulations:
+    """A predictor for each experiment."""
+
+    coordinates: Coordinates
+    predictors: tuple[Predictor, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of where they start, and of their steps."""
+        first = self.predictors[0].run
+        return (*first.values[0].start.notes, *first.warnings)
+
+    def list_values(self, point: np.ndarray) -> list[tuple[Predictor, dict[str, float]]]:
+        """The predictor of each experiment, and the values of its parameters."""
+        return [(one, self.coordinates.values(point, k)) for k, one in enumerate(self.predictors)]
+
+    def forgive(self, point: np.ndarray) -> tuple["Simulations", str]:
+        """Without the realizations that fail at this point, and a note of how many; raises where too many do."""
+        predictors = tuple(one.leave_out_failures(values) for one, values in self.list_values(point))
+        count = sum(len(one.left_out) for one in predictors)
+        note = f"left out: {counted(count, 'realization')} that cannot be simulated at the start"
+        return (replace(self, predictors=predictors), note) if count else (self, "")
+
+    def choose_steps(self, point: np.ndarray) -> "Simulations":
+        """With steps that suit this point; itself where the present ones do."""
+        try:
+            fresh = [one.replan(values) for one, values in self.list_values(point)]
+        except DaedalError:
+            return self
+        if not any(fresh):
+            return self
+        return replace(self, predictors=tuple(new or old for new, old in zip(fresh, self.predictors, strict=True)))
+
+    def estimate_step_error(self, point: np.ndarray) -> float:
+        """What halving the steps would change at this point, relative to the largest values."""
+        return max(one.estimate_step_error(values) for one, values in self.list_values(point))
+
+
+def make_simulations(problem: Problem, experiments: Sequence[Experiment], realizations: int | None) -> Simulations:
+    """Choose steps at the start, and compile; None: with disturbances at zero."""
+    space = problem.coordinates
+    solver = problem.solver or Lanes(tolerance=AVERAGED if realizations else SINGLE)
+    predictors = tuple(
+        make_predictor(
+            make_request(one.system, one.drive), one.outputs, space.parameters, space.values(space.start, number),
+            solver, realizations, problem.seed, f"{problem.purpose}, experiment {number}",
+        )
+        for number, one in enumerate(experiments)
+    )  # fmt: skip
+    return Simulations(space, predictors)

@@ -15,6 +15,7 @@ from daedal.errors import EstimationError, check_whole_number, is_one_of, is_rea
 from daedal.estimation.criteria import Objective
 from daedal.estimation.likelihood.exact import make_exact_objective
 from daedal.estimation.likelihood.moments import make_moments_objective
+from daedal.estimation.likelihood.particle import make_particle_objective
 from daedal.estimation.problem import Problem
 from daedal.filtering import InitialCondition, InitialState
 from daedal.models import as_name
@@ -113,4 +114,5 @@ def _make_exact(problem: Problem, chosen: Likelihood) -> Objective:
 # Method of models that are not linear → its objective; the exact filter refuses in place of one that is not there.
 NONLINEAR: dict[str, Callable[[Problem, Likelihood], Objective]] = {
     "moments": make_moments_objective,
+    "particle": make_particle_objective,
 }

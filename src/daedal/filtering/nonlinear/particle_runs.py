@@ -10,10 +10,13 @@ over the runs and C_t their covariance,
 
     score = Σ d̄,   Σ d̄ d̄ᵀ, of which Σ C_t/R is noise: the information is what is left.
 
+The noise of d has little correlation over longer times, so that the variance of the score over random numbers is the
+sum of those of some blocks of time, each of which R runs tell: few runs do then.
+
 Memory. Of memories j from short to long, with u_j the score in units of its own standard deviation over data (the
 metric Σ d̄ d̄ᵀ), longer ones have less bias and more noise. The error of each is judged by those that are longer,
 
-    b_j² = max over k > j of Σ (D² − V)₊,   D, V: mean of u_j − u_k over the runs, and the variance of that mean,
+    b_j² = max over k > j of Σ (D² − 4V)₊,   D, V: mean of u_j − u_k over the runs, and its variance,
 
 and the memory with the smallest b_j² + variance of the mean of u_j is taken (Goldenshluger and Lepski 2011).
 
@@ -26,6 +29,8 @@ from typing import final
 
 import numpy as np
 
+BLOCKS = 10  # of time, whose noise is independent
+CHANCE = 2.0  # standard deviations that a difference of two memories may have by chance
 RANK = 1e-10  # eigenvalue of the metric, scaled to a unit diagonal, that counts as zero
 
 
@@ -76,7 +81,9 @@ class PooledRuns:
         size = self.gains.shape[-1]
         if self.count < 2:
             return np.full((size, size), np.nan)
-        return np.cov(self.gains[:, memory].sum(axis=1).T).reshape(size, size) / self.count
+        sums = _sum_blocks(self.gains[:, memory])
+        apart = sums - sums.mean(axis=0)
+        return np.einsum("rbc,rbd->cd", apart, apart) / (self.count * (self.count - 1))
 
     def squares(self, memory: int) -> np.ndarray:
         """Σ d̄ d̄ᵀ."""
@@ -96,14 +103,21 @@ class PooledRuns:
         if not self.gains.shape[-1]:
             return last
         units = _find_units(self.squares(last))
-        scores = self.gains.sum(axis=2) @ units  # (run, memory, direction)
+        sums = np.array([_sum_blocks(self.gains[:, j]) for j in range(last + 1)]) @ units  # (memory, run, block, ·)
         errors = []
         for j in range(last + 1):
-            apart = scores[:, [j]] - scores[:, j + 1 :]
-            beyond = apart.mean(axis=0) ** 2 - apart.var(axis=0, ddof=1) / self.count
+            apart = sums[j] - sums[j + 1 :]
+            square = apart.mean(axis=1).sum(axis=1) ** 2
+            beyond = square - CHANCE**2 * apart.var(axis=1, ddof=1).sum(axis=1) / self.count
             bias = np.maximum(beyond, 0.0).sum(axis=1).max(initial=0.0)
-            errors.append(bias + scores[:, j].var(axis=0, ddof=1).sum() / self.count)
+            errors.append(bias + sums[j].var(axis=0, ddof=1).sum() / self.count)
         return int(np.argmin(errors))
+
+
+def _sum_blocks(gains: np.ndarray) -> np.ndarray:
+    """Gains (run, sample time, coordinate) summed over blocks of time, (run, block, coordinate)."""
+    parts = np.array_split(gains, min(BLOCKS, max(gains.shape[1], 1)), axis=1)
+    return np.stack([part.sum(axis=1) for part in parts], axis=1)
 
 
 def _find_units(metric: np.ndarray) -> np.ndarray:

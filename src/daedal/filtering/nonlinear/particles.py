@@ -73,6 +73,8 @@ class ParticleRun:
         d_t (memory, sample time, direction): what each sample time adds to the score.
     counting
         Effective number of lanes after each sample time, (sample time,).
+    e, s
+        Of each measurement what the measurements before did not foresee, and its variance, (measurement,).
     mean, deviation
         Of the outputs, from the samples before (sample time, output); the deviation has no measurement noise in it.
     collapse
@@ -82,6 +84,8 @@ class ParticleRun:
     loglik: float
     gains: np.ndarray
     counting: np.ndarray
+    e: np.ndarray
+    s: np.ndarray
     mean: np.ndarray
     deviation: np.ndarray
     collapse: Collapse | None
@@ -105,6 +109,7 @@ class _Cloud:
         self._state = discrete.begin_lanes(rng.standard_normal((discrete.start.normals, particles)))
         self._weights = np.full(particles, 1.0 / particles)
         self._alpha = np.zeros((len(MEMORIES), self._directions, particles))
+        self._e, self._s = np.zeros((2, self._measurements.count))
         self._point = 0
 
     def run(self) -> ParticleRun:
@@ -132,7 +137,7 @@ class _Cloud:
             self._forget(here, gaps[number] / interval)
             if counting[number] < FEW * self._lanes:
                 self._draw_anew()
-        return ParticleRun(total, gains, counting, mean, deviation, collapse)
+        return ParticleRun(total, gains, counting, self._e, self._s, mean, deviation, collapse)
 
     def _advance(self, point: int) -> tuple[np.ndarray, np.ndarray]:
         """Move the lanes to a grid point: outputs (output, lane) there and their slopes (direction, output, lane)."""
@@ -172,20 +177,25 @@ class _Cloud:
 
     def _weigh(self, mine: np.ndarray, y: np.ndarray, slopes: np.ndarray) -> float:
         """Weigh the lanes by the measurements of one sample time, and add to α; what that adds to log L."""
-        data, variances = self._measurements, self._discrete.variances
+        data, variances, added = self._measurements, self._discrete.variances, 0.0
         left = np.nan_to_num(data.values[data.samples[mine[0]]])[:, None] - y
-        logarithms = np.where(self._weights > 0.0, 0.0, -np.inf)
         for one in mine:
             row, v, rates = data.mixing[data.rows[one]], variances.value[one], variances.slopes[:, one]
             e = row @ left
-            logarithms -= 0.5 * (e * e / v + np.log(v) + LOG_2PI)
+            self._e[one] = e @ self._weights
+            self._s[one] = (e - self._e[one]) ** 2 @ self._weights + v
+            added += self._multiply(-0.5 * (e * e / v + np.log(v) + LOG_2PI))
             if self._directions:
                 gain = np.tensordot(slopes, row, (1, 0)) * (e / v)
                 if rates.any():
                     gain += 0.5 * (e * e / v - 1.0) * (rates / v)[:, None]
                 self._alpha += gain
-        largest = float(logarithms.max())
-        weights = self._weights * np.exp(logarithms - largest)
+        return added
+
+    def _multiply(self, logarithms: np.ndarray) -> float:
+        """The weights by factors; the logarithm of their mean."""
+        largest = float(logarithms[self._weights > 0.0].max())
+        weights = self._weights * np.exp(np.minimum(logarithms - largest, 0.0))
         whole = float(weights.sum())
         if not (np.isfinite(largest) and whole > 0.0):
             raise EstimationError(

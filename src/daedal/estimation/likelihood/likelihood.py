@@ -14,8 +14,12 @@ from daedal.analysis import is_linear
 from daedal.errors import EstimationError, check_whole_number, is_one_of, is_real, show
 from daedal.estimation.criteria import Objective
 from daedal.estimation.likelihood.exact import make_exact_objective
+<<<<<<< HEAD
 from daedal.estimation.likelihood.moments import make_moments_objective
 from daedal.estimation.likelihood.particle import make_particle_objective
+=======
+from daedal.estimation.likelihood.laplace import make_laplace_objective
+>>>>>>> laplace
 from daedal.estimation.problem import Problem
 from daedal.filtering import InitialCondition, InitialState
 from daedal.models import as_name
@@ -111,8 +115,17 @@ def _make_exact(problem: Problem, chosen: Likelihood) -> Objective:
     return make_exact_objective(problem, condition)
 
 
+def _make_laplace(problem: Problem, chosen: Likelihood) -> Objective:
+    condition = InitialCondition("free", released=True) if problem.elsewhere else chosen.condition
+    return make_laplace_objective(problem, condition)
+
+
 # Method of models that are not linear → its objective; the exact filter refuses in place of one that is not there.
+<<<<<<< HEAD
 NONLINEAR: dict[str, Callable[[Problem, Likelihood], Objective]] = {
     "moments": make_moments_objective,
     "particle": make_particle_objective,
 }
+=======
+NONLINEAR: dict[str, Callable[[Problem, Likelihood], Objective]] = {"auto": _make_laplace, "laplace": _make_laplace}
+>>>>>>> laplace

@@ -25,10 +25,10 @@ from typing import final
 import numpy as np
 
 from daedal.experiments import Experiment
-from daedal.filtering.nonlinear.measurements import Measurements, make_measurements
+from daedal.filtering.nonlinear.measurements import EventLine, Measurements, make_event_line, make_measurements
 from daedal.filtering.nonlinear.noise_cells import CellNoise, NoiseMatrices
 from daedal.filtering.nonlinear.program import InnovationProgram, compile_innovations
-from daedal.filtering.nonlinear.start import StartLaw, StartPlan, plan_start
+from daedal.filtering.nonlinear.start import Spread, StartLaw, StartPlan
 from daedal.filtering.nonlinear.time_grid import TimeGrid, make_grid
 from daedal.filtering.parameter_point import Point
 from daedal.linear import Dual
@@ -50,6 +50,11 @@ class NonlinearExperiment:
     measurements: Measurements
     start: StartPlan
     name: str
+
+    @cached_property
+    def line(self) -> EventLine:
+        """The measurements as events of a Kalman filter."""
+        return make_event_line(self.measurements, self.grid.steps)
 
     def at(self, point: Point) -> "DiscreteModel":
         """With numbers for the parameters, and slopes in the directions of `point`."""
@@ -81,6 +86,11 @@ class DiscreteModel:
     def directions(self) -> Directions:
         """The structure of that."""
         return Directions.of(self.experiment.system, self.point.names)
+
+    @cached_property
+    def undirected(self) -> Directions:
+        """No directions at all."""
+        return Directions.of(self.experiment.system, ())
 
     @cached_property
     def plain_table(self) -> np.ndarray:
@@ -125,13 +135,12 @@ class DiscreteModel:
         return np.repeat(column[:, None], lanes, axis=1)
 
     def begin_lanes(self, normals: np.ndarray) -> np.ndarray:
-        """The state of lanes at the start, for normals ζ (number, lane); what is open begins at its guess."""
-        opened = np.zeros(len(self.experiment.start.open))
-        alike = not self.experiment.start.moves_with_noise and not self.experiment.start.deviations
-        first = self.start.begin(np.zeros(self.start.normals), opened)
+        """The state of lanes at the start, for normals ζ (number, lane)."""
+        alike = not self.start.moves
+        first = self.start.begin(np.zeros(self.start.normals))
         columns = []
         for lane in normals.T:
-            own = first if alike else self.start.begin(lane, opened)
+            own = first if alike else self.start.begin(lane)
             state, rates = own.state, own.by_parameters if self.directions.count else np.zeros((own.state.size, 0))
             if alike:
                 filters = self.noise.start.value.shape[0]
@@ -160,14 +169,13 @@ def make_nonlinear_experiment(
     values: Mapping[str, float],
     method: Method,
     longest: float,
-    deviations: dict[str, float] | None = None,
-    opened: Sequence[str] = (),
+    spread: Spread | None = None,
     wanted: Sequence[str] = (),
     queries: np.ndarray | None = None,
 ) -> NonlinearExperiment:
     """Line up a model with one experiment, with steps of at most `longest`.
 
-    `deviations` and `opened` say what of the start is random or unknown; `wanted` names variables that are seen beside
+    `spread` says how far (X, T) may be from their values at the start; `wanted` names variables that are seen beside
     the outputs, `queries` times at which they are.
     """
     system, drive = experiment.system, experiment.drive
@@ -182,7 +190,7 @@ def make_nonlinear_experiment(
     sizes = (noise.count_states(point), noise.count_normals(point))
     pivots = Pivots(drive.start, start.states, start.tops, parameters, start.exogenous)
     program = compile_innovations(system, method, (*experiment.outputs, *wanted), sizes, pivots, longest)
-    plan = plan_start(system, drive.start, at_start, places, deviations or {}, opened)
+    plan = StartPlan(system, drive.start, at_start, places, spread or Spread())
     return NonlinearExperiment(
         system, program, noise, grid, make_measurements(experiment, grid), plan, experiment.data.name
     )

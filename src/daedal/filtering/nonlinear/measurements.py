@@ -10,6 +10,7 @@ from daedal.experiments import Accuracies, Experiment
 from daedal.filtering.nonlinear.time_grid import TimeGrid
 from daedal.filtering.parameter_point import Point
 from daedal.filtering.readings import check_declared, mix_rows, tabulate_samples
+from daedal.kernels import Events
 from daedal.linear import Dual
 
 
@@ -75,6 +76,33 @@ class Measurements:
     def mix(self, slopes: np.ndarray) -> np.ndarray:
         """Derivatives of outputs (grid point, output, …) as those of the measurements (measurement, …)."""
         return np.einsum("mo,mo...->m...", self.mixing[self.rows], slopes[self.points])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EventLine:
+    """What the Kalman filter does, event by event: step k is transition k, measurement m has row m.
+
+    `transitions` (step,) is the event with each step, `measuring` (measurement,) that with each measurement; the first
+    event is at the start.
+    """
+
+    events: Events
+    transitions: np.ndarray
+    measuring: np.ndarray
+
+
+def make_event_line(measurements: Measurements, steps: int) -> EventLine:
+    """Of every grid point its step, then its measurements one after the other."""
+    often = np.bincount(measurements.points, minlength=steps + 1)
+    counts = np.maximum(often, 1)
+    first = np.cumsum(counts) - counts
+    transition, row = (np.full(int(counts.sum()), -1, dtype=np.int64) for _ in range(2))
+    transition[first[1:]] = np.arange(steps)
+    begin = np.cumsum(often) - often
+    measuring = first[measurements.points] + np.arange(measurements.count) - begin[measurements.points]
+    row[measuring] = np.arange(measurements.count)
+    return EventLine(Events(transition, row, np.full(row.size, -1, dtype=np.int64)), first[1:], measuring)
 
 
 def make_measurements(experiment: Experiment, grid: TimeGrid) -> Measurements:

@@ -275,7 +275,7 @@ class InnovationProgram:
         """s⁺, its derivatives, T⁺, and what Newton iterations left to do."""
         s, d = self.sizes, self._discretization
         A, L, by_state, by_normals, end = self._split_noise(self._table[s.inputs :])
-        x, w = ca.vertsplit(self._s, [0, s.states, s.state])  # also where one of them is empty
+        x, w = ca.vertsplit(self._s, [0, s.states, s.state])
         after = ca.mtimes(A, w) + ca.mtimes(L, self._z)
         slopes = ca.mtimes(A, seeds.filters) + ca.mtimes(L, seeds.z)
         path = ca.mtimes(by_state, w) + ca.mtimes(by_normals, self._z)
@@ -287,8 +287,10 @@ class InnovationProgram:
             changes += _join([ca.mtimes(by_w, w) + ca.mtimes(by_z, self._z) for _, _, by_w, by_z, _ in moved])
             last_change = ca.mtimes(end, slopes) + _join([ca.mtimes(d_end, after) for *_, d_end in moved])
         last_change = ca.mtimes(end, slopes) if last_change is None else last_change
+        if not s.states:  # nothing but shaping filters moves
+            return after, slopes, self._top, ca.SX(0)
         rows, count = len(s.noisy), s.nodes
-        forcing = [self._place(self._read_known(i), path[rows * i : rows * (i + 1)]) for i in range(count)]
+        forcing = [self._place(self._read_known(i), path[rows * i : rows * (i + 1), :]) for i in range(count)]
         rates = [self._place(None, changes[rows * i : rows * (i + 1), :]) for i in range(count)]
         ends = self._place(self._read_known(count), last), self._place(None, last_change)
         zero = ca.SX(s.tops, seeds.count)
@@ -300,7 +302,7 @@ class InnovationProgram:
         """g at the end of a step, its derivatives, and the residual of the equations."""
         s = self.sizes
         *_, end = self._split_noise(self._table[s.inputs :])
-        x, w = ca.vertsplit(self._s, [0, s.states, s.state])  # also where one of them is empty
+        x, w = ca.vertsplit(self._s, [0, s.states, s.state])
         change = ca.mtimes(end, seeds.filters)
         if seeds.noise is not None:
             change += _join([ca.mtimes(self._split_noise(one)[-1], w) for one in seeds.noise])

@@ -1,14 +1,16 @@
-"""Where a nonlinear model starts: consistent values as a function of normals and of what is open.
+"""Where a nonlinear model starts: consistent values as a function of normals.
 
-    s₀ = (X₀, x_w),   x_w = S ζ,   F(X₀, T₀, w(x_w)) = 0 with some of (X₀, T₀) held: at what the model declares, at that
-    plus a standard deviation times a normal, or (open) at a guess plus an unknown δ.
+    s₀ = (X₀, x_w),   x_w = S ζ_w,   F(X₀, T₀, w(x_w)) = 0
 
-Near the start that the model declares, Newton's method solves F = 0 for what is not held.
+with some of (X₀, T₀) held: at what the model declares, or at that plus a standard deviation times a normal ζ_x. What is
+open has a flat prior: that is the limit of a large standard deviation, with its density divided out. Near the start
+that the model declares, Newton's method solves F = 0 for what is not held.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import final
 
 import casadi as ca
 import numpy as np
@@ -22,17 +24,43 @@ ITERATIONS = 30
 SOLVED = 1e-13  # of the largest value: a step of Newton's method that ends it
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How far values of (X, T) may be at the start from what is held or guessed.
+
+    Attributes
+    ----------
+    deviations
+        Place → standard deviation.
+    flat
+        Those of them that stand for a flat prior.
+    profiled
+        Whether these are taken at their best, instead of being integrated over.
+    """
+
+    deviations: Mapping[int, float] = field(default_factory=dict)
+    flat: tuple[int, ...] = ()
+    profiled: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class StartPlan:
-    """Which of (X, T) are held with a standard deviation, and which are open, by place; the rest is as declared."""
+    """Which of (X, T) are held, and which of them with a spread.
+
+    Attributes
+    ----------
+    known
+        Exogenous values at the start, disturbances at zero.
+    noisy
+        Places of the disturbances among them.
+    """
 
     system: System
     time: float
-    known: np.ndarray  # exogenous values at the start, disturbances at zero
-    noisy: tuple[int, ...]  # places of the disturbances among them
-    deviations: dict[int, float]
-    open: tuple[int, ...]
-    names: tuple[str, ...]  # of what is open
+    known: np.ndarray
+    noisy: tuple[int, ...]
+    spread: Spread
 
     def at(self, point: Point, rows: Dual, factor: Dual) -> "StartLaw":
         """At values of the parameters; `rows` of the disturbances by x_w, and S."""
@@ -48,14 +76,14 @@ class StartPlan:
             return False
         states = len(self.system.states)
         held = [place for place, _ in self.system.held.places.values()]
-        return any(place >= states for place in (*held, *self.open)) or (
+        return any(place >= states for place in (*held, *self.spread.deviations)) or (
             bool(r.G.shape[0]) and ca.depends_on(r.G, symbols)
         )
 
 
 @dataclass(frozen=True, eq=False)
 class StartLaw:
-    """s₀ as a function of normals ζ (filters first, then held values) and open values δ."""
+    """s₀ as a function of normals ζ, those of the filters first, then those of held values."""
 
     plan: StartPlan
     point: Point
@@ -66,17 +94,27 @@ class StartLaw:
     @property
     def normals(self) -> int:
         """How many ζ there are."""
-        return self.factor.value.shape[0] + len(self.plan.deviations)
+        return self.factor.value.shape[0] + len(self.plan.spread.deviations)
 
-    def begin(self, normals: np.ndarray, opened: np.ndarray) -> "Beginning":
-        """The start for some normals (ζ,) and open values (δ,)."""
+    @cached_property
+    def integrated(self) -> np.ndarray:
+        """Which normals the likelihood is integrated over, (normal,)."""
+        filters, plan = self.factor.value.shape[0], self.plan
+        held = [not (plan.spread.profiled and place in plan.spread.flat) for place in plan.spread.deviations]
+        return np.concatenate([np.ones(filters, dtype=bool), np.array(held, dtype=bool)])
+
+    @property
+    def moves(self) -> bool:
+        """Whether consistent values depend on normals at all."""
+        return bool(self.plan.spread.deviations) or self.plan.moves_with_noise
+
+    def begin(self, normals: np.ndarray) -> "Beginning":
+        """The start for some normals (ζ,)."""
         plan, filters = self.plan, self.factor.value.shape[0]
         x_w = self.factor.value @ normals[:filters]
-        shifts = dict(zip(plan.deviations, normals[filters:] * list(plan.deviations.values()), strict=True))
-        shifts |= dict(zip(plan.open, opened, strict=True))
-        start = self.nominal
-        if shifts or plan.moves_with_noise:
-            start = self._solve(x_w, shifts)
+        pairs = zip(plan.spread.deviations.items(), normals[filters:].tolist(), strict=True)
+        shifts = {place: deviation * normal for (place, deviation), normal in pairs}
+        start = self._solve(x_w, shifts) if self.moves else self.nominal
         return Beginning(self, start, x_w, normals)
 
     @cached_property
@@ -91,7 +129,7 @@ class StartLaw:
         size = len(self.plan.system.states) + len(self.plan.system.tops)
         return np.setdiff1d(np.arange(size), self._fixed)
 
-    def _solve(self, x_w: np.ndarray, shifts: dict[int, float]) -> InitialValues:
+    def _solve(self, x_w: np.ndarray, shifts: Mapping[int, float]) -> InitialValues:
         system, count = self.plan.system, len(self.plan.system.states)
         w = self.nominal.exogenous.copy()
         w[list(self.plan.noisy)] = self.rows.value @ x_w
@@ -121,7 +159,7 @@ class StartLaw:
 
 @dataclass(frozen=True, eq=False)
 class Beginning:
-    """One start: s₀ and T₀, with derivatives by the normals, the open values and the free parameters."""
+    """One start: s₀ and T₀, with derivatives by the normals and the free parameters."""
 
     law: StartLaw
     start: InitialValues
@@ -135,6 +173,7 @@ class Beginning:
 
     @property
     def tops(self) -> np.ndarray:
+        """T₀."""
         return self.start.tops
 
     @cached_property
@@ -146,21 +185,13 @@ class Beginning:
         rise[len(plan.system.states) :, :filters] = law.factor.value
         if plan.moves_with_noise:
             rise[: len(plan.system.states), :filters] = self._move({}, law.rows.value @ law.factor.value)
-        for column, (place, deviation) in enumerate(plan.deviations.items(), start=filters):
+        for column, (place, deviation) in enumerate(plan.spread.deviations.items(), start=filters):
             rise[: len(plan.system.states), [column]] = deviation * self._move({place: 1.0}, None)
         return rise
 
     @cached_property
-    def by_open(self) -> np.ndarray:
-        """∂s₀/∂δ (n, δ)."""
-        plan, filters = self.law.plan, self.law.factor.value.shape[0]
-        columns = [self._move({place: 1.0}, None) for place in plan.open]
-        below = np.zeros((filters, len(plan.open)))
-        return np.vstack([np.hstack(columns) if columns else np.zeros((len(plan.system.states), 0)), below])
-
-    @cached_property
     def by_parameters(self) -> np.ndarray:
-        """∂s₀/∂θ (n, direction), normals and open values held."""
+        """∂s₀/∂θ (n, direction), normals held."""
         law, plan = self.law, self.law.plan
         point, filters = law.point, law.factor.value.shape[0]
         x_w = np.einsum("dij,j->id", law.factor.slopes, self.normals[:filters])
@@ -197,19 +228,3 @@ def _find_rows(system: System, point: Point) -> list[int]:
     """Where the parameters of the reduction stand among those of the model."""
     order = list(point.numbers)
     return [order.index(name) for name in system.reduction.parameters]
-
-
-def plan_start(
-    system: System,
-    time: float,
-    known: np.ndarray,
-    noisy: Sequence[int],
-    deviations: dict[str, float],
-    opened: Sequence[str],
-) -> StartPlan:
-    """What is held with a standard deviation, and what is open, by the user's names."""
-    places = {name: system.reduction.find_place(name) for name in (*deviations, *opened)}
-    spread = {place[0]: deviations[name] for name, place in places.items() if name in deviations and place}
-    names = (*system.states, *system.tops)
-    free = {name: place[0] if (place := places[name]) else names.index(name) for name in opened}
-    return StartPlan(system, time, known, tuple(noisy), spread, tuple(free.values()), tuple(free))

@@ -14,12 +14,9 @@ from daedal.analysis import is_linear
 from daedal.errors import EstimationError, check_whole_number, is_one_of, is_real, show
 from daedal.estimation.criteria import Objective
 from daedal.estimation.likelihood.exact import make_exact_objective
-<<<<<<< HEAD
+from daedal.estimation.likelihood.laplace import make_laplace_objective
 from daedal.estimation.likelihood.moments import make_moments_objective
 from daedal.estimation.likelihood.particle import make_particle_objective
-=======
-from daedal.estimation.likelihood.laplace import make_laplace_objective
->>>>>>> laplace
 from daedal.estimation.problem import Problem
 from daedal.filtering import InitialCondition, InitialState
 from daedal.models import as_name
@@ -121,11 +118,9 @@ def _make_laplace(problem: Problem, chosen: Likelihood) -> Objective:
 
 
 # Method of models that are not linear → its objective; the exact filter refuses in place of one that is not there.
-<<<<<<< HEAD
 NONLINEAR: dict[str, Callable[[Problem, Likelihood], Objective]] = {
+    "auto": _make_laplace,
+    "laplace": _make_laplace,
     "moments": make_moments_objective,
     "particle": make_particle_objective,
 }
-=======
-NONLINEAR: dict[str, Callable[[Problem, Likelihood], Objective]] = {"auto": _make_laplace, "laplace": _make_laplace}
->>>>>>> laplace

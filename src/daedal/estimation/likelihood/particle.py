@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from daedal.errors import DaedalError
+from daedal.analysis import check_noise
+from daedal.errors import DaedalError, EstimationError, quoted
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
@@ -22,7 +23,8 @@ from daedal.filtering import (
     ParticleRun,
     Point,
     PooledRuns,
-    make_nonlinear_experiment,
+    line_up_lanes,
+    refuse_unsuitable,
     run_particles,
 )
 from daedal.models import as_tuple
@@ -61,7 +63,7 @@ class ParticleObjective:
     @property
     def capabilities(self) -> Capabilities:
         """It predicts one step ahead, and knows its noise."""
-        return Capabilities(notes=self.notes, finish=self._finish, scatter=self.scatter, predict=self.predict)
+        return Capabilities(notes=self.notes, simulates=True, finish=self._finish, scatter=self.scatter, predict=self.predict)
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
@@ -94,8 +96,7 @@ class ParticleObjective:
         return None if self.final else self._finish(evaluation)
 
     def _finish(self, evaluation: Evaluation) -> "ParticleObjective":
-        full = round(self.particles / FIRST_SHARE) if not self.final else self.particles
-        following = replace(self, particles=full, final=True, _kept={})
+        following = replace(self, final=True, _kept={})
         passed = following._run(evaluation.point)
         return replace(following, memory=passed.pooled.choose_memory())
 
@@ -128,8 +129,10 @@ class ParticleObjective:
         for number, experiment in enumerate(self.nonlinear):
             values = space.values(point, number)
             discrete = experiment.at(Point(experiment.system.model, values, space.parameters))
+            share = 1.0 if self.final else FIRST_SHARE
+            particles = max(round(share * self.particles), 2)
             seeds = ([self.problem.seed, int(self.final), number, run] for run in range(count))
-            own = tuple(run_particles(discrete, self.particles, np.random.default_rng(seed)) for seed in seeds)
+            own = tuple(run_particles(discrete, particles, np.random.default_rng(seed)) for seed in seeds)
             slopes = space.convert_slopes(np.eye(len(space.parameters)), point, number)  # (coordinate, parameter)
             runs.append(own)
             gains.append(np.array([run.gains for run in own]) @ slopes.T)
@@ -205,13 +208,34 @@ def _round_up(number: float) -> int:
 def make_particle_objective(problem: Problem, chosen: "Likelihood") -> ParticleObjective:
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
+    refuse_unsuitable(problem.system, "Likelihood(method='particle')")
     experiments = match_experiments(problem.system, problem.data)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")
     check_enough(experiments, len(space.items))
-    step = problem.solver.step
+    verdict = check_noise(model)
+    if not verdict.well_posed:
+        first = verdict.findings[0]
+        raise EstimationError(f"The samples of model '{model.name}' have no likelihood: {first.sentence}", first.remedy)
     lined = tuple(
-        make_nonlinear_experiment(one, space.values(space.start, number), "rk4", step)
+        line_up_lanes(one, space.values(space.start, number), chosen.condition, problem.solver)
         for number, one in enumerate(experiments)
     )
-    return ParticleObjective(problem, experiments, lined, max(round(FIRST_SHARE * chosen.particles), 1))
+    _refuse_open(problem, lined, chosen)
+    return ParticleObjective(problem, experiments, lined, chosen.particles)
+
+
+def _refuse_open(problem: Problem, lined: tuple[NonlinearExperiment, ...], chosen: "Likelihood") -> None:
+    """Particles need a law to be drawn from."""
+    space, model = problem.coordinates, problem.system.model
+    if chosen.initial == "guess":
+        return
+    for number, one in enumerate(lined):
+        opened = one.at(Point(model, space.values(space.start, number), ())).start.nominal.open
+        if opened:
+            raise EstimationError(
+                f"Model '{model.name}' leaves {quoted(opened)} open at the start, but particles need to be drawn there.",
+                f"Hold it, initial={{'{opened[0]}': ...}} in the model, at a number (with "
+                f"Likelihood(initial_std={{...}}) where it is not quite known) or at a parameter to estimate; or write "
+                "Likelihood(initial='guess').",
+            )

@@ -4,16 +4,13 @@ from .laplace import Laplace
 from .lineup import LinedUp, line_up, refuse_unsuitable, settle_steps
 from .measurements import Measurements
 from .noise_cells import CellNoise, NoiseMatrices
-from .particle_runs import PooledRuns
-from .particles import Collapse, ParticleRun, run_particles
 from .path import Linearized, Normals, find_path
 from .path_starts import are_same, find_paths
 from .program import InnovationProgram, compile_innovations
 from .start import Spread
 
 __all__ = [
-    "CellNoise", "Collapse", "DiscreteModel", "Information", "InnovationProgram", "Laplace", "LinedUp", "Linearized",
-    "Measurements", "NoiseMatrices", "NonlinearExperiment", "Normals", "ParticleRun", "PooledRuns", "Spread",
-    "are_same", "compile_innovations", "find_path", "find_paths", "line_up", "make_nonlinear_experiment",
-    "refuse_unsuitable", "run_particles", "settle_steps",
+    "CellNoise", "DiscreteModel", "Information", "InnovationProgram", "Laplace", "LinedUp", "Linearized",
+    "Measurements", "NoiseMatrices", "NonlinearExperiment", "Normals", "Spread", "are_same", "compile_innovations",
+    "find_path", "find_paths", "line_up", "make_nonlinear_experiment", "refuse_unsuitable", "settle_steps",
 ]

@@ -1,6 +1,6 @@
 """The bootstrap particle filter: likelihood of a nonlinear model by many lanes that the samples select, and its slopes.
 
-All randomness of the discrete system (`program`, beside this file) is in normals z that do not depend on θ. M lanes are
+All randomness of the discrete system (`filtering.nonlinear.program`) is in normals z that do not depend on θ. M lanes are
 moved with fresh normals and weighed by how probable each makes the samples,
 
     w_i = Π N(e_i; 0, σ²),   e_i = y − ŷ_i,   log L = Σ_t log Σ_i W_i w_i,   W_i ← W_i w_i / Σ,
@@ -16,7 +16,7 @@ with ∂ŷ from ∂s/∂θ, which the lanes carry; no second derivatives, and si
 Lanes of long ago have few ancestors, so that α of the distant past is noise: after each sample α is drawn towards its
 mean, α_i ← ᾱ + γ (α_i − ᾱ), γ = exp(−Δt/memory) (Nemeth, Fearnhead and Mihaylova 2016), with variance linear in time in
 place of quadratic and a bias as far as samples later than the memory still tell of the past. Several memories are
-carried side by side, so that independent runs tell which is long enough (`choose_memory`).
+carried side by side, so that independent runs tell which is long enough (`pooling`, beside this file).
 
 Information. d_t, by which the score grows at sample time t, are martingale differences: Σ d dᵀ is the information,
 plus what the noise of d adds. Means over runs have less of it, and what their differences show can be taken out: with
@@ -38,7 +38,7 @@ from typing import final
 import numpy as np
 
 from daedal.errors import EstimationError
-from daedal.filtering.nonlinear.discrete_model import DiscreteModel
+from daedal.filtering.nonlinear import DiscreteModel
 from daedal.simulation import ACCEPTED
 
 LOG_2PI = float(np.log(2.0 * np.pi))

@@ -5,7 +5,7 @@ that with mean ℓ̄ and variance v̂ over the runs
 
     log L ≈ ℓ̄ + v̂/2,   error² ≈ v̂/R + v̂²/(2 (R − 1)),
 
-the second term being that of v̂ itself. With d_t the gains of the score (`particles`, beside this file), d̄ their mean
+the second term being that of v̂ itself. With d_t the gains of the score (`bootstrap`, beside this file), d̄ their mean
 over the runs and C_t their covariance,
 
     score = Σ d̄,   Σ d̄ d̄ᵀ, of which Σ C_t/R is noise: the information is what is left.

@@ -65,8 +65,8 @@ def _halve(experiment: Experiment, values: Mapping[str, float], method: Method, 
     for _ in range(HALVINGS):
         coarse = make_nonlinear_experiment(experiment, values, method, longest, spread)
         times = coarse.grid.times
-        middle = 0.5 * (times[:-1] + times[1:])
-        fine = make_nonlinear_experiment(experiment, values, method, longest, spread, queries=middle)
+        halves = np.sort(np.concatenate([times[1:], 0.5 * (times[:-1] + times[1:])]))
+        fine = make_nonlinear_experiment(experiment, values, method, longest, spread, queries=halves)
         if _compare(coarse, fine, values) <= CLOSE_ENOUGH:
             return coarse
         longest *= 0.5

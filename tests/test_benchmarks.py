@@ -20,6 +20,7 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
     "interrupts": ["evaluate: ", "build: ", "0 without a sentence, 0 after which"],
     "likelihood": ["100 regular samples", "three intervals", "4 states, 20 samples", "hold the truth"],
     "nist": ["start 1", "start 2", "0 of them missed"],
+    "nonlinear": ["five parameters takes", "hold the truth", "by radau5", "value alone in"],
     "order": [
         "Rao–Garnier, held",
         "with the delay known",

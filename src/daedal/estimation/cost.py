@@ -14,7 +14,7 @@ from daedal.estimation.criteria import Criterion, Evaluation, Objective
 from daedal.estimation.problem import read_point
 from daedal.estimation.search import assess_information, choose_steps, forgive_failures, sum_log_densities
 from daedal.linear import one_thread
-from daedal.models import Model
+from daedal.models import Model, as_name
 from daedal.simulation import Lanes
 from daedal.systems import System
 
@@ -76,15 +76,28 @@ def evaluate(
 ) -> Cost:
     """The criterion at given values, for an optimiser or sampler of one's own.
 
-    Takes the arguments of `fit`, and `values` (name → number; the model's where left out). With the same seed the cost
-    is the same smooth function in every call. Steps and compiled code of the last problems are kept, so calls that
+    Takes the arguments of `fit`, and `values` (name → number; the model's where left out), also of parameters that are
+    not free, which they then fix. With the same seed the cost is the same smooth function in every call. Steps and compiled code of the last problems are kept, so calls that
     differ in `values` alone are cheap; only where those steps would be too long are new ones chosen for that call.
     With `whiten`, the filter is made from the residual at the model's values; so is the weight of priors in the value
     where the accuracy of the data is not declared.
     """
+    given, fixed = _hold_values(model, {} if values is None else values, (*free, *local), fixed)
     objective = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))
-    point = read_point(objective.problem.coordinates, {} if values is None else values, "values")
+    point = read_point(objective.problem.coordinates, given, "values")
     return _convert(_evaluate(objective, point), objective)
+
+
+def _hold_values(model: Any, values: Any, free: Sequence[Any], fixed: Any) -> tuple[Any, Any]:
+    """Values of what is free, and with what is fixed those of parameters that are not."""
+    known = model.model if isinstance(model, System) else model
+    if not (isinstance(values, Mapping) and isinstance(known, Model) and (fixed is None or isinstance(fixed, Mapping))):
+        return values, fixed  # which are refused, or fixed for each experiment
+    named = {as_name(key): value for key, value in values.items()}
+    moving = {as_name(name) for name in free}
+    held = {name: value for name, value in named.items() if name in known.parameters and name not in moving}
+    left = {name: value for name, value in named.items() if name not in held}
+    return left, {**(fixed or {}), **held} if held else fixed
 
 
 _kept: list[tuple[Arguments, int, Objective]] = []  # the last problems that were evaluated

@@ -42,9 +42,9 @@ class Information:
         matrices = Matrices(pack(A, dA, count), pack(Q, dQ + dQ.swapaxes(-1, -2), count), pack(path.rows, dh, count))
         J, dJ = path.beginning.by_normals, self.laplace.start_slopes
         spread = dJ @ J.T
-        mean = -(J @ path.normals.start)
+        mean = self.laplace.at.mean.start
         state = State(
-            pack(mean[None], -(dJ @ path.normals.start)[:, None], count),
+            pack((J @ mean)[None], (dJ @ mean)[:, None], count),
             pack(J @ J.T, spread + spread.swapaxes(-1, -2), count),
         )
         events = line.events.row.size

@@ -81,8 +81,7 @@ class Laplace:
         integrated = self.path.discrete.start.integrated
         if integrated.all():
             return self.at.filtered
-        normals, spread = self.path.normals.times(-1.0), self.path.beginning.by_normals * integrated
-        return self.at.filter(normals, self.path.residuals, spread)
+        return self.at.filter(self.at.mean, self.path.residuals, self.path.beginning.by_normals * integrated)
 
     @cached_property
     def _determinant(self) -> _Determinant:

@@ -135,7 +135,7 @@ class Path:
         """∂𝒥/∂z."""
         p = self.costates
         return Normals(
-            self.normals.start + self.beginning.by_normals.T @ p[0],
+            self.discrete.start.weights * self.normals.start + self.beginning.by_normals.T @ p[0],
             self.normals.steps + np.einsum("kni,kn->ki", self.jacobians[1], p[1:]),
         )
 
@@ -165,7 +165,8 @@ def simulate_path(discrete: DiscreteModel, normals: Normals) -> Path | None:
         return None
     outputs = np.ascontiguousarray(y.T)
     r = experiment.measurements.compute_residuals(outputs)
-    value = 0.5 * (normals.dot(normals) + float(np.sum(r**2 / discrete.variances.value)))
+    improbable = Normals(discrete.start.weights * normals.start, normals.steps)
+    value = 0.5 * (improbable.dot(normals) + float(np.sum(r**2 / discrete.variances.value)))
     if not np.isfinite(value):
         return None
     by_state = np.ascontiguousarray(slopes.T).reshape(len(states), -1, sizes.state)
@@ -228,11 +229,17 @@ class Linearized:
     @cached_property
     def filtered(self) -> Filtered:
         """The filter of the data."""
-        return self.filter(self.path.normals.times(-1.0), self.path.residuals)
+        return self.filter(self.mean, self.path.residuals)
+
+    @cached_property
+    def mean(self) -> Normals:
+        """Of the normals as deviations from those of the path; those that stand for a flat prior have none."""
+        normals = self.path.normals
+        return Normals(-self.path.discrete.start.weights * normals.start, -normals.steps)
 
     def find_step(self) -> Normals:
         """To the smoothed normals."""
-        return self._smooth(self.filtered).add(self.path.normals, -1.0)
+        return self.mean.add(self._smooth(self.filtered))
 
     def move(self, along: Normals) -> np.ndarray:
         """δs (point, n) when the normals move."""
@@ -255,7 +262,8 @@ class Linearized:
         push[:-1] += pulled_s.T
         costates = run_backward(A, push)
         steps = along.steps + np.einsum("kni,kn->ki", G, costates[1:]) + pulled_z.T
-        first = along.start + path.beginning.by_normals.T @ costates[0] + self._bend_start(along)
+        first = path.discrete.start.weights * along.start + path.beginning.by_normals.T @ costates[0]
+        first = first + self._bend_start(along)
         return Product(Normals(first, steps), moved, costates)
 
     def pull_sights(self, bars: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

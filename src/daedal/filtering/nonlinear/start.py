@@ -103,6 +103,13 @@ class StartLaw:
         held = [not (plan.spread.profiled and place in plan.spread.flat) for place in plan.spread.deviations]
         return np.concatenate([np.ones(filters, dtype=bool), np.array(held, dtype=bool)])
 
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """One for normals that are such, zero for those that stand for a flat prior, (normal,)."""
+        spread = self.plan.spread
+        held = [float(place not in spread.flat) for place in spread.deviations]
+        return np.concatenate([np.ones(self.factor.value.shape[0]), held])
+
     @property
     def moves(self) -> bool:
         """Whether consistent values depend on normals at all."""

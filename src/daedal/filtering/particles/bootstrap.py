@@ -45,6 +45,7 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 FEW = 0.5  # of the lanes that count, below which they are drawn anew
 COLLAPSED = 2.0  # lanes that count after a sample, below which the filter has lost the data
 LOG_MANY = float(np.log(1e12))  # of lanes: more than anyone has
+ESCAPED = 1e100  # output of a lane that is no longer anywhere
 ENOUGH = 20.0  # lanes that should count after every sample
 MEMORIES = (4.0, 8.0, 16.0, 32.0, 64.0, 128.0, np.inf)  # of the score, in sample intervals
 
@@ -149,7 +150,7 @@ class _Cloud:
             out = self._scan(self._state.copy(), _make_still_row(self._discrete), normals)
         self._point, wanted = point, len(program.outputs)
         slopes = out[wanted + 1 :].reshape(self._directions, wanted, self._lanes)[:, : self._outputs]
-        failed = ~(out[wanted] <= ACCEPTED)  # or not a number
+        failed = ~(out[wanted] <= ACCEPTED) | ~(np.abs(out[: self._outputs]).max(axis=0) < ESCAPED)  # or not a number
         if not failed.any():
             return out[: self._outputs], slopes
         weights = np.where(failed, 0.0, self._weights)
@@ -189,7 +190,7 @@ class _Cloud:
                 gain = np.tensordot(slopes, row, (1, 0)) * (e / v)
                 if rates.any():
                     gain += 0.5 * (e * e / v - 1.0) * (rates / v)[:, None]
-                self._alpha += gain
+                self._alpha += np.where(self._weights > 0.0, gain, 0.0)
         return added
 
     def _multiply(self, logarithms: np.ndarray) -> float:

@@ -38,7 +38,7 @@ class Cost:
         criterion is not a likelihood. By `Likelihood` that of the samples beyond those that tell a diffuse start. By
         `OutputError`, on models without disturbances, that of white normal noise; where an accuracy is not declared,
         the largest over it; with `whiten`, given the filter and the samples that it begins with. By
-        `Likelihood(method="moments")` a quasi-likelihood: of normal samples with the mean and covariance of the model's.
+        `Likelihood(method="moments")` a quasi-likelihood: of normal samples with the model's mean and covariance.
     monte_carlo_error
         Standard deviation of `loglik` over the random numbers of a simulation, zero where nothing is drawn.
     log_posterior
@@ -77,10 +77,10 @@ def evaluate(
     """The criterion at given values, for an optimiser or sampler of one's own.
 
     Takes the arguments of `fit`, and `values` (name → number; the model's where left out), also of parameters that are
-    not free, which they then fix. With the same seed the cost is the same smooth function in every call. Steps and compiled code of the last problems are kept, so calls that
-    differ in `values` alone are cheap; only where those steps would be too long are new ones chosen for that call.
-    With `whiten`, the filter is made from the residual at the model's values; so is the weight of priors in the value
-    where the accuracy of the data is not declared.
+    not free, which they then fix. With the same seed the cost is the same smooth function in every call. Steps and
+    compiled code of the last problems are kept, so calls that differ in `values` of what is free are cheap; only where
+    those steps would be too long are new ones chosen for that call. With `whiten`, the filter is made from the residual
+    at the model's values; so is the weight of priors in the value where the accuracy of the data is not declared.
     """
     given, fixed = _hold_values(model, {} if values is None else values, (*free, *local), fixed)
     objective = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))

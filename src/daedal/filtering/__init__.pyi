@@ -2,7 +2,7 @@ from .evolution import Evolution
 from .experiment import InitialCondition, InitialState, Innovated, LinearExperiment, Outlook, make_linear_experiments
 from .nonlinear import (
     DiscreteModel, Information, Laplace, LinedUp, Linearized, NonlinearExperiment, Normals, are_same, find_path,
-    find_paths, line_up, make_nonlinear_experiment, refuse_unsuitable, settle_steps,
+    find_paths, is_curved, line_up, make_nonlinear_experiment, refuse_unsuitable, settle_steps,
 )
 from .open_values import forget_start
 from .parameter_point import Point
@@ -12,7 +12,7 @@ from .states import StateEstimate, estimate_states
 __all__ = [
     "Collapse", "DiscreteModel", "Evolution", "Information", "InitialCondition", "InitialState", "Innovated", "Laplace",
     "LinearExperiment", "LinedUp", "Linearized", "NonlinearExperiment", "Normals", "Outlook", "ParticleRun", "Point",
-    "PooledRuns", "StateEstimate", "are_same", "estimate_states", "find_path", "find_paths", "forget_start", "line_up",
-    "line_up_lanes", "make_linear_experiments", "make_nonlinear_experiment", "refuse_unsuitable", "run_particles",
+    "PooledRuns", "StateEstimate", "are_same", "estimate_states", "find_path", "find_paths", "forget_start", "is_curved",
+    "line_up", "line_up_lanes", "make_linear_experiments", "make_nonlinear_experiment", "refuse_unsuitable", "run_particles",
     "settle_steps",
 ]

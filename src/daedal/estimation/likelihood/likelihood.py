@@ -13,6 +13,7 @@ import numpy as np
 from daedal.analysis import is_linear
 from daedal.errors import EstimationError, check_whole_number, is_one_of, is_real, show
 from daedal.estimation.criteria import Objective
+from daedal.estimation.likelihood.auto import make_auto_objective
 from daedal.estimation.likelihood.exact import make_exact_objective
 from daedal.estimation.likelihood.laplace import make_laplace_objective
 from daedal.estimation.likelihood.moments import make_moments_objective
@@ -119,7 +120,7 @@ def _make_laplace(problem: Problem, chosen: Likelihood) -> Objective:
 
 # Method of models that are not linear → its objective; the exact filter refuses in place of one that is not there.
 NONLINEAR: dict[str, Callable[[Problem, Likelihood], Objective]] = {
-    "auto": _make_laplace,
+    "auto": make_auto_objective,
     "laplace": _make_laplace,
     "moments": make_moments_objective,
     "particle": make_particle_objective,

@@ -40,7 +40,7 @@ HOPELESS = 1e7  # particles that nobody has
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Pass:
+class Pass:
     """All runs at a point: pooled, and run by run of each experiment."""
 
     pooled: PooledRuns
@@ -58,22 +58,22 @@ class ParticleObjective:
     final: bool = False
     memory: int = FIRST_MEMORY
     notes: tuple[str, ...] = ()
-    _kept: dict[bytes, _Pass] = field(default_factory=dict)  # the runs of the last point
+    _kept: dict[bytes, Pass] = field(default_factory=dict)  # the runs of the last point
 
     @property
     def capabilities(self) -> Capabilities:
         """It predicts one step ahead, and knows its noise."""
-        return Capabilities(notes=self.notes, simulates=True, finish=self._finish, scatter=self.scatter, predict=self.predict)
+        return Capabilities(notes=self.notes, simulates=True, finish=self.finish, scatter=self.scatter, predict=self.predict)
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                passed = self._run(point)
+                passed = self.run(point)
         except DaedalError as error:
             return fail_at(point, error.sentence)
         except np.linalg.LinAlgError:
             return fail_at(point, "The matrices of the model are singular there.")
-        if self.final and (lost := self._describe_collapse(passed)):
+        if self.final and (lost := self.describe_collapse(passed)):
             return fail_at(point, lost)
         pooled = passed.pooled
         gradient, curvature = -pooled.score(self.memory), pooled.squares(self.memory)
@@ -93,20 +93,21 @@ class ParticleObjective:
 
     def refine(self, evaluation: Evaluation, /) -> "ParticleObjective | None":
         """From the first stage to the second, with the memory of the score that its runs choose."""
-        return None if self.final else self._finish(evaluation)
+        return None if self.final else self.finish(evaluation)
 
-    def _finish(self, evaluation: Evaluation) -> "ParticleObjective":
+    def finish(self, evaluation: Evaluation) -> "ParticleObjective":
+        """The second stage, begun at this point."""
         following = replace(self, final=True, _kept={})
-        passed = following._run(evaluation.point)
+        passed = following.run(evaluation.point)
         return replace(following, memory=passed.pooled.choose_memory())
 
     def scatter(self, evaluation: Evaluation) -> np.ndarray:
         """Covariance of the gradient over the random numbers of the particles."""
-        return self._run(evaluation.point).pooled.scatter(self.memory)
+        return self.run(evaluation.point).pooled.scatter(self.memory)
 
     def predict(self, point: np.ndarray) -> tuple[Forecast, ...]:
         """One step ahead."""
-        passed, forecasts = self._run(point), []
+        passed, forecasts = self.run(point), []
         for part in self._list_parts(passed, point.size):
             number = part.series.experiment
             _, deviation = _average(passed.runs[number])
@@ -114,7 +115,7 @@ class ParticleObjective:
             forecasts.append(Forecast(part.series, part.prediction, part.residual, spread))
         return tuple(forecasts)
 
-    def _run(self, point: np.ndarray) -> _Pass:
+    def run(self, point: np.ndarray) -> Pass:
         """All runs, or those of the last point again."""
         key = point.tobytes()
         if key not in self._kept:
@@ -123,7 +124,7 @@ class ParticleObjective:
             self._kept[key] = made
         return self._kept[key]
 
-    def _make_runs(self, point: np.ndarray) -> _Pass:
+    def _make_runs(self, point: np.ndarray) -> Pass:
         space, count = self.problem.coordinates, RUNS if self.final else FIRST_RUNS
         runs, gains = [], []
         for number, experiment in enumerate(self.nonlinear):
@@ -137,9 +138,9 @@ class ParticleObjective:
             runs.append(own)
             gains.append(np.array([run.gains for run in own]) @ slopes.T)
         logliks = np.sum([[run.loglik for run in own] for own in runs], axis=0)
-        return _Pass(PooledRuns(logliks, np.concatenate(gains, axis=2)), tuple(runs))
+        return Pass(PooledRuns(logliks, np.concatenate(gains, axis=2)), tuple(runs))
 
-    def _describe_collapse(self, passed: _Pass) -> str:
+    def describe_collapse(self, passed: Pass) -> str:
         """Where the filter lost the data, if it did in any run; empty where not."""
         lost = [
             (run.collapse, number)
@@ -162,7 +163,7 @@ class ParticleObjective:
             f"{cure}."
         )
 
-    def _list_parts(self, passed: _Pass, size: int) -> list[Part]:
+    def _list_parts(self, passed: Pass, size: int) -> list[Part]:
         """Innovations in units of their standard deviation, output by output, over all runs."""
         parts = []
         for number, experiment in enumerate(self.experiments):

@@ -1,0 +1,156 @@
+"""`Likelihood(method="auto")` of a nonlinear model: Laplace's approximation, judged by particles, with a way out.
+
+No approximation is good on all models, so none is trusted silently:
+
+1. where disturbances act through their squares alone, or switches or delays are in the way, Laplace's approximation has
+   no path to go by: particles, or for what they cannot follow either moments, do the work from the beginning;
+2. else Laplace looks for the maximum, and particles judge it there (`referee`, beside this file);
+3. where they find it biased, they go on from its estimate; what they could not judge is said.
+
+What was decided, and why, is in the notes of the fit.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daedal.errors import DaedalError, EstimationError
+from daedal.estimation.criteria import Capabilities, Evaluation, Objective
+from daedal.estimation.likelihood.laplace import LaplaceObjective, make_laplace_objective
+from daedal.estimation.likelihood.moments import MomentsObjective, make_moments_objective
+from daedal.estimation.likelihood.particle import ParticleObjective, make_particle_objective
+from daedal.estimation.likelihood.referee import Verdict, judge
+from daedal.estimation.problem import Problem
+from daedal.filtering import InitialCondition, Point, is_curved
+
+if TYPE_CHECKING:
+    from daedal.estimation.likelihood.likelihood import Likelihood
+
+FEW = 0.25  # of the particles, that the referee begins with
+MORE = 4  # times as many, where it could not tell
+
+
+def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
+    """The objective to begin with, with the reason where it is not Laplace's."""
+    condition = InitialCondition("free", released=True) if problem.elsewhere else chosen.condition
+    try:
+        particles = make_particle_objective(problem, chosen)
+    except EstimationError as error:
+        return _begin_without_particles(problem, chosen, condition, error)
+    if _is_curved(problem, particles):
+        reason = "derivatives at rest tell less than half of what disturbances do (squares, several wells), so Laplace is unsafe"
+        return _fall_back(particles, reason)
+    try:
+        laplace = make_laplace_objective(problem, condition)
+    except DaedalError as error:
+        return _fall_back(particles, f"Laplace's approximation cannot be used: {_quote(error)}")
+    return AutoObjective(laplace, particles, lambda: make_moments_objective(problem, chosen))
+
+
+def _begin_without_particles(
+    problem: Problem, chosen: "Likelihood", condition: InitialCondition, reason: EstimationError
+) -> Objective:
+    """Laplace without a referee, or moments; what is wrong with the problem itself is said by one of them."""
+    try:
+        laplace = make_laplace_objective(problem, condition)
+    except DaedalError:
+        moments = make_moments_objective(problem, chosen)
+        note = f"moments were taken by method='auto': {_quote(reason)}"
+        return replace(moments, notes=(note, *moments.notes))
+    return AutoObjective(laplace, None, lambda: make_moments_objective(problem, chosen), unjudged=_quote(reason))
+
+
+def _is_curved(problem: Problem, particles: ParticleObjective) -> bool:
+    """Whether derivatives at rest tell too little of what disturbances do, in any experiment."""
+    space = problem.coordinates
+    values = [space.values(space.start, number) for number in range(len(particles.nonlinear))]
+    points = [Point(problem.system.model, own, ()) for own in values]
+    return any(is_curved(one.at(point)) for one, point in zip(particles.nonlinear, points, strict=True))
+
+
+def _fall_back(particles: ParticleObjective, reason: str) -> ParticleObjective:
+    return replace(particles, notes=(f"particles were taken by method='auto': {reason}", *particles.notes))
+
+
+def _quote(error: DaedalError) -> str:
+    """A sentence inside another."""
+    return error.sentence.rstrip(".")
+
+
+@dataclass(eq=False)
+class _Memory:
+    """What the referee said, and of which point."""
+
+    verdicts: dict[bytes, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class AutoObjective:
+    """Laplace's −log L as a function of φ, with a referee at its minimum."""
+
+    laplace: LaplaceObjective
+    particles: ParticleObjective | None
+    make_moments: Callable[[], MomentsObjective]
+    unjudged: str = ""  # why there is no referee
+    memory: _Memory = field(default_factory=_Memory)
+
+    @property
+    def problem(self) -> Problem:
+        """That of Laplace's objective."""
+        return self.laplace.problem
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of Laplace's objective, and what the referee says."""
+        return replace(self.laplace.capabilities, remarks=self._list_remarks)
+
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        return self.laplace(point)
+
+    def refine(self, evaluation: Evaluation, /) -> Objective | None:
+        """Laplace's own stages; then particles or moments, if the referee finds it biased."""
+        following = self.laplace.refine(evaluation)
+        if following is not None:
+            return replace(self, laplace=following)
+        verdict, said = self._judge(evaluation)
+        self.memory.verdicts[evaluation.point.tobytes()] = said
+        if verdict is None or not verdict.biased or self.particles is None:
+            return None
+        reason = f"Laplace's approximation is biased here: {verdict.describe()}"
+        particles = _fall_back(self.particles, reason).finish(evaluation)
+        if particles(evaluation.point).ok:
+            return particles
+        moments = self.make_moments()
+        return replace(moments, notes=(f"moments were taken by method='auto': {reason}", *moments.notes))
+
+    def _judge(self, evaluation: Evaluation) -> tuple[Verdict | None, str]:
+        """The verdict, and what to say of it; with more particles where few do not tell."""
+        if self.particles is None:
+            return None, f"it was not judged by particles: {self.unjudged}"
+        verdict, said = None, ""
+        for share in (FEW, FEW * MORE):
+            few = replace(self.particles, particles=max(round(share * self.particles.particles), 2))
+            verdict, said = self._ask(few, evaluation)
+            if verdict is not None and not verdict.blind:
+                return verdict, f"judged by particles: {verdict.describe()}"
+        if verdict is not None:
+            said = f"{verdict.describe()}: too noisy to tell; take more with Likelihood(particles=...)"
+        return verdict, f"particles could not judge it: {said}"
+
+    def _ask(self, particles: ParticleObjective, evaluation: Evaluation) -> tuple[Verdict | None, str]:
+        try:
+            final = particles.finish(evaluation)
+        except DaedalError as error:
+            return None, error.sentence
+        passed = final.run(evaluation.point)
+        if lost := final.describe_collapse(passed):
+            return None, lost
+        loglik, names = evaluation.loglik, self.problem.coordinates.names
+        assert loglik is not None  # of a likelihood
+        return judge(names, loglik, evaluation.gradient, evaluation.curvature, passed.pooled), ""
+
+    def _list_remarks(self, evaluation: Evaluation, /) -> tuple[str, ...]:
+        said = self.memory.verdicts.get(evaluation.point.tobytes(), "")
+        return (*self.laplace.list_remarks(evaluation), *((said,) if said else ()))

@@ -6,13 +6,15 @@ from .nonlinear import (
 )
 from .open_values import forget_start
 from .parameter_point import Point
-from .particles import Collapse, ParticleRun, PooledRuns, line_up_lanes, run_particles
+from .particles import (
+    Collapse, ParticleRun, PooledRuns, line_up_lanes, make_guide, run_guided, run_particles,
+)
 from .states import StateEstimate, estimate_states
 
 __all__ = [
     "Collapse", "DiscreteModel", "Evolution", "Information", "InitialCondition", "InitialState", "Innovated", "Laplace",
     "LinearExperiment", "LinedUp", "Linearized", "NonlinearExperiment", "Normals", "Outlook", "ParticleRun", "Point",
     "PooledRuns", "StateEstimate", "are_same", "estimate_states", "find_path", "find_paths", "forget_start", "is_curved",
-    "line_up", "line_up_lanes", "make_linear_experiments", "make_nonlinear_experiment", "refuse_unsuitable", "run_particles",
-    "settle_steps",
+    "line_up", "line_up_lanes", "make_guide", "make_linear_experiments", "make_nonlinear_experiment",
+    "refuse_unsuitable", "run_guided", "run_particles", "settle_steps",
 ]

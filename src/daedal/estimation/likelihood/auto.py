@@ -21,15 +21,24 @@ from daedal.estimation.criteria import Capabilities, Evaluation, Objective
 from daedal.estimation.likelihood.laplace import LaplaceObjective, make_laplace_objective
 from daedal.estimation.likelihood.moments import MomentsObjective, make_moments_objective
 from daedal.estimation.likelihood.particle import ParticleObjective, make_particle_objective
-from daedal.estimation.likelihood.referee import Verdict, judge
+from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_score, list_sides
 from daedal.estimation.problem import Problem
-from daedal.filtering import InitialCondition, Point, is_curved
+from daedal.filtering import (
+    InitialCondition,
+    Laplace,
+    Point,
+    find_path,
+    find_paths,
+    is_curved,
+    make_guide,
+    run_guided,
+)
 
 if TYPE_CHECKING:
     from daedal.estimation.likelihood.likelihood import Likelihood
 
-FEW = 0.25  # of the particles, that the referee begins with
-MORE = 4  # times as many, where it could not tell
+GUIDED = 300  # particles of the guided referee at each point
+SURE = 3.0  # standard deviations of the Monte-Carlo error
 
 
 def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
@@ -126,30 +135,66 @@ class AutoObjective:
         return replace(moments, notes=(f"moments were taken by method='auto': {reason}", *moments.notes))
 
     def _judge(self, evaluation: Evaluation) -> tuple[Verdict | None, str]:
-        """The verdict, and what to say of it; with more particles where few do not tell."""
-        if self.particles is None:
-            return None, f"it was not judged by particles: {self.unjudged}"
-        verdict, said = None, ""
-        for share in (FEW, FEW * MORE):
-            few = replace(self.particles, particles=max(round(share * self.particles.particles), 2))
-            verdict, said = self._ask(few, evaluation)
+        """The verdict, and what to say of it: of guided particles, or where these do not tell, of all the others."""
+        verdict, said = None, self.unjudged
+        for ask in (self._ask_guided, self._ask_plain):
+            try:
+                verdict = ask(evaluation)
+            except DaedalError as error:
+                said = said or error.sentence
+                continue
             if verdict is not None and not verdict.blind:
-                return verdict, f"judged by particles: {verdict.describe()}"
-        if verdict is not None:
-            said = f"{verdict.describe()}: too noisy to tell; take more with Likelihood(particles=...)"
-        return verdict, f"particles could not judge it: {said}"
+                return verdict, f"judged at the estimate: {verdict.describe()}"
+            if verdict is not None:
+                said = f"{verdict.describe()}, too noisy to tell: take more with Likelihood(particles=...)"
+        return None, f"particles could not judge it: {said}"
 
-    def _ask(self, particles: ParticleObjective, evaluation: Evaluation) -> tuple[Verdict | None, str]:
-        try:
-            final = particles.finish(evaluation)
-        except DaedalError as error:
-            return None, error.sentence
-        passed = final.run(evaluation.point)
-        if lost := final.describe_collapse(passed):
-            return None, lost
-        loglik, names = evaluation.loglik, self.problem.coordinates.names
+    def _ask_guided(self, evaluation: Evaluation) -> Verdict | None:
+        """By log L one standard error to either side; None where plain particles find paths that guided ones miss."""
+        point, names = evaluation.point, self.problem.coordinates.names
+        if any(lined.experiment.start.spread.profiled for lined in self.laplace.lined):
+            return None  # what is taken at its best is not integrated over
+        middle, loglik = self._measure_gap(point)
+        if self.particles is not None and self._is_missing_some(point, loglik, middle.error):
+            return None
+        lower, upper = self.problem.coordinates.bounds
+        sides: list[tuple[Gap, Gap] | None] = []
+        for step in np.diag(list_sides(evaluation.curvature)):
+            ends = [point + step, point - step]
+            inside = step.any() and all(np.all((end >= lower) & (end <= upper)) for end in ends)
+            sides.append((self._measure_gap(ends[0])[0], self._measure_gap(ends[1])[0]) if inside else None)
+        return judge_gaps(names, evaluation.curvature, middle, sides)
+
+    def _measure_gap(self, point: np.ndarray) -> tuple[Gap, float]:
+        """log L by guided particles less that of Laplace, with common random numbers; and log L."""
+        loglik, variance, approximate = 0.0, 0.0, 0.0
+        for number, lined in enumerate(self.laplace.lined):
+            values = self.problem.coordinates.values(point, number)
+            discrete = lined.experiment.at(Point(self.problem.system.model, values, ()))
+            known = self.laplace.memory.normals.get(number)
+            linear = find_paths(discrete)[0] if known is None else find_path(discrete, known)
+            run = run_guided(linear, make_guide(linear), GUIDED, np.random.default_rng([self.problem.seed, 2, number]))
+            loglik, variance = loglik + run.loglik, variance + run.variance
+            approximate -= Laplace(linear).value
+        return Gap(loglik - approximate, float(np.sqrt(variance))), loglik
+
+    def _is_missing_some(self, point: np.ndarray, loglik: float, error: float) -> bool:
+        """Whether plain particles, which are never too probable, find a larger L for certain."""
+        assert self.particles is not None
+        plain = self.particles.measure(point)
+        return bool(plain.loglik - loglik > SURE * np.hypot(plain.loglik_error, error))
+
+    def _ask_plain(self, evaluation: Evaluation) -> Verdict | None:
+        """By the score of plain particles."""
+        if self.particles is None:
+            return None
+        final = self.particles.finish(evaluation)
+        if not (there := final(evaluation.point)).ok:
+            raise EstimationError(there.failure, "Take more particles.")
+        loglik, pooled = evaluation.loglik, final.run(evaluation.point).pooled
         assert loglik is not None  # of a likelihood
-        return judge(names, loglik, evaluation.gradient, evaluation.curvature, passed.pooled), ""
+        names = self.problem.coordinates.names
+        return judge_score(names, evaluation.curvature, loglik, evaluation.gradient, pooled)
 
     def _list_remarks(self, evaluation: Evaluation, /) -> tuple[str, ...]:
         said = self.memory.verdicts.get(evaluation.point.tobytes(), "")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 FIRST_RUNS, RUNS = 2, 6  # independent ones at a point, in the first and in the second stage
 FIRST_SHARE = 0.5  # of the particles, that each run of the first stage has
 FIRST_MEMORY = 3  # of the score, among those that a run carries
+LARGEST_VARIANCE = 3.0  # of log L between runs, beyond which score and information of particles are no longer right
 HOPELESS = 1e7  # particles that nobody has
 
 
@@ -73,9 +74,9 @@ class ParticleObjective:
             return fail_at(point, error.sentence)
         except np.linalg.LinAlgError:
             return fail_at(point, "The matrices of the model are singular there.")
-        if self.final and (lost := self.describe_collapse(passed)):
-            return fail_at(point, lost)
         pooled = passed.pooled
+        if self.final and (lost := self.describe_collapse(passed) or self._describe_scatter(pooled)):
+            return fail_at(point, lost)
         gradient, curvature = -pooled.score(self.memory), pooled.squares(self.memory)
         if not (np.isfinite(pooled.loglik) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return fail_at(point, "The likelihood or its gradient is not finite there.")
@@ -124,6 +125,16 @@ class ParticleObjective:
             self._kept[key] = made
         return self._kept[key]
 
+    def measure(self, point: np.ndarray) -> PooledRuns:
+        """log L alone, by a few runs."""
+        logliks = np.zeros(FIRST_RUNS)
+        for number, experiment in enumerate(self.nonlinear):
+            values = self.problem.coordinates.values(point, number)
+            discrete = experiment.at(Point(experiment.system.model, values, ()))
+            seeds = ([self.problem.seed, 3, number, run] for run in range(FIRST_RUNS))
+            logliks += [run_particles(discrete, self.particles, np.random.default_rng(seed)).loglik for seed in seeds]
+        return PooledRuns(logliks, np.zeros((FIRST_RUNS, 1, 1, 0)))
+
     def _make_runs(self, point: np.ndarray) -> Pass:
         space, count = self.problem.coordinates, RUNS if self.final else FIRST_RUNS
         runs, gains = [], []
@@ -161,6 +172,17 @@ class ParticleObjective:
             f"The particle filter loses the data at sample {collapse.sample + 1} (time {collapse.time:g}) of "
             f"'{self.nonlinear[number].name}': {collapse.counting:.2g} of {self.particles} particles agree with it, and "
             f"{cure}."
+        )
+
+    def _describe_scatter(self, pooled: PooledRuns) -> str:
+        """That the runs differ by more than their slopes can bear, if they do."""
+        variance = float(pooled.logliks.var(ddof=1))
+        if variance <= LARGEST_VARIANCE:
+            return ""
+        needed = _round_up(self.particles * variance)
+        return (
+            f"The particles are too few: the log likelihood of single runs scatters by {np.sqrt(variance):.2g}; about "
+            f"{needed:,} would do, Likelihood(particles=...), or method='laplace' where sensors are accurate."
         )
 
     def _list_parts(self, passed: Pass, size: int) -> list[Part]:

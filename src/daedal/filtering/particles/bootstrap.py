@@ -37,15 +37,12 @@ from typing import final
 
 import numpy as np
 
-from daedal.errors import EstimationError
 from daedal.filtering.nonlinear import DiscreteModel
-from daedal.simulation import ACCEPTED
+from daedal.filtering.particles.lanes import LOG_2PI, WeighedLanes
 
-LOG_2PI = float(np.log(2.0 * np.pi))
 FEW = 0.5  # of the lanes that count, below which they are drawn anew
 COLLAPSED = 2.0  # lanes that count after a sample, below which the filter has lost the data
 LOG_MANY = float(np.log(1e12))  # of lanes: more than anyone has
-ESCAPED = 1e100  # output of a lane that is no longer anywhere
 ENOUGH = 20.0  # lanes that should count after every sample
 MEMORIES = (4.0, 8.0, 16.0, 32.0, 64.0, 128.0, np.inf)  # of the score, in sample intervals
 
@@ -94,140 +91,59 @@ class ParticleRun:
 
 def run_particles(discrete: DiscreteModel, particles: int, rng: np.random.Generator) -> ParticleRun:
     """The filter with so many lanes; the slopes are in the directions of the point that `discrete` was made at."""
-    return _Cloud(discrete, particles, rng).run()
-
-
-class _Cloud:
-    """The lanes of one pass; `state` and `alpha` move along the samples."""
-
-    def __init__(self, discrete: DiscreteModel, particles: int, rng: np.random.Generator) -> None:
-        experiment = discrete.experiment
-        self._discrete, self._rng, self._lanes = discrete, rng, particles
-        self._measurements, self._grid = experiment.measurements, experiment.grid
-        self._directions, self._outputs = len(discrete.point.names), len(experiment.measurements.outputs)
-        self._kernel = experiment.program.scan(discrete.directions)
-        self._parameters = discrete.repeat_parameters(particles)
-        self._state = discrete.begin_lanes(rng.standard_normal((discrete.start.normals, particles)))
-        self._weights = np.full(particles, 1.0 / particles)
-        self._alpha = np.zeros((len(MEMORIES), self._directions, particles))
-        self._e, self._s = np.zeros((2, self._measurements.count))
-        self._point = 0
-
-    def run(self) -> ParticleRun:
-        """Over all samples."""
-        listed = _group_by_sample(self._measurements.samples)
-        times = self._grid.times[self._measurements.points[[mine[0] for mine in listed]]]
-        gaps = np.diff(times, prepend=self._grid.times[0])
-        positive = gaps[gaps > 0.0]
-        interval = float(np.median(positive)) if positive.size else 1.0
-        gains = np.zeros((len(MEMORIES), len(listed), self._directions))
-        counting, total = np.zeros(len(listed)), -self._measurements.log_determinants
-        mean, deviation = np.zeros((2, len(listed), self._outputs))
-        collapse, score = None, np.zeros((len(MEMORIES), self._directions))
-        for number, mine in enumerate(listed):
-            y, slopes = self._advance(int(self._measurements.points[mine[0]]))
-            mean[number], deviation[number] = self._foresee(y)
-            before = self._weights
-            total += self._weigh(mine, y, slopes)
-            here = self._alpha @ self._weights
-            gains[:, number], score = here - score, here
-            counting[number] = 1.0 / float(self._weights @ self._weights)
-            if counting[number] < COLLAPSED and (collapse is None or counting[number] < collapse.counting):
-                needed = self._estimate_need(mine, y, before)
-                collapse = Collapse(number, float(times[number]), float(counting[number]), needed)
-            self._forget(here, gaps[number] / interval)
-            if counting[number] < FEW * self._lanes:
-                self._draw_anew()
-        return ParticleRun(total, gains, counting, self._e, self._s, mean, deviation, collapse)
-
-    def _advance(self, point: int) -> tuple[np.ndarray, np.ndarray]:
-        """Move the lanes to a grid point: outputs (output, lane) there and their slopes (direction, output, lane)."""
-        steps, program = point - self._point, self._discrete.experiment.program
-        normals = self._rng.standard_normal((max(steps, 1), program.sizes.normals, self._lanes))
+    experiment, directions = discrete.experiment, len(discrete.point.names)
+    data, normals = experiment.measurements, experiment.program.sizes.normals
+    begin = discrete.begin_lanes(rng.standard_normal((discrete.start.normals, particles)))
+    lanes = WeighedLanes(discrete, begin, len(MEMORIES))
+    listed = lanes.list_samples()
+    times = experiment.grid.times[data.points[[mine[0] for mine in listed]]]
+    intervals = _count_intervals(times, experiment.grid.times[0])
+    gains, counting = np.zeros((len(MEMORIES), len(listed), directions)), np.zeros(len(listed))
+    (e, s), (mean, deviation) = np.zeros((2, data.count)), np.zeros((2, len(listed), len(data.outputs)))
+    collapse, score = None, np.zeros((len(MEMORIES), directions))
+    for number, mine in enumerate(listed):
+        steps = int(data.points[mine[0]]) - lanes.point
         if steps:
-            out = self._scan(self._state, self._discrete.table[self._point : point], normals)
+            lanes.advance(lanes.point + steps, rng.standard_normal((steps, normals, particles)))
         else:
-            out = self._scan(self._state.copy(), _make_still_row(self._discrete), normals)
-        self._point, wanted = point, len(program.outputs)
-        slopes = out[wanted + 1 :].reshape(self._directions, wanted, self._lanes)[:, : self._outputs]
-        failed = ~(out[wanted] <= ACCEPTED) | ~(np.abs(out[: self._outputs]).max(axis=0) < ESCAPED)  # or not a number
-        if not failed.any():
-            return out[: self._outputs], slopes
-        weights = np.where(failed, 0.0, self._weights)
-        whole = float(weights.sum())
-        if not whole > 0.0:
-            raise EstimationError(
-                f"None of {self._lanes} particles could be simulated until {self._grid.times[point]:g}.",
-                "Give bounds that keep the parameters where the model can be simulated, or shorter steps.",
-            )
-        self._weights = weights / whole
-        return np.where(failed, 0.0, out[: self._outputs]), np.where(failed, 0.0, slopes)
-
-    def _scan(self, state: np.ndarray, table: np.ndarray, normals: np.ndarray) -> np.ndarray:
-        """Lanes over some steps, state in place; what is seen after the last."""
-        emit = np.full(len(table), -1, dtype=np.int64)
-        emit[-1] = 0
-        out = np.empty((1, self._kernel.observed, self._lanes))
-        self._kernel.run(state, self._parameters, np.ascontiguousarray(table), normals, emit, out)
-        return out[0]
-
-    def _foresee(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation of the outputs."""
-        mean = y @ self._weights
-        return mean, np.sqrt((y - mean[:, None]) ** 2 @ self._weights)
-
-    def _weigh(self, mine: np.ndarray, y: np.ndarray, slopes: np.ndarray) -> float:
-        """Weigh the lanes by the measurements of one sample time, and add to α; what that adds to log L."""
-        data, variances, added = self._measurements, self._discrete.variances, 0.0
-        left = np.nan_to_num(data.values[data.samples[mine[0]]])[:, None] - y
+            lanes.stay()
+        before, y = lanes.weights, lanes.outputs
+        mean[number] = y @ before
+        deviation[number] = np.sqrt((y - mean[number][:, None]) ** 2 @ before)
         for one in mine:
-            row, v, rates = data.mixing[data.rows[one]], variances.value[one], variances.slopes[:, one]
-            e = row @ left
-            self._e[one] = e @ self._weights
-            self._s[one] = (e - self._e[one]) ** 2 @ self._weights + v
-            added += self._multiply(-0.5 * (e * e / v + np.log(v) + LOG_2PI))
-            if self._directions:
-                gain = np.tensordot(slopes, row, (1, 0)) * (e / v)
-                if rates.any():
-                    gain += 0.5 * (e * e / v - 1.0) * (rates / v)[:, None]
-                self._alpha += np.where(self._weights > 0.0, gain, 0.0)
-        return added
+            left, v = lanes.compare(one)
+            e[one] = left @ lanes.weights
+            s[one] = (left - e[one]) ** 2 @ lanes.weights + v
+            lanes.multiply(lanes.compute_density(one))
+            lanes.add_score(one)
+        here = lanes.alpha @ lanes.weights
+        gains[:, number], score = here - score, here
+        counting[number] = lanes.effective
+        if counting[number] < COLLAPSED and (collapse is None or counting[number] < collapse.counting):
+            needed = _estimate_need(discrete, mine, y, before)
+            collapse = Collapse(number, float(times[number]), float(counting[number]), needed)
+        _forget(lanes, here, intervals[number])
+        if counting[number] < FEW * particles:
+            lanes.draw_anew(rng)
+    return ParticleRun(lanes.loglik, gains, counting, e, s, mean, deviation, collapse)
 
-    def _multiply(self, logarithms: np.ndarray) -> float:
-        """The weights by factors; the logarithm of their mean."""
-        largest = float(logarithms[self._weights > 0.0].max())
-        weights = self._weights * np.exp(np.minimum(logarithms - largest, 0.0))
-        whole = float(weights.sum())
-        if not (np.isfinite(largest) and whole > 0.0):
-            raise EstimationError(
-                f"No particle agrees with the sample at {self._grid.times[self._point]:g} at all.",
-                "Look at that sample, and start from other values.",
-            )
-        self._weights = weights / whole
-        return largest + float(np.log(whole))
 
-    def _estimate_need(self, mine: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
-        """How many lanes would do at a sample time, from the weights before it; see the module."""
-        data = self._measurements
-        rows, V = data.mixing[data.rows[mine]], np.diag(self._discrete.variances.value[mine])
-        apart = rows @ (y - (y @ weights)[:, None])
-        S = (apart * weights) @ apart.T
-        e = rows @ (np.nan_to_num(data.values[data.samples[mine[0]]]) - y @ weights)
-        log_share = 2.0 * _log_normal(e, S + V) - _log_normal(e, S + 0.5 * V) - _log_normal(0.0 * e, 2.0 * V)
-        return ENOUGH * float(np.exp(min(-log_share, LOG_MANY)))
+def _count_intervals(times: np.ndarray, start: float) -> np.ndarray:
+    """Time since the sample before, in units of the typical one."""
+    gaps = np.diff(times, prepend=start)
+    positive = gaps[gaps > 0.0]
+    return gaps / np.median(positive) if positive.size else gaps
 
-    def _forget(self, mean: np.ndarray, intervals: float) -> None:
-        """Draw α towards its mean (memory, direction) over so many sample intervals."""
-        factors = np.exp(-intervals / np.array(MEMORIES))[:, None, None]
-        self._alpha = mean[:, :, None] + factors * (self._alpha - mean[:, :, None])
 
-    def _draw_anew(self) -> None:
-        """Systematic resampling."""
-        places = (np.arange(self._lanes) + self._rng.random()) / self._lanes
-        chosen = np.minimum(np.searchsorted(np.cumsum(self._weights), places), self._lanes - 1)
-        self._state = np.ascontiguousarray(self._state[:, chosen])
-        self._alpha = self._alpha[:, :, chosen]
-        self._weights = np.full(self._lanes, 1.0 / self._lanes)
+def _estimate_need(discrete: DiscreteModel, mine: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
+    """How many lanes would do at a sample time, from the weights before it; see the module."""
+    data = discrete.experiment.measurements
+    rows, V = data.mixing[data.rows[mine]], np.diag(discrete.variances.value[mine])
+    apart = rows @ (y - (y @ weights)[:, None])
+    S = (apart * weights) @ apart.T
+    e = rows @ (np.nan_to_num(data.values[data.samples[mine[0]]]) - y @ weights)
+    log_share = 2.0 * _log_normal(e, S + V) - _log_normal(e, S + 0.5 * V) - _log_normal(0.0 * e, 2.0 * V)
+    return ENOUGH * float(np.exp(min(-log_share, LOG_MANY)))
 
 
 def _log_normal(e: np.ndarray, covariance: np.ndarray) -> float:
@@ -236,21 +152,7 @@ def _log_normal(e: np.ndarray, covariance: np.ndarray) -> float:
     return -0.5 * float(e @ np.linalg.solve(covariance, e) + determinant + e.size * LOG_2PI)
 
 
-def _make_still_row(discrete: DiscreteModel) -> np.ndarray:
-    """A table of one step without length, which moves nothing and sees the outputs at the start."""
-    sizes, rows = discrete.experiment.program.sizes, discrete.noise.rows
-    tables = []
-    for matrix, first, unit in [
-        (rows.value, discrete.first_row[: sizes.inputs], np.eye(sizes.filters)),
-        *((slope, np.zeros(0), np.zeros((sizes.filters,) * 2)) for slope in rows.slopes),
-    ]:
-        at_nodes = np.tile(matrix, (sizes.nodes, 1))
-        blocks = (unit, np.zeros(sizes.noise_shapes[1]), at_nodes, np.zeros(sizes.noise_shapes[3]), matrix)
-        tables.append(np.concatenate([first, *(block.ravel() for block in blocks)]))
-    return np.concatenate(tables if discrete.directions.moves_noise else tables[:1])[None]
-
-
-def _group_by_sample(samples: np.ndarray) -> list[np.ndarray]:
-    """The measurements of each sample time."""
-    ends = np.flatnonzero(np.diff(samples)) + 1
-    return np.split(np.arange(samples.size), ends)
+def _forget(lanes: WeighedLanes, mean: np.ndarray, intervals: float) -> None:
+    """Draw α towards its mean (memory, direction) over so many sample intervals."""
+    factors = np.exp(-intervals / np.array(MEMORIES))[:, None, None]
+    lanes.alpha = mean[:, :, None] + factors * (lanes.alpha - mean[:, :, None])

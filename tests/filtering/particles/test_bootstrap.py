@@ -34,7 +34,7 @@ def test_value_and_score_are_those_of_quadrature(name):
     y = data.outputs["x"].values
     pooled, _ = pool(line_up(make_seen(SEEN[name]), data, tuple(TRUTH)), 1000, 8)
     assert pooled.loglik == pytest.approx(integrate(SEEN[name], y), abs=3.0 * pooled.loglik_error)
-    assert pooled.loglik_error < 0.6
+    assert pooled.loglik_error < 0.9
     truth = differentiate(SEEN[name], y)
     error = np.sqrt(np.diag(pooled.scatter(EVERYTHING)))
     assert np.all(np.abs(pooled.score(EVERYTHING) - truth) < 3.0 * error)

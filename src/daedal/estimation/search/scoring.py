@@ -23,7 +23,7 @@ from daedal.estimation.search.curvature import find_directions
 from daedal.estimation.search.minimizers import Bounds, Function, Minimum
 
 RADIUS = 2.0  # of the first step, in standard errors for each unknown
-SHORT = 0.1  # step, in the same units, that ends a search
+SHORT = 0.07  # step, in the same units, that ends a search
 NOISY, TURNED = 0.5, 1.0  # share of the length that noise makes, that ends it too; the same for one that turns back
 SURE = 4.0  # standard deviations of its Monte-Carlo error by which a value is worse for certain
 HALVINGS = 6  # of one step, at most
@@ -46,8 +46,9 @@ class NoisyScoring:
         for _ in range(self.steps):
             step, length = _propose(here, bounds)
             turns = before is not None and float(before @ here.curvature @ step) < 0.0
-            if length <= SHORT * unit + (TURNED if turns else NOISY) * _measure_noise(here):
+            if length <= SHORT * unit:
                 return Minimum(here, True, count)
+            arrived = length <= SHORT * unit + (TURNED if turns else NOISY) * _measure_noise(here)
             if before is not None:
                 radius *= 0.5 if turns else 2.0 if cut else 1.0
             cut = length > radius
@@ -57,6 +58,8 @@ class NoisyScoring:
                 return Minimum(here, False, count)
             radius *= 0.5 ** (tried - 1)
             before, here = there.point - here.point, there
+            if arrived:  # the last step, which has no more than noise in it, is still taken: it is as often right
+                return Minimum(here, True, count)
         return Minimum(here, False, count)
 
 

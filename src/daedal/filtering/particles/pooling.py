@@ -16,7 +16,7 @@ sum of those of some blocks of time, each of which R runs tell: few runs do then
 Memory. Of memories j from short to long, with u_j the score in units of its own standard deviation over data (the
 metric Σ d̄ d̄ᵀ), longer ones have less bias and more noise. The error of each is judged by those that are longer,
 
-    b_j² = max over k > j of Σ (D² − 4V)₊,   D, V: mean of u_j − u_k over the runs, and its variance,
+    b_j² = max over k > j of Σ (D² − 9V)₊,   D, V: mean of u_j − u_k over the runs, and its variance,
 
 and the memory with the smallest b_j² + variance of the mean of u_j is taken (Goldenshluger and Lepski 2011).
 
@@ -30,7 +30,7 @@ from typing import final
 import numpy as np
 
 BLOCKS = 10  # of time, whose noise is independent
-CHANCE = 2.0  # standard deviations that a difference of two memories may have by chance
+CHANCE = 3.0  # standard deviations that a difference of two memories may have by chance
 RANK = 1e-10  # eigenvalue of the metric, scaled to a unit diagonal, that counts as zero
 
 

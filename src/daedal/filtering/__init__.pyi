@@ -1,8 +1,8 @@
 from .evolution import Evolution
 from .experiment import InitialCondition, InitialState, Innovated, LinearExperiment, Outlook, make_linear_experiments
 from .nonlinear import (
-    DiscreteModel, Information, Laplace, LinedUp, Linearized, NonlinearExperiment, Normals, are_same, find_path,
-    find_paths, is_curved, line_up, make_nonlinear_experiment, refuse_unsuitable, settle_steps,
+    DiscreteModel, Information, Laplace, LinedUp, Linearized, NonlinearExperiment, Normals, are_same,
+    compare_with_rest, find_path, find_paths, line_up, make_nonlinear_experiment, refuse_unsuitable, settle_steps,
 )
 from .open_values import forget_start
 from .parameter_point import Point
@@ -14,7 +14,7 @@ from .states import StateEstimate, estimate_states
 __all__ = [
     "Collapse", "DiscreteModel", "Evolution", "Information", "InitialCondition", "InitialState", "Innovated", "Laplace",
     "LinearExperiment", "LinedUp", "Linearized", "NonlinearExperiment", "Normals", "Outlook", "ParticleRun", "Point",
-    "PooledRuns", "StateEstimate", "are_same", "estimate_states", "find_path", "find_paths", "forget_start", "is_curved",
-    "line_up", "line_up_lanes", "make_guide", "make_linear_experiments", "make_nonlinear_experiment",
+    "PooledRuns", "StateEstimate", "are_same", "compare_with_rest", "estimate_states", "find_path", "find_paths",
+    "forget_start", "line_up", "line_up_lanes", "make_guide", "make_linear_experiments", "make_nonlinear_experiment",
     "refuse_unsuitable", "run_guided", "run_particles", "settle_steps",
 ]

@@ -28,7 +28,6 @@ def test_a_linear_model_has_the_exact_filter_whatever_the_method(method):
     assert dd.evaluate(model(), DATA, free=["a"], criterion=dd.Likelihood(method=method)).value == exact.value
 
 
-
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [

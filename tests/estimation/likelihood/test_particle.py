@@ -55,22 +55,18 @@ def test_experiments_add_up_and_a_fit_finds_what_quadrature_finds():
     error = 1.0 / np.sqrt(-curve[int(np.argmax(truth)) - 1])
     assert abs(one.value - best) < 3.0 * one.monte_carlo_error + 0.2 * error
     assert one.std_error == pytest.approx(error, rel=0.35)
-    assert 0.0 < one.monte_carlo_error < 0.4 * one.std_error
-    twice = dd.evaluate(
-        make_seen(see), [data, data], free=["std"], values={"std": best}, criterion=PARTICLE, rng=1
-    )
+    assert 0.0 < one.monte_carlo_error < 0.7 * one.std_error
+    twice = dd.evaluate(make_seen(see), [data, data], free=["std"], values={"std": best}, criterion=PARTICLE, rng=1)
     assert twice.loglik == pytest.approx(2.0 * max(truth), abs=3.0 * twice.monte_carlo_error)
 
 
 def test_innovations_are_white_and_of_unit_size_and_tables_are_made():
     model = make()
     fit = dd.fit(model, draw(model, 150), free=["a", "sigma"], criterion=PARTICLE, rng=2)
-    found = dd.resid(fit)
-    residual = next(iter(found.residuals.values())) if hasattr(found, "residuals") else None
     assert "log likelihood" in fit.summary()
     assert fit.aic is not None
-    assert residual is None or np.isfinite(np.asarray(residual)).any()
-    assert dd.compare(fit, draw(model, 60, 9)) is not None
+    assert "white" in str(dd.resid(fit))
+    assert "x" in str(dd.compare([fit], draw(model, 60, 9)))
 
 
 def test_particles_that_lose_the_data_say_where_and_how_many_would_do():

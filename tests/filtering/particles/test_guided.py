@@ -52,9 +52,7 @@ def test_a_linear_model_with_an_accurate_sensor_has_no_error(method):
 def test_a_start_with_a_spread_or_a_flat_prior_is_drawn_where_the_samples_say():
     times = np.arange(1, 31) * 0.2
     data = dd.simulate(OSCILLATOR, times, t0=0.0, realizations=1, measurement_noise=True, rng=1).to_dataset()
-    exact = dd.evaluate(
-        OSCILLATOR, data, free=["d"], criterion=dd.Likelihood(initial_std={"x": 0.3})
-    )
+    exact = dd.evaluate(OSCILLATOR, data, free=["d"], criterion=dd.Likelihood(initial_std={"x": 0.3}))
     place = match_experiments(build(OSCILLATOR), [data])[0].system.states.index("x")
     linear = find_path(OSCILLATOR, data, 0.05, spread=Spread({place: 0.3}))
     assert run(linear, 20, 1)[0].loglik == pytest.approx(exact.loglik, abs=1e-5)

@@ -27,9 +27,9 @@ from daedal.filtering import (
     InitialCondition,
     Laplace,
     Point,
+    compare_with_rest,
     find_path,
     find_paths,
-    is_curved,
     make_guide,
     run_guided,
 )
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from daedal.estimation.likelihood.likelihood import Likelihood
 
 GUIDED = 300  # particles of the guided referee at each point
+SQUARED = 0.05  # share of what disturbances do that derivatives at rest tell, below which they act through squares
+UNSTABLE = 2.0  # times what they do, that these derivatives are wrong by
 SURE = 3.0  # standard deviations of the Monte-Carlo error
 
 
@@ -48,9 +50,8 @@ def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
         particles = make_particle_objective(problem, chosen)
     except EstimationError as error:
         return _begin_without_particles(problem, chosen, condition, error)
-    if _is_curved(problem, particles):
-        reason = "derivatives at rest tell less than half of what disturbances do (squares, several wells), so Laplace is unsafe"
-        return _fall_back(particles, reason)
+    if reason := _find_danger(problem, particles):
+        return _fall_back(particles, f"{reason}, where Laplace's approximation is not safe")
     try:
         laplace = make_laplace_objective(problem, condition)
     except DaedalError as error:
@@ -71,12 +72,17 @@ def _begin_without_particles(
     return AutoObjective(laplace, None, lambda: make_moments_objective(problem, chosen), unjudged=_quote(reason))
 
 
-def _is_curved(problem: Problem, particles: ParticleObjective) -> bool:
-    """Whether derivatives at rest tell too little of what disturbances do, in any experiment."""
+def _find_danger(problem: Problem, particles: ParticleObjective) -> str:
+    """Why Laplace's approximation would fail for certain, in any experiment; empty where it may do."""
     space = problem.coordinates
-    values = [space.values(space.start, number) for number in range(len(particles.nonlinear))]
-    points = [Point(problem.system.model, own, ()) for own in values]
-    return any(is_curved(one.at(point)) for one, point in zip(particles.nonlinear, points, strict=True))
+    for number, one in enumerate(particles.nonlinear):
+        point = Point(problem.system.model, space.values(space.start, number), ())
+        told, left = compare_with_rest(one.at(point))
+        if told < SQUARED:
+            return "disturbances act through their squares (the outputs have no slope by them at rest)"
+        if left > UNSTABLE:
+            return "disturbances carry the model far from where it would rest, as between several wells"
+    return ""
 
 
 def _fall_back(particles: ParticleObjective, reason: str) -> ParticleObjective:

@@ -64,7 +64,9 @@ class ParticleObjective:
     @property
     def capabilities(self) -> Capabilities:
         """It predicts one step ahead, and knows its noise."""
-        return Capabilities(notes=self.notes, simulates=True, finish=self.finish, scatter=self.scatter, predict=self.predict)
+        return Capabilities(
+            notes=self.notes, simulates=True, finish=self.finish, scatter=self.scatter, predict=self.predict
+        )
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
@@ -154,10 +156,7 @@ class ParticleObjective:
     def describe_collapse(self, passed: Pass) -> str:
         """Where the filter lost the data, if it did in any run; empty where not."""
         lost = [
-            (run.collapse, number)
-            for number, own in enumerate(passed.runs)
-            for run in own
-            if run.collapse is not None
+            (run.collapse, number) for number, own in enumerate(passed.runs) for run in own if run.collapse is not None
         ]
         if not lost:
             return ""
@@ -254,7 +253,7 @@ def _refuse_open(problem: Problem, lined: tuple[NonlinearExperiment, ...], chose
     if chosen.initial == "guess":
         return
     for number, one in enumerate(lined):
-        opened = one.at(Point(model, space.values(space.start, number), ())).start.nominal.open
+        opened = list(one.at(Point(model, space.values(space.start, number), ())).start.nominal.open)
         if opened:
             raise EstimationError(
                 f"Model '{model.name}' leaves {quoted(opened)} open at the start, but particles need to be drawn there.",

@@ -81,7 +81,9 @@ def judge_gaps(
     known = [k for k, pair in enumerate(sides) if pair is not None]
     pairs = [pair for pair in sides if pair is not None]
     slopes = np.array([(up.value - down.value) / (2.0 * steps[k]) for k, (up, down) in zip(known, pairs, strict=True)])
-    noise = np.array([np.hypot(up.error, down.error) / (2.0 * steps[k]) for k, (up, down) in zip(known, pairs, strict=True)])
+    noise = np.array(
+        [np.hypot(up.error, down.error) / (2.0 * steps[k]) for k, (up, down) in zip(known, pairs, strict=True)]
+    )
     return _weigh(names, known, information, slopes, np.diag(noise**2), middle)
 
 

@@ -1,7 +1,7 @@
 """The bootstrap particle filter: likelihood of a nonlinear model by many lanes that the samples select, and its slopes.
 
-All randomness of the discrete system (`filtering.nonlinear.program`) is in normals z that do not depend on θ. M lanes are
-moved with fresh normals and weighed by how probable each makes the samples,
+All randomness of the discrete system (`filtering.nonlinear.program`) is in normals z that do not depend on θ. M lanes
+are moved with fresh normals and weighed by how probable each makes the samples,
 
     w_i = Π N(e_i; 0, σ²),   e_i = y − ŷ_i,   log L = Σ_t log Σ_i W_i w_i,   W_i ← W_i w_i / Σ,
 

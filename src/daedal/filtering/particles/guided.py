@@ -88,7 +88,9 @@ def make_guide(linear: Linearized) -> Guide:
     inverse = np.linalg.inv(np.diag(start.weights) + J.T @ (precision[0] + told[0]) @ J)
     b = J.T @ (slope[0] + pulled[0]) - start.weights * path.normals.start
     first = path.normals.start + inverse @ b
-    return Guide(path.states, precision, slope, mean, gain, factor, first, np.linalg.cholesky(0.5 * (inverse + inverse.T)))
+    return Guide(
+        path.states, precision, slope, mean, gain, factor, first, np.linalg.cholesky(0.5 * (inverse + inverse.T))
+    )
 
 
 @final

@@ -1,8 +1,8 @@
 """Steps for lanes: as long as halving them changes nothing that a sample would show.
 
-A few lanes run twice, with steps of length h and of h/2, driven by the same noise. White noise is known on a cell by its
-coefficients of the first Legendre polynomials (`filtering.nonlinear.noise_cells`); a polynomial of degree two on a cell
-is one on each of its halves, so that with φ_j = √(2j + 1) P_j(2τ − 1) and u, v the coefficients on the halves
+A few lanes run twice, with steps of length h and of h/2, driven by the same noise. White noise is known on a cell by
+its coefficients of the first Legendre polynomials (`filtering.nonlinear.noise_cells`); a polynomial of degree two on a
+cell is one on each of its halves, so that with φ_j = √(2j + 1) P_j(2τ − 1) and u, v the coefficients on the halves
 
     ζ_j = Σ_i (a_ji u_i + b_ji v_i),   a_ji = √½ ∫ φ_j(τ/2) φ_i(τ) dτ,   b_ji = √½ ∫ φ_j((1 + τ)/2) φ_i(τ) dτ.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.disturbances import make_seed
-from daedal.errors import interruptible
+from daedal.errors import interruptible, is_list
 from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Objective
 from daedal.estimation.problem import read_point
@@ -82,19 +82,20 @@ def evaluate(
     those steps would be too long are new ones chosen for that call. With `whiten`, the filter is made from the residual
     at the model's values; so is the weight of priors in the value where the accuracy of the data is not declared.
     """
-    given, fixed = _hold_values(model, {} if values is None else values, (*free, *local), fixed)
+    given, fixed = _hold_values(model, {} if values is None else values, (free, local), fixed)
     objective = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))
     point = read_point(objective.problem.coordinates, given, "values")
     return _convert(_evaluate(objective, point), objective)
 
 
-def _hold_values(model: Any, values: Any, free: Sequence[Any], fixed: Any) -> tuple[Any, Any]:
+def _hold_values(model: Any, values: Any, free: tuple[Any, Any], fixed: Any) -> tuple[Any, Any]:
     """Values of what is free, and with what is fixed those of parameters that are not."""
     known = model.model if isinstance(model, System) else model
-    if not (isinstance(values, Mapping) and isinstance(known, Model) and (fixed is None or isinstance(fixed, Mapping))):
+    mappings = isinstance(values, Mapping) and (fixed is None or isinstance(fixed, Mapping))
+    if not (mappings and isinstance(known, Model) and all(map(is_list, free))):
         return values, fixed  # which are refused, or fixed for each experiment
     named = {as_name(key): value for key, value in values.items()}
-    moving = {as_name(name) for name in free}
+    moving = {as_name(name) for part in free for name in part}
     held = {name: value for name, value in named.items() if name in known.parameters and name not in moving}
     left = {name: value for name, value in named.items() if name not in held}
     return left, {**(fixed or {}), **held} if held else fixed

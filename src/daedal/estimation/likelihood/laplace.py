@@ -7,16 +7,18 @@ the next search for a path begins; the first begins at rest, or from several pat
 Steps are chosen at the start of the search, and once more at its end.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError
-from daedal.estimation.criteria import Capabilities, Evaluation, Part, fail_at
+from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
 from daedal.estimation.problem import Problem, check_visible
-from daedal.experiments import Experiment, check_enough, match_experiments
+from daedal.experiments import Experiment, Series, check_enough, match_experiments
 from daedal.filtering import (
+    ExtendedFilter,
     Information,
     InitialCondition,
     Laplace,
@@ -28,15 +30,20 @@ from daedal.filtering import (
     find_paths,
     line_up,
     refuse_unsuitable,
+    run_extended_filter,
     settle_steps,
+    simulate_outputs,
 )
 from daedal.models import as_tuple
+
+LANES = 200  # paths whose mean and scatter are what a simulation says
 
 
 def make_laplace_objective(problem: Problem, condition: InitialCondition) -> "LaplaceObjective":
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
-    refuse_unsuitable(problem.system, "Likelihood(method='laplace')")
+    instead = "Use Likelihood(method='moments'), which simulates"
+    refuse_unsuitable(problem.system, "Likelihood(method='laplace')", instead)
     experiments = match_experiments(problem.system, problem.data)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")
@@ -74,7 +81,7 @@ class LaplaceObjective:
     @property
     def capabilities(self) -> Capabilities:
         """It says what it approximates."""
-        return Capabilities(notes=self.notes, remarks=self.list_remarks)
+        return Capabilities(notes=self.notes, remarks=self.list_remarks, predict=self.predict, foresee=self.foresee)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -150,6 +157,58 @@ class LaplaceObjective:
         if not are_same(ends):
             self.memory.divided.add(number)
         return Laplace(ends[0])
+
+    def predict(self, point: np.ndarray) -> tuple[Forecast, ...]:
+        """One step ahead, and simulated from the start."""
+        return self.foresee(point, ())
+
+    def foresee(self, point: np.ndarray, steps: Sequence[int]) -> tuple[Forecast, ...]:
+        """The same, and further steps ahead: by the extended filter, which has not seen what it predicts."""
+        forecasts = []
+        for number in range(len(self.lined)):
+            try:
+                forecasts += self._foresee(point, number, steps)
+            except DaedalError as error:
+                raise EstimationError(
+                    f"The fit cannot predict these data: {error.sentence}", "Compare it with others."
+                ) from None
+        return tuple(forecasts)
+
+    def _foresee(self, point: np.ndarray, number: int, steps: Sequence[int]) -> list[Forecast]:
+        laplace = self.find(point, number)
+        discrete, grid = laplace.path.discrete, laplace.path.discrete.experiment.grid
+        extended = run_extended_filter(discrete, laplace.at)
+        times = self.experiments[number].drive.times
+        points = grid.find_points(times)
+        near = extended.see(extended.predicted)
+        drawn = simulate_outputs(discrete, points, LANES, laplace.at)
+        further = {}
+        for count in steps:
+            origins = np.where(np.arange(times.size) >= count, np.roll(points, count), -1)
+            further[count] = extended.see(extended.look_ahead(origins, points), points)
+        forecasts = []
+        for series in self.experiments[number].series:
+            mine, row = series.places, series.row
+            forecasts.append(
+                Forecast(
+                    series,
+                    near[0][points[mine], row],
+                    self._normalize(number, series, extended),
+                    near[1][points[mine], row],
+                    simulated=(drawn[mine, row].mean(axis=1), drawn[mine, row].std(axis=1)),
+                    further={count: (mean[mine, row], std[mine, row]) for count, (mean, std) in further.items()},
+                )
+            )
+        return forecasts
+
+    def _normalize(self, number: int, series: Series, extended: ExtendedFilter) -> np.ndarray:
+        """Innovations of a series in units of their standard deviation, NaN where there is no sample."""
+        measurements = self.lined[number].experiment.measurements
+        mine = measurements.owners[measurements.rows] == series.row
+        residual = np.full(series.times.size, np.nan)
+        places = measurements.places[measurements.samples[mine], series.row]
+        residual[places] = extended.e[mine] / np.sqrt(extended.S[mine])
+        return residual
 
     def _parts(self, number: int, information: Information, own: np.ndarray) -> list[Part]:
         """Innovations in units of their standard deviation, output by output."""

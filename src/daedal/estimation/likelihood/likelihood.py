@@ -43,7 +43,9 @@ class Likelihood:
     initial_std
         Unknown → standard deviation of the value that `initial` holds, zero where left out.
     method
-        Of models that are not linear.
+        Of models that are not linear: "laplace", around the most probable path; "moments", from the mean and covariance
+        of simulations; "particle", by particle filters, exact but for their Monte-Carlo error; or "auto": Laplace,
+        judged by particles at the estimate, with particles or moments in its place where it cannot be trusted.
     particles
         How many `method="particle"` takes.
     realizations

@@ -4,8 +4,8 @@ The filter, its score and its information stand in `daedal.filtering.nonlinear`,
 runs are put together over experiments and coordinates φ. Two stages: the first looks for the maximum with fewer
 particles; the second, begun where that ended, has several runs with all of them, chooses the memory of the score, and
 tells errors of the data (products of independent runs, Σ d̄ d̄ᵀ less what noise adds) and of the particles apart. Values
-jump from point to point by their Monte-Carlo error, so that scoring (`estimation.search.scoring`) looks for the maximum.
-All runs have random numbers of their own, which are the same at every φ: the same seed gives the same estimate.
+jump from point to point by their Monte-Carlo error: scoring (`estimation.search.scoring`) looks for the maximum. All
+runs have random numbers of their own, which are the same at every φ: the same seed gives the same estimate.
 """
 
 from dataclasses import dataclass, field, replace
@@ -169,8 +169,8 @@ class ParticleObjective:
         )
         return (
             f"The particle filter loses the data at sample {collapse.sample + 1} (time {collapse.time:g}) of "
-            f"'{self.nonlinear[number].name}': {collapse.counting:.2g} of {self.particles} particles agree with it, and "
-            f"{cure}."
+            f"'{self.nonlinear[number].name}': {collapse.counting:.2g} of {self.particles} particles agree with it, "
+            f"and {cure}."
         )
 
     def _describe_scatter(self, pooled: PooledRuns) -> str:
@@ -230,7 +230,8 @@ def _round_up(number: float) -> int:
 def make_particle_objective(problem: Problem, chosen: "Likelihood") -> ParticleObjective:
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
-    refuse_unsuitable(problem.system, "Likelihood(method='particle')")
+    instead = "Use Likelihood(method='moments'), which simulates"
+    refuse_unsuitable(problem.system, "Likelihood(method='particle')", instead)
     experiments = match_experiments(problem.system, problem.data)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")
@@ -256,7 +257,7 @@ def _refuse_open(problem: Problem, lined: tuple[NonlinearExperiment, ...], chose
         opened = list(one.at(Point(model, space.values(space.start, number), ())).start.nominal.open)
         if opened:
             raise EstimationError(
-                f"Model '{model.name}' leaves {quoted(opened)} open at the start, but particles need to be drawn there.",
+                f"Model '{model.name}' leaves {quoted(opened)} open at the start, but particles must be drawn there.",
                 f"Hold it, initial={{'{opened[0]}': ...}} in the model, at a number (with "
                 f"Likelihood(initial_std={{...}}) where it is not quite known) or at a parameter to estimate; or write "
                 "Likelihood(initial='guess').",

@@ -9,8 +9,10 @@ the same direction, and is halved when a step turns back. A line search on singl
 that a value counts only where it is worse by more than chance allows: then the step is halved and tried again.
 
 The search ends when a step is short, or hardly longer than the Monte-Carlo error of the gradient makes it,
-√tr(C⁻¹ N) with N what that error adds to C: then noise is all that moves it. Reference: J. Olsson, O. Cappé, R. Douc, É. Moulines, Sequential Monte Carlo
-smoothing with application to parameter estimation in nonlinear state space models, Bernoulli 14 (2008) 155–179.
+√tr(C⁻¹ N) with N what that error adds to C: then noise is all that moves it.
+
+J. Olsson, O. Cappé, R. Douc, É. Moulines, Sequential Monte Carlo smoothing with application to parameter estimation in
+nonlinear state space models, Bernoulli 14 (2008) 155–179.
 """
 
 from dataclasses import dataclass

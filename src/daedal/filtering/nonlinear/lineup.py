@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import final
 
+import casadi as ca
 import numpy as np
 
 from daedal.errors import DaedalError, EstimationError, quoted
@@ -20,7 +21,8 @@ from daedal.filtering.nonlinear.path import Linearized, simulate_path
 from daedal.filtering.nonlinear.path_starts import find_paths, rest
 from daedal.filtering.nonlinear.start import Spread
 from daedal.filtering.parameter_point import Point
-from daedal.simulation import Method
+from daedal.models import as_tuple
+from daedal.simulation import Method, find_disturbance_places
 from daedal.systems import System, build, find_initial_values
 
 METHODS: tuple[Method, ...] = ("rk6", "radau5")
@@ -50,19 +52,42 @@ class LinedUp:
         return replace(self, experiment=finer, longest=longest)
 
 
-def refuse_unsuitable(system: System, purpose: str) -> None:
-    """What has no path with derivatives: delays, and equations that switch."""
+def refuse_unsuitable(system: System, purpose: str, instead: str) -> None:
+    """What has no path with derivatives: delays, equations that switch, white noise times a state.
+
+    `instead` is what to do about it.
+    """
     model, reduction = system.model, system.reduction
     if reduction.delays or model.delayed:
         raise EstimationError(
             f"{purpose} follows a path from instant to instant, but model '{model.name}' contains delays.",
-            "Use Likelihood(method='moments'), which simulates.",
+            f"{instead}, or write the delay as a chain of lags.",
         )
     if reduction.switching is not None and reduction.switching.located:
         texts = [switch.text for switch in reduction.switching.switches] or list(reduction.switching.held)
         raise EstimationError(
             f"{purpose} needs derivatives along the path, but model '{model.name}' switches at {quoted(texts)}.",
-            "Use Likelihood(method='moments'), which simulates, or a smooth function such as tanh(x/width).",
+            f"{instead}, or write a smooth function such as tanh(x/width).",
+        )
+    _refuse_multiplied_white_noise(system)
+
+
+def _refuse_multiplied_white_noise(system: System) -> None:
+    """White noise whose coefficient depends on the state has two meanings, Itô's and Stratonovich's."""
+    model, r = system.model, system.reduction
+    white = [name for key, noise in model.disturbances.items() if noise.intensity is not None for name in as_tuple(key)]
+    places = [r.exogenous.index(name) for name in white if name in r.exogenous]
+    moving = [k for k, (_, order) in enumerate(r.tops) if order > 0]
+    if not places or not moving:
+        return
+    w = r.arguments[-1]
+    shaken = ca.solve(r.J, ca.jacobian(r.top, ca.vertcat(*(w[i] for i in places))))[moving, :]
+    noisy = [w[i] for i in find_disturbance_places(system)]
+    if ca.depends_on(shaken, ca.vertcat(r.X, r.T, *noisy)):
+        raise EstimationError(
+            f"White noise {quoted(white)} of model '{model.name}' enters with a factor that depends on the state or on "
+            "noise, which has more than one meaning, or none.",
+            "Declare FilteredNoise.low_pass(std=..., time_constant=...) with a short time constant, which has one.",
         )
 
 

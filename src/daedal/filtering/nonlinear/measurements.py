@@ -69,13 +69,13 @@ class Measurements:
         return Dual(value, slopes)
 
     def compute_residuals(self, predicted: np.ndarray) -> np.ndarray:
-        """What is measured beyond predicted outputs (…, grid point, output), (…, measurement)."""
-        left = np.nan_to_num(self.values[self.samples]) - predicted[..., self.points, :]
+        """What is measured beyond what is predicted (…, grid point, variable), outputs first: (…, measurement)."""
+        left = np.nan_to_num(self.values[self.samples]) - predicted[..., self.points, : len(self.outputs)]
         return np.sum(self.mixing[self.rows] * left, axis=-1)
 
     def mix(self, slopes: np.ndarray) -> np.ndarray:
-        """Derivatives of outputs (grid point, output, …) as those of the measurements (measurement, …)."""
-        return np.einsum("mo,mo...->m...", self.mixing[self.rows], slopes[self.points])
+        """Derivatives (grid point, variable, …), outputs first, as those of the measurements (measurement, …)."""
+        return np.einsum("mo,mo...->m...", self.mixing[self.rows], slopes[self.points, : len(self.outputs)])
 
 
 @final

@@ -30,7 +30,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daedal.errors import SimulationError
+from daedal import symbolic
+from daedal.errors import EstimationError, SimulationError
 from daedal.filtering.nonlinear.noise_cells import NoiseMatrices
 from daedal.kernels import MapKernel, ScanKernel, compile_map, compile_scan
 from daedal.linear import Dual
@@ -135,8 +136,7 @@ class InnovationProgram:
             raise SimulationError(
                 f"Model '{system.model.name}' is singular at its initial values.", "Start from another position."
             ) from None
-        names = {name: r.arguments[-1][i] for i, name in enumerate(r.exogenous)}
-        self._wanted = ca.vertcat(ca.SX(0, 1), *(r.observed[n] if n in r.observed else names[n] for n in outputs))
+        self._wanted = ca.vertcat(ca.SX(0, 1), *(find_expression(system, name) for name in outputs))
         s, n = self.sizes, self.sizes.state
         self._s, self._top = ca.SX.sym("s", n), ca.SX.sym("top", s.tops)
         self._p, self._table = ca.SX.sym("p", s.parameters), ca.SX.sym("table", s.table)
@@ -347,6 +347,22 @@ def compile_innovations(
         for oldest in [name for name in known if name.startswith("innovations ")][:-PROGRAMS]:
             del known[oldest]
     return known[key]
+
+
+def find_expression(system: System, name: str) -> ca.SX:
+    """A variable by its name: an output or unknown, a disturbance, or a derivative, in what the equations contain."""
+    r = system.reduction
+    if name in r.observed:
+        return r.observed[name]
+    if name in r.exogenous:
+        return r.arguments[-1][r.exogenous.index(name)]
+    place = r.find_place(name) if symbolic.jet(name)[0] in r.aliases else None
+    if place is None:
+        raise EstimationError(
+            f"The equations of model '{system.model.name}' do not contain '{name}', which therefore has no estimate.",
+            f"Name it in an equation of its own, such as own == {name}.",
+        )
+    return place[1] * ca.vertcat(r.X, r.T)[place[0]]
 
 
 def _list_blocks(noise: NoiseMatrices) -> tuple[Dual, ...]:

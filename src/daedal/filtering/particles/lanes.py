@@ -91,7 +91,8 @@ class WeighedLanes:
     def multiply(self, logarithms: np.ndarray) -> None:
         """The weights by factors, whose mean counts for L."""
         largest = float(np.max(logarithms[self.weights > 0.0]))
-        weights = self.weights * np.exp(np.minimum(logarithms - largest, 0.0)) if np.isfinite(largest) else 0.0
+        relative = np.minimum(logarithms - largest, 0.0) if np.isfinite(largest) else np.full(self.count, -np.inf)
+        weights = self.weights * np.exp(relative)
         whole = float(np.sum(weights))
         if not whole > 0.0:
             raise EstimationError(

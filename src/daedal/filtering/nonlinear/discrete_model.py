@@ -136,20 +136,26 @@ class DiscreteModel:
 
     def begin_lanes(self, normals: np.ndarray) -> np.ndarray:
         """The state of lanes at the start, for normals ζ (number, lane)."""
-        alike = not self.start.moves
-        first = self.start.begin(np.zeros(self.start.normals))
+        if not self.start.moves:
+            return self._begin_alike(normals)
         columns = []
         for lane in normals.T:
-            own = first if alike else self.start.begin(lane)
-            state, rates = own.state, own.by_parameters if self.directions.count else np.zeros((own.state.size, 0))
-            if alike:
-                filters = self.noise.start.value.shape[0]
-                place = state.size - filters
-                state, rates = state.copy(), rates.copy()
-                state[place:] = self.noise.start.value @ lane
-                rates[place:] = np.einsum("dij,j->id", self.noise.start.slopes, lane)
-            columns.append(np.concatenate([state, own.tops, [0.0], rates.T.ravel()]))
+            own = self.start.begin(lane)
+            rates = own.by_parameters if self.directions.count else np.zeros((own.state.size, 0))
+            columns.append(np.concatenate([own.state, own.tops, [0.0], rates.T.ravel()]))
         return np.ascontiguousarray(np.stack(columns, axis=1))
+
+    def _begin_alike(self, normals: np.ndarray) -> np.ndarray:
+        """Lanes whose filters alone differ."""
+        own, S = self.start.begin(np.zeros(self.start.normals)), self.noise.start
+        rates = own.by_parameters if self.directions.count else np.zeros((own.state.size, 0))
+        column = np.concatenate([own.state, own.tops, [0.0], rates.T.ravel()])
+        state = np.repeat(column[:, None], normals.shape[1], axis=1)
+        size, filters = own.state.size, S.value.shape[0]
+        state[size - filters : size] = S.value @ normals
+        moved = state[size + own.tops.size + 1 :].reshape(self.directions.count, size, normals.shape[1])
+        moved[:, size - filters :] = S.slopes[: self.directions.count] @ normals
+        return state
 
     def see_start(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Outputs (output, lane) and ∂y/∂s (output, n, lane) of lanes at the start."""

@@ -78,21 +78,31 @@ def are_same(ends: Sequence[Linearized]) -> bool:
 
 def is_curved(discrete: DiscreteModel) -> bool:
     """Whether derivatives at rest tell too little of what disturbances do."""
+    _, left = compare_with_rest(discrete)
+    return left > CURVED
+
+
+def compare_with_rest(discrete: DiscreteModel) -> tuple[float, float]:
+    """Of the squares of what disturbances do to the outputs: what derivatives at rest say, and what they leave.
+
+    The first is zero where disturbances act through their squares alone; the second is large where rest is unstable.
+    """
     path = simulate_path(discrete, rest(discrete))
     if path is None:
-        return True
-    linear, told, all_of_it = Linearized(path), 0.0, 0.0
+        return 0.0, np.inf
+    linear, told, left_over, all_of_it = Linearized(path), 0.0, 0.0, 0.0
     for start in _draw(discrete):
         other = simulate_path(discrete, start)
         if other is None:
-            return True
+            return 0.0, np.inf
         scale = discrete.experiment.measurements
         first = np.einsum("kon,kn->ko", path.slopes, linear.move(start))
         whole = scale.compute_residuals(path.outputs) - scale.compute_residuals(other.outputs)
         left = scale.compute_residuals(path.outputs + first) - scale.compute_residuals(other.outputs)
-        told += float(np.sum(left**2 / discrete.variances.value))
+        told += float(np.sum((whole - left) ** 2 / discrete.variances.value))
+        left_over += float(np.sum(left**2 / discrete.variances.value))
         all_of_it += float(np.sum(whole**2 / discrete.variances.value))
-    return told > CURVED * all_of_it
+    return (told / all_of_it, left_over / all_of_it) if all_of_it > 0.0 else (1.0, 0.0)
 
 
 def _list_others(discrete: DiscreteModel) -> list[Normals]:

@@ -11,9 +11,10 @@ from .uncertainty import Uncertainty, assess_uncertainty, evaluate_raw
 from .verdicts import LOOSE, LOST, Verdict, judge_estimate
 
 __all__ = [
-    "CorrelationTest", "Information", "LOOSE", "LOST", "LeastSquares", "Minimizer", "Minimum", "NoisyScoring", "Outcome", "Spent",
-    "TrustRegion", "Uncertainty", "Verdict", "add_priors", "assess_information", "assess_uncertainty",
-    "choose_minimizer", "choose_steps", "compute_covariance", "compute_information", "estimate_scores", "evaluate_raw",
-    "factor_quadratic", "forgive_failures", "independence", "invert_squares", "judge_estimate", "list_priors",
-    "model_residual", "refuse_growth", "refuse_suspicious", "search", "spend_nothing", "sum_log_densities", "whiteness",
+    "CorrelationTest", "Information", "LOOSE", "LOST", "LeastSquares", "Minimizer", "Minimum", "NoisyScoring",
+    "Outcome", "Spent", "TrustRegion", "Uncertainty", "Verdict", "add_priors", "assess_information",
+    "assess_uncertainty", "choose_minimizer", "choose_steps", "compute_covariance", "compute_information",
+    "estimate_scores", "evaluate_raw", "factor_quadratic", "forgive_failures", "independence", "invert_squares",
+    "judge_estimate", "list_priors", "model_residual", "refuse_growth", "refuse_suspicious", "search",
+    "spend_nothing", "sum_log_densities", "whiteness",
 ]

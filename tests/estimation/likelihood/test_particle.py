@@ -66,7 +66,7 @@ def test_innovations_are_white_and_of_unit_size_and_tables_are_made():
     assert "log likelihood" in fit.summary()
     assert fit.aic is not None
     assert "white" in str(dd.resid(fit))
-    assert "x" in str(dd.compare([fit], draw(model, 60, 9)))
+    assert "x" in str(dd.compare(fit, draw(model, 60, 9)))
 
 
 def test_particles_that_lose_the_data_say_where_and_how_many_would_do():

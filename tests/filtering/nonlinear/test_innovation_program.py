@@ -98,21 +98,21 @@ def test_jacobians_and_adjoints_are_those_of_differences(method):
     program, n, m = experiment.program, experiment.program.sizes.state, experiment.program.sizes.normals
     normals, first = draw(experiment, 1)
     _, states = run(experiment, {}, normals, first, states=True)
-    discrete = experiment.at(Point(PENDULUM, None, ()))
+    discrete, sizes = experiment.at(Point(PENDULUM, None, ())), experiment.sizes.vector
     s, top, row = states[2, :n, 0], states[2, n : n + program.sizes.tops, 0], discrete.plain_table[3]
-    at = {"s": s, "z": normals[3, :, 0], "p": discrete.parameters, "noise": row[program.sizes.inputs :]}
+    at = {"s": s, "z": normals[3, :, 0], "p": discrete.numbers, "noise": row[program.sizes.inputs :]}
 
     def step(s, z, p, noise):
         state = np.concatenate([s, top, [0.0]])[:, None]
         table = np.concatenate([row[: program.sizes.inputs], noise])[None]
         out = np.zeros((1, state.size, 1))
         kernel = program.scan(discrete.directions, states=True)
-        kernel.run(state, column(p), table, z.reshape(1, -1, 1), np.zeros(1, dtype=np.int64), out)
+        kernel.run(state, column(np.append(p, sizes)), table, z.reshape(1, -1, 1), np.zeros(1, dtype=np.int64), out)
         return state[:n, 0]
 
     def jacobians(s, z, p, noise):
         table = np.concatenate([row[: program.sizes.inputs], noise])
-        A, G = program.jacobians(*map(column, (s, top, p, table, z)))
+        A, G = program.jacobians(*map(column, (s, top, np.append(p, sizes), table, z)))
         return np.hstack([A.reshape(n, n), G.reshape(n, m)])
 
     both = np.hstack([differentiate(step, at, name) for name in ("s", "z")])
@@ -123,7 +123,7 @@ def test_jacobians_and_adjoints_are_those_of_differences(method):
         return np.array([q @ step(**at) + np.sum(weights * jacobians(**at))])
 
     bars = (q, weights[:, :n].ravel(), weights[:, n:].ravel())
-    pulled = program.pull(*map(column, (s, top, at["p"], row, at["z"], *bars)))
+    pulled = program.pull(*map(column, (s, top, discrete.parameters, row, at["z"], *bars)))
     for name, mine in zip(at, pulled, strict=True):
         difference = differentiate(total, at, name)[0]
         np.testing.assert_allclose(mine[:, 0], difference, atol=1e-7 * np.abs(difference).max())
@@ -134,19 +134,19 @@ def test_sights_and_their_adjoints_are_those_of_differences():
     program, n = experiment.program, experiment.program.sizes.state
     normals, first = draw(experiment, 1)
     _, states = run(experiment, {}, normals, first, states=True)
-    discrete = experiment.at(Point(PENDULUM, None, ()))
+    discrete, sizes = experiment.at(Point(PENDULUM, None, ())), experiment.sizes.vector
     row, top = discrete.plain_table[2], states[2, n : n + program.sizes.tops, 0]
-    at = {"s": states[2, :n, 0], "p": discrete.parameters, "noise": row[program.sizes.inputs :]}
+    at = {"s": states[2, :n, 0], "p": discrete.numbers, "noise": row[program.sizes.inputs :]}
 
     def see(s, p, noise):
         table = np.concatenate([row[: program.sizes.inputs], noise])
-        return program.sights(*map(column, (s, top, p, table)))
+        return program.sights(*map(column, (s, top, np.append(p, sizes), table)))
 
     np.testing.assert_allclose(
         see(**at)[1].reshape(2, n), differentiate(lambda **at: see(**at)[0][:, 0], at, "s"), atol=1e-8
     )
     bars = rng.standard_normal(2), rng.standard_normal((2, n))
-    pulled = program.pull_sights(*map(column, (at["s"], top, at["p"], row, bars[0], bars[1].ravel())))
+    pulled = program.pull_sights(*map(column, (at["s"], top, discrete.parameters, row, bars[0], bars[1].ravel())))
 
     def total(**at):
         y, slopes, _ = see(**at)

@@ -35,7 +35,7 @@ from daedal.linear import Dual
 from daedal.simulation import NODES, Directions, Method, find_disturbance_places
 from daedal.simulation import Point as Pivots
 from daedal.symbolic import jet
-from daedal.systems import System, find_initial_values
+from daedal.systems import InitialValues, Sizes, System, find_initial_values, measure_sizes
 
 
 @final
@@ -49,6 +49,7 @@ class NonlinearExperiment:
     grid: TimeGrid
     measurements: Measurements
     start: StartPlan
+    sizes: Sizes  # of X and T
     name: str
 
     @cached_property
@@ -72,9 +73,19 @@ class DiscreteModel:
     noise: NoiseMatrices
 
     @cached_property
-    def parameters(self) -> np.ndarray:
-        """p, as the kernels read it."""
+    def numbers(self) -> np.ndarray:
+        """p, as the functions of the system read it."""
         return self.experiment.system.parameter_vector(self.point.numbers)
+
+    @cached_property
+    def parameters(self) -> np.ndarray:
+        """p and sizes, as the kernels read them."""
+        return np.concatenate([self.numbers, self.experiment.sizes.vector])
+
+    @cached_property
+    def read_rates(self) -> np.ndarray:
+        """How that moves, (number, direction)."""
+        return np.vstack([self.rates, np.zeros((self.parameters.size - len(self.rates), self.rates.shape[1]))])
 
     @cached_property
     def rates(self) -> np.ndarray:
@@ -194,9 +205,20 @@ def make_nonlinear_experiment(
     at_start = grid.forcing.at(drive.start)
     start = find_initial_values(system, drive.start, point.numbers, at_start)
     sizes = (noise.count_states(point), noise.count_normals(point))
-    pivots = Pivots(drive.start, start.states, start.tops, parameters, start.exogenous)
+    sizes_of = _measure(system, noise, point, grid, start)
+    pivots = Pivots(drive.start, start.states, start.tops, parameters, start.exogenous, sizes_of)
     program = compile_innovations(system, method, (*experiment.outputs, *wanted), sizes, pivots, longest)
     plan = StartPlan(system, drive.start, at_start, places, spread or Spread())
     return NonlinearExperiment(
-        system, program, noise, grid, make_measurements(experiment, grid), plan, experiment.data.name
+        system, program, noise, grid, make_measurements(experiment, grid), plan, sizes_of, experiment.data.name
     )
+
+
+def _measure(system: System, noise: CellNoise, point: Point, grid: TimeGrid, start: InitialValues) -> Sizes:
+    """How large X and T become, with disturbances of three standard deviations."""
+    largest = grid.forcing.find_largest(start.exogenous)
+    places = list(find_disturbance_places(system))
+    if places and grid.steps:
+        largest[places] = 3.0 * noise.find_deviations(point, float(grid.lengths[0]))
+    arguments = [grid.forcing.start, start.states, start.tops, system.parameter_vector(point.numbers), start.exogenous]
+    return measure_sizes(system, arguments, grid.forcing.end - grid.forcing.start, largest)

@@ -157,15 +157,16 @@ def _project(
     w[list(discrete.experiment.program.sizes.noisy)] = discrete.noise.rows.value @ m[states:]
     A = lift = np.zeros((0, 0))
     for _ in range(PROJECTIONS):
-        arguments = (time, m[:states], top, discrete.parameters, w)
+        arguments = (time, m[:states], top, discrete.numbers, w)
         A, B = (system.matrix(name, *arguments) for name in ("constraints_jacobian", "directions"))
-        lift = B.T @ np.linalg.inv(A @ B.T)
+        ways = discrete.experiment.sizes.metric[:, None] ** 2 * B.T
+        lift = ways @ np.linalg.inv(A @ ways)
         m[:states] -= lift @ system.matrix("constraints", *arguments).ravel()
     # The constraints move with the disturbances too: of these P knows already.
     Pi = np.eye(m.size)
     Pi[:states, :states] -= lift @ A
-    gradient = system.matrix("consistency_gradient", time, m[:states], top, discrete.parameters, w)[: len(A)]
-    size = states + top.size + discrete.parameters.size
+    gradient = system.matrix("consistency_gradient", time, m[:states], top, discrete.numbers, w)[: len(A)]
+    size = states + top.size + discrete.numbers.size
     by_w = gradient[:, size:][:, list(discrete.experiment.program.sizes.noisy)] @ discrete.noise.rows.value
     Pi[:states, states:] -= lift @ by_w
     return m, Pi @ P @ Pi.T

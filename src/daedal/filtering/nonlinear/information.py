@@ -87,12 +87,12 @@ class Information:
         value = discrete.point.numbers[discrete.point.names[direction]]
         step = STEP * max(abs(value), 1e-3)
         s, top, p, table, z = path.step_arguments
-        p = p + step * discrete.rates[:, [direction]]
+        p = p + step * discrete.read_rates[:, [direction]]
         table = table.copy()
         table[inputs:] += step * discrete.table_slopes[direction].T
         A, G = program.jacobians(s + step * moved[:-1].T, top, p, table, z)
         s, top, p, table = path.point_arguments
-        p, table = p + step * discrete.rates[:, [direction]], table.copy()
+        p, table = p + step * discrete.read_rates[:, [direction]], table.copy()
         table[inputs:, 1:] += step * discrete.table_slopes[direction].T
         table[table.shape[0] - discrete.noise.rows.value.size :, 0] += (
             step * discrete.noise.rows.slopes[direction].ravel()

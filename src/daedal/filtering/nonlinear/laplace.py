@@ -145,7 +145,7 @@ class Laplace:
         change = np.einsum("mn,mn->m", path.rows, seen)  # of what is predicted, along λ
         bars = -path.weighted - change / variance
         _, seen_p, seen_noise = self.at.pull_sights(bars, D.h + path.weighted[:, None] * seen)
-        gradient = (by_p.sum(axis=1) + seen_p) @ discrete.rates
+        gradient = (by_p.sum(axis=1) + seen_p) @ discrete.rates  # of p: sizes stand still
         gradient = gradient + np.einsum("dkn,nk->d", discrete.table_slopes, by_noise)
         gradient = gradient + np.einsum("dkn,kn->d", discrete.table_slopes, seen_noise[1:])
         rows = discrete.noise.rows

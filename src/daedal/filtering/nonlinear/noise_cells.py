@@ -37,6 +37,7 @@ from daedal.lti import evaluate_at_steps
 from daedal.models import Model, as_tuple
 
 NORMALS = 3  # of each white noise and cell: the coefficients of P₀, P₁ and P₂
+DOUBLINGS = 40  # of a time that begins with one cell
 # Of u = Σ_j ζ_j √(2j + 1) P_j(2τ − 1) at τ = 0: (u, u', u'') from (ζ₀, ζ₁, ζ₂).
 SEEDS = np.array([[1.0, -1.0, 1.0], [0.0, 2.0, -6.0], [0.0, 0.0, 12.0]]) * np.sqrt([1.0, 3.0, 5.0])
 # ∫ P_k(2τ − 1) f dτ from (y₂, y₁, y₀).
@@ -108,6 +109,17 @@ class CellNoise:
         """Of each cell."""
         parts = self.filters.list_parts(point).values()
         return NORMALS * sum(max(part.B.value.shape[1], part.direct.value.shape[1]) for part in parts)
+
+    def find_deviations(self, point: Point, length: float) -> np.ndarray:
+        """Standard deviations of the wanted rows in the long run; of white noise that in a cell of this length."""
+        matrices = self.at(Point(self.model, point.numbers, ()), np.array([length]), np.array([0.5]))
+        A, L, white = matrices.transition.value[0], matrices.factor.value[0], matrices.by_normals.value[0, 0]
+        P = L @ L.T
+        for _ in range(DOUBLINGS):
+            P, A = P + A @ P @ A.T, A @ A
+        rows = matrices.rows.value
+        shaped = np.einsum("ri,ij,rj->r", rows, P, rows)
+        return np.sqrt(np.where(np.any(rows != 0.0, axis=1), shaped, np.sum(white**2, axis=1)))
 
     def find_fastest_pole(self, point: Point) -> float:
         """The largest |eigenvalue| of all filters; zero where all noise is white."""

@@ -18,6 +18,7 @@ Kernels, made when they are first asked for:
     pull        ∂/∂(s, z, p, table) of qᵀF + ⟨Ā, ∂F/∂s⟩ + ⟨Ḡ, ∂F/∂z⟩ for given q, Ā, Ḡ of each step: adjoints
     pull_sights the same of ȳᵀg + ⟨h̄, ∂g/∂s⟩
 
+What they read as p are the parameters, and sizes of X and T by which residuals are judged and steps projected.
 Layout of a row of the table: t, h, known inputs at the nodes (input by input) and at the end, then what `noise_cells`
 says of the cell: A_d, L, rows at the nodes by state and by normals (node by node), rows at the end, all row by row.
 """
@@ -53,7 +54,7 @@ PROGRAMS = 16  # kept for one structure, the last ones made
 
 
 @dataclass(frozen=True)
-class Sizes:
+class Layout:
     """How many numbers of each kind a program has."""
 
     states: int  # of X
@@ -127,12 +128,12 @@ class InnovationProgram:
         self.nodes = NODES[method]
         noisy = find_disturbance_places(system)
         known = tuple(i for i in range(len(r.exogenous)) if i not in noisy)
-        self.sizes = Sizes(
+        self.sizes = Layout(
             len(r.states), len(r.tops), *sizes, len(r.parameters), known, noisy, len(r.exogenous), self.nodes.size
         )
         try:
             self._discretization = Discretization(r, method, point, step)
-            _ = self._discretization.numbers
+            _ = self._discretization.numbers  # chooses pivots
         except np.linalg.LinAlgError:
             raise SimulationError(
                 f"Model '{system.model.name}' is singular at its initial values.", "Start from another position."
@@ -141,6 +142,7 @@ class InnovationProgram:
         s, n = self.sizes, self.sizes.state
         self._s, self._top = ca.SX.sym("s", n), ca.SX.sym("top", s.tops)
         self._p, self._table = ca.SX.sym("p", s.parameters), ca.SX.sym("table", s.table)
+        self._read = ca.vertcat(self._p, self._discretization.sizes)
         self._z = ca.SX.sym("z", s.normals)
         self._kernels: dict[Any, Any] = {}
         self._lock = Lock()
@@ -154,7 +156,8 @@ class InnovationProgram:
 
             state       s, T, the largest unfinished Newton increment so far (zero at the start), then ∂s/∂θ direction
                         by direction; advanced in place. `count_state(directions)` tells how many numbers.
-            parameters  p in the order of `system.reduction.parameters`, then `directions.read(dp/dθ)`
+            parameters  p in the order of `system.reduction.parameters`, sizes of X and T (`daedal.systems.Sizes`), then
+                        `directions.read(dp/dθ)`
             table       (steps, table + noise · moving directions): `tabulate`, with `tabulate_slopes` beside it where
                         `directions.moves_noise`
             z           (steps, normals, lanes)
@@ -222,7 +225,7 @@ class InnovationProgram:
             [moved[s.noise * i : s.noise * (i + 1)] for i in range(count)] if directions.moves_noise else None,
         )
         state = ca.vertcat(self._s, self._top, worst, ca.vec(rates))
-        arguments = [state, ca.vertcat(self._p, extra), ca.vertcat(self._table, moved), self._z]
+        arguments = [state, ca.vertcat(self._read, extra), ca.vertcat(self._table, moved), self._z]
         after, slopes, top, increment = self._advance(seeds)
         step = ca.Function("step", arguments, [ca.vertcat(after, top, ca.fmax(worst, increment), ca.vec(slopes))])
         if states:
@@ -233,12 +236,12 @@ class InnovationProgram:
 
     def _make_jacobians(self) -> ca.Function:
         by_s, by_z = self._differentiate()
-        arguments = [self._s, self._top, self._p, self._table, self._z]
+        arguments = [self._s, self._top, self._read, self._table, self._z]
         return ca.Function("jacobians", arguments, [_flatten_rows(by_s), _flatten_rows(by_z)])
 
     def _make_sights(self) -> ca.Function:
         y, by_s, residual = self._see(self._make_seeds(0))
-        return ca.Function("sights", [self._s, self._top, self._p, self._table], [y, _flatten_rows(by_s), residual])
+        return ca.Function("sights", [self._s, self._top, self._read, self._table], [y, _flatten_rows(by_s), residual])
 
     def _make_pull(self) -> ca.Function:
         s, n = self.sizes, self.sizes.state
@@ -248,7 +251,9 @@ class InnovationProgram:
         total += ca.dot(_read_rows(G, n, s.normals), slopes[:, n:])
         pulled = [ca.densify(ca.gradient(total, by)) for by in (self._s, self._z, self._p, self._table)]
         return ca.Function(
-            "pull", [self._s, self._top, self._p, self._table, self._z, q, A, G], [*pulled[:3], pulled[3][s.inputs :]]
+            "pull",
+            [self._s, self._top, self._read, self._table, self._z, q, A, G],
+            [*pulled[:3], pulled[3][s.inputs :]],
         )
 
     def _make_pull_sights(self) -> ca.Function:
@@ -259,7 +264,7 @@ class InnovationProgram:
         pulled = [ca.densify(ca.gradient(total, by)) for by in (self._s, self._p, self._table)]
         return ca.Function(
             "pull_sights",
-            [self._s, self._top, self._p, self._table, y_bar, h_bar],
+            [self._s, self._top, self._read, self._table, y_bar, h_bar],
             [*pulled[:2], pulled[2][s.inputs :]],
         )
 

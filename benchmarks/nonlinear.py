@@ -84,12 +84,12 @@ def list_cases() -> dict[str, Case]:
     )
     regulator = dd.Model(
         name="regulator",
-        equations={"rate": der(x) == -a * np.tanh(dd.delay(x, 1.0)) + u + w},
+        equations={"rate": der(x) == -a * np.tanh(dd.delay(x, 0.6)) + u + w},
         unknowns=[x],
         inputs=[u],
         outputs={"x": x},
         parameters={a: 1.0, std: 0.4},
-        disturbances={w: noise(std=std, time_constant=0.5)},
+        disturbances={w: noise(std=std, time_constant=1.0)},
         measurement_noise={"x": 0.05},
         initial={x: 0.0},
         history={x: 0.0},
@@ -105,7 +105,11 @@ def list_cases() -> dict[str, Case]:
             bistable, np.arange(400) * 1.0, {"a": positive(1.3), "b": positive(1.3), "std": positive(0.5)}
         ),
         "regulator": Case(
-            regulator, np.arange(300) * 0.3, {"a": positive(0.8, 0.1, 1.4), "std": positive(0.5)}, switch
+            regulator,
+            np.arange(200) * 0.3,
+            {"a": positive(0.8), "std": positive(0.5)},
+            push=switch,
+            solver=dd.Lanes(step=0.1),
         ),
     }
 

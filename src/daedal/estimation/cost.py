@@ -40,7 +40,8 @@ class Cost:
         the largest over it; with `whiten`, given the filter and the samples that it begins with. By
         `Likelihood(method="moments")` a quasi-likelihood, of normal samples with the mean and covariance of the model.
     monte_carlo_error
-        Standard deviation of `loglik` over the random numbers of a simulation, zero where nothing is drawn.
+        Standard deviation of `loglik` over the random numbers of a simulation, zero where nothing is drawn, NaN where
+        the model could not be simulated.
     log_posterior
         `loglik` plus the logarithm of the prior densities of the free parameters, not divided by the probability of
         the data. Densities are those of the parameters themselves: a fit maximises that of log θ for a LogNormal prior.
@@ -148,6 +149,6 @@ def _convert(evaluation: Evaluation, objective: Objective) -> Cost:
         jacobian=None if evaluation.jacobian is None else evaluation.jacobian * by,
         failure=evaluation.failure,
         loglik=loglik,
-        monte_carlo_error=evaluation.monte_carlo_error,
+        monte_carlo_error=evaluation.monte_carlo_error if evaluation.ok else np.nan,
         log_posterior=None if loglik is None else loglik + sum_log_densities(model, space, evaluation.point),
     )

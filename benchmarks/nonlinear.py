@@ -26,7 +26,7 @@ from daedal.papers.pendulum.experiment import PROGRAM, SOLVER, list_times, make_
 
 x, v, u, w = dd.symbols("x v u w")
 a, b, d, k, k3, std, tau = dd.symbols("a b d k k3 std tau")
-METHODS = ("laplace", "moments")
+METHODS = ("laplace", "moments", "particle", "auto")
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def main() -> None:
     cases = list_cases()
     reader = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     reader.add_argument("--model", nargs="*", choices=list(cases), default=list(cases))
-    reader.add_argument("--method", nargs="*", choices=METHODS, default=list(METHODS))
+    reader.add_argument("--method", nargs="*", choices=METHODS, default=["laplace", "moments"])
     reader.add_argument("--sets", type=int, default=20)
     reader.add_argument("--tiny", action="store_true", help="sizes so small that the numbers mean nothing")
     asked = reader.parse_args()
@@ -166,8 +166,8 @@ def main() -> None:
     for name in asked.model:
         data = draw(cases[name], 2 if asked.tiny else asked.sets, 30 if asked.tiny else None)
         for method in asked.method:
-            if method == "laplace" and cases[name].model.delayed:
-                continue  # which it refuses
+            if method in ("laplace", "particle") and cases[name].model.delayed:
+                continue  # which they refuse
             tiny = dd.Likelihood(method=method, realizations=200, particles=50)
             show(name, cases[name], data, tiny if asked.tiny else dd.Likelihood(method=method))
 

@@ -10,12 +10,23 @@ grow, unless they are asked for, and those whose simulation of held-out samples 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any, Literal, Protocol, overload, runtime_checkable
 
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import EstimationError, check_whole_number, counted, interruptible, is_one_of, list_entries, show
+from daedal.errors import (
+    MOST_ENTRIES,
+    EstimationError,
+    check_whole_number,
+    counted,
+    interruptible,
+    is_list,
+    is_one_of,
+    list_entries,
+    show,
+)
 from daedal.estimation import describe, measure_fit
 from daedal.linear import one_thread
 from daedal.order.choice import (
@@ -244,10 +255,12 @@ def _narrow(shapes: list[Shape], record: Record, method: OrderMethod) -> tuple[l
 
 
 def _check_whole_numbers(given: Any, what: str, least: int) -> list[int]:
-    if (entries := list_entries(given)) is None:
+    if not is_list(given):
         raise EstimationError(f"{what} must be a list of whole numbers, got {show(given)}.", f"Write {what}=[1, 2, 3].")
     sentence, remedy = f"{what} must be whole numbers from {least} to {MOST}", f"Write {what}=[{least}, {least + 1}]."
-    numbers = {check_whole_number(one, EstimationError, sentence, remedy, least=least, most=MOST) for one in entries}
+    # One by one: a range may be longer than there is memory, but ends where a number is too large.
+    listed = islice(given, MOST_ENTRIES)  # what repeats itself without end says nothing new
+    numbers = {check_whole_number(one, EstimationError, sentence, remedy, least=least, most=MOST) for one in listed}
     if not numbers:
         raise EstimationError(f"The list of {what} is empty.", remedy)
     return sorted(numbers)

@@ -44,6 +44,7 @@ ORDER = [
 ]
 ROOMS = {  # of the packages with a second floor: sub-packages, and the modules beside them, from the bottom up
     "estimation": ["problem", "criteria", "likelihood", "search", ...],
+    "filtering": [..., "nonlinear", "particles"],
     "kernels": ["emitter", "math", ..., "noise"],
     "papers": ["result_files", ...],
     "simulation": ["forcing", "request", "solver", "steps", "lanes", "ida", "delays", ...],

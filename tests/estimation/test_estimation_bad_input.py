@@ -235,7 +235,7 @@ def test_wrong_choices(name):
 
 
 VALUES = {
-    "not free": ({"b": 1.0}, "'b'"),
+    "not free, and no number": ({"b": "big"}, "'b'"),
     "unknown": ({"kk": 1.0}, "'kk'"),
     "text": ({"k": "big"}, "'k'"),
     "None": ({"k": None}, "'k'"),
@@ -252,6 +252,12 @@ def test_wrong_values_to_evaluate_at(name):
     with pytest.raises(dd.DaedalError, match=word) as caught:
         dd.evaluate(MODEL, DATA, free=["k"], values=values)
     check_style(caught.value)
+
+
+def test_values_of_what_is_not_free_fix_it():
+    given = dd.evaluate(MODEL, DATA, free=["k"], values={"k": 1.3, "b": 1.7})
+    fixed = dd.evaluate(MODEL, DATA, free=["k"], values={"k": 1.3}, fixed={"b": 1.7})
+    assert given.value == fixed.value != dd.evaluate(MODEL, DATA, free=["k"], values={"k": 1.3}).value
 
 
 def test_zero_and_negative_values_on_a_log_scale_are_refused():

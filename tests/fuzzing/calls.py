@@ -363,6 +363,7 @@ CALLS: dict[str, Call] = {
             "t0": None,
             "name": None,
             "delimiter": ",",
+            "units": {"y": "m"},
         },
     ),
     # analysis

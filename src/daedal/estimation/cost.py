@@ -8,13 +8,13 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.disturbances import make_seed
-from daedal.errors import interruptible
+from daedal.errors import interruptible, is_list
 from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Objective
 from daedal.estimation.problem import read_point
 from daedal.estimation.search import assess_information, choose_steps, forgive_failures, sum_log_densities
 from daedal.linear import one_thread
-from daedal.models import Model
+from daedal.models import Model, as_name
 from daedal.simulation import Lanes
 from daedal.systems import System
 
@@ -40,7 +40,8 @@ class Cost:
         the largest over it; with `whiten`, given the filter and the samples that it begins with. By
         `Likelihood(method="moments")` a quasi-likelihood, of normal samples with the mean and covariance of the model.
     monte_carlo_error
-        Standard deviation of `loglik` over the random numbers of a simulation, zero where nothing is drawn.
+        Standard deviation of `loglik` over the random numbers of a simulation, zero where nothing is drawn, NaN where
+        the model could not be simulated.
     log_posterior
         `loglik` plus the logarithm of the prior densities of the free parameters, not divided by the probability of
         the data. Densities are those of the parameters themselves: a fit maximises that of log θ for a LogNormal prior.
@@ -76,15 +77,29 @@ def evaluate(
 ) -> Cost:
     """The criterion at given values, for an optimiser or sampler of one's own.
 
-    Takes the arguments of `fit`, and `values` (name → number; the model's where left out). With the same seed the cost
-    is the same smooth function in every call. Steps and compiled code of the last problems are kept, so calls that
-    differ in `values` alone are cheap; only where those steps would be too long are new ones chosen for that call.
-    With `whiten`, the filter is made from the residual at the model's values; so is the weight of priors in the value
-    where the accuracy of the data is not declared.
+    Takes the arguments of `fit`, and `values` (name → number; the model's where left out), also of parameters that are
+    not free, which they then fix. With the same seed the cost is the same smooth function in every call. Steps and
+    compiled code of the last problems are kept, so calls that differ in `values` of what is free are cheap; only where
+    those steps would be too long are new ones chosen for that call. With `whiten`, the filter is made from the residual
+    at the model's values; so is the weight of priors in the value where the accuracy of the data is not declared.
     """
+    given, fixed = _hold_values(model, {} if values is None else values, (free, local), fixed)
     objective = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))
-    point = read_point(objective.problem.coordinates, {} if values is None else values, "values")
+    point = read_point(objective.problem.coordinates, given, "values")
     return _convert(_evaluate(objective, point), objective)
+
+
+def _hold_values(model: Any, values: Any, free: tuple[Any, Any], fixed: Any) -> tuple[Any, Any]:
+    """Values of what is free, and with what is fixed those of parameters that are not."""
+    known = model.model if isinstance(model, System) else model
+    mappings = isinstance(values, Mapping) and (fixed is None or isinstance(fixed, Mapping))
+    if not (mappings and isinstance(known, Model) and all(map(is_list, free))):
+        return values, fixed  # which are refused, or fixed for each experiment
+    named = {as_name(key): value for key, value in values.items()}
+    moving = {as_name(name) for part in free for name in part}
+    held = {name: value for name, value in named.items() if name in known.parameters and name not in moving}
+    left = {name: value for name, value in named.items() if name not in held}
+    return left, {**(fixed or {}), **held} if held else fixed
 
 
 _kept: list[tuple[Arguments, int, Objective]] = []  # the last problems that were evaluated
@@ -134,6 +149,6 @@ def _convert(evaluation: Evaluation, objective: Objective) -> Cost:
         jacobian=None if evaluation.jacobian is None else evaluation.jacobian * by,
         failure=evaluation.failure,
         loglik=loglik,
-        monte_carlo_error=evaluation.monte_carlo_error,
+        monte_carlo_error=evaluation.monte_carlo_error if evaluation.ok else np.nan,
         log_posterior=None if loglik is None else loglik + sum_log_densities(model, space, evaluation.point),
     )

@@ -1,10 +1,20 @@
 from .evolution import Evolution
 from .experiment import InitialCondition, InitialState, Innovated, LinearExperiment, Outlook, make_linear_experiments
+from .nonlinear import (
+    DiscreteModel, ExtendedFilter, Information, Laplace, Linearized, LinedUp, NonlinearExperiment, Normals, are_same,
+    compare_with_rest, estimate_nonlinear_states, find_path, find_paths, line_up, make_nonlinear_experiment,
+    refuse_unsuitable, regrid, run_extended_filter, settle_steps, simulate_outputs,
+)
 from .open_values import forget_start
 from .parameter_point import Point
+from .particles import Collapse, ParticleRun, PooledRuns, line_up_lanes, make_guide, run_guided, run_particles
 from .states import StateEstimate, estimate_states
 
 __all__ = [
-    "Evolution", "InitialCondition", "InitialState", "Innovated", "LinearExperiment", "Outlook", "Point",
-    "StateEstimate", "estimate_states", "forget_start", "make_linear_experiments",
+    "Collapse", "DiscreteModel", "Evolution", "ExtendedFilter", "Information", "InitialCondition", "InitialState",
+    "Innovated", "Laplace", "LinearExperiment", "Linearized", "LinedUp", "NonlinearExperiment", "Normals", "Outlook",
+    "ParticleRun", "Point", "PooledRuns", "StateEstimate", "are_same", "compare_with_rest",
+    "estimate_nonlinear_states", "estimate_states", "find_path", "find_paths", "forget_start", "line_up",
+    "line_up_lanes", "make_guide", "make_linear_experiments", "make_nonlinear_experiment", "refuse_unsuitable",
+    "regrid", "run_extended_filter", "run_guided", "run_particles", "settle_steps", "simulate_outputs",
 ]

@@ -11,7 +11,7 @@ Reference: M. Gerdin, T. B. Schön, T. Glad, F. Gustafsson, L. Ljung, On paramet
 differential-algebraic equations, 2006.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -19,16 +19,9 @@ from typing import final
 import numpy as np
 
 from daedal.analysis import MATRICES, ZERO, LinearForm, extract_linear_form, find_polynomial_part
-from daedal.disturbances import (
-    Noise,
-    differentiate_realization,
-    differentiate_stationary,
-    list_parameters,
-    realize,
-    solve_stationary,
-)
 from daedal.errors import EstimationError, StructureError, quoted
-from daedal.filtering.parameter_point import DualFormulas, Point
+from daedal.filtering.parameter_point import Point
+from daedal.filtering.shaping import Shaping, ShapingFilters
 from daedal.linear import (
     Dual,
     SingularPencilError,
@@ -39,7 +32,7 @@ from daedal.linear import (
     stack,
     stack_diagonally,
 )
-from daedal.models import Model, as_tuple
+from daedal.models import Model
 from daedal.symbolic import Expression, list_symbols
 
 LEADING = 0.1  # share of a null vector, relative to its largest, from which a name takes part
@@ -80,7 +73,7 @@ class StochasticModel:
         slopes = self.form.along(self.model, point.numbers, point.rates) if count else {}
         m = {key: Dual(matrix, slopes.get(key, np.zeros((0, *matrix.shape)))) for key, matrix in value.items()}
         self._check_finite(m, point)
-        noise = self._make_noise(point)
+        noise = self._filters.at(point)
         filters = noise.A.value.shape[0]
         E = stack_diagonally([m["E"], lift(np.eye(filters), count)], count)
         F = stack(
@@ -95,7 +88,7 @@ class StochasticModel:
         H = stack([m["H"], lift(np.zeros((m["H"].value.shape[0], filters)), count)], axis=1)
         return self._make_standard(E, F, G, V, H, noise)
 
-    def _make_standard(self, E: Dual, F: Dual, G: Dual, V: Dual, H: Dual, noise: "_Noise") -> Evolution:
+    def _make_standard(self, E: Dual, F: Dual, G: Dual, V: Dual, H: Dual, noise: Shaping) -> Evolution:
         try:
             form = reduce_to_standard_form(E.value, F.value)
         except SingularPencilError as error:
@@ -166,99 +159,15 @@ class StochasticModel:
             "Give other values or bounds, or add the equation that is missing.",
         )
 
-    def _make_noise(self, point: Point) -> "_Noise":
-        """All disturbances as filters driven by white noise."""
-        parts = [
-            _make_white(self.model, as_tuple(key), noise, self._intensities[key].at(point))
-            if key in self._intensities
-            else _make_shaped(noise, point)
-            for key, noise in self.model.disturbances.items()
-        ]
-        count = len(point.names)
-        joined = {
-            name: stack_diagonally([getattr(part, name) for part in parts], count)
-            for name in ("A", "B", "C", "direct", "start")
-        }
-        return _Noise(**joined, intensity=_join_intensities(parts, count))
-
     @cached_property
-    def _intensities(self) -> dict[str | tuple[str, ...], DualFormulas]:
-        return {
-            key: DualFormulas(self.model, [noise.intensity])
-            for key, noise in self.model.disturbances.items()
-            if noise.intensity is not None
-        }
+    def _filters(self) -> ShapingFilters:
+        return ShapingFilters(self.model)
 
 
 def make_stochastic_model(model: Model, verb: str, wanted: Mapping[str, Expression]) -> StochasticModel:
     """The matrices of a linear model with rows for its outputs and for what is wanted by name."""
     form = extract_linear_form(model, verb, wanted, reduced=True, forced=True)
     return StochasticModel(model, form, form.outputs)
-
-
-@dataclass(frozen=True, eq=False)
-class _Noise:
-    """dz = A z dt + B dv, w = C z + direct v, E v vᵀ = intensity; `start` is the covariance of z at the start."""
-
-    A: Dual
-    B: Dual
-    C: Dual
-    direct: Dual
-    start: Dual
-    intensity: Dual
-
-
-def _make_white(model: Model, names: Sequence[str], noise: Noise, intensity: Dual) -> _Noise:
-    count, q = len(intensity.slopes), float(intensity.value[0])
-    if not 0.0 <= q < np.inf:
-        raise EstimationError(
-            f"The intensity of disturbance '{names[0]}' of model '{model.name}', {noise.intensity}, is {q:g} but must "
-            "not be negative.",
-            "Bound its parameters from below, or use scale='log'.",
-        )
-    nothing = lift(np.zeros((0, 0)), count)
-    return _Noise(
-        nothing,
-        lift(np.zeros((0, 0)), count),
-        lift(np.zeros((1, 0)), count),
-        lift(np.eye(1), count),
-        nothing,
-        Dual(intensity.value.reshape(1, 1), intensity.slopes.reshape(count, 1, 1)),
-    )
-
-
-def _make_shaped(noise: Noise, point: Point) -> _Noise:
-    space = realize(noise, point.numbers)
-    names = list(point.numbers)
-    slopes = {name: np.zeros((len(point.names), *getattr(space, name).shape)) for name in "ABC"}
-    for parameter in list_parameters(noise):
-        moved = differentiate_realization(noise, point.numbers, parameter)
-        for direction, rate in enumerate(point.rates[names.index(parameter)]):
-            for name in "ABC":
-                slopes[name][direction] += rate * getattr(moved, name)
-    if not all(np.isfinite(slope).all() for slope in slopes.values()):
-        raise EstimationError(
-            f"{noise!r} has coefficients whose derivatives are not finite at these values.",
-            f"Bound {quoted(list_parameters(noise))} away from there.",
-        )
-    A, B, C = (Dual(getattr(space, name), slopes[name]) for name in "ABC")
-    count, inputs = len(point.names), B.value.shape[1]
-    start = lift(np.zeros(A.value.shape), count)
-    if noise.initial == "stationary":
-        spread = (B @ B.T).symmetric
-        P = solve_stationary(noise, A.value, spread.value)
-        moved = [
-            differentiate_stationary(noise, A.value, P, dA, dQ) for dA, dQ in zip(A.slopes, spread.slopes, strict=True)
-        ]
-        start = Dual(P, np.array(moved).reshape(count, *P.shape))
-    return _Noise(A, B, C, lift(np.zeros((C.value.shape[0], 0)), count), start, lift(np.eye(inputs), count))
-
-
-def _join_intensities(parts: Sequence[_Noise], count: int) -> Dual:
-    """Of the noise that acts directly first, then of what drives the filters: the order of the columns of V."""
-    direct = [part.intensity for part in parts if part.direct.value.shape[1]]
-    driving = [part.intensity for part in parts if not part.direct.value.shape[1]]
-    return stack_diagonally([*direct, *driving], count)
 
 
 def _clean(matrix: Dual, zero: np.ndarray) -> Dual:

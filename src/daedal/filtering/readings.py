@@ -151,7 +151,7 @@ def make_readings(
 ) -> Readings:
     """The series of one experiment as measurements of a linear model."""
     model, drive, outputs = stochastic.model, experiment.drive, experiment.outputs
-    _check_declared(model, experiment)
+    check_declared(model, experiment)
     check_covered(drive.signals, drive.start, max(queries, default=drive.start), EstimationError)
     forcing = stochastic.form.forcing
     reached = np.append(drive.times, [time for time in queries if time > drive.end])
@@ -160,7 +160,7 @@ def make_readings(
         *make_forcings(forcing, drive.signals, drive.start, np.sort(reached), experiment.data.name),
     )
     taken = _find_taken(stochastic, outputs)
-    times, values, places = _make_table(experiment)
+    times, values, places = tabulate_samples(experiment)
     unseen = _drop_early(times, values, outputs, taken, drive.start)
     there = np.isfinite(values).any(axis=1)
     if not there.any():
@@ -169,7 +169,7 @@ def make_readings(
             "Give the data an earlier start t0, with the inputs from there on.",
         )
     times, values, places = times[there], values[there], places[there]
-    mixing, owners, sampled, determinants = _make_rows(experiment, times, values)
+    mixing, owners, sampled, determinants = mix_rows(experiment, times, values)
     by_row = [
         Taken(tuple(int(k) for k in np.flatnonzero(mixing[:, list(delayed.outputs)].any(axis=1))), delayed.amount)
         for delayed in taken
@@ -189,7 +189,7 @@ def make_readings(
     )
 
 
-def _check_declared(model: Model, experiment: Experiment) -> None:
+def check_declared(model: Model, experiment: Experiment) -> None:
     refuse_relative(model, "a filter", "weighs samples before it knows what they should be")
     check_told(model, [experiment])
     declared = find_declared_outputs(model, [experiment.data])
@@ -220,7 +220,7 @@ def _contains(H: Any, row: int, column: int) -> bool:
     return bool(H.sparsity().has_nz(row, column))
 
 
-def _make_table(experiment: Experiment) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def tabulate_samples(experiment: Experiment) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The sample times, the samples (time, output), and their places among those of their output.
 
     A time is there as often as the output that was read most often then.
@@ -258,7 +258,7 @@ def _drop_early(
     return tuple(notes)
 
 
-def _make_rows(
+def mix_rows(
     experiment: Experiment, times: np.ndarray, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[float, list[int]]], float]:
     """Rows of measurements (row, output), their owners, which are measured at which time, and Σ log det L."""

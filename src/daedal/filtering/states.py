@@ -1,10 +1,11 @@
-"""`estimate_states`: what the samples say about any variable of a linear model, measured or not.
+"""`estimate_states`: what the samples say about any variable of a model, measured or not.
 
 Filtered: from the samples up to that time; predicted: from those up to a horizon before it; smoothed: from all of them.
 Mean and covariance of the state come from the filter and the smoother (`daedal.kernels.kalman`), variables are rows of
 the standard form (Gerdin et al. 2006, theorem 5 and equation (19)), algebraic ones too. Open values at the start are
 estimated from the same samples (`state_law` beside this file), and what is unknown of them is part of every standard
-deviation; what depends on a direction of them that no sample shows has an infinite one.
+deviation; what depends on a direction of them that no sample shows has an infinite one. Models that are not linear
+have estimates around their most probable path, or by the extended filter (`nonlinear`).
 
 Reference: M. Gerdin, T. B. Schön, T. Glad, F. Gustafsson, L. Ljung, On parameter and state estimation for linear
 differential-algebraic equations, 2006.
@@ -16,10 +17,13 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
+from daedal import filtering
+from daedal.analysis import is_linear
 from daedal.data import Dataset, FrozenMapping, frozen, index_times, short
 from daedal.errors import EstimationError, counted, interruptible, look_up
 from daedal.experiments import describe_absent, unite_units
 from daedal.filtering.arguments import Estimated, check_arguments, choose_rows, choose_times, read_subject
+from daedal.filtering.experiment import InitialCondition
 from daedal.filtering.horizon import move_ahead
 from daedal.filtering.parameter_point import Point
 from daedal.filtering.readings import count_orders
@@ -116,9 +120,11 @@ def estimate_states(
     horizon: float | None = None,
     times: Any = None,
 ) -> StateEstimate:
-    """Estimate variables of a linear model from data: unknowns, algebraic ones too, outputs and disturbances, by name.
+    """Estimate variables of a model from data: unknowns, algebraic ones too, outputs and disturbances, by name.
 
-    Parameters count as known: what is uncertain of a fit is not part of the standard deviations.
+    Exact for linear models. For others "smoothed" is the most probable path, with the band of the model linearised
+    around it; "filtered" and "predicted" come from the extended Kalman filter. Parameters count as known: what is
+    uncertain of a fit is not part of the standard deviations.
 
     Parameters
     ----------
@@ -154,6 +160,8 @@ def estimate_states(
     wanted, notes = choose_rows(system.model, variables)
     notes = (*notes, *describe_absent(system.model, [data]))
     queries = choose_times(data, times)
+    if not is_linear(system.model, forced=True):
+        return _estimate_nonlinear(system, data, values, condition, tuple(wanted), kind, horizon, queries, notes)
     point = Point(system.model, values, ())
     if kind == "predicted" and horizon:
         origins = np.maximum(queries - float(horizon), data.t0)
@@ -163,6 +171,33 @@ def estimate_states(
     sweep = FilterPass(system, data, point, condition, wanted, queries, before=kind == "predicted")
     law = sweep.smooth(queries) if kind == "smoothed" else sweep.filter(queries)
     return _make_estimate(sweep, kind, None, queries, law, notes, data)
+
+
+def _estimate_nonlinear(
+    system: System,
+    data: Dataset,
+    values: Mapping[str, float],
+    condition: InitialCondition,
+    variables: tuple[str, ...],
+    kind: Kind,
+    horizon: float | None,
+    queries: np.ndarray,
+    notes: tuple[str, ...],
+) -> StateEstimate:
+    """Around the most probable path, or by the extended filter."""
+    ahead = None if horizon is None else float(horizon)
+    states = filtering.estimate_nonlinear_states(system, data, values, condition, variables, kind, ahead, queries)
+    return StateEstimate(
+        model=system.model.name,
+        kind=kind,
+        horizon=ahead,
+        times=frozen(queries.copy()),
+        mean=FrozenMapping({name: frozen(states.mean[:, k].copy()) for k, name in enumerate(variables)}),
+        std=FrozenMapping({name: frozen(states.std[:, k].copy()) for k, name in enumerate(variables)}),
+        notes=(*notes, *states.notes),
+        units=unite_units(system.model, [data]),
+        origin=data.origin,
+    )
 
 
 def _make_estimate(

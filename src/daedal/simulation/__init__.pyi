@@ -4,7 +4,7 @@ from .delays.adjoint import Adjoint
 from .ensemble_solver import Lanes, prepare
 from .ensembles import Ensemble, ensemble
 from .features import find_features
-from .forcing import make_forcing
+from .forcing import Forcing, make_forcing, see_features
 from .ida.solver import IDA
 from .instants import find_switch_times, track_stages
 from .lanes.moments import collect_moments
@@ -12,15 +12,21 @@ from .lanes.run import Failure, Run
 from .measurement import add_measurement_noise
 from .prediction import Prediction, Predictor, make_predictor
 from .request import Request, check_request, make_request
+from .steps import (
+    ACCEPTED, ALIGNED, NODES, UNFINISHED, Directions, Discretization, Method, Moving, Point, Schedule,
+    find_disturbance_places, find_stops, make_regular_steps, tabulate_nodes,
+)
 from .solver import REACHED, Job, Outcome, Solver, Status
 from .trajectories import simulate
 from .trajectory import Trajectory
 from .transfer_response import simulate_transfer_function
 
 __all__ = [
-    "Adjoint", "Ensemble", "Failure", "IDA", "Job", "Lanes", "Outcome", "Prediction", "Predictor", "REACHED", "Request",
-    "Run", "Solver", "Status", "Trajectory", "add_measurement_noise", "check_request", "collect_moments", "ensemble",
-    "find_features", "find_pasts", "find_switch_times", "look_back_from_start", "make_forcing", "make_predictor",
-    "make_request", "mark_times", "prepare", "prepare_delayed", "read_clocks", "simulate", "simulate_transfer_function",
-    "track_stages",
+    "ACCEPTED", "ALIGNED", "Adjoint", "Directions", "Discretization", "Ensemble", "Failure", "Forcing", "IDA", "Job",
+    "Lanes", "Method", "Moving", "NODES", "Outcome", "Point", "Prediction", "Predictor", "REACHED", "Request", "Run",
+    "Schedule", "Solver", "Status", "Trajectory", "UNFINISHED", "add_measurement_noise", "check_request",
+    "collect_moments", "ensemble", "find_disturbance_places", "find_features", "find_pasts", "find_stops",
+    "find_switch_times", "look_back_from_start", "make_forcing", "make_predictor", "make_regular_steps",
+    "make_request", "mark_times", "prepare", "prepare_delayed", "read_clocks", "see_features", "simulate",
+    "simulate_transfer_function", "tabulate_nodes", "track_stages",
 ]

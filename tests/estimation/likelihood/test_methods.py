@@ -28,12 +28,6 @@ def test_a_linear_model_has_the_exact_filter_whatever_the_method(method):
     assert dd.evaluate(model(), DATA, free=["a"], criterion=dd.Likelihood(method=method)).value == exact.value
 
 
-@pytest.mark.parametrize("method", ["auto", "laplace", "particle"])
-def test_a_method_that_is_not_there_is_refused_like_any_nonlinear_model(method):
-    with pytest.raises(dd.DaedalError, match="Likelihood needs a linear model"):
-        dd.evaluate(model(3), DATA, free=["a"], criterion=dd.Likelihood(method=method))
-
-
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [

@@ -76,6 +76,7 @@ class Evaluation:
     failure: str = ""
     noise: np.ndarray | None = None  # what the Monte-Carlo error of the slopes adds to the curvature
     monte_carlo_error: float = 0.0  # standard deviation of the value over the random numbers of a simulation
+    rough: bool = False  # whether values jump by that error from point to point: the lowest is only the luckiest
     loglik: float | None = None  # where the criterion is a likelihood: its curvature is then the information
     scores: np.ndarray | None = None  # covariance of the gradient, where the criterion knows it
     stale: bool = False  # whether the curvature is that of another point: only the gradient is exact

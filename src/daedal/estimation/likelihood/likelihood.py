@@ -13,8 +13,11 @@ import numpy as np
 from daedal.analysis import is_linear
 from daedal.errors import EstimationError, check_whole_number, is_one_of, is_real, show
 from daedal.estimation.criteria import Objective
+from daedal.estimation.likelihood.auto import make_auto_objective
 from daedal.estimation.likelihood.exact import make_exact_objective
+from daedal.estimation.likelihood.laplace import make_laplace_objective
 from daedal.estimation.likelihood.moments import make_moments_objective
+from daedal.estimation.likelihood.particle import make_particle_objective
 from daedal.estimation.problem import Problem
 from daedal.filtering import InitialCondition, InitialState
 from daedal.models import as_name
@@ -40,10 +43,11 @@ class Likelihood:
     initial_std
         Unknown → standard deviation of the value that `initial` holds, zero where left out.
     method
-        Of models that are not linear. "moments" takes mean and covariance of the outputs from simulated realizations
-        and judges the samples as if they were normal: a quasi-likelihood, whose estimates are consistent whatever the
-        law of the samples is. It takes delays, and starts where a simulation does: what `initial` leaves open is held
-        at its guess.
+        Of models that are not linear: "laplace", around the most probable path; "moments", from mean and covariance of
+        simulations, a quasi-likelihood, whose estimates are consistent whatever the law of the samples is (it takes
+        delays, and starts where a simulation does: what `initial` leaves open is held at its guess); "particle", by
+        particle filters, exact but for their Monte-Carlo error; or "auto": Laplace, judged by particles at the
+        estimate, with particles or moments in its place where it cannot be trusted.
     particles
         How many `method="particle"` takes.
     realizations
@@ -114,7 +118,15 @@ def _make_exact(problem: Problem, chosen: Likelihood) -> Objective:
     return make_exact_objective(problem, condition)
 
 
+def _make_laplace(problem: Problem, chosen: Likelihood) -> Objective:
+    condition = InitialCondition("free", released=True) if problem.elsewhere else chosen.condition
+    return make_laplace_objective(problem, condition)
+
+
 # Method of models that are not linear → its objective; the exact filter refuses in place of one that is not there.
 NONLINEAR: dict[str, Callable[[Problem, Likelihood], Objective]] = {
+    "auto": make_auto_objective,
+    "laplace": _make_laplace,
     "moments": make_moments_objective,
+    "particle": make_particle_objective,
 }

@@ -4,6 +4,7 @@ import numpy as np
 
 RANK = 1e-12  # eigenvalue of the curvature, scaled to a unit diagonal, that counts as zero
 FACTOR_RANK = 1e-10  # singular value of slopes, scaled to unit columns, relative to the largest, that counts as zero
+LARGEST_SHARE = 0.9  # of Monte-Carlo error in the curvature along a direction that still counts as known
 PARTICIPATES = 1e-3  # squared share of a parameter in a direction that is not determined
 
 
@@ -57,3 +58,19 @@ def find_directions(curvature: np.ndarray) -> np.ndarray:
     """D, (coordinate, direction), with Dᵀ H D = I and D Dᵀ = H⁻¹ where H does not vanish."""
     scale, eigenvalues, vectors, kept = decompose(curvature)
     return vectors[:, kept] / np.sqrt(eigenvalues[kept]) * scale[:, None]
+
+
+def remove_noise(curvature: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
+    """The curvature without what the Monte-Carlo error of the slopes adds to it, which is no knowledge.
+
+    A direction in which little else is left counts as not determined.
+    """
+    if noise is None or not noise.any():
+        return curvature
+    scale, eigenvalues, vectors, usable = decompose(curvature)
+    roots = np.sqrt(np.where(usable, eigenvalues, 1.0))
+    whitened = (vectors / roots).T @ (noise * np.outer(scale, scale)) @ (vectors / roots)
+    shares, turned = np.linalg.eigh(np.where(np.outer(usable, usable), whitened, 0.0))
+    left = np.where(shares < LARGEST_SHARE, 1.0 - shares, 0.0)
+    back = (vectors * np.where(usable, roots, 0.0)) @ turned
+    return (back * left) @ back.T / np.outer(scale, scale)

@@ -13,7 +13,7 @@ import numpy as np
 
 from daedal.estimation.criteria import Evaluation, Part, count_samples, list_outputs
 from daedal.estimation.problem import Autoregression, find_contiguous, fit_autoregressions
-from daedal.estimation.search.curvature import find_directions
+from daedal.estimation.search.curvature import find_directions, remove_noise
 
 AKAIKE = 2.0  # for each coefficient of the autoregression: too short a memory makes errors too small
 EVIDENCE = 10.0  # of autocorrelation, as a difference of BIC, before it is believed
@@ -46,7 +46,7 @@ def _estimate_data_scores(evaluation: Evaluation, fitted: float) -> np.ndarray:
     if evaluation.scores is not None:
         return evaluation.scores
     if evaluation.loglik is not None:
-        return evaluation.curvature
+        return remove_noise(evaluation.curvature, evaluation.noise)
     models = {output: model_residual(evaluation, output) for output in list_outputs(evaluation.parts)}
     total = np.zeros((size, size))
     for number in {part.series.experiment for part in evaluation.parts}:

@@ -21,13 +21,12 @@ import numpy as np
 from daedal.estimation.criteria import Evaluation, Expected, Objective
 from daedal.estimation.problem import Autoregression
 from daedal.estimation.search.calibration import calibrate
-from daedal.estimation.search.curvature import compute_covariance, decompose, find_directions
+from daedal.estimation.search.curvature import compute_covariance, find_directions, remove_noise
 from daedal.estimation.search.scores import estimate_scores, settle
 
 NO_EFFECT = 1e-4  # of one unit of φ on a log-likelihood
 NEAR = 0.02  # of the distance of the bounds: what is farther inside is not at one
 BEYOND = 100.0  # distances from a bound that an estimate would go beyond it, to be called at it
-LARGEST_SHARE = 0.9  # of Monte-Carlo error in the curvature along a direction that still counts as known
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +65,7 @@ def assess_uncertainty(
     else:
         beside = 0.0 if evaluation.prior is None else evaluation.prior.weight * evaluation.prior.curvature
         S, freedom = expected.scores + beside, np.full(size, expected.realizations - 1.0)
-    H = _remove_noise(evaluation)[chosen]
+    H = remove_noise(evaluation.curvature, evaluation.noise)[chosen]
     covariance[chosen] = compute_covariance(H, S[chosen])
     if scatter is not None and not scatter.any():
         monte_carlo = np.zeros((size, size))  # nothing is random, whatever the data say
@@ -91,7 +90,7 @@ def _assess_scores(
     settled = evaluation if prior is None else replace(evaluation, prior=replace(prior, data=settle(own)))
     beside = 0.0 if prior is None else prior.weight * prior.curvature
     S, chosen = estimate_scores(settled) - beside, np.ix_(inside, inside)
-    H = _remove_noise(own)[chosen]
+    H = remove_noise(own.curvature, own.noise)[chosen]
     M = H @ np.diag(noise.factors) @ np.nan_to_num(compute_covariance(H), posinf=0.0)
     S[chosen] = M @ S[chosen] @ M.T
     return S + beside, freedom
@@ -108,26 +107,9 @@ def compare_scores(objective: Objective, evaluation: Evaluation) -> float:
     everything = np.arange(evaluation.point.size)
     raw = evaluate_raw(objective, evaluation.point)
     S, _ = _assess_scores(settle(evaluation), everything, objective.capabilities.filters, raw)
-    directions = find_directions(_remove_noise(evaluation))
+    directions = find_directions(remove_noise(evaluation.curvature, evaluation.noise))
     count = directions.shape[1]
     return float(np.trace(directions.T @ S @ directions)) / count if count else 1.0
-
-
-def _remove_noise(evaluation: Evaluation) -> np.ndarray:
-    """The curvature without what the Monte-Carlo error of the slopes adds to it, which is no knowledge.
-
-    A direction in which little else is left counts as not determined.
-    """
-    H = evaluation.curvature
-    if evaluation.noise is None or not evaluation.noise.any():
-        return H
-    scale, eigenvalues, vectors, usable = decompose(H)
-    roots = np.sqrt(np.where(usable, eigenvalues, 1.0))
-    whitened = (vectors / roots).T @ (evaluation.noise * np.outer(scale, scale)) @ (vectors / roots)
-    shares, turned = np.linalg.eigh(np.where(np.outer(usable, usable), whitened, 0.0))
-    left = np.where(shares < LARGEST_SHARE, 1.0 - shares, 0.0)
-    back = (vectors * np.where(usable, roots, 0.0)) @ turned
-    return (back * left) @ back.T / np.outer(scale, scale)
 
 
 def find_stuck(evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

@@ -33,7 +33,7 @@ def _try_halves(task: Task, method: Method, schedule: Schedule, tolerance: float
     for _ in range(HALVINGS):
         halves: Steps = (steps[0].divide(2), 0)
         fine = run_pilots(task, prepare_steps(task, method, halves))
-        yield Trial(steps, halves, judge(task, method, steps, coarse, fine, tolerance))
+        yield Trial(steps, halves, judge(task, method, steps, coarse, fine, tolerance, closely=True))
         steps, coarse = halves, fine
 
 

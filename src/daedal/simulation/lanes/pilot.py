@@ -198,16 +198,23 @@ def compare(
 
 
 def judge(
-    task: Task, method: Method, steps: Steps, coarse: np.ndarray, fine: np.ndarray, tolerance: float = np.inf
+    task: Task,
+    method: Method,
+    steps: Steps,
+    coarse: np.ndarray,
+    fine: np.ndarray,
+    tolerance: float = np.inf,
+    closely: bool = False,
 ) -> float:
     """The error of steps, from what they give and what shorter ones do.
 
-    Where a switch divides a step, what is left of it may be divided by halving the steps no further; so before such
-    steps are believed, they are compared with eighths too.
+    Before some steps are believed, they are compared with eighths too: where a switch divides a step, what is left of
+    it may be divided by halving the steps no further; and steps that were chosen one by one (`closely`) may go over
+    oscillations too small to count in each, which halves see no better.
     """
     switches = task.system.reduction.switching is not None and bool(task.system.reduction.switching.located)
     error = compare(coarse, fine, len(task.wanted), switches, task.find_sizes)
-    if not switches or steps[1] or not error <= tolerance:
+    if not (switches or closely) or steps[1] or not error <= tolerance:
         return error
     eighths = run_pilots(task, prepare_steps(task, method, (steps[0].divide(EIGHTHS), 0)))
     return max(error, compare(coarse, eighths, len(task.wanted), switches, task.find_sizes))

@@ -1,0 +1,207 @@
+"""`Likelihood(method="auto")` of a nonlinear model: Laplace's approximation, judged by particles, with a way out.
+
+No approximation is good on all models, so none is trusted silently:
+
+1. where disturbances act through their squares alone, or switches or delays are in the way, Laplace's approximation has
+   no path to go by: particles, or for what they cannot follow either moments, do the work from the beginning;
+2. else Laplace looks for the maximum, and particles judge it there (`referee`, beside this file);
+3. where they find it biased, they go on from its estimate; what they could not judge is said.
+
+What was decided, and why, is in the notes of the fit.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daedal.errors import DaedalError, EstimationError
+from daedal.estimation.criteria import Capabilities, Evaluation, Objective
+from daedal.estimation.likelihood.laplace import LaplaceObjective, make_laplace_objective
+from daedal.estimation.likelihood.moments import MomentsObjective, make_moments_objective
+from daedal.estimation.likelihood.particle import ParticleObjective, make_particle_objective
+from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_score, list_sides
+from daedal.estimation.problem import Problem
+from daedal.filtering import (
+    InitialCondition,
+    Laplace,
+    Point,
+    compare_with_rest,
+    find_path,
+    find_paths,
+    make_guide,
+    run_guided,
+)
+
+if TYPE_CHECKING:
+    from daedal.estimation.likelihood.likelihood import Likelihood
+
+GUIDED = 300  # particles of the guided referee at each point
+SQUARED = 0.05  # share of what disturbances do that derivatives at rest tell, below which they act through squares
+UNSTABLE = 2.0  # times what they do, that these derivatives are wrong by
+SURE = 3.0  # standard deviations of the Monte-Carlo error
+
+
+def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
+    """The objective to begin with, with the reason where it is not Laplace's."""
+    condition = InitialCondition("free", released=True) if problem.elsewhere else chosen.condition
+    try:
+        particles = make_particle_objective(problem, chosen)
+    except EstimationError as error:
+        return _begin_without_particles(problem, chosen, condition, error)
+    if reason := _find_danger(problem, particles):
+        return _fall_back(particles, f"{reason}, where Laplace's approximation is not safe")
+    try:
+        laplace = make_laplace_objective(problem, condition)
+    except DaedalError as error:
+        return _fall_back(particles, f"Laplace's approximation cannot be used: {_quote(error)}")
+    return AutoObjective(laplace, particles, lambda: make_moments_objective(problem, chosen))
+
+
+def _begin_without_particles(
+    problem: Problem, chosen: "Likelihood", condition: InitialCondition, reason: EstimationError
+) -> Objective:
+    """Laplace without a referee, or moments; what is wrong with the problem itself is said by one of them."""
+    try:
+        laplace = make_laplace_objective(problem, condition)
+    except DaedalError:
+        moments = make_moments_objective(problem, chosen)
+        note = f"moments were taken by method='auto': {_quote(reason)}"
+        return replace(moments, notes=(note, *moments.notes))
+    return AutoObjective(laplace, None, lambda: make_moments_objective(problem, chosen), unjudged=_quote(reason))
+
+
+def _find_danger(problem: Problem, particles: ParticleObjective) -> str:
+    """Why Laplace's approximation would fail for certain, in any experiment; empty where it may do."""
+    space = problem.coordinates
+    for number, one in enumerate(particles.nonlinear):
+        point = Point(problem.system.model, space.values(space.start, number), ())
+        told, left = compare_with_rest(one.at(point))
+        if told < SQUARED:
+            return "disturbances act through their squares (the outputs have no slope by them at rest)"
+        if left > UNSTABLE:
+            return "disturbances carry the model far from where it would rest, as between several wells"
+    return ""
+
+
+def _fall_back(particles: ParticleObjective, reason: str) -> ParticleObjective:
+    return replace(particles, notes=(f"particles were taken by method='auto': {reason}", *particles.notes))
+
+
+def _quote(error: DaedalError) -> str:
+    """A sentence inside another."""
+    return error.sentence.rstrip(".")
+
+
+@dataclass(eq=False)
+class _Memory:
+    """What the referee said, and of which point."""
+
+    verdicts: dict[bytes, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class AutoObjective:
+    """Laplace's −log L as a function of φ, with a referee at its minimum."""
+
+    laplace: LaplaceObjective
+    particles: ParticleObjective | None
+    make_moments: Callable[[], MomentsObjective]
+    unjudged: str = ""  # why there is no referee
+    memory: _Memory = field(default_factory=_Memory)
+
+    @property
+    def problem(self) -> Problem:
+        """That of Laplace's objective."""
+        return self.laplace.problem
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of Laplace's objective, and what the referee says."""
+        return replace(self.laplace.capabilities, remarks=self._list_remarks)
+
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        return self.laplace(point)
+
+    def refine(self, evaluation: Evaluation, /) -> Objective | None:
+        """Laplace's own stages; then particles or moments, if the referee finds it biased."""
+        following = self.laplace.refine(evaluation)
+        if following is not None:
+            return replace(self, laplace=following)
+        verdict, said = self._judge(evaluation)
+        self.memory.verdicts[evaluation.point.tobytes()] = said
+        if verdict is None or not verdict.biased or self.particles is None:
+            return None
+        reason = f"Laplace's approximation is biased here: {verdict.describe()}"
+        particles = _fall_back(self.particles, reason).finish(evaluation)
+        if particles(evaluation.point).ok:
+            return particles
+        moments = self.make_moments()
+        return replace(moments, notes=(f"moments were taken by method='auto': {reason}", *moments.notes))
+
+    def _judge(self, evaluation: Evaluation) -> tuple[Verdict | None, str]:
+        """The verdict, and what to say of it: of guided particles, or where these do not tell, of all the others."""
+        verdict, said = None, self.unjudged
+        for ask in (self._ask_guided, self._ask_plain):
+            try:
+                verdict = ask(evaluation)
+            except DaedalError as error:
+                said = said or error.sentence
+                continue
+            if verdict is not None and not verdict.blind:
+                return verdict, f"judged at the estimate: {verdict.describe()}"
+            if verdict is not None:
+                said = f"{verdict.describe()}, too noisy to tell: take more with Likelihood(particles=...)"
+        return None, f"particles could not judge it: {said}"
+
+    def _ask_guided(self, evaluation: Evaluation) -> Verdict | None:
+        """By log L one standard error to either side; None where plain particles find paths that guided ones miss."""
+        point, names = evaluation.point, self.problem.coordinates.names
+        if any(lined.experiment.start.spread.profiled for lined in self.laplace.lined):
+            return None  # what is taken at its best is not integrated over
+        middle, loglik = self._measure_gap(point)
+        if self.particles is not None and self._is_missing_some(point, loglik, middle.error):
+            return None
+        lower, upper = self.problem.coordinates.bounds
+        sides: list[tuple[Gap, Gap] | None] = []
+        for step in np.diag(list_sides(evaluation.curvature)):
+            ends = [point + step, point - step]
+            inside = step.any() and all(np.all((end >= lower) & (end <= upper)) for end in ends)
+            sides.append((self._measure_gap(ends[0])[0], self._measure_gap(ends[1])[0]) if inside else None)
+        return judge_gaps(names, evaluation.curvature, middle, sides)
+
+    def _measure_gap(self, point: np.ndarray) -> tuple[Gap, float]:
+        """log L by guided particles less that of Laplace, with common random numbers; and log L."""
+        loglik, variance, approximate = 0.0, 0.0, 0.0
+        for number, lined in enumerate(self.laplace.lined):
+            values = self.problem.coordinates.values(point, number)
+            discrete = lined.experiment.at(Point(self.problem.system.model, values, ()))
+            known = self.laplace.memory.normals.get(number)
+            linear = find_paths(discrete)[0] if known is None else find_path(discrete, known)
+            run = run_guided(linear, make_guide(linear), GUIDED, np.random.default_rng([self.problem.seed, 2, number]))
+            loglik, variance = loglik + run.loglik, variance + run.variance
+            approximate -= Laplace(linear).value
+        return Gap(loglik - approximate, float(np.sqrt(variance))), loglik
+
+    def _is_missing_some(self, point: np.ndarray, loglik: float, error: float) -> bool:
+        """Whether plain particles, which are never too probable, find a larger L for certain."""
+        assert self.particles is not None
+        plain = self.particles.measure(point)
+        return bool(plain.loglik - loglik > SURE * np.hypot(plain.loglik_error, error))
+
+    def _ask_plain(self, evaluation: Evaluation) -> Verdict | None:
+        """By the score of plain particles."""
+        if self.particles is None:
+            return None
+        final = self.particles.finish(evaluation)
+        if not (there := final(evaluation.point)).ok:
+            raise EstimationError(there.failure, "Take more particles.")
+        loglik, pooled = evaluation.loglik, final.run(evaluation.point).pooled
+        assert loglik is not None  # of a likelihood
+        names = self.problem.coordinates.names
+        return judge_score(names, evaluation.curvature, loglik, evaluation.gradient, pooled)
+
+    def _list_remarks(self, evaluation: Evaluation, /) -> tuple[str, ...]:
+        said = self.memory.verdicts.get(evaluation.point.tobytes(), "")
+        return (*self.laplace.list_remarks(evaluation), *((said,) if said else ()))

@@ -1,0 +1,252 @@
+"""`Likelihood(method="laplace")`: the most probable path of a nonlinear model, and the curvature around it.
+
+Value and exact gradient are those of `daedal.filtering.nonlinear.laplace`, the curvature is the information of the
+innovations of the linearised model, so that the search is Fisher's scoring. The path of the best point so far is where
+the next search for a path begins; the first begins at rest, or from several paths where that is no way in.
+
+Steps are chosen at the start of the search, and once more at its end.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from daedal.analysis import check_noise
+from daedal.errors import DaedalError, EstimationError
+from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
+from daedal.estimation.problem import Problem, check_visible
+from daedal.experiments import Experiment, Series, check_enough, match_experiments
+from daedal.filtering import (
+    ExtendedFilter,
+    Information,
+    InitialCondition,
+    Laplace,
+    LinedUp,
+    Normals,
+    Point,
+    are_same,
+    find_path,
+    find_paths,
+    line_up,
+    refuse_unsuitable,
+    regrid,
+    run_extended_filter,
+    settle_steps,
+    simulate_outputs,
+)
+from daedal.models import as_tuple
+
+LANES = 200  # paths whose mean and scatter are what a simulation says
+
+
+def make_laplace_objective(problem: Problem, condition: InitialCondition) -> "LaplaceObjective":
+    """Check the problem, and line it up."""
+    model, space = problem.system.model, problem.coordinates
+    instead = "Use Likelihood(method='moments'), which simulates"
+    refuse_unsuitable(problem.system, "Likelihood(method='laplace')", instead)
+    experiments = match_experiments(problem.system, problem.data)
+    everything = [" ".join(as_tuple(key)) for key in model.disturbances]
+    check_visible(problem, everything, accuracies=True, criterion="Likelihood")
+    check_enough(experiments, len(space.items))
+    verdict = check_noise(model)
+    if not verdict.well_posed:
+        first = verdict.findings[0]
+        raise EstimationError(f"The samples of model '{model.name}' have no likelihood: {first.sentence}", first.remedy)
+    lined = [
+        line_up(experiment, space.values(space.start, number), condition)
+        for number, experiment in enumerate(experiments)
+    ]
+    return LaplaceObjective(problem, experiments, tuple(lined), condition)
+
+
+@dataclass(eq=False)
+class _Memory:
+    """The best path so far of each experiment, and whether its starts ended alike."""
+
+    value: float = np.inf
+    normals: dict[int, Normals] = field(default_factory=dict)
+    divided: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceObjective:
+    """−log L as a function of φ."""
+
+    problem: Problem
+    experiments: tuple[Experiment, ...]
+    lined: tuple[LinedUp, ...]
+    condition: InitialCondition
+    memory: _Memory = field(default_factory=_Memory)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """It says what it approximates."""
+        return Capabilities(
+            notes=self.notes,
+            remarks=self.list_remarks,
+            choose_steps=self.choose_steps,
+            predict=self.predict,
+            foresee=self.foresee,
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is open at the start."""
+        opened = list(dict.fromkeys(name for lined in self.lined for name in lined.opened))
+        if not opened:
+            return ()
+        how = "unknown, with a flat prior" if self.condition.open == "diffuse" else "estimated too"
+        return (f"at the start {', '.join(opened)} {'is' if len(opened) == 1 else 'are'} open: {how}",)
+
+    def list_remarks(self, _evaluation: Evaluation, /) -> tuple[str, ...]:
+        """What was approximated, and where that is doubtful."""
+        lined = self.lined[0]
+        remarks = [
+            "the likelihood is Laplace's approximation around the most probable path "
+            f"({lined.method}, steps of {lined.longest:.3g})"
+        ]
+        if self.memory.divided:
+            remarks.append(
+                "several paths explain the data about as well: Laplace's approximation takes one of them, and may be "
+                "biased; compare Likelihood(method='moments') or 'particle'"
+            )
+        return tuple(remarks)
+
+    def choose_steps(self, point: np.ndarray) -> "LaplaceObjective":
+        """With steps that suit a point, and paths of its own: searches from several starts do not see each other's."""
+        space, settled = self.problem.coordinates, self.lined
+        with suppress(DaedalError):  # what cannot be evaluated there is said by the evaluation
+            settled = tuple(settle_steps(lined, space.values(point, number)) for number, lined in enumerate(self.lined))
+        return replace(self, lined=settled, memory=_Memory())
+
+    def refine(self, evaluation: Evaluation, /) -> "LaplaceObjective | None":
+        """With shorter steps, where those chosen at the start are too long at the minimum."""
+        space = self.problem.coordinates
+        values = [space.values(evaluation.point, number) for number in range(len(self.lined))]
+        settled = tuple(
+            settle_steps(lined, own, self.memory.normals.get(number))
+            for number, (lined, own) in enumerate(zip(self.lined, values, strict=True))
+        )
+        if all(new is old for new, old in zip(settled, self.lined, strict=True)):
+            return None
+        known = {
+            number: regrid(normals, self.lined[number].experiment.grid, settled[number].experiment.grid)
+            for number, normals in self.memory.normals.items()
+        }
+        return replace(self, lined=settled, memory=_Memory(normals=known, divided=self.memory.divided))
+
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        size, space = point.size, self.problem.coordinates
+        value, gradient, curvature = 0.0, np.zeros(size), np.zeros((size, size))
+        parts: list[Part] = []
+        found: dict[int, Normals] = {}
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                for number in range(len(self.lined)):
+                    laplace = self.find(point, number)
+                    information = Information(laplace)
+                    own = space.convert_slopes(np.eye(len(space.parameters)), point, number)
+                    value += laplace.value
+                    gradient += own @ laplace.gradient
+                    curvature += own @ information.matrix @ own.T
+                    parts += self._parts(number, information, own)
+                    found[number] = laplace.path.normals
+        except DaedalError as error:
+            return fail_at(point, error.sentence)
+        except np.linalg.LinAlgError:
+            return fail_at(point, "The matrices of the model are singular there.")
+        if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
+            return fail_at(point, "The likelihood or its gradient is not finite there.")
+        if value < self.memory.value:
+            self.memory.value, self.memory.normals = value, found
+        return Evaluation(point, value, gradient, curvature, parts=tuple(parts), loglik=-value)
+
+    def find(self, point: np.ndarray, number: int) -> Laplace:
+        """The most probable path of one experiment: from the best before, or else from all starts."""
+        space = self.problem.coordinates
+        values = space.values(point, number)
+        at = Point(self.problem.system.model, values, space.parameters)
+        discrete = self.lined[number].experiment.at(at)
+        known = self.memory.normals.get(number)
+        if known is not None:
+            try:
+                return Laplace(find_path(discrete, known))
+            except EstimationError:
+                pass  # from the beginning, then
+        ends = find_paths(discrete)
+        if not are_same(ends):
+            self.memory.divided.add(number)
+        return Laplace(ends[0])
+
+    def predict(self, point: np.ndarray) -> tuple[Forecast, ...]:
+        """One step ahead, and simulated from the start."""
+        return self.foresee(point, ())
+
+    def foresee(self, point: np.ndarray, steps: Sequence[int]) -> tuple[Forecast, ...]:
+        """The same, and further steps ahead: by the extended filter, which has not seen what it predicts."""
+        forecasts = []
+        for number in range(len(self.lined)):
+            try:
+                forecasts += self._foresee(point, number, steps)
+            except DaedalError as error:
+                raise EstimationError(
+                    f"The fit cannot predict these data: {error.sentence}", "Compare it with others."
+                ) from None
+        return tuple(forecasts)
+
+    def _foresee(self, point: np.ndarray, number: int, steps: Sequence[int]) -> list[Forecast]:
+        laplace = self.find(point, number)
+        discrete, grid = laplace.path.discrete, laplace.path.discrete.experiment.grid
+        extended = run_extended_filter(discrete, laplace.at)
+        times = self.experiments[number].drive.times
+        points = grid.find_points(times)
+        near = extended.see(extended.predicted)
+        drawn = simulate_outputs(discrete, points, LANES, laplace.at)
+        further = {}
+        for count in steps:
+            origins = np.where(np.arange(times.size) >= count, np.roll(points, count), -1)
+            further[count] = extended.see(extended.look_ahead(origins, points), points)
+        forecasts = []
+        for series in self.experiments[number].series:
+            mine, row = series.places, series.row
+            forecasts.append(
+                Forecast(
+                    series,
+                    near[0][points[mine], row],
+                    self._normalize(number, series, extended),
+                    near[1][points[mine], row],
+                    simulated=(drawn[mine, row].mean(axis=1), drawn[mine, row].std(axis=1)),
+                    further={count: (mean[mine, row], std[mine, row]) for count, (mean, std) in further.items()},
+                )
+            )
+        return forecasts
+
+    def _normalize(self, number: int, series: Series, extended: ExtendedFilter) -> np.ndarray:
+        """Innovations of a series in units of their standard deviation, NaN where there is no sample."""
+        measurements = self.lined[number].experiment.measurements
+        mine = measurements.owners[measurements.rows] == series.row
+        residual = np.full(series.times.size, np.nan)
+        places = measurements.places[measurements.samples[mine], series.row]
+        residual[places] = extended.e[mine] / np.sqrt(extended.S[mine])
+        return residual
+
+    def _parts(self, number: int, information: Information, own: np.ndarray) -> list[Part]:
+        """Innovations in units of their standard deviation, output by output."""
+        measurements = self.lined[number].experiment.measurements
+        e, S = information.innovations
+        deviation, owners = np.sqrt(S.value), measurements.owners[measurements.rows]
+        parts = []
+        for series in self.experiments[number].series:
+            output = measurements.outputs.index(series.output)
+            mine = owners == output
+            places = measurements.places[measurements.samples[mine], output]
+            residual, spread, predicted = np.full((3, series.times.size), np.nan)
+            residual[places], spread[places] = e.value[mine] / deviation[mine], deviation[mine]
+            predicted[places] = series.values[places] - e.value[mine]
+            slopes = np.zeros((len(own), series.times.size))
+            slopes[:, places] = -own @ e.slopes[:, mine] / deviation[mine]
+            scored = replace(series, values=np.where(np.isfinite(residual), series.values, np.nan))
+            parts.append(Part(scored, residual, slopes, np.zeros(len(own)), spread, predicted))
+        return parts

@@ -1,0 +1,264 @@
+"""`Likelihood(method="particle")`: log L of a nonlinear model by particle filters, with its slopes and their noise.
+
+The filter, its score and its information stand in `daedal.filtering.nonlinear`, `particles` and `particle_runs`. Here
+runs are put together over experiments and coordinates φ. Two stages: the first looks for the maximum with fewer
+particles; the second, begun where that ended, has several runs with all of them, chooses the memory of the score, and
+tells errors of the data (products of independent runs, Σ d̄ d̄ᵀ less what noise adds) and of the particles apart. Values
+jump from point to point by their Monte-Carlo error: scoring (`estimation.search.scoring`) looks for the maximum. All
+runs have random numbers of their own, which are the same at every φ: the same seed gives the same estimate.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from daedal.analysis import check_noise
+from daedal.errors import DaedalError, EstimationError, quoted
+from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
+from daedal.estimation.problem import Problem, check_visible
+from daedal.experiments import Experiment, Series, check_enough, match_experiments
+from daedal.filtering import (
+    NonlinearExperiment,
+    ParticleRun,
+    Point,
+    PooledRuns,
+    line_up_lanes,
+    refuse_unsuitable,
+    run_particles,
+)
+from daedal.models import as_tuple
+
+if TYPE_CHECKING:
+    from daedal.estimation.likelihood.likelihood import Likelihood
+
+FIRST_RUNS, RUNS = 2, 6  # independent ones at a point, in the first and in the second stage
+FIRST_SHARE = 0.5  # of the particles, that each run of the first stage has
+FIRST_MEMORY = 3  # of the score, among those that a run carries
+LARGEST_VARIANCE = 3.0  # of log L between runs, beyond which score and information of particles are no longer right
+HOPELESS = 1e7  # particles that nobody has
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """All runs at a point: pooled, and run by run of each experiment."""
+
+    pooled: PooledRuns
+    runs: tuple[tuple[ParticleRun, ...], ...]  # (experiment, run)
+
+
+@dataclass(frozen=True, eq=False)
+class ParticleObjective:
+    """−log L as a function of φ, with Monte-Carlo noise."""
+
+    problem: Problem
+    experiments: tuple[Experiment, ...]
+    nonlinear: tuple[NonlinearExperiment, ...]
+    particles: int
+    final: bool = False
+    memory: int = FIRST_MEMORY
+    notes: tuple[str, ...] = ()
+    _kept: dict[bytes, Pass] = field(default_factory=dict)  # the runs of the last point
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """It predicts one step ahead, and knows its noise."""
+        return Capabilities(
+            notes=self.notes, simulates=True, finish=self.finish, scatter=self.scatter, predict=self.predict
+        )
+
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                passed = self.run(point)
+        except DaedalError as error:
+            return fail_at(point, error.sentence)
+        except np.linalg.LinAlgError:
+            return fail_at(point, "The matrices of the model are singular there.")
+        pooled = passed.pooled
+        if self.final and (lost := self.describe_collapse(passed) or self._describe_scatter(pooled)):
+            return fail_at(point, lost)
+        gradient, curvature = -pooled.score(self.memory), pooled.squares(self.memory)
+        if not (np.isfinite(pooled.loglik) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
+            return fail_at(point, "The likelihood or its gradient is not finite there.")
+        return Evaluation(
+            point,
+            -pooled.loglik,
+            gradient,
+            curvature,
+            parts=tuple(self._list_parts(passed, point.size)),
+            noise=pooled.noise(self.memory),
+            monte_carlo_error=pooled.loglik_error,
+            rough=True,
+            loglik=pooled.loglik,
+        )
+
+    def refine(self, evaluation: Evaluation, /) -> "ParticleObjective | None":
+        """From the first stage to the second, with the memory of the score that its runs choose."""
+        return None if self.final else self.finish(evaluation)
+
+    def finish(self, evaluation: Evaluation) -> "ParticleObjective":
+        """The second stage, begun at this point."""
+        following = replace(self, final=True, _kept={})
+        passed = following.run(evaluation.point)
+        return replace(following, memory=passed.pooled.choose_memory())
+
+    def scatter(self, evaluation: Evaluation) -> np.ndarray:
+        """Covariance of the gradient over the random numbers of the particles."""
+        return self.run(evaluation.point).pooled.scatter(self.memory)
+
+    def predict(self, point: np.ndarray) -> tuple[Forecast, ...]:
+        """One step ahead."""
+        passed, forecasts = self.run(point), []
+        for part in self._list_parts(passed, point.size):
+            number = part.series.experiment
+            _, deviation = _average(passed.runs[number])
+            spread = self._place(part.series, deviation)
+            forecasts.append(Forecast(part.series, part.prediction, part.residual, spread))
+        return tuple(forecasts)
+
+    def run(self, point: np.ndarray) -> Pass:
+        """All runs, or those of the last point again."""
+        key = point.tobytes()
+        if key not in self._kept:
+            made = self._make_runs(point)
+            self._kept.clear()
+            self._kept[key] = made
+        return self._kept[key]
+
+    def measure(self, point: np.ndarray) -> PooledRuns:
+        """log L alone, by a few runs."""
+        logliks = np.zeros(FIRST_RUNS)
+        for number, experiment in enumerate(self.nonlinear):
+            values = self.problem.coordinates.values(point, number)
+            discrete = experiment.at(Point(experiment.system.model, values, ()))
+            seeds = ([self.problem.seed, 3, number, run] for run in range(FIRST_RUNS))
+            logliks += [run_particles(discrete, self.particles, np.random.default_rng(seed)).loglik for seed in seeds]
+        return PooledRuns(logliks, np.zeros((FIRST_RUNS, 1, 1, 0)))
+
+    def _make_runs(self, point: np.ndarray) -> Pass:
+        space, count = self.problem.coordinates, RUNS if self.final else FIRST_RUNS
+        runs, gains = [], []
+        for number, experiment in enumerate(self.nonlinear):
+            values = space.values(point, number)
+            discrete = experiment.at(Point(experiment.system.model, values, space.parameters))
+            share = 1.0 if self.final else FIRST_SHARE
+            particles = max(round(share * self.particles), 2)
+            seeds = ([self.problem.seed, int(self.final), number, run] for run in range(count))
+            own = tuple(run_particles(discrete, particles, np.random.default_rng(seed)) for seed in seeds)
+            slopes = space.convert_slopes(np.eye(len(space.parameters)), point, number)  # (coordinate, parameter)
+            runs.append(own)
+            gains.append(np.array([run.gains for run in own]) @ slopes.T)
+        logliks = np.sum([[run.loglik for run in own] for own in runs], axis=0)
+        return Pass(PooledRuns(logliks, np.concatenate(gains, axis=2)), tuple(runs))
+
+    def describe_collapse(self, passed: Pass) -> str:
+        """Where the filter lost the data, if it did in any run; empty where not."""
+        lost = [
+            (run.collapse, number) for number, own in enumerate(passed.runs) for run in own if run.collapse is not None
+        ]
+        if not lost:
+            return ""
+        collapse, number = min(lost, key=lambda pair: pair[0].counting)
+        needed = float(np.max([one.needed for one, _ in lost]))
+        cure = (
+            f"about {_round_up(max(needed, 2.0 * self.particles)):,} would do: Likelihood(particles=...)"
+            if needed < HOPELESS
+            else "no number of particles would do: look at that sample, and at how accurate it is said to be"
+        )
+        return (
+            f"The particle filter loses the data at sample {collapse.sample + 1} (time {collapse.time:g}) of "
+            f"'{self.nonlinear[number].name}': {collapse.counting:.2g} of {self.particles} particles agree with it, "
+            f"and {cure}."
+        )
+
+    def _describe_scatter(self, pooled: PooledRuns) -> str:
+        """That the runs differ by more than their slopes can bear, if they do."""
+        variance = float(pooled.logliks.var(ddof=1))
+        if variance <= LARGEST_VARIANCE:
+            return ""
+        needed = _round_up(self.particles * variance)
+        return (
+            f"The particles are too few: the log likelihood of single runs scatters by {np.sqrt(variance):.2g}; about "
+            f"{needed:,} would do, Likelihood(particles=...), or method='laplace' where sensors are accurate."
+        )
+
+    def _list_parts(self, passed: Pass, size: int) -> list[Part]:
+        """Innovations in units of their standard deviation, output by output, over all runs."""
+        parts = []
+        for number, experiment in enumerate(self.experiments):
+            data, own = self.nonlinear[number].measurements, passed.runs[number]
+            e, s = np.mean([run.e for run in own], axis=0), np.mean([run.s for run in own], axis=0)
+            mean, _ = _average(own)
+            for series in experiment.series:
+                output = data.outputs.index(series.output)
+                mine = data.owners[data.rows] == output
+                places = data.places[data.samples[mine], output]
+                residual, deviation = np.full((2, series.times.size), np.nan)
+                residual[places], deviation[places] = e[mine] / np.sqrt(s[mine]), np.sqrt(s[mine])
+                predicted = self._place(series, mean)
+                slopes, rates = np.zeros((size, series.times.size)), np.zeros(size)
+                scored = replace(series, values=np.where(np.isfinite(residual), series.values, np.nan))
+                parts.append(Part(scored, residual, slopes, rates, deviation, predicted))
+        return parts
+
+    def _place(self, series: Series, values: np.ndarray) -> np.ndarray:
+        """Values (sample time, output) at the samples of one series."""
+        data = self.nonlinear[series.experiment].measurements
+        output = data.outputs.index(series.output)
+        there = data.places[:, output] >= 0
+        placed = np.full(series.times.size, np.nan)
+        placed[data.places[there, output]] = values[there, output]
+        return placed
+
+
+def _average(runs: tuple[ParticleRun, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of the outputs over all runs, (sample time, output)."""
+    means = np.array([run.mean for run in runs])
+    mean = means.mean(axis=0)
+    squares = np.mean([run.deviation**2 for run in runs], axis=0) + np.mean((means - mean) ** 2, axis=0)
+    return mean, np.sqrt(squares)
+
+
+def _round_up(number: float) -> int:
+    """To one digit."""
+    unit = 10.0 ** np.floor(np.log10(number))
+    return int(np.ceil(number / unit) * unit)
+
+
+def make_particle_objective(problem: Problem, chosen: "Likelihood") -> ParticleObjective:
+    """Check the problem, and line it up."""
+    model, space = problem.system.model, problem.coordinates
+    instead = "Use Likelihood(method='moments'), which simulates"
+    refuse_unsuitable(problem.system, "Likelihood(method='particle')", instead)
+    experiments = match_experiments(problem.system, problem.data)
+    everything = [" ".join(as_tuple(key)) for key in model.disturbances]
+    check_visible(problem, everything, accuracies=True, criterion="Likelihood")
+    check_enough(experiments, len(space.items))
+    verdict = check_noise(model)
+    if not verdict.well_posed:
+        first = verdict.findings[0]
+        raise EstimationError(f"The samples of model '{model.name}' have no likelihood: {first.sentence}", first.remedy)
+    lined = tuple(
+        line_up_lanes(one, space.values(space.start, number), chosen.condition, problem.solver)
+        for number, one in enumerate(experiments)
+    )
+    _refuse_open(problem, lined, chosen)
+    return ParticleObjective(problem, experiments, lined, chosen.particles)
+
+
+def _refuse_open(problem: Problem, lined: tuple[NonlinearExperiment, ...], chosen: "Likelihood") -> None:
+    """Particles need a law to be drawn from."""
+    space, model = problem.coordinates, problem.system.model
+    if chosen.initial == "guess":
+        return
+    for number, one in enumerate(lined):
+        opened = list(one.at(Point(model, space.values(space.start, number), ())).start.nominal.open)
+        if opened:
+            raise EstimationError(
+                f"Model '{model.name}' leaves {quoted(opened)} open at the start, but particles must be drawn there.",
+                f"Hold it, initial={{'{opened[0]}': ...}} in the model, at a number (with "
+                f"Likelihood(initial_std={{...}}) where it is not quite known) or at a parameter to estimate; or write "
+                "Likelihood(initial='guess').",
+            )

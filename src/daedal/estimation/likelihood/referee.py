@@ -1,0 +1,108 @@
+"""Whether an approximation of log L can be trusted at its maximum: particles judge it.
+
+Let ℓ be the approximation, C its information and L the likelihood itself, as particle filters know it. A gap
+g = log L − ℓ that is the same everywhere is harmless; one that changes along a parameter moves the maximum, to first
+order by
+
+    δ = C⁻¹ ∂g.
+
+Two ways to ∂g: differences of g one standard error (1/√C_jj, the others held) to either side, where log L is known well
+enough, as guided particles know it; or the score of the particles (Fisher's identity, exact but for its Monte-Carlo
+error), at one point for all parameters. The approximation is biased where δ is more than a share of a standard error
+and than chance.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from daedal.filtering import PooledRuns
+
+BIASED = 0.3  # standard errors that an approximation may move an estimate by
+CHANCE = 2.0  # standard deviations of the Monte-Carlo error
+BLIND = 0.25  # Monte-Carlo error of δ, in standard errors, beyond which nothing can be said
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """How far each estimate would move, in its standard errors, the Monte-Carlo error of that, and the gap of log L."""
+
+    names: tuple[str, ...]
+    shifts: np.ndarray
+    noise: np.ndarray
+    gap: float
+    gap_error: float
+
+    @property
+    def biased(self) -> bool:
+        """Whether an estimate would move by more than it may, for certain."""
+        return bool(np.any(np.abs(self.shifts) > BIASED + CHANCE * self.noise))
+
+    @property
+    def blind(self) -> bool:
+        """Whether chance may hide a bias, or feign one."""
+        return bool(np.any(~(self.noise <= BLIND)))
+
+    def describe(self) -> str:
+        """In words, the parameter that moves farthest."""
+        gap = f"log likelihood {self.gap:+.2f} ± {self.gap_error:.2f} off"
+        if not self.names:
+            return f"particles find {gap}"
+        worst = int(np.argmax(np.abs(self.shifts) - CHANCE * self.noise))
+        return (
+            f"particles would move {self.names[worst]} by {self.shifts[worst]:+.2f} ± {self.noise[worst]:.2f} standard "
+            f"errors, and find {gap}"
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """log L − ℓ at a point, with its Monte-Carlo error."""
+
+    value: float
+    error: float
+
+
+def list_sides(information: np.ndarray) -> np.ndarray:
+    """Steps of one standard error along each parameter, (parameter,); zero for those that are not determined."""
+    diagonal = np.diag(information)
+    return np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 0.0)
+
+
+def judge_gaps(
+    names: Sequence[str], information: np.ndarray, middle: Gap, sides: Sequence[tuple[Gap, Gap] | None]
+) -> Verdict:
+    """By gaps above and below along each parameter, None for one that was left out."""
+    steps = list_sides(information)
+    known = [k for k, pair in enumerate(sides) if pair is not None]
+    pairs = [pair for pair in sides if pair is not None]
+    slopes = np.array([(up.value - down.value) / (2.0 * steps[k]) for k, (up, down) in zip(known, pairs, strict=True)])
+    noise = np.array(
+        [np.hypot(up.error, down.error) / (2.0 * steps[k]) for k, (up, down) in zip(known, pairs, strict=True)]
+    )
+    return _weigh(names, known, information, slopes, np.diag(noise**2), middle)
+
+
+def judge_score(
+    names: Sequence[str], information: np.ndarray, loglik: float, gradient: np.ndarray, pooled: PooledRuns
+) -> Verdict:
+    """By runs at the same point; `gradient` is that of −ℓ."""
+    memory = pooled.choose_memory()
+    known = np.flatnonzero(list_sides(information)).tolist()
+    slopes = (pooled.score(memory) + gradient)[known]
+    middle = Gap(pooled.loglik - loglik, pooled.loglik_error)
+    return _weigh(names, known, information, slopes, pooled.scatter(memory)[np.ix_(known, known)], middle)
+
+
+def _weigh(
+    names: Sequence[str], known: list[int], information: np.ndarray, slopes: np.ndarray, noise: np.ndarray, middle: Gap
+) -> Verdict:
+    inverse = np.linalg.pinv(information[np.ix_(known, known)], hermitian=True)
+    errors = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
+    spread = np.sqrt(np.maximum(np.diag(inverse @ noise @ inverse), 0.0))
+    shifts = inverse @ slopes / errors
+    return Verdict(tuple(names[k] for k in known), shifts, spread / errors, middle.value, middle.error)

@@ -1,0 +1,96 @@
+"""Fisher's scoring for likelihoods whose values jump from point to point by their Monte-Carlo error.
+
+    φ ← φ − min(1, r/|p|) p,   p = C⁻¹ g,   |p|² = pᵀ C p,
+
+with g the gradient and C = Σ d dᵀ the products of its increments, which noise only makes larger: steps come out too
+short rather than too long (with the unbiased information several searches ran away). In this metric |p| = 1 is about
+one standard error of the estimate in each direction. The radius r doubles when a step that it cut is followed by one in
+the same direction, and is halved when a step turns back. A line search on single values would follow their noise, so
+that a value counts only where it is worse by more than chance allows: then the step is halved and tried again.
+
+The search ends when a step is short, or hardly longer than the Monte-Carlo error of the gradient makes it,
+√tr(C⁻¹ N) with N what that error adds to C: then noise is all that moves it.
+
+J. Olsson, O. Cappé, R. Douc, É. Moulines, Sequential Monte Carlo smoothing with application to parameter estimation in
+nonlinear state space models, Bernoulli 14 (2008) 155–179.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from daedal.estimation.criteria import Evaluation
+from daedal.estimation.search.curvature import find_directions
+from daedal.estimation.search.minimizers import Bounds, Function, Minimum
+
+RADIUS = 2.0  # of the first step, in standard errors for each unknown
+SHORT = 0.07  # step, in the same units, that ends a search
+NOISY, TURNED = 0.5, 1.0  # share of the length that noise makes, that ends it too; the same for one that turns back
+SURE = 4.0  # standard deviations of its Monte-Carlo error by which a value is worse for certain
+HALVINGS = 6  # of one step, at most
+
+
+@final
+@dataclass(frozen=True)
+class NoisyScoring:
+    """On gradient and curvature, values only as a warning; ends after so many steps at the latest."""
+
+    steps: int = 30
+
+    def __call__(self, function: Function, start: np.ndarray, bounds: Bounds, /) -> Minimum:
+        """The evaluation where the search ended, not the one with the lowest value."""
+        here, count = function(np.clip(start, *bounds)), 1
+        if not here.ok:
+            return Minimum(here, False, count)
+        unit = np.sqrt(max(start.size, 1))
+        radius, before, cut = RADIUS * unit, None, False
+        for _ in range(self.steps):
+            step, length = _propose(here, bounds)
+            turns = before is not None and float(before @ here.curvature @ step) < 0.0
+            if length <= SHORT * unit:
+                return Minimum(here, True, count)
+            arrived = length <= SHORT * unit + (TURNED if turns else NOISY) * _measure_noise(here)
+            if before is not None:
+                radius *= 0.5 if turns else 2.0 if cut else 1.0
+            cut = length > radius
+            there, tried = _try(function, here, step * min(1.0, radius / length), bounds)
+            count += tried
+            if there is None:
+                return Minimum(here, False, count)
+            radius *= 0.5 ** (tried - 1)
+            before, here = there.point - here.point, there
+            if arrived:  # the last step, which has no more than noise in it, is still taken: it is as often right
+                return Minimum(here, True, count)
+        return Minimum(here, False, count)
+
+
+def _propose(here: Evaluation, bounds: Bounds) -> tuple[np.ndarray, float]:
+    """The step of scoring and its length; coordinates that would leave their bounds stay."""
+    lower, upper = bounds
+    pressed = (here.point <= lower) & (here.gradient > 0.0) | (here.point >= upper) & (here.gradient < 0.0)
+    inside = np.flatnonzero(~pressed)
+    step = np.zeros_like(here.point)
+    if inside.size:
+        directions = find_directions(here.curvature[np.ix_(inside, inside)])
+        step[inside] = -directions @ (directions.T @ here.gradient[inside])
+    return step, float(np.sqrt(step @ here.curvature @ step))
+
+
+def _measure_noise(here: Evaluation) -> float:
+    """The length of a step that is nothing but noise."""
+    if here.noise is None:
+        return 0.0
+    directions = find_directions(here.curvature)
+    return float(np.sqrt(max(np.trace(directions.T @ here.noise @ directions), 0.0)))
+
+
+def _try(function: Function, here: Evaluation, step: np.ndarray, bounds: Bounds) -> tuple[Evaluation | None, int]:
+    """Where a step leads, halved while it fails or is worse for certain; and how many were tried."""
+    for tried in range(1, HALVINGS + 1):
+        there = function(np.clip(here.point + step, *bounds))
+        chance = SURE * np.hypot(here.monte_carlo_error, there.monte_carlo_error)
+        if there.ok and there.value <= here.value + chance:
+            return there, tried
+        step = 0.5 * step
+    return None, HALVINGS

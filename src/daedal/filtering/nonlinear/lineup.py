@@ -1,0 +1,231 @@
+"""Nonlinear models lined up with their data: what is open at the start, and how long the steps may be.
+
+Steps begin at the sample interval, or shorter where the fastest disturbance asks for it, and are halved until −log L no
+longer changes by more than a hundredth. Runge–Kutta of order six comes first; where it fails, the system is stiff, and
+Radau IIA takes over.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+import casadi as ca
+import numpy as np
+
+from daedal.errors import DaedalError, EstimationError, quoted
+from daedal.experiments import Experiment
+from daedal.filtering.experiment import InitialCondition
+from daedal.filtering.nonlinear.discrete_model import NonlinearExperiment, make_nonlinear_experiment
+from daedal.filtering.nonlinear.laplace import Laplace
+from daedal.filtering.nonlinear.path import Linearized, Normals, find_path, rest, simulate_path
+from daedal.filtering.nonlinear.path_starts import find_paths, regrid
+from daedal.filtering.nonlinear.start import Spread
+from daedal.filtering.parameter_point import Point
+from daedal.models import as_tuple
+from daedal.simulation import Method, find_disturbance_places
+from daedal.systems import System, build, find_initial_values
+
+METHODS: tuple[Method, ...] = ("rk6", "radau5")
+RESOLVED = 2.0  # rad: the fastest pole of a disturbance times a step
+CLOSE_ENOUGH = 0.01  # change of −log L by halving the steps
+HALVINGS = 6  # of the first steps
+MOST_STEPS = 200_000
+WIDE = 1e4  # standard deviations, as the data tell them, of what stands for a flat prior
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LinedUp:
+    """An experiment with steps that suit it, and how to make others."""
+
+    source: Experiment
+    experiment: NonlinearExperiment
+    method: Method
+    longest: float
+    spread: Spread
+    opened: tuple[str, ...]
+
+    def halve(self, values: Mapping[str, float]) -> "LinedUp":
+        """With steps of half the length."""
+        longest = 0.5 * self.longest
+        finer = make_nonlinear_experiment(self.source, values, self.method, longest, self.spread)
+        return replace(self, experiment=finer, longest=longest)
+
+
+def refuse_unsuitable(system: System, purpose: str, instead: str) -> None:
+    """What has no path with derivatives: delays, equations that switch, white noise times a state.
+
+    `instead` is what to do about it.
+    """
+    model, reduction = system.model, system.reduction
+    if reduction.delays or model.delayed:
+        raise EstimationError(
+            f"{purpose} follows a path from instant to instant, but model '{model.name}' contains delays.",
+            f"{instead}, or write the delay as a chain of lags.",
+        )
+    if reduction.switching is not None and reduction.switching.located:
+        texts = [switch.text for switch in reduction.switching.switches] or list(reduction.switching.held)
+        raise EstimationError(
+            f"{purpose} needs derivatives along the path, but model '{model.name}' switches at {quoted(texts)}.",
+            f"{instead}, or write a smooth function such as tanh(x/width).",
+        )
+    _refuse_multiplied_white_noise(system)
+
+
+def _refuse_multiplied_white_noise(system: System) -> None:
+    """White noise whose coefficient depends on the state has two meanings, Itô's and Stratonovich's."""
+    model, r = system.model, system.reduction
+    white = [name for key, noise in model.disturbances.items() if noise.intensity is not None for name in as_tuple(key)]
+    places = [r.exogenous.index(name) for name in white if name in r.exogenous]
+    moving = [k for k, (_, order) in enumerate(r.tops) if order > 0]
+    if not places or not moving:
+        return
+    w = r.arguments[-1]
+    shaken = ca.solve(r.J, ca.jacobian(r.top, ca.vertcat(*(w[i] for i in places))))[moving, :]
+    noisy = [w[i] for i in find_disturbance_places(system)]
+    if ca.depends_on(shaken, ca.vertcat(r.X, r.T, *noisy)):
+        raise EstimationError(
+            f"White noise {quoted(white)} of model '{model.name}' enters with a factor that depends on the state or on "
+            "noise, which has more than one meaning, or none.",
+            "Declare FilteredNoise.low_pass(std=..., time_constant=...) with a short time constant, which has one.",
+        )
+
+
+def line_up(experiment: Experiment, values: Mapping[str, float], condition: InitialCondition) -> LinedUp:
+    """Choose what is open at the start, method and steps, at these values of the parameters."""
+    system = _release(experiment.system) if condition.released else experiment.system
+    source = replace(experiment, system=system)
+    point = Point(system.model, values, ())
+    interval = _find_interval(source)
+    reason: DaedalError | None = None
+    for method in METHODS:
+        try:
+            longest = _find_first_step(source, point, interval, values, method)
+            spread, opened = _open_start(source, values, condition, method, longest)
+            lined = LinedUp(
+                source,
+                make_nonlinear_experiment(source, values, method, longest, spread),
+                method,
+                longest,
+                spread,
+                opened,
+            )
+            settled = settle_steps(lined, values)
+        except (DaedalError, np.linalg.LinAlgError) as error:
+            if not isinstance(error, DaedalError):
+                continue
+            reason = reason or error
+            continue
+        return settled
+    raise reason or EstimationError(
+        f"Model '{system.model.name}' cannot be followed through the data '{experiment.data.name}'.",
+        "Start from other values of the parameters.",
+    )
+
+
+def settle_steps(lined: LinedUp, values: Mapping[str, float], known: Normals | None = None) -> LinedUp:
+    """With steps as short as it needs for −log L not to change at these values; raises where none are short enough.
+
+    What suits already is returned itself. `known` is a path to begin with; finer steps go on from that of coarser ones.
+    """
+    coarse = _evaluate(lined, values, known)
+    for _ in range(HALVINGS):
+        finer = lined.halve(values)
+        start = None if coarse is None else regrid(coarse.path.normals, lined.experiment.grid, finer.experiment.grid)
+        fine = _evaluate(finer, values, start)
+        if coarse is not None and fine is not None and abs(coarse.value - fine.value) <= CLOSE_ENOUGH:
+            return lined
+        lined, coarse = finer, fine
+    if coarse is None:
+        raise EstimationError(
+            f"Model '{lined.experiment.system.model.name}' cannot be followed through the data "
+            f"'{lined.experiment.name}': no path explains them.",
+            "Start from other values of the parameters, or use Likelihood(method='moments'), which needs no path.",
+        )
+    raise EstimationError(
+        f"The likelihood of model '{lined.experiment.system.model.name}' still changes with the steps at "
+        f"{lined.longest:.3g}.",
+        "Start from other values of the parameters, or use Likelihood(method='moments').",
+    )
+
+
+def _evaluate(lined: LinedUp, values: Mapping[str, float], known: Normals | None) -> Laplace | None:
+    """At the path that is found from a known one, or from all starts; None where there is none."""
+    discrete = lined.experiment.at(Point(lined.experiment.system.model, values, ()))
+    try:
+        if known is not None:
+            return Laplace(find_path(discrete, known))
+        return Laplace(find_paths(discrete)[0])
+    except EstimationError:
+        return None
+
+
+def _release(system: System) -> System:
+    """Nothing held at the start: what was held is a guess."""
+    model = system.model
+    return build(replace(model, initial={}, guess={**model.guess, **model.initial}))
+
+
+def _find_interval(experiment: Experiment) -> float:
+    """The time between two samples, a typical one."""
+    times = np.unique(np.concatenate([[experiment.drive.start], experiment.drive.times]))
+    return float(np.median(np.diff(times))) if times.size > 1 else 1.0
+
+
+def _find_first_step(
+    experiment: Experiment, point: Point, interval: float, values: Mapping[str, float], method: Method
+) -> float:
+    whole = make_nonlinear_experiment(experiment, values, method, interval)
+    pole = whole.noise.find_fastest_pole(point)
+    halvings = max(0, int(np.ceil(np.log2(max(interval * pole / RESOLVED, 1e-9)))))
+    if 2.0**halvings * whole.grid.steps > MOST_STEPS:
+        raise EstimationError(
+            f"The fastest disturbance of model '{experiment.system.model.name}' has a pole at {pole:.3g} rad/s: to "
+            f"resolve it over the data '{experiment.data.name}' takes more than {MOST_STEPS} steps.",
+            "Give its time constant a larger lower bound, or declare WhiteNoise, which has none.",
+        )
+    return interval / 2.0**halvings
+
+
+def _open_start(
+    experiment: Experiment, values: Mapping[str, float], condition: InitialCondition, method: Method, longest: float
+) -> tuple[Spread, tuple[str, ...]]:
+    """Deviations of what is held, and what stands for a flat prior of what is open."""
+    system, start = experiment.system, experiment.drive.start
+    deviations: dict[int, float] = {}
+    condition.list_deviations(system.model)  # refuses those of values that are not held
+    for name, deviation in (condition.std or {}).items():
+        place = system.reduction.find_place(name)
+        if place is not None and deviation > 0.0 and not condition.released:
+            deviations[place[0]] = deviation
+    plain = make_nonlinear_experiment(experiment, values, method, longest, Spread(deviations))
+    nominal = find_initial_values(system, start, Point(system.model, values, ()).numbers, plain.start.known)
+    if (condition.open == "guess" and not condition.released) or not nominal.open:
+        return Spread(deviations), ()
+    names = (*system.states, *system.tops)
+    opened = {names.index(name): name for name in nominal.open}
+    unit = Spread({**deviations, **dict.fromkeys(opened, 1.0)}, tuple(opened))
+    told = _find_told(make_nonlinear_experiment(experiment, values, method, longest, unit), values)
+    wide = {place: WIDE / np.sqrt(told[place]) for place in opened if told[place] > 0.0}
+    seen = tuple(opened[place] for place in wide)
+    return Spread({**deviations, **wide}, tuple(wide), condition.open == "free" or condition.released), seen
+
+
+def _find_told(experiment: NonlinearExperiment, values: Mapping[str, float]) -> dict[int, float]:
+    """Place → what the samples tell about the value at the start, at rest: 1/variance, the others being known."""
+    discrete = experiment.at(Point(experiment.system.model, values, ()))
+    path = simulate_path(discrete, rest(discrete))
+    if path is None:
+        raise EstimationError(
+            f"Model '{experiment.system.model.name}' cannot be followed through the data '{experiment.name}'.",
+            "Start from other values of the parameters.",
+        )
+    linear = Linearized(path)
+    spread = experiment.start.spread
+    alone = path.beginning.by_normals * np.array(
+        [True] * discrete.noise.start.value.shape[0] + [place not in spread.flat for place in spread.deviations]
+    )
+    M = linear.filter(rest(discrete), path.residuals, alone).M[0]
+    told = np.einsum("ni,nm,mi->i", path.beginning.by_normals, M, path.beginning.by_normals)
+    first = discrete.noise.start.value.shape[0]
+    return {place: float(told[first + k]) for k, place in enumerate(spread.deviations)}

@@ -1,0 +1,89 @@
+"""Auto: Laplace where particles agree with it, particles where they do not, and the reason in the notes."""
+
+import numpy as np
+import pytest
+
+import daedal as dd
+from batteries.quadrature import SEEN, draw_seen, make_seen
+from daedal import der
+from daedal.estimation.likelihood.referee import Gap, judge_gaps, judge_score
+from daedal.filtering import PooledRuns
+
+x, v, w = dd.symbols("x v w")
+a, d, k, std = dd.symbols("a d k std")
+SPRING = dd.Model(
+    name="spring",
+    equations={"speed": der(x) == v, "force": der(v) == -d * v - k * x - 2.0 * x**3 + w},
+    unknowns=[x, v],
+    outputs={"position": x},
+    parameters={d: dd.Parameter(0.5, lower=0.05, upper=5.0, scale="log"), k: 1.0, std: 0.6},
+    disturbances={w: dd.FilteredNoise.low_pass(std=std, time_constant=0.7)},
+    measurement_noise={"position": 0.02},
+    initial={x: 0.5, v: 0.0},
+)
+TIMES = np.arange(1, 81) * 0.2
+
+
+def draw(model, times=TIMES, seed=4):
+    return dd.simulate(model, times, t0=0.0, realizations=1, measurement_noise=True, rng=seed).to_dataset()
+
+
+def test_particles_agree_with_laplace_on_a_smooth_model_and_nothing_changes():
+    data = draw(SPRING)
+    laplace = dd.fit(SPRING, data, free=["d", "std"], criterion=dd.Likelihood(method="laplace"), rng=0)
+    auto = dd.fit(SPRING, data, free=["d", "std"], criterion=dd.Likelihood(), rng=0)
+    assert dict(auto.params) == dict(laplace.params)
+    assert any("judged at the estimate: particles would move" in note for note in auto.notes)
+
+
+def test_disturbances_that_act_through_squares_are_left_to_particles():
+    model, data = make_seen(SEEN["w²"]), draw_seen(SEEN["w²"])
+    criteria = [dd.Likelihood(method=method, particles=300) for method in ("auto", "particle")]
+    auto, particle = (dd.evaluate(model, data, free=["std"], criterion=one, rng=1) for one in criteria)
+    assert auto.loglik == particle.loglik
+    fit = dd.fit(model, data, free=["std"], criterion=criteria[0], rng=1)
+    assert any("particles were taken by method='auto'" in note for note in fit.notes)
+
+
+def test_delays_are_left_to_moments():
+    late = dd.Model(
+        name="late",
+        equations={"rate": der(x) == -a * np.tanh(dd.delay(x, 1.0)) + w},
+        unknowns=[x],
+        outputs={"x": x},
+        parameters={a: 1.0},
+        disturbances={w: dd.FilteredNoise.low_pass(std=0.4, time_constant=0.5)},
+        measurement_noise={"x": 0.05},
+        history={x: 0.0},
+    )
+    data = draw(late, np.arange(1, 41) * 0.4)
+    fit = dd.fit(late, data, free=["a"], criterion=dd.Likelihood(realizations=200), rng=0)
+    assert any("moments were taken by method='auto'" in note and "delays" in note for note in fit.notes)
+
+
+def test_a_gap_that_is_the_same_everywhere_is_harmless_and_one_that_changes_is_a_bias():
+    information = np.array([[4.0, 1.0], [1.0, 1.0]])
+    same = [(Gap(-3.0, 0.05), Gap(-3.0, 0.05))] * 2
+    sound = judge_gaps(("a", "b"), information, Gap(-3.0, 0.05), same)
+    assert not sound.biased
+    assert not sound.blind
+    delta = np.array([0.3, -0.8])  # where the maximum of the likelihood is, from that of the approximation
+    slopes = information @ delta
+    steps = 1.0 / np.sqrt(np.diag(information))
+    changing = [(Gap(-3.0 + s * h, 0.01), Gap(-3.0 - s * h, 0.01)) for s, h in zip(slopes, steps, strict=True)]
+    found = judge_gaps(("a", "b"), information, Gap(-3.0, 0.01), changing)
+    np.testing.assert_allclose(found.shifts, delta / np.sqrt(np.diag(np.linalg.inv(information))))
+    assert found.biased
+    assert "would move" in found.describe()
+
+
+def test_a_score_that_is_mostly_noise_is_no_verdict():
+    rng, information = np.random.default_rng(0), np.array([[100.0]])
+    for size, blind, biased in ((0.1, False, False), (20.0, True, False)):
+        gains = size * rng.standard_normal((6, 1, 50, 1)) / np.sqrt(50)
+        verdict = judge_score(("a",), information, 0.0, np.zeros(1), PooledRuns(np.zeros(6), gains))
+        assert verdict.blind == blind
+        assert verdict.biased == biased
+    off = judge_score(("a",), information, 0.0, np.zeros(1), PooledRuns(np.zeros(6), np.full((6, 1, 50, 1), 0.2)))
+    assert off.biased
+    assert off.shifts[0] == pytest.approx(1.0)

@@ -1,0 +1,157 @@
+"""Fits by Laplace's likelihood: they find what was simulated, and everything works on them that works on others."""
+
+import numpy as np
+import pytest
+
+import daedal as dd
+from daedal import der
+
+x, v, u, w = dd.symbols("x v u w")
+d, k3, std, tau, sigma, q, a = dd.symbols("d k3 std tau sigma q a")
+LAPLACE = dd.Likelihood(method="laplace")
+FREE = ["d", "k3", "std"]
+
+
+def positive(value):
+    return dd.Parameter(value, lower=1e-3, upper=50.0, scale="log")
+
+
+OSCILLATOR = dd.Model(
+    name="oscillator",
+    equations={"speed": der(x) == v, "force": der(v) == -d * v - x - k3 * x**3 + u + w},
+    unknowns=[x, v],
+    inputs=[u],
+    outputs={"position": x},
+    parameters={d: positive(0.8), k3: positive(1.0), std: positive(0.4), tau: 0.7, sigma: positive(0.02)},
+    disturbances={w: dd.FilteredNoise.low_pass(std=std, time_constant=tau)},
+    measurement_noise={"position": sigma},
+    initial={x: 0.0, v: 0.0},
+)
+TRUTH = {"d": 0.5, "k3": 2.0, "std": 0.6}
+
+
+def draw(seed, count=151, model=OSCILLATOR):
+    times = np.arange(count) * 0.2
+    push = dd.Signal(times, np.sign(np.sin(0.5 * times + 0.1)), intersample="zoh")
+    truth = model.with_parameters(TRUTH)
+    return dd.simulate(truth, times, inputs={"u": push}, realizations=1, measurement_noise=True, rng=seed).to_dataset()
+
+
+DATA = draw(5)
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return dd.fit(OSCILLATOR, DATA, free=FREE, criterion=LAPLACE)
+
+
+def test_the_truth_is_found(fit):
+    assert fit.status.ok
+    for name, truth in TRUTH.items():
+        assert abs(np.log(fit[name].value / truth)) < 3.0 * fit[name].std_error / fit[name].value
+    assert any("Laplace's approximation" in note for note in fit.notes)
+
+
+def test_the_gradient_vanishes_and_is_that_of_differences(fit):
+    values = {"d": 0.7, "k3": 1.4, "std": 0.5, "sigma": 0.03}
+    free = [*FREE, "sigma"]
+    cost = dd.evaluate(OSCILLATOR, DATA, free=free, values=values, criterion=LAPLACE)
+    assert cost.loglik == -cost.value
+    for place, name in enumerate(free):
+        step = 1e-4 * values[name]
+        ends = [
+            dd.evaluate(OSCILLATOR, DATA, free=free, values=values | {name: values[name] + e * step}, criterion=LAPLACE)
+            for e in (1.0, -1.0)
+        ]
+        difference = (ends[0].value - ends[1].value) / (2.0 * step)
+        assert cost.gradient[place] == pytest.approx(difference, rel=1e-5, abs=1e-4)
+    best = dd.evaluate(OSCILLATOR, DATA, free=FREE, values=dict(fit.params), criterion=LAPLACE)
+    assert best.loglik == pytest.approx(fit.loglik, abs=1e-6)
+    scale = np.sqrt(np.diag(best.curvature))
+    assert np.abs(best.gradient / scale).max() < 1e-3
+
+
+def test_every_verb_takes_such_a_fit(fit, tmp_path):
+    fit.save(tmp_path / "fit.nc")
+    again = dd.load(tmp_path / "fit.nc")
+    assert again.loglik == fit.loglik
+    assert again.criterion == LAPLACE
+    assert fit.aic == pytest.approx(6.0 - 2.0 * fit.loglik)
+    comparison = str(dd.compare(again, draw(6)))
+    assert "one step ahead" in comparison
+    assert "innovations are white" in str(dd.resid(fit))
+    assert "determined" in str(dd.identifiability(fit))
+    states = dd.estimate_states(fit, DATA, variables=["v", "w"])
+    assert states.mean["w"].shape == (151,)
+    further = dd.compare(fit, DATA, horizon=[1, 5])
+    assert "5 steps ahead" in str(further)
+
+
+def test_experiments_are_added():
+    parts = [draw(7, 61), draw(8, 81)]
+    free = {"free": FREE, "values": TRUTH, "criterion": LAPLACE}
+    both = dd.evaluate(OSCILLATOR, parts, **free)
+    alone = [dd.evaluate(OSCILLATOR, one, **free) for one in parts]
+    assert both.value == pytest.approx(sum(one.value for one in alone), abs=1e-6)
+    np.testing.assert_allclose(both.gradient, sum(one.gradient for one in alone), rtol=1e-5)
+
+
+def test_white_noise_on_the_right_side():
+    """dX = (0.2 − a X³) dt + √q dW, simulated in steps of a thousandth: drift and intensity are found."""
+    model = dd.Model(
+        name="well",
+        equations={"drift": der(x) == 0.2 - a * x**3 + w},
+        unknowns=[x],
+        outputs={"x": x},
+        parameters={a: positive(0.6), q: positive(0.5)},
+        disturbances={w: dd.WhiteNoise(intensity=q)},
+        measurement_noise={"x": 0.1},
+        initial={x: 0.5},
+    )
+    rng, state, samples = np.random.default_rng(0), 0.5, []
+    for kick in rng.standard_normal((300, 200)) * np.sqrt(0.3e-3):
+        for one in kick:
+            state += 1e-3 * (0.2 - state**3) + one
+        samples.append(state)
+    y = np.array(samples) + 0.1 * rng.standard_normal(300)
+    data = dd.Dataset(np.arange(1, 301) * 0.2, outputs={"x": y}, t0=0.0)
+    fit = dd.fit(model, data, free=["a", "q"], criterion=LAPLACE)
+    for name, truth in {"a": 1.0, "q": 0.3}.items():
+        assert abs(fit[name].value - truth) < 3.0 * fit[name].std_error
+        assert fit[name].std_error < 0.4 * truth
+
+
+FORCE = -k3 * x**3 + u + w
+REFUSED = {
+    "switches": ({"equations": {"speed": der(x) == v, "force": der(v) == FORCE - d * np.sign(v)}}, "switches at"),
+    "delays": (
+        {
+            "equations": {"speed": der(x) == v, "force": der(v) == -d * dd.delay(v, 0.1) - k3 * x**3 + u + w},
+            "history": {x: 0.0, v: 0.0},
+            "initial": {},
+        },
+        "delays",
+    ),
+    "no accuracy": ({"measurement_noise": {}, "parameters": {d: 0.8, k3: 1.0, std: 0.4, tau: 0.7}}, "accurately"),
+    "white noise times a state": (
+        {
+            "equations": {"speed": der(x) == v, "force": der(v) == -d * v - k3 * x**3 + u + x * w},
+            "disturbances": {w: dd.WhiteNoise(intensity=std)},
+            "parameters": {d: 0.8, k3: 1.0, std: 0.4, sigma: 0.02},
+        },
+        "factor that depends on the state",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_work_is_said_before_the_work(name):
+    changes, words = REFUSED[name]
+    given = {
+        field: getattr(OSCILLATOR, field)
+        for field in ("name", "equations", "outputs", "parameters", "disturbances", "measurement_noise", "initial")
+    }
+    model = dd.Model(**({"unknowns": [x, v], "inputs": [u]} | given | changes))
+    with pytest.raises(dd.DaedalError, match=words) as caught:
+        dd.fit(model, DATA, free=["d"], criterion=LAPLACE)
+    assert caught.value.remedy

@@ -1,0 +1,96 @@
+"""Likelihood by particles: against quadrature and the exact filter, its errors, and what is refused."""
+
+import numpy as np
+import pytest
+
+import daedal as dd
+from batteries.quadrature import SEEN, draw_seen, integrate, make_seen
+from daedal import der
+
+x, v, u, w = dd.symbols("x v u w")
+a, std, sigma = dd.symbols("a std sigma")
+PARTICLE = dd.Likelihood(method="particle", particles=500)
+
+
+def make(power=3, **changes):
+    given = {
+        "name": "decay",
+        "equations": {"rate": der(x) == -a * x**power + w},
+        "unknowns": [x],
+        "outputs": {"x": x},
+        "parameters": {a: dd.Parameter(1.0, lower=0.05, upper=20.0, scale="log"), std: 0.8, sigma: 0.2},
+        "disturbances": {w: dd.FilteredNoise.low_pass(std=std, time_constant=1.0)},
+        "measurement_noise": {"x": sigma},
+        "initial": {x: 1.0},
+    }
+    return dd.Model(**(given | changes))
+
+
+def draw(model, count=80, seed=5, start=0.0):
+    times = start + np.arange(1, count + 1) * 0.4
+    return dd.simulate(model, times, t0=start, realizations=1, measurement_noise=True, rng=seed).to_dataset()
+
+
+def test_evaluate_has_the_absolute_value_with_its_monte_carlo_error():
+    data = draw_seen(SEEN["w²"])
+    cost = dd.evaluate(make_seen(SEEN["w²"]), data, free=["std", "sigma"], criterion=PARTICLE, rng=3)
+    truth = integrate(SEEN["w²"], data.outputs["x"].values)
+    assert cost.loglik == pytest.approx(truth, abs=3.0 * cost.monte_carlo_error)
+    assert 0.05 < cost.monte_carlo_error < 1.0
+    again = dd.evaluate(make_seen(SEEN["w²"]), data, free=["std", "sigma"], criterion=PARTICLE, rng=3)
+    assert again.loglik == cost.loglik
+    np.testing.assert_array_equal(again.gradient, cost.gradient)
+
+
+def test_experiments_add_up_and_a_fit_finds_what_quadrature_finds():
+    see = SEEN["w²"]
+    data = draw_seen(see)
+    y = data.outputs["x"].values
+    grid = np.linspace(0.7, 1.5, 33)
+    truth = [integrate(see, y, std=value) for value in grid]
+    best, curve = grid[int(np.argmax(truth))], np.diff(truth, 2) / (grid[1] - grid[0]) ** 2
+    fit = dd.fit(make_seen(see), data, free={"std": dd.Parameter(1.6, lower=0.1, upper=5.0)}, criterion=PARTICLE, rng=1)
+    one = fit["std"]
+    assert fit.status.ok
+    error = 1.0 / np.sqrt(-curve[int(np.argmax(truth)) - 1])
+    assert abs(one.value - best) < 3.0 * one.monte_carlo_error + 0.2 * error
+    assert one.std_error == pytest.approx(error, rel=0.35)
+    assert 0.0 < one.monte_carlo_error < 0.7 * one.std_error
+    twice = dd.evaluate(make_seen(see), [data, data], free=["std"], values={"std": best}, criterion=PARTICLE, rng=1)
+    assert twice.loglik == pytest.approx(2.0 * max(truth), abs=3.0 * twice.monte_carlo_error)
+
+
+def test_innovations_are_white_and_of_unit_size_and_tables_are_made():
+    model = make()
+    fit = dd.fit(model, draw(model, 150), free=["a", "sigma"], criterion=PARTICLE, rng=2)
+    assert "log likelihood" in fit.summary()
+    assert fit.aic is not None
+    assert "white" in str(dd.resid(fit))
+    assert "x" in str(dd.compare(fit, draw(model, 60, 9)))
+
+
+def test_particles_that_lose_the_data_say_where_and_how_many_would_do():
+    model = make(measurement_noise={"x": 0.002})
+    cost = dd.evaluate(model, draw(model, 40), free=["a"], criterion=dd.Likelihood(method="particle", particles=50))
+    assert cost.loglik == -np.inf
+    assert "The particle filter loses the data at sample" in cost.failure
+    assert "of 50 particles agree with it, and about" in cost.failure
+
+
+def test_runs_that_scatter_too_far_are_not_believed():
+    model = make(measurement_noise={"x": 0.02})
+    cost = dd.evaluate(model, draw(model, 80), free=["a"], criterion=dd.Likelihood(method="particle", particles=60))
+    assert "particle" in cost.failure
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"measurement_noise": {}}, "how accurately 'x' is measured"),
+        ({"initial": {}}, "leaves 'x' open at the start"),
+        ({"equations": {"rate": der(x) == -a * dd.delay(x, 0.5) ** 3 + w}, "history": {x: 1.0}}, "contains delays"),
+    ],
+)
+def test_what_particles_cannot_do_is_said_before_the_work(changes, sentence):
+    with pytest.raises(dd.DaedalError, match=sentence):
+        dd.evaluate(make(**changes), draw(make()), free=["a"], criterion=PARTICLE)

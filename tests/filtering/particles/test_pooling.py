@@ -1,0 +1,59 @@
+"""What several runs tell together, against numbers that were put in."""
+
+import numpy as np
+import pytest
+
+from daedal.filtering import PooledRuns
+
+
+def make(logliks=None, gains=None, runs=6):
+    gains = np.zeros((runs, 1, 1, 1)) if gains is None else gains
+    return PooledRuns(np.zeros(len(gains)) if logliks is None else logliks, gains)
+
+
+@pytest.mark.parametrize("variance", [0.1, 1.0])
+def test_the_logarithm_of_an_unbiased_likelihood_is_put_right_and_its_error_told(variance):
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(7.0 - variance / 2, np.sqrt(variance), (2000, 6))  # exp has the mean exp 7
+    pooled = [make(one, runs=6) for one in drawn]
+    values, errors = (np.array([getattr(one, kind) for one in pooled]) for kind in ("loglik", "loglik_error"))
+    assert values.mean() == pytest.approx(7.0, abs=4.0 * values.std() / np.sqrt(2000))
+    assert np.sqrt(np.mean(errors**2)) == pytest.approx(values.std(), rel=0.2)
+
+
+def test_information_is_free_of_the_noise_of_its_parts():
+    rng = np.random.default_rng(1)
+    d = rng.standard_normal((400, 2)) @ np.array([[1.0, 0.3], [0.0, 0.5]])
+    noise = 1.5 * rng.standard_normal((200, 6, 1, 400, 2))  # more than what is to be found
+    found, inflated = [], []
+    for one in noise:
+        pooled = make(gains=d + one)
+        inflated.append(pooled.squares(0))
+        found.append(pooled.squares(0) - pooled.noise(0))
+    truth = d.T @ d
+    np.testing.assert_allclose(np.mean(found, axis=0), truth, atol=0.03 * truth.max())
+    assert np.mean(inflated, axis=0)[1, 1] > 1.5 * truth[1, 1]
+
+
+def test_scatter_is_that_of_the_score():
+    rng = np.random.default_rng(2)
+    gains = rng.standard_normal((2000, 6, 1, 100, 1))
+    pooled = [make(gains=one) for one in gains]
+    variance = np.var([one.score(0)[0] for one in pooled])
+    assert np.mean([one.scatter(0)[0, 0] for one in pooled]) == pytest.approx(variance, rel=0.1)
+
+
+@pytest.mark.parametrize(("bias", "chosen"), [(0.0, 0), (40.0, 2)])
+def test_a_longer_memory_is_taken_where_a_short_one_is_seen_to_be_off(bias, chosen):
+    """Scores of three memories: the first off by a bias (of 20, the standard deviation over data), noise growing."""
+    rng, picks = np.random.default_rng(3), []
+    for _ in range(50):
+        d = rng.standard_normal((400, 1))
+        noise = rng.standard_normal((6, 3, 400, 1)) * np.array([0.02, 0.05, 0.2])[:, None, None]
+        off = np.array([bias, 0.7 * bias, 0.0])[:, None, None] / 400
+        picks.append(make(gains=d + off + noise).choose_memory())
+    assert np.mean(np.array(picks) == chosen) > 0.9
+
+
+def test_the_first_of_equal_memories_without_directions_is_no_matter():
+    assert make(gains=np.zeros((6, 3, 10, 0))).choose_memory() == 2

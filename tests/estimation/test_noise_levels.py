@@ -89,7 +89,7 @@ def test_a_disturbance_of_wrong_size_is_named(data):
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_though_the_accuracy_is_declared_wrong():
-    """Without the test of sizes 2 of 20 do; benchmarks/coverage.py has the large size."""
+    """Without the test of sizes 1 of 20 does; benchmarks/coverage.py has the large size."""
     wrong = oven(measurement_noise={"y": 0.1})
     intervals = [dd.fit(wrong, one, free=["a"]).conf_int()["a"] for one in draw(20)]
     assert sum(low <= 2.0 <= high for low, high in intervals) >= 17

@@ -154,10 +154,9 @@ def _widen_likelihood(errors: Uncertainty, examined: Examined, parts: Sequence[P
     """By sizes of noise that the data contradict, and by what is left of the innovations then."""
     notes: list[str] = []
     point = examined.evaluation.point
-    quasi = examined.evaluation.scores is not None  # its curvature is not the covariance of its gradient
-    found = (
-        None if quasi else find_contradiction(examined.criterion, examined.objective.problem, point, examined.inside)
-    )
+    # A test of scores needs a curvature that is their covariance, and slopes without noise.
+    told = examined.evaluation.scores is None and not examined.evaluation.rough
+    found = find_contradiction(examined.criterion, examined.objective.problem, point, examined.inside) if told else None
     if found is not None:
         errors, notes = allow_bias(errors, found, point), [*found.notes]
         inside = np.flatnonzero(~found.errors.at_bound[: point.size])

@@ -119,10 +119,14 @@ class AutoObjective:
     @property
     def capabilities(self) -> Capabilities:
         """Those of Laplace's objective, and what the referee says."""
-        return replace(self.laplace.capabilities, remarks=self._list_remarks)
+        return replace(self.laplace.capabilities, remarks=self._list_remarks, choose_steps=self.choose_steps)
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         return self.laplace(point)
+
+    def choose_steps(self, point: np.ndarray) -> "AutoObjective":
+        """With steps that suit a point; the referee stays."""
+        return replace(self, laplace=self.laplace.choose_steps(point), memory=_Memory())
 
     def refine(self, evaluation: Evaluation, /) -> Objective | None:
         """Laplace's own stages; then particles or moments, if the referee finds it biased."""

@@ -121,11 +121,12 @@ class ParticleObjective:
     def run(self, point: np.ndarray) -> Pass:
         """All runs, or those of the last point again."""
         key = point.tobytes()
-        if key not in self._kept:
-            made = self._make_runs(point)
+        passed = self._kept.get(key)  # once: searches from other starts, in other threads, keep theirs here too
+        if passed is None:
+            passed = self._make_runs(point)
             self._kept.clear()
-            self._kept[key] = made
-        return self._kept[key]
+            self._kept[key] = passed
+        return passed
 
     def measure(self, point: np.ndarray) -> PooledRuns:
         """log L alone, by a few runs."""

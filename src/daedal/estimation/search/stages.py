@@ -10,9 +10,8 @@ import numpy as np
 from daedal.errors import DaedalError
 from daedal.estimation.criteria import Evaluation, Objective, count_samples
 from daedal.estimation.problem import draw_hypercube, has_finite_bounds
-from daedal.estimation.search.minimizers import Minimum, choose_minimizer
-from daedal.estimation.search.scoring import NoisyScoring
-from daedal.estimation.search.trials import Trial, prepare_trials, run_trials
+from daedal.estimation.search.minimizers import Minimum
+from daedal.estimation.search.trials import Trial, minimize_from, prepare_trials, run_trials
 from daedal.estimation.search.uncertainty import find_stuck
 from daedal.progress import Progress
 
@@ -85,10 +84,9 @@ class _Search:
 
     def minimize(self, start: Evaluation) -> Minimum:
         """From a point that was evaluated before."""
-        if not start.rough:
-            return choose_minimizer(start)(self.evaluate, start.point, self.objective.problem.coordinates.bounds)
-        minimum = NoisyScoring()(self.evaluate, start.point, self.objective.problem.coordinates.bounds)
-        self.best = minimum.evaluation  # not the luckiest
+        minimum = minimize_from(start, self.evaluate, self.objective.problem.coordinates.bounds)
+        if start.rough:
+            self.best = minimum.evaluation  # not the luckiest
         return minimum
 
     def add(self, minimum: Evaluation, count: int) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from daedal.errors import give_up_if_stopped
 from daedal.estimation.criteria import Evaluation, Objective
-from daedal.estimation.search.minimizers import Minimum, choose_minimizer
+from daedal.estimation.search.minimizers import Bounds, Function, Minimum, choose_minimizer
+from daedal.estimation.search.scoring import NoisyScoring
 from daedal.jobs import run_jobs
 
 
@@ -35,7 +36,9 @@ class Trial:
         if self.first.ok:
             self.best = self.best or self.first
             bounds = self.objective.problem.coordinates.bounds
-            self.minimum = choose_minimizer(self.first)(partial(self.evaluate, count), self.first.point, bounds)
+            self.minimum = minimize_from(self.first, partial(self.evaluate, count), bounds)
+            if self.first.rough:
+                self.best = self.minimum.evaluation  # not the luckiest
 
     def evaluate(self, count: Callable[[Evaluation], None], point: np.ndarray) -> Evaluation:
         """One evaluation; the start is not evaluated twice."""
@@ -48,6 +51,12 @@ class Trial:
         if evaluation.ok and (self.best is None or evaluation.value < self.best.value):
             self.best = evaluation
         return evaluation
+
+
+def minimize_from(first: Evaluation, evaluate: Function, bounds: Bounds) -> Minimum:
+    """From a first evaluation to a minimum; values that jump by chance are for scoring alone."""
+    minimizer = NoisyScoring() if first.rough else choose_minimizer(first)
+    return minimizer(evaluate, first.point, bounds)
 
 
 def choose_steps(objective: Objective, point: np.ndarray) -> Objective:

@@ -216,7 +216,6 @@ CONSTRUCTORS = {
     "debias text": (lambda: PEM(20, debias="yes"), "debias"),
     "whiten negative": (lambda: PEM(20, whiten=-1), "whiten"),
     "whiten a fraction": (lambda: PEM(20, whiten=2.5), "whiten"),
-    "whiten None": (lambda: PEM(20, whiten=None), "whiten"),
     "hypercube zero": (lambda: dd.LatinHypercube(0), "hypercube"),
     "hypercube a fraction": (lambda: dd.LatinHypercube(2.5), "hypercube"),
     "grid empty": (lambda: dd.Grid({}), "grid"),

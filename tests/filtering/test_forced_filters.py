@@ -107,20 +107,6 @@ def test_the_criterion_is_chosen_by_itself():
     assert dd.check_noise(model).well_posed
 
 
-@pytest.mark.parametrize(
-    ("rate", "words"),
-    [
-        (-a * x * np.sin(dd.time), "a coefficient that changes with time"),
-        (-a * x + np.sin(b * dd.time), "a parameter inside a function of inputs or time"),
-        (-a * x * u, "which is not linear"),
-        (-a * x**2 + u**2, "which is not linear"),
-    ],
-)
-def test_what_is_not_linear_in_the_state_is_refused(rate, words):
-    with pytest.raises(ModelError, match=words):
-        cost(tank(rate, [u]), {"u": STEPS})
-
-
 def test_steps_of_inputs_that_are_not_held_are_refused():
     with pytest.raises(dd.DaedalError, match="changes too fast between the samples"):
         cost(tank(-a * x + b * np.sign(u), [u]), {"u": STEPS}, intersample="foh")

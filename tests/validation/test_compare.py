@@ -272,7 +272,7 @@ def test_steps_ahead_by_a_filter_written_out():
         assert label in text
     other = dd.compare(fit, drifting(seed=2)[1], horizon=10)
     assert other.horizons == (10,)
-    assert other.origin == "held-out data"
+    assert other.relation == "held-out data"
     assert 0.9 < other["x"].steps_ahead[10].coverage < 0.99
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.disturbances import make_seed
-from daedal.errors import interruptible, is_list
+from daedal.errors import interruptible
 from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Objective
 from daedal.estimation.problem import read_point
@@ -93,7 +93,7 @@ def _hold_values(model: Any, values: Any, free: tuple[Any, Any], fixed: Any) -> 
     """Values of what is free, and with what is fixed those of parameters that are not."""
     known = model.model if isinstance(model, System) else model
     mappings = isinstance(values, Mapping) and (fixed is None or isinstance(fixed, Mapping))
-    if not (mappings and isinstance(known, Model) and all(map(is_list, free))):
+    if not (mappings and isinstance(known, Model) and all(isinstance(part, (list, tuple, Mapping)) for part in free)):
         return values, fixed  # which are refused, or fixed for each experiment
     named = {as_name(key): value for key, value in values.items()}
     moving = {as_name(name) for part in free for name in part}

@@ -36,43 +36,6 @@ COPY = {"rate": der(x) == -a * x + w, "copy": v == u, "speed": z == der(v)}
 
 # name: (words of the message, model, data, what is free, options of Likelihood)
 REFUSED = {
-    "nonlinear equation": (
-        ("'rate'", "a*x**2", "linearize"),
-        lag(equations={"r": der(x) == -a * x + w, "rate": v == a * x**2}, unknowns=[x, v]),
-        data(),
-        ["a"],
-        {},
-    ),
-    "nonlinear disturbance": (
-        ("'rate'", "w**2", "SimulationPEM"),
-        lag(equations={"rate": der(x) == -a * x + u + w**2}),
-        data(),
-        ["a"],
-        {},
-    ),
-    "nonlinear output": (("'y'", "sin(x)"), lag(outputs={"y": np.sin(x)}), data(), ["a"], {}),
-    "product with an input": (("'rate'", "u"), lag(equations={"rate": der(x) == -a * x * u + w}), data(), ["a"], {}),
-    "a held value": (
-        ("'rate'", "hold(x, 0.1)", "jumps", "Simulate the model", "OutputError()", "SimulationPEM()"),
-        lag(equations={"rate": der(x) == -a * dd.hold(x, 0.1) + u + w}),
-        data(),
-        ["a"],
-        {},
-    ),
-    "a latched value": (
-        ("'y'", "hysteresis(x, 0, 1)", "jumps"),
-        lag(outputs={"y": a * dd.hysteresis(x, 0, 1)}),
-        data(),
-        ["a"],
-        {},
-    ),
-    "a coefficient that changes with time": (
-        ("'rate'", "a coefficient that changes with time", "OutputError"),
-        lag(equations={"rate": der(x) == -a * x * np.sin(dd.time) + u + w}),
-        data(),
-        ["a"],
-        {},
-    ),
     "a step where its jump enters": (
         ("'y'", "'u'", "first derivative", "zoh", "foh"),
         lag(equations=COPY, unknowns=[x, v, z], outputs={"y": x + z}),

@@ -106,7 +106,7 @@ def lanes_cost(run: LaneRun, lanes: int, horizon: float) -> tuple[float, float, 
     costs = []
     for _ in range(3):
         state = run.scenario.initialize(values, rows[0], lanes)
-        parameters = np.repeat(values.column[:, None], lanes, axis=1)
+        parameters = np.repeat(run.scenario.make_parameters(values)[:, None], lanes, axis=1)
         costs.append(seconds(lambda: march(state, parameters))[0])  # noqa: B023
     return min(costs) * scale, noise * scale, angles
 

@@ -103,7 +103,7 @@ def make_loop(run: LaneRun) -> Callable[[], None]:
     assert paths is not None
     lane = paths.draw_rows(0, int(table.grid_row[-1]) + program.grid_rows)
     start = run.scenario.initialize(values, lane[0], LANES)
-    parameters = np.repeat(values.column[:, None], LANES, axis=1)
+    parameters = np.repeat(run.scenario.make_parameters(values)[:, None], LANES, axis=1)
     out = np.empty((run.times.size, program.outputs, LANES))
     begin = table.grid_row * lane.shape[1]
 

@@ -18,7 +18,7 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
     "estimation": ["whitened fit", "joint fit", "whitened, N = 100", "not debiased"],
     "foundation": ["robertson", "rlc ladder of 5", "rtol 1e-10", "import daedal"],
     "growth": ["exponent", "simulate, uneven", "save and load"],
-    "interrupts": ["evaluate: ", "build: ", "0 without a sentence, 0 after which"],
+    "interrupts": ["evaluate: ", "build: ", "0 without a sentence", "0 after which"],
     "laplace": ["by radau5", "value alone in"],
     "likelihood": ["100 regular samples", "three intervals", "4 states, 20 samples", "hold the truth"],
     "nist": ["start 1", "start 2", "0 of them missed"],

@@ -41,7 +41,7 @@ def march(run, order, kernel=None) -> np.ndarray:
     everyone = run.scenario.make_paths(values, range(LANES)).draw_rows(0, rows)
     paths = np.ascontiguousarray(everyone[:, :, order])
     state = np.ascontiguousarray(run.scenario.initialize(values, everyone[0], LANES)[:, order])
-    parameters = np.repeat(values.column[:, None], len(order), axis=1)
+    parameters = np.repeat(run.scenario.make_parameters(values)[:, None], len(order), axis=1)
     out = np.empty((TIMES.size, program.outputs, len(order)))
     emit = np.where(table.emit >= 0, table.emit, -1)
     (kernel or program.kernel).run(

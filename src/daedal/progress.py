@@ -1,7 +1,8 @@
-"""A line on the terminal or in the notebook that says how far long work has come, and one sentence in the log where it will take long.
+"""A line that says how far long work has come, and one sentence in the log where it will take long.
 
-The line is written where a terminal or a notebook is watched, elsewhere into the log, if it is wanted there. The sentence goes to the logger "daedal" as a warning, once for each
-call of a user, as soon as two stretches of the work in a row agree on how long all of it will take.
+The line is written where a terminal or a notebook is watched, elsewhere into the log if it is wanted there. The
+sentence goes to the logger "daedal" as a warning, once for each call of a user, as soon as two stretches of the work in
+a row agree on how long all of it will take.
 """
 
 import logging

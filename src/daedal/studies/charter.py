@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
@@ -84,7 +84,6 @@ def read_charter(text: str) -> Charter:
     return Charter(**{**told, "modules": tuple(told["modules"]), "folders": tuple(told["folders"])})
 
 
-@lru_cache(maxsize=4)
 def prepare(charter: Charter) -> Make:
     """The function that makes runs, ready; it raises nothing but interrupts."""
     if charter.version != version("daedal"):

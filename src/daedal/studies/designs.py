@@ -210,7 +210,7 @@ class Scan:
             )
         return Outline(runs=prod(map(len, self.values.values())), reading="table")
 
-    def make_run(self, fit: Fit, number: int, seed: int) -> Run:
+    def make_run(self, fit: Fit, number: int, _: int) -> Run:
         """One combination, the last parameter moving fastest."""
         sizes = [len(values) for values in self.values.values()]
         places = np.unravel_index(number, sizes)

@@ -26,7 +26,8 @@ def choose_crew(workers: Any) -> Crew:
 
         return Cluster(workers)
     raise StudyError(
-        f"workers must be a number of processes from 1 to {MOST}, or a Client of dask.distributed, got {show(workers)}.",
+        f"workers must be a number of processes from 1 to {MOST}, or a Client of dask.distributed, got "
+        f"{show(workers)}.",
         "Write workers=4; without it, this process makes all runs.",
     )
 

@@ -34,6 +34,7 @@ FUNCTION = "daedal.studies.fit_runs:prepare_fits"
 WIDTH = 5  # numbers of each estimate
 ALONE = 2  # numbers of a run beside those
 LEVEL = 0.95
+STEPPED = 200  # runs whose steps are computed: enough for a skewness, and each costs an evaluation
 
 
 def charter_fits(subject: Fit, kind: StudyKind, seed: int) -> Charter:
@@ -46,14 +47,14 @@ def prepare_fits(content: Mapping[str, Any]) -> Make:
     """Run number → row."""
     subject = unpack_fit(b64decode(content["fit"]), Path("fit of the study"))
     kind, seed = read_kind(content["kind"]), int(content["seed"])
-    linear = kind.outline(subject).reading == "bootstrap"
-    return lambda number: _fit_run(subject, kind.make_run(subject, number, seed), number, seed, linear)
+    stepped = STEPPED if kind.outline(subject).reading == "bootstrap" else 0
+    return lambda number: _fit_run(subject, kind.make_run(subject, number, seed), number, seed, number < stepped)
 
 
 def _fit_run(subject: Fit, run: Run, number: int, seed: int, linear: bool) -> Row:
     items = subject.coordinates.items
     held = set(run.fixed)
-    start = {name: value for name, value in {**subject.params, **run.start}.items()}
+    start = {**subject.params, **run.start}
     free = [item for item in items if item.parameter not in held]
     labels = label_experiments(run.data)
     names = [item.name for item in free if item.experiment is None or _find_label(item.name) in labels]

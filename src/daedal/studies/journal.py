@@ -116,9 +116,10 @@ class Journal:
             goal = Path(tempfile.mkdtemp(prefix="daedal-")) / goal.name
         with closing(sqlite3.connect(goal)) as copy:
             self._connection.backup(copy)
+        count = self._count()
         raise StudyError(
-            f"The journal '{self._path}' was taken away while the study was running; the {counted(self._count(), 'run')} "
-            f"in it {'are' if self._count() != 1 else 'is'} kept in '{goal}'.",
+            f"The journal '{self._path}' was taken away while the study was running; the {counted(count, 'run')} in "
+            f"it {'is' if count == 1 else 'are'} kept in '{goal}'.",
             "Look what removed it, and make the same call to go on"
             + (f" after putting '{goal}' in its place." if goal != self._path else "."),
         )

@@ -79,10 +79,10 @@ def _list_minima(study: "Study") -> list[str]:
         groups[-1].append(k) if near else groups.append([k])
     names = list(study.fit.estimates)
     rows = [["criterion", "starts", *names]]
-    for group in groups[:MOST_MINIMA]:
-        rows.append(
-            [f"{study.values[group[0]]:.6g}", str(len(group)), *(f"{study.estimates[n][group[0]]:.5g}" for n in names)]
-        )
+    rows += [
+        [f"{study.values[first]:.6g}", str(count), *(f"{study.estimates[name][first]:.5g}" for name in names)]
+        for first, count in [(group[0], len(group)) for group in groups[:MOST_MINIMA]]
+    ]
     more = [f"  and {len(groups) - MOST_MINIMA} more"] if len(groups) > MOST_MINIMA else []
     return [*align_columns(rows), *more]
 

@@ -1,0 +1,191 @@
+"""Studies: what processes gain, what the journal costs, and whether killing loses or changes anything.
+
+workers: 200 bootstrap runs by two processes against one, by the clock on the wall (a machine with other things to do
+says little), and what a run costs beside its own seconds.
+journal: a commit, and reading 100 000 rows.
+kills: kill -9 of workers and of the whole study at random moments, resumed to the end, against an undisturbed study.
+shards: two halves of a study, merged, against the whole.
+coverage: how often intervals of 95 % hold the truth: bootstrap percentiles and BCa, errors of the fit, profiles.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from time import monotonic, perf_counter, process_time, sleep
+
+import numpy as np
+from shared import command_line, seconds
+
+import daedal as dd
+from daedal.studies import Row, open_journal
+from daedal.studies.journal import read_journal
+
+x, v, k, a, u = dd.symbols("x v k a u")
+
+
+@cache
+def make_fit(samples: int = 20) -> dd.Fit:
+    """A decay whose fits take 0.1 s with 20 samples."""
+    model = dd.Model(
+        name="decay",
+        equations={"rate": dd.der(x) == -k * x},
+        unknowns=[x],
+        outputs={"y": x},
+        parameters={
+            k: dd.Parameter(1.0, lower=0.1, upper=10.0, scale="log"),
+            a: dd.Parameter(1.5, lower=0.1, upper=9.0),
+        },
+        measurement_noise={"y": 0.05},
+        initial={x: a},
+    )
+    times = np.linspace(0.0, 3.0, samples)
+    noise = 0.05 * np.random.default_rng(1).standard_normal(samples)
+    data = dd.Dataset(times, outputs={"y": 2.0 * np.exp(-1.3 * times) + noise})
+    return dd.fit(model, data, free=["k", "a"], criterion=dd.OutputError(), rng=1, solver=dd.Lanes(step=0.15))
+
+
+def make_slow_fit(step: float) -> dd.Fit:
+    """The same with steps so short that a fit takes half a second."""
+    quick = make_fit()
+    options = {"free": ["k", "a"], "criterion": quick.criterion, "rng": 1, "solver": dd.Lanes(step=step)}
+    return dd.fit(quick.model, list(quick.data), **options)
+
+
+def show_workers(tiny: bool) -> None:
+    fit, runs = make_slow_fit(0.05 if tiny else 2e-6), 4 if tiny else 200
+    walls = {}
+    for workers in (1, 2):
+        wall, study = seconds(
+            lambda w=workers: dd.study(fit, dd.ParametricBootstrap(), runs=runs, workers=w, rng=1), perf_counter
+        )
+        own = study.timings()["seconds"]
+        walls[workers] = wall
+        beside = (wall * workers - own.sum()) / runs
+        print(
+            f"{runs} runs of {own.median():.2f} s, {workers} workers: {wall:.1f} s, {1e3 * beside:.1f} ms a run beside"
+        )
+    print(f"two workers against one: {walls[1] / walls[2]:.2f} × faster")
+
+
+def show_journal(tiny: bool) -> None:
+    commits, rows = (20, 1000) if tiny else (300, 100_000)
+    numbers = tuple(np.random.default_rng(0).standard_normal(22))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.study"
+        journal = open_journal(path, {"seed": "1"}, {})
+        walls = [
+            seconds(lambda n=n: journal.write([Row(n, "converged", "", numbers, {})]), perf_counter)[0]
+            for n in range(commits)
+        ]
+        print(f"a commit: median {1e3 * np.median(walls):.2f} ms, 95 % below {1e3 * np.quantile(walls, 0.95):.2f} ms")
+        journal.write([Row(n, "converged", "", numbers, {}) for n in range(rows)])
+        journal.close()
+        spent, contents = seconds(lambda: read_journal(path))
+        assert contents.values.shape == (rows, 22)
+        print(f"{rows} rows read in {spent:.2f} s of processor time")
+
+
+CHILD = """
+import sys
+import daedal as dd
+fit, path, runs, workers = dd.load(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]) or None
+dd.study(fit, dd.ParametricBootstrap(), runs=runs, journal=path, workers=workers, rng=7)
+"""
+
+
+def list_children(pid: int) -> list[int]:
+    """Processes that a process started; Linux alone tells."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, task.read_text().split())
+    return found
+
+
+def show_kills(tiny: bool) -> None:
+    rounds, runs = (1, 4) if tiny else (int(os.environ.get("KILLS", "30")), 120)
+    rng = random.Random(os.environ.get("SEED", "1"))
+    with tempfile.TemporaryDirectory() as folder:
+        saved, path = Path(folder) / "fit.nc", Path(folder) / "a.study"
+        make_fit().save(saved)
+        whole = dd.study(dd.load(saved), dd.ParametricBootstrap(), runs=runs, rng=7)
+        killed = {"study": 0, "worker": 0}
+        most, lost, resumed, ended = 0, 0, 0, False
+        while not ended:
+            command = [sys.executable, "-c", CHILD, saved, path, str(runs), "2"]
+            child = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE)
+            resumed += 1
+            while sum(killed.values()) < rounds and child.poll() is None:
+                sleep(rng.uniform(0.0, 6.0))
+                before = _read_finished(path)
+                victims = list_children(child.pid)
+                if victims and rng.random() < 0.5:
+                    with suppress(ProcessLookupError):
+                        os.kill(rng.choice(victims), signal.SIGKILL)
+                        killed["worker"] += 1
+                    continue
+                if child.poll() is None:
+                    child.send_signal(signal.SIGKILL)
+                    child.wait()
+                    killed["study"] += 1
+                    _wait_for_end(victims)
+                lost += not before <= _read_finished(path)
+                most = max(most, len(before))
+                break
+            told = child.communicate()[1].decode()
+            ended = child.returncode == 0 and not any(s == "died" for s in dd.load(path).contents.status)
+            if child.returncode not in (0, -signal.SIGKILL):
+                print(told)
+                raise SystemExit(1)
+        again = dd.load(path)
+        same = (
+            again.to_pandas().equals(whole.to_pandas())
+            and again.contents.values.tobytes() == whole.contents.values.tobytes()
+        )
+        left = sorted(one.name for one in Path(folder).iterdir() if one not in (saved, path))
+        print(
+            f"killed -9: the study {killed['study']} times, workers {killed['worker']} times; called {resumed} times; "
+            f"committed runs lost in {lost} rounds; files left {left}; table the same bit for bit: {same}"
+        )
+        if lost or not same:
+            raise SystemExit(1)
+
+
+def _read_finished(path: Path) -> set[int]:
+    return set(dd.load(path).numbers.tolist()) if path.exists() and path.stat().st_size else set()
+
+
+def _wait_for_end(pids: list[int]) -> None:
+    """Workers whose study is gone end by themselves."""
+    begin = monotonic()
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        if monotonic() - begin > 60.0:
+            print("workers went on without their study")
+            raise SystemExit(1)
+        sleep(0.05)
+
+
+def show_shards(tiny: bool) -> None:
+    fit, runs = make_fit(), 4 if tiny else 60
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.study"
+        whole = dd.study(fit, dd.ParametricBootstrap(), runs=runs, rng=7)
+        for part in (1, 2):
+            dd.study(fit, dd.ParametricBootstrap(), runs=runs, journal=path, rng=7, shard=(part, 2), workers=1)
+        merged = dd.merge(sorted(Path(folder).glob("*.study")))
+        print(f"two shards of {runs} runs, merged: the same table {merged.to_pandas().equals(whole.to_pandas())}")
+
+
+FIGURES = {"workers": show_workers, "journal": show_journal, "kills": show_kills, "shards": show_shards}
+
+if __name__ == "__main__":
+    chosen = command_line(__doc__ or "", FIGURES).parse_args()
+    for name in chosen.figures or FIGURES:
+        FIGURES[name](chosen.tiny)
+    print(f"{process_time():.0f} s of processor time")

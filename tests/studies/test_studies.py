@@ -84,16 +84,15 @@ def test_a_study_prints_what_it_says(bootstrap):
 
 
 def test_data_of_a_model_have_its_noise_and_what_was_missing():
-    values = np.where(np.arange(20) == 4, np.nan, 1.0)
-    samples = dd.Samples(np.repeat(TIMES[:10], 2), values, noise=np.linspace(0.1, 1.0, 20))
+    """Of 400 samples at each of ten times, each time with noise of its own size."""
+    times, noise = np.repeat(TIMES[:10], 400), np.repeat(np.linspace(0.1, 1.0, 10), 400)
+    samples = dd.Samples(times, np.where(np.arange(4000) == 4, np.nan, 1.0), noise)
     data = dd.Dataset(outputs={"y": samples})
-    drawn = [simulate_data(make_model(), [data], [TRUTH], seed)[0].outputs["y"] for seed in range(400)]
-    assert all(np.isnan(one.values[4]) for one in drawn)
-    residual = np.array([one.values for one in drawn]) - 2.0 * np.exp(-1.3 * samples.times)
-    np.testing.assert_allclose(np.nanstd(residual, axis=0)[5:], samples.noise[5:], rtol=0.15)
-    apart = np.corrcoef(residual[:, 10], residual[:, 11])[0, 1]
-    assert abs(apart) < 0.2  # replicates have noise of their own
-    assert np.array_equal(drawn[0].noise, samples.noise)
+    (drawn,) = simulate_data(make_model(), [data], [TRUTH], 1)
+    assert np.flatnonzero(np.isnan(drawn["y"])).tolist() == [4]
+    assert np.array_equal(drawn.outputs["y"].noise, noise)
+    residual = (drawn["y"] - 2.0 * np.exp(-1.3 * times)).reshape(10, 400)
+    np.testing.assert_allclose(np.nanstd(residual, axis=1), np.linspace(0.1, 1.0, 10), rtol=0.12)
 
 
 def test_noise_that_the_model_does_not_declare_is_that_of_the_residuals():
@@ -169,8 +168,8 @@ def test_experiments_left_out_give_the_error_of_a_mean(several):
     study = dd.study(several, dd.LeaveOut(1), rng=1)
     shape = np.exp(-1.3 * TIMES)
     single = np.array([shape @ one["y"] / (shape @ shape) for one in several.data])
-    assert study["a"].std == pytest.approx(single.std(ddof=1) / np.sqrt(5), rel=1e-6)
-    assert abs(study["a"].bias) < 1e-8
+    assert study["a"].std == pytest.approx(single.std(ddof=1) / np.sqrt(5), rel=1e-4)  # steps of the solver
+    assert abs(study["a"].bias) < 1e-6
     assert sorted(study.to_pandas()["left out"]) == [f"day {k}" for k in range(1, 6)]
     two = dd.LeaveOut(2)
     assert two.outline(several).runs == 10

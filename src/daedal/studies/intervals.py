@@ -20,6 +20,7 @@ T. DiCiccio, B. Efron, More accurate confidence intervals in exponential familie
 import numpy as np
 
 TOO_FEW = 3  # steps for a skewness
+ROUNDING = 1e-9  # of a rank
 
 
 def find_percentiles(values: np.ndarray, level: float, logarithmic: bool) -> tuple[float, float]:
@@ -34,7 +35,7 @@ def find_quantile(values: np.ndarray, share: float, logarithmic: bool) -> float:
     count = values.size
     if count < 2 or not 0.0 < share < 1.0:
         return np.nan
-    if 1.0 <= share * (count + 1) <= count:
+    if 1.0 - ROUNDING <= share * (count + 1) <= count + ROUNDING:
         return float(np.quantile(values, share, method="weibull"))
     logarithmic = logarithmic and bool(np.all(values > 0.0))
     x = np.log(values) if logarithmic else values

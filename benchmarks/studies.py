@@ -122,10 +122,13 @@ def show_kills(tiny: bool) -> None:
             child = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE)
             resumed += 1
             while sum(killed.values()) < rounds and child.poll() is None:
-                target = rng.choice(["study", "worker"])
+                target, more = rng.choice(["study", "worker"]), rng.choice([0, 1, 2, 4, 8])
+                goal = len(_read_finished(path)) + more  # some are killed while they begin, most at work
+                while len(_read_finished(path)) < goal and child.poll() is None:
+                    sleep(0.02)
                 while target == "worker" and not list_children(child.pid) and child.poll() is None:
                     sleep(0.02)
-                sleep(rng.uniform(0.0, 4.0))
+                sleep(rng.uniform(0.0, 0.6))
                 before, victims = _read_finished(path), list_children(child.pid)
                 most = max(most, len(before))
                 if target == "worker" and victims:

@@ -113,7 +113,7 @@ def _colour(colour: Autoregression, before: np.ndarray, row: np.ndarray) -> np.n
     from scipy.signal import lfilter
 
     white = np.concatenate([before, row]) * np.sqrt(colour.variance)
-    return lfilter([1.0], colour.polynomial, white)[before.size :]
+    return np.asarray(lfilter([1.0], colour.polynomial, white))[before.size :]
 
 
 def _check_together(data: Dataset, names: Sequence[str]) -> None:

@@ -99,7 +99,7 @@ def _list_failures(study: "Study") -> list[str]:
         lines.append(f"  {counted(failed, 'run')} failed:")
         told = zip(study.contents.status, study.contents.messages, strict=True)
         reasons = Counter(message for status, message in told if status != STOPPED and message)
-        first = {message: run for run, message in reversed(study.failures.items())}
+        first = {message: run for run, message in reversed(list(study.failures.items()))}
         lines += [
             f"    {count} × (first run {first[message]}): {message}"
             for message, count in reasons.most_common(MOST_REASONS)

@@ -149,6 +149,16 @@ def test_files_of_others_are_left_alone(path):
         dd.study(make_fit(), Jitter(0.01), runs=2, journal=path.parent / "not" / "here.study")
 
 
+def test_the_first_format_is_read_for_ever():
+    """`study(make_fit(), ParametricBootstrap(), runs=3, rng=7)` as version 0.1.0 wrote it."""
+    study = dd.load(Path(__file__).parent / "format_1.study")
+    assert study.status.ok
+    assert study.kind == "ParametricBootstrap()"
+    np.testing.assert_allclose(study.estimates["k"], [1.30688464, 1.26732195, 1.3371121], atol=1e-7)
+    assert dict(study.fit.params) == pytest.approx(dict(make_fit().params), rel=1e-6)
+    assert study.contents.study["seed"] == "7"
+
+
 def test_a_newer_format_is_refused(path):
     open_journal(path, IDENTITY, {}).close()
     with closing(sqlite3.connect(path)) as connection, connection:

@@ -1,10 +1,10 @@
-from .bootstraps import BlockBootstrap, ParametricBootstrap
+from .kinds.bootstraps import BlockBootstrap, ParametricBootstrap
 from .charter import Charter, Row, write_charter
-from .designs import LeaveOut, MonteCarlo, Scan, Starts
+from .kinds.designs import LeaveOut, MonteCarlo, Scan, Starts
 from .driving import choose_crew, make_missing
 from .journal import open_journal
-from .kind import Outline, Run, StudyKind
-from .replicas import simulate_data
+from .kinds.kind import Outline, Run, StudyKind
+from .kinds.replicas import simulate_data
 from .result import Spread, Study
 from .studying import load, merge, study
 

@@ -6,15 +6,18 @@ study) are imported by name before, from the same folders.
 """
 
 import json
+import logging
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from threading import get_ident
 from time import perf_counter
 from typing import Any, NamedTuple, final
 
@@ -109,10 +112,27 @@ def _import(name: str) -> None:
         ) from None
 
 
+@contextmanager
+def _keep_quiet() -> Iterator[None]:
+    """Drop what this thread tells the log: every run would say the same."""
+    thread = get_ident()
+
+    def is_other(_: logging.LogRecord) -> bool:
+        return get_ident() != thread
+
+    logger = logging.getLogger("daedal")
+    logger.addFilter(is_other)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_other)
+
+
 def _run_safely(make: Make, number: int) -> Row:
     begin = perf_counter()
     try:
-        row = make(number)
+        with _keep_quiet():
+            row = make(number)
     except DaedalError as error:
         row = Row(number, FAILED, str(error))
     except Exception as error:  # of a criterion or kind of the user's

@@ -27,7 +27,7 @@ from daedal.estimation import (
     unpack_fit,
 )
 from daedal.studies.charter import CONVERGED, STOPPED, Charter, Make, Row, write_charter
-from daedal.studies.kind import Run, StudyKind, read_kind, spell_kind
+from daedal.studies.kinds import Run, StudyKind, read_kind, spell_kind
 from daedal.systems import build
 
 FUNCTION = "daedal.studies.fit_runs:prepare_fits"

@@ -15,7 +15,7 @@ from daedal.studies.charter import CONVERGED, DIED, FAILED
 from daedal.studies.fit_runs import ALONE
 from daedal.studies.intervals import find_bca, find_percentiles
 from daedal.studies.journal import Contents
-from daedal.studies.kind import Outline
+from daedal.studies.kinds import Outline
 
 if TYPE_CHECKING:
     import pandas

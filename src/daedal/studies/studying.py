@@ -35,7 +35,7 @@ from daedal.studies.journal import (
     read_journal,
     read_study,
 )
-from daedal.studies.kind import Outline, StudyKind, check_kind, describe_kind, spell_kind
+from daedal.studies.kinds import Outline, StudyKind, check_kind, describe_kind, spell_kind
 from daedal.studies.result import Study
 
 MOST_RUNS = 10_000_000

@@ -31,7 +31,6 @@ def _listen(stream: IO[str], lines: "queue.SimpleQueue[str]") -> None:
 
 
 def _serve(lines: "queue.SimpleQueue[str]", answers: IO[str]) -> None:
-    import logging
     import warnings
 
     from daedal.errors import DaedalError
@@ -39,7 +38,6 @@ def _serve(lines: "queue.SimpleQueue[str]", answers: IO[str]) -> None:
     from daedal.studies.charter import prepare, read_charter, write_row
 
     limit_threads(1)
-    logging.getLogger("daedal").setLevel(logging.ERROR)  # every run would say the same
     warnings.simplefilter("ignore")
     try:
         make = prepare(read_charter(lines.get()))

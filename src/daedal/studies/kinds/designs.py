@@ -14,8 +14,8 @@ from daedal.disturbances import derive_seed
 from daedal.errors import StudyError, as_float, check_whole_number, counted, is_real, list_entries, nearest, show
 from daedal.estimation import Fit, LatinHypercube, label_experiments, list_starts
 from daedal.models import Model, as_name, evaluate_parameters
-from daedal.studies.kind import Outline, Run
-from daedal.studies.replicas import simulate_data
+from daedal.studies.kinds.kind import Outline, Run
+from daedal.studies.kinds.replicas import simulate_data
 
 MOST_SUBSETS = 1_000_000
 

@@ -5,7 +5,7 @@ A `StudyKind` is a choice, a small frozen dataclass such as `BlockBootstrap(leng
 the number of a run into data and options, a `Run`, always the same for the same fit, number and seed: runs are made by
 whatever process is free, in any order, and again after an interruption.
 
-One of your own needs no more than that; `tests/studies/test_own_kind.py` has one in 20 lines. It is sent to other
+One of your own needs no more than that; `tests/own_kinds.py` has one in 20 lines. It is sent to other
 processes, and kept, as the name of its module and its fields, never as code: define it at the top level of a module
 that they can import, with numbers, texts, lists, mappings or models as fields.
 """

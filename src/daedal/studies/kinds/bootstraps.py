@@ -27,8 +27,8 @@ from daedal.data import Dataset, Samples, find_uniform_step, short
 from daedal.disturbances import derive_seed
 from daedal.errors import StudyError, as_float, is_real, show
 from daedal.estimation import Fit, Forecast, match_fit, predict_outputs
-from daedal.studies.kind import Outline, Run
-from daedal.studies.replicas import simulate_data
+from daedal.studies.kinds.kind import Outline, Run
+from daedal.studies.kinds.replicas import simulate_data
 
 
 @final

@@ -8,9 +8,10 @@ import pytest
 import daedal as dd
 from daedal.disturbances import derive_seed
 from daedal.estimation import Autoregression
-from daedal.studies import simulate_data
+from daedal.studies import Row, driving, simulate_data
 from daedal.studies.charter import prepare
 from daedal.studies.fit_runs import charter_fits
+from daedal.studies.studying import _Estimate
 from own_kinds import Jitter, Trouble
 from studying import TIMES, TRUTH, make_data, make_fit, make_model
 
@@ -274,6 +275,30 @@ def test_shards_make_the_whole(tmp_path, bootstrap):
     dd.study(make_fit(), Jitter(0.1), runs=2, journal=tmp_path / "other.study", rng=7)
     with pytest.raises(dd.DaedalError, match="are of different studies: 'kind' differs"):
         dd.merge([parts[0], tmp_path / "other.study"])
+
+
+def test_the_line_that_says_how_far_a_study_is(monkeypatch):
+    clock = {"time": 0.0}
+    monkeypatch.setattr(driving, "monotonic", lambda: clock["time"])
+    tally = driving._Tally(500, 100, 4, _Estimate(make_fit()))
+    assert str(tally) == "100/500"
+    clock["time"] = 60.0
+    numbers = [(0.0, 0.0, value, 0.0) for value in (1.0, 1.2, 9.0, 1.1)]
+    status = ["converged", "converged", "failed", "converged"]
+    rows = [Row(k, status[k], "", numbers[k], {}, 2.0) for k in range(4)]
+    tally.count(rows[:2])
+    tally.count(rows[2:])
+    assert str(tally) == "104/500 · 1 failed · 2 s each · 4 workers · 99 minutes left · k 1.1 ± 0.1"
+
+
+def test_runs_of_this_process_do_not_repeat_what_the_fit_said(caplog):
+    short = make_fit().model.with_outputs({"other": dd.symbol("x")})  # not measured, which every fit would tell
+    options = {"free": ["k", "a"], "criterion": dd.OutputError(), "solver": dd.Lanes(step=0.15), "rng": 1}
+    fit = dd.fit(short, list(make_fit().data), **options)
+    assert "other" in caplog.text
+    caplog.clear()
+    dd.study(fit, Jitter(0.01), runs=2, rng=1)
+    assert caplog.text == ""
 
 
 def test_pictures_of_studies(bootstrap):

@@ -1,6 +1,7 @@
 """From a charter to a full journal: the runs that are missing are made, and written down as they come."""
 
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from time import monotonic
 from typing import Any
 
@@ -19,7 +20,7 @@ def choose_crew(workers: Any) -> Crew:
     """This process, so many others, or those of a Dask cluster."""
     if workers is None:
         return Alone()
-    if is_real(workers) and not isinstance(workers, bool) and int(workers) == workers and 1 <= workers <= MOST:
+    if isinstance(workers, Integral) and is_real(workers) and not isinstance(workers, bool) and 1 <= workers <= MOST:
         return Processes(int(workers))
     if hasattr(workers, "submit") and hasattr(workers, "scheduler_info"):
         from daedal.studies.cluster import Cluster  # its package need not be there

@@ -199,7 +199,7 @@ def is_journal(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
             return stream.read(len(SIGNATURE)) == SIGNATURE
-    except OSError:
+    except (OSError, ValueError):  # the latter of a name that no file can have
         return False
 
 
@@ -353,6 +353,7 @@ def check_path(given: Any) -> Path:
         raise StudyError(f"The path {str(given)!r} has a character that no path can have.", "Leave it out.") from None
     path = Path(given)
     with _explain(path):
+        path.exists()  # whether it can be asked for at all
         if not path.parent.is_dir():
             raise StudyError(f"There is no folder '{path.parent}' for the journal.", "Make the folder first.")
     return path

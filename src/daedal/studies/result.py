@@ -9,7 +9,7 @@ import numpy as np
 
 from daedal.data import FrozenMapping
 from daedal.errors import StudyError, is_one_of, is_real, look_up, show
-from daedal.estimation import Fit
+from daedal.estimation import Coordinate, Fit
 from daedal.simulation import Status
 from daedal.studies.charter import CONVERGED, DIED, FAILED
 from daedal.studies.fit_runs import ALONE
@@ -191,17 +191,19 @@ class Study:
                 f"The spread of {self.kind} is not that of a bootstrap, so it gives no interval.",
                 "Make a study of ParametricBootstrap() or BlockBootstrap(length=...).",
             )
-        items = {item.name: item.logarithmic for item in self.fit.coordinates.items}
         return FrozenMapping(
-            {name: self._find_interval(name, float(level), method, items[name]) for name in self.fit.estimates}
+            {item.name: self._find_interval(item, float(level), method) for item in self.fit.coordinates.items}
         )
 
-    def _find_interval(self, name: str, level: float, method: str, logarithmic: bool) -> tuple[float, float]:
-        values = self._select(self.estimates[name])
+    def _find_interval(self, item: Coordinate, level: float, method: str) -> tuple[float, float]:
+        """What is beyond a bound is cut off."""
+        values = self._select(self.estimates[item.name])
         if method == "percentile":
-            return find_percentiles(values, level, logarithmic)
-        steps = self._select(self.steps[name])
-        return find_bca(values, steps, self.fit.params[name], level, logarithmic)
+            low, high = find_percentiles(values, level, item.logarithmic)
+        else:
+            steps = self._select(self.steps[item.name])
+            low, high = find_bca(values, steps, self.fit.params[item.name], level, item.logarithmic)
+        return float(np.maximum(low, item.lower)), float(np.minimum(high, item.upper))
 
     def to_pandas(self) -> "pandas.DataFrame":
         """One row a `run`: how it ended, what tells it from others, estimates, their errors, and the criterion."""

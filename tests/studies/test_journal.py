@@ -143,6 +143,12 @@ def test_files_of_others_are_left_alone(path):
     ):
         with pytest.raises(dd.DaedalError, match="is not the journal of a study"):
             attempt()
+    path.unlink()
+    open_journal(path, IDENTITY, {}).close()  # of something else than fits
+    with pytest.raises(dd.DaedalError, match="is not the journal of a study of fits"):
+        dd.load(path)
+    with pytest.raises(dd.DaedalError, match="is that of another study"):
+        dd.study(make_fit(), Jitter(0.01), runs=2, journal=path)
     with pytest.raises(dd.DaedalError, match="is a folder"):
         dd.study(make_fit(), Jitter(0.01), runs=2, journal=path.parent)
     with pytest.raises(dd.DaedalError, match="There is no folder"):

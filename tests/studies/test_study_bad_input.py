@@ -1,9 +1,12 @@
 """What a study cannot do is said before any work."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import daedal as dd
+from daedal.studies.kinds import bootstraps
 from own_kinds import Jitter
 from studying import make_data, make_fit, make_model
 
@@ -84,3 +87,12 @@ def test_starts_need_bounds():
 def test_a_truth_needs_the_outputs_of_the_data():
     with pytest.raises(dd.DaedalError, match="have no output of model"):
         dd.study(make_fit(), dd.MonteCarlo(truth=make_model().with_outputs({"y": None})), runs=3)
+
+
+def test_blocks_need_a_simulation(monkeypatch):
+    fit = dd.fit(make_model(), make_data(), free=["k", "a"], criterion=dd.Likelihood(), rng=1)
+    assert dd.BlockBootstrap(length=0.5).outline(fit).reading == "bootstrap"
+    ahead = [replace(one, simulated=None) for one in bootstraps._predict(fit)]  # as a criterion of one's own may do
+    monkeypatch.setattr(bootstraps, "_predict", lambda _: ahead)
+    with pytest.raises(dd.DaedalError, match="this fit predicts from samples before"):
+        dd.study(fit, dd.BlockBootstrap(length=0.5), runs=3)

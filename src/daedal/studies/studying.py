@@ -177,7 +177,7 @@ def _choose_part(journal: Any, total: int, shard: Any) -> tuple[Path | None, lis
 def _choose_seed(rng: Any, path: Path | None, fresh: bool) -> int:
     """The one given, that of a journal that is gone on with, or a fresh one."""
     if rng is None and path is not None and not fresh and is_journal(path):
-        return int(read_study(path)["seed"])
+        return int(read_study(path).get("seed", 0))  # without one it is no study of fits, and will be refused
     return make_seed(np.random.default_rng() if rng is None else rng)
 
 
@@ -266,6 +266,11 @@ def load(path: str | Path) -> Fit | Study:
 
 def _load_study(path: Path) -> Study:
     contents = read_journal(path)
+    if missing := {"fit", "kind", "outline", "seed", "shard"} - set(contents.study):
+        raise StudyError(
+            f"'{path}' is not the journal of a study of fits: it has no {min(missing)}.",
+            "Give the path that study(journal=...) wrote to.",
+        )
     total = _read_runs(path, contents)
     part, _, parts = contents.study["shard"].partition(" of ")
     wanted = len(range(int(part) - 1, total, int(parts))) if part else total

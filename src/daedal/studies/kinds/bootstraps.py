@@ -90,6 +90,11 @@ class BlockBootstrap:
                 if name in data.outputs:
                     self._count(data, name)
             _check_common_times(fit, data)
+        if fit.criterion.condition is not None and any(one.simulated is None for one in _predict(fit)):
+            raise StudyError(
+                "A block bootstrap needs a simulation from the start on, but this fit predicts from samples before.",
+                "Use ParametricBootstrap().",
+            )
         return Outline(reading="bootstrap")
 
     def make_run(self, fit: Fit, number: int, seed: int) -> Run:

@@ -16,6 +16,7 @@ import numpy as np
 from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError, quoted
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
+from daedal.estimation.likelihood.moments import recommend_moments
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
 from daedal.filtering import (
@@ -231,8 +232,7 @@ def _round_up(number: float) -> int:
 def make_particle_objective(problem: Problem, chosen: "Likelihood") -> ParticleObjective:
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
-    instead = "Use Likelihood(method='moments'), which simulates"
-    refuse_unsuitable(problem.system, "Likelihood(method='particle')", instead)
+    refuse_unsuitable(problem.system, "Likelihood(method='particle')", recommend_moments(model))
     experiments = match_experiments(problem.system, problem.data)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")

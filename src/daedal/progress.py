@@ -79,6 +79,8 @@ class Progress:
         with it, and until then, after a minute, only how far the work is.
         """
         waited = monotonic() - self._started
+        if waited < EARLY:  # asking for the other time is not free
+            return
         elapsed = min(process_time() - self._worked, waited)  # several threads do more than a clock says
         before, seen, total = self._stretch
         if not 0.0 < share < 1.0 or elapsed < max(EARLY, FARTHER * before) or share <= seen:

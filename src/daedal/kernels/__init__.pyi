@@ -10,7 +10,8 @@ from .scan import MapKernel, ScanKernel, compile_map, compile_scan
 from .tape import Tape, read_tape
 
 __all__ = [
-    "CostateMethod", "CostateTable", "Detours", "Events", "Innovations", "Keep", "Layout", "Lookup", "MapKernel", "Matrices",
-    "Packed", "RecallKernel", "RepeatedScan", "ScanKernel", "State", "Steady", "Tape", "Turn", "compile_map", "compile_recall",
-    "compile_repeated",     "compile_scan", "draw_normals", "pack", "read_tape", "run_costate", "run_filter", "run_smoother",
+    "CostateMethod", "CostateTable", "Detours", "Events", "Innovations", "Keep", "Layout", "Lookup", "MapKernel",
+    "Matrices", "Packed", "RecallKernel", "RepeatedScan", "ScanKernel", "State", "Steady", "Tape", "Turn",
+    "compile_map", "compile_recall", "compile_repeated", "compile_scan", "draw_normals", "pack", "read_tape",
+    "run_costate", "run_filter", "run_smoother",
 ]

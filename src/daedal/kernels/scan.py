@@ -174,11 +174,13 @@ def compile_scan(
     *,
     width: int | None = None,
     detours: loops.Detours | None = None,
+    quick: bool = False,
 ) -> ScanKernel:
     """A kernel that iterates `step` in every lane and records `observe` after the steps asked for.
 
     Both take column vectors (state, parameters, shared, lane), any of them empty, and return one: the new state, or the
-    observed numbers, computed from the new state. `detours` are what single lanes do before a step is finished.
+    observed numbers, computed from the new state. `detours` are what single lanes do before a step is finished; `quick`
+    code is made faster and runs longer.
 
     Examples
     --------
@@ -193,7 +195,7 @@ def compile_scan(
     seen = read_tape(observe) if observe is not None else None
     _check_step(tape, seen)
     width = width or choose_width(tape)
-    code = compiler.load(loops.write_scan(tape, seen, width, find_host().fused, detours))
+    code = compiler.load(loops.write_scan(tape, seen, width, find_host().fused, detours), quick)
     call = code.function("daedal_scan", len(loops.SCAN_POINTERS), len(loops.STEPS))
     return ScanKernel(call, width, tape.input_sizes, seen.output_sizes[0] if seen else 0)
 

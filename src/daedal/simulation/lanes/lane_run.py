@@ -188,7 +188,7 @@ def prepare_lanes(
     plain, watched = scenario.watch(chosen)
     choice = choose_steps(_make_task(plain, times, wanted, watched, effort), *wish)
     task = _make_task(scenario, times, wanted, chosen, effort)
-    program, table = prepare_steps(task, choice.method, choice.steps)
+    program, table = prepare_steps(task, choice.method, choice.steps, quick=effort.once)
     schedule = choice.steps[0]
     grazing = count_grazing(task, (program, table))
     if grazing:

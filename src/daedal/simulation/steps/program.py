@@ -150,13 +150,18 @@ class Program:
         return self.shape.rows + 1 + (self.slots is not None)
 
 
-def compile_program(system: System, shape: Shape, point: Point, step: float) -> Program:
-    """Compile, or find again, the program of this shape; `point` and `step` say where pivots are chosen."""
+def compile_program(system: System, shape: Shape, point: Point, step: float, quick: bool = False) -> Program:
+    """Compile, or find again, the program of this shape; `point` and `step` say where pivots are chosen.
+
+    What is run only a few times may be `quick` code, which an optimised program serves as well.
+    """
     known = system.reduction.compiled
     key = f"lanes {shape}"
+    if quick and key not in known:
+        key += " quick"
     if key not in known:
         try:
-            known[key] = _compile(system, shape, point, step)
+            known[key] = _compile(system, shape, point, step, quick)
         except np.linalg.LinAlgError:
             raise SimulationError(
                 f"Model '{system.model.name}' is singular at its initial values.", "Start from another position."
@@ -175,7 +180,7 @@ def reorder_pivots(system: System, shape: Shape, point: Point, step: float) -> P
         return None
 
 
-def _compile(system: System, shape: Shape, point: Point, step: float) -> Program:
+def _compile(system: System, shape: Shape, point: Point, step: float, quick: bool = False) -> Program:
     r = system.reduction
     disturbances = set(system.model.disturbance_names) if shape.noisy else set()
     noisy = tuple(i for i, name in enumerate(r.exogenous) if jet(name)[0] in disturbances)
@@ -183,14 +188,14 @@ def _compile(system: System, shape: Shape, point: Point, step: float) -> Program
     known = tuple(i for i, name in enumerate(r.exogenous) if i not in noisy and name not in own)
     row = make_grid_row(system) if noisy else GridRow((), ())
     if own:
-        return steps.compile_switching(system, shape, point, step, known, noisy, row)
+        return steps.compile_switching(system, shape, point, step, known, noisy, row, quick)
     discretization, wanted = Discretization(r, shape.method, point, step), stack_observed(r, shape.wanted)
     builder = StepBuilder(discretization, shape, known, noisy, row)
     first, size = builder.observe_first(wanted), discretization.size
     if shape.directions.repeated:
         return _compile_repeated(StepBuilder(discretization, shape.one, known, noisy, row), shape, first)
     advance, observation = builder.step(), builder.observe(wanted)
-    kernel = compile_scan(advance, observation)
+    kernel = compile_scan(advance, observation, quick=quick)
     return Program(shape, kernel, first, advance.n_instructions(), size, known, noisy)
 
 

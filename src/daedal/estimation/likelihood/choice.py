@@ -5,7 +5,7 @@ from daedal.errors import quoted
 from daedal.estimation.criteria import Criterion, OutputError, SimulationPEM
 from daedal.estimation.likelihood.likelihood import Likelihood
 from daedal.estimation.problem import Problem, find_mean_movers
-from daedal.experiments import find_declared_outputs
+from daedal.experiments import find_declared_outputs, list_relative
 
 
 def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
@@ -13,8 +13,13 @@ def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
     if not problem.system.model.disturbances:
         return OutputError(), "OutputError was chosen: the model declares no disturbances"
     moving, _ = find_mean_movers(problem)
-    if not moving and is_linear(problem.system.model, forced=True):
-        silent = _list_silent(problem)
+    linear, silent = is_linear(problem.system.model, forced=True), _list_silent(problem)
+    if not linear and not silent and _can_be_followed(problem):
+        return Likelihood(), (
+            "Likelihood was chosen: the model is not linear, declares disturbances, and says how its outputs are "
+            "measured"
+        )
+    if not moving and linear:
         if not silent:
             return Likelihood(), "Likelihood was chosen: the model is linear and says how its outputs are measured"
         return OutputError(), (
@@ -28,6 +33,13 @@ def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
             "ignoring what moves it does not average out"
         )
     return OutputError(), "OutputError was chosen: no disturbance of the model can move the mean of an output"
+
+
+def _can_be_followed(problem: Problem) -> bool:
+    """Whether a filter can: from instant to instant, without delays and switches, and with noise of a known size."""
+    reduction = problem.system.reduction
+    switches = reduction.switching is not None and reduction.switching.located
+    return not (list_relative(problem.system.model) or reduction.delays or problem.system.model.delayed or switches)
 
 
 def _list_silent(problem: Problem) -> list[str]:

@@ -19,20 +19,13 @@ import numpy as np
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria import Capabilities, Evaluation, Objective
 from daedal.estimation.likelihood.danger import find_danger
+from daedal.estimation.likelihood.guided import measure_gaps
 from daedal.estimation.likelihood.laplace import LaplaceObjective, make_laplace_objective
 from daedal.estimation.likelihood.moments import MomentsObjective, make_moments_objective
 from daedal.estimation.likelihood.particle import ParticleObjective, make_plain_objective
 from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_score, list_sides
 from daedal.estimation.problem import Problem
-from daedal.filtering import (
-    InitialCondition,
-    Laplace,
-    Point,
-    find_path,
-    find_paths,
-    make_guide,
-    run_guided,
-)
+from daedal.filtering import InitialCondition
 
 if TYPE_CHECKING:
     from daedal.estimation.likelihood.likelihood import Likelihood
@@ -48,8 +41,9 @@ def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
         particles = make_plain_objective(problem, chosen)
     except EstimationError as error:
         return _begin_without_particles(problem, chosen, condition, error)
-    if reason := find_danger(problem, particles.nonlinear, problem.coordinates.start):
-        return _fall_back(particles, f"{reason}, where Laplace's approximation is not safe")
+    if danger := find_danger(problem, particles.nonlinear, problem.coordinates.start):
+        reason = f"{danger.value}, where Laplace's approximation is not safe"
+        return _fall_back(particles, reason).choose_steps(problem.coordinates.start)
     try:
         laplace = make_laplace_objective(problem, condition)
     except DaedalError as error:
@@ -123,7 +117,7 @@ class AutoObjective:
         if verdict is None or not verdict.biased or self.particles is None:
             return None
         reason = f"Laplace's approximation is biased here: {verdict.describe()}"
-        particles = _fall_back(self.particles, reason).sharpen(evaluation)
+        particles = _fall_back(self.particles, reason).finish(evaluation)
         if particles(evaluation.point).ok:
             return particles
         moments = self.make_moments()
@@ -173,16 +167,9 @@ class AutoObjective:
 
     def _measure_gap(self, point: np.ndarray) -> tuple[Gap, float]:
         """log L by guided particles less that of Laplace, with common random numbers; and log L."""
-        loglik, variance, approximate = 0.0, 0.0, 0.0
-        for number, lined in enumerate(self.laplace.lined):
-            values = self.problem.coordinates.values(point, number)
-            discrete = lined.experiment.at(Point(self.problem.system.model, values, ()))
-            known = self.laplace.memory.normals.get(number)
-            linear = find_paths(discrete)[0] if known is None else find_path(discrete, known)
-            run = run_guided(linear, make_guide(linear), GUIDED, np.random.default_rng([self.problem.seed, 2, number]))
-            loglik, variance = loglik + run.loglik, variance + run.variance
-            approximate -= Laplace(linear).value
-        return Gap(loglik - approximate, float(np.sqrt(variance))), loglik
+        runs, logliks, approximate = measure_gaps(self.laplace, point, GUIDED, [0])
+        error = float(np.sqrt(sum(run.variance for run in runs)))
+        return Gap(float(logliks[0]) - approximate, error), float(logliks[0])
 
     def _is_missing_some(self, point: np.ndarray, loglik: float, error: float) -> bool:
         """Whether plain particles, which are never too probable, find a larger L for certain."""

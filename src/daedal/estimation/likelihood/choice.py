@@ -1,11 +1,12 @@
 """The criterion that suits a model, and why, for those who name none."""
 
-from daedal.analysis import is_linear
-from daedal.errors import quoted
+from daedal.analysis import check_noise, is_linear
+from daedal.errors import EstimationError, quoted
 from daedal.estimation.criteria import Criterion, OutputError, SimulationPEM
 from daedal.estimation.likelihood.likelihood import Likelihood
 from daedal.estimation.problem import Problem, find_mean_movers
 from daedal.experiments import find_declared_outputs, list_relative
+from daedal.filtering import refuse_unsuitable
 
 
 def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
@@ -37,9 +38,12 @@ def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
 
 def _can_be_followed(problem: Problem) -> bool:
     """Whether a filter can: from instant to instant, without delays and switches, and with noise of a known size."""
-    reduction = problem.system.reduction
-    switches = reduction.switching is not None and reduction.switching.located
-    return not (list_relative(problem.system.model) or reduction.delays or problem.system.model.delayed or switches)
+    model = problem.system.model
+    try:
+        refuse_unsuitable(problem.system, "Likelihood", "")
+    except EstimationError:
+        return False
+    return not list_relative(model) and check_noise(model).well_posed
 
 
 def _list_silent(problem: Problem) -> list[str]:

@@ -1,12 +1,19 @@
 """`Likelihood(method="particle")` where sensors are accurate: particles that the most probable path guides.
 
 Plain particles meet an accurate sample by chance, and lose the data where few do. Guided ones
-(`daedal.filtering.particles.guided`) are drawn where Laplace's approximation expects them and weighed by what that is
-wrong by: value and gradient (Fisher's identity) are those of the likelihood itself, with a Monte-Carlo error that
-vanishes where the approximation is right. Their weights look ahead and tell no information: the curvature is that of
-Laplace's objective, as are innovations and predictions. Independent runs tell the Monte-Carlo error.
+(`daedal.filtering.particles.guided`) are drawn where Laplace's approximation ℓ expects them and weighed by what that is
+wrong by: log L is that of the likelihood itself, and its Monte-Carlo error vanishes where ℓ is right. Fisher's identity
+would not do for its slopes: the score of a path has a variance of |∂ŷ|²/σ², however well the path is known. The gap
+g = log L − ℓ is nearly the same everywhere, and differences of it with the same random numbers on both sides have
+hardly any noise: with ∂ℓ exact,
+
+    ∂ log L = ∂ℓ + ∂g,   ∂g by differences half a standard error (1/√C_jj of ℓ, the others held) to either side.
+
+Weights that look ahead tell no information: the curvature C is that of ℓ, as are innovations and predictions. The
+search begins with ℓ itself; the second stage, begun at its maximum, has the gap. Independent runs tell its noise.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
@@ -15,11 +22,36 @@ import numpy as np
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria import Capabilities, Evaluation, fail_at
 from daedal.estimation.likelihood.laplace import LaplaceObjective
+from daedal.estimation.likelihood.referee import list_sides
 from daedal.estimation.problem import Problem
-from daedal.filtering import PooledRuns, make_guide, run_guided
+from daedal.filtering import GuidedRun, Laplace, Point, PooledRuns, find_path, find_paths, make_guide, run_guided
 
-FIRST_RUNS, RUNS = 2, 6  # independent ones at a point, in the first and in the second stage
+RUNS = 3  # independent ones at a point, which share the particles
+APART = 0.5  # standard errors to either side, at which the gap is compared
 LARGEST_VARIANCE = 3.0  # of log L between runs, beyond which the score of particles is no longer right
+
+
+def measure_gaps(
+    laplace: LaplaceObjective, point: np.ndarray, particles: int, seeds: Sequence[int]
+) -> tuple[list[GuidedRun], np.ndarray, float]:
+    """Guided runs at a point φ, one experiment after the other for each seed, log L of each seed, and ℓ.
+
+    The path is looked for from the best known one.
+    """
+    problem, approximate, runs = laplace.problem, 0.0, []
+    logliks = np.zeros(len(seeds))
+    for number, lined in enumerate(laplace.lined):
+        values = problem.coordinates.values(point, number)
+        discrete = lined.experiment.at(Point(problem.system.model, values, ()))
+        known = laplace.memory.normals.get(number)
+        linear = find_paths(discrete)[0] if known is None else find_path(discrete, known)
+        guide = make_guide(linear)
+        generators = (np.random.default_rng([problem.seed, 2, number, seed]) for seed in seeds)
+        own = [run_guided(linear, guide, particles, generator) for generator in generators]
+        logliks += [run.loglik for run in own]
+        approximate -= Laplace(linear).value
+        runs += own
+    return runs, logliks, approximate
 
 
 @final
@@ -32,7 +64,7 @@ class GuidedObjective:
     reason: str
     notes: tuple[str, ...] = ()
     final: bool = False
-    _kept: dict[bytes, PooledRuns] = field(default_factory=dict)  # the runs of the last point
+    _kept: dict[bytes, PooledRuns] = field(default_factory=dict)  # the gaps of the last point
 
     @property
     def problem(self) -> Problem:
@@ -55,18 +87,18 @@ class GuidedObjective:
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         approximate = self.laplace(point)
-        if not approximate.ok:
+        if not (approximate.ok and self.final):
             return approximate
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                pooled = self.run(point)
+                pooled = self.run(approximate)
         except DaedalError as error:
             return fail_at(point, error.sentence)
         except np.linalg.LinAlgError:
             return fail_at(point, "The matrices of the model are singular there.")
-        if self.final and (scattered := describe_scatter(pooled, self.particles)):
+        if scattered := describe_scatter(pooled, self.particles):
             return fail_at(point, scattered)
-        gradient = -pooled.score(0)
+        gradient = approximate.gradient - pooled.score(0)
         if not (np.isfinite(pooled.loglik) and np.isfinite(gradient).all()):
             return fail_at(point, "The likelihood or its gradient is not finite there.")
         return replace(
@@ -91,31 +123,37 @@ class GuidedObjective:
 
     def scatter(self, evaluation: Evaluation) -> np.ndarray:
         """Covariance of the gradient over the random numbers of the particles."""
-        return self.run(evaluation.point).scatter(0)
+        return self.run(evaluation).scatter(0)
 
-    def run(self, point: np.ndarray) -> PooledRuns:
-        """All runs, or those of the last point again."""
-        key = point.tobytes()
+    def run(self, evaluation: Evaluation) -> PooledRuns:
+        """log L and ∂g of all runs, or those of the last point again."""
+        key = evaluation.point.tobytes()
         pooled = self._kept.get(key)
         if pooled is None:
-            pooled = self._make_runs(point)
+            pooled = PooledRuns(self._measure(evaluation.point)[0], self._differentiate(evaluation)[:, None, None])
             self._kept.clear()
             self._kept[key] = pooled
         return pooled
 
-    def _make_runs(self, point: np.ndarray) -> PooledRuns:
-        space, count = self.problem.coordinates, RUNS if self.final else FIRST_RUNS
-        particles = self.particles if self.final else max(self.particles // 2, 2)
-        logliks, gains = np.zeros(count), []
-        for number in range(len(self.laplace.lined)):
-            linear = self.laplace.find(point, number).at
-            guide = make_guide(linear)
-            seeds = ([self.problem.seed, 4 + self.final, number, run] for run in range(count))
-            runs = [run_guided(linear, guide, particles, np.random.default_rng(seed)) for seed in seeds]
-            slopes = space.convert_slopes(np.eye(len(space.parameters)), point, number)  # (coordinate, parameter)
-            logliks += [run.loglik for run in runs]
-            gains.append(np.array([run.score for run in runs]) @ slopes.T)
-        return PooledRuns(logliks, np.stack(gains, axis=1)[:, None])  # an experiment as one sample time
+    def measure(self, point: np.ndarray) -> PooledRuns:
+        """log L alone."""
+        return PooledRuns(self._measure(point)[0], np.zeros((RUNS, 1, 1, 0)))
+
+    def _measure(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """log L and gaps (run,)."""
+        _, logliks, approximate = measure_gaps(self.laplace, point, max(self.particles // RUNS, 2), range(RUNS))
+        return logliks, logliks - approximate
+
+    def _differentiate(self, evaluation: Evaluation) -> np.ndarray:
+        """∂g (run, coordinate); zero along what is not determined."""
+        point, bounds = evaluation.point, self.problem.coordinates.bounds
+        slopes = np.zeros((RUNS, point.size))
+        for j, step in enumerate(np.diag(APART * list_sides(evaluation.curvature))):
+            ends = [np.clip(point + sign * step, *bounds) for sign in (1.0, -1.0)]
+            apart = ends[0][j] - ends[1][j]
+            if apart > 0.0:
+                slopes[:, j] = (self._measure(ends[0])[1] - self._measure(ends[1])[1]) / apart
+        return slopes
 
     def _list_remarks(self, _evaluation: Evaluation, /) -> tuple[str, ...]:
         lined = self.laplace.lined[0]

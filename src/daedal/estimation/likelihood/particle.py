@@ -22,7 +22,7 @@ import numpy as np
 from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError, quoted
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Objective, Part, fail_at
-from daedal.estimation.likelihood.danger import find_danger
+from daedal.estimation.likelihood.danger import Danger, find_danger
 from daedal.estimation.likelihood.guided import (
     LARGEST_VARIANCE,
     GuidedObjective,
@@ -52,7 +52,7 @@ FIRST_SHARE = 0.5  # of the particles, that each run of the first stage has
 FIRST_MEMORY = 3  # of the score, among those that a run carries
 FEW = 0.5  # of the particles that count, below which they are drawn anew (`bootstrap`)
 HOPELESS = 1e7  # particles that nobody has
-SURE = 3.0  # standard deviations of the Monte-Carlo error
+IMPROBABLE = 100.0  # times L that plain particles find once in as many runs at most, as their mean is L (Markov)
 
 
 @final
@@ -143,14 +143,13 @@ class ParticleObjective:
 
     def _seek_guide(self, point: np.ndarray, reason: str, plain: PooledRuns) -> GuidedObjective | None:
         """Particles that are guided, where they do what plain ones cannot, and miss nothing that these find."""
-        if self.guide is None or find_danger(self.problem, self.nonlinear, point):
+        if self.guide is None or find_danger(self.problem, self.nonlinear, point) is Danger.SQUARES:
             return None
         with suppress(DaedalError):
             guided = replace(self.guide(reason), notes=self.notes)
-            there = guided(point)
-            lost = not there.ok or describe_scatter(guided.run(point), self.particles)
-            missed = plain.loglik - (there.loglik or 0.0) > SURE * np.hypot(plain.loglik_error, there.monte_carlo_error)
-            return None if lost or missed else guided
+            there = guided.measure(point)
+            missed = plain.logliks.max() - there.loglik > np.log(IMPROBABLE)
+            return None if missed or describe_scatter(there, self.particles) else guided
         return None
 
     def scatter(self, evaluation: Evaluation) -> np.ndarray:
@@ -277,12 +276,7 @@ def _average(runs: tuple[ParticleRun, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 def make_particle_objective(problem: Problem, chosen: "Likelihood") -> Objective:
     """Plain particles, or guided ones where these would lose the data at the start of the search."""
-    plain = make_plain_objective(problem, chosen)
-
-    def guide(reason: str) -> GuidedObjective:
-        return make_guided_objective(make_laplace_objective(problem, chosen.condition), chosen.particles, reason)
-
-    return replace(plain, guide=guide).choose_steps(problem.coordinates.start)
+    return make_plain_objective(problem, chosen).choose_steps(problem.coordinates.start)
 
 
 def make_plain_objective(problem: Problem, chosen: "Likelihood") -> ParticleObjective:
@@ -303,7 +297,11 @@ def make_plain_objective(problem: Problem, chosen: "Likelihood") -> ParticleObje
         for number, one in enumerate(experiments)
     )
     _refuse_open(problem, lined, chosen)
-    return ParticleObjective(problem, experiments, lined, chosen.particles)
+
+    def guide(reason: str) -> GuidedObjective:
+        return make_guided_objective(make_laplace_objective(problem, chosen.condition), chosen.particles, reason)
+
+    return ParticleObjective(problem, experiments, lined, chosen.particles, guide=guide)
 
 
 def _refuse_open(problem: Problem, lined: tuple[NonlinearExperiment, ...], chosen: "Likelihood") -> None:

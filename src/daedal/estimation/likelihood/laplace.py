@@ -46,7 +46,7 @@ def make_laplace_objective(problem: Problem, condition: InitialCondition) -> "La
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
     refuse_unsuitable(problem.system, "Likelihood(method='laplace')", recommend_moments(model))
-    experiments = match_experiments(problem.system, problem.data)
+    experiments = match_experiments(problem.system, problem.data, factors=problem.factors)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")
     check_enough(experiments, len(space.items))

@@ -2,16 +2,20 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daedal import simulation
+from daedal.simulation import lanes
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lanes.fan import Fan
 from daedal.simulation.lanes.run import ESCAPED
 from daedal.simulation.lanes.scenario import Paths
 from daedal.simulation.steps import ACCEPTED, GAVE_UP, Point, Program, Schedule, reorder_pivots, tabulate_nodes
 from daedal.systems import Sizes, System
+
+if TYPE_CHECKING:
+    from daedal.simulation.lanes.fan import Fan
 
 CHUNK = 2048  # steps of a full block between two looks at the results, and at whether to stop
 FULL = 64  # lanes; fewer may take more steps, but at least a vector of them is done at once
@@ -125,12 +129,17 @@ def march_lanes(
         yield
 
 
-def _count_steps(program: Program, lanes: int) -> int:
-    """Steps between two looks at the results."""
-    fan = Fan.of(program, lanes)
+def _count_steps(program: Program, count: int) -> int:
+    """Steps of so many lanes between two looks at the results."""
+    fan = _spread(program, count)
     instructions = fan.instructions if fan else program.instructions
-    work = instructions * max(lanes, program.kernel.width)
-    return max(min(CHUNK * max(FULL // max(lanes, 1), 1), int(CHUNK_WORK / work)), 16)
+    work = instructions * max(count, program.kernel.width)
+    return max(min(CHUNK * max(FULL // max(count, 1), 1), int(CHUNK_WORK / work)), 16)
+
+
+def _spread(program: Program, count: int) -> "Fan | None":
+    """How few lanes with many directions fill a vector."""
+    return lanes.Fan.of(program, count) if program.repeated is not None else None
 
 
 def find_solved(out: np.ndarray) -> np.ndarray:
@@ -148,11 +157,11 @@ def _find_given_up(out: np.ndarray) -> np.ndarray:
 class _Chunk:
     """Some consecutive steps with what they read."""
 
-    def __init__(self, tables: Table, first: int, last: int, paths: Paths | None, program: Program, lanes: int) -> None:
+    def __init__(self, tables: Table, first: int, last: int, paths: Paths | None, program: Program, count: int) -> None:
         self.steps = last - first
         self._shared, self._emit = tables.shared[first:last], tables.emit[first:last]
         low, high = int(tables.grid_row[first]), int(tables.grid_row[last - 1]) + program.grid_rows
-        self._lane = paths.draw_rows(low, high) if paths is not None else np.zeros((1, 0, lanes))
+        self._lane = paths.draw_rows(low, high) if paths is not None else np.zeros((1, 0, count))
         self._begin = (tables.grid_row[first:last] - low) * self._lane.shape[1]
 
     def run(
@@ -163,7 +172,7 @@ class _Chunk:
         emit = self._emit[part]
         local = np.where(emit >= 0, np.cumsum(emit >= 0) - 1, -1)
         out = np.empty((int(np.sum(emit >= 0)), program.outputs, state.shape[1]))
-        kernel = Fan.of(program, state.shape[1]) or program.kernel
+        kernel = _spread(program, state.shape[1]) or program.kernel
         kernel.run(state, parameters, self._shared[part], self._lane, local, out, begin=self._begin[part])
         return out
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from daedal import disturbances
+from daedal import disturbances, kernels
 from daedal.errors import SimulationError
-from daedal.kernels import Layout, RepeatedScan, compile_repeated, compile_scan
+from daedal.kernels import compile_scan
 from daedal.models import find_followers
 from daedal.simulation import steps
 from daedal.simulation.steps.curves import Curve, GridRow, compute_cell_weights, make_grid_row
@@ -33,6 +33,7 @@ from daedal.symbolic import jet
 from daedal.systems import Reduction, System
 
 if TYPE_CHECKING:
+    from daedal.kernels import RepeatedScan
     from daedal.simulation.steps.lane import Slots
 
 REPEATED = 64  # numbers that move: where there are more, code is written for one direction and repeated for others
@@ -133,7 +134,7 @@ class Program:
     slots: "Slots | None" = None  # what lanes carry where equations switch
     sample: ca.Function | None = None  # (state, parameters, t, exogenous, marks) → the state, where anything is held
     look: ca.Function | None = None  # (state, parameters, t, exogenous) → margins of switches, tolerances and controls
-    repeated: RepeatedScan | None = None  # the kernel for any number of directions, where they are alike
+    repeated: "RepeatedScan | None" = None  # the kernel for any number of directions, where they are alike
 
     @property
     def nodes(self) -> np.ndarray:
@@ -205,13 +206,13 @@ def _compile_repeated(builder: "StepBuilder", shape: Shape, first: ca.Function) 
     wanted = stack_observed(builder.discretization.reduction, shape.wanted)
     parameters, read = len(builder.discretization.reduction.parameters), len(directions.entries[0])
     layouts = [
-        Layout(size, size, 1),
-        Layout(parameters, read, builder.discretization.sizes.shape[0]),
-        Layout(builder.shared.shape[0]),
-        Layout(jets, jets * directions.moves_noise, groups=(shape.cells or 1) + 1),
+        kernels.Layout(size, size, 1),
+        kernels.Layout(parameters, read, builder.discretization.sizes.shape[0]),
+        kernels.Layout(builder.shared.shape[0]),
+        kernels.Layout(jets, jets * directions.moves_noise, groups=(shape.cells or 1) + 1),
     ]
-    output = Layout(len(shape.wanted), len(shape.wanted), 1)
-    repeated = compile_repeated(builder.step(), builder.observe(wanted), layouts, output)
+    output = kernels.Layout(len(shape.wanted), len(shape.wanted), 1)
+    repeated = kernels.compile_repeated(builder.step(), builder.observe(wanted), layouts, output)
     common, own = repeated.instructions
     instructions = common + directions.count * own
     kernel = repeated.at(directions.count)

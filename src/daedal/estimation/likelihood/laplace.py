@@ -46,7 +46,7 @@ def make_laplace_objective(problem: Problem, condition: InitialCondition) -> "La
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
     refuse_unsuitable(problem.system, "Likelihood(method='laplace')", recommend_moments(model))
-    experiments = match_experiments(problem.system, problem.data)
+    experiments = match_experiments(problem.system, problem.data, factors=problem.factors)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")
     check_enough(experiments, len(space.items))
@@ -103,16 +103,17 @@ class LaplaceObjective:
     def list_remarks(self, _evaluation: Evaluation, /) -> tuple[str, ...]:
         """What was approximated, and where that is doubtful."""
         lined = self.lined[0]
-        remarks = [
-            "the likelihood is Laplace's approximation around the most probable path "
-            f"({lined.method}, steps of {lined.longest:.3g})"
-        ]
-        if self.memory.divided:
-            remarks.append(
-                "several paths explain the data about as well: Laplace's approximation takes one of them, and may be "
-                "biased; compare Likelihood(method='moments') or 'particle'"
-            )
-        return tuple(remarks)
+        how = f"the likelihood is Laplace's approximation around the most probable path ({lined.method}, steps of "
+        return (f"{how}{lined.longest:.3g})", *self.list_doubts())
+
+    def list_doubts(self) -> tuple[str, ...]:
+        """That there are several paths, where there are."""
+        if not self.memory.divided:
+            return ()
+        return (
+            "several paths explain the data about as well: Laplace's approximation takes one of them, and may be "
+            "biased; compare Likelihood(method='moments') or 'particle'",
+        )
 
     def choose_steps(self, point: np.ndarray) -> "LaplaceObjective":
         """With steps that suit a point, and paths of its own: searches from several starts do not see each other's."""

@@ -44,11 +44,10 @@ def make_missing(
     tally = _Tally(len(numbers), len(numbers) - len(missing), crew.size, describe)
     rows = crew.make(charter, missing)
     try:
-        with Progress(work, end=len(missing), remedy="use more workers, or fewer runs", every=EVERY) as progress:
+        with Progress(work, every=EVERY) as progress:  # which tells the time left by the clock: others do the work
             for batch in rows:
                 journal.write(batch)
                 tally.count(batch)
-                progress.expect(tally.made / len(missing))
                 progress.say(str(tally))
     except KeyboardInterrupt:
         return True

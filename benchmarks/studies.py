@@ -244,7 +244,7 @@ WAYS = ("fit", "profile", "percentiles", "BCa")
 
 def show_coverage(tiny: bool) -> None:
     """Rows as they come: a killed benchmark keeps them."""
-    sets, runs = (1, 4) if tiny else (int(os.environ.get("SETS", "40")), 79)
+    sets, runs = (1, 4) if tiny else (int(os.environ.get("SETS", "40")), int(os.environ.get("RUNS", "79")))
     cases = {
         "drive": (*make_drive(), dd.Likelihood(), None),
         "tank": (*make_tank(), dd.OutputError(), dd.Lanes(step=0.05)),

@@ -75,6 +75,22 @@ def show_workers(tiny: bool) -> None:
     print(f"two workers against one: {walls[1] / walls[2]:.2f} × faster")
 
 
+def show_overhead(tiny: bool) -> None:
+    """Runs that do nothing: what is left is handing them out, and their commits."""
+    count = 20 if tiny else 400
+    content = {"function": "daedal.errors:counted", "tasks": [[2, "run"]] * count}
+    charter = write_charter("daedal.papers.kept_pieces:prepare_tasks", content)
+    with tempfile.TemporaryDirectory() as folder:
+        journal, arrivals = open_journal(Path(folder) / "a.study", {"seed": "1"}, {}), []
+        for rows in choose_crew(2).make(charter, range(count)):
+            journal.write(rows)
+            arrivals += [perf_counter()] * len(rows)
+        journal.close()
+    print(
+        f"two workers, {count} runs of nothing: {1e3 * (arrivals[-1] - arrivals[0]) / count:.2f} ms a run, commits too"
+    )
+
+
 def show_journal(tiny: bool) -> None:
     commits, rows = (20, 1000) if tiny else (300, 100_000)
     numbers = tuple(np.random.default_rng(0).standard_normal(22))

@@ -1,7 +1,8 @@
 """Studies: what processes gain, what the journal costs, and whether killing loses or changes anything.
 
 workers: 200 bootstrap runs by two processes against one, by the clock on the wall (a machine with other things to do
-says little), and what a run costs beside its own seconds.
+says little), and what a run costs beside its own seconds, the start of the processes included.
+overhead: what handing out a run and committing it costs once they have started.
 journal: a commit, and reading 100 000 rows.
 kills: kill -9 of workers and of the whole study at random moments, resumed to the end, against an undisturbed study.
 shards: two halves of a study, merged, against the whole.
@@ -24,7 +25,7 @@ import numpy as np
 from shared import command_line, seconds
 
 import daedal as dd
-from daedal.studies import Row, open_journal, simulate_data
+from daedal.studies import Row, choose_crew, open_journal, simulate_data, write_charter
 from daedal.studies.journal import read_journal
 
 x, v, k, a, u = dd.symbols("x v k a u")
@@ -283,6 +284,7 @@ def show_coverage(tiny: bool) -> None:
 
 FIGURES = {
     "workers": show_workers,
+    "overhead": show_overhead,
     "journal": show_journal,
     "kills": show_kills,
     "shards": show_shards,

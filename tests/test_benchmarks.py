@@ -32,7 +32,15 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
         "relative to output",
     ],
     "residuals": ["independent residuals", "dependent residuals", "N = 1000, pole 0.2"],
-    "studies": ["× faster", "rows read in", "bit for bit: True", "the same table True", "drive, 1", "tank, 1"],
+    "studies": [
+        "× faster",
+        "commits too",
+        "rows read in",
+        "bit for bit: True",
+        "the same table True",
+        "drive, 1",
+        "tank, 1",
+    ],
     "starts": ["2 workers", "same: True", "Lorenz from", "Lotka-Volterra from"],
     "switching": ["never changes, against none", "to the next", "against viscous friction", "friction by its sign"],
 }

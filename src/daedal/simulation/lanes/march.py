@@ -12,7 +12,8 @@ from daedal.simulation.lanes.scenario import Paths
 from daedal.simulation.steps import ACCEPTED, GAVE_UP, Point, Program, Schedule, reorder_pivots, tabulate_nodes
 from daedal.systems import Sizes, System
 
-CHUNK = 2048  # steps between two looks at the results, and at whether to stop
+CHUNK = 2048  # steps of a full block between two looks at the results, and at whether to stop
+FULL = 64  # lanes; few lanes go further between two looks, as each costs what it costs
 CHUNK_WORK = 4e6  # operations per lane that they may take
 PERHAPS_PIVOTS = 1e33  # residuals from here on tell of something undefined, which bad pivots may have made
 ON_GRID = 1e-4  # of a cell: a step that begins this close before a grid point begins on it
@@ -95,7 +96,8 @@ def march_lanes(
     Where a lane's equations are not solved, `reorder` may give a program with other pivots, chosen at the last good
     state of that lane; the rest is then done with it.
     """
-    size = max(min(CHUNK, int(CHUNK_WORK / program.instructions)), 16)
+    longest = CHUNK * max(FULL // state.shape[1], 1)
+    size = max(min(longest, int(CHUNK_WORK / program.instructions)), 16)
     for first in range(0, tables.emit.size, size):
         chunk = _Chunk(tables, first, min(first + size, tables.emit.size), paths, program, state.shape[1])
         position = 0

@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo test measured quick lint types benchmark picture clean
 
-demo: $(READY)  ## the pendulum paper in small: fits with an unmeasured wind ignored, and not; about a minute
+demo: $(READY)  ## the pendulum paper in small: fits with an unmeasured wind ignored, and not; about two minutes
 	$(BIN)/daedal reproduce pendulum --quick
 
 test: $(READY)  ## all tests, the slow ones too

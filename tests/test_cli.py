@@ -14,6 +14,7 @@ TINY = Size(samples=(700,), data_sets=3, realizations=8)
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setattr(pendulum, "QUICK", {PROGRAM: TINY, PRINTED: TINY})
+    monkeypatch.setattr(pendulum, "SHORT", Size(samples=(60,), data_sets=2, realizations=8))
 
 
 def test_reproduce_prints_tables_and_writes_files(tiny, tmp_path, capsys):
@@ -21,6 +22,8 @@ def test_reproduce_prints_tables_and_writes_files(tiny, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "Figure 1, the authors' program" in printed
     assert "does not produce the paper's Figure 1" in printed
+    assert "Beyond the paper, 60 samples" in printed
+    assert "Likelihood(method='particle')" in printed
     assert "local minima" in printed
     names = {path.name for path in (tmp_path / "new" / "folder").iterdir()}
     assert names == {
@@ -30,6 +33,8 @@ def test_reproduce_prints_tables_and_writes_files(tiny, tmp_path, capsys):
         "figure1_printed.html",
         "figure1_printed_estimates.csv",
         "figure1_printed_table.csv",
+        "short_estimates.csv",
+        "short_table.csv",
         "figure2.html",
         "figure2_costs.csv",
         "figure2_table.csv",

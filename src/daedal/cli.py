@@ -91,7 +91,7 @@ def _make_parser() -> argparse.ArgumentParser:
     )
     command.add_argument("paper", help=f"which one: {quoted(PAPERS)}")
     size = command.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="small sizes, about a minute (default)")
+    size.add_argument("--quick", action="store_true", help="small sizes, a minute or two (default)")
     size.add_argument("--full", action="store_true", help="the sizes of the paper, some minutes")
     command.add_argument("--out", metavar="DIR", help="folder for the files (default: PAPER-paper)")
     return parser

@@ -1,5 +1,7 @@
 """Auto: Laplace where particles agree with it, particles where they do not, and the reason in the notes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,9 +33,31 @@ def draw(model, times=TIMES, seed=4):
 def test_particles_agree_with_laplace_on_a_smooth_model_and_nothing_changes():
     data = draw(SPRING)
     laplace = dd.fit(SPRING, data, free=["d", "std"], criterion=dd.Likelihood(method="laplace"), rng=0)
-    auto = dd.fit(SPRING, data, free=["d", "std"], criterion=dd.Likelihood(), rng=0)
+    auto = dd.fit(SPRING, data, free=["d", "std"], rng=0)
     assert dict(auto.params) == dict(laplace.params)
+    assert any("Likelihood was chosen: the model is not linear" in note for note in auto.notes)
     assert any("judged at the estimate: particles would move" in note for note in auto.notes)
+
+
+def test_several_starts_end_where_one_does_and_keep_the_referee():
+    data = draw(SPRING)
+    one = dd.fit(SPRING, data, free=["d"], rng=0)
+    several = dd.fit(SPRING, data, free=["d"], starts=dd.LatinHypercube(3), rng=0)
+    assert several["d"].value == pytest.approx(one["d"].value, abs=1e-3 * one["d"].std_error)
+    assert len(several.minima) == 1
+    assert any("judged at the estimate: particles would move" in note for note in several.notes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"measurement_noise": {}},
+        {"equations": {"speed": der(x) == v, "force": der(v) == -d * v - k * dd.where(x > 0.1, x**3, 1.0) + w}},
+    ],
+)
+def test_no_likelihood_is_chosen_where_none_can_work(changes):
+    criterion = dd.fit(replace(SPRING, **changes), draw(SPRING), free=["d"], rng=0).criterion
+    assert not isinstance(criterion, dd.Likelihood)
 
 
 def test_disturbances_that_act_through_squares_are_left_to_particles():

@@ -69,8 +69,11 @@ def test_innovations_are_white_and_of_unit_size_and_tables_are_made():
     assert "x" in str(dd.compare(fit, draw(model, 60, 9)))
 
 
+SQUARED = {"equations": {"rate": der(x) == -a * x + w**2}}  # nothing to guide by: no slope at rest
+
+
 def test_particles_that_lose_the_data_say_where_and_how_many_would_do():
-    model = make(measurement_noise={"x": 0.002})
+    model = make(measurement_noise={"x": 0.002}, **SQUARED)
     cost = dd.evaluate(model, draw(model, 40), free=["a"], criterion=dd.Likelihood(method="particle", particles=50))
     assert cost.loglik == -np.inf
     assert "The particle filter loses the data at sample" in cost.failure
@@ -78,9 +81,35 @@ def test_particles_that_lose_the_data_say_where_and_how_many_would_do():
 
 
 def test_runs_that_scatter_too_far_are_not_believed():
-    model = make(measurement_noise={"x": 0.02})
+    model = make(measurement_noise={"x": 0.02}, **SQUARED)
     cost = dd.evaluate(model, draw(model, 80), free=["a"], criterion=dd.Likelihood(method="particle", particles=60))
     assert "particle" in cost.failure
+    assert "would do: Likelihood(particles=...)" in cost.failure
+
+
+def test_particles_are_guided_where_sensors_are_accurate():
+    model, criterion = make(measurement_noise={"x": 0.002}), dd.Likelihood(method="particle", particles=300)
+    data = draw(model, 60)
+    laplace, guided = (
+        dd.evaluate(model, data, free=["a", "std"], criterion=one, rng=1)
+        for one in (dd.Likelihood(method="laplace"), criterion)
+    )
+    assert 0.0 < guided.monte_carlo_error < 0.1
+    assert guided.loglik == pytest.approx(laplace.loglik, abs=0.3)  # which is nearly exact there
+    values = [1.0, 1.1]
+    means = [
+        dd.evaluate(model, data, free=["a"], values={"a": one}, criterion=criterion, rng=1).loglik for one in values
+    ]
+    middle = dd.evaluate(model, data, free=["a"], values={"a": np.sqrt(1.1)}, criterion=criterion, rng=1)
+    assert -middle.gradient[0] == pytest.approx((means[1] - means[0]) / np.log(1.1), abs=1.0)  # a's scale is log
+    fit = dd.fit(model, data, free=["a", "std"], criterion=criterion, rng=1)
+    assert any("particles guided by the most probable path" in note for note in fit.notes)
+    same = dd.fit(model, data, free=["a", "std"], criterion=dd.Likelihood(method="laplace"), rng=1)
+    for name in ("a", "std"):
+        assert abs(fit[name].value - same[name].value) < 0.2 * same[name].std_error
+        assert fit[name].std_error == pytest.approx(same[name].std_error, rel=0.1)
+        assert 0.0 < fit[name].monte_carlo_error < 0.3 * fit[name].std_error
+    assert "white" in str(dd.resid(fit))
 
 
 @pytest.mark.parametrize(

@@ -18,28 +18,19 @@ import numpy as np
 
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria import Capabilities, Evaluation, Objective
+from daedal.estimation.likelihood.danger import find_danger
+from daedal.estimation.likelihood.guided import measure_gaps
 from daedal.estimation.likelihood.laplace import LaplaceObjective, make_laplace_objective
-from daedal.estimation.likelihood.moments import MomentsObjective, make_moments_objective
-from daedal.estimation.likelihood.particle import ParticleObjective, make_particle_objective
+from daedal.estimation.likelihood.moments import MomentsObjective, list_white, make_moments_objective
+from daedal.estimation.likelihood.particle import ParticleObjective, make_plain_objective
 from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_score, list_sides
 from daedal.estimation.problem import Problem
-from daedal.filtering import (
-    InitialCondition,
-    Laplace,
-    Point,
-    compare_with_rest,
-    find_path,
-    find_paths,
-    make_guide,
-    run_guided,
-)
+from daedal.filtering import InitialCondition
 
 if TYPE_CHECKING:
     from daedal.estimation.likelihood.likelihood import Likelihood
 
 GUIDED = 300  # particles of the guided referee at each point
-SQUARED = 0.05  # share of what disturbances do that derivatives at rest tell, below which they act through squares
-UNSTABLE = 2.0  # times what they do, that these derivatives are wrong by
 SURE = 3.0  # standard deviations of the Monte-Carlo error
 
 
@@ -47,11 +38,12 @@ def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
     """The objective to begin with, with the reason where it is not Laplace's."""
     condition = InitialCondition("free", released=True) if problem.elsewhere else chosen.condition
     try:
-        particles = make_particle_objective(problem, chosen)
+        particles = make_plain_objective(problem, chosen)
     except EstimationError as error:
         return _begin_without_particles(problem, chosen, condition, error)
-    if reason := _find_danger(problem, particles):
-        return _fall_back(particles, f"{reason}, where Laplace's approximation is not safe")
+    if danger := find_danger(problem, particles.nonlinear, problem.coordinates.start):
+        reason = f"{danger.value}, where Laplace's approximation is not safe"
+        return _fall_back(particles, reason).choose_steps(problem.coordinates.start)
     try:
         laplace = make_laplace_objective(problem, condition)
     except DaedalError as error:
@@ -66,23 +58,12 @@ def _begin_without_particles(
     try:
         laplace = make_laplace_objective(problem, condition)
     except DaedalError:
+        if list_white(problem.system.model):  # which moments cannot simulate
+            raise
         moments = make_moments_objective(problem, chosen)
         note = f"moments were taken by method='auto': {_quote(reason)}"
         return replace(moments, notes=(note, *moments.notes))
     return AutoObjective(laplace, None, lambda: make_moments_objective(problem, chosen), unjudged=_quote(reason))
-
-
-def _find_danger(problem: Problem, particles: ParticleObjective) -> str:
-    """Why Laplace's approximation would fail for certain, in any experiment; empty where it may do."""
-    space = problem.coordinates
-    for number, one in enumerate(particles.nonlinear):
-        point = Point(problem.system.model, space.values(space.start, number), ())
-        told, left = compare_with_rest(one.at(point))
-        if told < SQUARED:
-            return "disturbances act through their squares (the outputs have no slope by them at rest)"
-        if left > UNSTABLE:
-            return "disturbances carry the model far from where it would rest, as between several wells"
-    return ""
 
 
 def _fall_back(particles: ParticleObjective, reason: str) -> ParticleObjective:
@@ -167,26 +148,30 @@ class AutoObjective:
         middle, loglik = self._measure_gap(point)
         if self.particles is not None and self._is_missing_some(point, loglik, middle.error):
             return None
-        lower, upper = self.problem.coordinates.bounds
-        sides: list[tuple[Gap, Gap] | None] = []
-        for step in np.diag(list_sides(evaluation.curvature)):
-            ends = [point + step, point - step]
-            inside = step.any() and all(np.all((end >= lower) & (end <= upper)) for end in ends)
-            sides.append((self._measure_gap(ends[0])[0], self._measure_gap(ends[1])[0]) if inside else None)
+        above = self._measure_sides(evaluation, 1.0)
+        near = [None if one is None else (one, middle) for one in above]
+        verdict = judge_gaps(names, evaluation.curvature, middle, near, apart=1.0)
+        if verdict.harmless:
+            return verdict
+        below = self._measure_sides(evaluation, -1.0)
+        sides = [None if up is None or down is None else (up, down) for up, down in zip(above, below, strict=True)]
         return judge_gaps(names, evaluation.curvature, middle, sides)
+
+    def _measure_sides(self, evaluation: Evaluation, sign: float) -> list[Gap | None]:
+        """One standard error along each parameter; None where it is not determined, or that leaves the bounds."""
+        lower, upper = self.problem.coordinates.bounds
+        sides: list[Gap | None] = []
+        for step in np.diag(sign * list_sides(evaluation.curvature)):
+            end = evaluation.point + step
+            inside = step.any() and np.all((end >= lower) & (end <= upper))
+            sides.append(self._measure_gap(end)[0] if inside else None)
+        return sides
 
     def _measure_gap(self, point: np.ndarray) -> tuple[Gap, float]:
         """log L by guided particles less that of Laplace, with common random numbers; and log L."""
-        loglik, variance, approximate = 0.0, 0.0, 0.0
-        for number, lined in enumerate(self.laplace.lined):
-            values = self.problem.coordinates.values(point, number)
-            discrete = lined.experiment.at(Point(self.problem.system.model, values, ()))
-            known = self.laplace.memory.normals.get(number)
-            linear = find_paths(discrete)[0] if known is None else find_path(discrete, known)
-            run = run_guided(linear, make_guide(linear), GUIDED, np.random.default_rng([self.problem.seed, 2, number]))
-            loglik, variance = loglik + run.loglik, variance + run.variance
-            approximate -= Laplace(linear).value
-        return Gap(loglik - approximate, float(np.sqrt(variance))), loglik
+        runs, logliks, approximate = measure_gaps(self.laplace, point, GUIDED, [0])
+        error = float(np.sqrt(sum(run.variance for run in runs)))
+        return Gap(float(logliks[0]) - approximate, error), float(logliks[0])
 
     def _is_missing_some(self, point: np.ndarray, loglik: float, error: float) -> bool:
         """Whether plain particles, which are never too probable, find a larger L for certain."""
@@ -198,7 +183,7 @@ class AutoObjective:
         """By the score of plain particles."""
         if self.particles is None:
             return None
-        final = self.particles.finish(evaluation)
+        final = self.particles.sharpen(evaluation)
         if not (there := final(evaluation.point)).ok:
             raise EstimationError(there.failure, "Take more particles.")
         loglik, pooled = evaluation.loglik, final.run(evaluation.point).pooled

@@ -1,11 +1,12 @@
 """The criterion that suits a model, and why, for those who name none."""
 
-from daedal.analysis import is_linear
-from daedal.errors import quoted
+from daedal.analysis import check_noise, is_linear
+from daedal.errors import EstimationError, quoted
 from daedal.estimation.criteria import Criterion, OutputError, SimulationPEM
 from daedal.estimation.likelihood.likelihood import Likelihood
 from daedal.estimation.problem import Problem, find_mean_movers
-from daedal.experiments import find_declared_outputs
+from daedal.experiments import find_declared_outputs, list_relative
+from daedal.filtering import refuse_unsuitable
 
 
 def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
@@ -13,8 +14,13 @@ def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
     if not problem.system.model.disturbances:
         return OutputError(), "OutputError was chosen: the model declares no disturbances"
     moving, _ = find_mean_movers(problem)
-    if not moving and is_linear(problem.system.model, forced=True):
-        silent = _list_silent(problem)
+    linear, silent = is_linear(problem.system.model, forced=True), _list_silent(problem)
+    if not linear and not silent and _can_be_followed(problem):
+        return Likelihood(), (
+            "Likelihood was chosen: the model is not linear, declares disturbances, and says how its outputs are "
+            "measured"
+        )
+    if not moving and linear:
         if not silent:
             return Likelihood(), "Likelihood was chosen: the model is linear and says how its outputs are measured"
         return OutputError(), (
@@ -28,6 +34,16 @@ def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
             "ignoring what moves it does not average out"
         )
     return OutputError(), "OutputError was chosen: no disturbance of the model can move the mean of an output"
+
+
+def _can_be_followed(problem: Problem) -> bool:
+    """Whether a filter can: from instant to instant, without delays and switches, and with noise of a known size."""
+    model = problem.system.model
+    try:
+        refuse_unsuitable(problem.system, "Likelihood", "")
+    except EstimationError:
+        return False
+    return not list_relative(model) and check_noise(model).well_posed
 
 
 def _list_silent(problem: Problem) -> list[str]:

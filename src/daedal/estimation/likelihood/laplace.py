@@ -16,6 +16,7 @@ import numpy as np
 from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
+from daedal.estimation.likelihood.moments import recommend_moments
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
 from daedal.filtering import (
@@ -44,8 +45,7 @@ LANES = 200  # paths whose mean and scatter are what a simulation says
 def make_laplace_objective(problem: Problem, condition: InitialCondition) -> "LaplaceObjective":
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
-    instead = "Use Likelihood(method='moments'), which simulates"
-    refuse_unsuitable(problem.system, "Likelihood(method='laplace')", instead)
+    refuse_unsuitable(problem.system, "Likelihood(method='laplace')", recommend_moments(model))
     experiments = match_experiments(problem.system, problem.data, factors=problem.factors)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")
@@ -103,16 +103,17 @@ class LaplaceObjective:
     def list_remarks(self, _evaluation: Evaluation, /) -> tuple[str, ...]:
         """What was approximated, and where that is doubtful."""
         lined = self.lined[0]
-        remarks = [
-            "the likelihood is Laplace's approximation around the most probable path "
-            f"({lined.method}, steps of {lined.longest:.3g})"
-        ]
-        if self.memory.divided:
-            remarks.append(
-                "several paths explain the data about as well: Laplace's approximation takes one of them, and may be "
-                "biased; compare Likelihood(method='moments') or 'particle'"
-            )
-        return tuple(remarks)
+        how = f"the likelihood is Laplace's approximation around the most probable path ({lined.method}, steps of "
+        return (f"{how}{lined.longest:.3g})", *self.list_doubts())
+
+    def list_doubts(self) -> tuple[str, ...]:
+        """That there are several paths, where there are."""
+        if not self.memory.divided:
+            return ()
+        return (
+            "several paths explain the data about as well: Laplace's approximation takes one of them, and may be "
+            "biased; compare Likelihood(method='moments') or 'particle'",
+        )
 
     def choose_steps(self, point: np.ndarray) -> "LaplaceObjective":
         """With steps that suit a point, and paths of its own: searches from several starts do not see each other's."""

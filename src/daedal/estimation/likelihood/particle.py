@@ -6,8 +6,14 @@ particles; the second, begun where that ended, has several runs with all of them
 tells errors of the data (products of independent runs, Σ d̄ d̄ᵀ less what noise adds) and of the particles apart. Values
 jump from point to point by their Monte-Carlo error: scoring (`estimation.search.scoring`) looks for the maximum. All
 runs have random numbers of their own, which are the same at every φ: the same seed gives the same estimate.
+
+Where plain particles lose the data, or their log L would scatter too far, particles guided by the most probable path
+(`guided`, beside this file) take their place, if Laplace's approximation has one that they can follow and plain ones
+find no larger likelihood. That is decided at every start, and once more where the first stage ended.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
@@ -15,7 +21,17 @@ import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError, quoted
-from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
+from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Objective, Part, fail_at
+from daedal.estimation.likelihood.danger import Danger, find_danger
+from daedal.estimation.likelihood.guided import (
+    LARGEST_VARIANCE,
+    GuidedObjective,
+    describe_scatter,
+    make_guided_objective,
+    round_up,
+)
+from daedal.estimation.likelihood.laplace import make_laplace_objective
+from daedal.estimation.likelihood.moments import recommend_moments
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
 from daedal.filtering import (
@@ -35,8 +51,9 @@ if TYPE_CHECKING:
 FIRST_RUNS, RUNS = 2, 6  # independent ones at a point, in the first and in the second stage
 FIRST_SHARE = 0.5  # of the particles, that each run of the first stage has
 FIRST_MEMORY = 3  # of the score, among those that a run carries
-LARGEST_VARIANCE = 3.0  # of log L between runs, beyond which score and information of particles are no longer right
+FEW = 0.5  # of the particles that count, below which they are drawn anew (`bootstrap`)
 HOPELESS = 1e7  # particles that nobody has
+IMPROBABLE = 100.0  # times L that plain particles find once in as many runs at most, as their mean is L (Markov)
 
 
 @final
@@ -59,13 +76,19 @@ class ParticleObjective:
     final: bool = False
     memory: int = FIRST_MEMORY
     notes: tuple[str, ...] = ()
+    guide: Callable[[str], GuidedObjective] | None = None  # makes particles that are guided, for a reason
     _kept: dict[bytes, Pass] = field(default_factory=dict)  # the runs of the last point
 
     @property
     def capabilities(self) -> Capabilities:
         """It predicts one step ahead, and knows its noise."""
         return Capabilities(
-            notes=self.notes, simulates=True, finish=self.finish, scatter=self.scatter, predict=self.predict
+            notes=self.notes,
+            simulates=True,
+            choose_steps=self.choose_steps,
+            finish=self.finish,
+            scatter=self.scatter,
+            predict=self.predict,
         )
 
     def __call__(self, point: np.ndarray) -> Evaluation:
@@ -77,7 +100,7 @@ class ParticleObjective:
         except np.linalg.LinAlgError:
             return fail_at(point, "The matrices of the model are singular there.")
         pooled = passed.pooled
-        if self.final and (lost := self.describe_collapse(passed) or self._describe_scatter(pooled)):
+        if self.final and (lost := self._describe_loss(passed)):
             return fail_at(point, lost)
         gradient, curvature = -pooled.score(self.memory), pooled.squares(self.memory)
         if not (np.isfinite(pooled.loglik) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
@@ -94,15 +117,41 @@ class ParticleObjective:
             loglik=pooled.loglik,
         )
 
-    def refine(self, evaluation: Evaluation, /) -> "ParticleObjective | None":
-        """From the first stage to the second, with the memory of the score that its runs choose."""
+    def refine(self, evaluation: Evaluation, /) -> Objective | None:
+        """From the first stage to the second."""
         return None if self.final else self.finish(evaluation)
 
-    def finish(self, evaluation: Evaluation) -> "ParticleObjective":
-        """The second stage, begun at this point."""
+    def choose_steps(self, point: np.ndarray) -> Objective:
+        """Guided, where plain particles would lose the data on the way from this point."""
+        with suppress(DaedalError, np.linalg.LinAlgError), np.errstate(all="ignore"):
+            passed = self.run(point)
+            reason = self.describe_collapse(passed) or self._foresee_scatter(passed)
+            return (reason and self._seek_guide(point, reason, passed.pooled)) or self
+        return self
+
+    def finish(self, evaluation: Evaluation) -> Objective:
+        """The second stage, begun at this point; guided, where plain particles have lost the data there."""
+        sharp = self.sharpen(evaluation)
+        passed = sharp.run(evaluation.point)
+        reason = self._describe_loss(passed)
+        guided = self._seek_guide(evaluation.point, reason, passed.pooled) if reason else None
+        return sharp if guided is None else guided.finish()
+
+    def sharpen(self, evaluation: Evaluation) -> "ParticleObjective":
+        """The second stage of plain particles, with the memory of the score that its runs choose at this point."""
         following = replace(self, final=True, _kept={})
-        passed = following.run(evaluation.point)
-        return replace(following, memory=passed.pooled.choose_memory())
+        return replace(following, memory=following.run(evaluation.point).pooled.choose_memory())
+
+    def _seek_guide(self, point: np.ndarray, reason: str, plain: PooledRuns) -> GuidedObjective | None:
+        """Particles that are guided, where they do what plain ones cannot, and miss nothing that these find."""
+        if self.guide is None or find_danger(self.problem, self.nonlinear, point) is Danger.SQUARES:
+            return None
+        with suppress(DaedalError):
+            guided = replace(self.guide(reason), notes=self.notes)
+            there = guided.measure(point)
+            missed = plain.logliks.max() - there.loglik > np.log(IMPROBABLE)
+            return None if missed or describe_scatter(there, self.particles) else guided
+        return None
 
     def scatter(self, evaluation: Evaluation) -> np.ndarray:
         """Covariance of the gradient over the random numbers of the particles."""
@@ -129,13 +178,13 @@ class ParticleObjective:
         return passed
 
     def measure(self, point: np.ndarray) -> PooledRuns:
-        """log L alone, by a few runs."""
-        logliks = np.zeros(FIRST_RUNS)
+        """log L alone, by a few runs of the first stage's size."""
+        logliks, particles = np.zeros(FIRST_RUNS), max(round(FIRST_SHARE * self.particles), 2)
         for number, experiment in enumerate(self.nonlinear):
             values = self.problem.coordinates.values(point, number)
             discrete = experiment.at(Point(experiment.system.model, values, ()))
             seeds = ([self.problem.seed, 3, number, run] for run in range(FIRST_RUNS))
-            logliks += [run_particles(discrete, self.particles, np.random.default_rng(seed)).loglik for seed in seeds]
+            logliks += [run_particles(discrete, particles, np.random.default_rng(seed)).loglik for seed in seeds]
         return PooledRuns(logliks, np.zeros((FIRST_RUNS, 1, 1, 0)))
 
     def _make_runs(self, point: np.ndarray) -> Pass:
@@ -164,7 +213,7 @@ class ParticleObjective:
         collapse, number = min(lost, key=lambda pair: pair[0].counting)
         needed = float(np.max([one.needed for one, _ in lost]))
         cure = (
-            f"about {_round_up(max(needed, 2.0 * self.particles)):,} would do: Likelihood(particles=...)"
+            f"about {round_up(max(needed, 2.0 * self.particles)):,} would do: Likelihood(particles=...)"
             if needed < HOPELESS
             else "no number of particles would do: look at that sample, and at how accurate it is said to be"
         )
@@ -174,16 +223,20 @@ class ParticleObjective:
             f"and {cure}."
         )
 
-    def _describe_scatter(self, pooled: PooledRuns) -> str:
-        """That the runs differ by more than their slopes can bear, if they do."""
-        variance = float(pooled.logliks.var(ddof=1))
+    def _describe_loss(self, passed: Pass) -> str:
+        return self.describe_collapse(passed) or describe_scatter(passed.pooled, self.particles)
+
+    def _foresee_scatter(self, passed: Pass) -> str:
+        """That log L of runs with all particles would scatter too far, as the lanes that count tell; a run or two do.
+
+        Each time lanes are drawn anew adds 1/ESS − 1/M to the variance, as for means of weights.
+        """
+        share = 1.0 if self.final else FIRST_SHARE
+        drawn = [run.counting[run.counting < FEW * share * self.particles] for own in passed.runs for run in own]
+        variance = share * sum(float(np.sum(1.0 / one)) for one in drawn) / len(passed.runs[0])
         if variance <= LARGEST_VARIANCE:
             return ""
-        needed = _round_up(self.particles * variance)
-        return (
-            f"The particles are too few: the log likelihood of single runs scatters by {np.sqrt(variance):.2g}; about "
-            f"{needed:,} would do, Likelihood(particles=...), or method='laplace' where sensors are accurate."
-        )
+        return f"The log likelihood of {self.particles} plain particles would scatter by about {np.sqrt(variance):.2g}."
 
     def _list_parts(self, passed: Pass, size: int) -> list[Part]:
         """Innovations in units of their standard deviation, output by output, over all runs."""
@@ -222,17 +275,15 @@ def _average(runs: tuple[ParticleRun, ...]) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.sqrt(squares)
 
 
-def _round_up(number: float) -> int:
-    """To one digit."""
-    unit = 10.0 ** np.floor(np.log10(number))
-    return int(np.ceil(number / unit) * unit)
+def make_particle_objective(problem: Problem, chosen: "Likelihood") -> Objective:
+    """Plain particles, or guided ones where these would lose the data at the start of the search."""
+    return make_plain_objective(problem, chosen).choose_steps(problem.coordinates.start)
 
 
-def make_particle_objective(problem: Problem, chosen: "Likelihood") -> ParticleObjective:
+def make_plain_objective(problem: Problem, chosen: "Likelihood") -> ParticleObjective:
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
-    instead = "Use Likelihood(method='moments'), which simulates"
-    refuse_unsuitable(problem.system, "Likelihood(method='particle')", instead)
+    refuse_unsuitable(problem.system, "Likelihood(method='particle')", recommend_moments(model))
     experiments = match_experiments(problem.system, problem.data)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")
@@ -246,7 +297,11 @@ def make_particle_objective(problem: Problem, chosen: "Likelihood") -> ParticleO
         for number, one in enumerate(experiments)
     )
     _refuse_open(problem, lined, chosen)
-    return ParticleObjective(problem, experiments, lined, chosen.particles)
+
+    def guide(reason: str) -> GuidedObjective:
+        return make_guided_objective(make_laplace_objective(problem, chosen.condition), chosen.particles, reason)
+
+    return ParticleObjective(problem, experiments, lined, chosen.particles, guide=guide)
 
 
 def _refuse_open(problem: Problem, lined: tuple[NonlinearExperiment, ...], chosen: "Likelihood") -> None:

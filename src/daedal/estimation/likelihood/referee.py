@@ -6,10 +6,10 @@ order by
 
     δ = C⁻¹ ∂g.
 
-Two ways to ∂g: differences of g one standard error (1/√C_jj, the others held) to either side, where log L is known well
-enough, as guided particles know it; or the score of the particles (Fisher's identity, exact but for its Monte-Carlo
-error), at one point for all parameters. The approximation is biased where δ is more than a share of a standard error
-and than chance.
+Two ways to ∂g: differences of g one standard error (1/√C_jj, the others held) to one side, and to both where one tells
+of a bias, where log L is known well enough, as guided particles know it; or the score of the particles (Fisher's
+identity, exact but for its Monte-Carlo error), at one point for all parameters. The approximation is biased where δ is
+more than a share of a standard error and than chance.
 """
 
 from collections.abc import Sequence
@@ -22,6 +22,7 @@ from daedal.filtering import PooledRuns
 
 BIASED = 0.3  # standard errors that an approximation may move an estimate by
 CHANCE = 2.0  # standard deviations of the Monte-Carlo error
+HARMLESS = 0.15  # standard errors within which one side is enough
 BLIND = 0.25  # Monte-Carlo error of δ, in standard errors, beyond which nothing can be said
 
 
@@ -40,6 +41,11 @@ class Verdict:
     def biased(self) -> bool:
         """Whether an estimate would move by more than it may, for certain."""
         return bool(np.any(np.abs(self.shifts) > BIASED + CHANCE * self.noise))
+
+    @property
+    def harmless(self) -> bool:
+        """Whether no estimate would move far, for certain."""
+        return bool(np.all(np.abs(self.shifts) + CHANCE * self.noise < HARMLESS))
 
     @property
     def blind(self) -> bool:
@@ -74,10 +80,14 @@ def list_sides(information: np.ndarray) -> np.ndarray:
 
 
 def judge_gaps(
-    names: Sequence[str], information: np.ndarray, middle: Gap, sides: Sequence[tuple[Gap, Gap] | None]
+    names: Sequence[str],
+    information: np.ndarray,
+    middle: Gap,
+    sides: Sequence[tuple[Gap, Gap] | None],
+    apart: float = 2.0,
 ) -> Verdict:
-    """By gaps above and below along each parameter, None for one that was left out."""
-    steps = list_sides(information)
+    """By gaps above and below along each parameter, so many standard errors apart; None for one that was left out."""
+    steps = 0.5 * apart * list_sides(information)
     known = [k for k, pair in enumerate(sides) if pair is not None]
     pairs = [pair for pair in sides if pair is not None]
     slopes = np.array([(up.value - down.value) / (2.0 * steps[k]) for k, (up, down) in zip(known, pairs, strict=True)])

@@ -33,6 +33,7 @@ class WeighedLanes:
         self._directions, self._measured = len(discrete.point.names), len(experiment.measurements.outputs)
         self._kernel = experiment.program.scan(discrete.directions)
         self._parameters = discrete.repeat_parameters(self.count)
+        self._values = np.nan_to_num(experiment.measurements.values)
         self.state, self.weights = state, np.full(self.count, 1.0 / self.count)
         self.alpha = np.zeros((copies, self._directions, self.count))
         self.point, self.loglik = 0, -self._data.log_determinants
@@ -80,7 +81,7 @@ class WeighedLanes:
     def compare(self, one: int) -> tuple[np.ndarray, float]:
         """What a measurement says beyond the lanes, (lane,), and the variance of its noise."""
         data = self._data
-        left = np.nan_to_num(data.values[data.samples[one]])[:, None] - self.outputs
+        left = self._values[data.samples[one]][:, None] - self.outputs
         return data.mixing[data.rows[one]] @ left, float(self._discrete.variances.value[one])
 
     def compute_density(self, one: int) -> np.ndarray:

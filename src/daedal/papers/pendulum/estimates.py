@@ -156,13 +156,13 @@ def estimate(reading: Reading, size: Size) -> Estimates:
     return Estimates(reading, size, METHODS, values, wind)
 
 
-def measure_wind(calm: Ensemble, windy: Ensemble, place: int) -> Wind:
-    """From runs without and with wind, the truth having this place among their values."""
-    quiet, mean = (run.mean["angle"][place, TRANSIENT:] for run in (calm, windy))
+def measure_wind(calm: Ensemble, windy: Ensemble, place: int, skip: int = TRANSIENT) -> Wind:
+    """From runs without and with wind, the truth having this place among their values; the first samples left out."""
+    quiet, mean = (run.mean["angle"][place, skip:] for run in (calm, windy))
     return Wind(
         swing=float(np.std(quiet)),
         shift=float(np.sqrt(np.mean((mean - quiet) ** 2))),
-        shaking=float(np.sqrt(np.mean(windy.variance["angle"][place, TRANSIENT:]))),
+        shaking=float(np.sqrt(np.mean(windy.variance["angle"][place, skip:]))),
         error=max(calm.error, windy.error),
     )
 

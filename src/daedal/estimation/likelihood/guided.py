@@ -1,0 +1,188 @@
+"""`Likelihood(method="particle")` where sensors are accurate: particles that the most probable path guides.
+
+Plain particles meet an accurate sample by chance, and lose the data where few do. Guided ones
+(`daedal.filtering.particles.guided`) are drawn where Laplace's approximation ℓ expects them and weighed by what that is
+wrong by: log L is that of the likelihood itself, and its Monte-Carlo error vanishes where ℓ is right. Fisher's identity
+would not do for its slopes: the score of a path has a variance of |∂ŷ|²/σ², however well the path is known. The gap
+g = log L − ℓ is nearly the same everywhere, and differences of it with the same random numbers on both sides have
+hardly any noise: with ∂ℓ exact,
+
+    ∂ log L = ∂ℓ + ∂g,   ∂g by differences half a standard error (1/√C_jj of ℓ, the others held) to either side.
+
+Weights that look ahead tell no information: the curvature C is that of ℓ, as are innovations and predictions. The
+search begins with ℓ itself; the second stage, begun at its maximum, has the gap. Independent runs tell its noise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import final
+
+import numpy as np
+
+from daedal.errors import DaedalError, EstimationError
+from daedal.estimation.criteria import Capabilities, Evaluation, fail_at
+from daedal.estimation.likelihood.laplace import LaplaceObjective
+from daedal.estimation.likelihood.referee import list_sides
+from daedal.estimation.problem import Problem
+from daedal.filtering import GuidedRun, Laplace, Point, PooledRuns, find_path, find_paths, make_guide, run_guided
+
+RUNS = 3  # independent ones at a point, which share the particles
+APART = 0.5  # standard errors to either side, at which the gap is compared
+LARGEST_VARIANCE = 3.0  # of log L between runs, beyond which the score of particles is no longer right
+
+
+def measure_gaps(
+    laplace: LaplaceObjective, point: np.ndarray, particles: int, seeds: Sequence[int]
+) -> tuple[list[GuidedRun], np.ndarray, float]:
+    """Guided runs at a point φ, one experiment after the other for each seed, log L of each seed, and ℓ.
+
+    The path is looked for from the best known one.
+    """
+    problem, approximate, runs = laplace.problem, 0.0, []
+    logliks = np.zeros(len(seeds))
+    for number, lined in enumerate(laplace.lined):
+        values = problem.coordinates.values(point, number)
+        discrete = lined.experiment.at(Point(problem.system.model, values, ()))
+        known = laplace.memory.normals.get(number)
+        linear = find_paths(discrete)[0] if known is None else find_path(discrete, known)
+        guide = make_guide(linear)
+        generators = (np.random.default_rng([problem.seed, 2, number, seed]) for seed in seeds)
+        own = [run_guided(linear, guide, particles, generator) for generator in generators]
+        logliks += [run.loglik for run in own]
+        approximate -= Laplace(linear).value
+        runs += own
+    return runs, logliks, approximate
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GuidedObjective:
+    """−log L as a function of φ, with Monte-Carlo noise; `reason` says why plain particles would not do."""
+
+    laplace: LaplaceObjective
+    particles: int
+    reason: str
+    notes: tuple[str, ...] = ()
+    final: bool = False
+    _kept: dict[bytes, PooledRuns] = field(default_factory=dict)  # the gaps of the last point
+
+    @property
+    def problem(self) -> Problem:
+        """That of Laplace's objective."""
+        return self.laplace.problem
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """It predicts as Laplace's objective does, and knows its noise."""
+        return Capabilities(
+            notes=(*self.notes, *self.laplace.notes),
+            remarks=self._list_remarks,
+            choose_steps=lambda point: replace(self, laplace=self.laplace.choose_steps(point), _kept={}),
+            finish=lambda _: self.finish(),
+            scatter=self.scatter,
+            predict=self.laplace.predict,
+            foresee=self.laplace.foresee,
+            simulates=True,
+        )
+
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        approximate = self.laplace(point)
+        if not (approximate.ok and self.final):
+            return approximate
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                pooled = self.run(approximate)
+        except DaedalError as error:
+            return fail_at(point, error.sentence)
+        except np.linalg.LinAlgError:
+            return fail_at(point, "The matrices of the model are singular there.")
+        if scattered := describe_scatter(pooled, self.particles):
+            return fail_at(point, scattered)
+        gradient = approximate.gradient - pooled.score(0)
+        if not (np.isfinite(pooled.loglik) and np.isfinite(gradient).all()):
+            return fail_at(point, "The likelihood or its gradient is not finite there.")
+        return replace(
+            approximate,
+            value=-pooled.loglik,
+            gradient=gradient,
+            monte_carlo_error=pooled.loglik_error,
+            rough=True,
+            loglik=pooled.loglik,
+        )
+
+    def refine(self, evaluation: Evaluation, /) -> "GuidedObjective | None":
+        """With shorter steps where they are too long; from the first stage to the second."""
+        finer = self.laplace.refine(evaluation)
+        if finer is not None:
+            return replace(self, laplace=finer, _kept={})
+        return None if self.final else self.finish()
+
+    def finish(self) -> "GuidedObjective":
+        """The second stage, with more runs."""
+        return replace(self, final=True, _kept={})
+
+    def scatter(self, evaluation: Evaluation) -> np.ndarray:
+        """Covariance of the gradient over the random numbers of the particles."""
+        return self.run(evaluation).scatter(0)
+
+    def run(self, evaluation: Evaluation) -> PooledRuns:
+        """log L and ∂g of all runs, or those of the last point again."""
+        key = evaluation.point.tobytes()
+        pooled = self._kept.get(key)
+        if pooled is None:
+            pooled = PooledRuns(self._measure(evaluation.point)[0], self._differentiate(evaluation)[:, None, None])
+            self._kept.clear()
+            self._kept[key] = pooled
+        return pooled
+
+    def measure(self, point: np.ndarray) -> PooledRuns:
+        """log L alone."""
+        return PooledRuns(self._measure(point)[0], np.zeros((RUNS, 1, 1, 0)))
+
+    def _measure(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """log L and gaps (run,)."""
+        _, logliks, approximate = measure_gaps(self.laplace, point, max(self.particles // RUNS, 2), range(RUNS))
+        return logliks, logliks - approximate
+
+    def _differentiate(self, evaluation: Evaluation) -> np.ndarray:
+        """∂g (run, coordinate); zero along what is not determined."""
+        point, bounds = evaluation.point, self.problem.coordinates.bounds
+        slopes = np.zeros((RUNS, point.size))
+        for j, step in enumerate(np.diag(APART * list_sides(evaluation.curvature))):
+            ends = [np.clip(point + sign * step, *bounds) for sign in (1.0, -1.0)]
+            apart = ends[0][j] - ends[1][j]
+            if apart > 0.0:
+                slopes[:, j] = (self._measure(ends[0])[1] - self._measure(ends[1])[1]) / apart
+        return slopes
+
+    def _list_remarks(self, _evaluation: Evaluation, /) -> tuple[str, ...]:
+        lined = self.laplace.lined[0]
+        how = f"the likelihood is that of particles guided by the most probable path ({lined.method}, steps of "
+        return (f"{how}{lined.longest:.3g}): {self.reason}", *self.laplace.list_doubts())
+
+
+def describe_scatter(pooled: PooledRuns, particles: int) -> str:
+    """That runs differ by more than their slopes can bear, if they do."""
+    variance = float(pooled.logliks.var(ddof=1))
+    if variance <= LARGEST_VARIANCE:
+        return ""
+    return (
+        f"The particles are too few: the log likelihood of single runs scatters by {np.sqrt(variance):.2g}; about "
+        f"{round_up(particles * variance):,} would do: Likelihood(particles=...)."
+    )
+
+
+def round_up(number: float) -> int:
+    """To one digit."""
+    unit = 10.0 ** np.floor(np.log10(number))
+    return int(np.ceil(number / unit) * unit)
+
+
+def make_guided_objective(laplace: LaplaceObjective, particles: int, reason: str) -> GuidedObjective:
+    """Refuse what guided particles cannot integrate over."""
+    if any(lined.experiment.start.spread.profiled for lined in laplace.lined):
+        raise EstimationError(
+            "Guided particles integrate over what is open at the start, but it is estimated here.",
+            "Write Likelihood(initial='diffuse').",
+        )
+    return GuidedObjective(laplace, particles, reason)

@@ -37,6 +37,7 @@ benchmark: $(READY)  ## speed and accuracy figures
 	$(BIN)/python benchmarks/delays.py time sweep growth
 	$(BIN)/python benchmarks/order.py time
 	$(BIN)/python benchmarks/switching.py --data='$(DATA)'
+	$(BIN)/python benchmarks/scale.py
 
 picture: $(READY)  ## redraw the picture of the README
 	$(BIN)/python docs/picture.py

@@ -11,10 +11,13 @@ import signal
 import sys
 import traceback
 from functools import cache, partial
+from threading import current_thread, main_thread
+from time import monotonic, sleep
 
 import numpy as np
 
 import daedal as dd
+from daedal.errors import STOP
 
 x, v, k, c, w = dd.symbols("x v k c w")
 TIMES = np.arange(400) * 0.05
@@ -80,7 +83,10 @@ def make_fit() -> dd.Fit:
 
 STARTS = [{"k": 4.0}, {"k": 3.0}]
 JOBS = {
-    "ensemble": partial(dd.ensemble, make_model(), TIMES, realizations=640, keep=640, rng=3),
+    # ten blocks of two chunks
+    "ensemble": partial(
+        dd.ensemble, make_model(), TIMES, realizations=640, keep=640, rng=3, solver=dd.Lanes(step=0.005)
+    ),
     "ensemble, small": partial(
         dd.ensemble, make_model(), TIMES, realizations=10, keep=10, rng=3, solver=dd.Lanes(step=0.001)
     ),
@@ -120,6 +126,13 @@ MOMENTS = {
 
 def press() -> None:
     os.kill(os.getpid(), signal.SIGINT)
+
+
+def wait_until_heard() -> None:
+    """A signal reaches the main thread alone: others, once they have one sent, do no more before it has been heard."""
+    stop, end = STOP.get(), monotonic() + 60.0
+    while current_thread() is not main_thread() and stop and not stop.is_set() and monotonic() < end:
+        sleep(0.001)
 
 
 def list_numbers(result) -> dict[str, np.ndarray]:
@@ -175,6 +188,8 @@ def interrupt_at(name: str, number: int, whole=None) -> dict:
         calls.append(None)
         if len(calls) == number:
             press()
+        if 0 < number <= len(calls):
+            wait_until_heard()
         return result
 
     setattr(target, attribute, counted)

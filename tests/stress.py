@@ -94,6 +94,32 @@ def estimate_states(variant: int) -> Any:
     return dd.estimate_states(declare_oscillator(variant), make_data(variant)).mean["v"]
 
 
+def declare_cubic(variant: int) -> dd.Model:
+    x, v, w, u, k, c = dd.symbols("x v w u k c")
+    return dd.Model(
+        name="cubic",
+        equations={"speed": dd.der(x) == v, "force": dd.der(v) == -k * x - 0.5 * x**3 - c * v + u + w},
+        unknowns=[x, v],
+        inputs=[u],
+        disturbances={w: dd.FilteredNoise([0.4], [0.5, 1.0])},
+        parameters={k: 4.0 + variant, c: 0.5},
+        outputs={"y": x},
+        initial={x: 1.0, v: 0.0},
+        measurement_noise={"y": 0.05},
+    )
+
+
+def evaluate_nonlinear(variant: int) -> Any:
+    method = ("laplace", "particle", "moments")[variant]
+    criterion = dd.Likelihood(method=method, particles=50, realizations=200)
+    cost = dd.evaluate(declare_cubic(variant), make_data(variant), free=["k", "c"], criterion=criterion, rng=1)
+    return cost.value, cost.gradient
+
+
+def estimate_nonlinear_states(variant: int) -> Any:
+    return dd.estimate_states(declare_cubic(variant), make_data(variant)).mean["v"]
+
+
 def select_order(variant: int) -> Any:
     return str(dd.select_order(make_data(variant), orders=[1, 2]))
 
@@ -122,7 +148,7 @@ def make_symbols(variant: int) -> Any:
 
 KINDS: tuple[Callable[[int], Any], ...] = (
     fit_likelihood, make_symbols, simulate, draw_ensemble, evaluate, build, estimate_states, simulate_by_ida, linearize,
-    select_order, write_and_read,
+    select_order, write_and_read, evaluate_nonlinear, estimate_nonlinear_states,
 )  # fmt: skip
 
 

@@ -52,6 +52,9 @@ def test_a_signal_at_any_moment_is_answered(job):
     assert bool(kept) == (job in KEEPING)
     if job == "ensemble":
         assert all(0 < answer["realizations"] <= 640 for answer in kept)
+        early = [answer for answer in kept if answer["number"] <= answer["of"] // 2]
+        assert all(answer["of"] - answer["number"] > 10 for answer in early), "more chunks than ten blocks have at once"
+        assert all(answer["realizations"] < 640 for answer in early), "so that not all of them were under way"
         assert all(answer["compared"] == 400 * answer["realizations"] for answer in kept)
     if job == "ensemble, small":
         assert all(answer["realizations"] == 10 and 0 < answer["compared"] < 4000 for answer in kept)

@@ -57,6 +57,54 @@ def test_a_simulation_by_any_solver(solver):
     refuse(work, "'lag' needs about", "GiB of memory, but only 1 GiB are left", "ensemble(...)")
 
 
+MANY = np.arange(3_000_000) * 1e-6
+LOW_PASS = dd.FilteredNoise.low_pass(std=1.0, time_constant=1.0)
+
+
+@pytest.mark.parametrize(
+    ("work", "words"),
+    [
+        (lambda: dd.simulate(DECAY, MANY), ("'lag' needs about 1.12 GiB", "fewer times")),
+        (lambda: dd.simulate(DECAY, MANY, solver=dd.IDA()), ("'lag' needs about 1.12 GiB", "fewer times")),
+        (lambda: dd.ensemble(make_lag(), MANY, realizations=2), ("'lag' needs about 1.12 GiB", "fewer times")),
+        (
+            lambda: dd.estimate_states(make_lag(), make_data(), times=MANY),
+            ("'lag' at 3e+06 times needs about", "fewer"),
+        ),
+        (
+            lambda: dd.sample_path(LOW_PASS, np.arange(13_000_000.0), rng=0),
+            ("path of 1.3e+07 times", "one piece after"),
+        ),
+    ],
+)
+def test_more_times_than_there_is_room_for(work, words):
+    refuse(work, *words)
+
+
+class BegunError(Exception):
+    """Work has begun."""
+
+
+def test_many_times_are_said_to_take_long_before_they_do(monkeypatch, caplog):
+    """Ten million times take 40 seconds at least."""
+    monkeypatch.setattr(memory, "find_available", lambda: None)
+
+    def begin(*_, **__):
+        raise BegunError
+
+    monkeypatch.setattr("daedal.simulation.trajectories._simulate_single", begin)
+    monkeypatch.setattr("daedal.filtering.states.FilterPass", begin)
+    many = np.arange(10_000_000) * 1e-7
+    for work, told in (
+        (lambda: dd.simulate(DECAY, many), "Simulating 'lag' at 1e+07 times will take about 40 seconds"),
+        (lambda: dd.estimate_states(make_lag(), make_data(), times=many), "Estimating states of model 'lag' at 1e+07"),
+    ):
+        caplog.clear()
+        with pytest.raises(BegunError):
+            work()
+        assert [record.getMessage().startswith(told) for record in caplog.records] == [True]
+
+
 def test_many_realizations_in_a_fit():
     criterion = dd.SimulationPEM(realizations=10**6)
     work = lambda: dd.fit(make_lag(), make_data(100_000), free=["k"], criterion=criterion)  # noqa: E731
@@ -90,7 +138,9 @@ def test_the_covariance_of_many_samples():
 def test_states_at_many_samples(monkeypatch):
     model = make_lag(measurement_noise={"x": 0.1})
     monkeypatch.setattr(memory, "find_available", lambda: 1e6)
-    refuse(lambda: dd.estimate_states(model, make_data(20_000)), "The filter of 2 states over 4e+04 events", "MiB")
+    refuse(lambda: dd.estimate_states(model, make_data(20_000)), "the states of model 'lag' at 2e+04 times", "MiB")
+    cost = dd.evaluate(model, make_data(20_000), free=["k"], criterion=dd.Likelihood())
+    assert re.match("The filter of 2 states over 2e[+]04 events needs about 3.36 MiB", cost.failure)
 
 
 def test_profiles_of_very_many_points():

@@ -19,8 +19,9 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that the test moves."""
-    now = {"time": 100.0}
+    now = {"time": 100.0, "share": 1.0}
     monkeypatch.setattr(progress, "monotonic", lambda: now["time"])
+    monkeypatch.setattr(progress, "process_time", lambda: now["share"] * now["time"])
     return now
 
 
@@ -112,6 +113,34 @@ def test_what_takes_long_says_so_once_and_early(clock, caplog):
     assert (told.name, told.levelname) == ("daedal", "WARNING")
     sentence = "simulating 'pendulum' will take about 12 minutes; to make it shorter, lower realizations."
     assert told.getMessage() == sentence
+
+
+def test_a_busy_machine_is_told_apart_from_long_work(clock, caplog):
+    clock["share"] = 0.2
+    work_for(clock, 720.0)
+    told = [record.getMessage() for record in caplog.records]
+    assert told == [
+        "simulating 'pendulum' will take about 2 minutes of a processor, 12 minutes while it is as busy as now."
+    ]
+
+
+def test_a_machine_that_is_busy_for_a_while_does_not_change_the_estimate(clock, caplog):
+    """Of 20 seconds of work the first five take half a minute."""
+    with Progress("simulating", 1.0, io.StringIO()) as show:
+        begun, worked = clock["time"], 0.0
+        for k in range(200):
+            worked += 0.1
+            clock["time"] += 0.6 if worked <= 5.0 else 0.1
+            clock["share"] = (begun + worked) / clock["time"]
+            show(k / 200)
+    said = " ".join(record.getMessage() for record in caplog.records)
+    assert "will take about 20 seconds of a processor" in said
+
+
+def test_several_threads_count_once(clock, caplog):
+    clock["share"] = 2.0
+    work_for(clock, 720.0)
+    assert [record.getMessage() for record in caplog.records] == ["simulating 'pendulum' will take about 12 minutes."]
 
 
 @pytest.mark.parametrize("seconds", [0.1, 5.0, 59.0])

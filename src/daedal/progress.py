@@ -1,7 +1,9 @@
 """A line on the terminal that says how far long work has come, and one sentence in the log where it will take long.
 
 The line is written where a terminal is watched. The sentence goes to the logger "daedal" as a warning, once for each
-call of a user, as soon as two stretches of the work in a row agree on how long all of it will take.
+call of a user, as soon as two stretches of the work in a row agree on how long all of it will take. What other work
+takes of the machine comes and goes: stretches are measured by what this process had of it, and where a clock says much
+more, the sentence gives both times.
 """
 
 import logging
@@ -9,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar, Token
 from shutil import get_terminal_size
-from time import monotonic
+from time import monotonic, process_time
 from types import TracebackType
 from typing import TextIO, TypeVar
 
@@ -55,7 +57,7 @@ class Progress:
     ) -> None:
         self._work, self._begin, self._end, self._remedy = work, begin, end, remedy
         self._stream = sys.stderr if stream is None else stream
-        self._started = monotonic()
+        self._started, self._worked = monotonic(), process_time()
         self._next = self._started + PATIENCE if _watched(self._stream) else float("inf")
         self._shown = False
         self._stretch = (0.0, 0.0, float("inf"))  # seconds and share at the end of the last one, and what it said
@@ -68,7 +70,7 @@ class Progress:
 
     def begin(self) -> None:
         """Count the time from here on: what was done before does not foretell the rest."""
-        self._started = monotonic()
+        self._started, self._worked = monotonic(), process_time()
 
     def expect(self, share: float) -> None:
         """Tell how long the work will take, if that is long, now that this share of it is done.
@@ -76,7 +78,10 @@ class Progress:
         Work may begin slower, or faster, than it goes on: an estimate is told when that of the stretch before agrees
         with it, and until then, after a minute, only how far the work is.
         """
-        elapsed = monotonic() - self._started
+        waited = monotonic() - self._started
+        if waited < EARLY:  # asking for the other time is not free
+            return
+        elapsed = min(process_time() - self._worked, waited)  # several threads do more than a clock says
         before, seen, total = self._stretch
         if not 0.0 < share < 1.0 or elapsed < max(EARLY, FARTHER * before) or share <= seen:
             return
@@ -84,10 +89,10 @@ class Progress:
         self._stretch = elapsed, share, latest
         remedy = f"; to make it shorter, {self._remedy}" if self._remedy else ""
         if max(latest, total) <= AGREE * min(latest, total) and share >= ENOUGH:
-            if latest >= LONG:
-                self._tell(f"will take about {format_duration(latest)}{remedy}")
-        elif elapsed >= LONG:
-            self._tell(f"takes long: {100.0 * share:.2g} % are done after {format_duration(elapsed)}{remedy}")
+            if latest * waited / elapsed >= LONG:
+                self._tell(f"will take about {_describe(latest, waited / elapsed)}{remedy}")
+        elif waited >= LONG:
+            self._tell(f"takes long: {100.0 * share:.2g} % are done after {format_duration(waited)}{remedy}")
 
     def _tell(self, what: str) -> None:
         self._clear()
@@ -142,6 +147,13 @@ def watch(items: Sequence[Item], work: str, remedy: str = "") -> Iterator[Item]:
         for number, item in enumerate(items):
             progress(number)
             yield item
+
+
+def _describe(seconds: float, busy: float) -> str:
+    """How long work takes that waits for a busy machine so many times longer than it works."""
+    if busy <= AGREE:
+        return format_duration(seconds * busy)
+    return f"{format_duration(seconds)} of a processor, {format_duration(seconds * busy)} while it is as busy as now"
 
 
 def format_duration(seconds: float) -> str:

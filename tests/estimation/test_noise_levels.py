@@ -5,7 +5,7 @@ import pytest
 
 import daedal as dd
 from daedal import der
-from daedal.disturbances import scale_noise
+from daedal.disturbances import scale_noise, stretch_noise
 
 x, u, w, v, a, s, q = dd.symbols("x u w v a s q")
 TIMES = np.arange(300) * 0.3
@@ -109,3 +109,66 @@ def test_what_is_fixed_or_local_stays_so(data):
     model = oven(measurement_noise={"y": 0.1}, initial={x: x0}, parameters={a: 2.0, x0: 0.0})
     found = dd.fit(model, [data, *draw(1, rng=6)], free=["a"], local=["x0"])
     assert "where 0.1 is declared" in str(found)
+
+
+@pytest.mark.parametrize("declared", [0.1, 20.0])
+def test_a_disturbance_of_wrong_memory_is_named(declared):
+    """The truth is 2 s."""
+    lively = oven(
+        disturbances={w: dd.FilteredNoise.low_pass(std=0.5, time_constant=2.0)}, measurement_noise={"y": 0.05}
+    )
+    run = dd.simulate(lively, TIMES, inputs={"u": PUSH}, realizations=1, measurement_noise=True, rng=5).to_dataset()
+    assert "speak for" not in str(dd.fit(lively, run, free=["a"]))
+    wrong = lively.with_disturbances({w: dd.FilteredNoise.low_pass(std=0.5, time_constant=declared)})
+    said = [note for note in dd.fit(wrong, run, free=["a"]).notes if "declared memory of the disturbance w" in note]
+    assert len(said) == 1
+    assert 1.0 < declared * float(said[0].split("speak for ")[1].split(" times")[0]) < 4.0
+
+
+def test_a_stretched_noise_is_as_large_and_slower():
+    noise, times = dd.FilteredNoise([1.0, 0.3], [1.0, 0.5, 4.0]), np.linspace(0.0, 5.0, 200)
+    plain = dd.sample_path(noise, times, rng=1)
+    slower = dd.sample_path(stretch_noise(noise, 3.0), 3.0 * times, rng=1)
+    np.testing.assert_allclose(slower, plain, rtol=1e-9, atol=1e-12)
+    assert stretch_noise(dd.WhiteNoise(2.0), 3.0) == dd.WhiteNoise(2.0)
+
+
+def tell(one: dd.Dataset, size: float, every: int = TIMES.size) -> dd.Dataset:
+    """With the noise of each sample told, without some of them."""
+    kept = np.arange(TIMES.size) % every != every - 1
+    noise = {"y": np.full(kept.sum(), size)}
+    return dd.Dataset(TIMES[kept], inputs={"u": PUSH}, outputs={"y": one["y"][kept]}, measurement_noise=noise)
+
+
+@pytest.mark.parametrize("every", [7, TIMES.size])
+def test_noise_that_is_told_for_each_sample_is_tested_as_a_number_is(data, every):
+    """With samples at regular times and not."""
+    told, silent = tell(data, 0.1, every), oven(measurement_noise={})
+    found = dd.fit(silent, told, free=["a"], criterion=dd.Likelihood())
+    bare = dd.Dataset(told.times, inputs=told.inputs, outputs={"y": told["y"]})
+    number = dd.fit(oven(measurement_noise={"y": 0.1}), bare, free=["a"])
+    size = float(next(note for note in number.notes if "speak for" in note).split("y of ")[1].split(" where")[0])
+    assert any(f"speak for {10.0 * size:.2g} times the measurement noise that is given" in note for note in found.notes)
+    np.testing.assert_allclose(found.conf_int()["a"], number.conf_int()["a"], rtol=1e-6)
+
+
+def test_noise_that_is_told_rightly_is_not_contradicted():
+    silent = oven(measurement_noise={})
+    said = [str(dd.fit(silent, tell(one, 0.3), free=["a"], criterion=dd.Likelihood())) for one in draw(5)]
+    assert not any("speak for" in one for one in said)
+
+
+def test_a_covariance_of_wrong_size_is_told():
+    z = dd.symbol("z")
+    both = oven(
+        equations={"heat": a * der(x) == -x + u + w, "second": der(z) == x - z},
+        unknowns=[x, z],
+        outputs={"y": x, "z": z},
+        initial={x: 0.0, z: 0.0},
+        measurement_noise={("y", "z"): np.array([[0.09, 0.02], [0.02, 0.04]])},
+    )
+    run = dd.simulate(both, TIMES, inputs={"u": PUSH}, realizations=1, measurement_noise=True, rng=4).to_dataset()
+    assert "speak for" not in str(dd.fit(both, run, free=["a"]))
+    small = both.with_measurement_noise({("y", "z"): np.array([[0.01, 0.02 / 9], [0.02 / 9, 0.04 / 9]])})
+    said = next(note for note in dd.fit(small, run, free=["a"]).notes if "is given for 'y' and 'z'" in note)
+    assert float(said.split("speak for ")[1].split(" times")[0]) == pytest.approx(3.0, rel=0.1)

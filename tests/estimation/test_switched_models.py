@@ -104,6 +104,16 @@ def test_the_cost_is_smooth_in_the_friction(data):
     assert middle == pytest.approx(cubic[2] / 3e-3, rel=1e-2)
 
 
-def test_the_likelihood_says_what_it_needs(data):
-    with pytest.raises(dd.DaedalError, match="Likelihood"):
-        dd.fit(make_slider(), data, free=["Fc"], criterion=dd.Likelihood(method="laplace"))
+@pytest.mark.parametrize("method", ["laplace", "particle"])
+def test_the_likelihood_says_what_it_needs(method, data):
+    words = rf"^Likelihood\(method='{method}'\) .*'sign\(v\)' in equation 'motion' of model 'slider' .*method='moments'"
+    with pytest.raises(dd.DaedalError, match=words):
+        dd.fit(make_slider(), data, free=["Fc"], criterion=dd.Likelihood(method=method))
+
+
+def test_the_likelihood_of_a_switched_model_is_that_of_moments(data):
+    auto, moments = (
+        dd.evaluate(make_slider(), data, free=["Fc"], criterion=dd.Likelihood(method=method, realizations=200), rng=1)
+        for method in ("auto", "moments")
+    )
+    assert auto.value == moments.value

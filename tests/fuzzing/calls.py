@@ -58,6 +58,12 @@ def make_noisy_model() -> dd.Model:
 
 
 @cache
+def make_bent_model() -> dd.Model:
+    """Not linear in its state."""
+    return dd.Model(**{**declare(), "equations": {"rate": dd.der(x) == -k * x - 0.2 * x**3 + u + w}})
+
+
+@cache
 def make_data() -> dd.Dataset:
     noise = 0.05 * np.random.default_rng(0).standard_normal(TIMES.size)
     return dd.Dataset(TIMES, {"u": np.sin(3 * TIMES)}, {"y": np.exp(-1.3 * TIMES) + noise})
@@ -182,6 +188,11 @@ def fitted() -> dict[str, Any]:
 
 def predicted() -> dict[str, Any]:
     return {**fitted(), "model": make_noisy_model(), "criterion": dd.Likelihood()}
+
+
+def bent(method: Any) -> dict[str, Any]:
+    criterion = dd.Likelihood(method=method, particles=20, realizations=100)
+    return {**fitted(), "model": make_bent_model(), "criterion": criterion}
 
 
 def simulated() -> dict[str, Any]:
@@ -421,6 +432,17 @@ CALLS: dict[str, Call] = {
             "times": [1.0, 1.5],
         },
     ),
+    "estimate_states of a nonlinear model": given(
+        dd.estimate_states,
+        lambda: {
+            "model": make_bent_model(),
+            "data": make_data(),
+            "variables": ["x"],
+            "kind": "filtered",
+            "horizon": None,
+            "times": None,
+        },
+    ),
     "StateEstimate[]": of(make_states, "__getitem__", lambda: {"name": "x"}),
     # estimation
     "OutputError": given(dd.OutputError, lambda: {"whiten": False, "segments": 1, "transient": 0.0, "loss": "huber"}),
@@ -473,6 +495,16 @@ CALLS: dict[str, Call] = {
     "evaluate by Likelihood": given(dd.evaluate, lambda: {**predicted(), "values": {"k": 1.2}}),
     "evaluate by SimulationPEM": given(
         dd.evaluate, lambda: {**predicted(), "criterion": dd.SimulationPEM(realizations=4), "values": {"k": 1.2}}
+    ),
+    **{
+        f"evaluate by Likelihood {method}": given(
+            dd.evaluate, lambda method=method: {**bent(method), "values": {"k": 1.2}}
+        )
+        for method in ("laplace", "moments", "particle")
+    },
+    "fit by Likelihood of a nonlinear model": given(dd.fit, lambda: {**bent("laplace"), "starts": None}),
+    "compare of a nonlinear model": given(
+        dd.compare, lambda: {"fit": make_bent_model(), "data": make_data(), "horizon": None, "rng": 0}
     ),
     # validation and order
     "compare": given(dd.compare, lambda: {"fit": make_fit(), "data": make_data(), "horizon": None, "rng": 0}),

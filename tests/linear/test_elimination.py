@@ -100,5 +100,23 @@ def test_a_small_entry_that_no_cancellation_made_is_a_pivot():
     np.testing.assert_allclose(solve(numbers, [0.0, 1.0]).full().ravel(), [0.0, 1000.0])
 
 
+@pytest.mark.parametrize("unit", [1.0, 5e-4, 1e-5])
+def test_pivots_suit_several_values_whatever_the_unit_of_a_column(unit):
+    """An ideal diode: on each side another row holds the last unknown."""
+    sides = np.array(
+        [
+            [[-1.0, -unit, 0.0], [1.0, 0.0, -1.0], [0.0, unit, 0.0]],
+            [[-1.0, -unit, 0.0], [1.0, 0.0, 0.0], [0.0, unit, -1.0]],
+        ]
+    )
+    symbols = ca.SX.sym("a", ca.Sparsity(ca.DM(np.abs(sides).sum(axis=0)).sparsity()))
+    b = ca.SX.sym("b", 3)
+    solve = ca.Function("solve", [symbols, b], [factorize(symbols, sides).solve(b)])
+    rows, columns = symbols.sparsity().get_triplet()
+    for side in sides:
+        found = solve(ca.DM(symbols.sparsity(), side[rows, columns]), [1.0, 2.0, 4.0]).full().ravel()
+        np.testing.assert_allclose(found, np.linalg.solve(side, [1.0, 2.0, 4.0]), rtol=1e-9)
+
+
 def test_nothing_to_solve():
     assert factorize(ca.SX(0, 0), np.zeros((0, 0))).solve(ca.SX(0, 1)).shape == (0, 1)

@@ -210,6 +210,7 @@ def test_arrays_are_compared_with_equal():
         (lambda: 2.5 % x, "'%' is not defined for expressions"),
         (lambda: symbols("x", 2.5), "count of symbols 'x' must be a whole number, got 2.5"),
         (lambda: symbols("x", -1), "count of symbols 'x' must be a whole number, got -1"),
+        (lambda: symbols("x", 10**6), "count of symbols 'x' must be a whole number.*, got 1000000"),
         (lambda: Expression(3.0), "An Expression holds one scalar CasADi SX, got 3.0"),
         (lambda: Expression(ca.SX.sym("v", 2)), "An Expression holds one scalar CasADi SX"),
     ],

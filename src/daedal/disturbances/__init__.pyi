@@ -2,6 +2,7 @@ from .exact import ExactPath
 from .grid import Grid, choose_grid
 from .noise import (
     FilteredNoise, Noise, StateSpaceNoise, WhiteNoise, is_noise, list_formulas, rename_parameters, scale_noise,
+    stretch_noise,
 )
 from .paths import DiscreteNoise, NoiseMatrices, advance, compute_output, discretize, make_initial_state
 from .sampling import sample_path
@@ -17,5 +18,5 @@ __all__ = [
     "StateSpaceNoise", "WhiteNoise", "advance", "choose_grid", "compute_output", "count_derivatives",
     "differentiate_realization", "differentiate_stationary", "discretize", "draw_innovations", "find_needed_orders",
     "is_noise", "list_formulas", "list_parameters", "make_initial_state", "make_seed", "realize", "rename_parameters",
-    "sample_path", "scale_noise", "solve_stationary",
+    "sample_path", "scale_noise", "solve_stationary", "stretch_noise",
 ]

@@ -111,6 +111,22 @@ def scale_noise(noise: Noise, factor: Coefficient) -> Noise:
     return StateSpaceNoise(A, B, larger, noise.grid, noise.initial, noise.between)
 
 
+def stretch_noise(noise: Noise, factor: Coefficient) -> Noise:
+    """The same noise, as large, with a memory so many times as long; white noise has none.
+
+    Examples
+    --------
+    >>> stretch_noise(StateSpaceNoise([[-1.0]], [[1.0]], [[2.0]]), 4.0)
+    StateSpaceNoise(A=((-0.25,),), B=((0.5,),), C=((2.0,),), grid=None, initial='stationary', between='linear')
+    """
+    if noise.intensity is not None:
+        return noise
+    A, B, C = (tuple(map(tuple, matrix)) for matrix in noise.matrices())
+    slower = tuple(tuple(entry / factor for entry in row) for row in A)
+    driven = tuple(tuple(entry / factor**0.5 for entry in row) for row in B)
+    return StateSpaceNoise(slower, driven, C, noise.grid, noise.initial, noise.between)
+
+
 class _Declaration:
     """What all declarations here share: they are values, equal when they read the same."""
 

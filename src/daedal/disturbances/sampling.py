@@ -19,6 +19,7 @@ from daedal.disturbances.streams import draw_innovations, make_seed
 from daedal.errors import ModelError, show
 from daedal.kernels import ScanKernel, compile_scan
 from daedal.linear import factor_semidefinite, van_loan
+from daedal.memory import check_memory
 
 PURPOSE = "sample_path"
 
@@ -66,6 +67,7 @@ def sample_path(
         )
     times = increasing(times)
     discrete = discretize(noise, values, 1.0)
+    _check_size(len(times), discrete.states)
     normals = draw_innovations(make_seed(rng), PURPOSE, 0, range(len(times)), range(1), discrete.states)[0].T
     intervals, which = _find_distinct(times)
     transitions, covariances = van_loan(discrete.space.A, discrete.space.intensity, intervals)
@@ -78,6 +80,12 @@ def sample_path(
     )
     path = np.einsum("tn,cn->tc", states[:, :, 0], discrete.matrices.rows)
     return path[:, 0] if noise.channels == 1 else path
+
+
+def _check_size(times: int, states: int) -> None:
+    """Factors and transitions of all steps are at hand at once."""
+    needed = 8.0 * times * (2 * states**2 + 4 * states + 4)
+    check_memory(needed, ModelError, f"A path of {times:.3g} times", "Take fewer times, or one piece after the other.")
 
 
 @lru_cache(maxsize=64)

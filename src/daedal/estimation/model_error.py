@@ -52,12 +52,10 @@ class Examined:
 
 def widen_errors(errors: Uncertainty, examined: Examined) -> tuple[Uncertainty, list[str]]:
     """The errors with what the signs of model error ask for, and these in words."""
-    parts = [part for part in examined.evaluation.parts if part.series.regular]
-    if not FEWEST <= count_samples(parts) <= MOST:
-        return errors, []
     if examined.evaluation.loglik is not None:
-        return _widen_likelihood(errors, examined, parts)
-    if not examined.inside.size:
+        return _widen_likelihood(errors, examined)
+    parts = _list_regular(examined.evaluation)
+    if not parts or not examined.inside.size:
         return errors, []
     notes = _list_dependences(examined, parts)
     shift, moved = _weigh_otherwise(examined, suspected=bool(notes))
@@ -75,6 +73,12 @@ def widen_errors(errors: Uncertainty, examined: Examined) -> tuple[Uncertainty, 
     if shift.any():
         notes.append("intervals are widened by how far estimates move when residuals are weighed otherwise")
     return replace(errors, covariance=covariance), notes
+
+
+def _list_regular(evaluation: Evaluation) -> list[Part]:
+    """Parts whose residuals have lags, if together they are enough to be tested and not too many."""
+    parts = [part for part in evaluation.parts if part.series.regular]
+    return parts if FEWEST <= count_samples(parts) <= MOST else []
 
 
 def _list_dependences(examined: Examined, parts: Sequence[Part]) -> list[str]:
@@ -150,10 +154,12 @@ def _whiten(examined: Examined) -> Evaluation | None:
     return said.restore(said.scales, filters)(evaluation.point) if asked and said.restore is not None else None
 
 
-def _widen_likelihood(errors: Uncertainty, examined: Examined, parts: Sequence[Part]) -> tuple[Uncertainty, list[str]]:
-    """By sizes of noise that the data contradict, and by what is left of the innovations then."""
+def _widen_likelihood(errors: Uncertainty, examined: Examined) -> tuple[Uncertainty, list[str]]:
+    """By noise that the data contradict, and by what is left of the innovations then."""
     notes: list[str] = []
     point = examined.evaluation.point
+    if not FEWEST <= count_samples(examined.evaluation.parts) <= MOST:
+        return errors, []
     # A test of scores needs a curvature that is their covariance, and slopes without noise.
     told = examined.evaluation.scores is None and not examined.evaluation.rough
     found = find_contradiction(examined.criterion, examined.objective.problem, point, examined.inside) if told else None
@@ -161,7 +167,9 @@ def _widen_likelihood(errors: Uncertainty, examined: Examined, parts: Sequence[P
         errors, notes = allow_bias(errors, found, point), [*found.notes]
         inside = np.flatnonzero(~found.errors.at_bound[: point.size])
         examined = replace(examined, evaluation=found.evaluation, inside=inside)
-        parts = [part for part in found.evaluation.parts if part.series.regular]
+    parts = _list_regular(examined.evaluation)
+    if not parts:
+        return errors, notes
     coloured, left = [], _list_dependences(examined, parts)
     for output in list_outputs(parts):
         mine = [part for part in parts if part.series.output == output]

@@ -33,6 +33,7 @@ class Accuracies:
     model: Model
     parameters: tuple[str, ...] = ()  # those that are estimated
     scales: Mapping[str, float] = field(default_factory=dict)  # output without declaration → unit of its residuals
+    factors: Mapping[str, str] = field(default_factory=dict)  # output → parameter that multiplies what is given for it
 
     def at(self, output: str, vector: np.ndarray, predicted: np.ndarray) -> float | np.ndarray:
         """The standard deviation of an output at all parameters and at what is predicted, one for all or one each."""
@@ -52,6 +53,16 @@ class Accuracies:
     def slopes(self, output: str, vector: np.ndarray) -> np.ndarray:
         """The derivatives of that with respect to all parameters, (parameter,)."""
         return self._formulas[output].differentiate(vector)[0] if output in self._formulas else np.zeros(vector.size)
+
+    def square(self, output: str, vector: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Variances of deviations that were given, or are `at`, with their factor; slopes (parameter, sample)."""
+        rates = np.multiply.outer(self.slopes(output, vector), np.ones(deviation.size))
+        if output in self.factors:
+            place = tuple(self.model.parameters).index(self.factors[output])
+            rates = vector[place] * rates
+            rates[place] += deviation
+            deviation = vector[place] * deviation
+        return deviation * deviation, 2.0 * deviation * rates
 
     def deviation(self, series: Series, values: Mapping[str, float], predicted: np.ndarray) -> float | np.ndarray:
         """The standard deviation of the samples of a series, one for all or one each."""

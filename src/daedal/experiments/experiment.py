@@ -1,7 +1,7 @@
 """A data set matched with a model: what drove the system, and which samples of which output count."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class Experiment:
         Outputs of the model that the data have, in the order of the model.
     series
         Their samples, of those that have any to score.
+    factors
+        Output → parameter of the model that its accuracy, as it is given, is multiplied by.
     """
 
     system: System
@@ -50,6 +52,7 @@ class Experiment:
     drive: Drive
     outputs: tuple[str, ...]
     series: tuple[Series, ...]
+    factors: Mapping[str, str] = field(default_factory=dict)
 
 
 def list_datasets(verb: str, model: Any, data: Any) -> tuple[Dataset, ...]:
@@ -72,9 +75,12 @@ def list_datasets(verb: str, model: Any, data: Any) -> tuple[Dataset, ...]:
     return tuple(listed)
 
 
-def match_experiments(system: System, data: Sequence[Dataset], transient: float = 0.0) -> tuple[Experiment, ...]:
+def match_experiments(
+    system: System, data: Sequence[Dataset], transient: float = 0.0, factors: Mapping[str, str] | None = None
+) -> tuple[Experiment, ...]:
     """Line up each data set with the model; the transient is simulated and not scored."""
-    return tuple(_match(system, one, number, transient) for number, one in enumerate(data))
+    matched = (_match(system, one, number, transient) for number, one in enumerate(data))
+    return tuple(replace(one, factors=factors or {}) for one in matched)
 
 
 def check_transient(transient: Any) -> float:

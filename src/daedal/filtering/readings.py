@@ -93,11 +93,10 @@ class Readings:
             deviation = (
                 self.noise[output] if output in self.noise else self.accuracies.at(name, point.vector, np.zeros(0))
             )
-            rates = self.accuracies.slopes(name, point.vector) @ point.rates
             if isinstance(deviation, np.ndarray):
                 deviation = deviation[self.places[self.line.sample_of[mine], output]]
-            value[mine] = deviation * deviation
-            slopes[:, mine] = 2.0 * deviation * rates[:, None]
+            variance = self.accuracies.square(name, point.vector, np.broadcast_to(deviation, mine.size))
+            value[mine], slopes[:, mine] = variance[0], point.rates.T @ variance[1]
         return Dual(value, slopes)
 
     def measure(self, evolution: Evolution, point: Point, rows: Sequence[int], orders: int) -> Measured:
@@ -175,7 +174,7 @@ def make_readings(
         for delayed in taken
     ]
     return Readings(
-        accuracies=Accuracies(model),
+        accuracies=Accuracies(model, factors=experiment.factors),
         outputs=outputs,
         signals=signals,
         line=make_timeline(signals, drive.start, sampled, queries, by_row, before),

@@ -29,7 +29,9 @@ from daedal.filtering.parameter_point import Point
 from daedal.filtering.readings import count_orders
 from daedal.filtering.state_law import FilterPass, Law
 from daedal.linear import one_thread
+from daedal.memory import check_memory
 from daedal.models import Model
+from daedal.progress import announce
 from daedal.systems import System
 from daedal.tables import add_unit, align_columns, make_frame, stack_frames
 
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     import pandas
 
 Kind = Literal["filtered", "smoothed", "predicted"]
+PER_TIME = 350.0, 6e-6  # bytes and seconds for each time: at least
 HIDDEN = 1e-9  # of what a hidden direction does to a variable, relative to what it does to the state: rounding
 
 
@@ -160,6 +163,7 @@ def estimate_states(
     wanted, notes = choose_rows(system.model, variables)
     notes = (*notes, *describe_absent(system.model, [data]))
     queries = choose_times(data, times)
+    _check_times(system, queries)
     if not is_linear(system.model, forced=True):
         return _estimate_nonlinear(system, data, values, condition, tuple(wanted), kind, horizon, queries, notes)
     point = Point(system.model, values, ())
@@ -171,6 +175,15 @@ def estimate_states(
     sweep = FilterPass(system, data, point, condition, wanted, queries, before=kind == "predicted")
     law = sweep.smooth(queries) if kind == "smoothed" else sweep.filter(queries)
     return _make_estimate(sweep, kind, None, queries, law, notes, data)
+
+
+def _check_times(system: System, queries: np.ndarray) -> None:
+    """Refuse more times than can be held, and say it where there are so many that they take long."""
+    size, seconds = PER_TIME
+    subject = f"An estimate of the states of model '{system.model.name}' at {queries.size:.3g} times"
+    check_memory(size * queries.size, EstimationError, subject, "Give fewer times.")
+    work = f"Estimating states of model '{system.model.name}' at {queries.size:.3g} times"
+    announce(work, seconds * queries.size, "to make it shorter, give fewer times")
 
 
 def _estimate_nonlinear(

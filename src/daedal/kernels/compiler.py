@@ -15,8 +15,11 @@ from daedal.kernels import cache as disk
 from daedal.kernels.target import Target, find_host
 
 LARGE_TEXT = 400_000  # characters; beyond, the slower optimisations cost more than they gain
+QUICK_TEXT = 100_000  # characters, from which on it pays not to optimise what is run once
 SECONDS = 2.5e-6  # of compiling a character, about, of texts that are larger
 REMEMBERED = 256  # codes kept, those made last; one that a function was taken from lives as long as that function
+
+UNOPTIMISED = "; quick\n"  # how its text begins, which tells it from the other
 
 _lock = Lock()
 _codes: dict[str, "Code"] = {}
@@ -29,7 +32,7 @@ class Code:
     def __init__(self, data: bytes) -> None:
         llvm = _load_llvm()
         host = find_host()
-        machine = _make_machine(host, False)  # a fresh one: the engine owns it and frees it
+        machine = _make_machine(host, 2)  # a fresh one: the engine owns it and frees it
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{host.triple}"'), machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
@@ -44,8 +47,13 @@ class Code:
         return call
 
 
-def load(text: str) -> Code:
-    """Machine code of LLVM text for this processor, made once; several threads may ask."""
+def load(text: str, quick: bool = False) -> Code:
+    """Machine code of LLVM text for this processor, made once; several threads may ask.
+
+    Long code that is only run a few times is made `quick`, that is not optimised: a tenth of the time, and it runs two
+    to four times as long. Its results differ in the last digits, as fewer products are fused with sums.
+    """
+    text = f"{UNOPTIMISED}{text}" if quick and len(text) > QUICK_TEXT else text
     code = _codes.get(text)
     if code is not None:  # without waiting for what others compile
         return code
@@ -75,7 +83,7 @@ def _make_code(text: str) -> Code:
 
 
 def _announce(text: str) -> None:
-    if len(text) > LARGE_TEXT:
+    if len(text) > LARGE_TEXT and not text.startswith(UNOPTIMISED):
         from daedal.progress import announce  # large code is rare
 
         remedy = "it is done once and kept; solver=IDA() needs none of it, nor do models with fewer switches"
@@ -96,20 +104,21 @@ def build(text: str, target: Target) -> bytes:
     if target.triple != find_host().triple:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
-    machine = _make_machine(target, len(text) <= LARGE_TEXT)
+    quick = text.startswith(UNOPTIMISED)
+    machine = _make_machine(target, 0 if quick else 3 if len(text) <= LARGE_TEXT else 2)
     module = llvm.parse_assembly(text)
     module.triple = target.triple
     module.data_layout = str(machine.target_data)
     module.verify()
-    builder = llvm.create_pass_builder(machine, _choose_tuning(llvm))
+    builder = llvm.create_pass_builder(machine, _choose_tuning(llvm, quick))
     passes = builder.getModulePassManager()
     passes.run(module, builder)
     return machine.emit_object(module)
 
 
-def _choose_tuning(llvm: Any) -> Any:
+def _choose_tuning(llvm: Any, quick: bool) -> Any:
     """Options of the optimiser: the text is vectorised already, and long loop bodies gain nothing from unrolling."""
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options = llvm.create_pipeline_tuning_options(speed_level=0 if quick else 2)
     options.loop_vectorization = False
     options.slp_vectorization = False
     options.loop_interleaving = False
@@ -127,8 +136,8 @@ def _load_llvm() -> Any:
     return llvm
 
 
-def _make_machine(target: Target, thorough: bool) -> Any:
+def _make_machine(target: Target, level: int) -> Any:
     chosen = _load_llvm().Target.from_triple(target.triple)
     return chosen.create_target_machine(
-        cpu=target.processor, features=target.features, opt=3 if thorough else 2, reloc="pic", codemodel="jitdefault"
+        cpu=target.processor, features=target.features, opt=level, reloc="pic", codemodel="jitdefault"
     )

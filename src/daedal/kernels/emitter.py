@@ -74,10 +74,23 @@ class Emitter:
         self._block = "entry"
         self._flags = "contract " if contract else ""
 
-    def define_procedure(self, name: str, pointers: Sequence[str], integers: Sequence[str]) -> str:
-        """The text of a function without result; pointers do not alias."""
-        arguments = [f"ptr noalias %{pointer}" for pointer in pointers] + [f"i64 %{integer}" for integer in integers]
-        return self._text(f"void @{name}({', '.join(arguments)}) nounwind", "void")
+    def define_procedure(
+        self,
+        name: str,
+        pointers: Sequence[str],
+        integers: Sequence[str],
+        attributes: str = "",
+        aliased: Sequence[str] = (),
+    ) -> str:
+        """The text of a function without result; pointers do not alias, but for some."""
+        arguments = [f"ptr {'' if pointer in aliased else 'noalias '}%{pointer}" for pointer in pointers]
+        arguments += [f"i64 %{integer}" for integer in integers]
+        return self._text(f"void @{name}({', '.join(arguments)}) nounwind {attributes}".rstrip(), "void")
+
+    def call_procedure(self, name: str, pointers: Sequence[str], integers: Sequence[str]) -> None:
+        """Call a function without result that stands in the same module."""
+        arguments = [f"ptr {pointer}" for pointer in pointers] + [f"i64 {integer}" for integer in integers]
+        self._lines.append(f"  call void @{name}({', '.join(arguments)})")
 
     def define_function(self, name: str, arguments: Sequence[str], values: Sequence[str], attributes: str) -> str:
         """The text of a function of vectors that `call` calls; of several `values` it makes a structure."""

@@ -110,13 +110,13 @@ def write_scan(step: Tape, observe: Tape | None, width: int, fused: bool, detour
     e = Emitter(width, fused, contract=True)
     with _advance(e, n_x, n_p) as (group, parameters, steps):
         i = steps.counter
-        others = [parameters, _spread_shared(e, i, n_s), _load_lane(e, group, i, n_w)]
+        others = [parameters, spread_shared(e, i, n_s), _load_lane(e, group, i, n_w)]
         (new,) = lower(e, step, [steps.values, *others])
         if detours:
             new = _take_detours(e, steps.values, new, others, detours)
             new = _end_step(e, new, others, detours)
         if observe is not None:
-            row = _load_integer(e, "%emit", i)
+            row = load_integer(e, "%emit", i)
             with e.when(e.compare_integers("sge", row, "0")):
                 (observed,) = lower(e, observe, [new, *others])
                 if detours:
@@ -200,7 +200,7 @@ def write_recall(step: Tape, observe: Tape, weigh: Tape, sums: Sums, width: int,
     e = Emitter(width, fused, contract=True)
     with _advance(e, n_x, n_p) as (group, parameters, steps):
         i = steps.counter
-        shared = _spread_shared(e, i, n_s)
+        shared = spread_shared(e, i, n_s)
         (weights,) = lower(e, weigh, [shared])
         _write_sums(e, group, sums, weights, i, n_y)
         past = [e.load(e.doubles, e.address(e.doubles, "%scratch", str(place))) for place in range(n_r)]
@@ -229,11 +229,11 @@ def _write_sums(e: Emitter, group: _Group, sums: Sums, weights: Sequence[str], s
     """Σ_k weights[k] · out[begin + k] of the listed numbers to `scratch`; loops over them keep the code short."""
     columns, points, offset = count_columns(sums), len(weights) // max(len(sums), 1), 0
     backs = e.index("mul", step, str(columns))
-    firsts = [_load_integer(e, "%back", e.index("add", backs, str(column))) for column in range(columns)]
+    firsts = [load_integer(e, "%back", e.index("add", backs, str(column))) for column in range(columns)]
     for number, (column, rows) in enumerate(sums):
         begin = e.index("mul", firsts[column], str(n_y))
         with e.loop("0", str(len(rows))) as places:
-            base = e.index("add", begin, _load_integer(e, f"@rows{number}", places.counter))
+            base = e.index("add", begin, load_integer(e, f"@rows{number}", places.counter))
             products = []
             for k, weight in enumerate(weights[number * points : (number + 1) * points]):
                 products.append(e.multiply(weight, *group.load("%out", e.index("add", base, str(k * n_y)), 1)))
@@ -242,16 +242,16 @@ def _write_sums(e: Emitter, group: _Group, sums: Sums, weights: Sequence[str], s
         offset += len(rows)
 
 
-def _load_integer(e: Emitter, pointer: str, place: str) -> str:
+def load_integer(e: Emitter, pointer: str, place: str) -> str:
     return e.load(INTEGER, e.address(INTEGER, pointer, place))
 
 
 def _load_lane(e: Emitter, group: _Group, step: str, count: int) -> list[str]:
     """The rows of `lane` that belong to a step; steps may share rows, so where they begin is a table."""
-    return group.load("%lane", _load_integer(e, "%begin", step), count) if count else []
+    return group.load("%lane", load_integer(e, "%begin", step), count) if count else []
 
 
-def _spread_shared(e: Emitter, step: str, count: int) -> list[str]:
+def spread_shared(e: Emitter, step: str, count: int) -> list[str]:
     """The numbers of a step that all lanes share."""
     begin = e.index("mul", step, str(count))
     places = [e.address(DOUBLE, "%shared", e.index("add", begin, str(number))) for number in range(count)]

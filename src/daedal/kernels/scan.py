@@ -11,6 +11,7 @@ the interpreter lock, so threads may work on different blocks of lanes of the sa
         state ← x
 """
 
+from collections.abc import Callable
 from typing import final
 
 import casadi as ca
@@ -77,12 +78,9 @@ class MapKernel:
 class ScanKernel:
     """Advances lanes over steps; see `run`."""
 
-    def __init__(self, step: Tape, observe: Tape | None, width: int, detours: loops.Detours | None = None) -> None:
-        self.width = width
-        self.sizes = step.input_sizes
-        self.observed = observe.output_sizes[0] if observe else 0
-        code = compiler.load(loops.write_scan(step, observe, width, find_host().fused, detours))
-        self._call = code.function("daedal_scan", len(loops.SCAN_POINTERS), len(loops.STEPS))
+    def __init__(self, call: Callable[..., None], width: int, sizes: tuple[int, ...], observed: int) -> None:
+        self.width, self.sizes, self.observed = width, sizes, observed
+        self._call = call  # of addresses of arrays, and of steps and lanes
 
     def run(
         self,
@@ -176,11 +174,13 @@ def compile_scan(
     *,
     width: int | None = None,
     detours: loops.Detours | None = None,
+    quick: bool = False,
 ) -> ScanKernel:
     """A kernel that iterates `step` in every lane and records `observe` after the steps asked for.
 
     Both take column vectors (state, parameters, shared, lane), any of them empty, and return one: the new state, or the
-    observed numbers, computed from the new state. `detours` are what single lanes do before a step is finished.
+    observed numbers, computed from the new state. `detours` are what single lanes do before a step is finished; `quick`
+    code is made faster and runs longer.
 
     Examples
     --------
@@ -194,7 +194,10 @@ def compile_scan(
     tape = read_tape(step)
     seen = read_tape(observe) if observe is not None else None
     _check_step(tape, seen)
-    return ScanKernel(tape, seen, width or choose_width(tape), detours)
+    width = width or choose_width(tape)
+    code = compiler.load(loops.write_scan(tape, seen, width, find_host().fused, detours), quick)
+    call = code.function("daedal_scan", len(loops.SCAN_POINTERS), len(loops.STEPS))
+    return ScanKernel(call, width, tape.input_sizes, seen.output_sizes[0] if seen else 0)
 
 
 def _check_step(step: Tape, observe: Tape | None) -> None:

@@ -113,7 +113,7 @@ def read_tape(function: ca.Function) -> Tape:
             work[targets[0]] = _put_operation(writer, function, code, [work[s] for s in sources])
     outputs = [_fill_zeros(writer, function.sparsity_out(i), results[i]) for i in range(function.n_out())]
     sizes = tuple(function.numel_in(i) for i in range(function.n_in()))
-    return _remove_dead(function.name(), writer.instructions, outputs, sizes)
+    return remove_dead(function.name(), writer.instructions, outputs, sizes)
 
 
 def _expand(function: ca.Function) -> ca.Function:
@@ -159,9 +159,10 @@ def _put_operation(writer: _Writer, function: ca.Function, code: int, operands: 
     )
 
 
-def _remove_dead(
+def remove_dead(
     name: str, instructions: list[Instruction], outputs: list[tuple[int, ...]], sizes: tuple[int, ...]
 ) -> Tape:
+    """The tape of what these outputs need."""
     needed = {position for positions in outputs for position in positions}
     for position in range(len(instructions) - 1, -1, -1):
         if position in needed and instructions[position].operation != "input":

@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 THRESHOLD = 0.1  # of the largest entry in a row: what a pivot must have
+POOR = 1e-6  # the same for one that shall suit several values of a matrix where no better one is left
 VANISHING = 1e-9  # of the largest entry of its row: what is no pivot
 ROUNDING = 1e-13  # of the terms that were added up: a sum as small as this is zero and no pivot
 
@@ -121,7 +122,7 @@ def _choose_order(numbers: np.ndarray, last: Sequence[int]) -> list[tuple[int, i
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.nan_to_num(part / part.max(axis=2, keepdims=True))
         least = share.min(axis=0)
-        suitable = least if (least >= THRESHOLD).any() else share[0]
+        suitable = least if least.max(initial=0.0) > POOR else share[0]
         if not suitable.max(initial=0.0) > 0.0:
             raise np.linalg.LinAlgError("the matrix is singular at the nominal point")
         present = (part > 0.0).any(axis=0)

@@ -175,7 +175,9 @@ class _Reader:
 
 def _read_piece(signal: Signal, times: np.ndarray, middles: np.ndarray) -> np.ndarray:
     breaks, coefficients = signal.pieces()
-    piece = np.clip(np.searchsorted(breaks, middles, side="right") - 1, 0, breaks.size - 2)
+    piece = breaks[1:-1].searchsorted(middles, side="right")
+    if len(coefficients) == 1:  # held
+        return coefficients[0][piece]
     value, elapsed = np.zeros(times.size), times - breaks[piece]
     for row in coefficients[::-1]:
         value = value * elapsed + row[piece]

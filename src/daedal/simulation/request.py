@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 SMALL = 1 << 24  # bytes for which no one need be asked
+PER_TIME = 400.0, 4e-6  # bytes and seconds for each time at which values are wanted, to find and keep steps: at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,3 +79,14 @@ def check_memory(system: System, needed: float, remedy: str) -> None:
         from daedal import memory
 
         memory.check_memory(needed, SimulationError, f"The simulation of model '{system.model.name}'", remedy)
+
+
+def check_times(system: System, times: np.ndarray) -> None:
+    """Refuse more times than steps can be held for, and say it where there are so many that they take long."""
+    size, seconds = PER_TIME
+    check_memory(system, size * times.size, "Ask for fewer times.")
+    if size * times.size > SMALL:
+        from daedal.progress import announce
+
+        work = f"Simulating '{system.model.name}' at {times.size:.3g} times"
+        announce(work, seconds * times.size, "to make it shorter, ask for fewer times")

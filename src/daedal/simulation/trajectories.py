@@ -12,7 +12,7 @@ from daedal.errors import SimulationError, interruptible, list_entries, nearest,
 from daedal.models import Model, evaluate_parameters
 from daedal.simulation.ensemble_solver import Lanes, simulate_lanes
 from daedal.simulation.lanes import BRIEF
-from daedal.simulation.request import check_memory, check_realizations, check_request, check_values
+from daedal.simulation.request import check_memory, check_realizations, check_request, check_times, check_values
 from daedal.simulation.solver import Job, Outcome, Solver
 from daedal.simulation.trajectory import Trajectory
 from daedal.systems import System
@@ -95,6 +95,7 @@ def simulate(
             "Declare its size in the model, and write measurement_noise=True to add it.",
         )
     remedy = "Keep fewer variables (variables=[...]), or take mean and variance only with ensemble(...)."
+    check_times(asked.system, asked.times)
     check_memory(asked.system, 2 * (count or 1) * asked.times.size * len(wanted) * 8, remedy)
     seed = None
     if count is not None or measurement_noise or rng is not None:

@@ -56,7 +56,7 @@ def symbols(names: str, count: int | None = None) -> tuple[Expression, ...]:
     if count is not None:
         sentence = f"The count of symbols '{names}' must be a whole number"
         count = check_whole_number(
-            count, ExpressionError, sentence, "Write 30; a million is the most.", least=0, most=1_000_000
+            count, ExpressionError, sentence, "Write 30; 100000 is the most.", least=0, most=100_000
         )
         return tuple(symbol(f"{names}[{i}]") for i in range(count))
     return tuple(symbol(name) for name in names.replace(",", " ").split())

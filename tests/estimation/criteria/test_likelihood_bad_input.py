@@ -36,6 +36,55 @@ COPY = {"rate": der(x) == -a * x + w, "copy": v == u, "speed": z == der(v)}
 
 # name: (words of the message, model, data, what is free, options of Likelihood)
 REFUSED = {
+    "squared white noise": (
+        ("'rate'", "White noise 'w'", "FilteredNoise"),
+        lag(equations={"rate": der(x) == -a * x + u + w**2}),
+        data(),
+        ["a"],
+        {},
+    ),
+    "white noise times a state": (
+        ("'rate'", "White noise 'w'", "depends on the state", "FilteredNoise"),
+        lag(equations={"rate": der(x) == -a * x + u + x * w}),
+        data(),
+        ["a"],
+        {},
+    ),
+    "a held value": (
+        ("equation 'rate'", "hold(x, 0.1)", "switches", "Declare 'w' as FilteredNoise", "method='moments'"),
+        lag(equations={"rate": der(x) == -a * dd.hold(x, 0.1) + u + w}),
+        data(),
+        ["a"],
+        {},
+    ),
+    "a latched value": (
+        ("output 'y'", "hysteresis(x, 0, 1)", "switches", "Declare 'w' as FilteredNoise", "method='moments'"),
+        lag(outputs={"y": a * dd.hysteresis(x, 0, 1)}),
+        data(),
+        ["a"],
+        {},
+    ),
+    "dry friction with white noise": (
+        ("equation 'rate'", "sign(x)", "switches", "Declare 'w' as FilteredNoise", "method='moments'"),
+        lag(equations={"rate": der(x) == -a * np.sign(x) + u + w}),
+        data(),
+        ["a"],
+        {},
+    ),
+    "a delay with white noise": (
+        ("'lag' contains delays", "Declare 'w' as FilteredNoise", "method='moments'"),
+        lag(equations={"rate": der(x) == -a * dd.delay(x**3, 0.1) + u + w}),
+        data(),
+        ["a"],
+        {},
+    ),
+    "white noise to be simulated": (
+        ("Disturbance 'w'", "FilteredNoise"),
+        lag(outputs={"y": np.sin(x)}),
+        data(),
+        ["a"],
+        {"method": "moments"},
+    ),
     "a step where its jump enters": (
         ("'y'", "'u'", "first derivative", "zoh", "foh"),
         lag(equations=COPY, unknowns=[x, v, z], outputs={"y": x + z}),
@@ -220,3 +269,23 @@ def test_a_disturbance_that_is_not_there_ends_at_its_bound():
     fit = dd.fit(model.with_parameters({"s": 0.01}), given, free=["a", "q"], criterion=dd.Likelihood())
     assert fit["q"].at_bound or fit["q"].verdict != "determined"
     assert fit["a"].value == pytest.approx(0.8, abs=0.2)
+
+
+LOW_PASS = {
+    "disturbances": {w: dd.FilteredNoise.low_pass(std=0.5, time_constant=0.05)},
+    "measurement_noise": {"y": 1.0},
+}
+TAKEN = {
+    "a held value": lag(equations={"rate": der(x) == -a * dd.hold(x, 0.1) + u + w}, **LOW_PASS),
+    "a latched value": lag(outputs={"y": a * dd.hysteresis(x, 0, 1)}, **LOW_PASS),
+    "squared noise": lag(equations={"rate": der(x) == -a * x + u + w**2}, **LOW_PASS),
+    "nonlinear output": lag(outputs={"y": x + 0.1 * np.sin(x)}),
+    "product with an input": lag(equations={"rate": der(x) == -a * x * u + w}),
+    "a coefficient that changes with time": lag(equations={"rate": der(x) == -a * x * np.sin(dd.time) + u + w}),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_was_refused_once_and_the_remedies_are_taken(name):
+    criterion = dd.Likelihood(particles=100, realizations=200)
+    assert np.isfinite(dd.evaluate(TAKEN[name], data(), free=["a"], criterion=criterion, rng=1).value)

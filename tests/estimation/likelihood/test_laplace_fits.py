@@ -123,7 +123,10 @@ def test_white_noise_on_the_right_side():
 
 FORCE = -k3 * x**3 + u + w
 REFUSED = {
-    "switches": ({"equations": {"speed": der(x) == v, "force": der(v) == FORCE - d * np.sign(v)}}, "switches at"),
+    "switches": (
+        {"equations": {"speed": der(x) == v, "force": der(v) == FORCE - d * np.sign(v)}},
+        "in equation 'force'",
+    ),
     "delays": (
         {
             "equations": {"speed": der(x) == v, "force": der(v) == -d * dd.delay(v, 0.1) - k3 * x**3 + u + w},

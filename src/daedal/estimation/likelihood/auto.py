@@ -21,7 +21,7 @@ from daedal.estimation.criteria import Capabilities, Evaluation, Objective
 from daedal.estimation.likelihood.danger import find_danger
 from daedal.estimation.likelihood.guided import measure_gaps
 from daedal.estimation.likelihood.laplace import LaplaceObjective, make_laplace_objective
-from daedal.estimation.likelihood.moments import MomentsObjective, make_moments_objective
+from daedal.estimation.likelihood.moments import MomentsObjective, list_white, make_moments_objective
 from daedal.estimation.likelihood.particle import ParticleObjective, make_plain_objective
 from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_score, list_sides
 from daedal.estimation.problem import Problem
@@ -58,6 +58,8 @@ def _begin_without_particles(
     try:
         laplace = make_laplace_objective(problem, condition)
     except DaedalError:
+        if list_white(problem.system.model):  # which moments cannot simulate
+            raise
         moments = make_moments_objective(problem, chosen)
         note = f"moments were taken by method='auto': {_quote(reason)}"
         return replace(moments, notes=(note, *moments.notes))

@@ -43,7 +43,7 @@ def make_exact_objective(problem: Problem, condition: InitialCondition) -> "Like
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
     values = [space.values(space.start, number) for number in range(len(problem.data))]
-    experiments = match_experiments(problem.system, problem.data)
+    experiments = match_experiments(problem.system, problem.data, factors=problem.factors)
     linear = make_linear_experiments("Likelihood", experiments, values, condition)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")

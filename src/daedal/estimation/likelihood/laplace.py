@@ -16,6 +16,7 @@ import numpy as np
 from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
+from daedal.estimation.likelihood.moments import recommend_moments
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
 from daedal.filtering import (
@@ -44,9 +45,8 @@ LANES = 200  # paths whose mean and scatter are what a simulation says
 def make_laplace_objective(problem: Problem, condition: InitialCondition) -> "LaplaceObjective":
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
-    instead = "Use Likelihood(method='moments'), which simulates"
-    refuse_unsuitable(problem.system, "Likelihood(method='laplace')", instead)
-    experiments = match_experiments(problem.system, problem.data)
+    refuse_unsuitable(problem.system, "Likelihood(method='laplace')", recommend_moments(model))
+    experiments = match_experiments(problem.system, problem.data, factors=problem.factors)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")
     check_enough(experiments, len(space.items))

@@ -46,7 +46,7 @@ from daedal.experiments import (
     refuse_relative,
 )
 from daedal.memory import check_memory
-from daedal.models import as_tuple
+from daedal.models import Model, as_tuple
 
 if TYPE_CHECKING:
     from daedal.estimation.likelihood.likelihood import Likelihood
@@ -326,6 +326,21 @@ def make_moments_objective(problem: Problem, chosen: "Likelihood", window: int |
     if any(len(one.blocks) > 1 for one in samples):
         notes.append(f"each sample is judged given those of the {window} to {2 * window} sample times before it")
     return MomentsObjective(problem, samples, simulations, accuracies, (*notes, *simulations.notes))
+
+
+def list_white(model: Model) -> list[str]:
+    """Disturbances that cannot be simulated."""
+    return [name for key, noise in model.disturbances.items() if noise.intensity is not None for name in as_tuple(key)]
+
+
+def recommend_moments(model: Model) -> str:
+    """What to do where no path can be followed."""
+    if white := list_white(model):
+        return (
+            f"Declare {quoted(white)} as FilteredNoise.low_pass(std=..., time_constant=...) with a short time constant "
+            "and use Likelihood(method='moments'), which simulates"
+        )
+    return "Use Likelihood(method='moments'), which simulates"
 
 
 def choose_window(experiments: Sequence[Experiment], realizations: int) -> int:

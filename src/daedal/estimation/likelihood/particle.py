@@ -31,6 +31,7 @@ from daedal.estimation.likelihood.guided import (
     round_up,
 )
 from daedal.estimation.likelihood.laplace import make_laplace_objective
+from daedal.estimation.likelihood.moments import recommend_moments
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
 from daedal.filtering import (
@@ -309,8 +310,7 @@ def make_particle_objective(problem: Problem, chosen: "Likelihood") -> Objective
 def make_plain_objective(problem: Problem, chosen: "Likelihood") -> ParticleObjective:
     """Check the problem, and line it up."""
     model, space = problem.system.model, problem.coordinates
-    instead = "Use Likelihood(method='moments'), which simulates"
-    refuse_unsuitable(problem.system, "Likelihood(method='particle')", instead)
+    refuse_unsuitable(problem.system, "Likelihood(method='particle')", recommend_moments(model))
     experiments = match_experiments(problem.system, problem.data)
     everything = [" ".join(as_tuple(key)) for key in model.disturbances]
     check_visible(problem, everything, accuracies=True, criterion="Likelihood")

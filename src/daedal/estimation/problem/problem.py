@@ -1,6 +1,7 @@
 """A question put to data: the model, its data, and what is free."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import final
 
 from daedal.data import Dataset
@@ -21,3 +22,4 @@ class Problem:
     solver: Lanes | None
     purpose: str = "fit"  # what the random numbers are for
     elsewhere: bool = False  # whether the data may begin elsewhere than the model says
+    factors: Mapping[str, str] = field(default_factory=dict)  # output → parameter that multiplies its given accuracy

@@ -33,7 +33,7 @@ def check_visible(problem: Problem, seen: Collection[str], accuracies: bool, cri
         if " ".join(as_tuple(key)) in seen:
             visible |= set(list_parameters(noise))
     if accuracies:
-        visible |= _find_in_accuracies(model)
+        visible |= _find_in_accuracies(model) | set(problem.factors.values())
     for name in problem.coordinates.free:
         reached = {name, *problem.coordinates.find_following(name)}
         if not visible & reached.union(*(find_followers(model, one) for one in reached)):

@@ -23,6 +23,7 @@ from daedal.filtering.nonlinear.start import Spread
 from daedal.filtering.parameter_point import Point
 from daedal.models import as_tuple
 from daedal.simulation import Method, find_disturbance_places
+from daedal.symbolic import list_symbols
 from daedal.systems import System, build, find_initial_values
 
 METHODS: tuple[Method, ...] = ("rk6", "radau5")
@@ -66,10 +67,27 @@ def refuse_unsuitable(system: System, purpose: str, instead: str) -> None:
     if reduction.switching is not None and reduction.switching.located:
         texts = [switch.text for switch in reduction.switching.switches] or list(reduction.switching.held)
         raise EstimationError(
-            f"{purpose} needs derivatives along the path, but model '{model.name}' switches at {quoted(texts)}.",
+            f"{purpose} needs derivatives along the path, but {quoted(texts)} in {_find_switching(system)} of model "
+            f"'{model.name}' {'switches' if len(texts) == 1 else 'switch'}.",
             f"{instead}, or write a smooth function such as tanh(x/width).",
         )
     _refuse_multiplied_white_noise(system)
+
+
+def _find_switching(system: System) -> str:
+    """Which equations and outputs contain what switches, in words."""
+    reduction = system.reduction
+    assert reduction.switching is not None
+    modes = set(reduction.switching.located)
+    rows = enumerate(ca.vertsplit(reduction.equations.residuals))
+    equations = reduction.equations.find_typed_names(i for i, row in rows if modes.intersection(list_symbols(row)))
+    outputs = [name for name in system.model.outputs if modes.intersection(list_symbols(reduction.observed[name]))]
+    words = [
+        f"{kind}{'s' * (len(names) > 1)} {quoted(names)}"
+        for kind, names in (("equation", equations), ("output", outputs))
+        if names
+    ]
+    return " and ".join(words) or "a condition"
 
 
 def _refuse_multiplied_white_noise(system: System) -> None:
@@ -81,12 +99,16 @@ def _refuse_multiplied_white_noise(system: System) -> None:
     if not places or not moving:
         return
     w = r.arguments[-1]
-    shaken = ca.solve(r.J, ca.jacobian(r.top, ca.vertcat(*(w[i] for i in places))))[moving, :]
-    noisy = [w[i] for i in find_disturbance_places(system)]
-    if ca.depends_on(shaken, ca.vertcat(r.X, r.T, *noisy)):
+    slopes = ca.jacobian(r.top, ca.vertcat(*(w[i] for i in places)))
+    varying = ca.vertcat(r.X, r.T, *(w[i] for i in find_disturbance_places(system)))
+    if ca.depends_on(ca.solve(r.J, slopes)[moving, :], varying):
+        rows = [i for i in range(slopes.shape[0]) if ca.depends_on(slopes[i, :], varying)]
+        rows = rows or [i for i in range(slopes.shape[0]) if slopes[i, :].nnz()]
+        names = r.equations.find_typed_names(rows)
         raise EstimationError(
-            f"White noise {quoted(white)} of model '{model.name}' enters with a factor that depends on the state or on "
-            "noise, which has more than one meaning, or none.",
+            f"White noise {quoted(white)} of model '{model.name}' enters equation{'s' * (len(names) > 1)} "
+            f"{quoted(names)} with a factor that depends on the state or on noise, which has more than one meaning, "
+            "or none.",
             "Declare FilteredNoise.low_pass(std=..., time_constant=...) with a short time constant, which has one.",
         )
 

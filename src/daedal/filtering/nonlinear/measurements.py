@@ -61,11 +61,10 @@ class Measurements:
                 continue
             told = output in self.noise
             deviation = self.noise[output] if told else self.accuracies.at(name, point.vector, np.zeros(0))
-            rates = self.accuracies.slopes(name, point.vector) @ point.rates
             if isinstance(deviation, np.ndarray):
                 deviation = deviation[self.places[self.samples[mine], output]]
-            value[mine] = np.square(deviation)
-            slopes[:, mine] = 2.0 * deviation * rates[:, None]
+            variance = self.accuracies.square(name, point.vector, np.broadcast_to(deviation, mine.size))
+            value[mine], slopes[:, mine] = variance[0], point.rates.T @ variance[1]
         return Dual(value, slopes)
 
     def compute_residuals(self, predicted: np.ndarray) -> np.ndarray:
@@ -116,7 +115,7 @@ def make_measurements(experiment: Experiment, grid: TimeGrid) -> Measurements:
     listed = [(sample, row) for sample, (_, rows) in enumerate(sampled) for row in rows]
     samples, rows = np.array(listed, dtype=np.int64).reshape(-1, 2).T
     return Measurements(
-        accuracies=Accuracies(model),
+        accuracies=Accuracies(model, factors=experiment.factors),
         outputs=experiment.outputs,
         values=values,
         places=places,

@@ -1,4 +1,5 @@
 from .blocks import BLOCK, run_blocks
+from .fan import Fan
 from .lane_run import LaneRun, prepare_lanes
 from .moments import Cut, Moments, collect_moments, keep_lanes, project_lanes, simulate_single_lane
 from .noise import LanePaths, check_smoothness, choose_disturbance_grid, make_sources, refuse_exact
@@ -10,7 +11,7 @@ from .run import (
 from .scenario import Paths, Scenario, Values
 
 __all__ = [
-    "BLOCK", "BRIEF", "Consume", "Cut", "ESCAPED", "Effort", "Failure", "LanePaths", "LaneRun", "MEANINGLESS",
+    "BLOCK", "BRIEF", "Consume", "Cut", "ESCAPED", "Effort", "Failure", "Fan", "LanePaths", "LaneRun", "MEANINGLESS",
     "Moments", "PATIENT", "Paths", "Plan", "Run", "RunInterrupted", "Scenario", "StepWish", "Trial", "Values",
     "blame_long_steps", "check_smoothness", "choose", "choose_disturbance_grid", "collect_moments", "compare",
     "describe_steps", "find_failures", "find_sample_interval", "keep_lanes", "make_sources", "prepare_lanes",

@@ -62,7 +62,8 @@ class LaneRun:
     def estimate_step_error(self, values: Values) -> float:
         """What halving the steps changes at these values, on a few lanes, relative to the largest values."""
         shape = self.plan.shape
-        task = _make_task(self.scenario, self.times, shape.wanted, [values], PATIENT)
+        scenario, watched = self.scenario.watch([values])
+        task = _make_task(scenario, self.times, shape.wanted, watched, PATIENT)
         return estimate_step_error(task, shape.method, (self.schedule, shape.cells))
 
     def run(self, realizations: int, consume: Consume) -> list[Failure]:
@@ -184,9 +185,10 @@ def prepare_lanes(
     """Choose method and steps on a few lanes spread over the sets of values, and compile."""
     alike = [one for one in values if one.clocks == values[0].clocks]  # lanes share their steps
     chosen = [alike[i] for i in np.unique(np.linspace(0, len(alike) - 1, PILOT).astype(int))]
+    plain, watched = scenario.watch(chosen)
+    choice = choose_steps(_make_task(plain, times, wanted, watched, effort), *wish)
     task = _make_task(scenario, times, wanted, chosen, effort)
-    choice = choose_steps(task, *wish)
-    program, table = prepare_steps(task, choice.method, choice.steps)
+    program, table = prepare_steps(task, choice.method, choice.steps, quick=effort.once)
     schedule = choice.steps[0]
     grazing = count_grazing(task, (program, table))
     if grazing:

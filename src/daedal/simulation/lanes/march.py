@@ -2,18 +2,24 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daedal import simulation
+from daedal.simulation import lanes
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.lanes.run import ESCAPED
 from daedal.simulation.lanes.scenario import Paths
 from daedal.simulation.steps import ACCEPTED, GAVE_UP, Point, Program, Schedule, reorder_pivots, tabulate_nodes
 from daedal.systems import Sizes, System
 
-CHUNK = 2048  # steps between two looks at the results, and at whether to stop
-CHUNK_WORK = 4e6  # operations per lane that they may take
+if TYPE_CHECKING:
+    from daedal.simulation.lanes.fan import Fan
+
+CHUNK = 2048  # steps of a full block between two looks at the results, and at whether to stop
+FULL = 64  # lanes; fewer may take more steps, but at least a vector of them is done at once
+CHUNK_WORK = 2.6e8  # operations of all lanes that they may take
 PERHAPS_PIVOTS = 1e33  # residuals from here on tell of something undefined, which bad pivots may have made
 ON_GRID = 1e-4  # of a cell: a step that begins this close before a grid point begins on it
 REORDERINGS = 4  # of the pivots, for one block of lanes
@@ -95,7 +101,7 @@ def march_lanes(
     Where a lane's equations are not solved, `reorder` may give a program with other pivots, chosen at the last good
     state of that lane; the rest is then done with it.
     """
-    size = max(min(CHUNK, int(CHUNK_WORK / program.instructions)), 16)
+    size = _count_steps(program, state.shape[1])
     for first in range(0, tables.emit.size, size):
         chunk = _Chunk(tables, first, min(first + size, tables.emit.size), paths, program, state.shape[1])
         position = 0
@@ -123,6 +129,19 @@ def march_lanes(
         yield
 
 
+def _count_steps(program: Program, count: int) -> int:
+    """Steps of so many lanes between two looks at the results."""
+    fan = _spread(program, count)
+    instructions = fan.instructions if fan else program.instructions
+    work = instructions * max(count, program.kernel.width)
+    return max(min(CHUNK * max(FULL // max(count, 1), 1), int(CHUNK_WORK / work)), 16)
+
+
+def _spread(program: Program, count: int) -> "Fan | None":
+    """How few lanes with many directions fill a vector."""
+    return lanes.Fan.of(program, count) if program.repeated is not None else None
+
+
 def find_solved(out: np.ndarray) -> np.ndarray:
     """Which samples of which lanes are finite and satisfy the equations, (sample, lane)."""
     finite = np.all(np.abs(out) < ESCAPED, axis=1)
@@ -138,11 +157,11 @@ def _find_given_up(out: np.ndarray) -> np.ndarray:
 class _Chunk:
     """Some consecutive steps with what they read."""
 
-    def __init__(self, tables: Table, first: int, last: int, paths: Paths | None, program: Program, lanes: int) -> None:
+    def __init__(self, tables: Table, first: int, last: int, paths: Paths | None, program: Program, count: int) -> None:
         self.steps = last - first
         self._shared, self._emit = tables.shared[first:last], tables.emit[first:last]
         low, high = int(tables.grid_row[first]), int(tables.grid_row[last - 1]) + program.grid_rows
-        self._lane = paths.draw_rows(low, high) if paths is not None else np.zeros((1, 0, lanes))
+        self._lane = paths.draw_rows(low, high) if paths is not None else np.zeros((1, 0, count))
         self._begin = (tables.grid_row[first:last] - low) * self._lane.shape[1]
 
     def run(
@@ -153,7 +172,8 @@ class _Chunk:
         emit = self._emit[part]
         local = np.where(emit >= 0, np.cumsum(emit >= 0) - 1, -1)
         out = np.empty((int(np.sum(emit >= 0)), program.outputs, state.shape[1]))
-        program.kernel.run(state, parameters, self._shared[part], self._lane, local, out, begin=self._begin[part])
+        kernel = _spread(program, state.shape[1]) or program.kernel
+        kernel.run(state, parameters, self._shared[part], self._lane, local, out, begin=self._begin[part])
         return out
 
     def find_samples(self, start: int, stop: int | None = None) -> np.ndarray:

@@ -63,11 +63,14 @@ class Effort:
 
     adaptive: int = 4000  # steps of one lane under error control
     regular: float = 1e7  # regular steps in one run
+    once: bool = False  # whether what is compiled is run once, so that it need not be fast
     strict: bool = False  # whether steps that miss the tolerance are given up, instead of stating their error
 
 
 PATIENT = Effort()
-BRIEF = Effort(adaptive=600, regular=4e6, strict=True)  # for a single trajectory, which another solver can do as well
+BRIEF = Effort(
+    adaptive=600, regular=4e6, once=True, strict=True
+)  # for a single trajectory, which another solver can do as well
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +111,11 @@ def find_sample_interval(start: float, times: np.ndarray) -> float:
     return mean if np.all(np.abs(gaps - mean) <= 1e-6 * mean) else float(np.median(gaps))
 
 
-def prepare_steps(task: Task, method: Method, steps: Steps) -> tuple[Program, Table]:
+def prepare_steps(task: Task, method: Method, steps: Steps, quick: bool = True) -> tuple[Program, Table]:
     """Compile the program of these steps, and tabulate what it reads."""
     shape = Shape(method, steps[1], task.directions, task.wanted, task.grid, task.curves)
     length = float(np.median(steps[0].lengths)) if steps[0].lengths.size else 1.0
-    compiled = compile_program(task.system, shape, task.point, length)
+    compiled = compile_program(task.system, shape, task.point, length, quick)
     numbers = steps[0].starts.size * compiled.nodes.size * (len(task.forcing.tracks) + 1)
     check_memory(task.system, 8.0 * COPIES * numbers, "Use longer steps, or simulate a shorter time.")
     return compiled, tabulate(compiled, steps[0], task.forcing, task.grid, task.times)

@@ -68,6 +68,13 @@ class Scenario:
         point = [forcing.start, start.states, start.tops, self.system.parameter_vector(values.given), start.exogenous]
         return replace(self, sizes=measure_sizes(self.system, point, forcing.end - forcing.start, largest))
 
+    def watch(self, values: Sequence[Values]) -> tuple["Scenario", tuple[Values, ...]]:
+        """What pilot lanes follow: values alone, unless switches make sensitivities jump."""
+        if self.slots is not None or not self.free:
+            return self, tuple(values)
+        plain = replace(self, free=(), directions=self.directions.none)
+        return plain, plain.resolve_values([one.given for one in values])
+
     def measure_rows(self, values: Values, wanted: Sequence[str]) -> np.ndarray:
         """What wanted variables, and then their derivatives direction by direction, may become at these values."""
         point, names = self.make_point(values), list(self.system.reduction.observed)

@@ -14,13 +14,13 @@ cell (`cells` = 0), at positions that are then read from `shared`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
-from daedal import disturbances
+from daedal import disturbances, kernels
 from daedal.errors import SimulationError
 from daedal.kernels import compile_scan
 from daedal.models import find_followers
@@ -33,8 +33,10 @@ from daedal.symbolic import jet
 from daedal.systems import Reduction, System
 
 if TYPE_CHECKING:
+    from daedal.kernels import RepeatedScan
     from daedal.simulation.steps.lane import Slots
 
+REPEATED = 64  # numbers that move: where there are more, code is written for one direction and repeated for others
 PROGRAMS = 32  # kept for one structure, the last ones made
 ACCEPTED = 1e-6  # relative residual of the equations at a sample above which a lane has failed
 GAVE_UP = 1e20  # the same for a lane that changed the sides of its switches without end
@@ -47,20 +49,35 @@ class Directions:
 
     entries: tuple[tuple[tuple[int, bool], ...], ...]  # for each direction: parameters that move, and whether by one
     moves_noise: bool  # whether the disturbances depend on a direction
+    repeated: bool = False  # whether all are alike, so that code for one does for the others
 
     @staticmethod
     def of(system: System, free: Sequence[str]) -> "Directions":
         """The structure for these free parameters, whatever the values."""
-        model = system.model
+        model, parameters = system.model, system.reduction.parameters
         columns = []
         moving: set[str] = set()
         for name in free:
             followers = find_followers(model, name)
             moving |= {name, *followers}
-            listed = [(i, p == name) for i, p in enumerate(system.reduction.parameters) if p == name or p in followers]
+            listed = [(i, p == name) for i, p in enumerate(parameters) if p == name or p in followers]
             columns.append(tuple(listed))
         used = {name for noise in model.disturbances.values() for name in disturbances.list_parameters(noise)}
-        return Directions(tuple(columns), bool(used & moving))
+        large = len(free) > 1 and len(free) * (len(system.states) + len(system.tops)) > REPEATED
+        repeated = large and not system.reduction.delays and not _switches(system.reduction)
+        if repeated:
+            columns = [tuple((i, False) for i, name in enumerate(parameters) if name in moving)] * len(free)
+        return Directions(tuple(columns), bool(used & moving), repeated)
+
+    @property
+    def one(self) -> "Directions":
+        """The structure of any of them, where all are alike."""
+        return Directions(self.entries[:1], self.moves_noise)
+
+    @property
+    def none(self) -> "Directions":
+        """That of values alone."""
+        return Directions((), False)
 
     @property
     def count(self) -> int:
@@ -93,6 +110,11 @@ class Shape:
         return self.grid > 0
 
     @property
+    def one(self) -> "Shape":
+        """The same with one direction, where all are alike."""
+        return replace(self, directions=self.directions.one)
+
+    @property
     def rows(self) -> int:
         """Of a sample: wanted values, and their sensitivities direction by direction."""
         return len(self.wanted) * (1 + self.directions.count)
@@ -112,6 +134,7 @@ class Program:
     slots: "Slots | None" = None  # what lanes carry where equations switch
     sample: ca.Function | None = None  # (state, parameters, t, exogenous, marks) → the state, where anything is held
     look: ca.Function | None = None  # (state, parameters, t, exogenous) → margins of switches, tolerances and controls
+    repeated: "RepeatedScan | None" = None  # the kernel for any number of directions, where they are alike
 
     @property
     def nodes(self) -> np.ndarray:
@@ -128,13 +151,18 @@ class Program:
         return self.shape.rows + 1 + (self.slots is not None)
 
 
-def compile_program(system: System, shape: Shape, point: Point, step: float) -> Program:
-    """Compile, or find again, the program of this shape; `point` and `step` say where pivots are chosen."""
+def compile_program(system: System, shape: Shape, point: Point, step: float, quick: bool = False) -> Program:
+    """Compile, or find again, the program of this shape; `point` and `step` say where pivots are chosen.
+
+    What is run only a few times may be `quick` code, which an optimised program serves as well.
+    """
     known = system.reduction.compiled
     key = f"lanes {shape}"
+    if quick and key not in known:
+        key += " quick"
     if key not in known:
         try:
-            known[key] = _compile(system, shape, point, step)
+            known[key] = _compile(system, shape, point, step, quick)
         except np.linalg.LinAlgError:
             raise SimulationError(
                 f"Model '{system.model.name}' is singular at its initial values.", "Start from another position."
@@ -153,7 +181,7 @@ def reorder_pivots(system: System, shape: Shape, point: Point, step: float) -> P
         return None
 
 
-def _compile(system: System, shape: Shape, point: Point, step: float) -> Program:
+def _compile(system: System, shape: Shape, point: Point, step: float, quick: bool = False) -> Program:
     r = system.reduction
     disturbances = set(system.model.disturbance_names) if shape.noisy else set()
     noisy = tuple(i for i, name in enumerate(r.exogenous) if jet(name)[0] in disturbances)
@@ -161,13 +189,39 @@ def _compile(system: System, shape: Shape, point: Point, step: float) -> Program
     known = tuple(i for i, name in enumerate(r.exogenous) if i not in noisy and name not in own)
     row = make_grid_row(system) if noisy else GridRow((), ())
     if own:
-        return steps.compile_switching(system, shape, point, step, known, noisy, row)
-    builder = StepBuilder(Discretization(r, shape.method, point, step), shape, known, noisy, row)
-    wanted = stack_observed(r, shape.wanted)
+        return steps.compile_switching(system, shape, point, step, known, noisy, row, quick)
+    discretization, wanted = Discretization(r, shape.method, point, step), stack_observed(r, shape.wanted)
+    builder = StepBuilder(discretization, shape, known, noisy, row)
+    first, size = builder.observe_first(wanted), discretization.size
+    if shape.directions.repeated:
+        return _compile_repeated(StepBuilder(discretization, shape.one, known, noisy, row), shape, first)
     advance, observation = builder.step(), builder.observe(wanted)
-    kernel = compile_scan(advance, observation)
-    first = builder.observe_first(wanted)
-    return Program(shape, kernel, first, advance.n_instructions(), builder.discretization.size, known, noisy)
+    kernel = compile_scan(advance, observation, quick=quick)
+    return Program(shape, kernel, first, advance.n_instructions(), size, known, noisy)
+
+
+def _compile_repeated(builder: "StepBuilder", shape: Shape, first: ca.Function) -> Program:
+    """The program whose kernel was written for one direction."""
+    size, jets, directions = builder.discretization.size, len(builder.row.jets), shape.directions
+    wanted = stack_observed(builder.discretization.reduction, shape.wanted)
+    parameters, read = len(builder.discretization.reduction.parameters), len(directions.entries[0])
+    layouts = [
+        kernels.Layout(size, size, 1),
+        kernels.Layout(parameters, read, builder.discretization.sizes.shape[0]),
+        kernels.Layout(builder.shared.shape[0]),
+        kernels.Layout(jets, jets * directions.moves_noise, groups=(shape.cells or 1) + 1),
+    ]
+    output = kernels.Layout(len(shape.wanted), len(shape.wanted), 1)
+    repeated = kernels.compile_repeated(builder.step(), builder.observe(wanted), layouts, output)
+    common, own = repeated.instructions
+    instructions = common + directions.count * own
+    kernel = repeated.at(directions.count)
+    return Program(shape, kernel, first, instructions, size, builder.known, builder.noisy, repeated=repeated)
+
+
+def _switches(reduction: Reduction) -> bool:
+    """Whether lanes have switches or held values of their own."""
+    return reduction.switching is not None and bool(reduction.switching.located)
 
 
 def stack_observed(reduction: Reduction, names: Sequence[str]) -> ca.SX:

@@ -36,6 +36,7 @@ def compile_switching(
     known: tuple[int, ...],
     noisy: tuple[int, ...],
     row: GridRow,
+    quick: bool,
 ) -> Program:
     """The program of a system with switches or held values."""
     builder = SwitchingBuilder(system, shape, point, step, known, noisy, row)
@@ -50,7 +51,7 @@ def compile_switching(
     if builder.slots.held:
         sample = builder.sample_first()
         detours = detours._replace(marked=builder.marked, sequel=read_tape(builder.sample()))
-    kernel = compile_scan(advance, observation, detours=detours)
+    kernel = compile_scan(advance, observation, detours=detours, quick=quick)
     first = builder.observe_first(wanted, while_sliding)
     size, instructions = builder.discretization.size, advance.n_instructions()
     look = builder.look_first() if noisy and builder.slots.switches else None

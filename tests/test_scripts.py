@@ -19,6 +19,7 @@ MEASURED = {
 }
 OTHERS = {
     "circuit.py",
+    "delta_robot.py",
     "drive.py",
     "from_modelica.py",
     "order.py",
@@ -47,6 +48,15 @@ def test_pendulum_prints_its_structure_and_draws_a_page(tmp_path):
     assert "index 3, 2 degrees of freedom" in printed
     assert "<html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert number(r"energy is kept to (\S+)", printed) < 1e-5
+
+
+@pytest.mark.slow
+def test_twelve_parameters_of_a_parallel_robot_are_found(tmp_path):
+    printed = run(example("delta_robot.py"), folder=tmp_path)
+    assert "index 3, 6 degrees of freedom" in printed
+    assert "NOT DETERMINED" not in printed
+    assert number(r"farthest from the truth: (\S+) standard", printed) < 3.5
+    assert number(r"mass +\S+ +\S+ +(\S+)", printed) < 5.0  # per cent
 
 
 @pytest.mark.slow

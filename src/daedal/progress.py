@@ -60,6 +60,7 @@ class Progress:
         self._started, self._worked = monotonic(), process_time()
         self._next = self._started + PATIENCE if _watched(self._stream) else float("inf")
         self._shown = False
+        self._later = EARLY  # seconds after which to look again
         self._stretch = (0.0, 0.0, float("inf"))  # seconds and share at the end of the last one, and what it said
         self._token: Token | None = None
 
@@ -70,7 +71,7 @@ class Progress:
 
     def begin(self) -> None:
         """Count the time from here on: what was done before does not foretell the rest."""
-        self._started, self._worked = monotonic(), process_time()
+        self._started, self._worked, self._later = monotonic(), process_time(), EARLY
 
     def expect(self, share: float) -> None:
         """Tell how long the work will take, if that is long, now that this share of it is done.
@@ -79,8 +80,9 @@ class Progress:
         with it, and until then, after a minute, only how far the work is.
         """
         waited = monotonic() - self._started
-        if waited < EARLY:  # asking for the other time is not free
+        if waited < self._later:  # asking for the other time is not free
             return
+        self._later = waited + PAUSE
         elapsed = min(process_time() - self._worked, waited)  # several threads do more than a clock says
         before, seen, total = self._stretch
         if not 0.0 < share < 1.0 or elapsed < max(EARLY, FARTHER * before) or share <= seen:

@@ -22,19 +22,18 @@ from daedal.systems.system import System
 
 ASIDE = 1e-4  # how far nearby is, relative to the reach of each value
 ALIKE = 10  # powers of two: sizes that differ by less count as the same
-CLOSE = 3  # the same for units of what constraints move together: they act by their squares
 WHILE = 0.25  # of the time in which half of the variables change by their own size: how long δ is
 ROUNDED = 1e-12  # of what its terms allow: a value as small as this is zero but for round-off
 UNSEEN = 2.0**-28  # of what its terms allow: how small something may be that shows nothing yet
 ROUNDS = 3  # in which what is known of some variables tells of others
 
 
-def make_units(sizes: np.ndarray, typical: float | None = None, alike: int = ALIKE) -> np.ndarray:
+def make_units(sizes: np.ndarray, typical: float | None = None) -> np.ndarray:
     """Units in which what is shortest is so for variables of all sizes; one about a typical, or the largest, size."""
     largest = np.max(sizes, initial=0.0) if typical is None else typical
     with np.errstate(all="ignore"):
         apart = np.nan_to_num(np.round(np.log2(sizes / largest)), posinf=0.0, neginf=0.0)
-    return np.exp2(np.where(np.abs(apart) <= alike, 0.0, apart))
+    return np.exp2(np.where(np.abs(apart) <= ALIKE, 0.0, apart))
 
 
 def round_to_power(sizes: np.ndarray) -> np.ndarray:
@@ -202,11 +201,11 @@ def _make_metric(system: System, low: np.ndarray, high: np.ndarray) -> np.ndarra
     """
     metric, middle = np.ones(low.size), np.sqrt(low) * np.sqrt(high)
     for group in find_groups(system.reduction.B.sparsity()):
-        sure = group[high[group] < 2.0**CLOSE * low[group]]
+        sure = group[high[group] < 2.0**ALIKE * low[group]]
         typical = np.max(middle[sure if sure.size else group])
-        metric[group] = make_units(np.clip(np.full(group.size, typical), low[group], high[group]), typical, CLOSE)
+        metric[group] = make_units(np.clip(np.full(group.size, typical), low[group], high[group]), typical)
         apart = metric[group] != 1.0
-        metric[group[apart]] = make_units(middle[group[apart]], typical, CLOSE)
+        metric[group[apart]] = make_units(middle[group[apart]], typical)
     return metric
 
 

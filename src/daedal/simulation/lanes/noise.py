@@ -1,7 +1,8 @@
 """Disturbances of a block of lanes on the grid, with their derivatives along free directions, in constant memory."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from weakref import WeakSet
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from daedal.models import as_tuple
 from daedal.simulation.steps import make_grid_row, walk_disturbances
 from daedal.symbolic import jet, list_symbols
 from daedal.systems import System
+
+LARGEST = 2**29  # bytes of rows that are kept of disturbances that do not change from one evaluation to the next
 
 
 def refuse_exact(system: System) -> None:
@@ -83,6 +86,7 @@ class Sources:
     sources: tuple[Source, ...]
     disturbances: int
     ways: int
+    drawn: "Drawn" = field(default_factory=lambda: Drawn())
 
 
 def make_sources(system: System, numbers: Mapping[str, float], grid: float, rates: np.ndarray, ways: int) -> Sources:
@@ -96,6 +100,45 @@ def make_sources(system: System, numbers: Mapping[str, float], grid: float, rate
         discrete = discretize(noise, numbers, grid, orders, moving)
         parts.append(Source(discrete, np.array(kept), np.array(places), chain))
     return Sources(tuple(parts), len(wanted), ways)
+
+
+class Drawn:
+    """Rows that were drawn and are kept for the next evaluation, as long as all that are kept fit in memory."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[object, ...], np.ndarray] = {}
+        self.bytes = 0
+        _everything_drawn.add(self)
+
+    def get(self, *key: object) -> np.ndarray | None:
+        return self._rows.get(key)
+
+    def keep(self, rows: np.ndarray, *key: object) -> None:
+        """If there is room."""
+        if sum(other.bytes for other in list(_everything_drawn)) + rows.nbytes <= LARGEST:
+            self._rows[key] = rows.copy()
+            self.bytes += rows.nbytes
+
+
+_everything_drawn: WeakSet[Drawn] = WeakSet()
+
+
+class KeptPaths:
+    """Rows as of `LanePaths`, found again where they were drawn before."""
+
+    def __init__(self, sources: Sources, seed: int, purpose: str, paths: range) -> None:
+        self._sources, self._seed, self._purpose, self._paths = sources, seed, purpose, paths
+        self._live: LanePaths | None = None
+
+    def draw_rows(self, first: int, last: int) -> np.ndarray:
+        """Grid points first … last − 1 as (point, value, lane)."""
+        key = (self._seed, self._purpose, self._paths, first, last)
+        rows = self._sources.drawn.get(*key)
+        if rows is None:
+            self._live = self._live or LanePaths(self._sources, self._seed, self._purpose, self._paths)
+            rows = self._live.draw_rows(first, last)
+            self._sources.drawn.keep(rows, *key)
+        return rows
 
 
 class LanePaths:

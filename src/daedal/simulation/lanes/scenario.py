@@ -1,7 +1,7 @@
 """What lanes simulate, and where they start: parameters, initial values, sensitivities, for many sets of values."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from daedal.simulation.lanes.noise import Sources
     from daedal.simulation.steps import Slots
 
+KEPT = 4  # discretised disturbances
 LOOKS = 8  # lanes of disturbances that tell how large these are
 Delayed = Sequence[tuple[int, np.ndarray]]  # symbols of delayed values, with value and derivatives at the start
 
@@ -57,6 +58,7 @@ class Scenario:
     purpose: str
     delayed: Callable[[np.ndarray], Mapping[int, float]] | None = None  # parameters → delayed values at the start
     sizes: Sizes | None = None  # of X and T, once they are measured
+    known_sources: dict[tuple[float, ...], "Sources | None"] = field(default_factory=dict)  # the last ones
 
     def measure(self, values: Values) -> "Scenario":
         """The same with sizes as they are at these values; those of other values are judged by them too."""
@@ -72,7 +74,7 @@ class Scenario:
         """What pilot lanes follow: values alone, unless switches make sensitivities jump."""
         if self.slots is not None or not self.free:
             return self, tuple(values)
-        plain = replace(self, free=(), directions=self.directions.none)
+        plain = replace(self, free=(), directions=self.directions.none, known_sources={})
         return plain, plain.resolve_values([one.given for one in values])
 
     def measure_rows(self, values: Values, wanted: Sequence[str]) -> np.ndarray:
@@ -93,8 +95,7 @@ class Scenario:
 
     def resolve_values(self, given: Sequence[Mapping[Any, float] | None]) -> tuple[Values, ...]:
         """Resolve sets of parameter values; sets in which the disturbances are alike share their discretisation."""
-        alike: dict[tuple[float, ...], Sources | None] = {}
-        resolved = []
+        alike, resolved = self.known_sources, []
         for one in given:
             numbers = evaluate_parameters(self.system.model, one)
             rates = self._differentiate(one)
@@ -102,6 +103,8 @@ class Scenario:
             if key not in alike:
                 options = (self.system, numbers, self.grid, rates, self.directions.ways)
                 alike[key] = lanes.make_sources(*options) if self.disturbances else None
+                while len(alike) > KEPT:
+                    del alike[next(iter(alike))]
             resolved.append(self._make_values(one, numbers, rates, alike[key]))
         return tuple(resolved)
 
@@ -153,7 +156,11 @@ class Scenario:
 
     def make_paths(self, values: Values, block: range) -> Paths | None:
         """The disturbances of a block of lanes, from the beginning."""
-        return None if values.sources is None else lanes.LanePaths(values.sources, self.seed, self.purpose, block)
+        if values.sources is None:
+            return None
+        again = bool(self.free) and not self.directions.moves_noise  # the next evaluation asks for the same
+        kind = lanes.KeptPaths if again else lanes.LanePaths
+        return kind(values.sources, self.seed, self.purpose, block)
 
     def find_exogenous(self, first_row: np.ndarray | None, lanes: int, delayed: Delayed = ()) -> np.ndarray:
         """Exogenous values at the start as (way, symbol, lane): the value, then its derivative in each direction."""

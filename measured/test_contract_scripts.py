@@ -46,3 +46,17 @@ def test_the_script_of_the_slider_runs_but_for_its_page_its_units_and_its_prior(
     printed = run(script, folder=tmp_path)
     assert "fit of 'axis' by OutputError(): 2402 samples" in printed
     assert "IDA" not in printed
+
+
+def test_the_last_lines_of_the_script_of_the_oscillator_run_unchanged(contract, tmp_path):
+    """A study of its fit; here by Laplace's likelihood, as the choice that the script leaves open takes minutes."""
+    lines = contract("oscillator.py").read_text(encoding="utf-8").splitlines()
+    begin, end = (next(k for k, line in enumerate(lines) if line.startswith(word)) for word in ("fit = ", "study = "))
+    assert ", rng=1)" in lines[begin]
+    fit = lines[begin].replace(", rng=1)", ', criterion=dd.Likelihood(method="laplace"), rng=1)')
+    script = tmp_path / "oscillator.py"
+    script.write_text("\n".join([*lines[:begin], fit, *lines[end:]]), encoding="utf-8")
+    printed = run(script, folder=tmp_path)
+    assert "study of 'oscillator' by ParametricBootstrap(): 20 runs" in printed
+    assert "All 20 runs are there" in printed
+    assert (tmp_path / "oscillator.study").exists()

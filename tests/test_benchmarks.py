@@ -34,6 +34,7 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
     "residuals": ["independent residuals", "dependent residuals", "N = 1000, pole 0.2"],
     "scale": ["6 parameters", "delta robot", "grid of 6 buses"],
     "starts": ["2 workers", "same: True", "Lorenz from", "Lotka-Volterra from"],
+    "studies": ["× faster", "rows read in", "bit for bit: True", "the same table True", "drive, 1", "tank, 1"],
     "switching": ["never changes, against none", "to the next", "against viscous friction", "friction by its sign"],
 }
 

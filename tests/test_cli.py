@@ -43,11 +43,13 @@ def test_reproduce_prints_tables_and_writes_files(tiny, tmp_path, capsys):
 
 def test_sizes_and_folder_are_passed_on(monkeypatch):
     asked = []
-    monkeypatch.setattr(pendulum, "reproduce", lambda folder, full: asked.append((folder, full)) or iter(()))
-    for arguments in ([], ["--quick"], ["--full"], ["--full", "--out", "there"]):
+    monkeypatch.setattr(
+        pendulum, "reproduce", lambda folder, full, workers: asked.append((folder, full, workers)) or iter(())
+    )
+    for arguments in ([], ["--quick"], ["--full", "--workers", "3"], ["--full", "--out", "there"]):
         assert main(["reproduce", "pendulum", *arguments]) == 0
     here = "pendulum-paper"
-    assert asked == [(here, False), (here, False), (here, True), ("there", True)]
+    assert asked == [(here, False, None), (here, False, None), (here, True, 3), ("there", True, None)]
 
 
 def test_interrupt_keeps_finished_parts_and_says_so(tiny, tmp_path, monkeypatch, capsys):
@@ -80,6 +82,8 @@ def test_interrupt_before_anything_is_finished(tiny, tmp_path, monkeypatch, caps
         (["reproduse", "pendulum"], "There is no command 'reproduse'.\nDid you mean 'reproduce'?"),
         (["reproduce", "pendulum", "--quick", "--full"], "argument --full: not allowed with argument --quick"),
         (["reproduce", "pendulum", "--sise", "3"], "unrecognized arguments: --sise 3"),
+        (["reproduce", "pendulum", "--workers", "0"], "The number of workers must be a whole number from 1 on, got 0"),
+        (["reproduce", "pendulum", "--workers", "two"], "The number of workers must be a whole number from 1 on"),
         (["reproduce"], "the following arguments are required: paper"),
         (["--version-of-nothing"], "The command is not understood"),
     ],

@@ -100,7 +100,7 @@ def test_every_public_name_is_fuzzed():
 def test_every_public_method_is_fuzzed():
     """Methods that take arguments, of what users make and read; those of the extension points have their batteries."""
     inner = {"objective", "solve", "simulate", "entries", "matrices", "estimate", "narrow", "renamed", "check", "error"}
-    inner |= {"deviate", "spread", "log_density", "check_bounds", "matrix"}
+    inner |= {"deviate", "spread", "log_density", "check_bounds", "matrix", "outline", "make_run"}
     missing = [
         f"{name}.{method}"
         for name in dd.__all__

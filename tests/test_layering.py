@@ -48,6 +48,7 @@ ROOMS = {  # of the packages with a second floor: sub-packages, and the modules 
     "kernels": ["emitter", "math", ..., "noise"],
     "papers": ["result_files", ...],
     "simulation": ["forcing", "request", "solver", "steps", "lanes", "ida", "delays", ...],
+    "studies": ["kinds", ...],
     "systems": ["switching", ...],
 }
 LARGEST = 14  # modules in one folder

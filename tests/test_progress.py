@@ -48,6 +48,44 @@ def test_long_work_rewrites_one_line_and_clears_it(clock):
     assert "\n" not in stream.getvalue()
 
 
+class Notebook(io.StringIO):
+    def isatty(self):
+        return False
+
+
+Notebook.__module__ = "ipykernel.iostream"
+
+
+def test_a_notebook_shows_the_line_too(clock):
+    stream = Notebook()
+    with Progress("counting", 10, stream) as show:
+        clock["time"] += 3.0
+        show.say("9 of 10")
+        clock["time"] += 1.0
+        show.say("10")
+    assert stream.getvalue() == "\r\rcounting 9 of 10\r" + " " * 16 + "\rcounting 10\r" + " " * 11 + "\r"
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_a_log_gets_a_line_now_and_then_where_it_is_wanted(clock, caplog):
+    with Progress("study of 'tank':", 100, io.StringIO(), every=60.0) as show:
+        for k in range(300):
+            clock["time"] += 1.0
+            show.say(f"{k}/300")
+    assert [record.getMessage() for record in caplog.records] == [
+        "study of 'tank': 59/300",
+        "study of 'tank': 119/300",
+        "study of 'tank': 179/300",
+        "study of 'tank': 239/300",
+        "study of 'tank': 299/300",
+    ]
+    caplog.clear()
+    with Progress("simulating", 100, io.StringIO()) as show:
+        clock["time"] += 1000.0
+        show.say("50")
+    assert not caplog.records
+
+
 def test_not_rewritten_at_every_call(clock):
     stream = Terminal()
     with Progress("counting", 1000, stream) as show:

@@ -18,6 +18,7 @@ MEASURED = {
     "semibatch.py",
 }
 OTHERS = {
+    "bootstrap.py",
     "circuit.py",
     "delta_robot.py",
     "drive.py",
@@ -100,6 +101,17 @@ def test_drive_finds_the_shaft_its_torque_and_keeps_the_power(tmp_path):
     assert abs(number(r"disc\.J \[kg\.m2\] +(\S+)", printed) - 0.05) < 0.0025
     assert number(r"shaft\.tau +\S+ +\S+ +(\S+)", printed) < 0.01
     assert number(r"balance of power: (\S+) W", printed) < 1e-9
+
+
+def test_a_bootstrap_is_resumed_and_its_intervals_hold_the_truth(tmp_path):
+    printed = run(example("bootstrap.py"), folder=tmp_path)
+    assert "study of 'cooling' by ParametricBootstrap(): 20 runs\n  All 20 runs are there." in printed
+    assert "study of 'cooling' by ParametricBootstrap(): 40 runs\n  All 40 runs are there." in printed
+    assert re.search(r"20 runs of before are still there: True", printed)
+    for name, truth in {"loss": 0.12, "outside": 4.0}.items():
+        low, high = map(float, re.findall(rf"^  {name} .*?(\S+) … (\S+) +\S+ … \S+$", printed, re.MULTILINE)[-1])
+        assert low < truth < high
+    assert (tmp_path / "cooling.study").exists()
 
 
 def test_thermal_network_keeps_the_heat(tmp_path):

@@ -4,7 +4,7 @@ from .disturbances import FilteredNoise, StateSpaceNoise, WhiteNoise, sample_pat
 from .errors import DaedalError, DaedalWarning
 from .estimation import (
     Cost, Estimate, Fit, Grid, LatinHypercube, Likelihood, MeanVariance, MeasurementMoments, OutputError, SimulationPEM,
-    evaluate, fit, load,
+    evaluate, fit,
 )
 from .filtering import StateEstimate, estimate_states
 from .lti import TransferFunction, transfer_function
@@ -14,6 +14,9 @@ from .order import Candidate, OrderSearch, OrderSearches, RefinedIV, SparseSplin
 from .priors import LogNormal, Normal, Uniform
 from .report import plot
 from .simulation import IDA, Ensemble, Lanes, Trajectory, ensemble, simulate
+from .studies import (
+    BlockBootstrap, LeaveOut, MonteCarlo, ParametricBootstrap, Scan, Starts, Study, load, merge, study,
+)
 from .symbolic import Equation, Expression, delay, der, hold, hysteresis, symbol, symbols, time, where
 from .systems import System, build
 from .validation import Comparison, Identifiability, Profile, Residuals, compare, identifiability, profile, resid
@@ -21,13 +24,14 @@ from .validation import Comparison, Identifiability, Profile, Residuals, compare
 __version__: str
 
 __all__ = [
-    "Candidate", "Comparison", "Cost", "DaedalError", "DaedalWarning", "Dataset", "Descriptor", "Ensemble", "Equation",
-    "Estimate", "Expression", "FilteredNoise", "Fit", "Grid", "IDA", "Identifiability", "Lanes", "LatinHypercube",
-    "Likelihood", "LogNormal", "MeanVariance", "MeasurementMoments", "Model", "Normal", "OrderSearch", "OrderSearches",
-    "OutputError", "Parameter", "Port", "Profile", "RefinedIV", "Residuals", "Samples", "Signal", "SimulationPEM",
-    "SparseSplines", "StateEstimate", "StateSpaceNoise", "Structure", "System", "Trajectory", "TransferFunction",
-    "Uniform", "WellPosedness", "WhiteNoise", "analyze", "assemble", "build", "check_noise", "compare", "delay", "der",
+    "BlockBootstrap", "Candidate", "Comparison", "Cost", "DaedalError", "DaedalWarning", "Dataset", "Descriptor",
+    "Ensemble", "Equation", "Estimate", "Expression", "FilteredNoise", "Fit", "Grid", "IDA", "Identifiability", "Lanes",
+    "LatinHypercube", "LeaveOut", "Likelihood", "LogNormal", "MeanVariance", "MeasurementMoments", "Model",
+    "MonteCarlo", "Normal", "OrderSearch", "OrderSearches", "OutputError", "Parameter", "ParametricBootstrap", "Port",
+    "Profile", "RefinedIV", "Residuals", "Samples", "Scan", "Signal", "SimulationPEM", "SparseSplines", "Starts",
+    "StateEstimate", "StateSpaceNoise", "Structure", "Study", "System", "Trajectory", "TransferFunction", "Uniform",
+    "WellPosedness", "WhiteNoise", "analyze", "assemble", "build", "check_noise", "compare", "delay", "der",
     "descriptor", "ensemble", "estimate_states", "evaluate", "fit", "hold", "hysteresis", "identifiability",
-    "linearize", "load", "plot", "profile", "read_csv", "read_modelica", "resid", "sample_path", "select_order",
-    "simulate", "symbol", "symbols", "time", "transfer_function", "where",
+    "linearize", "load", "merge", "plot", "profile", "read_csv", "read_modelica", "resid", "sample_path",
+    "select_order", "simulate", "study", "symbol", "symbols", "time", "transfer_function", "where",
 ]

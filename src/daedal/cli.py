@@ -10,10 +10,11 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from daedal.errors import DaedalError, ReportError, counted, nearest, quoted
+from daedal.errors import DaedalError, ReportError, check_whole_number, counted, nearest, quoted
 from daedal.papers import PAPERS, Result, count_pieces, reproduce
 
 COMMANDS = ("reproduce",)
+MOST_WORKERS = 4096
 INTERRUPTED, TERMINATED = 130, 143  # what shells expect of a program that was stopped by Ctrl-C, by SIGTERM
 
 
@@ -77,8 +78,16 @@ def _run(given: list[str]) -> int:
     if asked.paper not in PAPERS:
         raise ReportError(f"There is no paper '{asked.paper}' to reproduce.", nearest(asked.paper, PAPERS))
     folder = asked.out or f"{asked.paper}-paper"
-    _tell(reproduce(asked.paper, folder, full=asked.full), folder)
+    _tell(reproduce(asked.paper, folder, full=asked.full, workers=_read_workers(asked.workers)), folder)
     return 0
+
+
+def _read_workers(given: str | None) -> int | None:
+    if given is None:
+        return None
+    sentence, remedy = "The number of workers must be a whole number from 1 on", "Write --workers 4."
+    number = int(given) if given.isdecimal() else given
+    return check_whole_number(number, ReportError, sentence, remedy, least=1, most=MOST_WORKERS)
 
 
 def _make_parser() -> argparse.ArgumentParser:
@@ -93,6 +102,7 @@ def _make_parser() -> argparse.ArgumentParser:
     size = command.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="small sizes, a minute or two (default)")
     size.add_argument("--full", action="store_true", help="the sizes of the paper, some minutes")
+    command.add_argument("--workers", metavar="N", help="processes that share the work")
     command.add_argument("--out", metavar="DIR", help="folder for the files (default: PAPER-paper)")
     return parser
 

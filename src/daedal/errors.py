@@ -81,6 +81,10 @@ class EstimationError(DaedalError, ValueError):
     """An estimation that was asked for in a way that cannot work, or that could not begin."""
 
 
+class StudyError(DaedalError, ValueError):
+    """A study of many runs that was asked for in a way that cannot work, or whose journal cannot be used."""
+
+
 class ReportError(DaedalError, ValueError):
     """A table, picture or report that was asked for in a way that cannot work."""
 

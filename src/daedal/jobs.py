@@ -14,8 +14,21 @@ from daedal.errors import STOP, Stop
 AWAKE = 0.2  # seconds between two looks at interrupts and progress
 
 
+class _Limit:
+    """How many threads a process may use that shares its processors with others of its kind."""
+
+    most: int | None = None
+
+
+def limit_threads(most: int) -> None:
+    """Have this process, one of several that do the same work, use no more threads than this."""
+    _Limit.most = most
+
+
 def count_workers() -> int:
     """How many processors this process may use."""
+    if _Limit.most is not None:
+        return _Limit.most
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # only Linux tells

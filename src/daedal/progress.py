@@ -1,9 +1,9 @@
-"""A line on the terminal that says how far long work has come, and one sentence in the log where it will take long.
+"""A line that says how far long work has come, and one sentence in the log where it will take long.
 
-The line is written where a terminal is watched. The sentence goes to the logger "daedal" as a warning, once for each
-call of a user, as soon as two stretches of the work in a row agree on how long all of it will take. What other work
-takes of the machine comes and goes: stretches are measured by what this process had of it, and where a clock says much
-more, the sentence gives both times.
+The line is written where a terminal or a notebook is watched, elsewhere into the log if it is wanted there. The
+sentence goes to the logger "daedal" as a warning, once for each call of a user, as soon as two stretches of the work in
+a row agree on how long all of it will take. What other work takes of the machine comes and goes: stretches are measured
+by what this process had of it, and where a clock says much more, the sentence gives both times.
 """
 
 import logging
@@ -44,6 +44,8 @@ class Progress:
         Where it begins.
     remedy
         What makes long work shorter: "lower realizations".
+    every
+        Seconds between two lines in the log where no terminal or notebook is watched; by default there are none.
 
     Examples
     --------
@@ -53,13 +55,23 @@ class Progress:
     """
 
     def __init__(
-        self, work: str, end: float = 1.0, stream: TextIO | None = None, *, begin: float = 0.0, remedy: str = ""
+        self,
+        work: str,
+        end: float = 1.0,
+        stream: TextIO | None = None,
+        *,
+        begin: float = 0.0,
+        remedy: str = "",
+        every: float | None = None,
     ) -> None:
         self._work, self._begin, self._end, self._remedy = work, begin, end, remedy
         self._stream = sys.stderr if stream is None else stream
         self._started, self._worked = monotonic(), process_time()
-        self._next = self._started + PATIENCE if _watched(self._stream) else float("inf")
-        self._shown = False
+        self._log = every is not None and not _watched(self._stream)
+        self._pause = every if every is not None and self._log else PAUSE
+        patience = self._pause if self._log else PATIENCE
+        self._next = self._started + patience if self._log or _watched(self._stream) else float("inf")
+        self._shown = 0  # characters of the line that is there
         self._later = EARLY  # seconds after which to look again
         self._stretch = (0.0, 0.0, float("inf"))  # seconds and share at the end of the last one, and what it said
         self._token: Token | None = None
@@ -105,11 +117,20 @@ class Progress:
         now = monotonic()
         if now < self._next:
             return
-        self._next = now + PAUSE
-        self._shown = True
+        self._next = now + self._pause
         line = f"{self._work} {how_far}"
-        self._stream.write(CLEAR + line[: get_terminal_size().columns - 1])
+        if self._log:
+            LOGGER.warning("%s", line)
+            return
+        line = line[: get_terminal_size().columns - 1]
+        self._erase()
+        self._stream.write(line)
         self._stream.flush()
+        self._shown = len(line)
+
+    def _erase(self) -> None:
+        """Notebooks know how to go back to the beginning of a line, but not how to clear it."""
+        self._stream.write(f"\r{' ' * self._shown}\r" if _is_notebook(self._stream) else CLEAR)
 
     def __enter__(self) -> "Progress":
         self._token = _TOLD.set([]) if _TOLD.get() is None else None  # work inside other work tells nothing again
@@ -124,8 +145,9 @@ class Progress:
 
     def _clear(self) -> None:
         if self._shown:
-            self._stream.write(CLEAR)
+            self._erase()
             self._stream.flush()
+            self._shown = 0
 
 
 def announce(work: str, seconds: float, remedy: str) -> None:
@@ -168,5 +190,9 @@ def format_duration(seconds: float) -> str:
 
 
 def _watched(stream: TextIO | None) -> bool:
-    """A terminal, not a file, a notebook, or nothing at all as in a windowed program."""
-    return stream is not None and not stream.closed and stream.isatty()
+    """A terminal or a notebook, not a file, or nothing at all as in a windowed program."""
+    return stream is not None and not stream.closed and (stream.isatty() or _is_notebook(stream))
+
+
+def _is_notebook(stream: TextIO) -> bool:
+    return type(stream).__module__.partition(".")[0] == "ipykernel"

@@ -79,7 +79,18 @@ def make_folder() -> Path:
     folder = Path(mkdtemp())
     (folder / "data.csv").write_text(CSV)
     make_fit().save(folder / "fit.nc")
+    dd.study(make_quick_fit(), dd.ParametricBootstrap(), runs=2, journal=folder / "runs.study", rng=0)
     return folder
+
+
+@cache
+def make_quick_fit() -> dd.Fit:
+    return dd.fit(make_model(), make_data(), free=["k"], solver=dd.Lanes(step=0.1), criterion=dd.OutputError(), rng=0)
+
+
+@cache
+def make_study() -> dd.Study:
+    return dd.load(make_folder() / "runs.study")
 
 
 @cache
@@ -188,6 +199,11 @@ def fitted() -> dict[str, Any]:
 
 def predicted() -> dict[str, Any]:
     return {**fitted(), "model": make_noisy_model(), "criterion": dd.Likelihood()}
+
+
+def studied() -> dict[str, Any]:
+    rest = {"journal": None, "workers": None, "rng": 0, "fresh": False, "shard": None}
+    return {"fit": make_quick_fit(), "kind": dd.Starts(2), "runs": 2, **rest}  # of which there cannot be many
 
 
 def bent(method: Any) -> dict[str, Any]:
@@ -486,6 +502,19 @@ CALLS: dict[str, Call] = {
     "fit": given(dd.fit, lambda: {**fitted(), "starts": None}),
     "evaluate": given(dd.evaluate, lambda: {**fitted(), "values": {"k": 1.2}}),
     "load": given(dd.load, lambda: {"path": make_folder() / "fit.nc"}),
+    "load of a study": given(dd.load, lambda: {"path": make_folder() / "runs.study"}),
+    # studies
+    "ParametricBootstrap": given(dd.ParametricBootstrap),
+    "BlockBootstrap": given(dd.BlockBootstrap, lambda: {"length": 0.3}),
+    "MonteCarlo": given(dd.MonteCarlo, lambda: {"truth": make_model()}),
+    "LeaveOut": given(dd.LeaveOut, lambda: {"count": 1}),
+    "Starts": given(dd.Starts, lambda: {"count": 3}),
+    "Scan": given(dd.Scan, lambda: {"values": {"k": [1.0, 2.0]}}),
+    "study": given(dd.study, studied),
+    "merge": given(dd.merge, lambda: {"journals": [make_folder() / "runs.study"], "journal": None}),
+    "Study.conf_int": of(make_study, "conf_int", lambda: {"level": 0.9, "method": "bca"}),
+    "Study.to_pandas": of(make_study, "to_pandas"),
+    "Study[]": of(make_study, "__getitem__", lambda: {"name": "k"}),
     "Fit.save": of(make_fit, "save", lambda: {"path": make_folder() / "again.nc"}),
     "Fit.conf_int": of(make_fit, "conf_int", lambda: {"level": 0.9}),
     "Fit.quantile": of(make_fit, "quantile", lambda: {"level": 0.9, "name": "k"}),
@@ -546,5 +575,5 @@ RESULTS = {
     "Candidate", "Comparison", "Cost", "DaedalError", "DaedalWarning", "Descriptor", "Ensemble", "Equation", "Estimate",
     "Expression", "OrderSearches",
     "Fit", "Identifiability", "OrderSearch", "Profile", "Residuals", "StateEstimate", "Structure", "System",
-    "Trajectory", "WellPosedness", "time", "MeasurementMoments",
+    "Trajectory", "WellPosedness", "time", "MeasurementMoments", "Study",
 }  # fmt: skip

@@ -72,8 +72,8 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def found(data):
-    return estimate(data, SIZE)
+def found():
+    return estimate(SIZE)
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,12 @@
 """Pieces of a reproduction are kept whole, and made again when they are damaged or made from something else."""
 
-from concurrent.futures import Future
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from daedal.papers.kept_pieces import KeptPieces
+from daedal.papers.kept_pieces import KeptPieces, count_pieces
 from daedal.papers.result_files import Result, write_files
 
 
@@ -81,22 +82,31 @@ def test_nothing_is_left_when_all_is_complete(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_finished_piece_of_a_pool_is_kept_while_an_earlier_one_is_under_way(tmp_path, monkeypatch):
-    early, late = Future(), Future()
-    late.set_result(2.0)
-    write = KeptPieces._write
+def square(number: int, how: str = "") -> list[float]:
+    """A piece; one of them presses Ctrl-C once."""
+    if how and not Path(how).exists():
+        Path(how).touch()
+        raise KeyboardInterrupt
+    return [number**2 + 0.1, float(os.getpid())]
 
-    def write_and_press(self, name, content):
-        content = write(self, name, content)
-        early.set_exception(KeyboardInterrupt())  # it ends only now
-        return content
 
-    class Pool:
-        def submit(self, function):
-            return function()
-
-    monkeypatch.setattr(KeptPieces, "_write", write_and_press)
-    pieces = KeptPieces(tmp_path, "order", 1)
+def test_pieces_of_one_function_go_on_where_they_stopped(tmp_path):
+    name, mark = f"{__name__}:square", str(tmp_path / "mark")
+    tasks = [[0], [1], [2, mark], [3]]
     with pytest.raises(KeyboardInterrupt):
-        pieces.take_all(["early", "late"], [(lambda: early, ()), (lambda: late, ())], Pool())
-    assert pieces.take("late", lambda: pytest.fail("it is there")) == 2.0
+        KeptPieces(tmp_path, "paper", 1).make_all("squares", name, tasks)
+    assert count_pieces(tmp_path) == 2
+    pieces = KeptPieces(tmp_path, "paper", 1)
+    assert [content[0] for content in pieces.make_all("squares", name, tasks)] == [0.1, 1.1, 4.1, 9.1]
+    assert count_pieces(tmp_path) == 4
+    pieces.remove()
+    assert count_pieces(tmp_path) == 0
+
+
+def test_pieces_are_shared_by_processes_and_made_again_for_another_size(tmp_path, caplog):
+    pieces = KeptPieces(tmp_path, "paper", 1, workers=2)
+    first = pieces.make_all("shapes", "daedal.papers.kept_pieces:count_pieces", [[str(tmp_path)]] * 3)
+    assert all(isinstance(count, int) for count in first)
+    again = KeptPieces(tmp_path, "paper", 2).make_all("shapes", "daedal.errors:counted", [[2, "run"]])
+    assert again == ["2 runs"]
+    assert "made with other sizes or another version" in caplog.text

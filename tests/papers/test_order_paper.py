@@ -8,16 +8,16 @@ import pytest
 from scipy.signal import lsim
 
 from daedal.papers import order as paper
+from daedal.papers.order import estimates
 from daedal.papers.order.estimates import (
     REFINED,
     SPLINES,
     Printed,
     Searched,
     Size,
-    estimate_as_printed,
+    estimate_system,
     join_searches,
     pursue,
-    run,
     search_orders,
 )
 from daedal.papers.order.experiment import (
@@ -57,8 +57,7 @@ TRUE = list(zip(THIRD.names, THIRD.theta, strict=True))
 
 @pytest.fixture(scope="module")
 def third():
-    tasks = [(estimate_as_printed, (THIRD, reading, n, SIZE)) for n in THIRD.columns for reading in READINGS]
-    return run(tasks)
+    return estimate_system(THIRD, SIZE)
 
 
 @pytest.fixture(scope="module")
@@ -202,12 +201,10 @@ def test_figures_show_the_truth_and_every_method(pursuits):
 
 
 def test_parts_come_with_their_files(tmp_path, monkeypatch, pursuits):
-    def known(tasks, pool):
-        assert pool is None
-        return [_known(function, arguments, pursuits) for function, arguments in tasks]
-
-    monkeypatch.setattr(paper, "run", known)
-    parts = list(paper.reproduce(tmp_path, processes=1))
+    monkeypatch.setattr(estimates, "pursue", lambda _, reading: pursuits[READINGS.index(reading)])
+    monkeypatch.setattr(estimates, "estimate_as_printed", _print_nearly)
+    monkeypatch.setattr(estimates, "search_orders", _search_nearly)
+    parts = list(paper.reproduce(tmp_path, workers=1))
     assert all(isinstance(part, Result) for part in parts)
     files = [path for part in parts for path in part.files]
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in files}
@@ -218,24 +215,14 @@ def test_parts_come_with_their_files(tmp_path, monkeypatch, pursuits):
         assert re.search(r"<script[^>]+src=|<link[^>]+href=", text) is None  # needs no network
 
 
-def _known(function, arguments, pursuits):
-    """What a task would give, near to the truth."""
-    system, reading = arguments[:2]
-    if function is pursue:
-        return pursuits[READINGS.index(reading)]
-    if function is estimate_as_printed:
-        assumed = arguments[2]
-        theta = np.zeros(assumed + 1 + system.input_order)
-        theta[: system.order + 1], theta[assumed + 1 :] = system.a, system.b
-        return Printed(system, reading, assumed, theta, np.stack([theta, 1.01 * theta]), {1: (5,), 2: ()})
-    count = len(arguments[3])
+def _print_nearly(system, reading, assumed, _):
+    """What the method would give, near to the truth."""
+    theta = np.zeros(assumed + 1 + system.input_order)
+    theta[: system.order + 1], theta[assumed + 1 :] = system.a, system.b
+    return Printed(system, reading, assumed, theta, np.stack([theta, 1.01 * theta]), {1: (5,), 2: ()})
+
+
+def _search_nearly(system, reading, method, numbers):
+    count = len(numbers)
     found = np.tile(1.01 * system.theta, (count, 1))
-    return Searched(system, reading, arguments[2], np.full(count, system.order), found, found, np.zeros(count))
-
-
-def test_tasks_are_shared_by_processes():
-    from concurrent.futures import ThreadPoolExecutor
-
-    tasks = [(divmod, (7, 2)), (abs, (-3,)), (max, (1, 5))]
-    with ThreadPoolExecutor(2) as pool:
-        assert run(tasks, pool) == run(tasks) == [(3, 1), 3, 5]
+    return Searched(system, reading, method, np.full(count, system.order), found, found, np.zeros(count))

@@ -22,6 +22,7 @@ from daedal.papers.pendulum.estimates import (
     WHITENED,
     Size,
     estimate,
+    estimate_all,
 )
 from daedal.papers.pendulum.experiment import GRID, PRINTED, PROGRAM, SEED, SOLVER, TRUTH, list_times, make_push
 from daedal.papers.pendulum.experiment import make_pendulum as pendulum_model
@@ -243,3 +244,14 @@ def test_parts_come_with_their_files(tmp_path, monkeypatch):
     assert len(pages) == 1
     assert "Plotly.newPlot" in pages[0]
     assert re.search(r"<script[^>]+src=|<link[^>]+href=", pages[0]) is None  # needs no network
+
+
+def test_full_sizes_are_a_study_of_both_readings():
+    """As lists in a journal, and back."""
+    tiny = Size(samples=(600, 700), data_sets=3, realizations=8)
+    both = estimate_all({PROGRAM: tiny, PRINTED: tiny})
+    direct = estimate(PRINTED, tiny)
+    assert both[PRINTED].wind == direct.wind
+    assert both[PRINTED].values.keys() == direct.values.keys()
+    for key, column in direct.values.items():
+        np.testing.assert_array_equal(both[PRINTED].values[key], column)

@@ -11,11 +11,11 @@ from .state_space import (
     NoiseStateSpace, count_derivatives, differentiate_realization, differentiate_stationary, list_parameters, realize,
     solve_stationary,
 )
-from .streams import draw_innovations, make_seed
+from .streams import derive_seed, draw_innovations, make_seed
 
 __all__ = [
     "DiscreteNoise", "ExactPath", "FilteredNoise", "Grid", "Noise", "NoiseMatrices", "NoiseStateSpace",
-    "StateSpaceNoise", "WhiteNoise", "advance", "choose_grid", "compute_output", "count_derivatives",
+    "StateSpaceNoise", "WhiteNoise", "advance", "choose_grid", "compute_output", "count_derivatives", "derive_seed",
     "differentiate_realization", "differentiate_stationary", "discretize", "draw_innovations", "find_needed_orders",
     "is_noise", "list_formulas", "list_parameters", "make_initial_state", "make_seed", "realize", "rename_parameters",
     "sample_path", "scale_noise", "solve_stationary", "stretch_noise",

@@ -44,6 +44,17 @@ def make_seed(rng: object) -> int:
     return seed
 
 
+def derive_seed(seed: int, purpose: str, number: int) -> int:
+    """A seed for one of many works that share a seed: the same whatever the order in which they are done.
+
+    Examples
+    --------
+    >>> derive_seed(1, "data", 0) == derive_seed(1, "data", 1)
+    False
+    """
+    return int.from_bytes(_compute_digest(seed, f"{purpose}, number {number}", SEED_BITS // 8), "little")
+
+
 def draw_innovations(seed: int, purpose: str, noise: int, paths: range, steps: range, components: int) -> np.ndarray:
     """Standard normals of shape (steps, components, paths).
 

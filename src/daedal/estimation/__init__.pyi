@@ -12,7 +12,7 @@ from .likelihood.likelihood import Likelihood
 from .problem.autoregression import Autoregression, find_contiguous, fit_autoregression
 from .problem.coordinates import Coordinate, Coordinates, label_experiments
 from .problem.problem import Problem
-from .problem.starts import Grid, LatinHypercube, draw_hypercube
+from .problem.starts import Grid, LatinHypercube, draw_hypercube, list_starts
 from .refit import BEGINS, FittedProblem, match_fit, predict_outputs, restore_objective
 from .result import Estimate, Fit
 from .search.correlation import CorrelationTest, Spent, independence, spend_nothing, whiteness
@@ -20,7 +20,7 @@ from .search.curvature import compute_covariance, invert_squares
 from .search.information import Information, compute_information
 from .search.minimizers import LeastSquares, Minimizer, Minimum, TrustRegion, choose_minimizer, factor_quadratic
 from .search.verdicts import LOOSE, LOST, Verdict
-from .storage import load
+from .storage import identify_fit, load, pack_fit, unpack_fit
 
 __all__ = [
     "Arguments", "Autoregression", "BEGINS", "Capabilities", "Coordinate", "Coordinates", "CorrelationTest", "Cost",
@@ -29,7 +29,7 @@ __all__ = [
     "Minimizer", "Minimum", "Objective", "OutputError", "Part", "Problem", "SimulationPEM", "Spent", "TrustRegion",
     "Verdict", "choose_minimizer", "compute_covariance", "compute_information", "compute_variance_factors",
     "compute_variances", "describe", "describe_cut", "draw_hypercube", "evaluate", "factor_quadratic", "fail_at",
-    "find_contiguous", "fit", "fit_autoregression", "independence", "invert_squares", "label_experiments", "load",
-    "match_fit", "measure_fit", "predict_outputs", "prepare_objective", "restore_objective", "spend_nothing",
-    "whiteness",
+    "find_contiguous", "fit", "fit_autoregression", "identify_fit", "independence", "invert_squares",
+    "label_experiments", "list_starts", "load", "match_fit", "measure_fit", "pack_fit", "predict_outputs",
+    "prepare_objective", "restore_objective", "spend_nothing", "unpack_fit", "whiteness",
 ]

@@ -1,31 +1,45 @@
 """Finished pieces of a reproduction, kept until it is complete, so that the same command goes on where it stopped.
 
 One JSON file for each piece, in a folder beside the results: what it was made from (paper, sizes, version of daedal),
-its content, and a digest of that. A piece made from anything else, or damaged, is made again.
+its content, and a digest of that. A piece made from anything else, or damaged, is made again. Many pieces that one
+function makes are a study: a journal of their own, by as many processes as are wanted (`daedal.studies`).
 """
 
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, as_completed
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from shutil import rmtree
 from typing import Any, Protocol, TypeVar, final
 
+from daedal.errors import ReportError
 from daedal.papers.result_files import Result, write_files
 from daedal.simulation import Status
+from daedal.studies import Row, choose_crew, make_missing, open_journal, write_charter
+from daedal.studies.charter import CONVERGED, Make
+from daedal.studies.journal import read_study
 
 FOLDER = ".unfinished"
 LOGGER = logging.getLogger("daedal")
 
 Take = Callable[[str, Callable[[], Any]], Any]  # name of a piece, and what makes it
+MakeAll = Callable[[str, str, Sequence[Sequence[Any]]], list[Any]]  # name, "module:function", arguments of each
 
 
 def count_pieces(directory: str | Path) -> int:
     """How many are kept beside the results."""
-    return len(list((Path(directory) / FOLDER).glob("*.json")))
+    folder = Path(directory) / FOLDER
+    return len(list(folder.glob("*.json"))) + sum(map(_count_runs, folder.glob("*.study")))
+
+
+def _count_runs(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0]
 
 
 class _Finished(Protocol):
@@ -43,6 +57,23 @@ def make_anew(_: str, make: Callable[[], Any]) -> Any:
     return make()
 
 
+def make_all_anew(_: str, function: str, tasks: Sequence[Sequence[Any]]) -> list[Any]:
+    """One after the other, and keep nothing."""
+    make = _find_function(function)
+    return [make(*arguments) for arguments in tasks]
+
+
+def _find_function(name: str) -> Callable[..., Any]:
+    home, _, own = name.partition(":")
+    return getattr(import_module(home), own)
+
+
+def prepare_tasks(content: Mapping[str, Any]) -> Make:
+    """Run number → row with what the function makes of the arguments of that number."""
+    make, tasks = _find_function(content["function"]), content["tasks"]
+    return lambda number: Row(number, CONVERGED, words=make(*tasks[number]))
+
+
 def refuse_interrupted(result: Finished) -> Finished:
     """What Ctrl-C left of a result is not enough for a table: the interrupt goes on."""
     if result.status.interrupted:
@@ -54,8 +85,8 @@ def refuse_interrupted(result: Finished) -> Finished:
 class KeptPieces:
     """The pieces of one paper and size in a folder."""
 
-    def __init__(self, directory: Path, paper: str, size: object) -> None:
-        self._directory, self._folder = directory, directory / FOLDER
+    def __init__(self, directory: Path, paper: str, size: object, workers: int | None = None) -> None:
+        self._directory, self._folder, self._workers = directory, directory / FOLDER, workers
         self._made_from = {"paper": paper, "size": repr(size), "daedal": version("daedal")}
 
     def take(self, name: str, make: Callable[[], Any]) -> Any:
@@ -63,21 +94,30 @@ class KeptPieces:
         content = self._read(name)
         return self._write(name, make()) if content is None else content
 
-    def take_all(
-        self, names: Sequence[str], tasks: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]], pool: Executor | None
-    ) -> list[Any]:
-        """The same of many, each made by a function and its arguments; by other processes if there are any."""
-        contents = [self._read(name) for name in names]
-        missing = [k for k, content in enumerate(contents) if content is None]
-        if pool is None:
-            for k in missing:
-                function, arguments = tasks[k]
-                contents[k] = self._write(names[k], function(*arguments))
-            return contents
-        jobs = {pool.submit(tasks[k][0], *tasks[k][1]): k for k in missing}
-        for job in as_completed(jobs):  # one that is finished is not lost while an earlier one is under way
-            contents[jobs[job]] = self._write(names[jobs[job]], job.result())
-        return contents
+    def make_all(self, name: str, function: str, tasks: Sequence[Sequence[Any]]) -> list[Any]:
+        """What a function makes of each of these arguments; those that are not there are made, by other processes too.
+
+        Arguments and contents are numbers and texts as JSON has them.
+        """
+        charter = write_charter("daedal.papers.kept_pieces:prepare_tasks", {"function": function, "tasks": tasks})
+        identity = {**self._made_from, "tasks": json.dumps([function, tasks])}
+        self._folder.mkdir(exist_ok=True)
+        path = self._folder / f"{name}.study"
+        other = path.exists() and path.stat().st_size > 0 and read_study(path) != identity
+        if other:
+            LOGGER.warning("'%s' was made with other sizes or another version: it is made again", path)
+        crew = choose_crew(None if self._workers == 1 else self._workers)  # one process is this one
+        journal = open_journal(path, identity, {}, fresh=other)
+        try:
+            if make_missing(charter, range(len(tasks)), journal, crew, f"{name}:"):
+                raise KeyboardInterrupt
+            contents = journal.read()
+        finally:
+            journal.close()
+        for status, message in zip(contents.status, contents.messages, strict=True):
+            if status != CONVERGED:
+                raise ReportError(f"A piece of '{name}' could not be made: {message}", "Run the same command again.")
+        return contents.words
 
     def take_result(self, name: str, make: Callable[[], Result]) -> Result:
         """A result whose files are there as they were written, or one that is made."""

@@ -9,6 +9,9 @@ from daedal.papers.result_files import Result
 PAPERS = ("descriptor", "order", "pendulum", "reactor")
 
 
-def reproduce(paper: str, directory: str | Path, *, full: bool = False) -> Iterator[Result]:
-    """Work through a paper, one of `PAPERS`; each result is yielded when its files are complete."""
-    return import_module(f"daedal.papers.{paper}").reproduce(directory, full=full)
+def reproduce(paper: str, directory: str | Path, *, full: bool = False, workers: int | None = None) -> Iterator[Result]:
+    """Work through a paper, one of `PAPERS`; each result is yielded when its files are complete.
+
+    `workers` processes share the work where there are many data sets.
+    """
+    return import_module(f"daedal.papers.{paper}").reproduce(directory, full=full, workers=workers)

@@ -11,8 +11,10 @@ from daedal.estimation import Fit
 from daedal.filtering import StateEstimate
 from daedal.order import OrderSearch, OrderSearches
 from daedal.report.layout import BAND, TimeAxis, choose_names, choose_time_axis, frame, make_panels
+from daedal.report.study_pictures import draw_study
 from daedal.report.validation_pictures import DRAWERS, NORMAL
 from daedal.simulation import Ensemble, Trajectory
+from daedal.studies import Study
 from daedal.tables import add_unit
 from daedal.validation import Comparison, Identifiability, Profile, Residuals
 
@@ -45,7 +47,7 @@ class _Picture(NamedTuple):
 
 
 OverTime: TypeAlias = Trajectory | Ensemble | StateEstimate | Dataset
-Finding: TypeAlias = Fit | Comparison | Residuals | Profile | Identifiability | OrderSearch | OrderSearches
+Finding: TypeAlias = Fit | Comparison | Residuals | Profile | Identifiability | OrderSearch | OrderSearches | Study
 
 
 def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] | None = None) -> "go.Figure":
@@ -61,7 +63,8 @@ def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] |
         A Fit: samples, prediction and residual. A Comparison: samples and prediction in the band of 95 %. Residuals:
         auto- and cross-correlations with their bands. A Profile: the criterion along each parameter. An
         Identifiability: singular values and directions. An OrderSearch: BIC of the candidates; OrderSearches: of
-        each output. Time is dates where every result has an origin.
+        each output. A Study: estimates against each other and shares of runs, minima of starts, a scan. Time is dates
+        where every result has an origin.
     names
         Names or symbols of the signals (by default the outputs, then the others), of the outputs of a Fit, Comparison
         or Residuals, of the parameters of a Profile or Identifiability; without a choice, as many as fit.
@@ -73,6 +76,8 @@ def plot(result: OverTime | Sequence[OverTime] | Finding, names: Iterable[Any] |
     >>> len(figure.data)
     1
     """
+    if isinstance(result, Study):
+        return draw_study(result, names)
     if type(result) in DRAWERS:
         return DRAWERS[type(result)](result, names)
     pictures = [_draw(one) for one in (result if isinstance(result, Sequence) else [result])]

@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from daedal.estimation.criteria import (
 from daedal.estimation.likelihood import Likelihood
 from daedal.estimation.problem import Autoregression, Coordinate, Coordinates
 from daedal.estimation.result import Attempt, Estimate, Fit, LocalMinimum
-from daedal.estimation.storage.netcdf import Variable, make_texts
+from daedal.estimation.storage.netcdf import Variable, compute_digests, make_texts
 from daedal.models import Model
 from daedal.simulation import Lanes, Status
 from daedal.symbolic import read_expression
@@ -55,6 +56,22 @@ def list_variables(fit: Fit) -> dict[str, Variable]:
             key = f"experiment_{number}_{name}"
             variables[key] = _list_numbers((f"{key}_index",), array)
     return variables
+
+
+def identify_fit(fit: Fit) -> dict[str, str]:
+    """What a fit was made from, and what it found, each as a text that is the same where that is the same."""
+    told = _describe_fit(fit)
+    free = {one.name: one.start for one in fit.estimates.values() if one.name in fit.model.parameters}
+    samples = {name: one for name, one in list_variables(fit).items() if name.startswith("experiment_")}
+    data = _write_json([told["data"], sorted(compute_digests(samples).items())])
+    return {
+        "model": fit.model.with_parameters(free).to_text(),
+        "data": sha256(data.encode()).hexdigest(),
+        "criterion": _write_json(told["criterion"]),
+        "free parameters": _write_json([told["coordinates"], told["fixed"]]),
+        "solver": _write_json(told["solver"]),
+        "estimates": _write_json([fit.params, told["scales"], told["filters"]]),
+    }
 
 
 def _list_numbers(dimensions: tuple[str, ...], values: Any) -> Variable:
@@ -103,7 +120,7 @@ def _describe_attempt(one: Attempt) -> dict[str, Any]:
 
 
 def _write_json(content: Any) -> str:
-    return json.dumps(content, default=lambda number: number.tolist())
+    return json.dumps(content, default=lambda one: dict(one) if isinstance(one, Mapping) else one.tolist())
 
 
 def _describe_criterion(criterion: Any) -> dict[str, Any]:

@@ -98,8 +98,24 @@ def load(path: str | Path) -> Fit:
     return _read_fit(file)
 
 
+def pack_fit(fit: Fit) -> bytes:
+    """The bytes of a file with this fit, for another file or another process."""
+    return _write_content(fit)
+
+
+def unpack_fit(content: bytes, owner: Path) -> Fit:
+    """The fit that `pack_fit` made these bytes of; a sentence about damage names the owner."""
+    try:
+        return _make_fit(owner, _open_contents(owner, content))
+    except UnreadableError as error:
+        raise _explain_damage(owner, str(error)) from None
+
+
 def _read_fit(file: Path) -> Fit:
-    contents = _read_contents(file)
+    return _make_fit(file, _read_contents(file))
+
+
+def _make_fit(file: Path, contents: Contents) -> Fit:
     _check_labels(file, contents.labels)
     has_digests = contents.labels["version"] >= FIRST_WITH_DIGESTS or bool(contents.digests)
     if has_digests:

@@ -42,7 +42,7 @@ FULL = Size(data_sets=200, noise_too=60)
 QUICK = Size(data_sets=20, noise_too=5)
 
 
-def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
+def reproduce(directory: str | Path, *, full: bool = False, workers: int | None = None) -> Iterator[Result]:
     """Work through the paper; each result is yielded when its files are complete.
 
     Parameters
@@ -51,6 +51,8 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
         Where the tables (CSV), verdicts (text) and figures (HTML) go; made if it is not there.
     full
         200 data sets, so that coverage can be told to 1.5 %, instead of few.
+    workers
+        How many processes share them.
     """
     folder = make_directory(directory)
     size = FULL if full else QUICK
@@ -63,9 +65,9 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
         "transfer.html": write_page(draw_transfer_functions(structure)),
     }
     yield Result(write_structure(structure), write_files(folder, texts))
-    pieces = KeptPieces(folder, "descriptor", size)
+    pieces = KeptPieces(folder, "descriptor", size, workers)
     data = simulate_data_sets(size.data_sets)
-    estimates = estimate(data, size, pieces.take)
+    estimates = estimate(size, pieces.make_all)
     texts = {
         "estimates.csv": tabulate_estimates(estimates),
         "estimates_table.csv": tabulate_summary(estimates),

@@ -10,18 +10,23 @@ in its 95 % interval, or not: over E data sets about 0.95 E times, if standard e
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, final
 
 import numpy as np
 
-from daedal.data import Dataset
 from daedal.estimation import Fit, Likelihood, OutputError, fit
-from daedal.models import Model
-from daedal.papers.descriptor.experiment import FREE, INTERVAL, NOISE_FREE, NOISE_TRUTH, SEED, TRUTH, make_drive
-from daedal.papers.kept_pieces import Take, make_anew, refuse_interrupted
-from daedal.progress import Progress
-from daedal.simulation import Lanes, Trajectory
+from daedal.papers.descriptor.experiment import (
+    FREE,
+    INTERVAL,
+    NOISE_FREE,
+    NOISE_TRUTH,
+    SEED,
+    TRUTH,
+    make_drive,
+    simulate_data_sets,
+)
+from daedal.papers.kept_pieces import MakeAll, make_all_anew, refuse_interrupted
+from daedal.simulation import Lanes
 
 LIKELIHOOD = "maximum likelihood"
 OUTPUT_ERROR = "output error"
@@ -105,16 +110,9 @@ class Estimates:
         )
 
 
-def estimate(data: Trajectory, size: Size, take: Take = make_anew) -> Mapping[str, Estimates]:
+def estimate(size: Size, make_all: MakeAll = make_all_anew) -> Mapping[str, Estimates]:
     """Method → estimates, from data sets that are the realizations of a simulation."""
-    everything = {**FREE, **NOISE_FREE}
-    return {
-        LIKELIHOOD: _fit_data_sets(data, size.data_sets, LIKELIHOOD, take, free=FREE, criterion=Likelihood()),
-        OUTPUT_ERROR: _fit_data_sets(
-            data, size.data_sets, OUTPUT_ERROR, take, free=FREE, criterion=OutputError(), solver=SOLVER
-        ),
-        NOISE_TOO: _fit_data_sets(data, size.noise_too, NOISE_TOO, take, free=everything, criterion=Likelihood()),
-    }
+    return {method: _fit_data_sets(method, size, make_all) for method in METHODS}
 
 
 def find_truth(parameter: str) -> float:
@@ -122,21 +120,25 @@ def find_truth(parameter: str) -> float:
     return {**TRUTH, **NOISE_TRUTH}[parameter]
 
 
-def _fit_data_sets(data: Trajectory, count: int, method: str, take: Take, **options: Any) -> Estimates:
-    model, rows = make_drive(), []
-    name, parameters = method.replace(" ", "_").replace(",", ""), tuple(options["free"])
-    with Progress(f"{method}: data set", end=count) as progress:
-        for number in range(count):
-            make = partial(_fit, model, data.to_dataset(number), parameters, options)
-            rows.append(take(f"{name}_{number}", make))
-            progress(number)
+def _fit_data_sets(method: str, size: Size, make_all: MakeAll) -> Estimates:
+    count = size.noise_too if method == NOISE_TOO else size.data_sets
+    name, parameters = method.replace(" ", "_").replace(",", ""), tuple(_choose_options(method)["free"])
+    rows = make_all(name, f"{__name__}:fit_data_set", [[method, number, size.data_sets] for number in range(count)])
     columns = {key: np.array([row[key] for row in rows]) for key in ("values", "std_errors", "covered", "cov")}
     return Estimates(parameters=parameters, failures=sum(not row["ok"] for row in rows), **columns)
 
 
-def _fit(model: Model, data: Dataset, parameters: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+def _choose_options(method: str) -> dict[str, Any]:
+    if method == OUTPUT_ERROR:
+        return {"free": FREE, "criterion": OutputError(), "solver": SOLVER}
+    return {"free": {**FREE, **NOISE_FREE} if method == NOISE_TOO else FREE, "criterion": Likelihood()}
+
+
+def fit_data_set(method: str, number: int, data_sets: int) -> dict[str, Any]:
     """One row of `Estimates`, and whether the search converged."""
-    one = refuse_interrupted(fit(model, data, rng=SEED, **options))
+    options, data = _choose_options(method), simulate_data_sets(data_sets).to_dataset(number)
+    one = refuse_interrupted(fit(make_drive(), data, rng=SEED, **options))
+    parameters = tuple(options["free"])
     return {
         "values": [one.params[name] for name in parameters],
         "std_errors": [one.std_errors[name] for name in parameters],

@@ -9,6 +9,8 @@ The load torque of the data is linear between points 6.25 ms apart; the estimato
 process in continuous time.
 """
 
+from functools import cache
+
 import numpy as np
 
 from daedal.data import Signal
@@ -78,6 +80,7 @@ def make_drive(*, grid: float | None = None) -> Model:
     )
 
 
+@cache
 def simulate_data_sets(data_sets: int) -> Trajectory:
     """Data sets, as realizations, with the truth about what is not measured."""
     times = np.arange(SAMPLES, dtype=np.float64) * INTERVAL

@@ -7,8 +7,7 @@
 - basis pursuit on the derivatives of the fitted splines, at the samples.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -33,8 +32,10 @@ from daedal.order import (
     solve_on_support,
     sparsify_equation,
 )
-from daedal.papers.kept_pieces import refuse_interrupted
+from daedal.papers.kept_pieces import MakeAll, make_all_anew, refuse_interrupted
 from daedal.papers.order.experiment import (
+    READINGS,
+    SYSTEMS,
     THINNED,
     Reading,
     System,
@@ -52,6 +53,7 @@ PURSUED_ORDER, PURSUED_RATIO = 6, 8.0  # of Tables 8 to 10
 GAMMAS = (10.0, 5.0)
 REFINED, SPLINES = "RefinedIV()", "SparseSplines()"
 METHODS = {REFINED: RefinedIV(), SPLINES: SparseSplines()}
+AT_ONCE = 5  # searches that one process makes before it reports
 
 
 @final
@@ -157,15 +159,71 @@ class Pursued:
     noisy: Mapping[str, np.ndarray]
 
 
-Task = tuple[Callable[..., Any], tuple[Any, ...]]
+def estimate_system(system: System, size: Size, make_all: MakeAll = make_all_anew) -> list[Printed]:
+    """The paper's method for all orders that the tables assume, in both readings."""
+    place, name = SYSTEMS.index(system), f"printed_{SYSTEMS.index(system)}"
+    cases = [(reading, assumed) for assumed in system.columns for reading in READINGS]
+    tasks = [[place, READINGS.index(reading), assumed, size.printed, size.too_many] for reading, assumed in cases]
+    lists = make_all(name, f"{__name__}:list_printed", tasks)
+    return [
+        Printed(
+            system,
+            reading,
+            assumed,
+            np.array(one["quiet"]),
+            np.array(one["values"]),
+            {more: tuple(orders) for more, orders in one["orders"]},
+        )
+        for one, (reading, assumed) in zip(lists, cases, strict=True)
+    ]
 
 
-def run(tasks: Sequence[Task], pool: Executor | None = None) -> list[Any]:
-    """The results of all tasks, in their order; by other processes if there are any."""
-    if pool is None:
-        return [function(*arguments) for function, arguments in tasks]
-    waiting = [pool.submit(function, *arguments) for function, arguments in tasks]
-    return [future.result() for future in waiting]
+def list_printed(system: int, reading: int, assumed: int, printed: int, too_many: int) -> dict[str, Any]:
+    """What `estimate_as_printed` gives, as lists."""
+    size = Size(printed=printed, too_many=too_many, refined=0, splines=0)
+    one = estimate_as_printed(SYSTEMS[system], READINGS[reading], assumed, size)
+    orders = [[more, list(chosen)] for more, chosen in one.orders.items()]
+    return {"quiet": one.quiet.tolist(), "values": one.values.tolist(), "orders": orders}
+
+
+def search_all(size: Size, make_all: MakeAll = make_all_anew) -> list[Searched]:
+    """All searches, in portions that processes can share."""
+    counts = dict(zip(METHODS, (size.refined, size.splines), strict=True))
+    cases = [(system, reading, method) for system in SYSTEMS for reading in READINGS for method in METHODS]
+    portions = [
+        (case, first, min(first + AT_ONCE, counts[case[2]]))
+        for case in cases
+        for first in range(0, counts[case[2]], AT_ONCE)
+    ]
+    tasks = [[SYSTEMS.index(s), READINGS.index(r), method, *ends] for (s, r, method), *ends in portions]
+    lists = make_all("searches", f"{__name__}:list_searched", tasks)
+    searches = [
+        Searched(*case, *(np.array(one[name]) for name in ("orders", "values", "optimal", "leading")))
+        for one, (case, *_) in zip(lists, portions, strict=True)
+    ]
+    return [
+        join_searches([one for one, (mine, *_) in zip(searches, portions, strict=True) if mine is case])
+        for case in cases
+    ]
+
+
+def pursue_all(make_all: MakeAll = make_all_anew) -> list[Pursued]:
+    """Tables 8 to 10 in both readings."""
+    lists = make_all("pursuits", f"{__name__}:list_pursued", [[k] for k in range(len(READINGS))])
+    tables = ("table_8", "quiet", "noisy")
+    return [
+        Pursued(reading, *({name: np.array(row) for name, row in one[table].items()} for table in tables))
+        for one, reading in zip(lists, READINGS, strict=True)
+    ]
+
+
+def list_pursued(reading: int) -> dict[str, Any]:
+    """What `pursue` gives, as lists."""
+    one = pursue(SYSTEMS[3], READINGS[reading])
+    return {
+        table: {name: row.tolist() for name, row in getattr(one, table).items()}
+        for table in ("table_8", "quiet", "noisy")
+    }
 
 
 @one_thread
@@ -223,9 +281,9 @@ def _search(data: Any, system: System, method: Any) -> OrderSearch:
     return refuse_interrupted(select_order(data, orders=tried, input_orders=[system.input_order], method=method))
 
 
-def list_searched(system: System, reading: Reading, method: str, numbers: range) -> dict[str, Any]:
+def list_searched(system: int, reading: int, method: str, first: int, end: int) -> dict[str, Any]:
     """What `search_orders` gives, as lists."""
-    one = search_orders(system, reading, method, numbers)
+    one = search_orders(SYSTEMS[system], READINGS[reading], method, range(first, end))
     return {name: getattr(one, name).tolist() for name in ("orders", "values", "optimal", "leading")}
 
 

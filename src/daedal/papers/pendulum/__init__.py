@@ -22,10 +22,11 @@ Differential-Algebraic Equation Models with Process Disturbances, IEEE Conf. on 
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from daedal.papers.kept_pieces import KeptPieces
-from daedal.papers.pendulum.estimates import Estimates, Size, estimate
+from daedal.papers.pendulum.estimates import Estimates, Size, estimate_all
 from daedal.papers.pendulum.experiment import PRINTED, PROGRAM
 from daedal.papers.pendulum.figures import draw_costs, draw_estimates
 from daedal.papers.pendulum.fits import fit_data_sets
@@ -52,7 +53,7 @@ QUICK = {
 }
 
 
-def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
+def reproduce(directory: str | Path, *, full: bool = False, workers: int | None = None) -> Iterator[Result]:
     """Work through the figures; each result is yielded when its files are complete.
 
     Parameters
@@ -61,16 +62,17 @@ def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
         Where the tables (CSV) and figures (HTML) go; made if it is not there.
     full
         The sizes of the paper (E = 1000, M = 500, N up to 50 000) instead of small ones.
+    workers
+        How many processes share the two readings of the experiment, in full; each uses all processors for a while.
     """
     folder = make_directory(directory)
     sizes = FULL if full else QUICK
-    pieces = KeptPieces(folder, "pendulum", [SHORT, *(sizes[reading] for reading in sizes)])
+    pieces = KeptPieces(folder, "pendulum", [SHORT, *(sizes[reading] for reading in sizes)], workers)
     yield Result(_introduce(full))
+    both = estimate_all(FULL, pieces.make_all) if full else {}
     for reading in (PROGRAM, PRINTED):
         if full:
-            yield pieces.take_result(
-                reading.name, lambda reading=reading: _draw_figure_1(folder, estimate(reading, FULL[reading]))
-            )
+            yield pieces.take_result(reading.name, partial(_draw_figure_1, folder, both[reading]))
             continue
         estimates = fit_data_sets(reading, QUICK[reading], pieces.take)
         yield _draw_figure_1(folder, estimates)

@@ -12,17 +12,19 @@ moves estimates by O(1/M). All data sets meet one set of M realizations, whose o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import final
+from dataclasses import asdict, dataclass
+from typing import Any, final
 
 import numpy as np
 
 from daedal.data import Signal
 from daedal.errors import SimulationError
 from daedal.models import Model
-from daedal.papers.kept_pieces import refuse_interrupted
+from daedal.papers.kept_pieces import MakeAll, make_all_anew, refuse_interrupted
 from daedal.papers.pendulum.experiment import (
     GRID,
+    PRINTED,
+    PROGRAM,
     SEED,
     SOLVER,
     TRANSIENT,
@@ -154,6 +156,25 @@ def estimate(reading: Reading, size: Size) -> Estimates:
         values |= {(samples, method): column for method, column in columns.items()}
     wind = measure_wind(calm, windy, int(np.argmin(np.abs(GRID - TRUTH))))
     return Estimates(reading, size, METHODS, values, wind)
+
+
+def estimate_all(sizes: Mapping[Reading, Size], make_all: MakeAll = make_all_anew) -> dict[Reading, Estimates]:
+    """Estimates of each reading."""
+    tasks = [[one.name, list(size.samples), size.data_sets, size.realizations] for one, size in sizes.items()]
+    lists = make_all("readings", f"{__name__}:list_estimates", tasks)
+    found = {}
+    for (reading, size), told in zip(sizes.items(), lists, strict=True):
+        values = {(samples, method): np.array(column) for samples, method, column in told["values"]}
+        found[reading] = Estimates(reading, size, METHODS, values, Wind(**told["wind"]))
+    return found
+
+
+def list_estimates(name: str, samples: list[int], data_sets: int, realizations: int) -> dict[str, Any]:
+    """What `estimate` gives, as lists."""
+    (reading,) = [one for one in (PROGRAM, PRINTED) if one.name == name]
+    found = estimate(reading, Size(tuple(samples), data_sets, realizations))
+    values = [[count, method, column.tolist()] for (count, method), column in found.values.items()]
+    return {"values": values, "wind": asdict(found.wind)}
 
 
 def measure_wind(calm: Ensemble, windy: Ensemble, place: int, skip: int = TRANSIENT) -> Wind:

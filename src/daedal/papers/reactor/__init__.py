@@ -44,20 +44,21 @@ FULL = Size(weights=101, realizations=100_000, data_sets=100)
 QUICK = Size(weights=101, realizations=100_000, data_sets=6)
 
 
-def reproduce(directory: str | Path, *, full: bool = False) -> Iterator[Result]:
+def reproduce(directory: str | Path, *, full: bool = False, workers: int | None = None) -> Iterator[Result]:
     """Work through tables and figures; each result is yielded when its files are complete.
 
     `full`: 100 data sets for the accuracy of the parameters instead of 6; all else has the sizes of the paper.
+    `workers` processes share them.
     """
     folder = make_directory(directory)
     size = FULL if full else QUICK
     yield Result(_introduce(full))
-    pieces, work = KeptPieces(folder, "reactor", size), _Work(folder, size)
+    pieces, work = KeptPieces(folder, "reactor", size, workers), _Work(folder, size)
     yield pieces.take_result("table1", work.write_table_1)
     yield pieces.take_result("table2", work.write_table_2)
     yield pieces.take_result("misspecified", work.write_misspecified)
     yield pieces.take_result("sample_times", work.write_sample_times)
-    parameters = assess_accuracy(size, pieces.take)
+    parameters = assess_accuracy(size, pieces.make_all)
     yield Result(write_accuracy(parameters), write_files(folder, {"parameters.csv": tabulate_accuracy(parameters)}))
     pieces.remove()
 

@@ -5,7 +5,6 @@ two minima point to, and at some values of γ all are tried again, because the b
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import final
 
 import numpy as np
@@ -21,7 +20,7 @@ from daedal.estimation import (
     prepare_objective,
 )
 from daedal.linear import one_thread
-from daedal.papers.kept_pieces import Take, make_anew
+from daedal.papers.kept_pieces import MakeAll, make_all_anew
 from daedal.papers.reactor.experiment import (
     EPSILON,
     FREE,
@@ -190,14 +189,14 @@ def _compute_errors(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
     return theirs[:, None] - 2.0 * y @ predictions.T + own
 
 
-@one_thread
-def assess_accuracy(size: Size, take: Take = make_anew) -> Accuracy:
+def assess_accuracy(size: Size, make_all: MakeAll = make_all_anew) -> Accuracy:
     """Parameters from data sets whose mean is the reference output."""
-    points = np.array([take(f"accuracy_{seed}", partial(_estimate_each, seed)) for seed in range(size.data_sets)])
+    points = np.array(make_all("accuracy", f"{__name__}:estimate_each", [[seed] for seed in range(size.data_sets)]))
     return Accuracy({gamma: points[:, k] for k, gamma in enumerate(COMPARED)})
 
 
-def _estimate_each(seed: int) -> list[list[float]]:
+@one_thread
+def estimate_each(seed: int) -> list[list[float]]:
     """Estimates from one data set for every γ that is compared, (γ, parameter)."""
     mean = draw_samples(seed)
     objective = make_objective(mean, compute_moments(mean))

@@ -37,6 +37,7 @@ benchmark: $(READY)  ## speed and accuracy figures
 	$(BIN)/python benchmarks/delays.py time sweep growth
 	$(BIN)/python benchmarks/order.py time
 	$(BIN)/python benchmarks/switching.py --data='$(DATA)'
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/studies.py workers journal shards
 
 picture: $(READY)  ## redraw the picture of the README

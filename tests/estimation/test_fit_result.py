@@ -1,5 +1,7 @@
 """What a fit can be asked: estimates by name, a table, its criterion, start and seed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -58,7 +60,8 @@ def test_default_criterion_and_its_reason():
     found = dd.fit(decay(), DATA, free=["k"])
     assert found.criterion == dd.OutputError()
     assert any("no disturbances" in note for note in found.notes)
-    wet = dd.fit(square(), cases()["mean"].data, free=["a"], rng=1)
+    assert square().measurement_noise  # where Likelihood is chosen: tests/estimation/likelihood/test_auto.py
+    wet = dd.fit(replace(square(), measurement_noise={}), cases()["mean"].data, free=["a"], rng=1)
     assert wet.criterion == dd.SimulationPEM()
     assert any("'w'" in note and "mean" in note for note in wet.notes)
     assert wet.loglik is None

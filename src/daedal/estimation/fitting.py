@@ -335,6 +335,12 @@ def _describe_end(outcome: Outcome, interrupted: bool) -> Status:
             f"Stopped after {count} without converging; at {outcome.failures} the model could not be simulated.",
             "Give bounds that keep the search where it can, other starts, or a model that goes further.",
         )
+    if outcome.kinked:
+        return Status(
+            False,
+            f"Stopped after {count} where the criterion has kinks or ripples: its slopes promise what no step finds.",
+            "Try other starts, shorter steps (solver=Lanes(step=...)) or more realizations; errors may mean little.",
+        )
     return Status(
         False,
         f"Stopped after {count} without converging.",

@@ -8,7 +8,8 @@ from .nonlinear import (
 from .open_values import forget_start
 from .parameter_point import Point
 from .particles import (
-    Collapse, GuidedRun, ParticleRun, PooledRuns, line_up_lanes, make_guide, run_guided, run_particles,
+    Collapse, GuidedRun, ParticleRun, PooledRuns, line_up_lanes, look_ahead, make_guide, run_guided,
+    run_particles,
 )
 from .states import StateEstimate, estimate_states
 
@@ -17,6 +18,7 @@ __all__ = [
     "InitialState", "Innovated", "Laplace", "LinearExperiment", "Linearized", "LinedUp", "NonlinearExperiment",
     "Normals", "Outlook", "ParticleRun", "Point", "PooledRuns", "StateEstimate", "are_same", "compare_with_rest",
     "estimate_nonlinear_states", "estimate_states", "find_path", "find_paths", "forget_start", "line_up",
-    "line_up_lanes", "make_guide", "make_linear_experiments", "make_nonlinear_experiment", "refuse_unsuitable",
-    "regrid", "run_extended_filter", "run_guided", "run_particles", "settle_steps", "simulate_outputs",
+    "line_up_lanes", "look_ahead", "make_guide", "make_linear_experiments", "make_nonlinear_experiment",
+    "refuse_unsuitable", "regrid", "run_extended_filter", "run_guided", "run_particles", "settle_steps",
+    "simulate_outputs",
 ]

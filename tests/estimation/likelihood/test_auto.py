@@ -8,8 +8,11 @@ import pytest
 import daedal as dd
 from batteries.quadrature import SEEN, draw_seen, make_seen
 from daedal import der
+from daedal.estimation.likelihood.danger import UNSTABLE
 from daedal.estimation.likelihood.referee import Gap, judge_gaps, judge_score
-from daedal.filtering import PooledRuns
+from daedal.experiments import match_experiments
+from daedal.filtering import Point, PooledRuns, compare_with_rest, make_nonlinear_experiment
+from daedal.systems import build
 
 x, v, w = dd.symbols("x v w")
 a, d, k, std = dd.symbols("a d k std")
@@ -67,6 +70,23 @@ def test_disturbances_that_act_through_squares_are_left_to_particles():
     assert auto.loglik == particle.loglik
     fit = dd.fit(model, data, free=["std"], criterion=criteria[0], rng=1)
     assert any("particles were taken by method='auto'" in note for note in fit.notes)
+
+
+def test_wells_are_noticed_however_far_derivatives_at_rest_lead():
+    wells = dd.Model(
+        name="wells",
+        equations={"rate": der(x) == x - x**3 + w},
+        unknowns=[x],
+        outputs={"x": x},
+        disturbances={w: dd.FilteredNoise.low_pass(std=0.6, time_constant=1.0)},
+        measurement_noise={"x": 0.3},
+        initial={x: 0.0},
+    )
+    for count in (30, 400):  # deviations from rest grow by e each second
+        data = dd.Dataset(np.arange(count) * 1.0, outputs={"x": np.zeros(count)})
+        experiment = make_nonlinear_experiment(match_experiments(build(wells), [data])[0], {}, "rk4", 0.5)
+        _, left = compare_with_rest(experiment.at(Point(wells, {}, ())))
+        assert left > UNSTABLE
 
 
 def test_delays_are_left_to_moments():

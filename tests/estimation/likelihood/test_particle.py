@@ -6,6 +6,9 @@ import pytest
 import daedal as dd
 from batteries.quadrature import SEEN, draw_seen, integrate, make_seen
 from daedal import der
+from daedal.experiments import match_experiments
+from daedal.filtering import Point, look_ahead, make_nonlinear_experiment
+from daedal.systems import build
 
 x, v, u, w = dd.symbols("x v u w")
 a, std, sigma = dd.symbols("a std sigma")
@@ -60,13 +63,39 @@ def test_experiments_add_up_and_a_fit_finds_what_quadrature_finds():
     assert twice.loglik == pytest.approx(2.0 * max(truth), abs=3.0 * twice.monte_carlo_error)
 
 
-def test_innovations_are_white_and_of_unit_size_and_tables_are_made():
+def test_every_verb_takes_a_fit_by_particles(tmp_path):
     model = make()
     fit = dd.fit(model, draw(model, 150), free=["a", "sigma"], criterion=PARTICLE, rng=2)
     assert "log likelihood" in fit.summary()
     assert fit.aic is not None
-    assert "white" in str(dd.resid(fit))
-    assert "x" in str(dd.compare(fit, draw(model, 60, 9)))
+    assert "innovations are white" in str(dd.resid(fit))
+    other = draw(model, 60, 9)
+    comparison = str(dd.compare(fit, other, horizon=[1, 4]))
+    assert "simulated" in comparison
+    assert "4 steps ahead" in comparison
+    assert "determined" in str(dd.identifiability(fit))
+    fit.save(tmp_path / "fit.nc")
+    again = dd.load(tmp_path / "fit.nc")
+    assert again.criterion == PARTICLE
+    assert again.loglik == fit.loglik
+    assert dd.plot(dd.compare(again, other)).data
+    states = dd.estimate_states(fit, other, variables=["w"], kind="predicted", horizon=0.8)
+    assert np.isfinite(states.mean["w"]).all()
+
+
+def test_predictions_ahead_are_those_of_the_exact_filter():
+    linear = make(power=1)
+    data = draw(linear, 40)
+    experiment = match_experiments(build(linear), [data])[0]
+    lined = make_nonlinear_experiment(experiment, {}, "rk4", 0.1)
+    many = 20_000
+    simulated, ahead = look_ahead(lined.at(Point(linear, None, ())), many, np.random.default_rng(0), (1, 3))
+    for steps in (1, 3):
+        horizon = 0.4 * steps - 1e-9  # the sample at its beginning counts
+        exact = dd.estimate_states(linear, data, variables=["x"], kind="predicted", horizon=horizon)
+        for ours, known in zip(ahead[steps], (exact.mean["x"], exact.std["x"]), strict=True):
+            np.testing.assert_allclose(ours[:, 0], known, atol=6.0 / np.sqrt(many))
+    assert simulated[1][-1, 0] > ahead[3][1][-1, 0] > ahead[1][1][-1, 0]
 
 
 SQUARED = {"equations": {"rate": der(x) == -a * x + w**2}}  # nothing to guide by: no slope at rest

@@ -141,3 +141,39 @@ def test_a_small_step_along_a_valley_is_not_the_end():
     assert end.converged
     certified = [1.9280693458e-01, 1.9128232873e-01, 1.2305650693e-01, 1.3606233068e-01]
     np.testing.assert_allclose(end.evaluation.point, certified, rtol=1e-7)
+
+
+@every
+def test_a_kink_at_the_bottom_of_a_valley_is_no_minimum(minimize):
+    """(100 + 10 |x − y|)² + (x + y − 2)²: steps across end on the kink, with next to no way made along the valley."""
+
+    def kinked(point):
+        x, y = point
+        residuals = np.array([100.0 + 10.0 * abs(x - y), x + y - 2.0])
+        side = 10.0 * np.sign(x - y)
+        jacobian = np.array([[side, -side], [1.0, 1.0]])
+        slopes = {"gradient": jacobian.T @ residuals, "curvature": jacobian.T @ jacobian}
+        value = 0.5 * float(residuals @ residuals)
+        return Evaluation(point, value, **slopes, residuals=residuals, jacobian=jacobian)
+
+    far = np.full(2, 1e3)
+    end = minimize(kinked, np.array([40.0, 39.0]), (-far, far))
+    assert not end.converged
+    assert end.kinked
+
+
+@pytest.mark.parametrize("minimize", MINIMIZERS[1:], ids=repr)
+def test_a_search_goes_on_where_its_steps_lead(minimize):
+    """A curvature that is a thousand times too large along a valley leaves steps of a thousandth of the way."""
+    asked, along = [], np.ones((2, 2))
+
+    def narrow(point):
+        asked.append(point)
+        curvature = 1e4 * np.array([[1.0, -1.0], [-1.0, 1.0]]) + along
+        off = point - 1.0
+        return Evaluation(point, 0.5 * float(off @ curvature @ off), curvature @ off, curvature + 1e3 * along)
+
+    far = np.full(2, 1e3)
+    end = minimize(narrow, np.array([40.0, 39.0]), (-far, far))
+    np.testing.assert_allclose(end.evaluation.point, 1.0, atol=1.0)
+    assert np.abs(asked[min(600, len(asked) - 1)] - 1.0).max() < 1.0

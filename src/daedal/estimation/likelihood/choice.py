@@ -8,6 +8,8 @@ from daedal.estimation.problem import Problem, find_mean_movers
 from daedal.experiments import find_declared_outputs, list_relative
 from daedal.filtering import refuse_unsuitable
 
+LARGE = 24  # states and what they are solved for with: code for the curvature around a path takes minutes beyond
+
 
 def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
     """A criterion and the reason for it."""
@@ -37,8 +39,13 @@ def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
 
 
 def _can_be_followed(problem: Problem) -> bool:
-    """Whether a filter can: from instant to instant, without delays and switches, and with noise of a known size."""
+    """Whether a filter can: from instant to instant, without delays and switches, and with noise of a known size.
+
+    A large model can be followed as well, but those who name no criterion do not expect to wait for it.
+    """
     model = problem.system.model
+    if len(problem.system.states) + len(problem.system.tops) > LARGE:
+        return False
     try:
         refuse_unsuitable(problem.system, "Likelihood", "")
     except EstimationError:

@@ -12,7 +12,7 @@ Where plain particles lose the data, or their log L would scatter too far, parti
 find no larger likelihood. That is decided at every start, and once more where the first stage ended.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
@@ -40,6 +40,7 @@ from daedal.filtering import (
     Point,
     PooledRuns,
     line_up_lanes,
+    look_ahead,
     refuse_unsuitable,
     run_particles,
 )
@@ -89,6 +90,7 @@ class ParticleObjective:
             finish=self.finish,
             scatter=self.scatter,
             predict=self.predict,
+            foresee=self.foresee,
         )
 
     def __call__(self, point: np.ndarray) -> Evaluation:
@@ -158,14 +160,39 @@ class ParticleObjective:
         return self.run(evaluation.point).pooled.scatter(self.memory)
 
     def predict(self, point: np.ndarray) -> tuple[Forecast, ...]:
-        """One step ahead."""
+        """One step ahead, and simulated from the start."""
+        return self.foresee(point, ())
+
+    def foresee(self, point: np.ndarray, steps: Sequence[int]) -> tuple[Forecast, ...]:
+        """The same, and further steps ahead."""
         passed, forecasts = self.run(point), []
+        ahead = [self._look_ahead(point, number, steps) for number in range(len(self.nonlinear))]
         for part in self._list_parts(passed, point.size):
-            number = part.series.experiment
+            series, number = part.series, part.series.experiment
             _, deviation = _average(passed.runs[number])
-            spread = self._place(part.series, deviation)
-            forecasts.append(Forecast(part.series, part.prediction, part.residual, spread))
+            simulated, further = ahead[number]
+            forecasts.append(
+                Forecast(
+                    series,
+                    part.prediction,
+                    part.residual,
+                    self._place(series, deviation),
+                    simulated=(self._place(series, simulated[0]), self._place(series, simulated[1])),
+                    further={
+                        one: (self._place(series, mean), self._place(series, spread))
+                        for one, (mean, spread) in further.items()
+                    },
+                )
+            )
         return tuple(forecasts)
+
+    def _look_ahead(
+        self, point: np.ndarray, number: int, steps: Sequence[int]
+    ) -> tuple[tuple[np.ndarray, np.ndarray], dict[int, tuple[np.ndarray, np.ndarray]]]:
+        values = self.problem.coordinates.values(point, number)
+        discrete = self.nonlinear[number].at(Point(self.problem.system.model, values, ()))
+        generator = np.random.default_rng([self.problem.seed, 6, number])
+        return look_ahead(discrete, self.particles, generator, steps)
 
     def run(self, point: np.ndarray) -> Pass:
         """All runs, or those of the last point again."""

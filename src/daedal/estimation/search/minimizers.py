@@ -11,15 +11,17 @@ that the same solver, its bounds and its handling of failed steps serve there to
 
 A small step may be the end, or one of many along a valley. Residuals z tell which: at a minimum nothing of them lies
 in the space of the columns of the Jacobian, so that the share |Qᵀz|² / |z|² must have vanished too, Q being a basis of
-it (Bates and Watts). A search goes on for as long as it gets lower at all, up to a limit that grows with the unknowns.
+it (Bates and Watts). A search goes on for as long as it gets lower at all, up to a limit that grows with the unknowns;
+from time to time it looks where its last steps have led and goes on in that direction (Hooke and Jeeves).
 
 References: M. A. Branch, T. F. Coleman, Y. Li, SIAM J. Sci. Comput. 21 (1999) 1–23, as in scipy; D. M. Bates, D. G.
 Watts, A relative offset orthogonality convergence criterion for nonlinear least squares, Technometrics 23 (1981)
-179–183.
+179–183; R. Hooke, T. A. Jeeves, "Direct search" solution of numerical and statistical problems, J. ACM 8 (1961)
+212–229.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -36,21 +38,27 @@ DEPTHS = (10.0, 1e2, 1e4, 1e8)  # floors below the start, in units of the reduct
 TINY = 1e-300  # of a height: at the floor itself
 ROUNDING = 1e-15  # of a value, which no step needs to reduce further
 SHARE = 1e-4  # of the tolerance, that a full step may promise where a search ends
-MUCH = 1e-3  # of the squares, that a full step would still remove where points that fail are in its way
+MUCH = 1e-3  # of the squares, that a full step would still remove where a kink or points that fail are in its way
 RANK = 1e-10  # singular value of the Jacobian with unit columns, relative to the largest, that counts as zero
+CLEAR = 1e-5  # the same, of a direction whose slope is more than rounding
 LIMIT = 1000  # evaluations for each unknown and one more, at most
 PATIENCE = 50  # evaluations for each unknown and one more, in which a search must get somewhere
+LEG = 50  # evaluations for each unknown and one more, after which the way that they made is followed
 LITTLE = 1e-5  # of a height, by which it must get lower in that time
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where a minimizer ended: the best evaluation of all that it saw."""
+    """Where a minimizer ended: the best evaluation of all that it saw.
+
+    `kinked` where no step gets lower though slopes promise much: the function has kinks or ripples there.
+    """
 
     evaluation: Evaluation
     converged: bool
     evaluations: int
+    kinked: bool = False
 
 
 class Minimizer(Protocol):
@@ -97,9 +105,13 @@ class LeastSquares:
         if first.residuals is None:
             return Minimum(first, False, seen.count)
         size, passed = first.residuals.size, [np.inf]  # values, each lower than the one before
-        end = _solve(residuals, jacobian, seen, start, bounds, self.evaluations, min(self.tolerance, ROUNDING))
-        blocked = seen.failures > 0 and _find_share(end.evaluation, bounds) > MUCH
-        return replace(end, converged=end.converged and not blocked)
+
+        def is_steep(evaluation: Evaluation) -> bool:
+            left = _find_share(evaluation, bounds, CLEAR) * evaluation.value
+            return left > max(MUCH * evaluation.value, self.tolerance * first.value)
+
+        until = (self.evaluations, min(self.tolerance, ROUNDING))
+        return _solve(_Slope(residuals, jacobian, is_steep), seen, start, bounds, until)
 
 
 @final
@@ -122,10 +134,14 @@ class TrustRegion:
         if not begin.ok:
             return Minimum(begin, False, seen.count)
         for depth in DEPTHS:
-            floor = begin.value - depth * (_promise(begin) + start.size) if self.floor is None else self.floor
+            floor = (
+                begin.value - depth * (_promise(begin, np.ones(start.size, dtype=bool)) + start.size)
+                if self.floor is None
+                else self.floor
+            )
             try:
-                pair = _as_squares(seen, floor)
-                return _solve(*pair, seen, begin.point, bounds, self.evaluations, self.tolerance)
+                slope = _as_squares(seen, begin, floor, bounds, self.tolerance)
+                return _solve(slope, seen, begin.point, bounds, (self.evaluations, self.tolerance))
             except _BelowFloorError:
                 begin = seen.best or begin
         return Minimum(begin, False, seen.count)
@@ -148,25 +164,35 @@ def factor_quadratic(excess: float, gradient: np.ndarray, curvature: np.ndarray)
     return np.vstack([row, np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T]) * scale
 
 
-def _promise(evaluation: Evaluation) -> float:
-    """The reduction that gradient and curvature promise."""
-    return 0.5 * float(evaluation.gradient @ np.linalg.pinv(evaluation.curvature, hermitian=True) @ evaluation.gradient)
+def _promise(evaluation: Evaluation, inside: np.ndarray) -> float:
+    """The reduction that gradient and curvature promise by steps of some parameters."""
+    diagonal = np.diag(evaluation.curvature)[inside]
+    scale = np.where(diagonal > 0.0, np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
+    gradient = evaluation.gradient[inside] / scale
+    curvature = evaluation.curvature[np.ix_(inside, inside)] / np.outer(scale, scale)
+    return 0.5 * float(gradient @ np.linalg.pinv(curvature, rcond=CLEAR**2, hermitian=True) @ gradient)
 
 
-def _find_share(evaluation: Evaluation, bounds: Bounds) -> float:
+def _find_inside(evaluation: Evaluation, bounds: Bounds) -> np.ndarray:
+    """Parameters that do not go against a bound."""
+    diagonal = np.diag(evaluation.curvature)
+    wanted = -evaluation.gradient / np.where(diagonal > 0.0, diagonal, np.inf)
+    room = np.where(wanted > 0.0, bounds[1] - evaluation.point, evaluation.point - bounds[0])
+    return (np.abs(wanted) <= room) & (diagonal > 0.0)
+
+
+def _find_share(evaluation: Evaluation, bounds: Bounds, rank: float = RANK) -> float:
     """The share of the squares that a full step would remove; parameters that go against a bound stay."""
     residuals, jacobian = evaluation.residuals, evaluation.jacobian
     assert residuals is not None
     assert jacobian is not None
-    diagonal = np.sum(jacobian**2, axis=0)
-    wanted = -evaluation.gradient / np.where(diagonal > 0.0, diagonal, np.inf)
-    room = np.where(wanted > 0.0, bounds[1] - evaluation.point, evaluation.point - bounds[0])
-    inside = (np.abs(wanted) <= room) & (diagonal > 0.0)
+    diagonal, inside = np.sum(jacobian**2, axis=0), _find_inside(evaluation, bounds)
+    inside &= diagonal > 0.0
     squares = float(residuals @ residuals)
     if not inside.any() or not squares > 0.0:
         return 0.0
     basis, roots, _ = np.linalg.svd(jacobian[:, inside] / np.sqrt(diagonal[inside]), full_matrices=False)
-    return float(np.sum((basis[:, roots > RANK * roots[0]].T @ residuals) ** 2)) / squares
+    return float(np.sum((basis[:, roots > rank * roots[0]].T @ residuals) ** 2)) / squares
 
 
 class _SettledError(Exception):
@@ -208,8 +234,17 @@ class _Secant:
         return here.curvature + correction
 
 
-def _as_squares(seen: "_Seen", floor: float) -> tuple[Callable, Callable]:
-    secant = _Secant()
+@dataclass(frozen=True)
+class _Slope:
+    """What is descended: residuals and Jacobian at a point, and whether slopes promise much more at an evaluation."""
+
+    residuals: Callable[[np.ndarray], np.ndarray]
+    jacobian: Callable[[np.ndarray], np.ndarray]
+    is_steep: Callable[[Evaluation], bool]
+
+
+def _as_squares(seen: "_Seen", begin: Evaluation, floor: float, bounds: Bounds, tolerance: float) -> _Slope:
+    secant, first = _Secant(), begin.value - floor
 
     def residuals(point: np.ndarray) -> np.ndarray:
         evaluation = seen(point)
@@ -223,7 +258,11 @@ def _as_squares(seen: "_Seen", floor: float) -> tuple[Callable, Callable]:
         evaluation = seen(point)
         return factor_quadratic(evaluation.value - floor, evaluation.gradient, secant.curvature(evaluation))
 
-    return residuals, jacobian
+    def is_steep(evaluation: Evaluation) -> bool:
+        height = evaluation.value - floor
+        return _promise(evaluation, _find_inside(evaluation, bounds)) > max(MUCH * height, tolerance * first)
+
+    return _Slope(residuals, jacobian, is_steep)
 
 
 class _Seen:
@@ -262,58 +301,94 @@ def _find_units(evaluation: Evaluation) -> np.ndarray:
 
 
 class _Heights:
-    """The lowest height after each evaluation, half the sum of squares of what is minimised."""
+    """The lowest height after each evaluation, half the sum of squares of what is minimised, and where it was."""
 
     def __init__(self, unknowns: int) -> None:
         self._patience = PATIENCE * (unknowns + 1)
         self._lowest: list[float] = []
+        self._places: list[np.ndarray] = []
 
-    def add(self, residuals: np.ndarray) -> None:
+    def add(self, residuals: np.ndarray, point: np.ndarray) -> None:
         """One more; raises when the last ones were all alike."""
         height = 0.5 * float(residuals @ residuals)
         lowest = self._lowest[-1] if self._lowest else np.inf
-        self._lowest.append(height if height < lowest else lowest)
+        lower = height < lowest
+        self._lowest.append(height if lower else lowest)
+        self._places.append(point if lower or not self._places else self._places[-1])
         if len(self._lowest) > self._patience:
             before, now = self._lowest[-1 - self._patience], self._lowest[-1]
             if before - now < LITTLE * before:
                 raise _StandstillError
 
+    @property
+    def count(self) -> int:
+        return len(self._lowest)
 
-def _solve(
-    residuals: Callable,
-    jacobian: Callable,
-    seen: _Seen,
-    start: np.ndarray,
-    bounds: Bounds,
-    evaluations: int | None,
-    tolerance: float,
-) -> Minimum:
+    def show_way(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """The lowest place, and how far it has moved over the last evaluations."""
+        here = self._places[-1]
+        return here, here - self._places[max(-1 - count, -len(self._places))]
+
+
+def _solve(slope: _Slope, seen: _Seen, start: np.ndarray, bounds: Bounds, until: tuple[int | None, float]) -> Minimum:
+    """In legs of some evaluations; after one that did not arrive, the search goes on as far as it leads straight on.
+
+    Where a valley has a kink at its bottom, steps by slopes turn to and fro between its sides and get shorter until
+    none is left, while the way that many of them make together points along it (Hooke and Jeeves). A place whose slopes
+    promise much is never the end.
+    """
+    limit = LIMIT * (start.size + 1) if until[0] is None else until[0]
+    begin, heights, leg = start, _Heights(start.size), LEG * (start.size + 1)
+    arrived, kinked, lowest = False, False, np.inf
+
+    def measure(point: np.ndarray) -> np.ndarray:
+        there = slope.residuals(point)
+        heights.add(there, point)
+        return there
+
+    try:
+        while heights.count < limit and not arrived:
+            length = min(leg, limit - heights.count)
+            arrived = _descend(measure, slope.jacobian, seen, begin, bounds, (length, until[1]))
+            if arrived and seen.best is not None and slope.is_steep(seen.best):
+                arrived, height, lowest = False, lowest, seen.best.value
+                if seen.failures or height - lowest < LITTLE * abs(lowest):  # in the way, or a second time
+                    kinked = not seen.failures
+                    break
+            begin, way = heights.show_way(leg // 2)
+            while not arrived and heights.count < limit and way.any():
+                there = np.clip(begin + way, *bounds)
+                measure(there)
+                if np.array_equal(there, begin) or not np.array_equal(heights.show_way(0)[0], there):
+                    break
+                begin, way = there, 2.0 * way
+    except _SettledError:
+        arrived = True
+    except _StandstillError:
+        kinked = seen.best is not None and seen.failures == 0 and slope.is_steep(seen.best)
+        arrived = False
+    # Where most points cannot be evaluated, steps end for that reason, wherever the minimum is.
+    converged = bool(arrived) and 2 * seen.failures <= seen.count
+    return Minimum(seen.best or seen(begin), converged, seen.count, kinked)
+
+
+def _descend(
+    measure: Callable, jacobian: Callable, seen: _Seen, begin: np.ndarray, bounds: Bounds, until: tuple[int, float]
+) -> bool:
+    """One leg by scipy, of so many evaluations and to a tolerance: whether it has arrived."""
     from scipy.optimize import least_squares
 
-    begin = _move_inside(start, bounds)
+    begin = _move_inside(begin, bounds)
     unit = _find_units(seen(begin))
-    first, heights = begin / unit, _Heights(begin.size)
+    first = begin / unit
 
     def point(scaled: np.ndarray) -> np.ndarray:
         return begin if np.array_equal(scaled, first) else np.clip(scaled * unit, *bounds)
 
-    def measure(scaled: np.ndarray) -> np.ndarray:
-        there = residuals(point(scaled))
-        heights.add(there)
-        return there
-
-    limit = LIMIT * (begin.size + 1) if evaluations is None else evaluations
-    options: dict[str, Any] = {"ftol": tolerance, "xtol": XTOL, "gtol": GTOL, "max_nfev": limit}
+    options: dict[str, Any] = {"ftol": until[1], "xtol": XTOL, "gtol": GTOL, "max_nfev": until[0]}
     options["jac"] = lambda scaled: jacobian(point(scaled)) * unit
     limits = (bounds[0] / unit, bounds[1] / unit)
-    try:
-        # Far away squares overflow, from where scipy steps back; where the cost is huge it divides by a step of zero.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            arrived = least_squares(measure, first, bounds=limits, x_scale="jac", **options).status > 0
-    except _SettledError:
-        arrived = True
-    except _StandstillError:
-        arrived = False
-    # Where most points cannot be evaluated, steps end for that reason, wherever the minimum is.
-    converged = bool(arrived) and 2 * seen.failures <= seen.count
-    return Minimum(seen.best or seen(begin), converged, seen.count)
+    # Far away squares overflow, from where scipy steps back; where the cost is huge it divides by a step of zero.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        ended = least_squares(lambda scaled: measure(point(scaled)), first, bounds=limits, x_scale="jac", **options)
+    return ended.status > 0

@@ -32,6 +32,7 @@ class Outcome:
     minima: tuple[tuple[Evaluation, int], ...]
     trials: tuple[Trial, ...]
     converged: bool
+    kinked: bool
     interrupted: bool
     evaluations: int
     more_starts: int
@@ -49,6 +50,7 @@ class _Search:
     minima: list[list] = field(default_factory=list)  # evaluation and count
     trials: list[Trial] = field(default_factory=list)
     converged: bool = False
+    kinked: bool = False
     evaluations: int = 0
     failures: int = 0
     starts: int = 1
@@ -141,6 +143,9 @@ class _Search:
             for trial in trials:
                 self._take(trial)
 
+    def _end(self, minimum: Minimum) -> None:
+        self.converged, self.kinked = minimum.converged, minimum.kinked
+
     def _take(self, trial: Trial) -> None:
         if trial.minimum is not None:
             self.add(trial.minimum.evaluation, 1)
@@ -148,7 +153,10 @@ class _Search:
         if mine is None or (known is not None and known.value < mine.value):
             return
         self.best, self.objective = mine, trial.objective
-        self.converged = trial.minimum is not None and trial.minimum.converged
+        if trial.minimum is None:
+            self.converged = self.kinked = False
+        else:
+            self._end(trial.minimum)
 
     def stages(self) -> None:
         for _ in range(STAGES):
@@ -174,7 +182,7 @@ class _Search:
             self.notes.append(f"a refinement of the criterion was given up. {reached.failure}")
             return False
         self.objective, self.best, self.last = following, reached, (following, reached)
-        self.converged = self.minimize(reached).converged
+        self._end(self.minimize(reached))
         return True
 
     def compare_again(self) -> None:
@@ -190,7 +198,7 @@ class _Search:
                 self.add(evaluation, count)
         if self.best is not best and self.best is not None:  # another minimum is the best after all
             minimum = self.minimize(self.best)
-            self.converged = minimum.converged
+            self._end(minimum)
             self.add(minimum.evaluation, 1)
 
 
@@ -237,6 +245,7 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
         minima=tuple(ranked),
         trials=tuple(running.trials),
         converged=running.converged,
+        kinked=running.kinked,
         interrupted=interrupted,
         evaluations=running.evaluations,
         more_starts=running.more_starts,

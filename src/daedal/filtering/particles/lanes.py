@@ -1,5 +1,7 @@
 """Weighed lanes of a discrete model: moved by normals, compared with measurements, drawn anew; with α for the score."""
 
+from copy import copy
+
 import numpy as np
 
 from daedal.errors import EstimationError
@@ -118,6 +120,12 @@ class WeighedLanes:
         if rates.any():
             gain += 0.5 * (e * e / v - 1.0) * (rates / v)[:, None]
         self.alpha += np.where(self.weights > 0.0, gain, 0.0)
+
+    def branch(self) -> "WeighedLanes":
+        """Lanes that go on from here on their own."""
+        other = copy(self)
+        other.state = self.state.copy()
+        return other
 
     def draw_anew(self, rng: np.random.Generator) -> np.ndarray:
         """Systematic resampling; which lanes were drawn."""

@@ -1,10 +1,10 @@
 """Choose method and steps of the lanes so that the error stays below a tolerance, measured by halving steps.
 
-Without disturbances a single lane steps adaptively (the difference between one step and two halves controls the next
-length); all lanes then follow the steps it took. With disturbances, or inputs of many samples, steps are regular: whole
-cells of the disturbance grid or fractions of one, from the sample interval downwards until halving changes a few lanes
-by less than the tolerance. Runge–Kutta is tried first; where it needs too many steps the system is stiff, and Radau IIA
-takes over.
+Steps are regular where not too many are needed, from the sample interval downwards until halving changes a few lanes by
+less than the tolerance; with disturbances they are whole cells of their grid or fractions of one. Otherwise, without
+disturbances, a single lane steps adaptively (the difference between one step and two halves controls the next length),
+and all lanes follow the steps it took. Runge–Kutta is tried first; where it needs too many steps the system is stiff,
+and Radau IIA takes over.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,8 +35,9 @@ HALVINGS = 12  # of the sample interval
 FRACTIONS = 9  # halvings of a grid cell
 MOST_CELLS = 8  # of the grid in one step; more never resolve a disturbance that the grid does
 ROUGH = 1e-2  # relative error above which steps are too long to mean anything
-MANY_STOPS = 100  # samples and jumps beyond which regular steps are tried first
-MODERATE = 1e5  # steps that are few enough then
+FEW = 5000  # regular steps that are taken at once: to find others one by one takes longer
+MANY_STOPS = 100  # samples and jumps between which steps have little room to vary
+MODERATE = 1e5  # regular steps that are few enough then
 DENSE_INPUT = 500  # pieces of an input beyond which steps are regular
 
 
@@ -50,7 +51,7 @@ def choose_steps(task: Task, method: Method | None, step: float | None, toleranc
             choices += [Choice(other, steps, estimate_step_error(task, other, steps)) for other in methods[1:]]
         return min(choices, key=lambda choice: choice.error)
     regular = task.grid > 0 or any(track and track[0].times.size > DENSE_INPUT for track in task.forcing.tracks)
-    for search in (_search_regular,) if regular else _list_searches(task):
+    for search in (_search_regular,) if regular else SEARCHES:
         for candidate in methods:
             with np.errstate(all="ignore"):  # a trial step that is too long may overflow; it is then rejected
                 choice = search(task, candidate, tolerance)
@@ -94,17 +95,12 @@ def _refuse_restless(task: Task, method: Method) -> None:
         )
 
 
-def _list_searches(task: Task) -> tuple[Callable[[Task, Method, float], Choice | None], ...]:
-    """Between many stops steps have little room to vary, and to find them one by one takes long."""
-    if task.times.size + len(task.forcing.find_jumps()) <= MANY_STOPS:
-        return search_adaptively, _search_regular
-    return _search_moderate, search_adaptively, _search_regular
-
-
 def _search_moderate(task: Task, method: Method, tolerance: float) -> Choice | None:
     """Regular steps, if there need not be very many."""
-    few = replace(task, effort=replace(task.effort, regular=min(task.effort.regular, MODERATE), strict=True))
-    return _search_regular(few, method, tolerance)
+    many = task.times.size + len(task.forcing.find_jumps()) > MANY_STOPS
+    most = min(task.effort.regular, MODERATE if many else FEW)
+    few = replace(task, effort=replace(task.effort, regular=most, strict=True))
+    return _search_regular(few, method, tolerance, lasting=not many)
 
 
 def make_regular(task: Task, step: float) -> Steps:
@@ -167,9 +163,9 @@ def _refine(steps: Steps) -> Steps:
     return steps[0].divide(parts), cells // parts
 
 
-def _search_regular(task: Task, method: Method, tolerance: float) -> Choice | None:
-    """From the sample interval downwards."""
-    best = choose(_try_regular(task, method, tolerance), tolerance)
+def _search_regular(task: Task, method: Method, tolerance: float, *, lasting: bool = False) -> Choice | None:
+    """From the sample interval downwards; with `lasting`, steps with which a lane escapes are not believed."""
+    best = choose(_try_regular(task, method, tolerance, lasting), tolerance)
     if best is None:
         return None
     if best.error <= tolerance:
@@ -179,7 +175,7 @@ def _search_regular(task: Task, method: Method, tolerance: float) -> Choice | No
     return Choice(method, best.shorter, best.error)  # not to the tolerance, but with its error stated
 
 
-def _try_regular(task: Task, method: Method, tolerance: float) -> Iterator[Trial[Steps]]:
+def _try_regular(task: Task, method: Method, tolerance: float, lasting: bool) -> Iterator[Trial[Steps]]:
     """Each candidate compared with the next that really has shorter steps."""
     previous: tuple[Steps, np.ndarray] | None = None
     pilot = task
@@ -200,7 +196,9 @@ def _try_regular(task: Task, method: Method, tolerance: float) -> Iterator[Trial
         if previous is not None:
             coarse = previous[1][: len(results), :, : results.shape[2]]
             tried = (previous[0][0].take_until(pilot.times.size - 1), previous[0][1])
-            yield Trial(previous[0], steps, judge(pilot, method, tried, coarse, results, tolerance))
+            believed = not lasting or bool(np.isfinite(coarse).all() and np.isfinite(results).all())
+            error = judge(pilot, method, tried, coarse, results, tolerance) if believed else np.inf
+            yield Trial(previous[0], steps, error)
         previous = (steps, results)
 
 
@@ -233,3 +231,10 @@ def _list_candidates(task: Task) -> list[float]:
         if n <= chosen[-1] / 2 or n == 1:
             chosen.append(n)
     return [n * task.grid for n in chosen] + [task.grid / 2**k for k in range(1, FRACTIONS)]
+
+
+SEARCHES: tuple[Callable[[Task, Method, float], Choice | None], ...] = (
+    _search_moderate,
+    search_adaptively,
+    _search_regular,
+)

@@ -43,7 +43,6 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
     ],
     "scale": ["6 parameters", "delta robot", "grid of 6 buses"],
     "starts": ["2 workers", "same: True", "Lorenz from", "Lotka-Volterra from"],
-    "studies": ["× faster", "rows read in", "bit for bit: True", "the same table True", "drive, 1", "tank, 1"],
     "switching": ["never changes, against none", "to the next", "against viscous friction", "friction by its sign"],
 }
 

@@ -310,3 +310,24 @@ def test_pictures_of_studies(bootstrap):
     assert len(waterfall.data[0].y) == 3
     assert list(waterfall.data[0].y) == sorted(waterfall.data[0].y)
     assert dd.plot(dd.study(make_fit(), dd.Scan({"k": [1.0, 1.3]}), rng=2)).data
+
+
+def test_a_sample_without_a_value_does_not_change_the_spread_of_blocks():
+    """Its place is filled by samples of a block, which are no more accurate than their neighbours."""
+    times, size = np.arange(60) * 0.05, 500.0
+    y = 2e4 * np.exp(-1.3 * times) + size * np.random.default_rng(1).standard_normal(60)
+    model = make_model().with_measurement_noise({"y": None}).with_parameters({"a": dd.Parameter(1.5e4)})
+    options = {
+        "free": ["a"],
+        "fixed": {"k": 1.3},
+        "criterion": dd.OutputError(),
+        "solver": dd.Lanes(step=0.05),
+        "rng": 1,
+    }
+    spread = []
+    for missing in (False, True):
+        lost = (np.arange(60) == 20) & missing
+        samples = dd.Samples(times, np.where(lost, np.nan, y), np.where(lost, np.nan, size))
+        fit = dd.fit(model, dd.Dataset(outputs={"y": samples}), **options)
+        spread.append(dd.study(fit, dd.BlockBootstrap(length=0.1), runs=12, rng=1)["a"].std)
+    assert 0.5 < spread[1] / spread[0] < 2.0  # 12 runs tell a standard deviation to 21 %

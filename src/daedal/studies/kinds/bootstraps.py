@@ -150,7 +150,7 @@ def _check_common_times(fit: Fit, data: Dataset) -> None:
         )
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def _predict(fit: Fit) -> tuple[Forecast, ...]:
     """What the estimates predict from the start on, once for all runs."""
     return predict_outputs(match_fit(fit))
@@ -159,9 +159,15 @@ def _predict(fit: Fit) -> tuple[Forecast, ...]:
 def _lay(samples: Samples, forecast: Forecast, begin: int, places: np.ndarray) -> Samples:
     """Residuals of these places on the simulation; a missing sample moves with its block."""
     mean = forecast.mean if forecast.simulated is None else forecast.simulated[0]
-    size = np.ones(mean.size) if samples.noise is None else np.nan_to_num(samples.noise, nan=1.0)
+    size = np.ones(mean.size) if samples.noise is None else _fill_noise(samples.times, samples.noise)
     residual = (samples.values - mean) / size
     centred = residual - np.nanmean(residual[begin:])
     values = samples.values.copy()
     values[begin:] = mean[begin:] + size[begin:] * centred[places]
     return Samples(samples.times, values, None if samples.noise is None else size)
+
+
+def _fill_noise(times: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """A missing sample, which a block will fill, has the accuracy of neighbouring samples."""
+    known = np.isfinite(noise) & (noise > 0.0)
+    return np.where(known, noise, np.interp(times, times[known], noise[known])) if known.any() else noise

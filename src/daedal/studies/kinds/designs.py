@@ -164,7 +164,7 @@ class Starts:
         return Run(fit.data, start=start, seed=fit.seed, labels={f"start of {name}": v for name, v in start.items()})
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def _spread(fit: Fit, count: int, seed: int) -> list[np.ndarray]:
     return list_starts(LatinHypercube(count), fit.coordinates, derive_seed(seed, "starts of a study", 0))[1:]
 

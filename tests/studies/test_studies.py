@@ -13,7 +13,7 @@ from daedal.studies.charter import prepare
 from daedal.studies.fit_runs import charter_fits
 from daedal.studies.studying import _Estimate
 from own_kinds import Jitter, Trouble
-from studying import TIMES, TRUTH, make_data, make_fit, make_model
+from studying import TIMES, TRUTH, a, make_data, make_fit, make_model
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +155,33 @@ def test_monte_carlo_tells_bias_and_coverage():
     assert "coverage of 95 %" in str(study)
     with pytest.raises(dd.DaedalError, match="not that of a bootstrap"):
         study.conf_int()
+
+
+def test_what_a_fit_held_wrong_is_a_bias_from_the_truth():
+    """Least squares with a wrong rate, in closed form: a estimates (wrong · right)/(wrong · wrong) times the truth."""
+    options = {"free": ["a"], "criterion": dd.OutputError(), "solver": dd.Lanes(step=0.15), "rng": 1}
+    fit = dd.fit(make_model(), make_data(), fixed={"k": 1.8}, **options)
+    study = dd.study(fit, dd.MonteCarlo(truth=make_model().with_parameters(TRUTH)), runs=12, rng=3)
+    wrong, right = np.exp(-1.8 * TIMES), np.exp(-1.3 * TIMES)
+    exact = 2.0 * (wrong @ right) / (wrong @ wrong) - 2.0
+    error = 0.05 / np.sqrt(wrong @ wrong)
+    assert exact > 5 * error
+    assert abs(study["a"].bias - exact) < 4 * error / np.sqrt(12)
+
+
+def test_a_truth_has_what_differs_between_experiments():
+    """Fixed at numbers or formulas of its own in each; a formula is that of the truth, not of the estimates."""
+    b, c, d = dd.symbols("b c d")
+    model = make_model().with_parameters({b: 7.0, c: 1.0, d: 5.0}).with_outputs({"y": dd.symbol("x") + b + c + d})
+    data = [make_data(1, "one"), make_data(2, "two")]
+    fixed = [{"k": 1.0, "b": 0.1, "c": a, "d": 0.0}, {"k": 1.0, "b": 0.2, "c": 2.0 * a, "d": 0.0}]
+    fit = dd.fit(model, data, free=["a"], fixed=fixed, criterion=dd.OutputError(), solver=dd.Lanes(step=0.15), rng=1)
+    truth = model.with_parameters({**TRUTH, "d": 3.0})
+    values = dd.MonteCarlo(truth=truth)._list_values(fit)
+    assert [dict(one) for one in values] == [
+        {"b": 0.1, "c": pytest.approx(2.0)},
+        {"b": 0.2, "c": pytest.approx(4.0)},
+    ]
 
 
 @pytest.fixture(scope="module")

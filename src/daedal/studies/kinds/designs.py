@@ -32,7 +32,7 @@ class MonteCarlo:
     ----------
     truth
         A Model with the outputs of the data; it need not be that of the fit. Parameters with a value of their own in
-        each experiment have those of the fit.
+        each experiment have those of the fit; what it held at one value in all of them is that of the truth.
 
     Examples
     --------
@@ -73,10 +73,16 @@ class MonteCarlo:
         return Run(simulate_data(self.truth, fit.data, self._list_values(fit), own), start=start)
 
     def _list_values(self, fit: Fit) -> list[Mapping[str, float]]:
-        """In each experiment, what the fit has for it alone; all else is the truth."""
-        shared = {item.parameter for item in fit.coordinates.items if item.experiment is None}
-        every = [fit.values(k) for k in range(len(fit.data))]
-        return [{name: value for name, value in one.items() if name not in shared} for one in every]
+        """In each experiment, what the fit has for it alone, formulas of it at the truth; all else is the truth."""
+        space, numbers = fit.coordinates, evaluate_parameters(self.truth)
+        local = {item.parameter for item in space.items if item.experiment is not None}
+        theta = [
+            fit.params[item.name] if item.parameter in local else numbers.get(item.parameter, fit.params[item.name])
+            for item in space.items
+        ]
+        every = [space.values(space.internal(theta), k) for k in range(len(fit.data))]
+        own = local | {name for one in every for name in one if len({other.get(name) for other in every}) > 1}
+        return [{name: value for name, value in one.items() if name in own} for one in every]
 
 
 @final

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,22 @@ class Jitter:
         rng = np.random.default_rng(derive_seed(seed, "jitter", number))
         noisy = data["y"] + self.size * rng.standard_normal(data["y"].size)
         return Run([dd.Dataset(data.times, outputs={"y": noisy}, name=data.name)], labels={"added": self.size})
+
+
+@dataclass(frozen=True)
+class Reorder:
+    """The data of the fit from last to first, called by other names if told."""
+
+    names: tuple[str, ...] = ()
+
+    def outline(self, _: dd.Fit) -> Outline:
+        return Outline(reading="bootstrap")
+
+    def make_run(self, fit: dd.Fit, *_: int) -> Run:
+        data = fit.data[::-1]
+        return Run(
+            [replace(one, name=name) for one, name in zip(data, self.names, strict=True)] if self.names else data
+        )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from daedal.studies import Row, driving, simulate_data
 from daedal.studies.charter import prepare
 from daedal.studies.fit_runs import charter_fits
 from daedal.studies.studying import _Estimate
-from own_kinds import Jitter, Trouble
+from own_kinds import Jitter, Reorder, Trouble
 from studying import TIMES, TRUTH, a, make_data, make_fit, make_model
 
 
@@ -218,6 +218,22 @@ def test_local_parameters_keep_their_experiments():
     bootstrap = dd.study(fit, dd.ParametricBootstrap(), runs=2, rng=1)
     assert set(bootstrap) == {"k", "a[1]", "a[2]", "a[3]"}
     assert bootstrap.converged.all()
+
+
+def test_data_of_a_run_stand_for_those_of_their_name():
+    """Each with what was fixed there, in any order; names with brackets or that are numbers are no reason to err."""
+    options = {"criterion": dd.OutputError(), "solver": dd.Lanes(step=0.15), "rng": 1}
+    fixed = [{"k": 1.0}, {"k": 1.3}, {"k": 1.6}]
+    for names in (["run[1]", "run[2]", "run[3]"], ["day", "day", "1"]):
+        data = [make_data(seed, name) for seed, name in enumerate(names, start=1)]
+        fit = dd.fit(make_model(), data, local=["a"], fixed=fixed, **options)
+        kind = Reorder() if names[0] == "run[1]" else dd.Starts(2)
+        study = dd.study(fit, kind, runs=2, rng=1)
+        for name, found in study.estimates.items():
+            np.testing.assert_allclose(found, fit[name].value, rtol=1e-4)
+    strangers = dd.study(fit, Reorder(("x", "y", "z")), runs=2, rng=1)
+    sentence = "The fit has no experiment 'x', 'y' and 'z' for data of a run to stand for. Name the data as those of"
+    assert strangers.failures[0].startswith(sentence)
 
 
 def test_starts_end_where_fits_from_them_end():

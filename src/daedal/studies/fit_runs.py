@@ -15,7 +15,7 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.disturbances import derive_seed
-from daedal.errors import DaedalError
+from daedal.errors import DaedalError, StudyError, quoted
 from daedal.estimation import (
     Fit,
     FittedProblem,
@@ -56,8 +56,8 @@ def _fit_run(subject: Fit, run: Run, number: int, seed: int, linear: bool) -> Ro
     held = set(run.fixed)
     start = {**subject.params, **run.start}
     free = [item for item in items if item.parameter not in held]
-    labels = label_experiments(run.data)
-    names = [item.name for item in free if item.experiment is None or _find_label(item.name) in labels]
+    labels, there = label_experiments(subject.data), label_experiments(run.data)
+    names = [item.name for item in free if item.experiment is None or labels[item.experiment] in there]
     found = fit(
         subject.model,
         list(run.data),
@@ -88,26 +88,30 @@ def _fit_run(subject: Fit, run: Run, number: int, seed: int, linear: bool) -> Ro
     return Row(number, status, told, tuple(map(float, numbers)), dict(run.labels))
 
 
-def _find_label(name: str) -> str:
-    """The experiment of a local estimate, "Te0[night]"."""
-    return name[name.rindex("[") + 1 : -1]
-
-
 def _list_fixed(subject: Fit, data: Sequence[Dataset]) -> list[dict[str, Any]]:
     """What is fixed in each experiment of a run, as in that of the fit which it stands for."""
     space = subject.coordinates
     formulas = space.following or [{}] * len(subject.data)
     own = [{**one, **two} for one, two in zip(space.fixed, formulas, strict=True)]
-    if len(data) == len(own):
-        return own
     by_label = dict(zip(label_experiments(subject.data), own, strict=True))
-    return [by_label[label] for label in label_experiments(data)]
+    labels = label_experiments(data)
+    if unknown := [label for label in labels if label not in by_label]:
+        raise StudyError(
+            f"The fit has no experiment {quoted(unknown)} for data of a run to stand for.",
+            f"Name the data as those of the fit: {quoted(by_label)}.",
+        )
+    return [by_label[label] for label in labels]
 
 
 def _find_steps(subject: Fit, run: Run) -> dict[str, float]:
     """−H⁻¹ g of each estimate on the data of the run, from the estimates of the fit."""
+    by_label = dict(zip(label_experiments(run.data), run.data, strict=True))
+    labels = label_experiments(subject.data)
+    if set(by_label) != set(labels):
+        return {}
     space = subject.coordinates.hold((), subject.point)
-    problem = Problem(build(subject.model), tuple(run.data), space, subject.seed, subject.solver)
+    data = tuple(by_label[label] for label in labels)
+    problem = Problem(build(subject.model), data, space, subject.seed, subject.solver)
     try:
         evaluation = restore_objective(FittedProblem(subject, problem, subject.point))(subject.point)
         inside = [k for k, one in enumerate(subject.estimates.values()) if not one.at_bound]

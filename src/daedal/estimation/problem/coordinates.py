@@ -257,9 +257,11 @@ def _refuse_followers(model: Model, free: Sequence[str], held: Sequence[Mapping[
 
 
 def label_experiments(data: Sequence[Dataset]) -> list[str]:
-    """What each experiment is called: its name, or its number where names repeat."""
+    """What each experiment is called: its name, or its number where names repeat; all are numbers if one is a name."""
     count = Counter(one.name for one in data)
-    return [one.name if count[one.name] == 1 else str(number) for number, one in enumerate(data, start=1)]
+    numbers = [str(number) for number in range(1, len(data) + 1)]
+    labels = [one.name if count[one.name] == 1 else number for one, number in zip(data, numbers, strict=True)]
+    return labels if len(set(labels)) == len(labels) else numbers
 
 
 def _read_declared(model: Model, given: Any, option: str) -> dict[str, Parameter | None]:

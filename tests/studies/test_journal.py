@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from daedal.studies import Row, open_journal
+from daedal.studies import Row, count_runs, open_journal
 from daedal.studies.journal import is_journal, read_journal
 from own_kinds import Jitter
 from studying import make_fit, make_model
@@ -231,3 +231,47 @@ def test_a_journal_that_vanishes_loses_nothing(path, how):
     assert read_journal(Path(kept)).numbers.tolist() == [0]
     if how == "replaced":
         assert path.read_text() == "something else"
+
+
+def test_a_journal_that_is_not_of_fits_is_not_merged(path):
+    open_journal(path, {"paper": "p"}, {}).close()
+    for read in (dd.load, lambda one: dd.merge([one])):
+        with pytest.raises(dd.DaedalError, match="is not the journal of a study of fits: it has no fit"):
+            read(path)
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_lock_is_removed_before_it_is_let_go(path, refused, monkeypatch):
+    """Otherwise another process could take it in between, and its file would be gone for a third one."""
+    held = []
+    unlink = Path.unlink
+
+    def watch(one: Path, missing_ok: bool = False) -> None:
+        if one.name == "a.study.lock":
+            with closing(sqlite3.connect(one, timeout=0.0, isolation_level=None)) as other:
+                try:
+                    other.execute("BEGIN EXCLUSIVE")
+                except sqlite3.OperationalError:
+                    held.append(one)
+        unlink(one, missing_ok)
+
+    open_journal(path, IDENTITY, {}).close()
+    monkeypatch.setattr(Path, "unlink", watch)
+    if refused:
+        with pytest.raises(dd.DaedalError, match="another study"):
+            open_journal(path, {"model": "n"}, {})
+    else:
+        open_journal(path, IDENTITY, {}).close()
+    assert [one.name for one in held] == ["a.study.lock"]
+    assert [one.name for one in path.parent.iterdir()] == ["a.study"]
+
+
+def test_runs_are_counted(path):
+    journal = open_journal(path, IDENTITY, {})
+    journal.write([ROW, ROW._replace(number=3)])
+    assert count_runs(path) == 2  # while it is written to
+    journal.close()
+    assert count_runs(path) == 2
+    path.write_text("something else")
+    with pytest.raises(dd.DaedalError, match="is not the journal of a study"):
+        count_runs(path)

@@ -8,9 +8,7 @@ function makes are a study: a journal of their own, by as many processes as are 
 import hashlib
 import json
 import logging
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -20,9 +18,17 @@ from typing import Any, Protocol, TypeVar, final
 from daedal.errors import ReportError
 from daedal.papers.result_files import Result, write_files
 from daedal.simulation import Status
-from daedal.studies import Row, choose_crew, make_missing, open_journal, write_charter
-from daedal.studies.charter import CONVERGED, Make
-from daedal.studies.journal import read_study
+from daedal.studies import (
+    CONVERGED,
+    Make,
+    Row,
+    choose_crew,
+    count_runs,
+    make_missing,
+    open_journal,
+    read_study,
+    write_charter,
+)
 
 FOLDER = ".unfinished"
 LOGGER = logging.getLogger("daedal")
@@ -34,12 +40,7 @@ MakeAll = Callable[[str, str, Sequence[Sequence[Any]]], list[Any]]  # name, "mod
 def count_pieces(directory: str | Path) -> int:
     """How many are kept beside the results."""
     folder = Path(directory) / FOLDER
-    return len(list(folder.glob("*.json"))) + sum(map(_count_runs, folder.glob("*.study")))
-
-
-def _count_runs(path: Path) -> int:
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0]
+    return len(list(folder.glob("*.json"))) + sum(map(count_runs, folder.glob("*.study")))
 
 
 class _Finished(Protocol):

@@ -97,9 +97,7 @@ class Journal:
             self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
         if self._lock is not None and self._path is not None:
-            with suppress(OSError):  # before it is let go: whoever waits for it finds no file, and makes one
-                _name_lock(self._path).unlink(missing_ok=True)
-            self._lock.close()
+            _release_lock(self._path, self._lock)
 
     def _count(self) -> int:
         try:
@@ -140,9 +138,7 @@ def open_journal(
         try:
             return Journal(path, _open_or_begin(path, identity, rest, fresh), lock)
         except BaseException:
-            lock.close()
-            with suppress(OSError):
-                _name_lock(path).unlink(missing_ok=True)
+            _release_lock(path, lock)
             raise
 
 
@@ -192,6 +188,14 @@ def read_journal(path: Path) -> Contents:
     """All that is in a journal, which may be written to meanwhile."""
     with _open_to_read(path) as connection:
         return _read(connection, path)
+
+
+def count_runs(path: Path) -> int:
+    """How many runs a journal has; none in an empty file, which was begun and nothing more."""
+    if path.exists() and not path.stat().st_size:
+        return 0
+    with _open_to_read(path) as connection:
+        return connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0]
 
 
 def is_journal(path: Path) -> bool:
@@ -270,6 +274,12 @@ def _take_lock(path: Path) -> sqlite3.Connection:
             "Wait until it ends, read it meanwhile with load(...), or give this study a journal of its own.",
         ) from None
     return lock
+
+
+def _release_lock(path: Path, lock: sqlite3.Connection) -> None:
+    with suppress(OSError):  # before it is let go: whoever waits for it finds no file, and makes one
+        _name_lock(path).unlink(missing_ok=True)
+    lock.close()
 
 
 def _check_signature(path: Path) -> None:

@@ -11,7 +11,7 @@ from daedal.data import FrozenMapping
 from daedal.errors import StudyError, is_one_of, is_real, look_up, show
 from daedal.estimation import Coordinate, Fit
 from daedal.simulation import Status
-from daedal.studies.charter import CONVERGED, DIED, FAILED
+from daedal.studies.charter import CONVERGED
 from daedal.studies.fit_runs import ALONE
 from daedal.studies.intervals import find_bca, find_percentiles
 from daedal.studies.journal import Contents
@@ -235,8 +235,3 @@ class Study:
         return self.summary()
 
     __repr__ = __str__
-
-
-def count_failed(contents: Contents) -> int:
-    """Runs that gave no estimate at all."""
-    return sum(one in (FAILED, DIED) for one in contents.status)

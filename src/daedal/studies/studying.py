@@ -21,7 +21,7 @@ from daedal.errors import (
 from daedal.estimation import Fit, identify_fit, pack_fit, unpack_fit
 from daedal.estimation import load as load_fit
 from daedal.simulation import Status
-from daedal.studies.charter import CONVERGED, Row
+from daedal.studies.charter import CONVERGED, STOPPED, Row
 from daedal.studies.driving import choose_crew, make_missing
 from daedal.studies.fit_runs import ALONE, charter_fits
 from daedal.studies.journal import (
@@ -240,8 +240,8 @@ def load(path: str | Path) -> Fit | Study:
     """What `fit.save(path)` or `study(journal=path)` wrote.
 
     A fit comes back complete: model, data, estimates, seed and all. A study may still be running: it is read as it is
-    at the moment. What was damaged is refused; files of every released version are read. The module of a criterion of
-    your own must be imported before.
+    at the moment. What was damaged is refused; files of every released version are read, fits of 0.1.0 with a warning,
+    as they have no digests. The module of a criterion of your own must be imported before.
 
     Examples
     --------
@@ -264,24 +264,23 @@ def load(path: str | Path) -> Fit | Study:
     return load_fit(path)
 
 
-def _load_study(path: Path) -> Study:
+def _read_contents(path: Path) -> Contents:
+    """All that is in a journal, which must be of fits."""
     contents = read_journal(path)
     if missing := {"fit", "kind", "outline", "seed", "shard"} - set(contents.study):
         raise StudyError(
             f"'{path}' is not the journal of a study of fits: it has no {min(missing)}.",
             "Give the path that study(journal=...) wrote to.",
         )
+    return contents
+
+
+def _load_study(path: Path) -> Study:
+    contents = _read_contents(path)
     total = _read_runs(path, contents)
     part, _, parts = contents.study["shard"].partition(" of ")
     wanted = len(range(int(part) - 1, total, int(parts))) if part else total
-    return _make_study(contents, _read_fit(path, contents), total, wanted, interrupted=False)
-
-
-def _read_fit(path: Path, contents: Contents) -> Fit:
-    try:
-        return unpack_fit(contents.study["fit"], path)
-    except KeyError:
-        raise StudyError(f"'{path}' is damaged: it has no fit.", "Take a copy of the file.") from None
+    return _make_study(contents, unpack_fit(contents.study["fit"], path), total, wanted, interrupted=False)
 
 
 def _read_runs(path: Path, contents: Contents) -> int:
@@ -311,7 +310,7 @@ def merge(journals: Sequence[str | Path], *, journal: str | Path | None = None) 
             f"merge takes a list of journals, got {show(journals)}.", "Write merge(['a.study', 'b.study'])."
         )
     paths = [check_path(one) for one in entries]
-    every = [read_journal(path) for path in paths]
+    every = [_read_contents(path) for path in paths]
     first = every[0].study
     identity = {name: first[name] for name in IDENTITY if name in first}
     for path, contents in zip(paths[1:], every[1:], strict=True):
@@ -328,7 +327,7 @@ def merge(journals: Sequence[str | Path], *, journal: str | Path | None = None) 
     try:
         for contents in every:
             _copy_missing(contents, opened)
-        return _make_study(opened.read(), _read_fit(paths[0], every[0]), total, total, interrupted=False)
+        return _make_study(opened.read(), unpack_fit(first["fit"], paths[0]), total, total, interrupted=False)
     finally:
         opened.close()
 
@@ -348,7 +347,7 @@ def _copy_missing(contents: Contents, journal: Journal) -> None:
             int(number),
             status,
             message,
-            tuple(values) if status in (CONVERGED, "stopped") else (),
+            tuple(values) if status in (CONVERGED, STOPPED) else (),
             words,
             float(seconds),
             host,

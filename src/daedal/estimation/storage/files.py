@@ -68,25 +68,7 @@ def save(fit: Fit, path: str | Path) -> None:
 def load(path: str | Path) -> Fit:
     """The fit that `fit.save(path)` wrote, complete: model, data, estimates, seed and all.
 
-    A file that was damaged is refused; files of every version since 0.1.0 are read, those of 0.1.0 with a warning,
-    as they have no digests. The module of a criterion of your
-    own must be imported before.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from daedal import Dataset, Model, der, fit, symbols
-    >>> x, k = symbols("x k")
-    >>> decay = Model(
-    ...     name="decay", equations={"rate": der(x) == -k * x}, unknowns=[x], outputs={"x": x}, parameters={k: 2.0},
-    ...     initial={x: 1.0},
-    ... )
-    >>> found = fit(decay, Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]}), free=["k"])
-    >>> with TemporaryDirectory() as folder:
-    ...     found.save(Path(folder) / "decay.nc")
-    ...     load(Path(folder) / "decay.nc").params == found.params
-    True
+    `daedal.load`, which users call, says the rest.
     """
     file = _check_path(path)
     mode = _find_mode(file)

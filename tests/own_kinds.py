@@ -50,7 +50,7 @@ class Trouble:
     """Like it, but some run does something else, once or always, to the process that makes it or to its parent."""
 
     number: int
-    what: str  # die, interrupt, interrupt parent, refuse, raise
+    what: str  # die, interrupt, interrupt parent, refuse, memory, files, raise
     mark: str = ""  # of what happened already
 
     def outline(self, _: dd.Fit) -> Outline:
@@ -68,5 +68,9 @@ class Trouble:
                 os.kill(os.getppid(), signal.SIGINT)
             if self.what == "refuse":
                 raise dd.DaedalError("This run is refused.", "Leave it out.")
+            if self.what == "memory":
+                raise MemoryError
+            if self.what == "files":
+                raise OSError(24, "Too many open files")
             raise ZeroDivisionError("a mistake of the user's")
         return Jitter(0.01).make_run(fit, number, seed)

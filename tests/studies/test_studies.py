@@ -280,6 +280,17 @@ def test_a_run_that_fails_is_a_row_with_its_sentence():
     assert np.isnan(other.to_pandas().loc[0, "k"])
 
 
+@pytest.mark.parametrize("what", ["memory", "files"])
+def test_a_run_that_the_machine_had_no_room_for_is_tried_again(tmp_path, what):
+    kind = Trouble(1, what, str(tmp_path / "mark"))
+    study = dd.study(make_fit(), kind, runs=2, journal=tmp_path / "a.study", rng=1)
+    assert study.to_pandas()["status"].tolist() == ["converged", "died"]
+    assert study.failures[1].startswith({"memory": "MemoryError. ", "files": "OSError: [Errno 24]"}[what])
+    assert study.failures[1].endswith("The same call tries it again.")
+    again = dd.study(make_fit(), kind, runs=2, journal=tmp_path / "a.study", rng=1)
+    assert again.converged.all()
+
+
 def test_an_interrupt_returns_what_is_there_and_the_same_call_goes_on(tmp_path):
     journal, mark = tmp_path / "a.study", str(tmp_path / "mark")
     kind = Trouble(3, "interrupt", mark)

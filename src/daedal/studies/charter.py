@@ -135,6 +135,9 @@ def _run_safely(make: Make, number: int) -> Row:
             row = make(number)
     except DaedalError as error:
         row = Row(number, FAILED, str(error))
+    except (MemoryError, OSError) as error:  # of the machine, not of the run
+        told = ": ".join(filter(None, (type(error).__name__, str(error))))
+        row = Row(number, DIED, f"{told}. The same call tries it again.")
     except Exception as error:  # of a criterion or kind of the user's
         row = Row(number, FAILED, f"{type(error).__name__}: {error}")
     return row._replace(seconds=perf_counter() - begin, host=socket.gethostname())

@@ -7,32 +7,44 @@ compiled loops look at (`give_up_if_stopped`). What a job has found until then i
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextvars import copy_context
+from contextlib import suppress
+from contextvars import ContextVar, copy_context
+from queue import Empty, SimpleQueue
+from typing import TypeVar
 
 from daedal.errors import STOP, Stop
 
+Answer = TypeVar("Answer")
 AWAKE = 0.2  # seconds between two looks at interrupts and progress
 
 
-class _Limit:
-    """How many threads a process may use that shares its processors with others of its kind."""
-
-    most: int | None = None
+_most: ContextVar[int | None] = ContextVar("most threads", default=None)
 
 
 def limit_threads(most: int) -> None:
-    """Have this process, one of several that do the same work, use no more threads than this."""
-    _Limit.most = most
+    """Have this thread and its jobs, one of several that do the same work, use no more threads than this."""
+    _most.set(most)
 
 
 def count_workers() -> int:
     """How many processors this process may use."""
-    if _Limit.most is not None:
-        return _Limit.most
+    most = _most.get()
+    if most is not None:
+        return most
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # only Linux tells
         return os.cpu_count() or 1
+
+
+def collect(answers: SimpleQueue[Answer]) -> list[Answer]:
+    """All that there are, after waiting a moment for the first."""
+    found: list[Answer] = []
+    with suppress(Empty):
+        found.append(answers.get(timeout=AWAKE))
+        while True:
+            found.append(answers.get_nowait())
+    return found
 
 
 def run_jobs(jobs: Sequence[Callable[[], object]], tell: Callable[[int], None]) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import daedal as dd
-from daedal.studies import Outline, Run, open_journal
+from daedal.jobs import count_workers, run_jobs
+from daedal.studies import Outline, Run, cluster, crews, open_journal
 from own_kinds import Jitter, Trouble
 from studying import make_fit
 
@@ -119,6 +121,30 @@ def test_a_module_that_processes_cannot_import_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "nowhere_to_be_found", sys.modules["own_kinds"])
     with pytest.raises(dd.DaedalError, match="The module 'nowhere_to_be_found' cannot be imported"):
         dd.study(make_fit(), kind, runs=2, workers=1)
+
+
+def test_a_machine_that_cannot_start_processes_is_named(monkeypatch):
+    def refuse() -> dict[str, str]:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(crews, "_make_environment", refuse)
+    with pytest.raises(dd.DaedalError, match=r"Cannot allocate memory\. Try the study without workers, and look at"):
+        dd.study(make_fit(), Jitter(0.1), runs=2, workers=1)
+
+
+def test_a_task_of_a_cluster_has_one_thread_and_leaves_other_threads_theirs():
+    """A cluster has a task for each processor; it may be in this process, which has other work."""
+    before, seen = count_workers(), []
+
+    def make() -> None:
+        cluster.make_remotely("unknown", 0, None)
+        run_jobs([lambda: seen.append(count_workers())], lambda _: None)  # of a job inside too
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    thread.join()
+    assert seen == [1]
+    assert count_workers() == before
 
 
 @pytest.mark.slow

@@ -11,11 +11,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, final
 
 from daedal.errors import DaedalError, StudyError
-from daedal.jobs import AWAKE
+from daedal.jobs import collect, limit_threads
 from daedal.studies.charter import DIED, Charter, Make, Row, check_portable, prepare, read_charter, read_row, write_row
 
 AHEAD = 2  # tasks for each thread of the cluster that are handed out at a time
@@ -25,7 +25,11 @@ _lock = threading.Lock()
 
 
 def make_remotely(digest: str, number: int, charter: str | None) -> str:
-    """On a process of the cluster: the row of a run, or that the charter is needed, or why it cannot be used."""
+    """On a process of the cluster: the row of a run, or that the charter is needed, or why it cannot be used.
+
+    It has one thread, as the cluster has a task for each processor; those of BLAS are the cluster's own to choose.
+    """
+    limit_threads(1)
     with _lock:
         make = _known.get(digest)
         if make is None and charter is None:
@@ -71,7 +75,7 @@ class Cluster:
                 for _ in range(min(room, len(waiting))):
                     submit(waiting.pop(), None)
                 rows = []
-                for future in _collect(answers):
+                for future in collect(answers):
                     number = futures.pop(future)
                     row = _read_answer(future, number)
                     if row is None:
@@ -81,16 +85,6 @@ class Cluster:
                 yield rows
         finally:
             self.client.cancel(list(futures))
-
-
-def _collect(answers: "SimpleQueue[Any]") -> list[Any]:
-    found = []
-    try:
-        found.append(answers.get(timeout=AWAKE))
-        while True:
-            found.append(answers.get_nowait())
-    except Empty:
-        return found
 
 
 def _read_answer(future: Any, number: int) -> Row | None:

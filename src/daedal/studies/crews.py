@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import Any, Protocol, final
 
 from daedal.errors import StudyError, often
-from daedal.jobs import AWAKE
+from daedal.jobs import collect
 from daedal.studies.charter import DIED, Charter, Row, check_portable, prepare, read_row
 from daedal.studies.worker import NAMES
 
 TRIES = 2  # processes that a run may cost
+REMEDY = "Try the study without workers, and look at memory and limits of the machine."
 LOST = 5  # processes in a row that may die before they have done anything
 
 
@@ -80,7 +81,7 @@ class Processes:
                 member.start()
             while left:
                 rows = []
-                for answer in _collect(answers):
+                for answer in collect(answers):
                     if isinstance(answer, StudyError):
                         raise answer
                     if isinstance(answer, Row):
@@ -92,7 +93,7 @@ class Processes:
                     if idle >= LOST:
                         raise StudyError(
                             f"The processes of the study end before they begin ({answer.how}).",
-                            "Try the study without workers, and look at memory and limits of the machine.",
+                            REMEDY,
                         )
                     if answer.number is None:
                         continue
@@ -123,16 +124,6 @@ class _Death:
 def _give_up(number: int, how: str) -> Row:
     message = f"The process that made this run died {often(TRIES)} ({how}). The same call tries it again."
     return Row(number, DIED, message)
-
-
-def _collect(answers: "queue.SimpleQueue[Any]") -> list[Any]:
-    """All that there are, after waiting a moment for the first."""
-    found = []
-    with suppress(queue.Empty):
-        found.append(answers.get(timeout=AWAKE))
-        while True:
-            found.append(answers.get_nowait())
-    return found
 
 
 class _Member(threading.Thread):
@@ -168,7 +159,7 @@ class _Member(threading.Thread):
                 elif not self._stopped:
                     self._answers.put(_Death(number, self._end()))
         except BaseException as error:  # a thread has nobody to raise it to
-            self._answers.put(StudyError(f"The study cannot go on: {type(error).__name__}: {error}.", "Call it again."))
+            self._answers.put(StudyError(f"The study cannot go on: {type(error).__name__}: {error}.", REMEDY))
         finally:
             self._end()
 
@@ -221,6 +212,8 @@ class _Member(threading.Thread):
         """Clear away the process, and say how it ended."""
         process, self._process = self._process, None
         if process is None:
+            if self._words is not None:  # of a process that could not be started
+                self._words.close()
             return ""
         process.kill()
         code = process.wait()

@@ -20,12 +20,13 @@ class Danger(Enum):
 
 
 def find_danger(problem: Problem, experiments: Sequence[NonlinearExperiment], point: np.ndarray) -> Danger | None:
-    """At a point φ, in any experiment; None where the approximation may do."""
+    """At a point φ, in any experiment, squares before all else; None where the approximation may do."""
+    found = None
     for number, one in enumerate(experiments):
         values = problem.coordinates.values(point, number)
         told, left = compare_with_rest(one.at(Point(problem.system.model, values, ())))
         if told < SQUARED:
             return Danger.SQUARES
         if left > UNSTABLE:
-            return Danger.FAR
-    return None
+            found = Danger.FAR
+    return found

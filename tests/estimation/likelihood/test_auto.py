@@ -12,7 +12,7 @@ from daedal.estimation.likelihood.danger import UNSTABLE, Danger, find_danger
 from daedal.estimation.likelihood.referee import Gap, judge_gaps, judge_score
 from daedal.estimation.problem import Problem, make_coordinates
 from daedal.experiments import match_experiments
-from daedal.filtering import Point, PooledRuns, compare_with_rest, make_nonlinear_experiment
+from daedal.filtering import Point, PooledRuns, compare_with_rest, make_guide, make_nonlinear_experiment
 from daedal.systems import build
 
 x, v, w = dd.symbols("x v w")
@@ -41,6 +41,24 @@ def test_particles_agree_with_laplace_on_a_smooth_model_and_nothing_changes():
     assert dict(auto.params) == dict(laplace.params)
     assert any("Likelihood was chosen: the model is not linear" in note for note in auto.notes)
     assert any("judged at the estimate: particles would move" in note for note in auto.notes)
+
+
+def test_a_singular_side_point_of_the_referee_leaves_the_fit_as_it_is(monkeypatch):
+    data, calls = draw(SPRING, TIMES[:40]), []
+
+    def guide(linear):
+        calls.append(np.float64(1e308) * 10.0)  # which overflows, as far from the maximum
+        if len(calls) > 1:
+            raise np.linalg.LinAlgError("Singular matrix")
+        return make_guide(linear)
+
+    monkeypatch.setattr("daedal.estimation.likelihood.guided.make_guide", guide)
+    laplace = dd.fit(SPRING, data, free=["d"], criterion=dd.Likelihood(method="laplace"), rng=0)
+    auto = dd.fit(SPRING, data, free=["d"], rng=0)
+    assert len(calls) == 2
+    assert auto.status.ok
+    assert dict(auto.params) == dict(laplace.params)
+    assert any("particles could not judge it" in note for note in auto.notes)
 
 
 def test_several_starts_end_where_one_does_and_keep_the_referee():

@@ -39,8 +39,9 @@ TELLING = 1e-4  # K from which the data say something of a factor; little is eno
 SHARE = 1e-6  # of the curvature by a factor that must be its own
 WIDEST = 1e3  # κ
 LEVEL = 0.95  # of the interval whose probability is kept
-Kind = Literal["accuracy", "given", "size", "memory"]
 APART = 2.0  # standard errors of log κ that tell which of several is wrong
+
+Kind = Literal["accuracy", "given", "size", "memory"]
 
 
 @dataclass(frozen=True)

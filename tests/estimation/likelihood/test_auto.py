@@ -8,10 +8,11 @@ import pytest
 import daedal as dd
 from batteries.quadrature import SEEN, draw_seen, make_seen
 from daedal import der
-from daedal.estimation.likelihood.danger import UNSTABLE
+from daedal.estimation.likelihood.danger import UNSTABLE, Danger, find_danger
 from daedal.estimation.likelihood.referee import Gap, judge_gaps, judge_score
+from daedal.estimation.problem import Problem, make_coordinates
 from daedal.experiments import match_experiments
-from daedal.filtering import Point, PooledRuns, compare_with_rest, make_nonlinear_experiment
+from daedal.filtering import Point, PooledRuns, compare_with_rest, make_guide, make_nonlinear_experiment
 from daedal.systems import build
 
 x, v, w = dd.symbols("x v w")
@@ -40,6 +41,24 @@ def test_particles_agree_with_laplace_on_a_smooth_model_and_nothing_changes():
     assert dict(auto.params) == dict(laplace.params)
     assert any("Likelihood was chosen: the model is not linear" in note for note in auto.notes)
     assert any("judged at the estimate: particles would move" in note for note in auto.notes)
+
+
+def test_a_singular_side_point_of_the_referee_leaves_the_fit_as_it_is(monkeypatch):
+    data, calls = draw(SPRING, TIMES[:40]), []
+
+    def guide(linear):
+        calls.append(np.float64(1e308) * 10.0)  # which overflows, as far from the maximum
+        if len(calls) > 1:
+            raise np.linalg.LinAlgError("Singular matrix")
+        return make_guide(linear)
+
+    monkeypatch.setattr("daedal.estimation.likelihood.guided.make_guide", guide)
+    laplace = dd.fit(SPRING, data, free=["d"], criterion=dd.Likelihood(method="laplace"), rng=0)
+    auto = dd.fit(SPRING, data, free=["d"], rng=0)
+    assert len(calls) == 2
+    assert auto.status.ok
+    assert dict(auto.params) == dict(laplace.params)
+    assert any("particles could not judge it" in note for note in auto.notes)
 
 
 def test_several_starts_end_where_one_does_and_keep_the_referee():
@@ -87,6 +106,34 @@ def test_wells_are_noticed_however_far_derivatives_at_rest_lead():
         experiment = make_nonlinear_experiment(match_experiments(build(wells), [data])[0], {}, "rk4", 0.5)
         _, left = compare_with_rest(experiment.at(Point(wells, {}, ())))
         assert left > UNSTABLE
+
+
+def test_squares_in_any_data_set_decide_whatever_their_order():
+    (u,) = dd.symbols("u")
+    switched = dd.Model(
+        name="switched",
+        equations={"rate": der(x) == u * (a * x - x**3) - (1 - u) * x + w},
+        unknowns=[x],
+        inputs=[u],
+        outputs={"y": u * x + (1 - u) * x**2},
+        parameters={a: 1.0},
+        disturbances={w: dd.FilteredNoise.low_pass(std=0.6, time_constant=1.0)},
+        measurement_noise={"y": 0.3},
+        initial={x: 0.0},
+    )
+    times, system = np.arange(30.0), build(switched)
+    wells, squares = (
+        dd.Dataset(times, inputs={"u": np.full(30, one)}, outputs={"y": np.zeros(30)}) for one in (1.0, 0.0)
+    )
+
+    def find(*data):
+        problem = Problem(system, data, make_coordinates(switched, data, ["a"], None, None), 0, None)
+        lined = [make_nonlinear_experiment(one, {}, "rk4", 0.5) for one in match_experiments(system, data)]
+        return find_danger(problem, lined, problem.coordinates.start)
+
+    assert find(wells) is Danger.FAR
+    assert find(squares) is Danger.SQUARES
+    assert find(wells, squares) is find(squares, wells) is Danger.SQUARES
 
 
 def test_delays_are_left_to_moments():

@@ -1,5 +1,7 @@
 """The criterion of those who name none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,18 +25,32 @@ def make_chain(tanks):
     )
 
 
-@pytest.mark.parametrize(("tanks", "name"), [(2, "Likelihood"), (13, "SimulationPEM")])
-def test_a_large_nonlinear_model_is_not_followed_unasked(tanks, name, monkeypatch):
+def choose(model, monkeypatch):
+    """The criterion that `fit` takes by itself, and the reason."""
     chosen = []
 
-    def choose(problem):
+    def take(problem):
         chosen.append(choice.choose_criterion(problem))
         raise dd.DaedalError("That is enough.", "Go on.")
 
-    monkeypatch.setattr("daedal.estimation.arguments.choose_criterion", choose)
-    times = np.arange(5.0)
-    data = dd.Dataset(times, outputs={"last": np.zeros(5)})
+    monkeypatch.setattr("daedal.estimation.arguments.choose_criterion", take)
     with pytest.raises(dd.DaedalError, match="enough"):
-        dd.fit(make_chain(tanks), data, free=["k"])
-    assert type(chosen[0][0]).__name__ == name
-    assert f"{name} was chosen" in chosen[0][1]
+        dd.fit(model, dd.Dataset(np.arange(5.0), outputs={"last": np.zeros(5)}), free=["k"])
+    criterion, reason = chosen[0]
+    return type(criterion).__name__, reason
+
+
+@pytest.mark.parametrize(("tanks", "name"), [(2, "Likelihood"), (13, "SimulationPEM")])
+def test_a_large_nonlinear_model_is_not_followed_unasked(tanks, name, monkeypatch):
+    criterion, reason = choose(make_chain(tanks), monkeypatch)
+    assert criterion == name
+    assert f"{name} was chosen" in reason
+    assert ("; with 13 states, and 13 unknowns to solve for" in reason) == (tanks == 13)
+    assert reason.endswith("takes minutes to compile: criterion=Likelihood() asks for it") == (tanks == 13)
+
+
+def test_a_likelihood_is_said_to_be_passed_over_only_where_it_was_possible(monkeypatch):
+    silent = replace(make_chain(13), measurement_noise={})
+    criterion, reason = choose(silent, monkeypatch)
+    assert criterion == "SimulationPEM"
+    assert "compile" not in reason

@@ -162,6 +162,20 @@ def test_a_kink_at_the_bottom_of_a_valley_is_no_minimum(minimize):
     assert end.kinked
 
 
+@pytest.mark.parametrize("shift", [0.0, -(2.0**20), -3e6])
+def test_what_counts_as_progress_is_free_of_what_a_value_is_counted_from(shift):
+    """7 + 2.5 |x| + 15 |x − round(x)|: kinks at all integers, of which the last is the lowest."""
+
+    def rippled(point):
+        off = point - np.round(point)
+        value = 7.0 + 2.5 * abs(point[0]) + 15.0 * abs(off[0])
+        return Evaluation(point, value + shift, 2.5 * np.sign(point) + 15.0 * np.sign(off), np.array([[5.0]]))
+
+    far = np.full(1, 1e3)
+    end = TrustRegion(floor=shift)(rippled, np.array([91.1]), (-far, far))
+    assert end.evaluation.value - shift == pytest.approx(7.0, abs=1e-3)
+
+
 @pytest.mark.parametrize("minimize", MINIMIZERS[1:], ids=repr)
 def test_a_search_goes_on_where_its_steps_lead(minimize):
     """A curvature that is a thousand times too large along a valley leaves steps of a thousandth of the way."""

@@ -8,19 +8,28 @@ from daedal.estimation.problem import Problem, find_mean_movers
 from daedal.experiments import find_declared_outputs, list_relative
 from daedal.filtering import refuse_unsuitable
 
-LARGE = 24  # states and what they are solved for with: code for the curvature around a path takes minutes beyond
+# States and what is solved for with them. Code for the curvature around a path takes minutes beyond, and those who name
+# no criterion do not expect to wait for it.
+LARGE = 24
 
 
 def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
-    """A criterion and the reason for it."""
+    """A criterion and the reason for it, and what speaks against a likelihood that could be computed."""
     if not problem.system.model.disturbances:
         return OutputError(), "OutputError was chosen: the model declares no disturbances"
     moving, _ = find_mean_movers(problem)
     linear, silent = is_linear(problem.system.model, forced=True), _list_silent(problem)
+    passed_over = ""
     if not linear and not silent and _can_be_followed(problem):
-        return Likelihood(), (
-            "Likelihood was chosen: the model is not linear, declares disturbances, and says how its outputs are "
-            "measured"
+        states, solved = len(problem.system.states), len(problem.system.tops)
+        if states + solved <= LARGE:
+            return Likelihood(), (
+                "Likelihood was chosen: the model is not linear, declares disturbances, and says how its outputs are "
+                "measured"
+            )
+        passed_over = (
+            f"; with {states} states, and {solved} unknowns to solve for at every instant, a likelihood takes minutes "
+            "to compile: criterion=Likelihood() asks for it"
         )
     if not moving and linear:
         if not silent:
@@ -33,19 +42,16 @@ def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
         several = len(moving) > 1
         return SimulationPEM(), (
             f"SimulationPEM was chosen: disturbance{'s' * several} {quoted(moving)} can move the mean of an output; "
-            "ignoring what moves it does not average out"
+            f"ignoring what moves it does not average out{passed_over}"
         )
-    return OutputError(), "OutputError was chosen: no disturbance of the model can move the mean of an output"
+    return OutputError(), (
+        f"OutputError was chosen: no disturbance of the model can move the mean of an output{passed_over}"
+    )
 
 
 def _can_be_followed(problem: Problem) -> bool:
-    """Whether a filter can: from instant to instant, without delays and switches, and with noise of a known size.
-
-    A large model can be followed as well, but those who name no criterion do not expect to wait for it.
-    """
+    """Whether a filter can: from instant to instant, without delays and switches, and with noise of a known size."""
     model = problem.system.model
-    if len(problem.system.states) + len(problem.system.tops) > LARGE:
-        return False
     try:
         refuse_unsuitable(problem.system, "Likelihood", "")
     except EstimationError:

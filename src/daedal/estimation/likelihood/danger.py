@@ -5,6 +5,7 @@ from enum import Enum
 
 import numpy as np
 
+from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem
 from daedal.filtering import NonlinearExperiment, Point, compare_with_rest
 
@@ -19,13 +20,15 @@ class Danger(Enum):
     FAR = "disturbances carry the model far from where it would rest, as between several wells"
 
 
+@refuse_singular()
 def find_danger(problem: Problem, experiments: Sequence[NonlinearExperiment], point: np.ndarray) -> Danger | None:
-    """At a point φ, in any experiment; None where the approximation may do."""
+    """At a point φ, in any experiment, squares before all else; None where the approximation may do."""
+    found = None
     for number, one in enumerate(experiments):
         values = problem.coordinates.values(point, number)
         told, left = compare_with_rest(one.at(Point(problem.system.model, values, ())))
         if told < SQUARED:
             return Danger.SQUARES
         if left > UNSTABLE:
-            return Danger.FAR
-    return None
+            found = Danger.FAR
+    return found

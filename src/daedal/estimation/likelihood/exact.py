@@ -21,6 +21,7 @@ import numpy as np
 from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
+from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Accuracies, Experiment, check_enough, match_experiments
 from daedal.filtering import (
@@ -93,7 +94,7 @@ class LikelihoodObjective:
         value, gradient, curvature, inner = 0.0, np.zeros(size), np.zeros((size, size)), 0
         parts: list[Part] = []
         try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            with refuse_singular():
                 for number, innovated in enumerate(self.innovate(point)):
                     terms = _compute_terms(innovated, self.linear[number], self.diffuse)
                     own = space.convert_slopes(np.eye(len(space.parameters)), point, number)
@@ -104,8 +105,6 @@ class LikelihoodObjective:
                     parts += self._parts(number, innovated, own)
         except DaedalError as error:
             return fail_at(point, error.sentence)
-        except np.linalg.LinAlgError:
-            return fail_at(point, "The matrices of the model are singular there.")
         if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return fail_at(point, "The likelihood or its gradient is not finite there.")
         return Evaluation(point, value, gradient, curvature, parts=tuple(parts), loglik=-value, inner=inner)

@@ -23,6 +23,7 @@ from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria import Capabilities, Evaluation, fail_at
 from daedal.estimation.likelihood.laplace import LaplaceObjective
 from daedal.estimation.likelihood.referee import list_sides
+from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem
 from daedal.filtering import GuidedRun, Laplace, Point, PooledRuns, find_path, find_paths, make_guide, run_guided
 
@@ -31,6 +32,7 @@ APART = 0.5  # standard errors to either side, at which the gap is compared
 LARGEST_VARIANCE = 3.0  # of log L between runs, beyond which the score of particles is no longer right
 
 
+@refuse_singular()
 def measure_gaps(
     laplace: LaplaceObjective, point: np.ndarray, particles: int, seeds: Sequence[int]
 ) -> tuple[list[GuidedRun], np.ndarray, float]:
@@ -90,12 +92,10 @@ class GuidedObjective:
         if not (approximate.ok and self.final):
             return approximate
         try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            with refuse_singular():
                 pooled = self.run(approximate)
         except DaedalError as error:
             return fail_at(point, error.sentence)
-        except np.linalg.LinAlgError:
-            return fail_at(point, "The matrices of the model are singular there.")
         if scattered := describe_scatter(pooled, self.particles):
             return fail_at(point, scattered)
         gradient = approximate.gradient - pooled.score(0)

@@ -17,6 +17,7 @@ from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
 from daedal.estimation.likelihood.moments import recommend_moments
+from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
 from daedal.filtering import (
@@ -144,7 +145,7 @@ class LaplaceObjective:
         parts: list[Part] = []
         found: dict[int, Normals] = {}
         try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            with refuse_singular():
                 for number in range(len(self.lined)):
                     laplace = self.find(point, number)
                     information = Information(laplace)
@@ -156,8 +157,6 @@ class LaplaceObjective:
                     found[number] = laplace.path.normals
         except DaedalError as error:
             return fail_at(point, error.sentence)
-        except np.linalg.LinAlgError:
-            return fail_at(point, "The matrices of the model are singular there.")
         if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return fail_at(point, "The likelihood or its gradient is not finite there.")
         if value < self.memory.value:

@@ -32,6 +32,7 @@ from daedal.estimation.likelihood.guided import (
 )
 from daedal.estimation.likelihood.laplace import make_laplace_objective
 from daedal.estimation.likelihood.moments import recommend_moments
+from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
 from daedal.filtering import (
@@ -95,12 +96,9 @@ class ParticleObjective:
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                passed = self.run(point)
+            passed = self.run(point)
         except DaedalError as error:
             return fail_at(point, error.sentence)
-        except np.linalg.LinAlgError:
-            return fail_at(point, "The matrices of the model are singular there.")
         pooled = passed.pooled
         if self.final and (lost := self._describe_loss(passed)):
             return fail_at(point, lost)
@@ -125,7 +123,7 @@ class ParticleObjective:
 
     def choose_steps(self, point: np.ndarray) -> Objective:
         """Guided, where plain particles would lose the data on the way from this point."""
-        with suppress(DaedalError, np.linalg.LinAlgError), np.errstate(all="ignore"):
+        with suppress(DaedalError), refuse_singular():
             passed = self.run(point)
             reason = self.describe_collapse(passed) or self._foresee_scatter(passed)
             return (reason and self._seek_guide(point, reason, passed.pooled)) or self
@@ -139,6 +137,7 @@ class ParticleObjective:
         guided = self._seek_guide(evaluation.point, reason, passed.pooled) if reason else None
         return sharp if guided is None else guided.finish()
 
+    @refuse_singular()
     def sharpen(self, evaluation: Evaluation) -> "ParticleObjective":
         """The second stage of plain particles, with the memory of the score that its runs choose at this point."""
         following = replace(self, final=True, _kept={})
@@ -148,7 +147,7 @@ class ParticleObjective:
         """Particles that are guided, where they do what plain ones cannot, and miss nothing that these find."""
         if self.guide is None or find_danger(self.problem, self.nonlinear, point) is Danger.SQUARES:
             return None
-        with suppress(DaedalError):
+        with suppress(DaedalError), refuse_singular():
             guided = replace(self.guide(reason), notes=self.notes)
             there = guided.measure(point)
             missed = plain.logliks.max() - there.loglik > np.log(IMPROBABLE)
@@ -204,6 +203,7 @@ class ParticleObjective:
             self._kept[key] = passed
         return passed
 
+    @refuse_singular()
     def measure(self, point: np.ndarray) -> PooledRuns:
         """log L alone, by a few runs of the first stage's size."""
         logliks, particles = np.zeros(FIRST_RUNS), max(round(FIRST_SHARE * self.particles), 2)
@@ -214,6 +214,7 @@ class ParticleObjective:
             logliks += [run_particles(discrete, particles, np.random.default_rng(seed)).loglik for seed in seeds]
         return PooledRuns(logliks, np.zeros((FIRST_RUNS, 1, 1, 0)))
 
+    @refuse_singular()
     def _make_runs(self, point: np.ndarray) -> Pass:
         space, count = self.problem.coordinates, RUNS if self.final else FIRST_RUNS
         runs, gains = [], []

@@ -324,6 +324,10 @@ class _Heights:
     def count(self) -> int:
         return len(self._lowest)
 
+    @property
+    def lowest(self) -> float:
+        return self._lowest[-1]
+
     def show_way(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """The lowest place, and how far it has moved over the last evaluations."""
         here = self._places[-1]
@@ -351,8 +355,8 @@ def _solve(slope: _Slope, seen: _Seen, start: np.ndarray, bounds: Bounds, until:
             length = min(leg, limit - heights.count)
             arrived = _descend(measure, slope.jacobian, seen, begin, bounds, (length, until[1]))
             if arrived and seen.best is not None and slope.is_steep(seen.best):
-                arrived, height, lowest = False, lowest, seen.best.value
-                if seen.failures or height - lowest < LITTLE * abs(lowest):  # in the way, or a second time
+                arrived, before, lowest = False, lowest, heights.lowest
+                if seen.failures or before - lowest < LITTLE * lowest:  # in the way, or a second time
                     kinked = not seen.failures
                     break
             begin, way = heights.show_way(leg // 2)

@@ -197,7 +197,8 @@ def _try_regular(task: Task, method: Method, tolerance: float, lasting: bool) ->
             coarse = previous[1][: len(results), :, : results.shape[2]]
             tried = (previous[0][0].take_until(pilot.times.size - 1), previous[0][1])
             believed = not lasting or bool(np.isfinite(coarse).all() and np.isfinite(results).all())
-            error = judge(pilot, method, tried, coarse, results, tolerance) if believed else np.inf
+            closely = task.grid == 0  # what drives the system is not sampled more finely than the steps
+            error = judge(pilot, method, tried, coarse, results, tolerance, closely) if believed else np.inf
             yield Trial(previous[0], steps, error)
         previous = (steps, results)
 

@@ -53,7 +53,7 @@ def load(text: str, quick: bool = False) -> Code:
     Long code that is only run a few times is made `quick`, that is not optimised: a tenth of the time, and it runs two
     to four times as long. Its results differ in the last digits, as fewer products are fused with sums.
     """
-    text = f"{UNOPTIMISED}{text}" if quick and len(text) > QUICK_TEXT else text
+    text = f"{UNOPTIMISED}{text}" if quick and is_long(text) else text
     code = _codes.get(text)
     if code is not None:  # without waiting for what others compile
         return code
@@ -63,6 +63,11 @@ def load(text: str, quick: bool = False) -> Code:
             while len(_codes) > REMEMBERED:
                 del _codes[next(iter(_codes))]
         return _codes[text]
+
+
+def is_long(text: str) -> bool:
+    """Whether it pays not to optimise it."""
+    return len(text) > QUICK_TEXT
 
 
 def forget() -> None:

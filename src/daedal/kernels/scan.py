@@ -78,8 +78,11 @@ class MapKernel:
 class ScanKernel:
     """Advances lanes over steps; see `run`."""
 
-    def __init__(self, call: Callable[..., None], width: int, sizes: tuple[int, ...], observed: int) -> None:
+    def __init__(
+        self, call: Callable[..., None], width: int, sizes: tuple[int, ...], observed: int, long: bool = False
+    ) -> None:
         self.width, self.sizes, self.observed = width, sizes, observed
+        self.long = long  # whether quick code of it is another one
         self._call = call  # of addresses of arrays, and of steps and lanes
 
     def run(
@@ -195,9 +198,10 @@ def compile_scan(
     seen = read_tape(observe) if observe is not None else None
     _check_step(tape, seen)
     width = width or choose_width(tape)
-    code = compiler.load(loops.write_scan(tape, seen, width, find_host().fused, detours), quick)
+    text = loops.write_scan(tape, seen, width, find_host().fused, detours)
+    code = compiler.load(text, quick)
     call = code.function("daedal_scan", len(loops.SCAN_POINTERS), len(loops.STEPS))
-    return ScanKernel(call, width, tape.input_sizes, seen.output_sizes[0] if seen else 0)
+    return ScanKernel(call, width, tape.input_sizes, seen.output_sizes[0] if seen else 0, compiler.is_long(text))
 
 
 def _check_step(step: Tape, observe: Tape | None) -> None:

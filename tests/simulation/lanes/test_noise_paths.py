@@ -1,11 +1,16 @@
 """Disturbance paths of the lanes: the same whatever the blocks, with the law the declaration has."""
 
+import gc
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy.linalg import expm, solve_continuous_lyapunov
 
 import daedal as dd
 from daedal import der
+from daedal.simulation.lanes import noise
 from daedal.simulation.lanes.noise import LanePaths, make_sources
 
 x, y, w, w2, a, b, k = dd.symbols("x y w w2 a b k")
@@ -108,3 +113,36 @@ def test_sensitivities_of_the_paths():
             for s in (-1, 1)
         ]
         np.testing.assert_allclose(found[:, 1 + column], (ends[1] - ends[0])[:, 0] / 2e-5, atol=1e-8)
+
+
+def test_rows_are_drawn_once_and_let_go(monkeypatch):
+    """Kept rows are those that are drawn anew; where memory ends, the rest is drawn again; nothing stays behind."""
+    sources = made(model(RESONANT))
+    monkeypatch.setattr(noise, "LARGEST", noise.Drawn._bytes + 600)
+    before = noise.Drawn._bytes
+    pieces = [(0, 1), (0, 8), (7, 16), (15, 24)]
+    for _ in range(3):
+        kept, plain = (kind(sources, 3, "test", range(4)) for kind in (noise.KeptPaths, noise.LanePaths))
+        for piece in pieces:
+            np.testing.assert_array_equal(kept.draw_rows(*piece), plain.draw_rows(*piece))
+    assert before < noise.Drawn._bytes <= noise.LARGEST
+    del sources, kept, plain
+    gc.collect()
+    assert noise.Drawn._bytes == before
+
+
+def test_many_threads_share_what_is_drawn():
+    sources = made(model(RESONANT))
+    expected = noise.LanePaths(sources, 3, "test", range(4)).draw_rows(0, 32)
+
+    def draw(_):
+        return noise.KeptPaths(sources, 3, "test", range(4)).draw_rows(0, 32)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for rows in pool.map(draw, range(64)):
+                np.testing.assert_array_equal(rows, expected)
+    finally:
+        sys.setswitchinterval(interval)

@@ -225,3 +225,36 @@ def test_lanes_start_where_a_held_derivative_puts_them():
     np.testing.assert_allclose(run["x"][:, 0], run["w"][:, 0], atol=1e-12)
     reference = dd.simulate(model, np.linspace(0, 1, 5), realizations=3, rng=1, solver=dd.IDA(1e-9, 1e-11))
     np.testing.assert_allclose(run["x"], reference["x"], atol=1e-5)
+
+
+@pytest.mark.parametrize("times", [[1.0], [0.0, 1.0], np.linspace(0, 1, 3)])
+def test_an_oscillation_between_few_samples_is_not_stepped_over(times):
+    """Steps of a whole period see a cosine that is always one, and so do their halves."""
+    (x,) = dd.symbols("x")
+    model = dd.Model(
+        name="hum", equations={"x": der(x) == np.cos(8 * np.pi * dd.time)}, unknowns=[x], initial={x: 0.0},
+        outputs={"x": x},
+    )  # fmt: skip
+    assert dd.simulate(model, times)["x"][-1] == pytest.approx(0.0, abs=1e-7)
+
+
+def test_a_meter_of_pulsating_power_tells_its_mean():
+    (energy,) = dd.symbols("energy")
+    power = 100.0 * (1 + np.cos(2 * np.pi * 120 * dd.time))
+    model = dd.Model(
+        name="meter", equations={"energy": der(energy) == power}, unknowns=[energy], initial={energy: 0.0},
+        outputs={"energy": energy},
+    )  # fmt: skip
+    assert dd.simulate(model, np.arange(61.0))["energy"][-1] == pytest.approx(6000.0, rel=1e-6)
+
+
+def test_sensitivities_at_rest_have_steps_of_their_own():
+    """x stays zero whatever the steps; how it moves with its start does not."""
+    x, v, k = dd.symbols("x v k")
+    model = dd.Model(
+        name="at rest", equations={"x": der(x) == v, "v": der(v) == -400.0 * x}, unknowns=[x, v],
+        initial={x: k, v: 0.0}, parameters={k: 0.0}, outputs={"x": x},
+    )  # fmt: skip
+    times = np.linspace(0, 2, 9)
+    found = dd.ensemble(model, times, realizations=1, sensitivities=["k"], rng=1)
+    np.testing.assert_allclose(found.sensitivities["k"]["x"], np.cos(20 * times), atol=1e-5)

@@ -23,9 +23,9 @@ class Fan:
     @staticmethod
     def of(program: Program, lanes: int) -> "Fan | None":
         """How the kernel of a program is used for so few lanes; None where it is used as it is."""
-        directions = program.shape.directions.count
-        copies = program.repeated.width // lanes if program.repeated is not None and lanes else 0
-        return Fan(program.repeated, directions, copies) if program.repeated and copies > 1 < directions else None
+        scan, directions = program.repeated, program.shape.directions.count
+        copies = scan.width // lanes if scan is not None and lanes else 0
+        return Fan(scan, directions, copies) if scan is not None and copies > 1 and directions > 1 else None
 
     @property
     def share(self) -> int:

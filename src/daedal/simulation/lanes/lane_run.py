@@ -188,6 +188,8 @@ def prepare_lanes(
     plain, watched = scenario.watch(chosen)
     choice = choose_steps(_make_task(plain, times, wanted, watched, effort), *wish)
     task = _make_task(scenario, times, wanted, chosen, effort)
+    if choice.error == 0.0 and scenario.free and scenario.slots is None:  # at rest, values tell nothing about steps
+        choice = choose_steps(replace(task, moved=True), *wish)
     program, table = prepare_steps(task, choice.method, choice.steps, quick=effort.once)
     schedule = choice.steps[0]
     grazing = count_grazing(task, (program, table))

@@ -131,15 +131,15 @@ def march_lanes(
 
 def _count_steps(program: Program, count: int) -> int:
     """Steps of so many lanes between two looks at the results."""
-    fan = _spread(program, count)
+    fan = _find_fan(program, count)
     instructions = fan.instructions if fan else program.instructions
     work = instructions * max(count, program.kernel.width)
     return max(min(CHUNK * max(FULL // max(count, 1), 1), int(CHUNK_WORK / work)), 16)
 
 
-def _spread(program: Program, count: int) -> "Fan | None":
+def _find_fan(program: Program, count: int) -> "Fan | None":
     """How few lanes with many directions fill a vector."""
-    return lanes.Fan.of(program, count) if program.repeated is not None else None
+    return lanes.Fan.of(program, count) if program.repeated is not None else None  # which is seldom loaded
 
 
 def find_solved(out: np.ndarray) -> np.ndarray:
@@ -172,7 +172,7 @@ class _Chunk:
         emit = self._emit[part]
         local = np.where(emit >= 0, np.cumsum(emit >= 0) - 1, -1)
         out = np.empty((int(np.sum(emit >= 0)), program.outputs, state.shape[1]))
-        kernel = _spread(program, state.shape[1]) or program.kernel
+        kernel = _find_fan(program, state.shape[1]) or program.kernel
         kernel.run(state, parameters, self._shared[part], self._lane, local, out, begin=self._begin[part])
         return out
 

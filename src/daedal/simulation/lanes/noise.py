@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from weakref import WeakSet
+from threading import RLock
+from weakref import finalize
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from daedal.simulation.steps import make_grid_row, walk_disturbances
 from daedal.symbolic import jet, list_symbols
 from daedal.systems import System
 
-LARGEST = 2**29  # bytes of rows that are kept of disturbances that do not change from one evaluation to the next
+LARGEST = 2**29  # bytes that a process keeps of disturbances which do not change from one evaluation to the next
 
 
 def refuse_exact(system: System) -> None:
@@ -105,22 +106,26 @@ def make_sources(system: System, numbers: Mapping[str, float], grid: float, rate
 class Drawn:
     """Rows that were drawn and are kept for the next evaluation, as long as all that are kept fit in memory."""
 
+    _lock, _bytes = RLock(), 0  # of all rows that are kept in this process; rows may be let go while one is held
+
     def __init__(self) -> None:
         self._rows: dict[tuple[object, ...], np.ndarray] = {}
-        self.bytes = 0
-        _everything_drawn.add(self)
 
     def get(self, *key: object) -> np.ndarray | None:
         return self._rows.get(key)
 
     def keep(self, rows: np.ndarray, *key: object) -> None:
         """If there is room."""
-        if sum(other.bytes for other in list(_everything_drawn)) + rows.nbytes <= LARGEST:
-            self._rows[key] = rows.copy()
-            self.bytes += rows.nbytes
+        with Drawn._lock:
+            if key not in self._rows and Drawn._bytes + rows.nbytes <= LARGEST:
+                kept = self._rows[key] = rows.copy()
+                Drawn._bytes += kept.nbytes
+                finalize(kept, Drawn._release, kept.nbytes)
 
-
-_everything_drawn: WeakSet[Drawn] = WeakSet()
+    @staticmethod
+    def _release(count: int) -> None:
+        with Drawn._lock:
+            Drawn._bytes -= count
 
 
 class KeptPaths:
@@ -129,15 +134,21 @@ class KeptPaths:
     def __init__(self, sources: Sources, seed: int, purpose: str, paths: range) -> None:
         self._sources, self._seed, self._purpose, self._paths = sources, seed, purpose, paths
         self._live: LanePaths | None = None
+        self._found: list[tuple[int, int]] = []  # rows that the live path has not drawn
 
     def draw_rows(self, first: int, last: int) -> np.ndarray:
         """Grid points first … last − 1 as (point, value, lane)."""
         key = (self._seed, self._purpose, self._paths, first, last)
         rows = self._sources.drawn.get(*key)
-        if rows is None:
-            self._live = self._live or LanePaths(self._sources, self._seed, self._purpose, self._paths)
-            rows = self._live.draw_rows(first, last)
-            self._sources.drawn.keep(rows, *key)
+        if rows is not None:
+            self._found.append((first, last))
+            return rows
+        self._live = self._live or LanePaths(self._sources, self._seed, self._purpose, self._paths)
+        for found in self._found:  # piece by piece, so that memory stays constant
+            self._live.draw_rows(*found)
+        self._found = []
+        rows = self._live.draw_rows(first, last)
+        self._sources.drawn.keep(rows, *key)
         return rows
 
 

@@ -91,6 +91,12 @@ class Task:
     find_sizes: Callable[[], np.ndarray]  # of the wanted variables, and of their derivatives direction by direction
     effort: Effort = PATIENT
     begin: Callable[[Program, np.ndarray], np.ndarray] | None = None  # the state after what happens at the start
+    moved: bool = False  # whether sensitivities are looked at as closely as values
+
+    @property
+    def rows(self) -> int:
+        """Of a sample, whose errors are to stay below the tolerance."""
+        return len(self.wanted) * (1 + self.directions.count * self.moved)
 
     def begin_lanes(self, compiled: Program) -> np.ndarray:
         """The state of the pilot lanes after what switches and samples do at the start."""
@@ -111,8 +117,8 @@ def find_sample_interval(start: float, times: np.ndarray) -> float:
     return mean if np.all(np.abs(gaps - mean) <= 1e-6 * mean) else float(np.median(gaps))
 
 
-def prepare_steps(task: Task, method: Method, steps: Steps, quick: bool = True) -> tuple[Program, Table]:
-    """Compile the program of these steps, and tabulate what it reads."""
+def prepare_steps(task: Task, method: Method, steps: Steps, *, quick: bool = True) -> tuple[Program, Table]:
+    """Compile the program of these steps, and tabulate what it reads; pilots are run a few times only."""
     shape = Shape(method, steps[1], task.directions, task.wanted, task.grid, task.curves)
     length = float(np.median(steps[0].lengths)) if steps[0].lengths.size else 1.0
     compiled = compile_program(task.system, shape, task.point, length, quick)
@@ -141,7 +147,7 @@ def _run_pilots(task: Task, prepared: tuple[Program, Table]) -> tuple[np.ndarray
     """Their values, and their last state."""
     compiled, table = prepared
     samples: list[np.ndarray] = []
-    rows = compiled.outputs - 1 if compiled.slots else len(task.wanted)
+    rows = compiled.outputs - 1 if compiled.slots else task.rows
     unsolved = False
     state = task.begin_lanes(compiled)
 
@@ -216,11 +222,11 @@ def judge(
     oscillations too small to count in each, which halves see no better.
     """
     switches = task.system.reduction.switching is not None and bool(task.system.reduction.switching.located)
-    error = compare(coarse, fine, len(task.wanted), switches, task.find_sizes)
+    error = compare(coarse, fine, task.rows, switches, task.find_sizes)
     if not (switches or closely) or steps[1] or not error <= tolerance:
         return error
     eighths = run_pilots(task, prepare_steps(task, method, (steps[0].divide(EIGHTHS), 0)))
-    return max(error, compare(coarse, eighths, len(task.wanted), switches, task.find_sizes))
+    return max(error, compare(coarse, eighths, task.rows, switches, task.find_sizes))
 
 
 def _find_alone(different: np.ndarray) -> np.ndarray:
@@ -242,6 +248,7 @@ def _find_differences(
     if not erratic.any():
         return differences
     possible = find_sizes()[None, first : first + fine.shape[1], None]
+    size = np.maximum(size, np.max(np.abs(coarse), axis=(0, 2), keepdims=True))  # what only one has is no round-off
     return np.where((size <= stuck * possible) | ((size <= NEGLIGIBLE * possible) & erratic), 0.0, differences)
 
 

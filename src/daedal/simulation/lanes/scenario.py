@@ -58,7 +58,7 @@ class Scenario:
     purpose: str
     delayed: Callable[[np.ndarray], Mapping[int, float]] | None = None  # parameters → delayed values at the start
     sizes: Sizes | None = None  # of X and T, once they are measured
-    known_sources: dict[tuple[float, ...], "Sources | None"] = field(default_factory=dict)  # the last ones
+    known_sources: dict[tuple[float, ...], "Sources"] = field(default_factory=dict)  # the last ones
 
     def measure(self, values: Values) -> "Scenario":
         """The same with sizes as they are at these values; those of other values are judged by them too."""
@@ -95,18 +95,25 @@ class Scenario:
 
     def resolve_values(self, given: Sequence[Mapping[Any, float] | None]) -> tuple[Values, ...]:
         """Resolve sets of parameter values; sets in which the disturbances are alike share their discretisation."""
-        alike, resolved = self.known_sources, []
+        resolved = []
         for one in given:
             numbers = evaluate_parameters(self.system.model, one)
             rates = self._differentiate(one)
-            key = (*(numbers[name] for name in self._noise_parameters), *rates[self._noise_rows].ravel())
-            if key not in alike:
-                options = (self.system, numbers, self.grid, rates, self.directions.ways)
-                alike[key] = lanes.make_sources(*options) if self.disturbances else None
-                while len(alike) > KEPT:
-                    del alike[next(iter(alike))]
-            resolved.append(self._make_values(one, numbers, rates, alike[key]))
+            resolved.append(self._make_values(one, numbers, rates, self._find_sources(numbers, rates)))
         return tuple(resolved)
+
+    def _find_sources(self, numbers: Mapping[str, float], rates: np.ndarray) -> "Sources | None":
+        """The discretised disturbances at these numbers, perhaps known; several threads may ask."""
+        if not self.disturbances:
+            return None
+        key = (*(numbers[name] for name in self._noise_parameters), *rates[self._noise_rows].ravel())
+        known = self.known_sources.get(key)
+        if known is None:
+            made = lanes.make_sources(self.system, numbers, self.grid, rates, self.directions.ways)
+            known = self.known_sources.setdefault(key, made)
+            for oldest in list(self.known_sources)[:-KEPT]:
+                self.known_sources.pop(oldest, None)
+        return known
 
     @cached_property
     def _noise_parameters(self) -> list[str]:

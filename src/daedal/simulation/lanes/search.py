@@ -27,7 +27,7 @@ from daedal.simulation.lanes.pilot import (
     run_pilots,
     shorten,
 )
-from daedal.simulation.steps import ALIGNED, Method, Schedule, Stops, find_stops, make_regular_steps
+from daedal.simulation.steps import ALIGNED, RUNGE_KUTTA, Method, Schedule, Stops, find_stops, make_regular_steps
 from daedal.symbolic import jet, list_symbols
 
 RESTLESS_PARTS = 64  # of the sample interval: steps by which it is judged whether a switch comes to rest
@@ -98,6 +98,8 @@ def _refuse_restless(task: Task, method: Method) -> None:
 def _search_moderate(task: Task, method: Method, tolerance: float) -> Choice | None:
     """Regular steps, if there need not be very many."""
     many = task.times.size + len(task.forcing.find_jumps()) > MANY_STOPS
+    if not many and method not in RUNGE_KUTTA:  # stiff systems want short steps here and there
+        return None
     most = min(task.effort.regular, MODERATE if many else FEW)
     few = replace(task, effort=replace(task.effort, regular=most, strict=True))
     return _search_regular(few, method, tolerance, lasting=not many)
@@ -197,7 +199,8 @@ def _try_regular(task: Task, method: Method, tolerance: float, lasting: bool) ->
             coarse = previous[1][: len(results), :, : results.shape[2]]
             tried = (previous[0][0].take_until(pilot.times.size - 1), previous[0][1])
             believed = not lasting or bool(np.isfinite(coarse).all() and np.isfinite(results).all())
-            error = judge(pilot, method, tried, coarse, results, tolerance) if believed else np.inf
+            closely = task.grid == 0  # what drives the system is not sampled more finely than the steps
+            error = judge(pilot, method, tried, coarse, results, tolerance, closely) if believed else np.inf
             yield Trial(previous[0], steps, error)
         previous = (steps, results)
 

@@ -154,23 +154,26 @@ class Program:
 def compile_program(system: System, shape: Shape, point: Point, step: float, quick: bool = False) -> Program:
     """Compile, or find again, the program of this shape; `point` and `step` say where pivots are chosen.
 
-    What is run only a few times may be `quick` code, which an optimised program serves as well.
+    What is run only a few times may be `quick` code; it is another program, as its last digits may differ.
     """
     known = system.reduction.compiled
-    key = f"lanes {shape}"
-    if quick and key not in known:
+    key = plain = f"lanes {shape}"
+    if quick and (plain not in known or known[plain].kernel.long):
         key += " quick"
-    if key not in known:
+    program = known.get(key)
+    if program is None:
         try:
-            known[key] = _compile(system, shape, point, step, quick)
+            program = known[key] = _compile(system, shape, point, step, quick)
         except np.linalg.LinAlgError:
             raise SimulationError(
                 f"Model '{system.model.name}' is singular at its initial values.", "Start from another position."
             ) from None
-        programs = [name for name in known if name.startswith("lanes ")]
+        if not program.kernel.long:
+            known[plain] = program
+        programs = [name for name in list(known) if name.startswith("lanes ")]
         for oldest in programs[:-PROGRAMS]:
-            del known[oldest]
-    return known[key]
+            known.pop(oldest, None)
+    return program
 
 
 def reorder_pivots(system: System, shape: Shape, point: Point, step: float) -> Program | None:

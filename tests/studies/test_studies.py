@@ -291,6 +291,7 @@ def test_a_run_that_the_machine_had_no_room_for_is_tried_again(tmp_path, what):
     assert again.converged.all()
 
 
+@pytest.mark.usefixtures("heard_interrupts")
 def test_an_interrupt_returns_what_is_there_and_the_same_call_goes_on(tmp_path):
     journal, mark = tmp_path / "a.study", str(tmp_path / "mark")
     kind = Trouble(3, "interrupt", mark)
@@ -303,6 +304,7 @@ def test_an_interrupt_returns_what_is_there_and_the_same_call_goes_on(tmp_path):
     assert same(whole, dd.study(make_fit(), kind, rng=1))
 
 
+@pytest.mark.usefixtures("heard_interrupts")
 def test_an_interrupt_before_anything_is_there(tmp_path):
     with pytest.raises(KeyboardInterrupt, match="study was interrupted before anything was finished"):
         dd.study(make_fit(), Trouble(0, "interrupt", str(tmp_path / "mark")), rng=1)

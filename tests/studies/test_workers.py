@@ -69,6 +69,7 @@ def test_a_run_that_kills_its_process_twice_is_a_row_with_a_sentence(tmp_path):
     kept.close()
 
 
+@pytest.mark.usefixtures("heard_interrupts")
 def test_ctrl_c_while_processes_work_returns_what_is_there(tmp_path):
     kind = Trouble(5, "interrupt parent", str(tmp_path / "mark"))
     study = dd.study(make_fit(), kind, journal=tmp_path / "a.study", rng=1, workers=1)

@@ -92,7 +92,7 @@ JOBS = {
     ),
     "simulate, late": lambda: dd.simulate(make_late(), np.linspace(0.0, 400.0, 401)),
     "simulate": lambda: dd.simulate(make_model(), TIMES, realizations=200, rng=3),
-    "simulate, single": lambda: dd.simulate(make_model(), np.linspace(0.0, 400.0, 4001), solver=dd.Lanes(step=0.01)),
+    "simulate, single": lambda: dd.simulate(make_model(), np.linspace(0.0, 4000.0, 4001), solver=dd.Lanes(step=0.01)),
     "simulate, IDA": lambda: dd.simulate(make_model(), TIMES[:60], realizations=3, rng=3, solver=dd.IDA()),
     "fit": lambda: dd.fit(make_model(), make_data(), free=["k"], criterion=dd.OutputError(), starts=STARTS),
     "evaluate": lambda: dd.evaluate(make_model(), make_data(), free=["k"], criterion=dd.OutputError()),

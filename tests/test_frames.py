@@ -39,6 +39,7 @@ def results():
         dd.profile(fit, ["k"]), dd.identifiability(fit), dd.estimate_states(NOISY, data),
         dd.ensemble(NOISY, TIMES, realizations=4, inputs={"u": DRIVE}, sensitivities=["k"], rng=0),
         dd.select_order(data, orders=[1], input_orders=[0], output=["y"]),
+        dd.study(fit, dd.ParametricBootstrap(), runs=3, rng=0),
     ]  # fmt: skip
     return {type(one).__name__: one for one in made}
 
@@ -55,6 +56,7 @@ INDEX = {
     "Identifiability": ["direction", "parameter"],
     "OrderSearch": ["order", "input_order"],
     "OrderSearches": ["output", "order", "input_order"],
+    "Study": ["run"],
 }
 
 

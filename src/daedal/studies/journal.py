@@ -199,8 +199,10 @@ def count_runs(path: Path) -> int:
 
 
 def is_journal(path: Path) -> bool:
-    """Whether a file is one of SQLite's."""
+    """Whether a file is one of SQLite's; who opens a pipe may wait for ever."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as stream:
             return stream.read(len(SIGNATURE)) == SIGNATURE
     except (OSError, ValueError):  # the latter of a name that no file can have
@@ -287,6 +289,8 @@ def _check_signature(path: Path) -> None:
         raise StudyError(f"There is no journal '{path}'.", "Give the path that study(journal=...) wrote to.")
     if path.is_dir():
         raise StudyError(f"The journal '{path}' is a folder.", f"Name a file in it: '{path / 'fits.study'}'.")
+    if not path.is_file():
+        raise StudyError(f"The journal '{path}' is a device or a pipe, not a file.", "Give another path.")
     if path.stat().st_size and not is_journal(path):
         raise StudyError(f"'{path}' is not the journal of a study.", "Give another path; nothing was changed.")
 

@@ -51,3 +51,4 @@ def test_what_cannot_be_told_is_not_a_number():
     draws = np.arange(50.0)
     assert np.isnan(find_bca(draws, draws, -1.0, 0.95, False)).all()  # all on one side
     assert np.isnan(find_bca(draws, np.full(50, np.nan), 20.0, 0.95, False)).all()
+    assert np.isnan(find_bca(draws[:38], draws[:38], 20.0, 0.95, False)).all()  # too few for percentiles

@@ -46,9 +46,14 @@ def find_quantile(values: np.ndarray, share: float, logarithmic: bool) -> float:
 def find_bca(
     values: np.ndarray, steps: np.ndarray, estimate: float, level: float, logarithmic: bool
 ) -> tuple[float, float]:
-    """Both ends; NaN where all runs lie on one side of the estimate, or no steps are known."""
+    """Both ends; NaN where all runs lie on one side of the estimate, or no steps are known.
+
+    So they are of runs too few for percentiles: the share below the estimate moves the ends by more than it corrects.
+    """
     from scipy.stats import norm
 
+    if (0.5 - level / 2.0) * (values.size + 1) < 1.0 - ROUNDING:
+        return np.nan, np.nan
     acceleration = compute_skewness(steps[np.isfinite(steps)]) / 6.0
     below = (np.sum(values < estimate) + 0.5 * np.sum(values == estimate)) / max(values.size, 1)
     if not np.isfinite(acceleration) or not 0.0 < below < 1.0:

@@ -44,6 +44,7 @@ CLEAR = 1e-5  # the same, of a direction whose slope is more than rounding
 LIMIT = 1000  # evaluations for each unknown and one more, at most
 PATIENCE = 50  # evaluations for each unknown and one more, in which a search must get somewhere
 LEG = 50  # evaluations for each unknown and one more, after which the way that they made is followed
+DIGITS = 1e-12  # of a contribution that may be lost to rounding
 LITTLE = 1e-5  # of a height, by which it must get lower in that time
 
 
@@ -108,7 +109,7 @@ class LeastSquares:
 
         def is_steep(evaluation: Evaluation) -> bool:
             left = _find_share(evaluation, bounds, CLEAR) * evaluation.value
-            return left > max(MUCH * evaluation.value, self.tolerance * first.value)
+            return left > max(MUCH * evaluation.value, self.tolerance * first.value, _estimate_rounding(evaluation))
 
         until = (self.evaluations, min(self.tolerance, ROUNDING))
         return _solve(_Slope(residuals, jacobian, is_steep), seen, start, bounds, until)
@@ -260,9 +261,15 @@ def _as_squares(seen: "_Seen", begin: Evaluation, floor: float, bounds: Bounds, 
 
     def is_steep(evaluation: Evaluation) -> bool:
         height = evaluation.value - floor
-        return _promise(evaluation, _find_inside(evaluation, bounds)) > max(MUCH * height, tolerance * first)
+        least = max(MUCH * height, tolerance * first, _estimate_rounding(evaluation))
+        return _promise(evaluation, _find_inside(evaluation, bounds)) > least
 
     return _Slope(residuals, jacobian, is_steep)
+
+
+def _estimate_rounding(evaluation: Evaluation) -> float:
+    """Squares that rounding leaves of what the parameters contribute: a start at the minimum has nothing else."""
+    return DIGITS**2 * float(evaluation.point @ evaluation.curvature @ evaluation.point)
 
 
 class _Seen:

@@ -198,6 +198,7 @@ from daedal.papers.pendulum.experiment import PRINTED, PROGRAM
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 pendulum.QUICK = {one: Size(samples=(700,), data_sets=3, realizations=8) for one in (PROGRAM, PRINTED)}
+pendulum.SHORT = Size(samples=(60,), data_sets=1, realizations=8)
 original, count = fits.fit, 0
 
 def fit(*arguments, **options):

@@ -75,7 +75,9 @@ references = {
 }
 true_robot = robot.with_parameters(TRUTH)
 run = dd.simulate(true_robot, times, inputs=references, realizations=1, measurement_noise=True, rng=5)
-fit = dd.fit(robot, run.to_dataset(), free=[str(name) for name in TRUTH], criterion=dd.SimulationPEM(64), rng=1)
+fit = dd.fit(
+    robot, run.to_dataset(), free=[str(name) for name in TRUTH], criterion=dd.SimulationPEM(64, whiten=True), rng=1
+)
 print(fit)
 distances = [(fit.estimates[str(name)].value - value) / fit.std_errors[str(name)] for name, value in TRUTH.items()]
 print(f"farthest from the truth: {np.abs(distances).max():.1f} standard errors")

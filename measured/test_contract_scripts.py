@@ -1,13 +1,8 @@
 """The reference scripts of the public API run unchanged; they check by themselves what they find."""
 
-import pytest
-
 from running import run
 
 
-@pytest.mark.xfail(
-    strict=True, reason="it expects SimulationPEM(...) not to whiten where it is not asked to; now it does by default"
-)
 def test_the_script_of_the_pendulum_runs_unchanged(contract, tmp_path):
     printed = run(contract("pendulum.py"), folder=tmp_path)
     assert "index 3, 2 degrees of freedom" in printed

@@ -39,19 +39,19 @@ class SimulationPEM:
     debias
         Whether to subtract what a finite number of realizations adds to the cost.
     whiten
-        True or an order: filter residual and prediction by an autoregression of the residual, in a second stage. Where
-        it is left out, a fit does so if samples are regular; `evaluate` does not.
+        True or an order: filter residual and prediction by an autoregression of the residual, in a second stage. None:
+        a fit does so if samples are regular; `evaluate` does not. That is what `fit` takes where no criterion is named.
 
     Examples
     --------
-    >>> SimulationPEM(realizations=400, transient=50.0, whiten=False)
+    >>> SimulationPEM(realizations=400, transient=50.0)
     SimulationPEM(realizations=400, transient=50.0, debias=True, whiten=False)
     """
 
     realizations: int = 200
     transient: float = 0.0
     debias: bool = True
-    whiten: bool | int | None = None
+    whiten: bool | int | None = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transient", check_transient(self.transient))

@@ -40,7 +40,7 @@ def choose_criterion(problem: Problem) -> tuple[Criterion, str]:
         )
     if moving:
         several = len(moving) > 1
-        return SimulationPEM(), (
+        return SimulationPEM(whiten=None), (
             f"SimulationPEM was chosen: disturbance{'s' * several} {quoted(moving)} can move the mean of an output; "
             f"ignoring what moves it does not average out{passed_over}"
         )

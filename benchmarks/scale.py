@@ -1,18 +1,35 @@
 """How long users of large models wait: preparation, first evaluation and further ones, with many free parameters.
 
-Run as: python benchmarks/scale.py [--tiny] [ode] [robot] [grid]. Seconds are processor time, with nothing compiled
-before; ratios in one row are of one run. Version 0.1.0 took, on a busy machine: 25 states and 50 parameters 52 s before
-the first evaluation and 1.12 s for each; a grid of 39 buses 48 s and 0.29 s; the delta robot's code for 8 parameters
-24 s to compile, for 12 it was given up.
+Run as: python benchmarks/scale.py [--tiny] [ode] [robot] [grid] [linear] [record]. Seconds are processor time, with
+nothing compiled before; ratios in one row are of one run. Version 0.1.0 took, on a busy machine: 25 states and 50
+parameters 52 s before the first evaluation and 1.12 s for each; a grid of 39 buses 48 s and 0.29 s; the delta robot's
+code for 8 parameters 24 s to compile, for 12 it was given up.
+
+`linear` is the likelihood of a chain with noise in its middle, 500 samples of three outputs, with gradient and
+information. `record` is a long record, each in a process of its own, whose peak of memory is printed; SimulationPEM has
+64 realizations. On a machine with 10 to 25 processes on its two cores, which makes processor time longer too:
+
+    likelihood, further evaluation        with covariances as matrices    in factors
+    50 states, 10 parameters              0.57 – 0.78 s                   0.20 – 0.29 s
+    100 states, 10 parameters             5.4 – 6.7 s                     0.36 – 0.48 s
+    500 states, 50 parameters             not tried                       35 s, 1.6 GB
+    1000 states, 1 parameter              not tried                       5.3 s, 0.4 GB
+
+    peak of memory                        tables of the whole record      made piece by piece
+    Likelihood, 1e5 samples, 3 outputs    741 MB                          413 MB; 1e6 samples of one output 1.07 GB
+    OutputError, 1e5 samples              2616 MB                         1e6 samples 1.02 GB
+    SimulationPEM, 1e5 samples            417 MB                          377 MB; 1e6 samples 1.5 GB, cut short
 """
 
 import os
+import resource
 import runpy
 import tempfile
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-os.environ["DAEDAL_CACHE"] = tempfile.mkdtemp()  # before anything is compiled
+os.environ["DAEDAL_CACHE"] = (CACHE := tempfile.TemporaryDirectory()).name  # before anything is compiled; not kept
 
 import numpy as np
 from shared import command_line, fastest, seconds
@@ -23,7 +40,7 @@ from daedal import der
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def show(label: str, model: dd.Model, data: dd.Dataset, free: list[str], criterion: Any) -> None:
+def show(label: str, model: dd.Model, data: dd.Dataset, free: list[str], criterion: Any, attempts: int = 3) -> None:
     """A row: build, the first evaluation, and a later one against one without free parameters but one."""
 
     def evaluate(names: list[str], factor: float = 1.0) -> Any:
@@ -32,7 +49,7 @@ def show(label: str, model: dd.Model, data: dd.Dataset, free: list[str], criteri
 
     built, system = seconds(lambda: dd.build(model))
     first, _ = seconds(lambda: evaluate(free))
-    many, one = fastest(lambda: evaluate(free, 1.001), lambda: evaluate(free[:1], 1.001), attempts=3)
+    many, one = fastest(lambda: evaluate(free, 1.001), lambda: evaluate(free[:1], 1.001), attempts=attempts)
     print(f"{label:<44} {built:>8.2f} {first:>10.2f} {many:>12.3f} {many / one:>18.1f}", flush=True)
 
 
@@ -99,6 +116,7 @@ def ode(tiny: bool) -> None:
             make_data(model, times, np.sin(times)),
             names,
             dd.OutputError(),
+            1 if tiny else 3,
         )
 
 
@@ -110,19 +128,111 @@ def robot(tiny: bool) -> None:
         script.write_text(text[: text.index("fit = dd.fit(")].replace("print(dd.analyze(robot))", ""), encoding="utf-8")
         made = runpy.run_path(str(script))
     data = made["run"].to_dataset()
-    free = [str(name) for name in made["TRUTH"]][: 2 if tiny else 12]
+    free = [str(name) for name in made["TRUTH"]][: 1 if tiny else 12]
     criterion = dd.SimulationPEM(realizations=8 if tiny else 64)
-    show(f"delta robot, {len(free)} parameters", made["robot"], data, free, criterion)
+    show(f"delta robot, {len(free)} parameters", made["robot"], data, free, criterion, 1 if tiny else 3)
 
 
 def grid(tiny: bool) -> None:
     for buses in [6] if tiny else [10, 39]:
         model, times = make_grid(buses), np.linspace(0, 20, 21 if tiny else 201)
         data = make_data(model, times, 0.3 * np.sin(times))
-        show(f"grid of {buses} buses, 3 parameters", model, data, list(model.parameters), dd.OutputError())
+        names = list(model.parameters)
+        show(f"grid of {buses} buses, 3 parameters", model, data, names, dd.OutputError(), 1 if tiny else 3)
 
 
-FIGURES = {"ode": ode, "robot": robot, "grid": grid}
+def make_linear_chain(states: int, parameters: int) -> dd.Model:
+    """dxᵢ/dt = a (xᵢ₋₁ − 2xᵢ + xᵢ₊₁), with coloured noise in the middle; neighbours share a parameter a."""
+    xs = [symbol for i in range(states) for symbol in dd.symbols(f"x{i}")]
+    a = [symbol for i in range(parameters) for symbol in dd.symbols(f"a{i}")]
+    u, w = dd.symbols("u w")
+    equations = {}
+    for i in range(states):
+        flow = (xs[i - 1] if i else u) - xs[i] + (xs[i + 1] - xs[i] if i < states - 1 else 0.0)
+        push = w if i == states // 2 else 0.0
+        equations[f"cell {i}"] = der(xs[i]) == a[i * parameters // states] * flow + push
+    return dd.Model(
+        name="line",
+        equations=equations,
+        unknowns=xs,
+        inputs=[u],
+        outputs={"first": xs[0], "middle": xs[states // 2], "last": xs[-1]},
+        parameters={p: 1.0 + 0.02 * i for i, p in enumerate(a)},
+        disturbances={w: dd.FilteredNoise([0.5], [1.0, 0.8, 1.0])},
+        measurement_noise={"first": 0.05, "middle": 0.05, "last": 0.05},
+        initial=dict.fromkeys(xs, 0.1),
+    )
+
+
+def make_samples(count: int, outputs: list[str]) -> dd.Dataset:
+    times, generator = 0.1 * np.arange(count), np.random.default_rng(0)
+    values = {name: 0.1 + 0.05 * generator.standard_normal(count) for name in outputs}
+    return dd.Dataset(times, inputs={"u": np.sin(times)}, outputs=values)
+
+
+def linear(tiny: bool) -> None:
+    sizes = [(30, 3)] if tiny else [(10, 10), (20, 10), (50, 10), (100, 10), (200, 10), (500, 50), (1000, 1)]
+    for states, parameters in sizes:
+        model, data = (
+            make_linear_chain(states, parameters),
+            make_samples(20 if tiny else 500, ["first", "middle", "last"]),
+        )
+        free = list(model.parameters)
+
+        def evaluate(factor: float, of: Any = (model, data, free)) -> Any:
+            model, data, free = of
+            return dd.evaluate(model, data, free=free, values={free[0]: factor}, criterion=dd.Likelihood())
+
+        built, _ = seconds(lambda: dd.build(model))  # noqa: B023
+        first, _ = seconds(lambda: evaluate(1.0))
+        further, _ = seconds(lambda: evaluate(1.01))
+        label = f"likelihood, {states} states, {parameters} parameters"
+        print(f"{label:<44} {built:>8.2f} {first:>10.2f} {further:>12.3f}", flush=True)
+
+
+def measure_record(kind: str, count: int) -> None:
+    """First and further evaluation of a long record, and the most memory that this process has had."""
+    x, v, k, c, u, w = dd.symbols("x v k c u w")
+    if kind == "Likelihood":
+        model, data, criterion = make_linear_chain(10, 10), make_samples(count, ["middle"]), dd.Likelihood()
+    else:
+        noisy = kind == "SimulationPEM"
+        model = dd.Model(
+            name="oscillator",
+            equations={
+                "rate": der(x) == v,
+                "force": der(v) == u - k * x - c * v - 0.1 * x**3 + (w * x if noisy else 0.0),
+            },
+            unknowns=[x, v],
+            inputs=[u],
+            outputs={"y": x},
+            parameters={k: 2.0, c: 0.3},
+            disturbances={w: dd.FilteredNoise([0.05], [1.0, 0.8, 1.0])} if noisy else {},
+            initial={x: 0.0, v: 0.0},
+        )
+        data = make_samples(count, ["y"])
+        criterion = dd.SimulationPEM(realizations=64) if noisy else dd.OutputError()
+    free = list(model.parameters)
+
+    def evaluate(factor: float) -> Any:
+        moved = {free[0]: factor * model.parameters[free[0]].value}
+        return dd.evaluate(model, data, free=free, values=moved, criterion=criterion, rng=1)
+
+    first, _ = seconds(lambda: evaluate(1.0))
+    further, _ = seconds(lambda: evaluate(1.001))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{f'{kind}, {count} samples':<44} {'':>8} {first:>10.2f} {further:>12.3f} {peak:>15.0f} MB", flush=True)
+
+
+def record(tiny: bool) -> None:
+    for kind in ("Likelihood", "OutputError", "SimulationPEM"):
+        for count in [200] if tiny else [100_000, 1_000_000]:
+            process = get_context("spawn").Process(target=measure_record, args=(kind, count))
+            process.start()
+            process.join()
+
+
+FIGURES = {"ode": ode, "robot": robot, "grid": grid, "linear": linear, "record": record}
 
 if __name__ == "__main__":
     asked = command_line(__doc__, FIGURES).parse_args()

@@ -8,6 +8,7 @@ from daedal import delay, der, time
 from daedal.errors import SimulationError
 from daedal.simulation import make_forcing
 from daedal.simulation.steps import Schedule, tabulate_nodes
+from sizes import choose
 
 x, y, u, k, tau = dd.symbols("x y u k tau")
 TIMES = np.linspace(0.0, 10.0, 101)
@@ -116,9 +117,9 @@ def test_hundreds_of_periods():
     np.testing.assert_array_equal(forcing.find_jumps(), exact)
 
 
-def test_a_table_of_a_thousand_conditions():
-    rng = np.random.default_rng(1)
-    edges, heights = np.sort(rng.uniform(0.0, 10.0, 1000)), rng.normal(size=1001)
+def test_a_table_of_many_conditions():
+    rng, count = np.random.default_rng(1), choose(200, 1000)
+    edges, heights = np.sort(rng.uniform(0.0, 10.0, count)), rng.normal(size=count + 1)
     rate = heights[-1]
     for edge, height in zip(edges[::-1], heights[-2::-1], strict=True):
         rate = np.where(time < edge, height, rate)

@@ -14,7 +14,7 @@ import pytest
 import daedal as dd
 from daedal import der
 
-COUNT = int(os.environ.get("UNITS", "24"))
+COUNT = int(os.environ.get("UNITS", "8"))
 NUMBERS = range(COUNT)
 SPAN = 4.0  # in units of one
 SAMPLES = np.linspace(0.0, SPAN, 17)
@@ -111,19 +111,14 @@ def read_stated_error(trajectory):
     return float(re.search(r"estimated error of the steps: (\S+) of", " ".join(trajectory.notes))[1])
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("number", [*NUMBERS, *({18} - set(NUMBERS))])  # 18 once had nine times the error it stated
 def test_errors_of_lanes_are_those_they_state(number):
     truth, _ = run(number, dd.IDA(rtol=1e-11, atol=1e-12), 0)
     values, trajectory = run(number, dd.Lanes(tolerance=1e-6), LARGEST)
     assert find_error(values, truth) <= 3.0 * read_stated_error(trajectory) + 1e-9
 
 
-# Sizes of x and y differ by 2**5, which counts as alike where constraints move them (ALIKE in systems/consistency.py):
-# where y dips near zero the error is 6e-6, 200 times that in units of one. Smaller ALIKE makes others slow.
-MOVED = pytest.param(70, marks=pytest.mark.xfail(strict=True, reason="constraints move y alone"))
-
-
-@pytest.mark.parametrize("number", [MOVED, *(number for number in NUMBERS if number != 70)])
+@pytest.mark.parametrize("number", [*NUMBERS, *({70} - set(NUMBERS))])  # 70: y passes zero, x is 30 times as large
 def test_errors_of_ida_are_those_of_the_model_in_units_of_one(number):
     truth, _ = run(number, dd.Lanes(tolerance=1e-10), 0)
     errors = [find_error(run(number, dd.IDA(rtol=1e-8, atol=1e-10), largest)[0], truth) for largest in (0, LARGEST)]

@@ -2,8 +2,8 @@ from .evolution import Evolution
 from .experiment import InitialCondition, InitialState, Innovated, LinearExperiment, Outlook, make_linear_experiments
 from .nonlinear import (
     DiscreteModel, ExtendedFilter, Information, Laplace, Linearized, LinedUp, NonlinearExperiment, Normals, are_same,
-    compare_with_rest, estimate_nonlinear_states, find_path, find_paths, line_up, make_nonlinear_experiment,
-    refuse_unsuitable, regrid, run_extended_filter, settle_steps, simulate_outputs,
+    compare_with_rest, estimate_nonlinear_states, find_crossed, find_path, find_paths, leave_kinks, line_up,
+    make_nonlinear_experiment, refuse_unsuitable, regrid, run_extended_filter, settle_steps, simulate_outputs,
 )
 from .open_values import forget_start
 from .parameter_point import Point
@@ -17,7 +17,8 @@ __all__ = [
     "Collapse", "DiscreteModel", "Evolution", "ExtendedFilter", "GuidedRun", "Information", "InitialCondition",
     "InitialState", "Innovated", "Laplace", "LinearExperiment", "Linearized", "LinedUp", "NonlinearExperiment",
     "Normals", "Outlook", "ParticleRun", "Point", "PooledRuns", "StateEstimate", "are_same", "compare_with_rest",
-    "estimate_nonlinear_states", "estimate_states", "find_path", "find_paths", "forget_start", "line_up",
+    "estimate_nonlinear_states", "estimate_states", "find_crossed", "find_path", "find_paths", "forget_start",
+    "leave_kinks", "line_up",
     "line_up_lanes", "look_ahead", "make_guide", "make_linear_experiments", "make_nonlinear_experiment",
     "refuse_unsuitable", "regrid", "run_extended_filter", "run_guided", "run_particles", "settle_steps",
     "simulate_outputs",

@@ -19,22 +19,25 @@ from typing import final
 import numpy as np
 
 from daedal.analysis import MATRICES, ZERO, LinearForm, extract_linear_form, find_polynomial_part
-from daedal.errors import EstimationError, StructureError, quoted
+from daedal.errors import EstimationError, StructureError, counted, quoted
 from daedal.filtering.parameter_point import Point
 from daedal.filtering.shaping import Shaping, ShapingFilters
 from daedal.linear import (
     Dual,
+    LowRank,
     SingularPencilError,
-    balance,
     differentiate_standard_form,
     lift,
     reduce_to_standard_form,
     stack,
     stack_diagonally,
 )
+from daedal.memory import check_memory
 from daedal.models import Model
 from daedal.symbolic import Expression, list_symbols
 
+MATRICES_HELD, MATRICES_MOVED = 25, 15  # of the size of the pencil held at once, and more for each free parameter
+PRODUCTS = 60  # of such matrices
 LEADING = 0.1  # share of a null vector, relative to its largest, from which a name takes part
 NEGLIGIBLE = 1e-12  # of the natural size of an entry, in balanced units: rounding
 
@@ -50,12 +53,17 @@ class Evolution:
 
     A: Dual
     B: Dual
-    Q: Dual
+    noise: LowRank
     C: Dual
     D: tuple[Dual, ...]
     shaping: Dual
     shaping_covariance: Dual
     resets: tuple[Dual, ...]
+
+    @cached_property
+    def Q(self) -> Dual:
+        """Intensity of the noise, (n, n)."""
+        return self.noise.full
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +77,7 @@ class StochasticModel:
     def at(self, point: Point) -> Evolution:
         """The state space at a point."""
         count = len(point.names)
+        self._check_size(count)
         value = self.form.at(self.model, point.numbers)
         slopes = self.form.along(self.model, point.numbers, point.rates) if count else {}
         m = {key: Dual(matrix, slopes.get(key, np.zeros((0, *matrix.shape)))) for key, matrix in value.items()}
@@ -103,14 +112,13 @@ class StochasticModel:
         A, N, P, Q = (dual(name) for name in ("A", "N", "P", "Q"))
         upper, lower, left, right = P[:n], P[n:], Q[:, :n], Q[:, n:]
         spread = upper @ V
-        covariance = (spread @ noise.intensity @ spread.T).symmetric
-        sizes = find_polynomial_part(E.value, F.value, G.value, H.value, form).sizes
+        sizes = find_polynomial_part(G.value, H.value, form).sizes
         direct, chain = [], lower @ G
         for size in sizes:
             direct.append(_clean(-(H @ right @ chain), size <= ZERO))
             chain = N @ chain
         seen = H @ left
-        _, units, _ = balance(E.value, F.value)
+        units = form.units[1]
         natural = np.linalg.norm(H.value * units, axis=1)[:, None] * np.linalg.norm(left.value / units[:, None], axis=0)
         seen = _clean(seen, np.abs(seen.value) <= NEGLIGIBLE * natural)
         filters = noise.A.value.shape[0]
@@ -121,13 +129,25 @@ class StochasticModel:
         return Evolution(
             A,
             upper @ G,
-            covariance,
+            LowRank(spread, noise.intensity),
             seen,
             tuple(direct),
             left[len(E.value) - filters :],
             noise.start,
             tuple(resets),
         )
+
+    def _check_size(self, directions: int) -> None:
+        """Refuse what cannot be held, before any of it is made."""
+        size = len(self.form.variables)
+        needed = 8.0 * size**2 * (MATRICES_HELD + MATRICES_MOVED * directions)
+        operations = PRODUCTS * float(size) ** 3 * (1 + directions)
+        subject = (
+            f"The state space of model '{self.model.name}' with {counted(size, 'variable')} and "
+            f"{counted(directions, 'free parameter')}, about {operations:.1g} operations,"
+        )
+        remedy = "Free fewer parameters, divide the model into fewer cells, or take OutputError() or SimulationPEM()."
+        check_memory(needed, EstimationError, subject, remedy)
 
     def _check_finite(self, matrices: Mapping[str, Dual], point: Point) -> None:
         """A root of a negative number, or a division by zero, is said before it spoils a decomposition."""

@@ -85,7 +85,7 @@ class LinearExperiment:
             np.concatenate([start.mean.slopes[:, None], start.open.slopes.swapaxes(1, 2)], axis=1),
         )
         measured = self.readings.measure(evolution, point, self.rows, self.count_orders(evolution))
-        filtered = filter_timeline(evolution, self.readings.line, columns, start.covariance, measured, keep)
+        filtered = filter_timeline(evolution, self.readings.line, columns, start.spread, measured, keep)
         mine = self.readings.measuring
         e0, s = filtered.e.value[mine, 0], filtered.s.value[mine]
         if not ((s > 0.0).all() and np.isfinite(s).all() and np.isfinite(e0).all()):
@@ -145,7 +145,7 @@ class LinearExperiment:
         )
         columns = Dual(np.vstack([start.mean.value, start.open.value.T]), np.zeros((0, *filtered.x.shape[1:])))
         measured = self.readings.measure(evolution, point, self.rows, self.count_orders(evolution))
-        free = filter_timeline(evolution, silent, columns, start.covariance, measured, Keep.EVERYTHING)
+        free = filter_timeline(evolution, silent, columns, start.spread, measured, Keep.EVERYTHING)
         events = self.readings.first_events
         return ahead, self._make_outlook(evolution, free.x[events], free.P[events], opened)
 

@@ -7,6 +7,8 @@ the closed loop of one cycle and D what one more cycle changes, m further cycles
 
 and the gain at P + X_m, the end of the stretch, has to equal the gain at P, derivatives included. P itself goes on by
 X_m: directions that no output shows may grow meanwhile.
+
+A large model with few sources of noise begins by another way (`large`, below this floor), as far as it leads.
 """
 
 from collections.abc import Sequence
@@ -17,9 +19,10 @@ import numpy as np
 
 from daedal.errors import EstimationError, counted
 from daedal.filtering.evolution import Evolution
+from daedal.filtering.large import Measurements, Stretch, discretize, make_reset, run_low_rank_filter
 from daedal.filtering.timeline import Timeline
 from daedal.kernels import Events, Innovations, Keep, Matrices, Packed, State, Steady, pack, run_filter
-from daedal.linear import Dual, lift, stack, van_loan_slopes
+from daedal.linear import Dual, LowRank, lift, stack, van_loan_slopes
 from daedal.lti import compute_forced_response, evaluate_at_steps
 from daedal.memory import check_memory
 
@@ -27,6 +30,10 @@ SETTLED, SLOPES_SETTLED = 1e-13, 1e-10  # relative change of a gain that roundin
 FIRST_CYCLES = 16  # before the gain is looked at for the first time
 WORTH = 32  # further cycles that make it worth looking
 COPIES = 3  # of the covariances of all events: predicted, filtered, smoothed
+LARGE, LONG, EARLY = 24, 8, 8  # states, cycles, and events before them, from which on covariances go in factors
+PIECE = 4_000_000  # numbers that the inputs add to states and their derivatives, made at once
+SHORT = 20  # cycles for each state, beyond which gains that have settled pay more than covariances in factors
+FEW = 4  # states for each source of noise and each uncertain value at the start, with which that pays
 BLOCK = 2_000_000  # entries of matrices and their derivatives made at once
 
 
@@ -55,14 +62,16 @@ class Filtered:
 
 
 def filter_timeline(
-    evolution: Evolution, line: Timeline, columns: Dual, covariance: Dual, measured: Measured, keep: Keep = Keep.NOTHING
+    evolution: Evolution, line: Timeline, columns: Dual, spread: LowRank, measured: Measured, keep: Keep = Keep.NOTHING
 ) -> Filtered:
-    """Run over all events from x (column, n) and P (n, n) at the start."""
+    """Run over all events from x (column, n) and the spread of x at the start."""
+    _check_size(line, columns, keep)
+    if keep < Keep.EVERYTHING and (swept := _sweep_first_stretch(evolution, line, columns, spread, measured)):
+        return swept
     count = len(evolution.A.slopes)
-    state = State(_pack(columns, count), _pack(covariance, count))
+    state = State(_pack(columns, count), _pack(spread.full, count))
     blocks = _cut_blocks(line, evolution, len(line.events.row))
     settle = keep < Keep.EVERYTHING and len(blocks) == 1
-    _check_size(line, state, keep)
     innovations = Innovations.empty(line.events.row.size, state, keep)
     transitions, matrices = [], []
     for begin, end in blocks:
@@ -84,12 +93,54 @@ def filter_timeline(
     )
 
 
-def _check_size(line: Timeline, state: State, keep: Keep) -> None:
-    """What each event leaves, with what the inputs add there and, where everything is kept, copies to smooth."""
-    (columns, n), directions = state.x.value.shape, state.x.slope.shape[-1]
-    kept = COPIES * (n * n + n * columns) if keep >= Keep.EVERYTHING else n * columns
-    needed = 8.0 * line.events.row.size * (kept + (1 + directions) * (n + columns + 1))
-    subject = f"The filter of {counted(n, 'state')} over {line.events.row.size:.3g} events"
+def _sweep_first_stretch(
+    evolution: Evolution, line: Timeline, columns: Dual, spread: LowRank, measured: Measured
+) -> Filtered | None:
+    """With covariances in factors, where a large model begins with a long stretch of equal cycles."""
+    n, events = len(evolution.A.value), line.events
+    if n < LARGE or FEW * (evolution.noise.factor.value.shape[1] + spread.factor.value.shape[1]) > n:
+        return None
+    stretch = next((Stretch(*one) for one in line.cycles if one[2] >= LONG), None)
+    if stretch is None or stretch.first > EARLY or stretch.end < events.row.size or stretch.cycles > SHORT * n:
+        return None
+    used = np.unique(events.transition[: stretch.end])
+    used = used[used >= 0]
+    if used.size > EARLY or not _has_equal_variances(measured.r, events.row, stretch):
+        return None
+    width = (line.degree + 1) * evolution.B.value.shape[1]
+    steps = {
+        number: discretize(evolution.A, evolution.B, evolution.noise, line.degree, float(line.steps[number]))
+        if number < line.steps.size
+        else make_reset(evolution.resets[number - line.steps.size], width)
+        for number in used.tolist()
+    }
+    inputs = np.zeros((events.row.size, width))
+    moving = np.flatnonzero((events.transition >= 0) & (events.transition < line.steps.size))
+    inputs[moving] = line.inputs[line.break_of[moving] - 1].reshape(moving.size, width)
+    seen = Measurements(events.transition, events.row, inputs, measured.h, measured.y, measured.r)
+    swept = run_low_rank_filter(steps, seen, columns, spread, stretch)
+    if swept is None:
+        return None
+    e, s, nothing = swept.e, swept.s, np.zeros((0, n))
+    return Filtered(Dual(e[0], e[1:]), Dual(s[0], s[1:]), swept.x, nothing, nothing, nothing, events.transition)
+
+
+def _has_equal_variances(r: Dual, row: np.ndarray, stretch: Stretch) -> bool:
+    """Whether each event of a cycle has one variance, with one derivative each way, in all cycles."""
+    both = np.concatenate([r.value[None], r.slopes])[:, stretch.first : stretch.end]
+    variances = both.reshape(-1, stretch.cycles, stretch.size)
+    measured = row[stretch.first : stretch.first + stretch.size] >= 0
+    return bool(np.all(variances[:, :, measured] == variances[:, :1, measured]))
+
+
+def _check_size(line: Timeline, columns: Dual, keep: Keep) -> None:
+    """What each event leaves, its derivatives on the way and, where everything is kept, copies to smooth."""
+    (count, n), directions = columns.value.shape, len(columns.slopes)
+    kept = COPIES * (n * n + n * count) if keep >= Keep.EVERYTHING else n * count
+    needed = 8.0 * line.events.row.size * (kept + 4 * (1 + directions) * (count + 1))
+    operations = 4.0 * n**3 * (1 + 2 * directions) * line.events.row.size
+    work = f"{line.events.row.size:.3g} events, up to {operations:.1g} operations,"
+    subject = f"The filter of {counted(n, 'state')} over {work}"
     check_memory(needed, EstimationError, subject, "Give fewer samples, data.resample(step) say.")
 
 
@@ -139,21 +190,20 @@ class _Run:
         self.events = Events(transition, row, np.full(row.size, -1, dtype=np.int64))
         self.matrices = Matrices(_pack(self._A, self.count), _pack(self._Q, self.count), _pack(measured.h, self.count))
         self.h = measured.h
-        self.forcing = _find_forcing(evolution, line, part, transition, steps)
-        self.r = Dual(measured.r.value[part], measured.r.slopes[:, part])
-        y = Dual(measured.y.value[part], measured.y.slopes[:, part])
-        self.y, self.variance = (_pack(dual, self.count) for dual in (y, self.r))
+        self.forcing = _Forcing(evolution, line, part, transition, steps)
+        self.y, self.r = (Dual(dual.value[part], dual.slopes[:, part]) for dual in (measured.y, measured.r))
         self.line = line
 
     def advance(self, begin: int, end: int, steady: Steady | None = None, slots: np.ndarray | None = None) -> None:
-        """Some events, with gains computed or (by number) given."""
-        part = slice(begin, end)
-        numbers = self.events.steady[part] if slots is None else slots
-        events = Events(self.events.transition[part], self.events.row[part], np.ascontiguousarray(numbers))
-        forcing, y, variance = (
-            Packed(packed.value[part], packed.slope[part]) for packed in (self.forcing, self.y, self.variance)
-        )
-        run_filter(events, self.matrices, forcing, y, variance, self.state, steady, self.keep, self.record.part(part))
+        """Some events, with gains computed or (by number) given; what they need is made piece by piece."""
+        size = max(PIECE // max(len(self.state.P.value) * (1 + self.count), 1), 1)
+        for first in range(begin, end, size):
+            part = slice(first, min(first + size, end))
+            numbers = self.events.steady[part] if slots is None else slots[first - begin : part.stop - begin]
+            events = Events(self.events.transition[part], self.events.row[part], np.ascontiguousarray(numbers))
+            y, r = (_pack(Dual(dual.value[part], dual.slopes[:, part]), self.count) for dual in (self.y, self.r))
+            forcing, record = self.forcing.find(part), self.record.part(part)
+            run_filter(events, self.matrices, forcing, y, r, self.state, steady, self.keep, record)
 
     def advance_and_settle(self) -> None:
         """All events; in stretches of equal cycles the gain is taken as it is once it no longer changes."""
@@ -176,9 +226,7 @@ class _Run:
         """Whether a stretch is long enough and has one variance for each event of its cycle."""
         if cycles <= FIRST_CYCLES + WORTH:
             return False
-        variances = self.r.value[first : first + cycles * size].reshape(cycles, size)
-        measured = self.events.row[first : first + size] >= 0
-        return bool(np.all(variances[:, measured] == variances[0, measured]))
+        return _has_equal_variances(self.r, self.events.row, Stretch(first, size, cycles))
 
     def _find_settled(self, first: int, size: int, cycles: int) -> "_Settled | None":
         """The gains of the coming cycles, if they are the same at the end."""
@@ -317,39 +365,47 @@ def _append_resets(A: Dual, Q: Dual, resets: Sequence[Dual]) -> tuple[Dual, Dual
     return stack([A, *moves]), stack([Q, still])
 
 
-def _find_forcing(
-    evolution: Evolution, line: Timeline, part: slice, transition: np.ndarray, steps: np.ndarray
-) -> Packed:
-    """What the inputs add at each event, (event, n)."""
-    n, count = evolution.A.value.shape[0], len(evolution.A.slopes)
-    moving = np.flatnonzero((transition >= 0) & (transition < steps.size))
-    forcing = pack(np.zeros((transition.size, n)), None, count)
-    value, slope, lanes = forcing.value, forcing.slope, forcing.slope.shape[-1]
-    if moving.size and n and (evolution.B.value.any() or evolution.B.slopes.any()):
+class _Forcing:
+    """What the inputs add at the events of a block."""
 
-        def responses(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            response = compute_forced_response(evolution.A, evolution.B, line.degree, lengths)
-            return response.value, response.slopes
+    def __init__(
+        self, evolution: Evolution, line: Timeline, part: slice, transition: np.ndarray, steps: np.ndarray
+    ) -> None:
+        self.line, self.breaks = line, line.break_of[part]
+        self.transition, self.steps = transition, steps.size
+        self.n, self.count = evolution.A.value.shape[0], len(evolution.A.slopes)
+        self.effect = self.moved = None  # (step, inputs, n) and (step, inputs, n · lane): one product for an event
+        if steps.size and self.n and (evolution.B.value.any() or evolution.B.slopes.any()):
 
-        gamma = Dual(*evaluate_at_steps(responses, steps, _find_speed(evolution)))
-        width = (line.degree + 1) * evolution.B.value.shape[1]
-        # (step, inputs, n) and (step, inputs, n, lane): one product gives what an event needs, as it is packed.
-        effect, moved = (
-            gamma.value.swapaxes(2, 3).reshape(steps.size, width, n),
-            np.zeros((steps.size, width, n, lanes)),
-        )
-        moved[..., :count] = np.moveaxis(gamma.slopes, 0, -1).swapaxes(2, 3).reshape(steps.size, width, n, count)
-        moved = moved.reshape(steps.size, width, n * lanes)
-        inputs = line.inputs[line.break_of[part][moving] - 1].reshape(moving.size, width)
+            def responses(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+                response = compute_forced_response(evolution.A, evolution.B, line.degree, lengths)
+                return response.value, response.slopes
+
+            gamma = Dual(*evaluate_at_steps(responses, steps, _find_speed(evolution)))
+            packed = _pack(gamma, self.count)
+            self.width = (line.degree + 1) * evolution.B.value.shape[1]
+            self.effect = packed.value.swapaxes(2, 3).reshape(steps.size, self.width, self.n)
+            self.moved = packed.slope.swapaxes(2, 3).reshape(steps.size, self.width, -1)
+
+    def find(self, part: slice) -> Packed:
+        """At some of the events, (event, n)."""
+        transition = self.transition[part]
+        forcing = pack(np.zeros((transition.size, self.n)), None, self.count)
+        value, slope, lanes = forcing.value, forcing.slope, forcing.slope.shape[-1]
+        moving = np.flatnonzero((transition >= 0) & (transition < self.steps))
+        if self.effect is None or self.moved is None or not moving.size:
+            return forcing
+        inputs = self.line.inputs[self.breaks[part][moving] - 1].reshape(moving.size, self.width)
         numbers = transition[moving]
-        if steps.size <= moving.size // 4:
+        if self.steps <= moving.size // 4:
             order = np.argsort(numbers, kind="stable")
-            for places in np.split(order, np.cumsum(np.bincount(numbers, minlength=steps.size))[:-1]):
+            for places in np.split(order, np.cumsum(np.bincount(numbers, minlength=self.steps))[:-1]):
                 if not places.size:
                     continue
                 step, mine, u = numbers[places[0]], moving[places], inputs[places]
-                value[mine], slope[mine] = u @ effect[step], (u @ moved[step]).reshape(mine.size, n, lanes)
+                value[mine] = u @ self.effect[step]
+                slope[mine] = (u @ self.moved[step]).reshape(mine.size, self.n, lanes)
         else:
-            value[moving] = np.einsum("ein,ei->en", effect[numbers], inputs)
-            slope[moving] = np.einsum("eik,ei->ek", moved[numbers], inputs).reshape(moving.size, n, lanes)
-    return forcing
+            value[moving] = np.einsum("ein,ei->en", self.effect[numbers], inputs)
+            slope[moving] = np.einsum("eik,ei->ek", self.moved[numbers], inputs).reshape(moving.size, self.n, lanes)
+        return forcing

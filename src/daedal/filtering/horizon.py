@@ -12,7 +12,7 @@ from daedal.filtering.parameter_point import Point
 from daedal.filtering.state_law import FilterPass, Law
 from daedal.filtering.timeline import make_timeline
 from daedal.kernels import Keep
-from daedal.linear import lift, van_loan
+from daedal.linear import LowRank, lift, van_loan
 
 
 def move_ahead(sweep: FilterPass, point: Point, origins: np.ndarray, queries: np.ndarray, horizon: float) -> Law:
@@ -53,7 +53,7 @@ def _make_response(sweep: FilterPass, times: np.ndarray) -> Callable[[np.ndarray
     line = make_timeline(sweep.signals, float(sweep.line.times[0]), (), times.tolist())
     events = line.events.row.size
     nothing = Measured(lift(np.zeros((0, n)), 0), lift(np.zeros(events), 0), lift(np.zeros(events), 0))
-    still = lift(np.zeros((1, n)), 0), lift(np.zeros((n, n)), 0)
+    still = lift(np.zeros((1, n)), 0), LowRank(lift(np.zeros((n, 0)), 0), lift(np.zeros((0, 0)), 0))
     filtered = filter_timeline(sweep.evolution, line, *still, nothing, Keep.MEANS)
 
     def response(asked: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ differential-algebraic equations, 2006.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy as np
 from daedal.errors import InitialValueError
 from daedal.filtering.evolution import Evolution, StochasticModel
 from daedal.filtering.parameter_point import DualFormulas, Point
-from daedal.linear import Dual, lift, stack
+from daedal.linear import Dual, LowRank, lift, stack, stack_diagonally
 from daedal.models import Model
 
 INDEPENDENT = 1e-8  # of a row, once those before it are taken out, relative to its length
@@ -31,11 +32,16 @@ AGREES = 1e-6  # of a value that is held twice, relative to its size
 @final
 @dataclass(frozen=True, eq=False)
 class Start:
-    """x(t₀) = mean (n,) + open (n, δ) δ, with covariance (n, n)."""
+    """x(t₀) = mean (n,) + open (n, δ) δ, with a covariance of few directions."""
 
     mean: Dual
     open: Dual
-    covariance: Dual
+    spread: LowRank
+
+    @cached_property
+    def covariance(self) -> Dual:
+        """Of the state, (n, n)."""
+        return self.spread.full
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +74,14 @@ class StartPlan:
         columns = inverse[:, filters : filters + held]
         mean = Dual(columns.value @ known.value, columns.slopes @ known.value + known.slopes @ columns.value.T)
         random = inverse[:, :filters]
-        about = columns @ lift(np.diag(np.square(self.deviations)), count) @ columns.T
-        covariance = (random @ evolution.shaping_covariance @ random.T + about).symmetric
+        uncertain = [k for k, deviation in enumerate(self.deviations) if deviation]
+        about = lift(np.diag(np.square([self.deviations[k] for k in uncertain])), count)
+        spread = LowRank(
+            stack([random, columns[:, uncertain]], axis=1),
+            stack_diagonally([evolution.shaping_covariance, about], count),
+        )
         self._check_spare(stochastic, evolution, point, inputs, mean.value)
-        return Start(mean, inverse[:, filters + held :], covariance)
+        return Start(mean, inverse[:, filters + held :], spread)
 
     def _check_spare(self, stochastic, evolution, point, inputs, mean: np.ndarray) -> None:
         """What is held needlessly must agree with the rest."""
@@ -109,22 +119,23 @@ def plan_start(
 ) -> StartPlan:
     """Choose the rows that fix the state: all that are held and say something new, then candidates."""
     model: Model = stochastic.model
+    C, filters = evolution.C.value, evolution.shaping.value
     basis = _Basis(evolution.A.value.shape[0])
-    for row in evolution.shaping.value:
-        basis.add(row)
+    basis.add_all(list(filters))
     kept, spare = [], []
-    for name in held:
-        row = evolution.C.value[stochastic.rows.index(name)]
-        if basis.add(row):
+    rows = [C[stochastic.rows.index(name)] for name in held]
+    for name, row, new in zip(held, rows, basis.add_all(rows), strict=True):
+        if new:
             kept.append(name)
-        elif basis.needs_first(row, len(evolution.shaping.value)):
+        elif basis.needs_first(row, len(filters)):
             raise InitialValueError(
                 f"{name} cannot be held at the start: it depends on a disturbance there.",
                 "Leave it open, or let the disturbance begin at rest.",
             )
         else:
             spare.append(name)
-    opened = [name for name in candidates if basis.add(evolution.C.value[stochastic.rows.index(name)])]
+    added = basis.add_all([C[stochastic.rows.index(name)] for name in candidates])
+    opened = [name for name, new in zip(candidates, added, strict=True) if new]
     if not basis.full:
         raise InitialValueError(
             f"The start of model '{model.name}' cannot be described by {', '.join(candidates)}.",
@@ -144,27 +155,46 @@ class _Basis:
     """Rows made orthogonal one after the other."""
 
     def __init__(self, size: int) -> None:
-        self._rows: list[np.ndarray] = []
-        self._size = size
+        self._rows, self._count = np.zeros((size, size)), 0
 
     @property
     def full(self) -> bool:
-        return len(self._rows) == self._size
+        return self._count == len(self._rows)
 
-    def add(self, row: np.ndarray) -> bool:
-        """Add a row unless those before it determine it."""
-        left, length = self._orthogonalize(row), float(np.linalg.norm(row))
-        if length == 0.0 or float(np.linalg.norm(left)) <= INDEPENDENT * length:
-            return False
-        self._rows.append(left / np.linalg.norm(left))
-        return True
+    def add_all(self, rows: Sequence[np.ndarray]) -> list[bool]:
+        """Add rows unless those before them determine them, and say of each whether it was added."""
+        if len(rows) and self._extend(np.array(rows)):
+            return [True] * len(rows)
+        return [self._add(row) for row in rows]
 
     def needs_first(self, row: np.ndarray, first: int) -> bool:
         """Whether a dependent row needs one of the first rows."""
-        return bool(np.linalg.norm([row @ axis for axis in self._rows[:first]]) > INDEPENDENT * np.linalg.norm(row))
+        return bool(np.linalg.norm(self._rows[:first] @ row) > INDEPENDENT * np.linalg.norm(row))
 
-    def _orthogonalize(self, row: np.ndarray) -> np.ndarray:
+    def _extend(self, rows: np.ndarray) -> bool:
+        """Many rows at once, if none of them depends on others."""
+        lengths, end = np.linalg.norm(rows, axis=1), self._count + len(rows)
+        if end > len(self._rows) or not lengths.all():
+            return False
+        axes, left = self._rows[: self._count], rows / lengths[:, None]
         for _ in range(2):
-            for axis in self._rows:
-                row = row - (axis @ row) * axis
-        return row
+            left = left - (left @ axes.T) @ axes
+        turned, triangle = np.linalg.qr(left.T)
+        if np.abs(np.diag(triangle)).min() <= INDEPENDENT:
+            return False
+        self._rows[self._count : end], self._count = turned.T, end
+        return True
+
+    def _add(self, row: np.ndarray) -> bool:
+        length = float(np.linalg.norm(row))
+        if length == 0.0 or self.full:
+            return False
+        axes = self._rows[: self._count]
+        left = row
+        for _ in range(2):
+            left = left - (axes @ left) @ axes
+        if float(np.linalg.norm(left)) <= INDEPENDENT * length:
+            return False
+        self._rows[self._count] = left / np.linalg.norm(left)
+        self._count += 1
+        return True

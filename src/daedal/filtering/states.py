@@ -33,7 +33,7 @@ from daedal.memory import check_memory
 from daedal.models import Model
 from daedal.progress import announce
 from daedal.systems import System
-from daedal.tables import add_unit, align_columns, make_frame, stack_frames
+from daedal.tables import add_unit, align_columns, make_frame, stack_frames, write_html
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -63,6 +63,18 @@ class StateEstimate:
         Variable, or "time" → text, as the model or the data declare them.
     origin
         The date at time 0, where the data tell it.
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, WhiteNoise, der, estimate_states, symbols
+    >>> x, w = symbols("x w")
+    >>> walk = Model(
+    ...     name="walk", equations={"walk": der(x) == w}, unknowns=[x], outputs={"x": x},
+    ...     disturbances={w: WhiteNoise(intensity=1.0)}, measurement_noise={"x": 1.0},
+    ... )
+    >>> estimate = estimate_states(walk, Dataset([0.0, 1.0, 2.0], outputs={"x": [0.0, 1.0, 2.0]}))
+    >>> estimate["x"].round(3), estimate.std["x"].round(3)
+    (array([0.5, 1. , 1.5]), array([0.791, 0.707, 0.791]))
     """
 
     model: str
@@ -95,6 +107,9 @@ class StateEstimate:
         return stack_frames(["variable"], frames, self.units)
 
     def __str__(self) -> str:
+        return "\n".join(self._list_lines())
+
+    def _list_lines(self) -> list[str]:
         ahead = f" {short(self.horizon)} ahead" if self.horizon else ""
         lines = [
             f"states of '{self.model}', {self.kind}{ahead}: {counted(self.times.size, 'time')} from "
@@ -107,7 +122,13 @@ class StateEstimate:
             std = self.std[name]
             numbers = (mean.min(), mean.max(), np.median(std), std.max())
             rows.append([add_unit(name, self.units), *(f"{number:.5g}" for number in numbers)])
-        return "\n".join([*lines, *align_columns(rows), *(f"  {note}" for note in self.notes)])
+        return [*lines, *align_columns(rows), *(f"  {note}" for note in self.notes)]
+
+    def _repr_html_(self) -> str:
+        return write_html(self._list_lines())
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.mean)
 
     __repr__ = __str__
 

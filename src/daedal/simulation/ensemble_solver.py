@@ -44,6 +44,16 @@ class Lanes:
         Seconds; chosen by step halving when left out.
     tolerance
         What halving the steps may change, relative to the largest value of each variable.
+
+    Examples
+    --------
+    >>> from daedal import Model, der, simulate, symbols
+    >>> x, k = symbols("x k")
+    >>> rate, outputs = {"rate": der(x) == -k * x}, {"x": x}
+    >>> decay = Model(name="x", equations=rate, unknowns=[x], outputs=outputs, parameters={k: 2.0}, initial={x: 1.0})
+    >>> run = simulate(decay, [0.0, 1.0], solver=Lanes(tolerance=1e-9))
+    >>> float(run["x"][-1].round(7))
+    0.1353353
     """
 
     method: Literal["auto", "rk4", "rk6", "radau3", "radau5"] = "auto"

@@ -53,6 +53,18 @@ class Ensemble:
         Output, or "time" → text, as the model or the data declare them.
     origin
         The date at time 0, where the data that drive it tell it.
+
+    Examples
+    --------
+    >>> from daedal import FilteredNoise, Model, der, ensemble, symbols
+    >>> x, w = symbols("x w")
+    >>> noise = FilteredNoise.low_pass(std=1.0, time_constant=0.5)
+    >>> lag = Model(
+    ...     name="lag", equations={"lag": der(x) == w - x}, unknowns=[x], outputs={"x": x}, disturbances={w: noise}
+    ... )
+    >>> many = ensemble(lag, [0.0, 1.0, 2.0], realizations=200, rng=1)
+    >>> many.mean["x"].shape, bool(many.variance["x"][-1] > 0.1)
+    ((3,), True)
     """
 
     model: str
@@ -105,6 +117,11 @@ class Ensemble:
             lines.append(f"  {add_unit(name, self.units)}: {range_of}, standard deviation {deviation:.4g}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from daedal.tables import write_html
+
+        return write_html(str(self).split("\n"))
+
     __repr__ = __str__
 
 
@@ -140,6 +157,17 @@ def ensemble(
         Seed or Generator; path m depends on nothing but the seed, this verb and m.
     solver
         `Lanes(...)`.
+
+    Examples
+    --------
+    >>> from daedal import FilteredNoise, Model, der, symbols
+    >>> x, w = symbols("x w")
+    >>> noise = FilteredNoise.low_pass(std=1.0, time_constant=0.5)
+    >>> square = Model(
+    ...     name="sq", equations={"lag": der(x) == w**2 - x}, unknowns=[x], outputs={"x": x}, disturbances={w: noise}
+    ... )
+    >>> bool(ensemble(square, [0.0, 5.0], realizations=400, rng=1).mean["x"][-1] > 0.8)  # squares do not average out
+    True
     """
     if not (solver is None or isinstance(solver, Lanes)):
         raise SimulationError(

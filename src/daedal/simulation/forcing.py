@@ -53,6 +53,7 @@ class Forcing:
     end: float
     path: "DisturbancePath | None" = None  # a realization of the disturbances; they are zero without
     stages: frozenset[int] = frozenset()  # places of what is constant between instants
+    bends: tuple[float, ...] = ()  # where kinks of inputs are that stay as they were typed
     features: tuple[float, ...] = ()  # where something that follows from time alone would be stepped over
     clocks: tuple[Clock, ...] = ()  # of the values that are held
 
@@ -61,7 +62,7 @@ class Forcing:
         times = {float(t) for track in self.tracks if track for t in track[0].jumps(track[1])}
         for clock in self.clocks:
             times.update(clock.list_instants(self.start, self.end).tolist())
-        return sorted(t for t in times.union(self.features) if self.start < t < self.end)
+        return sorted(t for t in times.union(self.features, self.bends) if self.start < t < self.end)
 
     @cached_property
     def _held(self) -> tuple[list[int], np.ndarray, np.ndarray]:
@@ -90,7 +91,7 @@ class Forcing:
         tracks = [self.tracks[place] for place in self.stages]
         jumps = [track[0].jumps() for track in tracks if track]
         jumps += [clock.list_instants(self.start, self.end) for clock in self.clocks]
-        times = np.unique(np.concatenate([np.array(self.features), *jumps]))
+        times = np.unique(np.concatenate([np.array(self.features), np.array(self.bends), *jumps]))
         return times[(times > self.start) & (times < self.end)]
 
     def at(self, time: float) -> np.ndarray:
@@ -192,12 +193,13 @@ def _evaluate(parts: list[Part], elapsed: float, result: np.ndarray) -> None:
 def make_forcing(system: System, signals: Mapping[str, Signal], start: float, end: float) -> Forcing:
     """Line up the inputs, which cover that time, with what the system contains of them."""
     exogenous, switching = system.reduction.exogenous, system.reduction.switching
-    if switching is None or not switching.known:
+    if switching is None or not (switching.known or switching.bends):
         return Forcing(signals, tuple(_get_track(system, signals, name) for name in exogenous), start, end)
     held = simulation.track_stages(system, signals, start, end)
+    bends = simulation.find_bends(system, {**signals, **held}, start, end)
     tracks = [(held[name], 0) if name in held else _get_track(system, signals, name) for name in exogenous]
     places = frozenset(place for place, name in enumerate(exogenous) if name in held)
-    return Forcing(signals, tuple(tracks), start, end, stages=places)
+    return Forcing(signals, tuple(tracks), start, end, stages=places, bends=bends)
 
 
 def see_features(system: System, forcing: Forcing, times: np.ndarray, parameters: Sequence[np.ndarray]) -> Forcing:

@@ -6,8 +6,7 @@ of the stages inside it) g is smooth; where it bends there it is sampled. An ins
 on the new side of g = n: for time − 5.03 it is 5.03, to the last bit.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import casadi as ca
@@ -17,30 +16,53 @@ from daedal.data import Signal
 from daedal.errors import SimulationError, counted
 from daedal.progress import watch
 from daedal.simulation.forcing import Forcing
+from daedal.simulation.locating import (
+    SAME,
+    Bends,
+    Joined,
+    Reader,
+    Side,
+    bisect,
+    divide,
+    drop_near,
+    evaluate,
+    find_ladders,
+    find_lowest,
+    step_beyond,
+)
 from daedal.symbolic import intern_symbol, list_symbols, stack_symbols
 from daedal.systems import Known, System
 
-SAMPLES = 2**14  # over the whole time, where an argument bends
-PARTS = 8  # of each piece of an input then
-NEAREST = 80  # steps of the golden section
-SAME = 8  # neighbouring numbers that are one instant
 MOST = 1_000_000  # instants of one stage
 
 
 def track_stages(system: System, signals: Mapping[str, Signal], start: float, end: float) -> dict[str, Signal]:
-    """Each known stage of a system from start to end, by its symbol."""
+    """Each known stage of a system from start to end, by its symbol, with those that only others are made of."""
     switching, compiled = system.reduction.switching, system.reduction.compiled
     assert switching is not None
     if "straight stages" not in compiled:
-        compiled["straight stages"] = _Lines(switching.known)
+        compiled["straight stages"] = _Lines(switching.tracked)
+        compiled["ladders"] = find_ladders(switching.tracked)
     tracks = {**signals, **compiled["straight stages"].track(start, end)}
+    for ladder in compiled["ladders"] if end > start else ():
+        tracks |= ladder.track(signals, start, end)
     title, remedy = f"finding when inputs of '{system.model.name}' switch:", "nest fewer functions that switch"
-    for known in watch(switching.known, title, remedy):
+    for known in watch(switching.tracked, title, remedy):
         if known.name not in tracks:
             if known.name not in compiled:
-                compiled[known.name] = _Formula(known)
-            tracks[known.name] = _track(compiled[known.name], tracks, start, end)
-    return {known.name: tracks[known.name] for known in switching.known}
+                compiled[known.name] = Joined(known) if known.joined else _Formula(known)
+            tracks[known.name] = compiled[known.name].track(tracks, start, end)
+    return {known.name: tracks[known.name] for known in switching.tracked}
+
+
+def find_bends(system: System, tracks: Mapping[str, Signal], start: float, end: float) -> tuple[float, ...]:
+    """When kinks of inputs change that stay as they were typed; `tracks` are signals and stages."""
+    switching, compiled = system.reduction.switching, system.reduction.compiled
+    if switching is None or not switching.bends:
+        return ()
+    if "bends" not in compiled:
+        compiled["bends"] = Bends(switching.bends)
+    return tuple(compiled["bends"].find_times(tracks, start, end).tolist())
 
 
 def find_switch_times(system: System, forcing: Forcing, parameters: np.ndarray) -> set[float]:
@@ -61,9 +83,8 @@ def find_switch_times(system: System, forcing: Forcing, parameters: np.ndarray) 
         inside = set(list_symbols(g))
         if "time" not in inside or not inside <= {"time", *tracks}:
             continue
-        signal = _track(
-            _Formula(Known(switch.mode, ca.sign(g), g, False, switch.text)), tracks, forcing.start, forcing.end
-        )
+        formula = _Formula(Known(switch.mode, ca.sign(g), g, False, switch.text))
+        signal = formula.track(tracks, forcing.start, forcing.end)
         times[switch.mode], tracks[switch.mode] = signal.times, signal
         others = inside.difference({"time"})
         if others or any(ca.which_depends(g, intern_symbol("time").sx, 2, False)):
@@ -111,7 +132,7 @@ class _Lines:
         apart = SAME * np.spacing(max(abs(start), abs(end)))
         inside = beyond[:, -1] & (first > 0) & (root - start > apart) & (end - root > apart) & crosses
         never = ~crosses & (low * high > 0)
-        middles = np.stack([(start + root) / 2, (root + end) / 2, np.full(count, _step_beyond(end))], 1)
+        middles = np.stack([(start + root) / 2, (root + end) / 2, np.full(count, step_beyond(end))], 1)
         values = self._value(middles).full()
         return {
             name: Signal(np.array([start, root[k], end]), values[k], "zoh")
@@ -125,11 +146,6 @@ class _Lines:
 def _list_neighbours(times: np.ndarray) -> np.ndarray:
     """Numbers around each time (time, neighbour), rising."""
     return times[:, None] + np.arange(-SAME, SAME + 1) * np.spacing(np.abs(times))[:, None]
-
-
-def _step_beyond(time: float) -> float:
-    """A number after a time that rounding tells from it."""
-    return time + SAME * float(np.spacing(abs(time)))
 
 
 class _Formula:
@@ -150,44 +166,21 @@ class _Formula:
 
     def compute_argument(self, times: np.ndarray, others: np.ndarray) -> np.ndarray:
         """The argument at times, with the numbers of all other symbols (symbol, time)."""
-        return _map(self._argument, times, others)
+        return evaluate(self._argument, times, others)[0]
 
     def compute_value(self, times: np.ndarray, others: np.ndarray) -> np.ndarray:
         """The stage itself."""
-        return _map(self._value, times, others)
+        return evaluate(self._value, times, others)[0]
 
-
-def _map(function: ca.Function, times: np.ndarray, others: np.ndarray) -> np.ndarray:
-    points = np.concatenate([times[None], others])
-    return (function(points) if times.size < PARTS else function.map(times.size)(points)).full().ravel()
-
-
-@dataclass(frozen=True, eq=False)
-class _Reader:
-    """What stands beside time in an argument."""
-
-    signals: tuple[Signal, ...]
-
-    def read(self, times: np.ndarray, middles: np.ndarray) -> np.ndarray:
-        """Their values (symbol, time), on the sides of jumps that the middles lie on."""
-        return np.array([_read_piece(signal, times, middles) for signal in self.signals]).reshape(-1, times.size)
-
-
-def _read_piece(signal: Signal, times: np.ndarray, middles: np.ndarray) -> np.ndarray:
-    breaks, coefficients = signal.pieces()
-    piece = breaks[1:-1].searchsorted(middles, side="right")
-    if len(coefficients) == 1:  # held
-        return coefficients[0][piece]
-    value, elapsed = np.zeros(times.size), times - breaks[piece]
-    for row in coefficients[::-1]:
-        value = value * elapsed + row[piece]
-    return value
+    def track(self, tracks: Mapping[str, Signal], start: float, end: float) -> Signal:
+        """It as a signal that is held between its instants."""
+        return _track(self, tracks, start, end)
 
 
 def _track(formula: _Formula, tracks: Mapping[str, Signal], start: float, end: float) -> Signal:
     """A stage as a signal that is held between its instants."""
-    reader = _Reader(tuple(tracks[name] for name in formula.symbols))
-    after = np.array([_step_beyond(end)])  # at the end it is what it becomes there
+    reader = Reader(tuple(tracks[name] for name in formula.symbols))
+    after = np.array([step_beyond(end)])  # at the end it is what it becomes there
     last = formula.compute_value(after, np.array([[float(signal(end))] for signal in reader.signals]).reshape(-1, 1))
     times = np.array([start])
     if end > start:
@@ -205,26 +198,17 @@ def _track(formula: _Formula, tracks: Mapping[str, Signal], start: float, end: f
     return Signal(np.append(times[new], beyond), np.append(values[new], last), "zoh")
 
 
-def _find_candidates(formula: _Formula, reader: _Reader, start: float, end: float) -> np.ndarray:
+def _find_candidates(formula: _Formula, reader: Reader, start: float, end: float) -> np.ndarray:
     """The start and all times after it at which the stage may change."""
-    inner = [signal.times[(signal.times > start) & (signal.times < end)] for signal in reader.signals]
-    knots = np.unique(np.concatenate([[start, end], *inner]))
-    edges = knots
-    bends = formula.bends or any(signal.intersample == "spline" for signal in reader.signals)
+    knots = edges = reader.find_knots(start, end)
+    bends = formula.bends or reader.bends
     if bends:
-        parts = (knots[:-1] + np.diff(knots) * np.arange(PARTS)[:, None] / PARTS).ravel()
-        edges = np.unique(np.concatenate([knots, parts, np.linspace(start, end, SAMPLES + 1)]))
-        edges = _add_turns(formula, reader, edges)
+        edges = _add_turns(formula, reader, divide(knots))
     roots = _find_crossings(formula, reader, edges, bends)
-    if not roots.size:
-        return knots[:-1]
-    near = SAME * np.spacing(max(abs(start), abs(end)))
-    place = np.clip(np.searchsorted(knots, roots), 1, knots.size - 1)
-    apart = np.minimum(np.abs(roots - knots[place - 1]), np.abs(knots[place] - roots)) > near
-    return np.unique(np.concatenate([knots[:-1], roots[apart]]))
+    return np.unique(np.concatenate([knots[:-1], drop_near(roots, knots)]))
 
 
-def _add_turns(formula: _Formula, reader: _Reader, edges: np.ndarray) -> np.ndarray:
+def _add_turns(formula: _Formula, reader: Reader, edges: np.ndarray) -> np.ndarray:
     """Edges, and where a parabola through three of them turns: what crosses and comes back between two is found."""
     g = formula.compute_argument(edges, reader.read(edges, edges))
     left, right = np.diff(g)[:-1], np.diff(g)[1:]
@@ -236,25 +220,15 @@ def _add_turns(formula: _Formula, reader: _Reader, edges: np.ndarray) -> np.ndar
     inside = (vertex > edges[turns]) & (vertex < edges[turns + 2])
     sides = np.sign(g[turns + 1])
     towards = (sides != 0) & (np.sign(left[turns]) == -sides)  # zero, and away again
-    sharp = _find_nearest(formula, reader, edges[turns][towards], edges[turns + 2][towards], sides[towards])
+
+    def compute(times: np.ndarray) -> np.ndarray:
+        return sides[towards] * formula.compute_argument(times, reader.read(times, times))
+
+    sharp = find_lowest(compute, edges[turns][towards], edges[turns + 2][towards])
     return np.unique(np.concatenate([edges, vertex[inside], sharp]))
 
 
-def _find_nearest(
-    formula: _Formula, reader: _Reader, left: np.ndarray, right: np.ndarray, sides: np.ndarray
-) -> np.ndarray:
-    """Where between two times an argument comes nearest to zero from its side, by the golden section."""
-    ratio = (np.sqrt(5.0) - 1.0) / 2.0
-    left, right = left.copy(), right.copy()
-    for _ in range(NEAREST if left.size else 0):
-        inner = right - ratio * (right - left), left + ratio * (right - left)
-        first, second = (sides * formula.compute_argument(place, reader.read(place, place)) for place in inner)
-        lower = first < second
-        left, right = np.where(lower, left, inner[0]), np.where(lower, inner[1], right)
-    return (left + right) / 2
-
-
-def _find_crossings(formula: _Formula, reader: _Reader, edges: np.ndarray, bends: bool) -> np.ndarray:
+def _find_crossings(formula: _Formula, reader: Reader, edges: np.ndarray, bends: bool) -> np.ndarray:
     """The first numbers on the new side of whole numbers, or of zero, between each two edges."""
     left, right = edges[:-1], edges[1:]
     middles = left + (right - left) / 2
@@ -298,10 +272,7 @@ def _find_crossings(formula: _Formula, reader: _Reader, edges: np.ndarray, bends
     if not bends:
         guess = lower + (upper - lower) * (target - low[cell]) / (high - low)[cell]
         lower, upper = _narrow(is_beyond, lower, upper, guess)
-    return _bisect(is_beyond, lower, upper)
-
-
-Side = Callable[[np.ndarray, np.ndarray], np.ndarray]  # whether crossings lie before times; which ones
+    return bisect(is_beyond, lower, upper)
 
 
 def _narrow(is_beyond: Side, lower: np.ndarray, upper: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -313,16 +284,3 @@ def _narrow(is_beyond: Side, lower: np.ndarray, upper: np.ndarray, guess: np.nda
     brackets = beyond[:, -1] & (first > 0)
     rows = np.arange(guess.size)
     return np.where(brackets, near[rows, first - 1], lower), np.where(brackets, near[rows, first], upper)
-
-
-def _bisect(is_beyond: Side, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """The upper ends of brackets between two neighbouring numbers."""
-    lower, upper = lower.copy(), upper.copy()
-    while True:
-        middle = lower + (upper - lower) / 2
-        which = np.flatnonzero((middle > lower) & (middle < upper))
-        if not which.size:
-            return upper
-        beyond = is_beyond(middle[which], which)
-        upper[which[beyond]] = middle[which[beyond]]
-        lower[which[~beyond]] = middle[which[~beyond]]

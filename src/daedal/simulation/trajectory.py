@@ -47,6 +47,16 @@ class Trajectory:
         Name, or "time" → text, as the model or the data declare them.
     origin
         The date at time 0, where the data that it was simulated with tell it.
+
+    Examples
+    --------
+    >>> from daedal import Model, der, simulate, symbols
+    >>> x, k = symbols("x k")
+    >>> rate, outputs = {"rate": der(x) == -k * x}, {"x": x}
+    >>> decay = Model(name="x", equations=rate, unknowns=[x], outputs=outputs, parameters={k: 2.0}, initial={x: 1.0})
+    >>> run = simulate(decay, [0.0, 0.5, 1.0])
+    >>> run["x"].round(4)
+    array([1.    , 0.3679, 0.1353])
     """
 
     model: str
@@ -146,6 +156,21 @@ class Trajectory:
         if len(self.values) > ROWS:
             lines.append(f"  and {len(self.values) - ROWS} more")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from daedal.tables import add_unit, align_columns, write_html
+
+        ends = ("mean first", "mean last") if self.realizations else ("first", "last")
+        rows = [["", *ends, "smallest", "largest"]]
+        for name, values in list(self.values.items())[:ROWS]:
+            rows.append([add_unit(name, self.units), *(f"{value:.6g}" for value in _find_range(values))])
+        printed = str(self).split("\n")
+        said = printed[: 2 + len(self.notes)]
+        more = printed[-1:] if len(self.values) > ROWS else []
+        return write_html([*said, *align_columns(rows), *more])
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.values)
 
     __repr__ = __str__
 

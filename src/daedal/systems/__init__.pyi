@@ -7,14 +7,14 @@ from .initialization import InitialValues, find_initial_values, find_places
 from .reduction import DelayedValue, Reduction
 from .sliding import Sliding, find_sliding
 from .switched_reduction import refuse_impacts, refuse_loops, trace_definitions
-from .switching import Known, Switch, Switching, Table, take_out_switches
-from .system import SYSTEM_FUNCTIONS, System, build, describe_dead_point
+from .switching import Bend, Known, Switch, Switching, Table, split_line, take_out_switches
+from .system import SYSTEM_FUNCTIONS, System, build, describe_dead_point, keep_kinks
 from .zero_delays import remove_zero_delays
 
 __all__ = [
-    "DelayedValue", "InitialValues", "Known", "Reduction", "SYSTEM_FUNCTIONS", "Sizes", "Sliding", "Switch",
+    "Bend", "DelayedValue", "InitialValues", "Known", "Reduction", "SYSTEM_FUNCTIONS", "Sizes", "Sliding", "Switch",
     "Switching", "System", "Table", "build", "describe_dead_point", "differentiate_initial_values", "fill_exogenous",
-    "find_groups", "find_initial_values", "find_places", "find_sliding", "make_units", "measure_sizes",
+    "find_groups", "find_initial_values", "find_places", "find_sliding", "keep_kinks", "make_units", "measure_sizes",
     "moves_the_mean", "refuse_impacts", "refuse_loops", "remove_zero_delays", "round_to_power", "settle_modes",
-    "solve_sliding", "start_from_history", "take_out_switches", "trace_definitions",
+    "solve_sliding", "split_line", "start_from_history", "take_out_switches", "trace_definitions",
 ]

@@ -72,8 +72,9 @@ def refuse_impacts(model: str, reduction: Reduction) -> None:
         forbidden[table.level], texts[table.level] = forbidden[table.modes[0]], texts[table.modes[0]]
     forbidden |= dict.fromkeys((*switching.held, *(known.name for known in switching.known)), 0)
     for i, order in enumerate(reduction.offsets.equations.tolist()):
-        for name in list_symbols(equations.residuals[i]):
-            if order > forbidden.get(name, order):
+        bent = {switching.bends[0].text: 0} if i in switching.bent_rows else {}
+        for name in (*list_symbols(equations.residuals[i]), *bent):
+            if order > {**forbidden, **bent}.get(name, order):
                 typed = " and ".join(f"'{one}'" for one in equations.find_typed_names([i]))
                 raise ModelError(
                     f"Equation {typed} of model '{model}' is differentiated, so that something would have to jump when "

@@ -137,6 +137,11 @@ class System:
         # Through the model: CasADi's expressions cannot be pickled.
         return build, (self.model,)
 
+    def _repr_html_(self) -> str:
+        from daedal.tables import write_html
+
+        return write_html(str(self).split("\n"))
+
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.states), 'state')}, {len(self.tops)} solved for"
         return f"System('{self.model.name}': {sizes}, index {self.structure.index})"
@@ -206,12 +211,18 @@ def build(model: Model) -> System:
     return system
 
 
-def _recall(model: Model) -> tuple[Structure, Reduction]:
+def keep_kinks(system: System) -> System:
+    """The same with kinks, as of abs and maximum, left where they are typed; only jumps are taken out."""
+    structure, reduction = _recall(system.model, jumps_only=True)
+    return System(system.model, replace(structure, model=system.model.name), reduction)
+
+
+def _recall(model: Model, jumps_only: bool = False) -> tuple[Structure, Reduction]:
     """The reduction of this structure, made once; several threads may ask."""
-    key = _write_key(model)
+    key = f"{jumps_only} {_write_key(model)}"
     with _lock:
         if key not in _reductions:
-            _reductions[key] = _reduce(model)
+            _reductions[key] = _reduce(model, jumps_only or bool(model.delayed))
             while len(_reductions) > REMEMBERED:
                 _reductions.popitem(last=False)
         _reductions.move_to_end(key)
@@ -223,7 +234,7 @@ def _write_key(model: Model) -> str:
     return "\n".join(f"{name}: {value}" for name, value in parts)
 
 
-def _reduce(model: Model) -> tuple[Structure, Reduction]:
+def _reduce(model: Model, jumps_only: bool) -> tuple[Structure, Reduction]:
     """Signature method, then the numerical check, with a repair for each cancellation it finds."""
     structure = analyze(model)
     typed = Equations.of(model)
@@ -233,7 +244,7 @@ def _reduce(model: Model) -> tuple[Structure, Reduction]:
     observed = {name: substitute_aliases(sx, aliases) for name, sx in wanted.items()}
     switching = None
     if _changes_form(ca.vertcat(equations.residuals, *observed.values())) or _differentiates_jumps(model):
-        switching = systems.take_out_switches(model, equations, aliases, observed)
+        switching = systems.take_out_switches(model, equations, aliases, observed, jumps_only)
         names = frozenset(switching.modes)
         constants, modes = equations.constants | names, switching.modes
         equations = replace(equations, residuals=switching.residuals, constants=constants, modes=modes)

@@ -60,7 +60,6 @@ def test_five_digits_of_stiff_chemistry(problem):
     ("problem", "parameter", "factors"),
     [
         (catalogue.robertson(), "k2", (1.0, 0.3, 3.0)),
-        (catalogue.hires(), "k7", (1.0, 0.5, 2.0)),
         (catalogue.akzo_nobel(), "klA", (1.0, 0.4, 2.0)),
     ],
     ids=lambda p: getattr(p, "name", ""),

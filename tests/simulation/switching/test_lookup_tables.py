@@ -134,3 +134,76 @@ def test_more_entries_are_not_more_work():
         reduction = build(make_model("table", {"rate": der(x) == look_up(x, borders, values)}, {x: 0.0})).reduction
         counts.append((len(reduction.switching.switches), ca.n_nodes(reduction.top)))
     assert counts[0] == counts[1]
+
+
+U = dd.Signal(np.linspace(0.0, 8.0, 9), [0.0, 2.5, -1.0, 0.7, 3.0, 3.0, -2.0, 1.0, 0.5])
+
+
+def integrate(compute, cuts):
+    """∫ compute(u) dt by Gauss between cuts, at TIMES."""
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    edges = np.unique(np.concatenate([TIMES, U.times, cuts]))
+    middles, halves = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
+    rates = compute(U(middles[:, None] + halves[:, None] * nodes))
+    return np.r_[0.0, np.cumsum(halves * (rates @ weights))][np.searchsorted(edges, TIMES)]
+
+
+def cross(polynomial, number):
+    """When a polynomial of U is a number: of the straight lines between samples."""
+    times = []
+    for begin, end, low, high in zip(U.times[:-1], U.times[1:], U.values[:-1], U.values[1:], strict=True):
+        for root in np.roots(polynomial - np.r_[np.zeros(polynomial.size - 1), number]):
+            share = (root.real - low) / (high - low) if high != low else -1.0
+            if abs(root.imag) < 1e-12 and 0.0 < share < 1.0:
+                times.append(begin + share * (end - begin))
+    return times
+
+
+@by_both
+def test_a_table_of_a_polynomial_of_an_input(solver):
+    """A hundred numbers, of which one signal is made."""
+    bend = np.array([1.0, -0.3, 0.2])
+    borders, values = draw(100)
+    rate = k * look_up(bend[0] * u**2 + bend[1] * u + bend[2], borders, values) + 0.1 * u
+    model = make_model("table", {"rate": der(x) == rate}, {x: 0.0}, inputs=[u], parameters={k: 1.0})
+    assert len(build(model).reduction.switching.known) == 1
+    cuts = [time for border in borders for time in cross(bend, border)]
+    assert len(cuts) > 300
+
+    def compute(at):
+        return values[np.searchsorted(borders, np.polyval(bend, at), side="right")] + 0.1 * at
+
+    got = dd.simulate(model, TIMES, inputs={u: U}, solver=solver)["x"]
+    np.testing.assert_allclose(got, integrate(compute, cuts), rtol=0, atol=1e-8)
+
+
+def test_very_many_kinks_of_an_input():
+    """The highest of sixty parabolas, each nested in the next; and a table of jumps beside them."""
+    tops = np.random.default_rng(3).uniform(-2.0, 3.0, 60)
+    highest = -((u - tops[0]) ** 2)
+    for top in tops[1:]:
+        highest = np.maximum(highest, -((u - top) ** 2))
+    borders, values = draw(20)
+    model = make_model(
+        "kinks", {"rate": der(x) == 100 * highest + look_up(u, borders, values) - 0.0 * x}, {x: 0.0}, inputs=[u]
+    )
+    cuts = [time for border in borders for time in cross(np.array([1.0, 0.0]), border)]
+    cuts += [
+        time for place in (np.sort(tops)[1:] + np.sort(tops)[:-1]) / 2 for time in cross(np.array([1.0, 0.0]), place)
+    ]
+
+    def compute(at):
+        parabola = -np.min((at[..., None] - tops) ** 2, axis=-1)
+        return 100 * parabola + values[np.searchsorted(borders, at, side="right")]
+
+    got = dd.simulate(model, TIMES, inputs={u: U}, solver=SOLVERS["Lanes"])["x"]
+    np.testing.assert_allclose(got, integrate(compute, cuts), rtol=0, atol=1e-9)
+
+
+def test_many_kinks_in_what_is_differentiated_are_refused():
+    """As few are: a speed would have to jump."""
+    road = sum((np.maximum(u - 0.1 * n, 0.0) for n in range(20)), 0.0 * u)
+    equations = {"place": x == road, "speed": der(x) == y}
+    model = make_model("road", equations, {}, unknowns=[x, y], inputs=[u])
+    with pytest.raises(dd.DaedalError, match=r"'place' of model 'road' is differentiated.*impacts are not simulated"):
+        build(model)

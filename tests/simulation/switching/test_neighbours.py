@@ -37,16 +37,15 @@ def together(run):
 def march(run, order, kernel=None) -> np.ndarray:
     """What lanes observe, placed side by side in some order."""
     values, table, program = run.values[0], run.table, run.program
-    rows = int(table.grid_row[-1]) + program.grid_rows
+    shared, row = table.read(0, table.emit.size)
+    rows = int(row[-1]) + program.grid_rows
     everyone = run.scenario.make_paths(values, range(LANES)).draw_rows(0, rows)
     paths = np.ascontiguousarray(everyone[:, :, order])
     state = np.ascontiguousarray(run.scenario.initialize(values, everyone[0], LANES)[:, order])
     parameters = np.repeat(run.scenario.make_parameters(values)[:, None], len(order), axis=1)
     out = np.empty((TIMES.size, program.outputs, len(order)))
     emit = np.where(table.emit >= 0, table.emit, -1)
-    (kernel or program.kernel).run(
-        state, parameters, table.shared, paths, emit, out, begin=table.grid_row * paths.shape[1]
-    )
+    (kernel or program.kernel).run(state, parameters, shared, paths, emit, out, begin=row * paths.shape[1])
     return out[1:]
 
 

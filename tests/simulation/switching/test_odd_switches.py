@@ -61,7 +61,7 @@ def test_a_threshold_that_is_passed_within_one_step(times):
 
 def test_a_stiff_contact_keeps_its_energy_or_is_not_believed():
     bounce = model([der(x) == v, der(v) == -9.81 + k * np.maximum(0, -x)], {x: 1.0, v: 0.0}, {k: 1e7})
-    times = np.linspace(0, 4, 41)
+    times = np.linspace(0, 2, 21)  # it hits the ground twice
     for solver in (None, dd.Lanes(method="radau5", step=0.01)):
         found = dd.simulate(bounce, times, solver=solver)
         energy = found["v"] ** 2 / 2 + 9.81 * found["x"] + 1e7 * np.minimum(found["x"], 0) ** 2 / 2
@@ -161,15 +161,14 @@ def test_a_guarded_root_runs_empty():
 
 def test_copysign_jumps_with_its_sign():
     times = np.linspace(0, 10, 11)
-    for damping in (np.copysign(x * k, v), k * np.abs(x) * np.sign(v)):
-        oscillator = model([der(x) == v, der(v) == -x - damping], {x: 1.0, v: 0.0}, {k: 0.1})
-        data = dd.simulate(oscillator, times, values={"k": 0.12}).to_dataset()
-        cost = dd.evaluate(oscillator, data, free=["k"], criterion=dd.OutputError())
-        up, down = (
-            dd.evaluate(oscillator.with_parameters({"k": value}), data, free=["k"], criterion=dd.OutputError()).value
-            for value in (0.1 + 1e-5, 0.1 - 1e-5)
-        )
-        assert float(np.ravel(cost.gradient)[0]) == pytest.approx((up - down) / 2e-5, rel=1e-4)
+    oscillator = model([der(x) == v, der(v) == -x - np.copysign(x * k, v)], {x: 1.0, v: 0.0}, {k: 0.1})
+    data = dd.simulate(oscillator, times, values={"k": 0.12}).to_dataset()
+    system = dd.build(oscillator)
+    cost, up, down = (
+        dd.evaluate(system, data, free=["k"], values={"k": value}, criterion=dd.OutputError())
+        for value in (0.1, 0.1 + 1e-5, 0.1 - 1e-5)
+    )
+    assert float(np.ravel(cost.gradient)[0]) == pytest.approx((up.value - down.value) / 2e-5, rel=1e-4)
 
 
 def test_names_of_the_user_in_sentences():

@@ -3,6 +3,10 @@
 Steps begin at the sample interval, or shorter where the fastest disturbance asks for it, and are halved until −log L no
 longer changes by more than a hundredth. Runge–Kutta of order six comes first; where it fails, the system is stiff, and
 Radau IIA takes over.
+
+Formulas with a kink, as maximum and abs, have a derivative everywhere but on one border, g = 0. A path that stays on
+one side of every border is that of smooth equations: the formulas are left as they are typed, and afterwards it is
+looked at whether g changes its sign along the path.
 """
 
 from collections.abc import Mapping
@@ -23,14 +27,15 @@ from daedal.filtering.nonlinear.start import Spread
 from daedal.filtering.parameter_point import Point
 from daedal.models import as_tuple
 from daedal.simulation import Method, find_disturbance_places
-from daedal.symbolic import list_symbols
-from daedal.systems import System, build, find_initial_values
+from daedal.symbolic import Expression, list_symbols
+from daedal.systems import System, build, find_initial_values, keep_kinks
 
 METHODS: tuple[Method, ...] = ("rk6", "radau5")
 RESOLVED = 2.0  # rad: the fastest pole of a disturbance times a step
 CLOSE_ENOUGH = 0.01  # change of −log L by halving the steps
 HALVINGS = 6  # of the first steps
 MOST_STEPS = 200_000
+BORDER = "border of a kink"  # what a switching function is called among the outputs
 WIDE = 1e4  # standard deviations, as the data tell them, of what stands for a flat prior
 
 
@@ -51,6 +56,34 @@ class LinedUp:
         longest = 0.5 * self.longest
         finer = make_nonlinear_experiment(self.source, values, self.method, longest, self.spread)
         return replace(self, experiment=finer, longest=longest)
+
+
+def leave_kinks(system: System) -> System:
+    """The system with its kinks as they are typed; itself where there are none, or where something jumps too."""
+    switching = system.reduction.switching
+    if switching is None or not switching.located or switching.held or switching.tables:
+        return system
+    return system if any(switch.jumps for switch in switching.switches) else keep_kinks(system)
+
+
+def find_crossed(lined: LinedUp, values: Mapping[str, float], normals: Normals) -> list[str]:
+    """Formulas whose kinks a path of these normals crosses, as they were typed."""
+    model = lined.experiment.system.model
+    switching = build(model).reduction.switching
+    if switching is None or not switching.located:
+        return []
+    names = [f"{BORDER}[{number}]" for number in range(len(switching.switches))]
+    borders = {name: Expression(one.function) for name, one in zip(names, switching.switches, strict=True)}
+    watched = keep_kinks(build(replace(model, outputs={**model.outputs, **borders})))
+    experiment = make_nonlinear_experiment(
+        replace(lined.source, system=watched), values, lined.method, lined.longest, lined.spread, wanted=names
+    )
+    path = simulate_path(experiment.at(Point(watched.model, values, ())), normals)
+    if path is None:
+        return [switch.text for switch in switching.switches]
+    seen = path.outputs[:, [experiment.program.outputs.index(name) for name in names]]
+    crossed = (seen.min(axis=0) < 0.0) & (seen.max(axis=0) > 0.0)
+    return [switch.text for switch, yes in zip(switching.switches, crossed, strict=True) if np.any(yes)]
 
 
 def refuse_unsuitable(system: System, purpose: str, instead: str) -> None:
@@ -184,8 +217,9 @@ def _evaluate(lined: LinedUp, values: Mapping[str, float], known: Normals | None
 
 def _release(system: System) -> System:
     """Nothing held at the start: what was held is a guess."""
-    model = system.model
-    return build(replace(model, initial={}, guess={**model.guess, **model.initial}))
+    model, switching = system.model, system.reduction.switching
+    released = build(replace(model, initial={}, guess={**model.guess, **model.initial}))
+    return keep_kinks(released) if switching is not None and switching.bent else released
 
 
 def _find_interval(experiment: Experiment) -> float:

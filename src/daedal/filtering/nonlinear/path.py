@@ -43,6 +43,8 @@ SLOW = 0.2  # and do where each step is larger than this share of the one before
 ROUNDED = 1e-6  # the same where rounding no longer lets 𝒥 fall
 PRODUCTS = 100  # of the Hessian in one system of equations
 SOLVED = 1e-11  # residual of these, relative
+LEAST_DAMPING, LARGEST_DAMPING = 0.1, 100.0  # μ, where 𝒥'' is not definite
+ROUGHLY = 1e-2  # residual of equations that are damped
 DERIVED = 1e-5  # step of differences of the start, in its normals
 
 
@@ -302,16 +304,16 @@ class Linearized:
         up, down = (start.begin(normals + sign * step * along.start).by_normals for sign in (1.0, -1.0))
         return ((up - down) / (2.0 * step)).T @ self.path.costates[0]
 
-    def solve_fully(self, right: Normals) -> Normals | None:
-        """𝒥'' v = b by conjugate gradients; None where 𝒥'' is not definite."""
+    def solve_fully(self, right: Normals, damping: float = 0.0) -> Normals | None:
+        """(𝒥'' + μ H) v = b by conjugate gradients; None where that is not definite."""
         solution, left = right.times(0.0), right
         ready = self.solve(left)
-        direction, height = ready, left.dot(ready)
-        goal = SOLVED**2 * height
+        direction, pushed, height = ready, left, left.dot(ready)  # pushed = H direction
+        goal = (ROUGHLY if damping else SOLVED) ** 2 * height
         for _ in range(PRODUCTS):
             if not height > goal:
                 return solution
-            product = self.multiply(direction).value
+            product = self.multiply(direction).value.add(pushed, damping)
             curvature = direction.dot(product)
             if not curvature > 0.0:
                 return None
@@ -319,8 +321,19 @@ class Linearized:
             solution, left = solution.add(direction, share), left.add(product, -share)
             ready = self.solve(left)
             before, height = height, left.dot(ready)
-            direction = ready.add(direction, height / before)
+            direction, pushed = ready.add(direction, height / before), left.add(pushed, height / before)
         return solution
+
+    def find_newton_step(self, damping: float) -> tuple[Normals | None, float]:
+        """Towards the minimum, as little damped as 𝒥'' allows, and the damping; None where it allows none."""
+        slope = self.path.gradient.times(-1.0)
+        damping = damping / 4.0 if damping > LEAST_DAMPING else 0.0
+        while damping < LARGEST_DAMPING:
+            step = self.solve_fully(slope, damping)
+            if step is not None:
+                return step, damping
+            damping = max(4.0 * damping, LEAST_DAMPING)
+        return None, damping
 
 
 @final
@@ -347,24 +360,27 @@ def find_path(discrete: DiscreteModel, start: Normals) -> "Linearized":
             f"'{discrete.experiment.name}' there.",
             "Start from other values of the parameters, or bound them.",
         )
-    newton, before, heights = False, np.inf, [path.value]
+    newton, damping, before, heights = False, 0.0, np.inf, [path.value]
     for _ in range(ITERATIONS):
         here = Linearized(path)
-        full = here.solve_fully(path.gradient.times(-1.0)) if newton else None
+        full, damping = here.find_newton_step(damping) if newton else (None, damping)
         step = here.find_step() if full is None else full
         lower = _descend(path, step)
-        if step.largest <= SETTLED:
+        if step.largest <= SETTLED and not damping:
             return here if lower is None else Linearized(lower)
         if lower is None:
             if step.largest < ROUNDED:
                 return here
             break
-        newton = step.largest < NEAR and (step.largest > SLOW * before or full is not None)
-        path, before = lower, step.largest
-        heights.append(path.value)
-        stalled = len(heights) > PATIENCE and heights[-PATIENCE] - path.value < LITTLE * path.value
-        if stalled and step.largest > NEAR:
-            break
+        path, heights = lower, [*heights, lower.value] if step.largest > NEAR else [lower.value]
+        slow = step.largest > SLOW * before or full is not None
+        if len(heights) > PATIENCE and heights[-PATIENCE] - path.value < LITTLE * path.value:
+            if newton:
+                break
+            newton, heights = True, [path.value]  # what Gauss–Newton leaves out may show the way
+        else:
+            newton = damping > 0.0 or (step.largest < NEAR and slow)
+        before = step.largest
     raise EstimationError(
         f"The most probable path of model '{discrete.experiment.system.model.name}' through the data "
         f"'{discrete.experiment.name}' was not found.",

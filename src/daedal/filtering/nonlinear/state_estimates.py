@@ -12,7 +12,7 @@ from daedal.experiments import Experiment, check_covered, match_experiments
 from daedal.filtering.experiment import InitialCondition
 from daedal.filtering.nonlinear.discrete_model import DiscreteModel, make_nonlinear_experiment
 from daedal.filtering.nonlinear.extended_filter import Law, Smoothed, run_extended_filter, see_law
-from daedal.filtering.nonlinear.lineup import line_up, refuse_unsuitable
+from daedal.filtering.nonlinear.lineup import leave_kinks, line_up, refuse_unsuitable
 from daedal.filtering.nonlinear.path_starts import are_same, find_paths
 from daedal.filtering.parameter_point import Point
 from daedal.systems import System
@@ -39,6 +39,7 @@ def estimate_nonlinear_states(
     queries: np.ndarray,
 ) -> NonlinearStates:
     """Variables of a nonlinear model at the queries; see `estimate_states`."""
+    system = leave_kinks(system)
     refuse_unsuitable(system, "estimate_states", "Leave it out")
     experiment = match_experiments(system, [data])[0]
     check_covered(experiment.drive.signals, experiment.drive.start, float(queries[-1]), EstimationError)

@@ -100,7 +100,11 @@ def make_lane_mesh(scenario: Scenario, now: Lags, step: float, degree: int, refi
     start, end = forcing.start, forcing.end
     if end == start:  # a look at the start alone
         end = start + max(INSTANT * float(now.amounts.min()), 4.0 * np.spacing(abs(start)))
-    fixed = [np.array(forcing.features), *(track[0].times for track in forcing.tracks if track is not None)]
+    fixed = [
+        np.array(forcing.features),
+        np.array(forcing.bends),
+        *(track[0].times for track in forcing.tracks if track is not None),
+    ]
     if scenario.disturbances:
         fixed.append(start + scenario.grid * np.arange(int((end - start) / scenario.grid) + 2))
     sources = tuple(_find_sources(group, now, forcing) for group in now.groups)

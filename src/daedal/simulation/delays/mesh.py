@@ -159,6 +159,9 @@ def make_mesh(
     `refinement`, also those that are short only because they lie between close break points.
     """
     same = SAME * (end - start)
+    lasting = returns.amounts[returns.ways] if returns.lasting else np.zeros(0)
+    for amount in lasting[lasting > same]:  # before they are made one after the other
+        _refuse_endless(int((end - start) / amount), degree, start, end)
     times = np.append(start, fixed[(start < fixed) & (fixed < end)])
     level = _Breaks(times, np.zeros((times.size, returns.rates.shape[1])), np.full(times.size, -1))
     levels, size, enough = [level], times.size, 2 * times.size + 1000

@@ -44,6 +44,16 @@ class IDA:
     rtol, atol
         Error that each step may make: rtol relative to the value, and atol, which counts near zero, relative to a
         hundredth of the largest value of each variable so far. So results do not depend on the units of the model.
+
+    Examples
+    --------
+    >>> from daedal import Model, der, simulate, symbols
+    >>> x, k = symbols("x k")
+    >>> rate, outputs = {"rate": der(x) == -k * x}, {"x": x}
+    >>> decay = Model(name="x", equations=rate, unknowns=[x], outputs=outputs, parameters={k: 2.0}, initial={x: 1.0})
+    >>> run = simulate(decay, [0.0, 1.0], solver=IDA(rtol=1e-9, atol=1e-11))
+    >>> float(run["x"][-1].round(7))
+    0.1353353
     """
 
     rtol: float = 1e-8

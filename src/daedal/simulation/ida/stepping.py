@@ -20,7 +20,7 @@ from daedal.simulation.ida.projection import Projection, solve
 from daedal.simulation.ida.silence import ignore_warnings
 from daedal.simulation.ida.stop import Stop
 from daedal.symbolic import BufferedFunction
-from daedal.systems import System, measure_sizes, round_to_power
+from daedal.systems import System, find_groups, measure_sizes, round_to_power
 
 DENSE = 250  # unknowns up to which a dense factorisation is faster
 UNWEIGHTED = 1e10  # absolute tolerance, in units of its size, of what stays out of the error norm
@@ -30,6 +30,8 @@ ROOT = 2  # and how, that one of the watched functions is zero
 STALLED = 1e-13  # of the whole time: a run that advances less in PATIENCE × STEPS steps is given up
 PATIENCE = 100
 MANY, SLOW = 1e-3, 1e-4  # of the whole time, for each step: when larger sizes, and looking for round-off, pay
+CRAWL = 1e-3  # of the time so far: a run that advances less in STEPS steps crawls
+LASTING = 3  # times: what crawls as often will not stop by itself
 LOOKS = 8  # over a stretch: when inputs and functions of time are looked at for what they may do
 multiply, divide = np.multiply, np.divide
 KEPT = 64  # roots after which another solver takes the place of one that remembers all
@@ -110,7 +112,7 @@ class Stepper:
         """States and tops at `time`, or at a root before it."""
         enough = STALLED * (self.forcing.end - self.forcing.start)
         before, stalled, known = self.time, 0, x.size + top.size
-        passed = before
+        passed, crawling = before, 0
         while True:
             result = self._solver.step(time - self.origin, method="normal", tstop=last - self.origin)
             values, rates = result.y * self.units, result.yp * self.units
@@ -125,12 +127,14 @@ class Stepper:
                 self._count += rooted
                 return values[: x.size], values[x.size : known]
             share = (reached - passed) / (self.forcing.end - self.forcing.start)
+            crawling = crawling + 1 if reached - passed < CRAWL * (reached - self.forcing.start) else 0
             passed = reached
             failed, stuck = result.status != TOO_MANY_STEPS, stalled >= PATIENCE
+            slow = failed or share < SLOW * STEPS
             if (
                 not stuck
                 and (failed or share < MANY * STEPS)
-                and self._adjust(float(result.t), values, rates, failed or share < SLOW * STEPS)
+                and self._adjust(float(result.t), values, rates, slow=slow, crawls=crawling > LASTING)
             ):
                 continue
             if failed or stuck:
@@ -232,15 +236,19 @@ class Stepper:
     def _begin(self, elapsed: float, values: np.ndarray, rates: np.ndarray) -> None:
         self._solver.init_step(elapsed, values / self.units, rates / self.units)
 
-    def _adjust(self, elapsed: float, values: np.ndarray, rates: np.ndarray, slow: bool) -> bool:
-        """Go on with larger sizes: of what has grown, and, where a run is slow, of what is round-off."""
+    def _adjust(self, elapsed: float, values: np.ndarray, rates: np.ndarray, *, slow: bool, crawls: bool) -> bool:
+        """Go on with larger sizes: of what has grown, and, where a run is slow, of what is round-off.
+
+        Where it crawls and neither is so, constraints move what is small less than what is large.
+        """
         if not (np.isfinite(values).all() and np.isfinite(rates).all()):
             return False
         grown = bool(self._find_grown().any())
         hidden = slow and self._lift_hidden(elapsed, values, rates)
-        if grown or hidden:
+        changed = grown or hidden or (crawls and self._suit_metric())
+        if changed:
             self._resume(elapsed, values, rates)
-        return grown or hidden
+        return changed
 
     def _resume(self, elapsed: float, values: np.ndarray, rates: np.ndarray) -> None:
         """Go on in other units."""
@@ -265,6 +273,18 @@ class Stepper:
         hidden = self._find_weighted() & np.isfinite(lost) & (lost > allowed)
         self.sizes[hidden] = np.maximum(self.sizes, units.LIFTED * lost / self.floors)[hidden]
         return bool(hidden.any())
+
+    def _suit_metric(self) -> bool:
+        """Let constraints move each of X in proportion to how large it has become; whether that is new.
+
+        What is much smaller than others, and moved as much, would be resolved where it passes zero in tiny steps of
+        order one, whose errors add up.
+        """
+        before, sizes = self._metric.copy(), round_to_power(self.sizes)
+        for group in find_groups(self.system.reduction.B.sparsity()):
+            self._metric[group] = sizes[group] / np.max(sizes[group])
+        apart = self._metric / before
+        return bool(apart.max() > units.APART * apart.min())
 
     @property
     def floors(self) -> np.ndarray:

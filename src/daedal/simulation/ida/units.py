@@ -23,6 +23,7 @@ SHORT = 1e-4  # of the time in which variables change by their own size: how lon
 GROWN = 1e3  # times its size that a variable reaches before the solver is told
 UNKNOWN = 1e-3  # of what its terms would allow: the size of a variable that shows none yet
 NEAR_ZERO, NEAR_ZERO_SOLVED = 0.01, 0.05  # of its size: below this a state, and what is solved for, is near zero
+APART = 4.0  # times: units in which constraints move X that differ less are as good
 LIFTED = 2.0  # times that: what such a variable is allowed
 ROUNDING = 16 * 2.0**-52  # of its terms: what is lost of a variable
 

@@ -15,7 +15,7 @@ from daedal import simulation
 from daedal.errors import give_up_if_stopped
 from daedal.simulation.forcing import see_features
 from daedal.simulation.lanes.blocks import BLOCK, run_blocks
-from daedal.simulation.lanes.march import Reordering, Table, find_solved, march_lanes, tabulate
+from daedal.simulation.lanes.march import Reordering, Table, find_solved, march_lanes
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, count_grazing, prepare_steps
 from daedal.simulation.lanes.run import Consume, Failure, Plan, StepWish, describe_steps, find_failures
 from daedal.simulation.lanes.scenario import Paths, Scenario, Values
@@ -137,7 +137,7 @@ class LaneRun:
         """Steps of the planned length between the stops that these values make."""
         task = _make_task(self.scenario, self.times, self.plan.shape.wanted, [values], PATIENT)
         schedule, _ = make_regular(task, self.plan.step)
-        return schedule, tabulate(self.program, schedule, task.forcing, task.grid, self.times)
+        return schedule, Table(self.program, schedule, task.forcing, task.grid, self.times)
 
 
 def _settle_first(

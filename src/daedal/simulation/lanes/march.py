@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 CHUNK = 2048  # steps of a full block between two looks at the results, and at whether to stop
 FULL = 64  # lanes; fewer may take more steps, but at least a vector of them is done at once
 CHUNK_WORK = 2.6e8  # operations of all lanes that they may take
+KEPT = 6.4e7  # bytes of what steps read that are kept between runs
 PERHAPS_PIVOTS = 1e33  # residuals from here on tell of something undefined, which bad pivots may have made
 ON_GRID = 1e-4  # of a cell: a step that begins this close before a grid point begins on it
 REORDERINGS = 4  # of the pivots, for one block of lanes
@@ -27,30 +29,52 @@ REORDERINGS = 4  # of the pivots, for one block of lanes
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What all lanes share: for each step its shared values, its first grid row, and the sample that follows it."""
+    """What all lanes read in each step; made once where it is small, else anew for the steps of each chunk.
 
-    shared: np.ndarray
-    grid_row: np.ndarray
-    emit: np.ndarray
+    `grid` is the spacing of the disturbances (0 without any), `times` are those of the samples.
+    """
 
+    program: Program
+    steps: Schedule
+    forcing: Forcing
+    grid: float
+    times: np.ndarray
 
-def tabulate(program: Program, steps: Schedule, forcing: Forcing, grid: float, times: np.ndarray) -> Table:
-    """Tabulate a schedule for a program; `grid` is the spacing of the disturbances (0 without any)."""
-    inputs = list(program.inputs)
-    values = tabulate_nodes(forcing, steps, program.nodes)[:, :, inputs].transpose(0, 2, 1)
-    values = values.reshape(steps.starts.size, program.nodes.size * len(inputs))
-    sampled = np.where(steps.emit >= 0, times[steps.emit], steps.ends)
-    ends = forcing.at_all(np.clip(sampled, forcing.start, forcing.end))[:, inputs]
-    columns = [steps.starts[:, None], steps.lengths[:, None], values, ends]
-    row = np.zeros(steps.starts.size, dtype=np.int64)
-    if program.disturbances:
-        row = np.floor((steps.starts - forcing.start) / grid + ON_GRID).astype(np.int64)
-        if program.shape.cells == 0:
-            nodes = steps.starts[:, None] + steps.lengths[:, None] * program.nodes
-            columns.append((nodes - forcing.start) / grid - row[:, None])
-    if forcing.clocks:
-        columns.append(simulation.mark_times(forcing.clocks, forcing.start, steps.ends))
-    return Table(np.ascontiguousarray(np.concatenate(columns, axis=1)), row, steps.emit)
+    @property
+    def emit(self) -> np.ndarray:
+        """The sample that follows each step, −1 for none."""
+        return self.steps.emit
+
+    def read(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of some steps, the values that lanes share (step, value), and the first grid row (step,)."""
+        if self._whole is not None:
+            shared, row = self._whole
+            return shared[first:last], row[first:last]
+        steps = self.steps
+        return self._tabulate(Schedule(steps.starts[first:last], steps.lengths[first:last], steps.emit[first:last]))
+
+    @cached_property
+    def _whole(self) -> tuple[np.ndarray, np.ndarray] | None:
+        numbers = self.steps.starts.size * self.program.nodes.size * (len(self.forcing.tracks) + 1)
+        # What clocks do is told from all steps together.
+        return self._tabulate(self.steps) if 8.0 * numbers <= KEPT or self.forcing.clocks else None
+
+    def _tabulate(self, steps: Schedule) -> tuple[np.ndarray, np.ndarray]:
+        program, forcing, inputs = self.program, self.forcing, list(self.program.inputs)
+        values = tabulate_nodes(forcing, steps, program.nodes)[:, :, inputs].transpose(0, 2, 1)
+        values = values.reshape(steps.starts.size, program.nodes.size * len(inputs))
+        sampled = np.where(steps.emit >= 0, self.times[steps.emit], steps.ends)
+        ends = forcing.at_all(np.clip(sampled, forcing.start, forcing.end))[:, inputs]
+        columns = [steps.starts[:, None], steps.lengths[:, None], values, ends]
+        row = np.zeros(steps.starts.size, dtype=np.int64)
+        if program.disturbances:
+            row = np.floor((steps.starts - forcing.start) / self.grid + ON_GRID).astype(np.int64)
+            if program.shape.cells == 0:
+                nodes = steps.starts[:, None] + steps.lengths[:, None] * program.nodes
+                columns.append((nodes - forcing.start) / self.grid - row[:, None])
+        if forcing.clocks:
+            columns.append(simulation.mark_times(forcing.clocks, forcing.start, steps.ends))
+        return np.ascontiguousarray(np.concatenate(columns, axis=1)), row
 
 
 class Reordering:
@@ -159,10 +183,10 @@ class _Chunk:
 
     def __init__(self, tables: Table, first: int, last: int, paths: Paths | None, program: Program, count: int) -> None:
         self.steps = last - first
-        self._shared, self._emit = tables.shared[first:last], tables.emit[first:last]
-        low, high = int(tables.grid_row[first]), int(tables.grid_row[last - 1]) + program.grid_rows
+        (self._shared, row), self._emit = tables.read(first, last), tables.emit[first:last]
+        low, high = int(row[0]), int(row[-1]) + program.grid_rows
         self._lane = paths.draw_rows(low, high) if paths is not None else np.zeros((1, 0, count))
-        self._begin = (tables.grid_row[first:last] - low) * self._lane.shape[1]
+        self._begin = (row - low) * self._lane.shape[1]
 
     def run(
         self, program: Program, state: np.ndarray, parameters: np.ndarray, start: int, stop: int | None = None

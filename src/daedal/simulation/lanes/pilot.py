@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from daedal.simulation.forcing import Forcing
-from daedal.simulation.lanes.march import Reordering, Table, find_solved, march_lanes, tabulate
+from daedal.simulation.lanes.march import Reordering, Table, find_solved, march_lanes
 from daedal.simulation.lanes.run import ESCAPED
 from daedal.simulation.lanes.scenario import Paths
 from daedal.simulation.request import check_memory
@@ -16,7 +16,7 @@ from daedal.systems import System
 
 PILOT_WORK = 1e9  # operations that a pilot run may take
 SENSITIVITIES = 0.01  # weight of a difference of sensitivities against one of values
-COPIES = 4  # of what all steps read, while it is tabulated
+COPIES = 6  # numbers of a step while steps are made
 STUCK = 1e-18  # of what it may become: what is smaller stands still
 EIGHTHS = 8  # parts of a step
 NEGLIGIBLE = 1e-9  # of what it may become: a size that may be round-off
@@ -122,9 +122,8 @@ def prepare_steps(task: Task, method: Method, steps: Steps, *, quick: bool = Tru
     shape = Shape(method, steps[1], task.directions, task.wanted, task.grid, task.curves)
     length = float(np.median(steps[0].lengths)) if steps[0].lengths.size else 1.0
     compiled = compile_program(task.system, shape, task.point, length, quick)
-    numbers = steps[0].starts.size * compiled.nodes.size * (len(task.forcing.tracks) + 1)
-    check_memory(task.system, 8.0 * COPIES * numbers, "Use longer steps, or simulate a shorter time.")
-    return compiled, tabulate(compiled, steps[0], task.forcing, task.grid, task.times)
+    check_memory(task.system, 8.0 * COPIES * steps[0].starts.size, "Use longer steps, or simulate a shorter time.")
+    return compiled, Table(compiled, steps[0], task.forcing, task.grid, task.times)
 
 
 def run_pilots(task: Task, prepared: tuple[Program, Table]) -> np.ndarray:
@@ -225,7 +224,11 @@ def judge(
     error = compare(coarse, fine, task.rows, switches, task.find_sizes)
     if not (switches or closely) or steps[1] or not error <= tolerance:
         return error
-    eighths = run_pilots(task, prepare_steps(task, method, (steps[0].divide(EIGHTHS), 0)))
+    compiled, _ = prepare_steps(task, method, steps)
+    shorter = shorten(task, compiled, EIGHTHS * steps[0].lengths.size)  # of a long record eighths are too many
+    first = (steps[0].take_until(shorter.times.size - 1).divide(EIGHTHS), 0)
+    eighths = run_pilots(shorter, prepare_steps(shorter, method, first))
+    coarse = coarse[: len(eighths), :, : eighths.shape[2]]
     return max(error, compare(coarse, eighths, task.rows, switches, task.find_sizes))
 
 

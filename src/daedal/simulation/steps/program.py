@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from daedal import disturbances, kernels
+from daedal import disturbances, kernels, systems
 from daedal.errors import SimulationError
 from daedal.kernels import compile_scan
 from daedal.models import find_followers
@@ -28,6 +28,7 @@ from daedal.simulation import steps
 from daedal.simulation.steps.curves import Curve, GridRow, compute_cell_weights, make_grid_row
 from daedal.simulation.steps.discretization import Discretization, Point
 from daedal.simulation.steps.radau import NODES, Method
+from daedal.simulation.steps.tableau import RUNGE_KUTTA
 from daedal.simulation.steps.tangents import Moving
 from daedal.symbolic import jet
 from daedal.systems import Reduction, System
@@ -177,11 +178,20 @@ def compile_program(system: System, shape: Shape, point: Point, step: float, qui
 
 
 def reorder_pivots(system: System, shape: Shape, point: Point, step: float) -> Program | None:
-    """The same program with pivots chosen at another point; None where that is singular."""
+    """The same program with pivots chosen at another point; None where that is singular, or they would be the same."""
+    if _has_one_order(system, shape):
+        return None
     try:
         return _compile(system, shape, point, step)
     except np.linalg.LinAlgError:
         return None
+
+
+def _has_one_order(system: System, shape: Shape) -> bool:
+    """Whether pivots are the same everywhere: explicit steps, without constraints, of a system whose J is constant."""
+    r = system.reduction
+    slides = r.switching is not None and systems.find_sliding(system) is not None
+    return shape.method in RUNGE_KUTTA and not r.constraints and r.J.is_constant() and not slides
 
 
 def _compile(system: System, shape: Shape, point: Point, step: float, quick: bool = False) -> Program:

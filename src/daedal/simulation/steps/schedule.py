@@ -33,7 +33,7 @@ class Schedule:
     def divide(self, parts: int) -> "Schedule":
         """Every step in so many equal ones."""
         lengths = np.repeat(self.lengths / parts, parts)
-        starts = np.repeat(self.starts, parts) + lengths * np.tile(np.arange(parts), self.starts.size)
+        starts = (self.starts[:, None] + (self.lengths / parts)[:, None] * np.arange(parts)).ravel()
         emit = np.full(lengths.size, -1, dtype=np.int64)
         emit[parts - 1 :: parts] = self.emit
         return Schedule(starts, lengths, emit)
@@ -100,8 +100,10 @@ def make_regular_steps(at: Stops, longest: float, instants: np.ndarray | None = 
         beside = np.isin(at.times, instants) | np.isin(at.begins, instants)
         counts[beside] = np.maximum(counts[beside], parts)
     lengths = np.repeat(at.intervals / counts, counts)
-    within = np.arange(lengths.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    starts = np.repeat(at.begins, counts) + within * lengths
+    starts = np.arange(lengths.size, dtype=float)  # in place: of a long record these are the largest arrays there are
+    starts -= np.repeat((np.cumsum(counts) - counts).astype(float), counts)
+    starts *= lengths
+    starts += np.repeat(at.begins, counts)
     emit = np.full(lengths.size, -1, dtype=np.int64)
     emit[np.cumsum(counts) - 1] = at.samples
     return Schedule(starts, lengths, emit)

@@ -1,5 +1,5 @@
 from .removal import take_out_switches
-from .switch import Known, Switch, Switching
-from .table import Table
+from .switch import Bend, Known, Switch, Switching
+from .table import Table, split_line
 
-__all__ = ["Known", "Switch", "Switching", "Table", "take_out_switches"]
+__all__ = ["Bend", "Known", "Switch", "Switching", "Table", "split_line", "take_out_switches"]

@@ -7,6 +7,7 @@ that nothing cancels). With m_low and m_high it is a straight line between neigh
 its modes, each by the level.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -103,20 +104,19 @@ class Climb:
         return replace(self, tables=entries.tables), replace(written, residuals=residuals, observed=observed)
 
 
-class _Entries:
-    """Formulas written again, with parts that are looked up."""
+class Rewriter(ABC):
+    """Formulas written again, with other words for their largest parts that are affine and of one table."""
 
-    def __init__(self, climb: Climb) -> None:
-        self._climb, self._columns = climb, [dict(table.columns) for table in climb.tables]
-        named = [(k, name, column) for k, columns in enumerate(self._columns) for name, column in columns.items()]
-        self._parts: dict[int, tuple[ca.SX, ca.SX]] = {}  # as they were, which keeps their keys, and looked up
-        self._keys = {(k, column.tobytes()): name for k, name, column in named}
+    def __init__(self) -> None:
+        self._parts: dict[int, tuple[ca.SX, ca.SX]] = {}  # as they were, which keeps their keys, and written again
 
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        """The tables with all entries."""
-        pairs = zip(self._climb.tables, self._columns, strict=True)
-        return tuple(replace(table, columns=columns) for table, columns in pairs)
+    @abstractmethod
+    def find_table(self, name: str) -> int | None:
+        """Which table a symbol is a mode of."""
+
+    @abstractmethod
+    def write(self, sx: ca.SX, names: list[str], number: int) -> ca.SX:
+        """A part that contains modes of the table of this number, and these other symbols."""
 
     def rewrite(self, formulas: ca.SX, count: int) -> tuple[ca.SX, ca.SX]:
         """The first so many formulas, and the others."""
@@ -129,7 +129,7 @@ class _Entries:
             sources, targets = function.instruction_input(k), function.instruction_output(k)
             if code == ca.OP_INPUT:
                 leaf = symbols[sources[1]]
-                table = self._climb.modes.get(leaf.name())
+                table = self.find_table(leaf.name())
                 names = frozenset() if table is not None else frozenset({leaf.name()})
                 work[targets[0]] = leaf, _Part(table, len(names), names, modes=1 - len(names))
             elif code == ca.OP_OUTPUT:
@@ -150,12 +150,30 @@ class _Entries:
             return sx
         key = sx.element_hash()
         if key not in self._parts:
-            self._parts[key] = sx, self._write_entries(sx, part, part.table)
+            self._parts[key] = sx, self.write(sx, sorted(part.names), part.table)
         return self._parts[key][1]
 
-    def _write_entries(self, sx: ca.SX, part: _Part, number: int) -> ca.SX:
+
+class _Entries(Rewriter):
+    """Formulas with parts that are looked up."""
+
+    def __init__(self, climb: Climb) -> None:
+        super().__init__()
+        self._climb, self._columns = climb, [dict(table.columns) for table in climb.tables]
+        named = [(k, name, column) for k, columns in enumerate(self._columns) for name, column in columns.items()]
+        self._keys = {(k, column.tobytes()): name for k, name, column in named}
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables with all entries."""
+        pairs = zip(self._climb.tables, self._columns, strict=True)
+        return tuple(replace(table, columns=columns) for table, columns in pairs)
+
+    def find_table(self, name: str) -> int | None:
+        return self._climb.modes.get(name)
+
+    def write(self, sx: ca.SX, names: list[str], number: int) -> ca.SX:
         ladder, table = self._climb.ladders[number], self._climb.tables[number]
-        names = sorted(part.names)
         symbols = stack_symbols(names)
         modes = self._climb.old[[k for k, own in enumerate(self._climb.modes.values()) if own == number]]
         own = [name for name in names if table.argument.is_symbolic() and name == table.argument.name()]

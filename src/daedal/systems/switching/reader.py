@@ -14,6 +14,8 @@ from daedal.systems.switching.switch import Words
 
 LOGICAL = {ca.OP_NOT, ca.OP_AND, ca.OP_OR}
 COMPARING = {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE}
+KINKED = {ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX}
+MANY = 16  # kinks of inputs, of which each has a signal of its own; where there are more they stay as typed
 ALIKE = 1e-12  # relative difference below which two functions are the same at a point
 
 
@@ -32,6 +34,7 @@ class Reader:
     def __init__(self, residuals: ca.SX, observed: ca.SX, words: Words) -> None:
         self.words, self.residuals, self.observed = words, residuals, observed
         self.conditions = _find_conditions(residuals)
+        self.crowded = count_known_kinks(residuals, words.inputs) > MANY
         self.fragile: frozenset[int] = frozenset()  # where what stands around a kink is not defined beyond it
         self.functions: list[Function] = []
         self.kinked: set[int] = set()  # those of abs, minimum and maximum
@@ -109,6 +112,29 @@ def _measure_terms(g: ca.SX) -> ca.SX:
         known = [sizes[part.element_hash()] for part in parts]
         sizes[node.element_hash()] = known[0] + known[1] if len(known) == 2 else known[0] if known else ca.fabs(node)
     return sizes[g.element_hash()]
+
+
+def count_known_kinks(formulas: ca.SX, inputs: frozenset[str]) -> int:
+    """How many kinks are functions of time and inputs alone."""
+    symbols = ca.symvar(formulas)
+    if not symbols:
+        return 0
+    function = ca.Function("formulas", [ca.vertcat(*symbols)], [formulas])
+    known: dict[int, bool | None] = {}  # None of a number
+    count = 0
+    for k in range(function.n_instructions()):
+        code, sources = function.instruction_id(k), function.instruction_input(k)
+        if code == ca.OP_OUTPUT:
+            continue
+        if code == ca.OP_INPUT:
+            name = symbols[sources[1]].name()
+            told: bool | None = name == "time" or name in inputs or name.startswith("stage ")
+        else:
+            parts = [part for source in sources if (part := known[source]) is not None] if code != ca.OP_CONST else []
+            told = all(parts) if parts else None
+            count += bool(told) and code in KINKED
+        known |= dict.fromkeys(function.instruction_output(k), told)
+    return count
 
 
 def _find_conditions(residuals: ca.SX) -> dict[str, ca.SX]:

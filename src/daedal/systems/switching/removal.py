@@ -15,7 +15,8 @@ for the reduction of the index; the solvers locate where g crosses zero and chan
 numbers alone is `known`: its mode is an input, and its changes are jumps of that input.
 
 Not every such node needs this. Where the equations and their slopes are continuous across g = 0 (|v| v), or the slopes
-are infinite there (sign(p) sqrt(abs(p))), the node stays as it was typed; conditions on parameters alone do too.
+are infinite there (sign(p) sqrt(abs(p))), the node stays as it was typed; conditions on parameters alone do too, and
+kinks of known functions where these are very many: nothing is integrated across them all the same (`Bend`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,16 +30,21 @@ from daedal.models import Model, evaluate_parameters
 from daedal.symbolic import Delayed, Derivative, Expression, expand, find_operator, jet, list_symbols, stack_symbols
 from daedal.systems.switching.borders import find_fragile, find_verdicts
 from daedal.systems.switching.climb import Climb
-from daedal.systems.switching.reader import Reader
-from daedal.systems.switching.switch import Switch, Switching, Words
+from daedal.systems.switching.reader import Reader, count_known_kinks
+from daedal.systems.switching.stages import join_stages
+from daedal.systems.switching.switch import Known, Switch, Switching, Words
 from daedal.systems.switching.table import LEAST, Table, find_ladders
 from daedal.systems.switching.writer import Written, write_formulas
 
 
 def take_out_switches(
-    model: Model, equations: Equations, aliases: Mapping[str, Alias], observed: Mapping[str, ca.SX]
+    model: Model,
+    equations: Equations,
+    aliases: Mapping[str, Alias],
+    observed: Mapping[str, ca.SX],
+    jumps_only: bool,
 ) -> Switching:
-    """The switches of a model whose aliases are eliminated."""
+    """The switches of a model whose aliases are eliminated; kinks are among them unless `jumps_only`."""
     name_jet = make_namer(aliases)
 
     def rename(sx: ca.SX) -> ca.SX:
@@ -57,7 +63,7 @@ def take_out_switches(
     numbers = evaluate_parameters(model)
     _refuse_delayed_jumps(equations.residuals, words, numbers)
     _refuse_differentiated_jumps(model, words, numbers)
-    return find_switches(equations.residuals, ca.vertcat(*observed.values()), words, numbers, bool(model.delayed))
+    return find_switches(equations.residuals, ca.vertcat(*observed.values()), words, numbers, jumps_only)
 
 
 def _refuse_delayed_jumps(residuals: ca.SX, words: Words, values: Mapping[str, float]) -> None:
@@ -114,6 +120,9 @@ def find_switches(
     kinked = frozenset(written.functions).difference(jumping)
     parts = [ladder.choose(part) for ladder in climb.ladders for part in (jumping, kinked)]
     climb = Climb.of(reader, [part for part in parts if len(part.numbers) >= LEAST])
+    inner: tuple[Known, ...] = ()
+    if not (written.functions or written.held):  # formulas are written once more for what slides
+        written, inner = join_stages(written)
     climb, collapsed = climb.apply(written)
     switches, members, tables = _list_switches(reader, climb, written, jumping)
 
@@ -131,10 +140,18 @@ def find_switches(
         switches=switches,
         tables=tables,
         known=tuple(written.known),
+        inner=inner,
         held=collapsed.held,
         bent=jumps_only and any(verdicts[number] == "kink" for number in idle),
+        bends=tuple(written.bends.values()),
+        bent_rows=_find_bent_rows(reader, collapsed.residuals) if written.bends else (),
         blend=blend,
     )
+
+
+def _find_bent_rows(reader: Reader, residuals: ca.SX) -> tuple[int, ...]:
+    rows = ca.vertsplit(residuals)
+    return tuple(number for number, row in enumerate(rows) if count_known_kinks(row, reader.words.inputs))
 
 
 def _list_switches(

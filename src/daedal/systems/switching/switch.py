@@ -39,13 +39,22 @@ class Known:
     """A number that is constant between known instants: the side of a switching function, or a rounded value.
 
     `value` is what was typed, in terms of time, inputs and earlier ones of these; `argument` crosses zero (or a whole
-    number, where `rounds`) where it changes.
+    number, where `rounds`) where it changes. What was `joined` of others alone changes when these do.
     """
 
     name: str
     value: ca.SX
     argument: ca.SX
     rounds: bool
+    text: str
+    joined: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Bend:
+    """A kink of time and inputs alone that stays as it was typed: steps must not cross where its argument does zero."""
+
+    argument: ca.SX
     text: str
 
 
@@ -57,9 +66,12 @@ class Switching:
     observed: ca.SX
     switches: tuple[Switch, ...]
     known: tuple[Known, ...]
+    inner: tuple[Known, ...]  # known ones that only others are made of
     tables: tuple[Table, ...]  # which of the switches stand for many
     held: Mapping[str, ca.SX]  # what is sampled, by the symbol hold(...) that stands for it
     bent: bool  # whether kinks were left where they are
+    bends: tuple[Bend, ...]  # very many kinks of inputs, which were, with the rows of the residuals that contain any
+    bent_rows: tuple[int, ...]
     blend: Callable[[Sequence[int]], tuple[ca.SX, ca.SX]] = field(repr=False)  # the same for modes of any value
 
     @property
@@ -90,6 +102,11 @@ class Switching:
         """All symbols that are constant between two instants."""
         names = [switch.mode for switch in self.switches] + [known.name for known in self.known]
         return (*names, *self.levels, *self.held)
+
+    @property
+    def tracked(self) -> list[Known]:
+        """All known ones, each behind those it contains."""
+        return [*sorted((*self.known, *self.inner), key=lambda known: int(known.name.split()[-1]))]
 
     @property
     def levels(self) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ import casadi as ca
 from daedal.errors import ModelError
 from daedal.progress import watch
 from daedal.symbolic import CHOOSING, Expression, Held, Latched, find_operator, intern_symbol, list_symbols
-from daedal.systems.switching.reader import COMPARING, LOGICAL, Reader
-from daedal.systems.switching.switch import Known
+from daedal.systems.switching.reader import COMPARING, KINKED, LOGICAL, Reader
+from daedal.systems.switching.switch import Bend, Known
 
 _ROUNDING = {ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.OP_FMOD: "fmod"}
 LONGEST = 300  # nodes of a formula that is written out
@@ -25,6 +25,7 @@ class Written:
     observed: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     functions: dict[int, ca.SX] = field(default_factory=dict)
     known: list[Known] = field(default_factory=list)
+    bends: dict[int, Bend] = field(default_factory=dict)  # by their arguments, which they keep alive
     held: dict[str, ca.SX] = field(default_factory=dict)
 
 
@@ -145,6 +146,10 @@ class _Writer:
                 else unchanged
             )
         known = self._is_known(g)
+        if known and code in KINKED and self.reader.crowded:
+            if self._inside and g.element_hash() not in self.result.bends:
+                self.result.bends[g.element_hash()] = Bend(g, self._write_briefly(typed))
+            return unchanged
         mode = self._choose(node, g, lambda: self._write_briefly(typed) if known else self._write(typed))
         if mode is None:
             return unchanged

@@ -31,6 +31,7 @@ def test_a_trajectory_shows_its_outputs_first(trajectory):
     figure = dd.plot(trajectory)
     assert panels(figure) == ["double", "x", "y", "u"]
     assert figure.layout.title.text == "trajectory of lag"
+    assert {trace.name for trace in figure.data if trace.showlegend} == {"simulated", "input"}
     np.testing.assert_array_equal(figure.data[1].y, trajectory["x"])
     np.testing.assert_array_equal(figure.data[1].x, trajectory.times)
 
@@ -52,7 +53,7 @@ def test_chosen_names_and_symbols(trajectory):
     [
         (["doubel"], "no signal 'doubel' to draw. Did you mean 'double'"),
         ([3], "no signal '3'"),
-        ("double", r"must be a list, got 'double'. Write plot\(result, \["),
+        ("double", r"A Trajectory has no picture 'double'. .* a list: plot\(result, \["),
         (x, "must be a list"),
         (3, "must be a list, got 3"),
         ([], "nothing to draw"),
@@ -63,10 +64,12 @@ def test_names_that_cannot_be_drawn(trajectory, names, message):
         dd.plot(trajectory, names)
 
 
-@pytest.mark.parametrize("thing", [None, 3, dd.Signal([0, 1], [0, 1]), [3]])
+@pytest.mark.parametrize("thing", [None, 3, "fit"])
 def test_what_is_no_result(thing):
     with pytest.raises(ReportError, match=r"plot draws a Trajectory, an Ensemble, .* found, got"):
         dd.plot(thing)
+    with pytest.raises(ReportError, match=r"In a list, plot draws Trajectory, .*, got"):
+        dd.plot([thing])
 
 
 def test_many_signals_are_counted_not_drawn():
@@ -80,29 +83,39 @@ def test_many_signals_are_counted_not_drawn():
     trajectory = dd.simulate(model, [0.0, 1.0])
     figure = dd.plot(trajectory)
     assert len(figure.data) == 8
-    assert "4 more signals not drawn" in figure.layout.title.text
+    assert "4 more signals not drawn" in figure.layout.title.subtitle.text
     assert len(dd.plot(trajectory, list(xs)).data) == 12
 
 
 def test_a_stopped_run_says_so():
     growth = dd.Model(name="growth", equations={"g": der(x) == x**2}, unknowns=[x], initial={x: 1.0})
-    assert "stopped at time 0.99999" in dd.plot(dd.simulate(growth, [0.0, 2.0])).layout.title.text
+    assert "stopped at time 0.99999" in dd.plot(dd.simulate(growth, [0.0, 2.0])).layout.title.subtitle.text
 
 
-@pytest.mark.parametrize(("count", "title"), [(3, "3 realizations of walk"), (60, "50 of 60 realizations of walk")])
-def test_realizations_lie_together_as_separate_lines(count, title):
+def simulate_walk(count):
     noise = dd.FilteredNoise.low_pass(std=1.0, time_constant=1.0)
     model = dd.Model(name="walk", equations={"w": der(x) == u - x}, unknowns=[x], disturbances={u: noise})
-    trajectory = dd.simulate(model, [0.0, 0.5, 1.0], realizations=count, rng=1)
+    return dd.simulate(model, [0.0, 0.5, 1.0], realizations=count, rng=1)
+
+
+def test_a_few_realizations_lie_together_as_separate_lines():
+    trajectory = simulate_walk(3)
     figure = dd.plot(trajectory, ["x"])
-    shown = min(count, 50)
-    lines = np.reshape(figure.data[0].y, (shown, 4))
-    np.testing.assert_array_equal(lines[:, :3], trajectory["x"][:shown])
+    lines = np.reshape(figure.data[0].y, (3, 4))
+    np.testing.assert_array_equal(lines[:, :3], trajectory["x"])
     assert np.isnan(lines[:, 3]).all()
-    np.testing.assert_array_equal(
-        np.reshape(figure.data[0].x, (shown, 4))[:, :3], np.tile(trajectory.times, (shown, 1))
-    )
-    assert figure.layout.title.text == title
+    np.testing.assert_array_equal(np.reshape(figure.data[0].x, (3, 4))[:, :3], np.tile(trajectory.times, (3, 1)))
+    assert figure.layout.title.text == "3 realizations of walk"
+
+
+def test_many_realizations_are_quantiles():
+    trajectory = simulate_walk(60)
+    wide, narrow, median = dd.plot(trajectory, ["x"]).data
+    assert [trace.name for trace in (wide, narrow)] == ["simulated, 5–95 %", "simulated, 25–75 %"]
+    np.testing.assert_allclose(median.y, np.quantile(trajectory["x"], 0.5, axis=0))
+    np.testing.assert_allclose(wide.y[:3], np.quantile(trajectory["x"], 0.95, axis=0))
+    np.testing.assert_allclose(wide.y[:2:-1], np.quantile(trajectory["x"], 0.05, axis=0))
+    np.testing.assert_allclose(narrow.y[:3], np.quantile(trajectory["x"], 0.75, axis=0))
 
 
 def test_a_dataset_shows_samples_and_inputs():
@@ -115,8 +128,8 @@ def test_a_dataset_shows_samples_and_inputs():
     figure = dd.plot(data)
     assert panels(figure) == ["y", "slow", "u", "held"]
     assert [trace.mode for trace in figure.data] == ["markers", "markers", "lines", "lines"]
-    assert [trace.line.shape for trace in figure.data] == ["linear", "linear", "linear", "hv"]
-    assert figure.layout.title.text == "step"
+    assert [trace.line.shape for trace in figure.data] == [None, None, "linear", "hv"]
+    assert figure.layout.title.text == "data step"
     np.testing.assert_array_equal(figure.data[1].x, [0.5])
 
 
@@ -160,7 +173,7 @@ def test_results_in_a_list_share_panels_by_name(trajectory):
     assert line.yaxis == markers.yaxis
     np.testing.assert_array_equal(line.y, trajectory["y"])
     np.testing.assert_array_equal(markers.y, [0.1, 0.2, 0.3])
-    assert figure.layout.title.text == "trajectory of lag; step"
+    assert figure.layout.title.text == "trajectory of lag; data step"
     assert figure.layout.xaxis.range is None  # the data go on after the simulation
     assert len(dd.plot([trajectory, data], ["y"]).data) == 2
     assert dd.plot([trajectory, trajectory]).layout.xaxis.range == (0.0, 2.0)
@@ -176,7 +189,7 @@ def test_html_needs_nothing_else(trajectory, tmp_path):
     dd.plot(trajectory).write_html(path)
     text = path.read_text(encoding="utf-8")
     assert "trajectory of lag" in text
-    assert "plotly.js v" in text
+    assert "plotly.js (cartesian - minified) v4" in text
     assert '<script src="http' not in text
     assert "<link" not in text
 

@@ -50,8 +50,8 @@ def test_a_fit_shows_samples_prediction_and_residual(fit):
     np.testing.assert_array_equal(residual.y[scored], (measured.y - predicted.y)[scored])
     assert np.isnan(residual.y[~scored]).all()
     assert figure.layout.title.text.startswith("fit of lag: x 9")
-    assert figure.layout.title.text.endswith("(simulated, data of the fit)")
-    assert figure.layout.xaxis.matches == "x2"
+    assert figure.layout.title.subtitle.text == "by OutputError(transient=0.5); simulated, data of the fit 'data'"
+    assert figure.layout.xaxis2.matches == "x"
 
 
 def test_titles_say_which_prediction_of_which_data_they_show():
@@ -67,21 +67,23 @@ def test_titles_say_which_prediction_of_which_data_they_show():
         dd.Dataset(np.arange(60.0), outputs={"y": path}, name=name) for path, name in zip(paths, "ab", strict=True)
     )
     found = dd.fit(model, mine, free=["k"], criterion=dd.Likelihood())
-    title = dd.plot(found).layout.title.text
-    assert title.endswith("(one step ahead, data of the fit)")
-    assert f"y {found.fit_percent['y']:.1f} %" in title
+    title = dd.plot(found).layout.title
+    assert title.subtitle.text == "by Likelihood(); one step ahead, data of the fit 'a'"
+    assert f"y {found.fit_percent['y']:.1f} %" in title.text
     compared = dd.compare(found, other)
-    title = dd.plot(compared).layout.title.text
-    assert title.startswith("comparison of walk with held-out data 'b': simulated y ")
-    assert f"y {compared.fit_percent['y']:.1f} %" in title
+    title = dd.plot(compared).layout.title
+    assert "held-out data 'b'" in title.subtitle.text
+    assert title.text == f"comparison of walk: simulated y {compared.fit_percent['y']:.1f} %"
 
 
 def test_outputs_can_be_chosen(fit):
     assert panels(dd.plot(fit, ["double"])) == ["double", "residual"]
     with pytest.raises(ReportError, match=r"no output 'doubel' to draw. Did you mean 'double'"):
         dd.plot(fit, ["doubel"])
-    with pytest.raises(ReportError, match="must be a list"):
+    with pytest.raises(ReportError, match=r"A Fit has no picture 'x'. Its pictures are .* a list: plot\(result"):
         dd.plot(fit, "x")
+    with pytest.raises(ReportError, match=r"no picture 'corelations'. Did you mean 'correlations'"):
+        dd.plot(fit, "corelations")
 
 
 def test_a_comparison_shows_each_experiment(fit):
@@ -89,45 +91,79 @@ def test_a_comparison_shows_each_experiment(fit):
     day = dd.Dataset(TIMES, inputs=fit.data[0].inputs, outputs={"x": fit.data[0]["x"]}, name="day")
     figure = dd.plot(dd.compare(fit, [night, day]))
     assert panels(figure) == ["x, night", "x, day"]
-    assert figure.layout.title.text.startswith("comparison of lag with held-out data 'night' and 'day': simulated x 9")
-    assert [trace.name for trace in figure.data[:3]] == ["band of 95 %", "measured", "predicted"]
+    assert figure.layout.title.text.startswith("comparison of lag: simulated x 9")
+    assert "held-out data 'night' and 'day'" in figure.layout.title.subtitle.text
+    names = [trace.name for trace in figure.data[:3]]
+    assert names == ["95 % of samples about what is simulated", "measured", "simulated"]
+    assert figure.layout.xaxis2.matches is None  # other times
     assert min(figure.data[1].marker.opacity) < 1.0  # samples in the transient are pale
     many = [dd.Dataset(TIMES, inputs=fit.data[0].inputs, outputs={"x": night["x"]}, name=str(n)) for n in range(10)]
     figure = dd.plot(dd.compare(fit, many))
     assert len(panels(figure)) == 8
-    assert "2 more outputs not drawn" in figure.layout.title.text
+    assert "2 more outputs not drawn" in figure.layout.title.subtitle.text
 
 
 def test_residuals_show_correlations_with_their_bands(fit):
     found = dd.resid(fit)
     figure = dd.plot(found, ["x"])
-    auto_band, auto, cross_band, cross = figure.data
-    np.testing.assert_array_equal(auto.y, found["x"].whiteness.correlation)
-    np.testing.assert_array_equal(cross.y, found["x"].inputs["u"].correlation)
-    np.testing.assert_array_equal(cross_band.y[: cross.y.size], found["x"].inputs["u"].band)
-    assert auto_band.fill == "toself"
-    titles = [axis.title.text for axis in figure.select_xaxes()]
-    assert titles[0].startswith("lag (autocorrelation, p = ")
-    assert titles[1].startswith("lag (with u, p = ")
+    white, cross = found["x"].whiteness, found["x"].inputs["u"]
+    for axis, test in (("x", white), ("x2", cross)):
+        bars = [trace for trace in figure.data if trace.type == "bar" and trace.xaxis == axis]
+        (band,) = [trace for trace in figure.data if trace.type == "scatter" and trace.xaxis == axis]
+        drawn = dict(zip(np.concatenate([b.x for b in bars]), np.concatenate([b.y for b in bars]), strict=True))
+        assert [drawn[lag] for lag in test.lags] == list(test.correlation)
+        np.testing.assert_array_equal(band.y[: test.lags.size], test.band)
+        outside = [bar for bar in bars if bar.name == "outside"]
+        assert bool(outside) == (not test.passed)
+        assert all(bar.marker.pattern.shape for bar in outside)  # not by colour alone
+    assert [note.text.split(", p")[0] for note in figure.layout.annotations] == ["x: autocorrelation", "x: with u"]
+    innovations = dd.plot(found, "innovations")
+    np.testing.assert_array_equal(innovations.data[0].y, found["x"].tested["data"])
 
 
-def test_a_profile_shows_threshold_and_ends(fit):
+def test_a_profile_shows_threshold_ends_and_parabola(fit):
     found = dd.profile(fit, ["k"], points=3)
-    curve, threshold, low, high = dd.plot(found).data
+    figure = dd.plot(found)
+    curve, parabola = figure.data[:2]
     np.testing.assert_array_equal(curve.y, found["k"].cost)
-    assert set(threshold.y) == {found["k"].threshold}
-    assert (low.x[0], high.x[0]) == found["k"].interval
+    half = (found["k"].wald[1] - found["k"].wald[0]) / 2
+    at_end = np.interp(found["k"].estimate + half, parabola.x, parabola.y)
+    assert at_end == pytest.approx(found["k"].threshold, rel=1e-2)
+    lines = {shape.y0: shape for shape in figure.layout.shapes if shape.y0 == shape.y1}
+    assert list(lines) == [found["k"].threshold]
+    ends = [shape.x0 for shape in figure.layout.shapes if shape.x0 == shape.x1]
+    assert set(found["k"].interval) <= set(ends)
+    assert {"threshold", "end of the interval", "estimate"} <= {trace.name for trace in figure.data}
     with pytest.raises(ReportError, match="no parameter 'x0' to draw"):
         dd.plot(found, ["x0"])
 
 
-def test_identifiability_shows_the_worst_direction_first(fit):
+def test_identifiability_shows_singular_values_and_components(fit):
     found = dd.identifiability(fit)
-    singular, first, second = dd.plot(found).data
-    np.testing.assert_array_equal(singular.y, found.singular_values)
-    np.testing.assert_array_equal(first.y, list(found.directions[1].weights.values()))
-    assert (first.name, second.name) == ("direction 2", "direction 1")
-    assert list(dd.plot(found, ["k"]).data[1].x) == ["k"]
+    figure = dd.plot(found)
+    *bars, cells = figure.data
+    np.testing.assert_array_equal(np.sort(np.concatenate([b.y for b in bars])), np.sort(found.singular_values))
+    np.testing.assert_array_equal(cells.z[1], list(found.directions[1].weights.values()))
+    assert cells.text[1][0] == f"{cells.z[1][0]:.2f}"
+    assert dd.plot(found, ["k"]).layout.xaxis2.ticktext == ("k",)
+
+
+def test_correlations_are_written_in_their_cells(fit):
+    figure = dd.plot(fit, "correlations")
+    (cells,) = figure.data
+    np.testing.assert_allclose(cells.z, fit.correlation)
+    assert cells.text[0][1] == f"{fit.correlation[0, 1]:.2f}"
+    assert figure.layout.xaxis.ticktext == ("k", "x0")
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first row on top
+
+
+def test_starts_are_a_waterfall_and_estimates_have_intervals(fit):
+    figure = dd.plot(fit, "starts")
+    values = sorted(one.value for one in fit.attempts)
+    np.testing.assert_allclose(figure.data[0].y, np.array(values) - values[0])
+    drawn = dd.plot(fit, "estimates").data[0]
+    low, high = fit.conf_int()["k"]
+    np.testing.assert_allclose(drawn.x[:2], [100 * (low / fit["k"].value - 1), 100 * (high / fit["k"].value - 1)])
 
 
 def test_html_needs_nothing_else(fit, tmp_path):
@@ -135,7 +171,7 @@ def test_html_needs_nothing_else(fit, tmp_path):
         path = tmp_path / f"{number}.html"
         dd.plot(result).write_html(path)
         text = path.read_text(encoding="utf-8")
-        assert "plotly.js v" in text
+        assert "plotly.js (cartesian - minified) v4" in text
         assert '<script src="http' not in text
 
 

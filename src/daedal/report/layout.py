@@ -1,13 +1,16 @@
-"""What pictures have in common: how many panels, which of them, and their frame."""
+"""What pictures have in common: colours, which panels, the axis of time, and the words above them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timezone
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from daedal.data import describe_clock, make_clock
 from daedal.errors import ReportError, list_entries, nearest, quoted, show
+from daedal.report.picture import MOST_OF_ALL, MOST_POINTS, Band, Dash, Marker, Panel, Picture
 from daedal.tables import add_unit
 
 if TYPE_CHECKING:
@@ -16,6 +19,36 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 PANELS = 8  # without a choice, as many as can be read on a screen
+NORMAL = 1.959963984540054  # 97.5 % of a normal distribution lie below
+
+# Okabe and Ito, Color Universal Design (2008), without its yellow, which is lost on white.
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+INK, GREY = "#333333", "#767676"
+
+
+class Style(NamedTuple):
+    """What tells one series from another: never the colour alone."""
+
+    color: str
+    dash: Dash
+    marker: Marker
+
+
+STYLES = (
+    Style(BLUE, "solid", "circle"),
+    Style(VERMILLION, "dash", "square"),
+    Style(GREEN, "dot", "diamond"),
+    Style(PURPLE, "dashdot", "triangle-up"),
+    Style(ORANGE, "longdash", "x"),
+    Style(SKY, "longdashdot", "cross"),
+)
+
+
+def choose_style(number: int) -> Style:
+    """The style of the series with this number, from 0 on."""
+    return STYLES[number % len(STYLES)]
+
+
 BAND = {"fill": "toself", "fillcolor": "rgba(128, 128, 128, 0.25)", "hoverinfo": "skip"}
 
 
@@ -71,8 +104,63 @@ def make_panels(rows: int, columns: int = 1, *, titled: bool = False, **options:
     return make_subplots(rows=rows, cols=columns, vertical_spacing=spacing, **options)
 
 
-def frame(figure: "go.Figure", title: str, rows: int, left_out: int = 0, what: str = "signal") -> "go.Figure":
-    """The figure with its title and a height that gives every row room."""
-    more = f" ({left_out} more {what}s not drawn)" if left_out else ""
-    height = max(420, 140 + 150 * rows)
-    return figure.update_layout(title=title + more, showlegend=False, height=height, template="plotly_white")
+def arrange(
+    title: str,
+    told: Iterable[str],
+    rows: Iterable[Sequence[Panel | None]],
+    alt: str,
+    *,
+    linked: bool = False,
+    left_out: int = 0,
+    what: str = "signal",
+    row_height: int = 150,
+) -> Picture:
+    """The picture of these panels: long traces thinned, and what is not drawn said below the title."""
+    drawn, total, thinned = 0, 0, []
+    rows = list(rows)
+    curves = [trace for row in rows for panel in row if panel is not None for trace in panel.traces]
+    most = min(MOST_POINTS, MOST_OF_ALL // max(sum((2 if isinstance(one, Band) else 1) for one in curves), 1))
+    for row in rows:
+        panels: list[Panel | None] = []
+        for panel in row:
+            traces = [] if panel is None else [trace.thin(most) for trace in panel.traces]
+            for _, shown, size in traces:
+                if shown < size and size > total:
+                    drawn, total = shown, size
+            panels.append(panel and replace(panel, traces=tuple(trace for trace, _, _ in traces)))
+        thinned.append(tuple(panels))
+    notes = [one for one in told if one]
+    if left_out:
+        notes.append(f"{left_out} more {what}{'s' * (left_out != 1)} not drawn")
+    if total:
+        notes.append(f"drawn: {group_digits(drawn)} of {group_digits(total)}")
+    return Picture(title, "; ".join(notes), tuple(thinned), alt, linked, row_height)
+
+
+def group_digits(count: int) -> str:
+    """4 000."""
+    return f"{count:,}".replace(",", " ")
+
+
+def write_value(value: float, digits: int = 4) -> str:
+    """A number for a reader; a dash where there is none."""
+    return f"{value:.{digits}g}" if np.isfinite(value) else "—"
+
+
+def describe_range(name: str, values: np.ndarray, unit: str = "") -> str:
+    """For those who cannot see it: speed from −1 to 2 m/s."""
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return f"{name} without values"
+    return f"{name} from {write_value(float(known.min()))} to {write_value(float(known.max()))}{unit and f' {unit}'}"
+
+
+def break_title(text: str, height: float) -> list[str]:
+    """The title of a vertical axis of so many pixels in at most two lines; what is still too long is cut."""
+    letters = max(int(height / 6.5), 8)
+    return wrap(text, letters, max_lines=2, placeholder=" …", break_on_hyphens=False) if len(text) > letters else [text]
+
+
+def is_crowded(labels: Sequence[str], columns: int = 1) -> bool:
+    """Whether labels do not fit beside each other."""
+    return (2 + max(map(len, labels))) * len(labels) > 110 // columns

@@ -48,6 +48,11 @@ class Expression:
     def __repr__(self) -> str:
         return write_expression(self.sx)
 
+    def _repr_html_(self) -> str:
+        from daedal.symbolic.typesetting import write_mathml
+
+        return write_mathml(self)
+
     def __hash__(self) -> int:
         return hash(self.sx.element_hash())
 
@@ -237,6 +242,11 @@ class Equation:
 
     def __repr__(self) -> str:
         return self._text
+
+    def _repr_html_(self) -> str:
+        from daedal.symbolic.typesetting import write_mathml
+
+        return write_mathml(self)
 
     @cached_property
     def _text(self) -> str:

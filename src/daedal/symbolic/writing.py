@@ -93,7 +93,7 @@ def write_expression(sx: ca.SX) -> str:
     symbols = ca.symvar(sx)
     function = ca.Function("written", [ca.vertcat(*symbols)], [sx])
     names = [symbol.name() for symbol in symbols]
-    uses = _count_uses(function)
+    uses = count_uses(function)
     work: dict[int, _Node] = {}
     statements: list[str] = []
     for k in range(function.n_instructions()):
@@ -118,7 +118,7 @@ def write_expression(sx: ca.SX) -> str:
     return write_number(0.0)  # a structural zero has no instructions
 
 
-def _count_uses(function: ca.Function) -> list[int]:
+def count_uses(function: ca.Function) -> list[int]:
     """How often the result of each instruction is used; the work vector is recycled, so follow who wrote last."""
     uses = [0] * function.n_instructions()
     writer: dict[int, int] = {}

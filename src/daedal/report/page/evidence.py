@@ -1,0 +1,146 @@
+"""What a page about a fit rests on, computed once; what cannot be had is a sentence that says why."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from daedal.analysis import is_linear
+from daedal.data import Dataset
+from daedal.errors import DaedalError, ReportError, list_entries, show
+from daedal.estimation import Fit, describe
+from daedal.experiments import find_declared_outputs, list_datasets
+from daedal.filtering import StateEstimate, estimate_states
+from daedal.validation import (
+    Comparison,
+    Identifiability,
+    Profile,
+    Residuals,
+    compare,
+    identifiability,
+    profile,
+    resid,
+)
+
+STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # ahead, as far as the record is five times as long
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """About a fit: on its own data, on unseen data, and what validation says; `missing` tells why something is not."""
+
+    fit: Fit
+    intervals: Mapping[str, tuple[float, float]]
+    own: Comparison | None
+    unseen: Comparison | None
+    own_ahead: Comparison | None  # one step ahead, where the criterion simulates and the model can
+    unseen_ahead: Comparison | None
+    steps: Comparison | None
+    own_residuals: Residuals | None
+    unseen_residuals: Residuals | None
+    identifiability: Identifiability | None
+    profile: Profile | None
+    states: StateEstimate | None
+    validation: tuple[Dataset, ...]
+    others: tuple[Fit, ...]
+    missing: Mapping[str, str]
+
+    @property
+    def residuals(self) -> Residuals | None:
+        """On unseen data where there are any."""
+        return self.unseen_residuals or self.own_residuals
+
+    @property
+    def shown(self) -> Comparison | None:
+        """On unseen data where there are any."""
+        return self.unseen or self.own
+
+
+def gather_evidence(
+    fit: Fit, validation: Any, profiled: Sequence[str], states: Sequence[str], others: Sequence[Fit]
+) -> Evidence:
+    """All of it; a validation set that does not suit the model is refused, other trouble is told on the page."""
+    missing: dict[str, str] = {}
+
+    def attempt(what: str, make: Callable[[], Result]) -> Result | None:
+        try:
+            return make()
+        except DaedalError as error:
+            missing[what] = str(error)
+            return None
+
+    sets = () if validation is None else _check_validation(fit, validation)
+    unseen = compare(fit, sets) if sets else None
+    own = attempt("own", lambda: compare(fit, fit.data))
+    measured = sets or fit.data
+    steps = attempt("ahead", lambda: _look_ahead(fit, measured, _choose_steps(measured)))
+    own_ahead = steps
+    if sets and steps is not None and _simulates(own):
+        own_ahead = attempt("ahead", lambda: _look_ahead(fit, fit.data, (1,)))
+    return Evidence(
+        fit=fit,
+        intervals=fit.conf_int(),
+        own=own,
+        unseen=unseen,
+        own_ahead=own_ahead if _simulates(own) else None,
+        unseen_ahead=steps if sets and _simulates(unseen) else None,
+        steps=steps,
+        own_residuals=attempt("residuals", lambda: resid(fit)),
+        unseen_residuals=attempt("residuals", lambda: resid(fit, sets)) if sets else None,
+        identifiability=attempt("identifiability", lambda: identifiability(fit)),
+        profile=profile(fit, list(profiled)) if profiled else None,
+        states=estimate_states(fit, measured[0], variables=list(states)) if states else None,
+        validation=sets,
+        others=tuple(others),
+        missing=missing,
+    )
+
+
+def _simulates(comparison: Comparison | None) -> bool:
+    return comparison is not None and not comparison.horizons
+
+
+def _check_validation(fit: Fit, validation: Any) -> tuple[Dataset, ...]:
+    entries = validation if isinstance(validation, Dataset) else list_entries(validation)
+    if entries is None or entries == []:
+        raise ReportError(
+            f"validation must be a Dataset, or a list of them, got {show(validation)}.",
+            "Write write_report(fit, path, validation=data), or leave it out.",
+        )
+    sets = list_datasets("write_report", fit.model, entries)
+    for one in sets:
+        known = [name for name in one.outputs if name in fit.model.outputs]
+        if not known:
+            raise ReportError(
+                f"The validation data '{one.name}' have none of the outputs of '{fit.model.name}', so nothing can be "
+                "compared.",
+                f"Give data with {' or '.join(map(repr, fit.model.outputs))} among their outputs.",
+            )
+    return sets
+
+
+def _choose_steps(data: Sequence[Dataset]) -> tuple[int, ...]:
+    shortest = min(one.sample_times.size for one in data)
+    return tuple(k for k in STEPS if 5 * k <= shortest) or (1,)
+
+
+def _look_ahead(fit: Fit, data: Sequence[Dataset], steps: Sequence[int]) -> Comparison:
+    """Predictions from the samples before, by the fit or, where it simulates, by the exact filter of its model."""
+    if fit.criterion.condition is not None:
+        return compare(fit, data, horizon=list(steps))
+    word = describe(fit.criterion).partition("(")[0]
+    if any(item.experiment is not None for item in fit.coordinates.items) or not is_linear(fit.model, forced=True):
+        raise ReportError(
+            f"{word} simulates, and a prediction from the samples before would need a filter, which is exact for "
+            "linear models with the same parameters in all data alone.",
+            "Fit with Likelihood() to have one.",
+        )
+    silent = [name for one in data for name in one.outputs if name in fit.model.outputs]
+    declared = find_declared_outputs(fit.model, tuple(data))
+    if lacking := sorted(set(silent) - set(declared)):
+        raise ReportError(
+            f"{word} simulates, and a prediction from the samples before needs the measurement noise of "
+            f"{lacking[0]!r}.",
+            "Declare measurement_noise in the model.",
+        )
+    return compare(fit.model, data, horizon=list(steps))

@@ -1,0 +1,212 @@
+"""The page of a Fit."""
+
+from collections import Counter
+from math import isfinite
+from typing import Any
+
+from daedal.errors import counted, quoted
+from daedal.estimation import Estimate, Fit, describe
+from daedal.report.page.description import draw_small, write_certainty, write_description, write_residuals
+from daedal.report.page.evidence import Evidence
+from daedal.report.page.figures import embed, embed_picture
+from daedal.report.page.html import Html, embed_json, join, make_table, tag
+from daedal.report.page.origins import write_data, write_making, write_model
+from daedal.report.page.parameters import write_parameters
+from daedal.report.page.parts import Page, Section, Tile, list_remarks, section
+from daedal.report.page.pictures import draw_forest
+from daedal.report.page.record import digest_data, record_fit
+from daedal.report.page.rules import FIT_RULES, Verdict, judge_fit, list_tests, write_p, write_percent
+from daedal.tables import format_number
+from daedal.validation import Comparison
+
+
+def make_fit_page(evidence: Evidence, notes: str) -> Page:
+    """All sections in order."""
+    fit = evidence.fit
+    verdict = judge_fit(evidence)
+    sections = [
+        write_parameters(evidence),
+        write_description(evidence),
+        write_residuals(evidence),
+        write_certainty(evidence),
+        write_model(fit.model, fit),
+        write_data(fit.data, evidence.validation),
+    ]
+    if evidence.states is not None:
+        sections.append(_write_states(evidence))
+    if evidence.others:
+        sections.append(_write_others(evidence))
+    sections.append(write_making(fit, FIT_RULES))
+    names = quoted(dict.fromkeys(one.name for one in fit.data), 4)
+    unseen = (
+        f", validated on {quoted(dict.fromkeys(one.name for one in evidence.validation), 4)}"
+        if evidence.validation
+        else ""
+    )
+    return Page(
+        kicker=f"Estimation report · {describe(fit.criterion)} · data {names}, "
+        f"{counted(fit.samples, 'sample')}{unseen}",
+        title=f"Fit of '{fit.model.name}'",
+        verdict=verdict,
+        tiles=_make_tiles(evidence),
+        summary=Html("") if evidence.shown is None else draw_small(evidence.shown),
+        notes=notes,
+        sections=sections,
+        record=embed_json(make_record(evidence, verdict), id="daedal"),
+    )
+
+
+def make_record(evidence: Evidence, verdict: Verdict) -> dict[str, Any]:
+    """All numbers of the page."""
+    record = record_fit(evidence.fit, evidence.own)
+    record["Verdict"] = {
+        "word": verdict.word,
+        "findings": [{"level": one.level, "sentence": one.sentence} for one in verdict.findings],
+    }
+    record["Correlation"] = {"names": list(evidence.fit.estimates), "matrix": evidence.fit.correlation}
+    for key, one, ahead in (
+        ("Estimation", evidence.own, evidence.own_ahead),
+        ("Validation", evidence.unseen, evidence.unseen_ahead),
+    ):
+        record[key] = None if one is None else _record_comparison(one, ahead)
+    record["ValidationData"] = [{"Name": one.name, "SHA256": digest_data(one)} for one in evidence.validation]
+    if evidence.residuals is not None:
+        record["ResidualTests"] = [
+            {"output": name, "input": key or None, "p": test.p_value, "passed": bool(test.passed)}
+            for name, key, test in list_tests(evidence.residuals)
+        ]
+    if evidence.profile is not None:
+        record["Profile"] = {
+            name: {"interval95": curve.interval, "open": curve.open, "values": curve.values, "cost": curve.cost}
+            for name, curve in evidence.profile.curves.items()
+        }
+    return record
+
+
+def _record_comparison(comparison: Comparison, ahead: Comparison | None) -> list[dict[str, Any]]:
+    told = []
+    for one in comparison.series:
+        near = one.ahead or (None if ahead is None else ahead[one.output, one.experiment].ahead)
+        told.append(
+            {
+                "output": one.output,
+                "experiment": one.experiment,
+                "relation": comparison.relation,
+                "fit_percent_simulated": one.fit_percent,
+                "fit_percent_one_step": None if near is None else near.fit_percent,
+                "rmse": one.rmse,
+                "coverage95": one.coverage,
+            }
+        )
+    return told
+
+
+def _make_tiles(evidence: Evidence) -> list[Tile]:
+    estimates = evidence.fit.estimates
+    counts = Counter(one.verdict for one in estimates.values())
+    rest = ", ".join(f"{count} {word}" for word, count in counts.items() if word != "determined")
+    tiles = [Tile(f"{counts['determined']} of {len(estimates)}", f"parameters determined{f'; {rest}' if rest else ''}")]
+    if evidence.shown is not None:
+        tiles.append(
+            _make_fit_tile(
+                evidence.shown, evidence.unseen_ahead if evidence.unseen is not None else evidence.own_ahead, evidence
+            )
+        )
+    if evidence.residuals is not None:
+        tests = list_tests(evidence.residuals)
+        if tests:
+            passed = sum(test.passed for _, _, test in tests)
+            lowest = min(test.p_value for _, _, test in tests)
+            where = "unseen data" if evidence.unseen_residuals is not None else "data of the fit"
+            tiles.append(
+                Tile(f"{passed} of {len(tests)}", f"residual tests passed on {where}, smallest {write_p(lowest)}")
+            )
+    return tiles
+
+
+def _make_fit_tile(comparison: Comparison, ahead: Comparison | None, evidence: Evidence) -> Tile:
+    simulated = {name: value for name, value in comparison.fit_percent.items() if isfinite(value)}
+    source = ahead if ahead is not None else comparison
+    near = [one.steps_ahead[1].fit_percent for one in source.series if 1 in one.steps_ahead]
+    held = evidence.unseen is not None and comparison.relation != "data of the fit"
+    said = f"{'unseen data' if held else 'data of the fit'}, simulated"
+    said += f" ({' · '.join(simulated)})" if len(simulated) in (1, 2) else f" (worst of {len(simulated)})"
+    step = _list_worst([value for value in near if isfinite(value)])
+    return Tile(_list_worst(list(simulated.values())) or "—", f"{said}; one step ahead {step or 'not predicted'}")
+
+
+def _list_worst(percents: list[float]) -> str:
+    """One or two numbers, of more the worst."""
+    if len(percents) in (1, 2):
+        return " · ".join(map(write_percent, percents))
+    return f"{write_percent(min(percents))} or better" if percents else ""
+
+
+def _write_states(evidence: Evidence) -> Section:
+    states = evidence.states
+    assert states is not None
+    said = tag(
+        "p",
+        f"Smoothed from all samples of '{(evidence.validation or evidence.fit.data)[0].name}'; parameters count as "
+        "known.",
+    )
+    return section(
+        "states",
+        "States",
+        said,
+        embed(states),
+        list_remarks(states.notes),
+    )
+
+
+def label_fits(fits: tuple[Fit, ...]) -> dict[str, Fit]:
+    """Model and criterion, numbered where that is the same."""
+    labels: dict[str, Fit] = {}
+    for one in fits:
+        label = f"{one.model.name}, {describe(one.criterion)}"
+        number = 2
+        while label in labels:
+            label, number = f"{one.model.name}, {describe(one.criterion)} ({number})", number + 1
+        labels[label] = one
+    return labels
+
+
+def _write_others(evidence: Evidence) -> Section:
+    fits = label_fits((evidence.fit, *evidence.others))
+    names = list(dict.fromkeys(name for one in fits.values() for name in one.estimates))
+    same = all(one.data == evidence.fit.data for one in fits.values())
+    heads = ["", *fits]
+    rows: list[list[Any]] = [
+        [name, *(_write_estimate(one.estimates.get(name)) for one in fits.values())] for name in names
+    ]
+    if same:
+        for word, key in (("log likelihood", "loglik"), ("AIC", "aic"), ("BIC", "bic")):
+            values = [getattr(one, key) for one in fits.values()]
+            if any(value is not None for value in values):
+                rows.append([word, *("—" if value is None else f"{value:.6g}".replace("-", "−") for value in values)])
+    rows.append(["fit on its own data", *(_list_percents(one) for one in fits.values())])
+    said = (
+        ""
+        if same
+        else tag(
+            "p", "The fits are of different data, so that AIC, BIC and likelihoods cannot be compared and are left out."
+        )
+    )
+    return section(
+        "comparison",
+        "Comparison",
+        said,
+        make_table(heads, rows, label="fits side by side"),
+        embed_picture(draw_forest(fits)),
+    )
+
+
+def _list_percents(fit: Fit) -> Html:
+    return join((f"{name} {write_percent(value)}" for name, value in fit.fit_percent.items()), ", ")
+
+
+def _write_estimate(one: Estimate | None) -> str:
+    if one is None:
+        return "—"
+    error = f" ± {one.std_error:.2g}" if isfinite(one.std_error) else ""
+    return f"{format_number(one.value, one.std_error)}{error}".replace("-", "−")

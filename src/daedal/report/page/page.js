@@ -1,0 +1,128 @@
+"use strict";
+(() => {
+  const NARROW = 640; // pixels below which panels that stand side by side go below each other
+  const LETTER = 7; // pixels of a letter of a title, about
+  // Nothing here sends anything anywhere, not even when asked to.
+  const config = {
+    displaylogo: false, showSendToCloud: false, plotlyServerURL: "", showLink: false,
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+  };
+  const GAP = 65535; // the level of a number that is missing
+  const spread = ({ first, last, count }) => Float64Array.from(
+    { length: count }, (_, k) => first + ((last - first) * k) / (count - 1));
+  const scale = ({ low, step }, text) => {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return Float64Array.from(new Uint16Array(bytes.buffer), (level) => (level === GAP ? NaN : low + step * level));
+  };
+  const unpack = (value, pool) => {
+    if (Array.isArray(value)) return value.map((entry) => unpack(entry, pool));
+    if (value === null || typeof value !== "object") return value;
+    if (typeof value.levels === "number") return scale(value, pool[value.levels]);
+    if (typeof value.count === "number") return spread(value);
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, unpack(entry, pool)]));
+  };
+  const breakLines = (text, pixels) => {
+    const most = Math.max(8, Math.floor(pixels / LETTER));
+    if (!text || text.length <= most || text.includes("<br>")) return text;
+    const lines = [""];
+    for (const word of text.split(" ")) {
+      const last = lines[lines.length - 1];
+      if (last && last.length + 1 + word.length > most) lines.push(word);
+      else lines[lines.length - 1] = last ? `${last} ${word}` : word;
+    }
+    return lines.join("<br>");
+  };
+  // The layout for a width: on narrow screens one column of panels, and titles in lines that fit their panels.
+  const suit = (given, width) => {
+    const layout = structuredClone(given);
+    const { l, r, t, b } = layout.margin;
+    const panels = Object.keys(layout).filter((key) => /^xaxis\d*$/.test(key)).map((key) => {
+      const x = layout[key], y = layout[`y${key.slice(1)}`];
+      const title = layout.annotations.find((one) => Math.abs(one.x - (x.domain[0] + x.domain[1]) / 2) < 1e-6
+        && Math.abs(one.y - y.domain[1]) < 1e-6);
+      return { x, y, title };
+    });
+    let tall = layout.height - t - b;
+    if (width < NARROW && panels.some(({ x }) => x.domain[0] > 0.05)) {
+      const row = Math.max(...panels.map(({ y }) => (y.domain[1] - y.domain[0]) * tall));
+      const gap = 76 + (layout.annotations.length ? 34 : 0);
+      tall = panels.length * row + (panels.length - 1) * gap;
+      panels.forEach(({ x, y, title }, k) => {
+        const top = 1 - (k * (row + gap)) / tall;
+        x.domain = [0, 1];
+        y.domain = [Math.max(0, top - row / tall), top];
+        if (title) Object.assign(title, { x: 0.5, y: top });
+      });
+      layout.height = tall + t + b;
+    }
+    if (layout.legend) layout.legend.y = -62 / tall;
+    for (const { x, y, title } of panels) {
+      const across = (x.domain[1] - x.domain[0]) * (width - l - r), upward = (y.domain[1] - y.domain[0]) * tall;
+      if (x.title) x.title.text = breakLines(x.title.text, across);
+      if (y.title) y.title.text = breakLines(y.title.text, upward);
+      if (title) title.text = breakLines(title.text, across);
+    }
+    return layout;
+  };
+  // Pictures that know their own size shrink with the paper when the page is printed.
+  const frame = (plot) => {
+    for (const layer of plot.querySelectorAll("svg.main-svg")) {
+      const box = `0 0 ${layer.getAttribute("width")} ${layer.getAttribute("height")}`;
+      if (layer.getAttribute("viewBox") !== box) layer.setAttribute("viewBox", box);
+    }
+    plot.style.setProperty("--ratio", `${plot.clientWidth} / ${plot.clientHeight}`);
+  };
+  const drawn = new Map();
+  const draw = (figure) => {
+    if (figure.closest("details:not([open])")) return;
+    const plot = figure.querySelector(".plot"), width = plot.clientWidth;
+    if (!drawn.has(figure)) {
+      const { data, layout, pool } = JSON.parse(figure.querySelector("script").textContent);
+      drawn.set(figure, { width: 0, data: unpack(data, pool), layout: unpack(layout, pool) });
+    }
+    const known = drawn.get(figure);
+    if (known.width === width) return;
+    known.width = width;
+    figure.dataset.state = "drawing";
+    const layout = suit({ ...known.layout, width }, width);
+    plot.style.height = `${layout.height}px`;
+    Plotly.react(plot, known.data, layout, config).then(() => {
+      frame(plot);
+      figure.dataset.state = "ready";
+    });
+  };
+  const drawAll = () => document.querySelectorAll("figure.drawn").forEach(draw);
+  const copy = async (button) => {
+    const text = document.getElementById(button.dataset.copy).textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    const said = button.textContent;
+    button.textContent = "copied";
+    setTimeout(() => { button.textContent = said; }, 1200);
+  };
+  // A link to what is folded opens it.
+  const reveal = () => {
+    let target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (; target; target = target.parentElement) if (target.tagName === "DETAILS") target.open = true;
+  };
+  let later = 0;
+  document.addEventListener("toggle", drawAll, true);
+  addEventListener("resize", () => {
+    clearTimeout(later);
+    if (!matchMedia("print").matches) later = setTimeout(drawAll, 150);
+  });
+  addEventListener("hashchange", () => { reveal(); drawAll(); });
+  for (const button of document.querySelectorAll("button[data-copy]")) {
+    button.addEventListener("click", () => copy(button));
+  }
+  reveal();
+  drawAll();
+})();

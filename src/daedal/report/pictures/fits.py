@@ -1,0 +1,195 @@
+"""Pictures of a fit: samples and prediction, estimates within their bounds, correlations, where its starts ended."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from daedal.errors import ReportError, counted
+from daedal.estimation import Cost, Fit, describe, label_experiments
+from daedal.report.layout import (
+    BLUE,
+    GREY,
+    INK,
+    PANELS,
+    VERMILLION,
+    arrange,
+    choose_names,
+    choose_time_axis,
+    write_value,
+)
+from daedal.report.picture import Axis, Bars, Cells, Line, Marker, Panel, Picture, Points, Trace
+from daedal.report.pictures.validation import (
+    draw_residuals_over_time,
+    draw_samples,
+    label_series,
+    list_series,
+    write_percents,
+)
+from daedal.validation import compare, resid
+
+Names = Iterable[Any] | None
+STRONG = 0.9  # a correlation that is told in words
+MOST_CELLS = 40  # estimates in one matrix
+
+
+def draw_fit(fit: Fit, names: Names) -> Picture:
+    """Samples and prediction of each output (one step ahead, where the fit predicts so), the residual below."""
+    comparison = compare(fit, fit.data)
+    series, left_out = list_series(comparison, names, PANELS // 2)
+    series = [one.ahead or one for one in series]
+    axis = choose_time_axis([one.origin for one in series])
+    time = Axis(axis.name(comparison.units))
+    rows = []
+    for one in series:
+        times = axis.place(one.times, one.origin)
+        rows.append((Panel(tuple(draw_samples(one, times)), time, Axis(label_series(comparison, one))),))
+        residual = np.where(one.scored, one.measured - one.predicted, np.nan)
+        unit = f" [{comparison.units[one.output]}]" if one.output in comparison.units else ""
+        points = Points("residual", times, residual, VERMILLION, "x", 6.0)
+        rows.append((Panel((points,), time, Axis(f"residual{unit}")),))
+    kind = series[0].prediction
+    said = write_percents(fit.fit_percent)
+    told = [describe_fit(fit), f"{kind}, {comparison.describe_data()}"]
+    alt = f"Measured and predicted samples of the fit of {fit.model.name} ({kind}): {said}."
+    linked = len({one.experiment for one in series}) == 1
+    title = f"fit of {fit.model.name}: {said}"
+    return arrange(title, told, rows, alt, linked=linked, left_out=left_out, what="output")
+
+
+def describe_fit(fit: Fit) -> str:
+    """By which criterion, and how it ended where it did not end well."""
+    return f"by {describe(fit.criterion)}" + ("" if fit.status.ok else f"; {fit.status.sentence}")
+
+
+def describe_values(fit: Fit) -> str:
+    """Of which experiment the values are, where they differ."""
+    several = any(dict(fit.values(k)) != dict(fit.values(0)) for k in range(1, len(fit.data)))
+    return f"at the values of experiment '{label_experiments(fit.data)[0]}'" if several else ""
+
+
+def draw_innovations(fit: Fit, names: Names) -> Picture:
+    """What the fit leaves over time."""
+    return draw_residuals_over_time(resid(fit), names)
+
+
+def draw_correlations(fit: Fit, names: Names) -> Picture:
+    """The correlation of each estimate with each other, written in cells; empty at a bound."""
+    listed = list(fit.estimates)
+    shown = listed[:MOST_CELLS] if names is None else choose_names(names, fit.estimates, "estimate")
+    places = [listed.index(name) for name in shown]
+    matrix = fit.correlation[np.ix_(places, places)]
+    matrix = np.where(np.isfinite(matrix), matrix, np.nan)
+    texts = tuple(tuple("" if np.isnan(value) else f"{value:.2f}" for value in row) for row in matrix)
+    labels = tuple(shown)
+    axis = Axis("estimate", labels=labels)
+    panel = Panel(
+        (Cells("correlation", matrix, texts, -1.0, 1.0),), axis, Axis("estimate", labels=labels, descending=True)
+    )
+    below = np.tril(np.nan_to_num(matrix), -1)
+    strong = [f"{labels[i]} and {labels[j]} {below[i, j]:.2f}" for i, j in np.argwhere(np.abs(below) > STRONG)]
+    whole = bool(np.isfinite(matrix).all())
+    none = f"none {'' if whole else 'of those known '}is beyond {STRONG:g}"
+    said = f"beyond {STRONG:g}: {', '.join(strong[:PANELS])}" if strong else none
+    empty = "" if whole else "empty: at a bound, or not determined"
+    alt = f"Correlations of {counted(len(shown), 'estimate')} of {fit.model.name}: {said}."
+    told = [describe_fit(fit), said, empty]
+    left_out = len(listed) - len(shown) if names is None else 0
+    height = max(240, 28 * len(shown) + 60)
+    title = f"correlations of the estimates of {fit.model.name}"
+    return arrange(title, told, [(panel,)], alt, left_out=left_out, what="estimate", row_height=height)
+
+
+def draw_estimates(fit: Fit, names: Names) -> Picture:
+    """Each estimate relative to its value, with its interval of 95 %."""
+    shown = choose_names(names, fit.estimates, "estimate") if names is not None else list(fit.estimates)[:MOST_CELLS]
+    intervals = fit.conf_int()
+    rows, loose = np.arange(len(shown), dtype=float), []
+    spreads = np.full((len(shown), 2), np.nan)
+    for k, name in enumerate(shown):
+        value, (low, high) = fit[name].value, intervals[name]
+        if value != 0.0 and np.isfinite([low, high]).all():
+            spreads[k] = sorted((100 * (low / value - 1), 100 * (high / value - 1)))
+        else:
+            loose.append(name)
+    x = np.column_stack([spreads, np.full(len(shown), np.nan)]).ravel()
+    lines = Line("interval of 95 %", x, np.repeat(rows, 3), BLUE, width=4.0, joined=len(shown))
+    points = Points("estimate", np.zeros(len(shown)), rows, INK, "diamond", 8.0)
+    labels = tuple(
+        f"{name} = {write_value(fit[name].value)}{fit[name].unit and f' {fit[name].unit}'}" for name in shown
+    )
+    widest = 1.1 * float(np.nanmax(np.abs(spreads), initial=0.0)) or 1.0
+    across = Axis("deviation from the estimate [%]", range=(-widest, widest))
+    panel = Panel((lines, points), across, Axis("estimate", labels=labels, descending=True))
+    told = [describe_fit(fit), f"without an interval here: {', '.join(loose)}" if loose else ""]
+    widths = [
+        f"{n} {write_value(float(np.abs(s).max()), 2)} %"
+        for n, s in zip(shown, spreads, strict=True)
+        if np.isfinite(s).all()
+    ]
+    said = ", ".join(widths) or "none is known"
+    alt = f"Intervals of 95 % of the estimates of {fit.model.name}, to each side: {said}."
+    left_out = len(fit.estimates) - len(shown) if names is None else 0
+    title = f"estimates of {fit.model.name}"
+    return arrange(
+        title, told, [(panel,)], alt, left_out=left_out, what="estimate", row_height=max(200, 28 * len(shown) + 60)
+    )
+
+
+def draw_starts(fit: Fit, _names: Names) -> Picture:
+    """The criterion that the search from each start ended with, above the best, in rising order."""
+    ended = [one for one in fit.attempts if one.value is not None and np.isfinite(one.value)]
+    if not ended:
+        raise ReportError(
+            f"The fit of {fit.model.name} has no starts on record.", "Give fit several: starts=LatinHypercube(20)."
+        )
+    unsorted = np.array([one.value for one in ended], dtype=float)
+    order = np.argsort(unsorted, kind="stable")
+    values = unsorted[order]
+    converged = np.array([ended[k].converged for k in order])
+    failed = len(fit.attempts) - len(ended)
+    same = int(np.sum(values - values[0] <= 0.01 * max(abs(values[0]), 1.0)))
+    said = f"{same} of {counted(len(fit.attempts), 'start')} ended within 1 % of the best"
+    told = [describe_fit(fit), said, f"{failed} could not be searched from" if failed else ""]
+    panel = draw_waterfall(values, converged, tuple(f"start {k + 1}" for k in order))
+    return arrange(
+        f"starts of the fit of {fit.model.name}", told, [(panel,)], f"Waterfall of starts: {said}.", row_height=280
+    )
+
+
+def draw_waterfall(values: np.ndarray, converged: np.ndarray, texts: tuple[str, ...]) -> Panel:
+    """Final values above the best in their order; those that stopped before are squares."""
+    heights = values - values.min(initial=np.inf) if values.size else values
+    ranks = np.arange(1, values.size + 1, dtype=float)
+    traces: list[Trace] = [Line("in rising order", ranks, heights, GREY, "dot", 1.0)]
+    kinds: tuple[tuple[str, np.ndarray, str, Marker], ...] = (
+        ("converged", converged, BLUE, "circle"),
+        ("stopped before", ~converged, VERMILLION, "square"),
+    )
+    for name, chosen, color, marker in kinds:
+        if chosen.any():
+            said = tuple(text for text, one in zip(texts, chosen, strict=True) if one)
+            traces.append(Points(name, ranks[chosen], heights[chosen], color, marker, 7.0, texts=said))
+    return Panel(tuple(traces), Axis("starts, best first", whole=values.size <= 30), Axis("criterion above the best"))
+
+
+def draw_cost(cost: Cost, _names: Names) -> Picture:
+    """Residuals in their order; of a criterion without, the gradient."""
+    if cost.failure:
+        raise ReportError(
+            f"There is nothing to draw of a cost that failed: {cost.failure}", "Evaluate at other values."
+        )
+    told = [
+        f"criterion {write_value(cost.value)}",
+        "" if cost.loglik is None else f"log-likelihood {write_value(cost.loglik)}",
+    ]
+    if cost.residuals is not None:
+        order = np.arange(1, cost.residuals.size + 1, dtype=float)
+        points = Points("residual", order, np.asarray(cost.residuals), BLUE, "circle", 4.0)
+        panel = Panel((points,), Axis("sample"), Axis("residual, in units of its accuracy"))
+        alt = f"{counted(cost.residuals.size, 'residual')} of a criterion of {write_value(cost.value)}."
+        return arrange("residuals of a criterion", told, [(panel,)], alt, row_height=280)
+    bars = Bars("gradient", np.arange(len(cost.names), dtype=float), np.asarray(cost.gradient), BLUE)
+    panel = Panel((bars,), Axis("parameter", labels=cost.names), Axis("gradient of the criterion"))
+    alt = f"Gradient of a criterion of {write_value(cost.value)} in {counted(len(cost.names), 'parameter')}."
+    return arrange("gradient of a criterion", told, [(panel,)], alt, row_height=280)

@@ -98,3 +98,11 @@ print(f"spread of the simulated levels: {np.sqrt(np.mean(many.variance['level'])
 # Unlike the wind on a pendulum (wind.py), disturbances of this assumed size hardly move the mean and the estimates.
 shift = max(abs(noisy[name].value - calm[name].value) / calm[name].std_error for name in calm)
 print(f"largest shift of an estimate between the two fits: {shift:.2f} standard errors")
+
+judged = dd.compare(noisy, second)
+dd.plot(judged).save("cascaded_tanks.svg")
+print(
+    f"The record that was not seen is simulated to {judged.fit_percent['level']:.1f} %, "
+    f"{miss(many.mean['level']):.2f} V root mean "
+    f"square, from six numbers that the other record gave."
+)

@@ -38,4 +38,10 @@ except dd.DaedalError as refused:
 run = dd.simulate(circuit, times, inputs={"source": dd.Signal(times, samples, intersample="spline")})
 exact = 1e-3 * 10 * np.pi * np.cos(2 * np.pi * times) + samples / 100.0
 print(run)
-print(f"largest error of the current: {np.max(np.abs(run['current'] - exact)):.1e} A")
+
+dd.plot(run, ["source", "current", "i_C"]).save("circuit.svg")
+error = np.max(np.abs(run["current"] - exact))
+print(
+    f"The current, {np.max(run['current']):.4f} A at most, contains the derivative of the voltage: off by {error:.1e} "
+    f"A."
+)

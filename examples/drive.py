@@ -79,3 +79,11 @@ heat += 0.01 * found["shaft.w_rel"] ** 2
 moving = 1e-3 * found["rotor.w"] * found["rotor.a"] + fit["disc.J"].value * found["disc.w"] * found["disc.a"]
 twisting = fit["shaft.c"].value * found["shaft.phi_rel"] * found["shaft.w_rel"]
 print(f"largest gap in the balance of power: {np.max(np.abs(entering - heat - moving - twisting)):.1e} W")
+
+dd.plot(states).save("drive.svg")
+c, J = fit["shaft.c"], fit["disc.J"]
+print(
+    f"The shaft has {c.value:.3f} ± {c.std_error:.3f} N m/rad (truth 2), the disc {J.value:.4f} ± {J.std_error:.4f} "
+    f"kg m² "
+    f"(truth 0.05), and the torque between them is known to {np.median(states.std['shaft.tau']):.4f} N m."
+)

@@ -28,3 +28,10 @@ stiffer = drive.with_parameters({"shaft.c": 20.0})
 other = dd.simulate(stiffer, times, inputs={"u": volts})
 print(f"twist of the shaft at most {np.max(np.abs(run['shaft.phi_rel'])):.4f} rad, ", end="")
 print(f"ten times as stiff {np.max(np.abs(other['shaft.phi_rel'])):.4f} rad")
+
+turning = dd.Dataset(times, outputs={"twist": run["shaft.phi_rel"]}, name="c as in the file")
+stiff = dd.Dataset(times, outputs={"twist": other["shaft.phi_rel"]}, name="ten times as stiff")
+dd.plot([turning, stiff]).save("from_modelica.svg")
+print(
+    f"The rotor ends at {run['speed'][-1]:.4f} rad/s, {abs(run['speed'][-1] - final):.0e} from the balance of torques."
+)

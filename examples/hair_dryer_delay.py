@@ -67,4 +67,9 @@ fit = dd.fit(dryer, data, free=list(dryer.parameters), criterion=dd.OutputError(
 print(fit)
 low, high = fit.conf_int()["travel"]
 print(f"the air travels {fit['travel'].value:.3f} s, 95 % interval {low:.3f} … {high:.3f} s")
-print(f"fit of the whole record: {fit.fit_percent['air']:.1f} %")
+
+dd.plot(fit).save("hair_dryer_delay.svg")
+print(
+    f"A delay between samples of 0.08 s is known to {fit['travel'].std_error * 1000:.1f} ms; fit of the whole record: "
+    f"{fit.fit_percent['air']:.1f} %."
+)

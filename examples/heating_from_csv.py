@@ -1,4 +1,4 @@
-"""A model driven by a measured input from a CSV file: a halogen lamp heats a plate.
+"""A model driven by a measured input from a CSV file: a halogen lamp heats a plate, which radiates.
 
 Data: B. De Moor (ed.), DaISy: Database for the Identification of Systems, ESAT/STADIUS, KU Leuven, Belgium.
 
@@ -25,7 +25,13 @@ plate = dd.Model(
     unknowns=[T],
     inputs=[u],
     outputs={"temperature": T},
-    parameters={C: 200.0, gain: 4.8, loss: 0.01, radiation: 1.0e-8, T_air: 22.0},
+    parameters={
+        C: 200.0,  # the unit of all others: temperatures alone do not tell the size of heat flows
+        gain: dd.Parameter(4.8, lower=0.5, upper=50.0, scale="log"),
+        loss: dd.Parameter(0.01, lower=0.0, upper=10.0),
+        radiation: dd.Parameter(1.0e-8, lower=1e-10, upper=1e-6, scale="log"),
+        T_air: 22.0,
+    },
     initial={T: 129.3},
 )
 
@@ -38,7 +44,7 @@ def stand_in():
     inputs = {"u": dd.Signal(times, volts, intersample="zoh")}
     errors = np.random.default_rng(1).standard_normal(times.size)
     temperature = dd.simulate(plate, times, inputs=inputs)["temperature"] + errors
-    return dd.Dataset(times, inputs=inputs, outputs={"temperature": temperature})
+    return dd.Dataset(times, inputs=inputs, outputs={"temperature": temperature}, name="simulated")
 
 
 columns = {"inputs": {"u": "u_voltage"}, "outputs": {"temperature": "y_temperature"}}
@@ -52,3 +58,13 @@ run = dd.simulate(plate, data)  # times, start and input come with the data
 error = run["temperature"] - data["temperature"]
 print(run)
 print(f"root mean square error with these hand-picked values: {np.sqrt(np.nanmean(error**2)):.1f} °C")
+
+fit = dd.fit(plate, data, free=["gain", "loss", "radiation"], criterion=dd.OutputError(whiten=True))
+print(fit)
+
+dd.plot(fit).save("heating_from_csv.svg")
+print(
+    f"Radiation is {fit['radiation'].value:.2e} ± {fit['radiation'].std_error:.1e}, all other losses together are "
+    f"{fit['loss'].value:.3f} ± {fit['loss'].std_error:.3f}; the fit of the temperature is "
+    f"{fit.fit_percent['temperature']:.1f} %."
+)

@@ -64,4 +64,11 @@ block = dd.assemble(
 )
 ramp = dd.Signal([0.0, 4.0], [0.0, 4.0], intersample="foh")
 moved = dd.simulate(block, np.linspace(0.0, 4.0, 401), inputs={"push.f": ramp})
-print(f"The block breaks away at {moved.times[np.argmax(moved['speed'] > 1e-9) - 1]:.2f} s.")
+
+dd.plot(run, ["position", "force"]).save("positioning_axis.svg")
+F = fit["Fc"]
+print(
+    f"Dry friction is {F.value:.2f} ± {F.std_error:.2f} N (truth 20.4), found through a sampled controller; the block "
+    f"breaks "
+    f"away at {moved.times[np.argmax(moved['speed'] > 1e-9) - 1]:.2f} s, when the force reaches 3 N."
+)

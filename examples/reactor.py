@@ -60,4 +60,10 @@ fit = estimated(0.9, "forward")
 print(fit)
 backward = estimated(0.9, "adjoint")  # one backward solution, however many parameters there are
 apart = max(abs(fit[name].value - backward[name].value) for name in fit)
-print(f"forward and adjoint gradients lead to the same minimum: {apart:.0e} apart")
+
+dd.plot(fit).save("reactor.svg")
+print(
+    f"The recycle returns after {fit['tau'].value:.3f} (truth 2) from twenty means with half a unit of error; forward "
+    f"and "
+    f"adjoint gradients lead to the same minimum: {apart:.0e} apart."
+)

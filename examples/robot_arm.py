@@ -75,4 +75,6 @@ def arx(order, delay, terms):
 n = search.order
 best = max(held_out_fit(arx(n, delay, terms)) for delay in range(4) for terms in range(1, n + 2))
 own = held_out_fit(dd.simulate(search.transfer_function, whole)["acceleration"])
-print(f"simulated second half, {n} poles: {own:.1f} %; the best of all ARX models with {n} poles: {best:.1f} %")
+
+dd.plot(search).save("robot_arm.svg")
+print(f"Simulated second half, {n} poles: {own:.1f} %; the best of all ARX models with {n} poles: {best:.1f} %.")

@@ -72,4 +72,10 @@ storing = sum(found[f"room{floor}{k}.port.Q_flow"] for floor, k in rooms)
 lost = found["outside.port.Q_flow"]
 print(f"largest gap in the balance of heat: {np.max(np.abs(heating - storing - lost)) / heating.max():.1e}")
 energy = np.sum((heating[1:] + heating[:-1]) / 2 * np.diff(hours)) / 1000
-print(f"energy for two days: {energy:.1f} kWh")
+
+dd.plot(found, list(house.outputs)).save("thermal_network.svg")
+print(
+    f"{len(house.equations)} equations from {len(parts)} parts: {energy:.1f} kWh for two days, and the corner below "
+    f"the roof "
+    f"gets no colder than {found['roof corner'].min() - 273.15:.1f} °C."
+)

@@ -16,17 +16,20 @@ Measured, coverage in per cent of so many sets:
     beam        OutputError    200        a 98.5, b 96.0, c 98.5
     oscillator  Likelihood     200        a 92.0, b 96.5, q 92.0, s 96.0
     furnace     Likelihood     200        a 97.0, b 95.5
-    kiln        Likelihood      82        a 93.9, b 93.9    (200 sets before memories were tested too: 94.0, 92.5)
+    kiln        Likelihood      40        a 92.5, b 100             (b 90.0 before exchanged minima were allowed for)
     dryer       Likelihood     172        a 96.5
     cellar      Likelihood     200        a 95.0
-    tank        SimulationPEM   90        a 91.1, b 96.7
+    tank        Likelihood     200        a 93.0, b 97.5
     valve       SimulationPEM  100        a 96.0, b 93.0
-    duffing     SimulationPEM  100        a 93.0, b 96.0, c 95.0
+    duffing     Likelihood      69        a 97.1, b 94.2, c 98.6    (SimulationPEM, 100 sets: 93.0, 96.0, 95.0)
     sensor      SimulationPEM  100        a 94.0, b 94.0
     bilinear    SimulationPEM  100        a 92.0, b 95.0
-    fan         SimulationPEM  100        a 98.0, b 94.0
+    fan         Likelihood      30        a 93.3, b 96.7            (SimulationPEM, 100 sets: 98.0, 94.0)
 
-Rows of SimulationPEM are from before `fit` chose Likelihood there: --criterion SimulationPEM.
+Rows of SimulationPEM are from before `fit` chose Likelihood there: --criterion SimulationPEM. They say nothing of what
+`fit` chooses now: valve and bilinear take about 10 s a fit, sensor 76 s, most of it particles. So few sets as 30 and 69
+leave ± 4 and ± 2.6. The estimates of kiln are far from the truth (a 0.2, b 0.3 for 1 and 3), only its intervals are
+not; a and b of furnace and kiln can be exchanged without a change of the output, so a start decides which is which.
 
 Root mean square error whitened against not, the same 30 sets (tank 68): tank a 1.02 (2.17), b 0.058 (0.058); valve
 a 0.108 (0.143), b 0.63 (0.55); duffing a 0.103 (0.161), b 0.044 (0.042), c 0.111 (0.166); sensor a 0.051 (0.099),
@@ -229,7 +232,7 @@ def main() -> None:
     reader.add_argument("--criterion", choices=named, help="in place of the one that fit chooses")
     reader.add_argument("--whiten", choices=["yes", "no"], help="whether to whiten residuals where the criterion can")
     asked = reader.parse_args()
-    sets = 2 if asked.tiny else asked.sets
+    sets = 1 if asked.tiny else asked.sets
     print(f"95 % intervals that hold the truth, per cent of {sets} data sets")
     heads = f"{'coverage':>9} {'se/scatter':>9} {'bias':>6} {'s a fit':>8}"
     print(f"  {'model':<11} {'criterion':<14} {'N':>5}      {heads}")

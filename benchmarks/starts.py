@@ -72,7 +72,7 @@ def make_lorenz(samples: int) -> tuple[dd.Model, dd.Dataset]:
         initial={x: -8.0, y: 7.0, z: 27.0},
         measurement_noise={"x": 0.1},
     )
-    return model, make_data(model, np.linspace(0.0, 10.0, samples))
+    return model, make_data(model, np.arange(samples) * 0.02)
 
 
 def make_prey(samples: int) -> tuple[dd.Model, dd.Dataset]:
@@ -89,7 +89,7 @@ def make_prey(samples: int) -> tuple[dd.Model, dd.Dataset]:
         initial={prey: 5.0, hunters: 3.0},
         measurement_noise={"prey": 0.1, "hunters": 0.1},
     )
-    return model, make_data(model, np.linspace(0.0, 30.0, samples))
+    return model, make_data(model, np.arange(samples) * 0.2)
 
 
 def make_data(model: dd.Model, times: np.ndarray) -> dd.Dataset:

@@ -1,11 +1,14 @@
 """Studies: what processes gain, what the journal costs, and whether killing loses or changes anything.
 
 workers: 200 bootstrap runs by two processes against one, by the clock on the wall (a machine with other things to do
-says little), and what a run costs beside its own seconds, the start of the processes included.
+says little), and what a run costs beside its own seconds, the start of the processes included, with the compiled files
+that an installed package has, also where the environment forbids Python to write them.
 overhead: what handing out a run and committing it costs once they have started.
 journal: a commit, and reading 100 000 rows.
 kills: kill -9 of workers and of the whole study at random moments, resumed to the end, against an undisturbed study.
 shards: two halves of a study, merged, against the whole.
+normal: how often intervals of normal estimates hold the truth, by the number of runs.
+accuracy: the same of 200 fits, as `MonteCarlo` counts them.
 coverage: how often intervals of 95 % hold the truth: bootstrap percentiles and BCa, errors of the fit, profiles.
 """
 
@@ -26,6 +29,7 @@ from shared import command_line, seconds
 
 import daedal as dd
 from daedal.studies import Row, choose_crew, open_journal, simulate_data, write_charter
+from daedal.studies.intervals import find_bca, find_percentiles
 from daedal.studies.journal import read_journal
 
 x, v, k, a, u = dd.symbols("x v k a u")
@@ -61,19 +65,28 @@ def make_slow_fit(step: float) -> dd.Fit:
 
 def show_workers(tiny: bool) -> None:
     fit, runs = make_slow_fit(0.05 if tiny else 4e-5), 4 if tiny else int(os.environ.get("RUNS", "200"))
-    walls = {}
-    for workers in (1, 2):
-        before = process_time()
-        wall, study = seconds(
-            lambda w=workers: dd.study(fit, dd.ParametricBootstrap(), runs=runs, workers=w, rng=1), perf_counter
-        )
-        own_work = 1e3 * (process_time() - before) / runs
-        own = study.timings()["seconds"]
-        walls[workers] = wall
-        beside = 1e3 * (wall * workers - own.sum()) / runs
-        print(f"{runs} runs of {own.median():.2f} s, {workers} workers: {wall:.1f} s, {beside:.1f} ms a run beside")
-        print(f"  processor time of the process that keeps the journal: {own_work:.1f} ms a run")
+    with tempfile.TemporaryDirectory() as folder:
+        before = {name: os.environ.pop(name, None) for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")}
+        os.environ["PYTHONPYCACHEPREFIX"] = folder
+        dd.study(fit, dd.ParametricBootstrap(), runs=2, workers=1, rng=1)  # compiles what is imported
+        walls = {workers: time_workers(fit, runs, workers) for workers in (1, 2)}
+        os.environ.pop("PYTHONPYCACHEPREFIX")
+        os.environ.update({name: value for name, value in before.items() if value is not None})
     print(f"two workers against one: {walls[1] / walls[2]:.2f} × faster")
+
+
+def time_workers(fit: dd.Fit, runs: int, workers: int) -> float:
+    """Seconds of the wall for so many runs."""
+    before = process_time()
+    wall, study = seconds(
+        lambda: dd.study(fit, dd.ParametricBootstrap(), runs=runs, workers=workers, rng=1), perf_counter
+    )
+    own_work = 1e3 * (process_time() - before) / runs
+    own = study.timings()["seconds"]
+    beside = 1e3 * (wall * workers - own.sum()) / runs
+    print(f"{runs} runs of {own.median():.2f} s, {workers} workers: {wall:.1f} s, {beside:.1f} ms a run beside")
+    print(f"  processor time of the process that keeps the journal: {own_work:.1f} ms a run")
+    return wall
 
 
 def show_overhead(tiny: bool) -> None:
@@ -259,27 +272,71 @@ def make_tank() -> tuple[dd.Model, dd.Dataset]:
 WAYS = ("fit", "profile", "percentiles", "BCa")
 
 
-def show_coverage(tiny: bool) -> None:
-    """Rows as they come: a killed benchmark keeps them."""
-    sets, runs = (1, 4) if tiny else (int(os.environ.get("SETS", "40")), int(os.environ.get("RUNS", "79")))
-    cases = {
+def show_normal(tiny: bool) -> None:
+    """Estimates that are normal around the truth, and runs around them: percentiles are exact, BCa corrects nothing."""
+    rng, draws = np.random.default_rng(1), 20 if tiny else 1500
+    for runs in (39, 79, 199, 999):
+        held = np.zeros(2)
+        for _ in range(draws):
+            estimate = rng.standard_normal()
+            values = estimate + rng.standard_normal(runs)
+            ends = find_percentiles(values, 0.95, False), find_bca(values, values - estimate, estimate, 0.95, False)
+            held += [low <= 0.0 <= high for low, high in ends]
+        shares = 100 * held / draws
+        print(f"normal estimates, {runs} runs: percentiles {shares[0]:.1f} %, BCa {shares[1]:.1f} % of {draws}")
+
+
+def list_cases() -> dict[str, tuple]:
+    """Truth, plan of a record, criterion and solver."""
+    return {
         "drive": (*make_drive(), dd.Likelihood(), None),
         "tank": (*make_tank(), dd.OutputError(), dd.Lanes(step=0.05)),
     }
-    for name, (truth, plan, criterion, solver) in cases.items():
-        held = {way: np.zeros(2) for way in WAYS}
-        for number in range(sets):
-            (data,) = simulate_data(truth, [plan], [{}], number)
-            options = {"free": list(truth.parameters), "criterion": criterion, "solver": solver, "rng": number}
-            fit = dd.fit(truth, data, **options)
-            study = dd.study(fit, dd.ParametricBootstrap(), runs=runs, rng=number)
-            profile = dd.profile(fit)
-            ends = {"fit": fit.conf_int(), "profile": {one: profile[one].interval for one in fit}}
-            ends |= {"percentiles": study.conf_int(), "BCa": study.conf_int(method="bca")}
+
+
+def show_accuracy(tiny: bool) -> None:
+    """What `MonteCarlo` says of the intervals of fits, of more records than bootstraps leave time for."""
+    for truth, plan, criterion, solver in list_cases().values():
+        (data,) = simulate_data(truth, [plan], [{}], 1)
+        fit = dd.fit(truth, data, free=list(truth.parameters), criterion=criterion, solver=solver, rng=1)
+        print(dd.study(fit, dd.MonteCarlo(truth=truth), runs=2 if tiny else 200, rng=11))
+
+
+def show_coverage(tiny: bool) -> None:
+    """A line for each record as it comes, of all records so far: a killed benchmark keeps them."""
+    sets, runs = (1, 4) if tiny else (int(os.environ.get("SETS", "80")), int(os.environ.get("RUNS", "39")))
+    cases = list_cases()
+    held = {name: {way: np.zeros(2) for way in WAYS} for name in cases}
+    widths = {name: {way: [] for way in WAYS} for name in cases}  # by that of the fit
+    for number in range(sets):
+        for name, (truth, plan, criterion, solver) in cases.items():
+            ends = find_intervals(truth, plan, criterion, solver, number, runs)
+            truths = [one.value for one in truth.parameters.values()]
             for way in WAYS:
-                held[way] += [ends[way][one][0] <= truth.parameters[one].value <= ends[way][one][1] for one in fit]
-            said = ", ".join(f"{way} {'/'.join(f'{100 * s / (number + 1):.0f}' for s in held[way])}" for way in WAYS)
-            print(f"{name}, {number + 1} data sets, % of intervals that hold the truth: {said}", flush=True)
+                low, high = np.array([ends[way][one] for one in truth.parameters]).T
+                width = [np.diff(ends["fit"][one])[0] for one in truth.parameters]
+                held[name][way] += (low <= truths) & (truths <= high)
+                widths[name][way].append((high - low) / width)
+            said = ", ".join(
+                f"{way} {'/'.join(f'{100 * share / (number + 1):.0f}' for share in held[name][way])} "
+                f"({'/'.join(f'{width:.2f}' for width in np.nanmedian(widths[name][way], axis=0))})"
+                for way in WAYS
+            )
+            print(f"{name}, {number + 1} records, % that hold {'/'.join(truth.parameters)} (width): {said}", flush=True)
+
+
+def find_intervals(truth, plan, criterion, solver, number: int, runs: int) -> dict[str, dict[str, tuple[float, float]]]:
+    """Way → parameter → interval of 95 %, of record `number`."""
+    (data,) = simulate_data(truth, [plan], [{}], number)
+    fit = dd.fit(truth, data, free=list(truth.parameters), criterion=criterion, solver=solver, rng=number)
+    study = dd.study(fit, dd.ParametricBootstrap(), runs=runs, rng=number)
+    profile = dd.profile(fit, points=2)  # its ends are the same with more
+    return {
+        "fit": dict(fit.conf_int()),
+        "profile": {one: profile[one].interval for one in fit},
+        "percentiles": dict(study.conf_int()),
+        "BCa": dict(study.conf_int(method="bca")),
+    }
 
 
 FIGURES = {
@@ -288,6 +345,8 @@ FIGURES = {
     "journal": show_journal,
     "kills": show_kills,
     "shards": show_shards,
+    "normal": show_normal,
+    "accuracy": show_accuracy,
     "coverage": show_coverage,
 }
 

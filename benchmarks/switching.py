@@ -101,14 +101,15 @@ def make_loop(run: LaneRun) -> Callable[[], None]:
     values, table, program = run.values[0], run.table, run.program
     paths = run.scenario.make_paths(values, range(LANES))
     assert paths is not None
-    lane = paths.draw_rows(0, int(table.grid_row[-1]) + program.grid_rows)
+    shared, row = table.read(0, table.emit.size)
+    lane = paths.draw_rows(0, int(row[-1]) + program.grid_rows)
     start = run.scenario.initialize(values, lane[0], LANES)
     parameters = np.repeat(run.scenario.make_parameters(values)[:, None], LANES, axis=1)
     out = np.empty((run.times.size, program.outputs, LANES))
-    begin = table.grid_row * lane.shape[1]
+    begin = row * lane.shape[1]
 
     def work() -> None:
-        program.kernel.run(start.copy(), parameters, table.shared, lane, table.emit, out, begin=begin)
+        program.kernel.run(start.copy(), parameters, shared, lane, table.emit, out, begin=begin)
 
     return work
 

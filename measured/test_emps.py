@@ -51,6 +51,7 @@ def fits(measured) -> dict[str, dd.Fit]:
     }
 
 
+@pytest.mark.xdist_group("fits")  # which one process makes
 def test_friction_by_its_sign_is_within_two_standard_errors_of_smooth_friction(fits):
     for name in PUBLISHED:
         smooth = fits["tanh"][name]
@@ -63,6 +64,7 @@ def test_the_steps_are_those_of_the_lanes(measured):
     assert not any("by IDA" in note for note in trajectory.notes)
 
 
+@pytest.mark.xdist_group("fits")
 def test_pulses_not_seen_before_are_simulated_at_least_as_well_as_with_the_published_values(fits, measured):
     """The voltage contains the pulses; the axis is driven by nothing else for 25 seconds."""
     data, axis = read(measured("emps_val_pulses.csv.gz")), make_axis("sign")

@@ -12,7 +12,7 @@ import sys
 import traceback
 from functools import cache, partial
 from threading import current_thread, main_thread
-from time import monotonic, sleep
+from time import sleep
 
 import numpy as np
 
@@ -97,7 +97,7 @@ JOBS = {
     "fit": lambda: dd.fit(make_model(), make_data(), free=["k"], criterion=dd.OutputError(), starts=STARTS),
     "evaluate": lambda: dd.evaluate(make_model(), make_data(), free=["k"], criterion=dd.OutputError()),
     "select_order": lambda: dd.select_order(make_driven(), orders=[1, 2]),
-    "profile": lambda: dd.profile(make_fit(), points=2),
+    "profile": lambda: dd.profile(make_fit(), ["k"], points=2),
     "identifiability": lambda: dd.identifiability(make_fit()),
     "compare": lambda: dd.compare(make_fit(), make_data()),
     "resid": lambda: dd.resid(make_fit()),
@@ -130,9 +130,10 @@ def press() -> None:
 
 def wait_until_heard() -> None:
     """A signal reaches the main thread alone: others, once they have one sent, do no more before it has been heard."""
-    stop, end = STOP.get(), monotonic() + 60.0
-    while current_thread() is not main_thread() and stop and not stop.is_set() and monotonic() < end:
+    stop, looks = STOP.get(), 60_000
+    while current_thread() is not main_thread() and stop and not stop.is_set() and looks:
         sleep(0.001)
+        looks -= 1
 
 
 def list_numbers(result) -> dict[str, np.ndarray]:

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import runs
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -13,6 +15,13 @@ def run(script: str | Path, *arguments: str | Path, folder: Path) -> str:
     done = attempt(script, *arguments, folder=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def run_example(name: str, folder: Path) -> str:
+    """What an example prints without a file; it leaves one picture, which the site shows."""
+    printed = run(example(name), folder=folder)
+    runs.keep_example(example(name), printed, folder)
+    return printed
 
 
 def attempt(script: str | Path, *arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -47,7 +47,7 @@ def test_two_tolerances_agree_and_match_the_minimal_form():
     from scipy.integrate import solve_ivp
 
     truth = pendulum().with_parameters({"k": 6.25})
-    times, signal = np.arange(301) * 0.1, push()
+    times, signal = np.arange(61) * 0.1, push()  # a period and more
     nominal = dd.simulate(truth, times, inputs={"u": signal})
     reference = dd.simulate(truth, times, inputs={"u": signal}, solver=dd.IDA(rtol=1e-10, atol=1e-12))
     assert np.max(np.abs(nominal["angle"] - reference["angle"])) < 1e-6
@@ -59,7 +59,7 @@ def test_two_tolerances_agree_and_match_the_minimal_form():
         drag = k * L**2 * abs(rate) * rate * (abs(np.cos(angle)) ** 3 + abs(np.sin(angle)) ** 3)
         return [rate, (-drag + signal(t) * np.cos(angle) - m * g * np.sin(angle)) / (m * L)]
 
-    ode = solve_ivp(minimal, (0, 30), [0, 0], method="DOP853", rtol=1e-10, atol=1e-12, t_eval=times, max_step=0.01)
+    ode = solve_ivp(minimal, (0, 6), [0, 0], method="DOP853", rtol=1e-10, atol=1e-12, t_eval=times, max_step=0.01)
     assert np.max(np.abs(reference["angle"] - ode.y[0])) < 1e-8
     assert "disturbances are zero: w" in str(reference)
 

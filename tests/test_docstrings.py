@@ -2,13 +2,17 @@
 
 import doctest
 import importlib
-import pkgutil
+from pathlib import Path
 
 import pytest
 
-import daedal
+SOURCE = Path(__file__).parents[1] / "src"
+FILES = [path for path in sorted(SOURCE.rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]
+MODULES = [".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__") for path in FILES]
 
-MODULES = [m.name for m in pkgutil.walk_packages(daedal.__path__, "daedal.")]
+
+def test_there_are_examples():
+    assert len(MODULES) > 50
 
 
 @pytest.mark.parametrize("name", MODULES)

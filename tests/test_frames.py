@@ -20,7 +20,16 @@ NOISY = dd.Model(
     parameters={k: 1.0}, disturbances={w: dd.FilteredNoise([0.3], [1.0, 2.0])}, measurement_noise={"y": 0.02},
     initial={x: 0.0}, units={"y": "m"},
 )  # fmt: skip
-BESIDE = {"Candidate", "Cost", "Descriptor", "Estimate", "Structure", "System", "WellPosedness"}  # parts, not results
+BESIDE = {
+    "Project",
+    "Candidate",
+    "Cost",
+    "Descriptor",
+    "Estimate",
+    "Structure",
+    "System",
+    "WellPosedness",
+}  # parts, not results
 
 
 def make_data():

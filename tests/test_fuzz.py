@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daedal as dd
-from fuzzing.calls import CALLS, CSV, MODELICA, RESULTS, TEXT
+from fuzzing.calls import CALLS, CSV, MODELICA, PROJECT, RESULTS, TEXT, make_folder
 from fuzzing.odd_values import POOL, OwnError
 
 
@@ -203,6 +203,7 @@ ONCE_RAW = [
     ("estimate_states", "variables", "endless symbols"),
     ("evaluate", "free", "endless symbols"),
     ("plot", "names", "endless count"),
+    ("plot of several", "result", "long range"),
     ("profile", "names", "endless iterable"),
     ("select_order", "inputs", "long range"),
     ("select_order", "orders", "endless ones"),
@@ -300,3 +301,9 @@ def test_any_csv(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "fuzz.csv"
     path.write_bytes(text.encode(errors="surrogatepass"))
     check(dd.read_csv, {"path": path, "time": "t", "outputs": ["y"], "inputs": ["u"]})
+
+
+@SETTINGS
+@given(text=damaged(PROJECT))
+def test_any_project(text):
+    check(dd.read_project, {"path": make_folder() / "project.toml", "text": text})

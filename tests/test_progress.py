@@ -42,8 +42,8 @@ def test_long_work_rewrites_one_line_and_clears_it(clock):
             show(k)
     lines = stream.getvalue().split(CLEAR)
     assert lines[0] == ""
-    assert lines[1] == "simulating 'pendulum': time 7 of 30"
-    assert lines[-2] == "simulating 'pendulum': time 30 of 30"
+    assert lines[1] == "simulating 'pendulum': time 7 of 30 · 2 seconds"
+    assert lines[-2] == "simulating 'pendulum': time 30 of 30 · 8 seconds"
     assert lines[-1] == ""
     assert "\n" not in stream.getvalue()
 
@@ -63,7 +63,8 @@ def test_a_notebook_shows_the_line_too(clock):
         show.say("9 of 10")
         clock["time"] += 1.0
         show.say("10")
-    assert stream.getvalue() == "\r\rcounting 9 of 10\r" + " " * 16 + "\rcounting 10\r" + " " * 11 + "\r"
+    first, second = "counting 9 of 10 · 3 seconds", "counting 10 · 4 seconds"
+    assert stream.getvalue() == f"\r\r{first}\r{' ' * len(first)}\r{second}\r{' ' * len(second)}\r"
     assert "\x1b" not in stream.getvalue()
 
 
@@ -73,11 +74,11 @@ def test_a_log_gets_a_line_now_and_then_where_it_is_wanted(clock, caplog):
             clock["time"] += 1.0
             show.say(f"{k}/300")
     assert [record.getMessage() for record in caplog.records] == [
-        "study of 'tank': 59/300",
-        "study of 'tank': 119/300",
-        "study of 'tank': 179/300",
-        "study of 'tank': 239/300",
-        "study of 'tank': 299/300",
+        "study of 'tank': 59/300 · 60 seconds",
+        "study of 'tank': 119/300 · 2 minutes",
+        "study of 'tank': 179/300 · 3 minutes",
+        "study of 'tank': 239/300 · 4 minutes",
+        "study of 'tank': 299/300 · 5 minutes",
     ]
     caplog.clear()
     with Progress("simulating", 100, io.StringIO()) as show:
@@ -260,7 +261,7 @@ def test_a_simulation_shows_model_and_time(monkeypatch):
     assert stream.getvalue().endswith(CLEAR)
 
 
-def test_code_that_compiles_long_says_so_before(monkeypatch, caplog, tmp_path):
+def test_code_that_compiles_long_says_so_before(optimised_code, monkeypatch, caplog, tmp_path):
     """A model with many switches: text of some megabytes, two and a half seconds of a processor each."""
     monkeypatch.setenv("DAEDAL_CACHE", str(tmp_path))
     built = []
@@ -277,3 +278,40 @@ def test_code_that_compiles_long_says_so_before(monkeypatch, caplog, tmp_path):
     assert (
         caplog.records[0].getMessage().startswith("Compiling the steps of a simulation will take about 2 minutes; it")
     )
+
+
+@pytest.mark.parametrize("word", ["off", "OFF", "0"])
+def test_the_environment_switches_it_off(clock, monkeypatch, caplog, word):
+    monkeypatch.setenv("DAEDAL_PROGRESS", word)
+    for stream, every in ((Terminal(), None), (Notebook(), None), (io.StringIO(), 1.0)):
+        with Progress("counting", 10, stream, every=every) as show:
+            clock["time"] += 3.0
+            show.stage("preparing")
+            show.say("9 of 10")
+        assert stream.getvalue() == ""
+    assert not caplog.records
+
+
+def test_a_stage_is_shown_at_once_where_somebody_watches(clock):
+    for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
+        with Progress("fitting:", 10, stream) as show:
+            show.stage("preparing")
+        assert ("fitting: preparing" in stream.getvalue()) == shown
+
+
+def test_a_first_fit_is_not_silent(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    x, k = dd.symbols("x k")
+    decay = dd.Model(
+        name="decay", equations={"rate": der(x) == -k * x}, unknowns=[x], outputs={"x": x}, parameters={k: 2.0},
+        initial={x: 1.0},
+    )  # fmt: skip
+    data = dd.Dataset([0.0, 0.5, 1.0, 1.5, 2.0], outputs={"x": [1.0, 0.61, 0.36, 0.23, 0.13]})
+    found = dd.fit(decay, data, free=["k"], criterion=dd.OutputError())
+    dd.profile(found, ["k"])
+    dd.study(found, dd.ParametricBootstrap(), runs=2, rng=1)
+    said = stream.getvalue()
+    for words in ("fitting: preparing", "fitting 'decay': compiling", "profile of k", "2 runs"):
+        assert words in said
+    assert said.endswith(CLEAR)

@@ -1,10 +1,12 @@
 """The examples and the README's script run as they are, without files; what is simulated is held against its truth."""
 
 import re
+import runpy
 
 import pytest
 
-from running import ROOT, attempt, example, held, number, run
+import readme
+from running import ROOT, example, held, interval, number, run, run_example
 
 SIMULATED = "No file was given, so these data are simulated: "
 MEASURED = {
@@ -21,13 +23,16 @@ OTHERS = {
     "bootstrap.py",
     "circuit.py",
     "delta_robot.py",
+    "double_pendulum.py",
     "drive.py",
     "from_modelica.py",
     "order.py",
+    "own_optimizer.py",
     "pendulum.py",
     "positioning_axis.py",
     "reactor.py",
     "thermal_network.py",
+    "to_control.py",
     "wind.py",
 }
 
@@ -37,52 +42,58 @@ def test_every_example_is_tested_here():
 
 
 def test_the_positioning_axis_is_found_through_friction_and_a_sampled_controller(tmp_path):
-    printed = run(example("positioning_axis.py"), folder=tmp_path)
+    printed = run_example("positioning_axis.py", tmp_path)
     assert number(r"force +0 +\S+ +\S+ +(\S+)", printed) == 110.0  # saturated, also where a sample has just arrived
     for name, value in {"M \\[kg\\]": 95.0, "Fv \\[N s/m\\]": 204.0, "Fc \\[N\\]": 20.4}.items():
         assert abs(number(rf"{name} +(\S+)", printed) - value) < 4 * number(rf"{name} +\S+ +(\S+)", printed)
     assert "breaks away at 3.00 s" in printed
 
 
-def test_pendulum_prints_its_structure_and_draws_a_page(tmp_path):
-    printed = run(example("pendulum.py"), "page.html", folder=tmp_path)
+def test_pendulum_keeps_rod_and_energy_over_the_top(tmp_path):
+    printed = run_example("pendulum.py", tmp_path)
     assert "index 3, 2 degrees of freedom" in printed
-    assert "<html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert number(r"energy is kept to (\S+)", printed) < 1e-5
+    assert number(r"over the top (\d+) times", printed) > 0
+    assert number(r"energy is kept to (\S+)\.", printed) < 1e-5
+
+
+def test_double_pendulum_keeps_rods_and_energy(tmp_path):
+    printed = run_example("double_pendulum.py", tmp_path)
+    assert "index 3, 4 degrees of freedom" in printed
+    assert number(r"rods are kept to (\S+) m", printed) < 1e-12
+    assert number(r"the energy to (\S+)\.$", printed) < 1e-6
 
 
 @pytest.mark.slow
 def test_twelve_parameters_of_a_parallel_robot_are_found(tmp_path):
-    printed = run(example("delta_robot.py"), folder=tmp_path)
+    printed = run_example("delta_robot.py", tmp_path)
     assert "index 3, 6 degrees of freedom" in printed
     assert "NOT DETERMINED" not in printed
-    assert number(r"farthest from the truth: (\S+) standard", printed) < 3.5
+    assert number(r"farthest from the truth is (\S+) standard", printed) < 3.5
     assert number(r"mass +\S+ +\S+ +(\S+)", printed) < 5.0  # per cent
 
 
 @pytest.mark.slow
 def test_wind_does_not_average_out(tmp_path):
-    printed = run(example("wind.py"), "page.html", folder=tmp_path)
-    assert "500 realizations" in printed
+    printed = run_example("wind.py", tmp_path)
+    assert "300 realizations" in printed
     assert number(r"rad, (\S+) standard errors", printed) > 10
     assert number(r"two solvers: (\S+) rad", printed) < 1e-6
     found = re.findall(r"^drag, (.*): (\S+) ± (\S+); the truth is 6.25", printed, re.MULTILINE)
-    (_, blind, _), (_, mean, error), (_, whitened, sharp) = [(label, float(k), float(e)) for label, k, e in found]
+    (_, blind, _), (_, mean, error), (_, likeliest, sharp) = [(label, float(k), float(e)) for label, k, e in found]
     assert abs(mean - 6.25) < 2 * error
-    assert abs(whitened - 6.25) < 2 * sharp
+    assert abs(likeliest - 6.25) < 2 * sharp
     assert blind > mean + 0.2
     assert sharp < 0.75 * error
-    assert "<html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_circuit_refuses_the_held_input_and_solves_the_smooth_one(tmp_path):
-    printed = run(example("circuit.py"), folder=tmp_path)
+    printed = run_example("circuit.py", tmp_path)
     assert "refused: The first derivative of input 'source' is needed" in printed
-    assert number(r"largest error of the current: (\S+)", printed) < 1e-7
+    assert number(r"off by (\S+) A", printed) < 1e-7
 
 
 def test_the_drive_in_modelica_reaches_the_balance_of_torques(tmp_path):
-    printed = run(example("from_modelica.py"), folder=tmp_path)
+    printed = run_example("from_modelica.py", tmp_path)
     turning, balance = re.search(r"rotor turns with (\S+) rad/s, the balance of torques says (\S+)", printed).groups()
     assert abs(float(turning) - float(balance)) < 1e-5
     twist, stiffer = re.search(r"at most (\S+) rad, ten times as stiff (\S+) rad", printed).groups()
@@ -90,7 +101,7 @@ def test_the_drive_in_modelica_reaches_the_balance_of_torques(tmp_path):
 
 
 def test_drive_finds_the_shaft_its_torque_and_keeps_the_power(tmp_path):
-    printed = run(example("drive.py"), folder=tmp_path)
+    printed = run_example("drive.py", tmp_path)
     assert "59 equations, index 2, 4 degrees of freedom" in printed
     assert "the noise of 'drive' is well-posed" in printed
     assert "variable 'disc.a' has infinite variance: disturbance 'load.tau' reaches it directly" in printed
@@ -104,24 +115,37 @@ def test_drive_finds_the_shaft_its_torque_and_keeps_the_power(tmp_path):
 
 
 def test_a_bootstrap_is_resumed_and_its_intervals_hold_the_truth(tmp_path):
-    printed = run(example("bootstrap.py"), folder=tmp_path)
-    assert "study of 'cooling' by ParametricBootstrap(): 20 runs\n  All 20 runs are there." in printed
-    assert "study of 'cooling' by ParametricBootstrap(): 40 runs\n  All 40 runs are there." in printed
-    assert re.search(r"20 runs of before are still there: True", printed)
+    printed = run_example("bootstrap.py", tmp_path)
+    assert "study of 'cooling' by ParametricBootstrap(): 15 runs, seed 5\n  All 15 runs are there." in printed
+    assert "study of 'cooling' by ParametricBootstrap(): 39 runs, seed 5\n  All 39 runs are there." in printed
+    assert re.search(r"15 runs of before are still there: True", printed)
     for name, truth in {"loss": 0.12, "outside": 4.0}.items():
         low, high = map(float, re.findall(rf"^  {name} .*?(\S+) … (\S+) +\S+ … \S+$", printed, re.MULTILINE)[-1])
         assert low < truth < high
     assert (tmp_path / "cooling.study").exists()
 
 
+def test_an_optimiser_and_a_sampler_of_ones_own_agree_with_the_fit(tmp_path):
+    printed = run_example("own_optimizer.py", tmp_path)
+    assert number(r"evaluations, (\S+) standard errors from the fit", printed) < 1e-3
+    low, high = map(float, re.search(r"draws have it (\S+) … (\S+) °C", printed).groups())
+    assert low < 18.0 < high
+
+
+def test_the_true_margin_lies_in_the_band_of_the_estimates(tmp_path):
+    printed = run_example("to_control.py", tmp_path)
+    low, high = map(float, re.search(r"between (\S+)° and (\S+)°", printed).groups())
+    assert low <= number(r"the true motor has (\S+)°", printed) <= high
+
+
 def test_thermal_network_keeps_the_heat(tmp_path):
-    printed = run(example("thermal_network.py"), folder=tmp_path)
+    printed = run_example("thermal_network.py", tmp_path)
     assert "index 1, 12 degrees of freedom" in printed
     assert number(r"balance of heat: (\S+)", printed) < 1e-9
 
 
 def test_both_methods_find_the_order(tmp_path):
-    printed = run(example("order.py"), folder=tmp_path)
+    printed = run_example("order.py", tmp_path)
     assert re.findall(r"order search by (\w+)", printed) == ["RefinedIV", "SparseSplines"]
     assert printed.count("chosen: order 2, input order 0") == 2
     for table in printed.split("order search by")[1:]:
@@ -130,7 +154,7 @@ def test_both_methods_find_the_order(tmp_path):
 
 
 def test_the_delay_of_the_reactor_by_both_gradients(tmp_path):
-    printed = run(example("reactor.py"), folder=tmp_path)
+    printed = run_example("reactor.py", tmp_path)
     assert "fit of 'reactor' by MeanVariance(gamma=0.9" in printed
     # The lower of two minima; tests/estimation/criteria/test_mean_variance.py has it with more digits.
     found = re.search(r"starts\): tau = (\S+), z1 = (\S+), z2 = (\S+)\n", printed).groups()
@@ -139,25 +163,26 @@ def test_the_delay_of_the_reactor_by_both_gradients(tmp_path):
 
 
 def test_heating_with_the_values_that_it_was_simulated_with_leaves_the_error_of_the_thermometer(tmp_path):
-    printed = run(example("heating_from_csv.py"), folder=tmp_path)
+    printed = run_example("heating_from_csv.py", tmp_path)
     assert printed.startswith(SIMULATED + "the thermometer errs by 1 °C.")
     assert 0.9 <= number(r"hand-picked values: (\S+)", printed) <= 1.1
+    assert held({"gain": 4.8, "loss": 0.01, "radiation": 1e-8}, printed)
 
 
 @pytest.mark.slow
 def test_semibatch_finds_the_rates_from_every_start(tmp_path):
-    printed = run(example("semibatch.py"), folder=tmp_path)
+    printed = run_example("semibatch.py", tmp_path)
     assert printed.startswith(SIMULATED + "k1 20 1/s, E1 30750 J/mol, k2 66 1/s, E2 39300 J/mol.")
     assert "504 samples in 6 experiments" in printed
     assert held({"k1": 20.0, "E1": 30_750.0, "k2": 66.0, "E2": 39_300.0}, printed)
     # 500 degrees of freedom and errors of 0.15: the sum of squares is 11.25 give or take 0.71.
     assert 9.0 < number(r"sum of squares: (\S+)", printed) < 13.5
-    assert re.search(r"minima that the 5 starts ended in: 5 at \S+\n", printed)
+    assert re.search(r"minima that the 3 starts ended in: 3 at \S+\n", printed)
     assert number(r"correlation of k1 and E1: (\S+)\)", printed) > 0.999
 
 
 def test_cascaded_tanks_find_the_truth_and_predict_the_record_they_have_not_seen(tmp_path):
-    printed = run(example("cascaded_tanks.py"), folder=tmp_path)
+    printed = run_example("cascaded_tanks.py", tmp_path)
     assert printed.startswith(SIMULATED + "k1 0.045, k3 0.046, k4 0.0455, head 2 V, from 4.9 V and 5.3 V.")
     truth = {"k1": 0.045, "k3": 0.046, "k4": 0.0455, "head": 2.0, "x1_0": 4.9, "x2_0": 5.3}
     assert all(held(truth, table) for table in printed.split("fit of")[1:])
@@ -169,7 +194,7 @@ def test_cascaded_tanks_find_the_truth_and_predict_the_record_they_have_not_seen
 
 @pytest.mark.slow
 def test_the_building_wants_all_three_temperatures_and_leaves_its_heater_open(tmp_path):
-    printed = run(example("building.py"), folder=tmp_path)
+    printed = run_example("building.py", tmp_path)
     assert printed.startswith(SIMULATED + "Ce 7.4, Rie 0.77, Rea 6.9, Aw 3.1, Rh 0.13, noise_e 0.6.")
     table = re.findall(r"^(Ti\w*) +(-\S+) +(\S+) +(\S+) +(\S+) +(\S+)$", printed, re.MULTILINE)
     assert [row[0] for row in table] == ["Ti", "TiTe", "TiTeTh"]
@@ -179,14 +204,15 @@ def test_the_building_wants_all_three_temperatures_and_leaves_its_heater_open(tm
     assert white[0] < 1e-6
     assert white[-1] > 0.05  # of the truth nothing is left unexplained
     assert held({"Ce": 7.4, "Rie": 0.77, "Rea": 6.9, "Aw": 3.1, "Rh": 0.13, "noise_e": 0.6}, printed)
-    assert {"Ch", "Rih", "noise_h"} <= set(re.search(r"not determined by these data: (.*);", printed)[1].split(", "))
+    for name in ("Ch", "Rih", "noise_h"):  # wherever in their valley the search ends
+        low, high = interval(name, printed)
+        assert high > 100.0 * low
     assert "Ch, Rih and noise_h move together" in printed
     assert number(r"one step ahead +(\S+) %", printed) > 85.0
-    assert "<html>" in (tmp_path / "building.html").read_text(encoding="utf-8")
 
 
 def test_hair_dryer_finds_order_and_delay(tmp_path):
-    printed = run(example("hair_dryer.py"), folder=tmp_path)
+    printed = run_example("hair_dryer.py", tmp_path)
     assert printed.startswith(SIMULATED + "two poles, and the air travels 0.157 s.")
     assert "chosen: order 2, input order 0" in printed
     low, high = map(float, re.search(r"95 % interval (\S+) … (\S+) s", printed).groups())
@@ -195,7 +221,7 @@ def test_hair_dryer_finds_order_and_delay(tmp_path):
 
 
 def test_the_delay_of_the_hair_dryer_has_an_interval(tmp_path):
-    printed = run(example("hair_dryer_delay.py"), folder=tmp_path)
+    printed = run_example("hair_dryer_delay.py", tmp_path)
     assert printed.startswith(SIMULATED + "the air travels 0.157 s.")
     assert held({"gain": 0.935, "warming": 0.253, "following": 0.136, "travel": 0.157, "rest": 4.9}, printed)
     assert number(r"fit of the whole record: (\S+) %", printed) >= 88.0
@@ -203,7 +229,7 @@ def test_the_delay_of_the_hair_dryer_has_an_interval(tmp_path):
 
 @pytest.mark.slow
 def test_robot_arm_has_its_modes_and_is_not_worse_than_discrete_time(tmp_path):
-    printed = run(example("robot_arm.py"), folder=tmp_path)
+    printed = run_example("robot_arm.py", tmp_path)
     assert printed.startswith(SIMULATED + "modes at 1.67, 0.796 and 0.366 rad per sample.")
     modes = re.findall(r"mode at (\S+) rad per sample, damping (\S+)", printed)
     assert [float(w) for w, _ in modes] == pytest.approx([1.67, 0.796, 0.366], rel=2e-3)
@@ -214,57 +240,37 @@ def test_robot_arm_has_its_modes_and_is_not_worse_than_discrete_time(tmp_path):
 
 @pytest.mark.slow
 def test_exchanger_finds_the_coefficients_and_is_not_worse_than_discrete_time(tmp_path):
-    printed = run(example("exchanger.py"), folder=tmp_path)
+    printed = run_example("exchanger.py", tmp_path)
     assert printed.startswith(SIMULATED + "a0 0.62, a1 2.65, a2 2.9, b0 -11.5, b1 -6.2, b2 -8.4.")
     assert "chosen: order 3, input order 2" in printed
     assert held({"a0": 0.62, "a1": 2.65, "a2": 2.9, "b0": -11.5, "b1": -6.2, "b2": -8.4}, printed)
     assert held({"noise": 0.65, "accuracy": 0.06}, printed)
     assert "NOT DETERMINED" not in printed
-    assert number(r"maximum likelihood is ahead by .*? … (\S+)", printed) > 0.0
+    assert number(r"maximum likelihood is ahead by .*? … (\S+)\.$", printed) > 0.0
     assert number(r"by maximum likelihood, 3 poles: (\S+) %", printed) > 60.0
 
 
 @pytest.mark.parametrize("script", sorted(MEASURED))
-def test_a_wrong_path_gets_one_sentence(script, tmp_path):
-    done = attempt(example(script), "nowhere/mine.csv", folder=tmp_path)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
+def test_a_wrong_path_gets_one_sentence(script, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", [script, "nowhere/mine.csv"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(example(script)), run_name="__main__")
+    assert capsys.readouterr() == ("", "")
+    (line,) = ended.value.code.splitlines()  # which Python prints, and ends with 1
     assert "mine.csv" in line
     assert "Check the path" in line
 
 
 def test_the_script_of_the_readme_prints_what_it_says(tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    script = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     expected = re.search(r"```\n(structure of .*?)\n```", text, re.DOTALL)[1]
-    (tmp_path / "readme.py").write_text(script, encoding="utf-8")
+    (tmp_path / "readme.py").write_text(readme.read_script(), encoding="utf-8")
     printed = run("readme.py", folder=tmp_path)
     for block in expected.split("  ...\n"):
         structure, *table = block.split("fit of")
         assert structure.strip() in printed
         assert all(each.splitlines()[0] in printed for each in table)  # digits may differ from machine to machine
     ends = [tuple(map(float, found)) for found in re.findall(r"(\S+) … (\S+) +8 ", printed)]
-    (blind_low, _), (low, high) = ends
+    (blind_low, blind_high), (low, high) = ends
     assert low < 6.25 < high
-    assert blind_low > 6.25
-
-
-def test_the_mistake_of_the_readme_gets_that_sentence():
-    import daedal as dd
-
-    x, y, L, l = dd.symbols("x y L l")  # noqa: E741
-    with pytest.raises(dd.DaedalError) as refused:
-        dd.Model(name="m", equations={"rod": x**2 + y**2 == l**2}, unknowns=[x, y], parameters={L: 1.0})
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert str(refused.value) in " ".join(text.split())
-
-
-@pytest.mark.parametrize(
-    "arguments", [("pendulum.py",), ("wind.py",), ("building.py", "unread.csv")], ids=lambda a: a[0]
-)
-def test_a_picture_without_a_folder_is_told_before_the_work(arguments, tmp_path):
-    script, *others = arguments
-    done = attempt(example(script), *others, "nowhere/page.html", folder=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr == "There is no folder 'nowhere' to put the picture in. Make it first.\n"
+    assert high - low < 0.5 * (blind_high - blind_low)

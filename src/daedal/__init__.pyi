@@ -12,7 +12,8 @@ from .modelica import read_modelica
 from .models import Model, Parameter, Port, assemble
 from .order import Candidate, OrderSearch, OrderSearches, RefinedIV, SparseSplines, select_order
 from .priors import LogNormal, Normal, Uniform
-from .report import plot
+from .projects import Project, read_project
+from .report import explore, plot, write_report
 from .simulation import IDA, Ensemble, Lanes, Trajectory, ensemble, simulate
 from .studies import (
     BlockBootstrap, LeaveOut, MonteCarlo, ParametricBootstrap, Scan, Starts, Study, load, merge, study,
@@ -28,10 +29,11 @@ __all__ = [
     "Ensemble", "Equation", "Estimate", "Expression", "FilteredNoise", "Fit", "Grid", "IDA", "Identifiability", "Lanes",
     "LatinHypercube", "LeaveOut", "Likelihood", "LogNormal", "MeanVariance", "MeasurementMoments", "Model",
     "MonteCarlo", "Normal", "OrderSearch", "OrderSearches", "OutputError", "Parameter", "ParametricBootstrap", "Port",
-    "Profile", "RefinedIV", "Residuals", "Samples", "Scan", "Signal", "SimulationPEM", "SparseSplines", "Starts",
-    "StateEstimate", "StateSpaceNoise", "Structure", "Study", "System", "Trajectory", "TransferFunction", "Uniform",
-    "WellPosedness", "WhiteNoise", "analyze", "assemble", "build", "check_noise", "compare", "delay", "der",
-    "descriptor", "ensemble", "estimate_states", "evaluate", "fit", "hold", "hysteresis", "identifiability",
-    "linearize", "load", "merge", "plot", "profile", "read_csv", "read_modelica", "resid", "sample_path",
-    "select_order", "simulate", "study", "symbol", "symbols", "time", "transfer_function", "where",
+    "Profile", "Project", "RefinedIV", "Residuals", "Samples", "Scan", "Signal", "SimulationPEM", "SparseSplines",
+    "Starts", "StateEstimate", "StateSpaceNoise", "Structure", "Study", "System", "Trajectory", "TransferFunction",
+    "Uniform", "WellPosedness", "WhiteNoise", "analyze", "assemble", "build", "check_noise", "compare", "delay", "der",
+    "descriptor", "ensemble", "estimate_states", "evaluate", "explore", "fit", "hold", "hysteresis", "identifiability",
+    "linearize", "load", "merge", "plot", "profile", "read_csv", "read_modelica", "read_project", "resid",
+    "sample_path", "select_order", "simulate", "study", "symbol", "symbols", "time", "transfer_function", "where",
+    "write_report",
 ]

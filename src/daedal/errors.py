@@ -41,7 +41,18 @@ def _make_printable(text: str) -> str:
 
 
 class DaedalError(Exception):
-    """A failure with a `sentence` that says what is wrong and a `remedy` that says what to do."""
+    """A failure with a `sentence` that says what is wrong and a `remedy` that says what to do.
+
+    Examples
+    --------
+    >>> from daedal import Model, symbols
+    >>> x, l = symbols("x l")
+    >>> try:
+    ...     Model(name="m", equations={"rod": x == l}, unknowns=[x])
+    ... except DaedalError as refused:
+    ...     print(refused.sentence)
+    Equation 'rod' contains 'l', which is not declared.
+    """
 
     def __init__(self, sentence: str, remedy: str) -> None:
         sentence, remedy = _make_printable(sentence), _make_printable(remedy)
@@ -85,12 +96,23 @@ class StudyError(DaedalError, ValueError):
     """A study of many runs that was asked for in a way that cannot work, or whose journal cannot be used."""
 
 
+class ProjectError(DaedalError, ValueError):
+    """A project file that cannot be used as it is, with the line to look at."""
+
+
 class ReportError(DaedalError, ValueError):
     """A table, picture or report that was asked for in a way that cannot work."""
 
 
 class DaedalWarning(UserWarning):
-    """Something that was done as asked, but probably not as meant; the result has the same sentence in its notes."""
+    """Something that was done as asked, but probably not as meant; the result has the same sentence in its notes.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", DaedalWarning)  # what is worth a warning ends the script
+    """
 
 
 def warn_user(sentence: str) -> None:

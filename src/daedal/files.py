@@ -34,6 +34,22 @@ def check_file(path: Any, error: type[DaedalError], opening: str, largest: int) 
     return path
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is an ordinary file; of a name that no file can have there is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """The same of folders."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def limit_lines(file: TextIO, error: type[DaedalError], opening: str, *, longest: int, largest: int) -> Iterator[str]:
     """The lines of an opened text, which may be compressed: as long as they are not too long and not too many."""
     total, number = 0, 0

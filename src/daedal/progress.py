@@ -2,11 +2,13 @@
 
 The line is written where a terminal or a notebook is watched, elsewhere into the log if it is wanted there. The
 sentence goes to the logger "daedal" as a warning, once for each call of a user, as soon as two stretches of the work in
-a row agree on how long all of it will take. What other work takes of the machine comes and goes: stretches are measured
+a row agree on how long all of it will take. `DAEDAL_PROGRESS=off` in the environment leaves out the line, not the
+sentence. What other work takes of the machine comes and goes: stretches are measured
 by what this process had of it, and where a clock says much more, the sentence gives both times.
 """
 
 import logging
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar, Token
@@ -23,6 +25,7 @@ FARTHER = 1.5  # times as far the next stretch ends
 AGREE = 1.5  # ratio of what two stretches in a row say about all of the work, if they agree
 ENOUGH = 0.001  # share of the work that tells something about the rest
 CLEAR = "\r\x1b[K"
+SWITCH, OFF = "DAEDAL_PROGRESS", ("off", "0", "no", "false")
 
 Item = TypeVar("Item")
 LOGGER = logging.getLogger("daedal")
@@ -67,7 +70,8 @@ class Progress:
         self._work, self._begin, self._end, self._remedy = work, begin, end, remedy
         self._stream = sys.stderr if stream is None else stream
         self._started, self._worked = monotonic(), process_time()
-        self._log = every is not None and not _watched(self._stream)
+        self._entered = self._started
+        self._log = every is not None and not _is_off() and not _watched(self._stream)
         self._pause = every if every is not None and self._log else PAUSE
         patience = self._pause if self._log else PATIENCE
         self._next = self._started + patience if self._log or _watched(self._stream) else float("inf")
@@ -112,13 +116,20 @@ class Progress:
         self._clear()
         _tell(f"{self._work.partition(':')[0]} {what}.")
 
+    def stage(self, word: str) -> None:
+        """Show at once what begins now, where somebody watches: nothing may be said for a while."""
+        if not self._log and self._next < float("inf") and _watched(self._stream):
+            self._next = min(self._next, monotonic())
+            self.say(word)
+
     def say(self, how_far: str) -> None:
         """Show how far the work is in other words than a count."""
         now = monotonic()
         if now < self._next:
             return
         self._next = now + self._pause
-        line = f"{self._work} {how_far}"
+        elapsed = now - self._entered
+        line = f"{self._work} {how_far}" + (f" · {format_duration(elapsed)}" if elapsed >= 1.0 else "")
         if self._log:
             LOGGER.warning("%s", line)
             return
@@ -189,9 +200,15 @@ def format_duration(seconds: float) -> str:
     return f"{days:.0f} days" if days < 1000.0 else f"{days / 365.25:.2g} years"
 
 
+def _is_off() -> bool:
+    return os.environ.get(SWITCH, "").strip().lower() in OFF
+
+
 def _watched(stream: TextIO | None) -> bool:
     """A terminal or a notebook, not a file, or nothing at all as in a windowed program."""
-    return stream is not None and not stream.closed and (stream.isatty() or _is_notebook(stream))
+    if _is_off() or stream is None or stream.closed:
+        return False
+    return stream.isatty() or _is_notebook(stream)
 
 
 def _is_notebook(stream: TextIO) -> bool:

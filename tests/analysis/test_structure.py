@@ -7,6 +7,7 @@ import catalogue
 import daedal as dd
 from catalogue.small import model
 from daedal import der
+from sizes import choose
 
 x, y, z, v, w, p, q, u, lam = dd.symbols("x y z v w p q u lam")
 m, k, L = dd.symbols("m k L")
@@ -58,7 +59,10 @@ def test_textbook(name):
     assert sum(choice.count for choice in structure.choices) == freedom
 
 
-@pytest.mark.parametrize("problem", catalogue.PROBLEMS + catalogue.LARGE, ids=lambda problem: problem.name)
+LONG = choose((catalogue.chain(40), catalogue.rlc_ladder(40)), catalogue.LARGE)
+
+
+@pytest.mark.parametrize("problem", [*catalogue.PROBLEMS, *LONG], ids=lambda problem: problem.name)
 def test_catalogue_after_repair(problem):
     structure = dd.build(problem.model()).structure
     assert (structure.index, structure.degrees_of_freedom) == (problem.index, problem.degrees_of_freedom)

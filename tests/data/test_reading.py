@@ -93,8 +93,8 @@ def test_what_pandas_writes_is_read_back(tmp_path_factory, times, delimiter, ran
         ("t,u,y\n12:30,1,2\n", r"'12:30' is not .* convert others by pandas.to_datetime"),
         ("t,u,y\n2024-01-31,1,2\n31/01/24,1,2\n", "line 3, column 't', '31/01/24' is no timestamp like that of the"),
         ("t,u,y\n2024-01-31,1,2\n2024-02-01T00Z,1,2\n", "line 3, .* is no timestamp like that of the first row"),
-        ('t,u,y\n0,"1,5",2\n', r"column 'u', '1,5' is not .* Use a decimal point \(files with delimiter=';' often"),
-        ('t,u,y\n"0,00",1,2\n', "column 't', '0,00' is not .* Use a decimal point"),
+        ('t,u,y\n0,"1,5",2\n', r"column 'u', '1,5' is not .* If the file has decimal commas, say so with decimal=','"),
+        ('t,u,y\n"0,00",1,2\n', "column 't', '0,00' is not .* If the file has decimal commas"),
         ("t,u,y\n0,1,2\n1,2,1_000\n", "line 3, column 'y', '1_000' is not a finite number"),
         ("t,u,y\n0,1,2\n1,2,inf\n", "line 3, column 'y', 'inf' is not a finite number"),
         ("t,u,y\n0,1,2\n1,,3\n", "line 3, column 'u', a value is missing, which an input may not have. Fill the gap"),
@@ -151,3 +151,27 @@ def test_a_row_costs_the_same_in_a_long_file(write):
 def test_what_is_no_path_is_told(path):
     with pytest.raises(DataError, match=r"read_csv takes the path of a file, got \w+\. Write read_csv\('tank\.csv'\)"):
         read_csv(path, time="t", outputs=["y"])
+
+
+def test_decimal_commas(tmp_path):
+    path = tmp_path / "oven.csv"
+    path.write_text("time [min]; heater; level\n0,0;1,5;-2,25e1\n0,5;0;NA\n1;-0,5;3\n", encoding="utf-8")
+    data = read_csv(path, time="time", inputs=["heater"], outputs=["level"], delimiter=";", decimal=",")
+    np.testing.assert_array_equal(data.times, [0.0, 0.5, 1.0])
+    np.testing.assert_array_equal(data.inputs["heater"].values, [1.5, 0.0, -0.5])
+    np.testing.assert_array_equal(data.outputs["level"].values, [-22.5, np.nan, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("t;y\n0;1.234,5\n", {"delimiter": ";", "decimal": ","}, "no number has a point"),
+        ("t,y\n0,1\n", {"decimal": ","}, "cannot stand both between columns and in numbers"),
+        ("t;y\n0;1\n", {"delimiter": ";", "decimal": "·"}, "decimal must be '.' or ','"),
+    ],
+)
+def test_what_decimal_marks_cannot_be(text, options, message, tmp_path):
+    path = tmp_path / "oven.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read_csv(path, time="t", outputs=["y"], **options)

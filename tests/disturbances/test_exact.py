@@ -20,6 +20,7 @@ from daedal.disturbances.bridge import DEPTH, list_nodes, make_bridge
 from daedal.errors import ModelError, SimulationError
 from daedal.linear import list_output_rows, solve_lyapunov, van_loan
 from daedal.symbolic import symbol
+from sizes import choose
 
 PROBABILITY = 1e-3  # of a true law being refused; a false one is refused far beyond
 
@@ -61,13 +62,6 @@ def departure(sample, exact):
 def drawn(noise, step, times, count, orders=(0,)):
     discrete = discretize(noise, None, step, orders)
     return np.array([ExactPath(discrete, 7, "test", 0, path).at(times).ravel() for path in range(count)])
-
-
-@pytest.mark.parametrize("noise", [OSCILLATOR, LOW_PASS, CORRELATED], ids=["oscillator", "low pass", "correlated"])
-def test_joint_law_inside_one_cell(noise):
-    step, times = 0.5, [0.0, 0.17, 0.33, 0.5]  # both ends, and two times inside
-    sample = drawn(noise, step, times, 1000)
-    assert departure(sample, exact_covariance(noise, times)) > PROBABILITY
 
 
 @pytest.mark.parametrize("noise", [OSCILLATOR, CORRELATED], ids=["oscillator", "correlated"])
@@ -217,7 +211,7 @@ def test_sensitivities_are_refused():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [OSCILLATOR, LOW_PASS, CORRELATED], ids=["oscillator", "low pass", "correlated"])
-def test_joint_law_with_many_paths(noise):
+def test_joint_law_inside_one_cell_and_in_the_next(noise):
     times = [0.0, 0.0313, 0.17, 0.33, 0.49, 0.5, 0.81]
-    sample = drawn(noise, 0.5, times, 8000)
+    sample = drawn(noise, 0.5, times, choose(1000, 8000))
     assert departure(sample, exact_covariance(noise, times)) > PROBABILITY

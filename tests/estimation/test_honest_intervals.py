@@ -9,6 +9,9 @@ from scipy.signal import lfilter
 import daedal as dd
 from batteries.fits import SINE, TIMES, decay, levels, line, noisy, sine
 from daedal import der
+from daedal.estimation import list_rivals
+from daedal.report.page.evidence import gather_evidence
+from daedal.report.page.rules import FIT_RULES, judge
 
 x, v, u, w, a, b, c, k, m = dd.symbols("x v u w a b c k m")
 CLOCK = np.arange(300) * 0.1
@@ -75,6 +78,22 @@ def test_another_minimum_that_the_data_allow_is_inside():
     low, high = found.conf_int()["omega"]
     for one in near:
         assert low <= one.params["omega"] <= high
+
+
+def test_rival_minima_do_not_depend_on_the_accuracy_that_was_declared():
+    """Residuals are five times as large as declared, so the criterion of a rival may be 25 times as far above."""
+    times = np.arange(8) * (2.0 * np.pi / 8.0) + [0.0, 0.05, -0.04, 0.03, 0.05, -0.05, 0.02, 0.04]
+    data = dd.Dataset(times, outputs={"y": noisy(np.sin(1.5 * times) ** 2, 0.1, 2)})
+    for declared in (0.1, 0.02):
+        model = replace(sine(1.2), outputs={"y": x**2}, measurement_noise={"y": declared})
+        found = dd.fit(model, data, free=["omega"], starts=[{"omega": 1.45}, {"omega": 2.55}, {"omega": 6.5}])
+        (rival,) = list_rivals(found)
+        assert rival.params["omega"] == pytest.approx(2.51, abs=0.01)
+        assert rival.value - found.value == pytest.approx(2.97 * (0.1 / declared) ** 2, rel=1e-3)
+        low, high = found.conf_int()["omega"]
+        assert low < 1.5 < rival.params["omega"] < high
+        said = judge(FIT_RULES, gather_evidence(found, None, (), (), ()))
+        assert any("1 other minimum" in one.sentence for one in said.findings)
 
 
 def lag(**changes) -> dd.Model:

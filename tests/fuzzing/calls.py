@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,17 @@ TIMES = np.linspace(0.0, 2.0, 21)
 TEXT = 'name = "m"\nunknowns = ["x"]\n[equations]\ne = "der(x) == -k*x"\n[parameters]\nk = 1.0\n'
 MODELICA = "model D\n  parameter Real k = 2;\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = -k*x;\nend D;\n"
 CSV = "t,u,y\n0,1,2\n1,1,3\n2,0,NA\n"
+PROJECT = """title = "p"
+[model]
+file = "model.toml"
+[[data]]
+file = "data.csv"
+time = "t"
+inputs = { u = "u" }
+outputs = { y = "y" }
+[estimate.free]
+k = { start = 1.0, lower = 0.1 }
+"""
 
 
 class Call(NamedTuple):
@@ -74,10 +85,15 @@ def make_fit() -> dd.Fit:
     return dd.fit(make_model(), make_data(), free=["k"])
 
 
+FOLDER = TemporaryDirectory()  # gone when this process ends
+
+
 @cache
 def make_folder() -> Path:
-    folder = Path(mkdtemp())
+    folder = Path(FOLDER.name)
     (folder / "data.csv").write_text(CSV)
+    (folder / "model.toml").write_text(make_model().to_text())
+    (folder / "project.toml").write_text(PROJECT)
     make_fit().save(folder / "fit.nc")
     dd.study(make_quick_fit(), dd.ParametricBootstrap(), runs=2, journal=folder / "runs.study", rng=0)
     return folder
@@ -390,8 +406,16 @@ CALLS: dict[str, Call] = {
             "t0": None,
             "name": None,
             "delimiter": ",",
+            "decimal": ".",
             "units": {"y": "m"},
         },
+    ),
+    "read_project": given(dd.read_project, lambda: {"path": make_folder() / "project.toml", "text": None}),
+    "Project.with_values": of(
+        lambda: dd.read_project(make_folder() / "project.toml"), "with_values", lambda: {"values": {"k": 1.0}}
+    ),
+    "Project.with_free": of(
+        lambda: dd.read_project(make_folder() / "project.toml"), "with_free", lambda: {"names": ["k"]}
     ),
     # analysis
     "analyze": given(dd.analyze, lambda: {"model": make_model()}),
@@ -563,17 +587,39 @@ CALLS: dict[str, Call] = {
     ),
     "RefinedIV": given(dd.RefinedIV, lambda: {"delay": 0.0, "largest_delay": None, "noise": False}),
     "SparseSplines": given(dd.SparseSplines, lambda: {"terms": None, "knots": None, "weight": None}),
-    "plot": given(dd.plot, lambda: {"result": make_data(), "names": ["y"]}),
-    "plot of a comparison": given(dd.plot, lambda: {"result": make_comparison(), "names": ["y"]}),
-    "plot of a profile": given(dd.plot, lambda: {"result": make_profile(), "names": ["k"]}),
-    "plot of states": given(dd.plot, lambda: {"result": make_states(), "names": ["x"]}),
-    "plot of several": given(dd.plot, lambda: {"result": [make_trajectory(), make_data()], "names": ["y"]}),
+    "plot": given(dd.plot, lambda: {"result": make_data(), "names": ["y"], "picture": "signals", "backend": "plotly"}),
+    "explore": given(dd.explore, lambda: {"model": make_model(), "data": make_data(), "free": ["k"]}),
+    "write_report": given(
+        dd.write_report,
+        lambda: {
+            "result": make_comparison(),
+            "path": make_folder() / "report.html",
+            "validation": None,
+            "notes": "*short*",
+            "profile": (),
+            "states": (),
+            "compare_with": (),
+        },
+    ),
+    "plot of a comparison": given(
+        dd.plot, lambda: {"result": make_comparison(), "names": ["y"], "picture": "comparison", "backend": "plotly"}
+    ),
+    "plot of a profile": given(
+        dd.plot, lambda: {"result": make_profile(), "names": ["k"], "picture": "profiles", "backend": "plotly"}
+    ),
+    "plot of states": given(
+        dd.plot, lambda: {"result": make_states(), "names": ["x"], "picture": "signals", "backend": "plotly"}
+    ),
+    "plot of several": given(
+        dd.plot,
+        lambda: {"result": [make_trajectory(), make_data()], "names": ["y"], "picture": "signals", "backend": "plotly"},
+    ),
     **list_parts(),
 }
 # What only daedal makes: users read it, and its methods are above.
 RESULTS = {
     "Candidate", "Comparison", "Cost", "DaedalError", "DaedalWarning", "Descriptor", "Ensemble", "Equation", "Estimate",
     "Expression", "OrderSearches",
-    "Fit", "Identifiability", "OrderSearch", "Profile", "Residuals", "StateEstimate", "Structure", "System",
+    "Fit", "Identifiability", "OrderSearch", "Profile", "Project", "Residuals", "StateEstimate", "Structure", "System",
     "Trajectory", "WellPosedness", "time", "MeasurementMoments", "Study",
 }  # fmt: skip

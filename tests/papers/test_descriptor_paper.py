@@ -2,11 +2,15 @@
 
 import csv
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from daedal.analysis import descriptor
+from daedal.cli import main
+from daedal.papers import count_pieces
 from daedal.papers import descriptor as paper
 from daedal.papers.descriptor.estimates import (
     LIKELIHOOD,
@@ -284,14 +288,43 @@ def test_figures_show_one_dot_per_data_set_and_the_truth_in_its_band(data, found
         assert np.mean((line.y >= lower) & (line.y <= upper)) > 0.75
 
 
-def test_parts_come_with_their_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(paper, "QUICK", Size(data_sets=2, noise_too=2))
-    parts = list(paper.reproduce(tmp_path))
+KILLED = """
+import os, signal, sys
+from daedal.cli import main
+from daedal.papers import descriptor
+from daedal.papers.descriptor.estimates import Size
+from daedal.studies.journal import Journal
+descriptor.FULL = Size(data_sets=2, noise_too=2)
+written, write = [], Journal.write
+def count(journal, rows):
+    write(journal, rows)
+    written.extend(rows)
+    if len(written) >= 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+Journal.write = count
+main(["reproduce", "descriptor", "--full", "--out", sys.argv[1]])
+"""
+
+
+@pytest.mark.slow
+def test_full_sizes_go_on_after_kill_9_and_make_the_same_files(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(paper, "FULL", Size(data_sets=2, noise_too=2))
+    whole, other = tmp_path / "whole", tmp_path / "other"
+    parts = list(paper.reproduce(whole, full=True))
     assert all(isinstance(part, Result) for part in parts)
     files = [path for part in parts for path in part.files]
-    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in files}
+    assert {path.name for path in whole.iterdir()} == {path.name for path in files}
     pages = [path.read_text(encoding="utf-8") for path in files if path.suffix == ".html"]
     assert len(pages) == 3
     for text in pages:
         assert "Plotly.newPlot" in text
         assert re.search(r"<script[^>]+src=|<link[^>]+href=", text) is None  # needs no network
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(other)], capture_output=True, text=True)
+    assert killed.returncode == -9, killed.stderr
+    assert count_pieces(other) == 5
+    assert main(["reproduce", "descriptor", "--full", "--workers", "2", "--out", str(other)]) == 0
+    printed = capsys.readouterr().out
+    assert all(part.text in printed for part in parts)
+    assert {path.name: path.read_bytes() for path in other.iterdir()} == {
+        path.name: path.read_bytes() for path in whole.iterdir()
+    }

@@ -136,8 +136,8 @@ def test_the_quick_figure_is_made_of_fits(monkeypatch):
         return dd.fit(model, data, **options)
 
     monkeypatch.setattr(fits, "fit", watched)
-    fitted = fits.fit_data_sets(PROGRAM, Size(samples=(5000,), data_sets=8, realizations=32))
-    assert asked == 8 * [dd.OutputError, dd.SimulationPEM, dd.SimulationPEM]
+    fitted = fits.fit_data_sets(PROGRAM, Size(samples=(5000,), data_sets=4, realizations=32))
+    assert asked == 4 * [dd.OutputError, dd.SimulationPEM, dd.SimulationPEM]
     blind, proposed, whitened = (fitted.summary(5000, method) for method in fitted.methods)
     assert blind.mean > 6.7  # with the wind ignored
     assert abs(proposed.mean - TRUTH) < 0.4
@@ -234,7 +234,7 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
 
 
 def test_parts_come_with_their_files(tmp_path, monkeypatch):
-    tiny = Size(samples=(700,), data_sets=3, realizations=8)
+    tiny = Size(samples=(700,), data_sets=2, realizations=8)
     monkeypatch.setattr(pendulum, "QUICK", {PROGRAM: tiny, PRINTED: tiny})
     parts = pendulum.reproduce(tmp_path)
     assert isinstance(next(parts), Result)
@@ -248,7 +248,7 @@ def test_parts_come_with_their_files(tmp_path, monkeypatch):
 
 def test_full_sizes_are_a_study_of_both_readings():
     """As lists in a journal, and back."""
-    tiny = Size(samples=(600, 700), data_sets=3, realizations=8)
+    tiny = Size(samples=(600, 700), data_sets=2, realizations=8)
     both = estimate_all({PROGRAM: tiny, PRINTED: tiny})
     direct = estimate(PRINTED, tiny)
     assert both[PRINTED].wind == direct.wind

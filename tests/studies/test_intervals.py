@@ -32,11 +32,11 @@ def test_percentiles_are_order_statistics():
 def test_few_runs_give_wider_intervals_that_cover_the_next_run():
     """Of n normal runs, the interval of 95 % holds another one in 95 % of all cases."""
     rng, held = np.random.default_rng(2), []
-    for _ in range(4000):
+    for _ in range(1200):
         *draws, another = rng.standard_normal(9)
         low, high = find_percentiles(np.array(draws), 0.95, False)
         held.append(low < another < high)
-    assert abs(np.mean(held) - 0.95) < 0.012
+    assert abs(np.mean(held) - 0.95) < 0.025  # four standard deviations
 
 
 def test_an_interval_on_a_log_scale_stays_positive():

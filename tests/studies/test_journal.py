@@ -11,7 +11,7 @@ import pytest
 
 import daedal as dd
 from daedal.studies import Row, count_runs, open_journal
-from daedal.studies.journal import is_journal, read_journal
+from daedal.studies.journal import is_journal, is_written, read_journal
 from own_kinds import Jitter
 from studying import make_fit, make_model
 
@@ -47,8 +47,10 @@ def test_there_is_one_writer(path):
     code += f"open_journal(Path(sys.argv[1]), {IDENTITY!r}, {{}})"
     other = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
     assert "Another process is writing to the journal" in other.stderr
+    assert is_written(path)
     journal.write([ROW])
     journal.close()
+    assert not is_written(path)
     again = open_journal(path, IDENTITY, {})
     assert again.find_finished() == {0}
     again.close()
@@ -72,7 +74,8 @@ os.kill(os.getpid(), 9)
     assert done.returncode == -9, done.stderr
     assert (path.parent / "a.study-journal").stat().st_size > 0
     assert read_journal(path).numbers.tolist() == [0]
-    journal = open_journal(path, IDENTITY, {})  # a lock does not outlive its process
+    assert not is_written(path)  # a lock does not outlive its process
+    journal = open_journal(path, IDENTITY, {})
     assert journal.find_finished() == {0}
     journal.close()
 
@@ -208,7 +211,8 @@ def test_a_folder_that_cannot_be_written_gets_a_sentence():
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced", "folder too"])
-def test_a_journal_that_vanishes_loses_nothing(path, how):
+def test_a_journal_that_vanishes_loses_nothing(path, how, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(path.parent))
     folder = path.parent / "sub"
     folder.mkdir()
     path = folder / "a.study"

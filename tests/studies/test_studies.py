@@ -1,14 +1,14 @@
 """Studies: each kind against closed forms and fits by hand; the same numbers whoever makes them, in whatever order."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import daedal as dd
 from daedal.disturbances import derive_seed
-from daedal.estimation import Autoregression
-from daedal.studies import Row, driving, simulate_data
+from daedal.estimation import Autoregression, pack_fit
+from daedal.studies import Outline, Row, Run, driving, simulate_data
 from daedal.studies.charter import prepare
 from daedal.studies.fit_runs import charter_fits
 from daedal.studies.studying import _Estimate
@@ -18,7 +18,7 @@ from studying import TIMES, TRUTH, a, make_data, make_fit, make_model
 
 @pytest.fixture(scope="module")
 def bootstrap() -> dd.Study:
-    return dd.study(make_fit(), dd.ParametricBootstrap(), runs=60, rng=7)
+    return dd.study(make_fit(), dd.ParametricBootstrap(), runs=42, rng=7)
 
 
 def same(one: dd.Study, other: dd.Study) -> bool:
@@ -34,8 +34,8 @@ def test_the_spread_of_a_parametric_bootstrap_is_that_of_least_squares(bootstrap
     exact = 0.05 * np.sqrt(np.diag(np.linalg.inv(J.T @ J)))  # of least squares, the noise being 0.05
     ends, corrected = bootstrap.conf_int(), bootstrap.conf_int(method="bca")
     for name, error in zip(("k", "a"), exact, strict=True):
-        assert 0.72 < bootstrap[name].std / error < 1.3  # 60 runs tell a standard deviation to 9 %; three times that
-        assert abs(bootstrap[name].bias) < 4 * error / np.sqrt(60)
+        assert 0.67 < bootstrap[name].std / error < 1.33  # 42 runs tell a standard deviation to 11 %; three times that
+        assert abs(bootstrap[name].bias) < 4 * error / np.sqrt(42)
         for low, high in (ends[name], corrected[name]):
             assert low < fit[name].value < high
             assert 2.8 < (high - low) / error < 5.4
@@ -59,7 +59,8 @@ def test_a_run_is_the_fit_that_one_would_make_by_hand(bootstrap):
 
 def test_numbers_do_not_depend_on_order_and_more_runs_go_on(tmp_path, bootstrap):
     journal = tmp_path / "a.study"
-    make = prepare(charter_fits(make_fit(), dd.ParametricBootstrap(), 7))
+    kind = dd.ParametricBootstrap()
+    make = prepare(charter_fits(make_fit(), pack_fit(make_fit()), kind, kind.outline(make_fit()), 7))
     backwards = [make(number).numbers for number in (4, 2, 0)]
     np.testing.assert_array_equal(backwards, bootstrap.contents.values[[4, 2, 0]])
     few = dd.study(make_fit(), dd.ParametricBootstrap(), runs=3, journal=journal, rng=7)
@@ -75,7 +76,7 @@ def test_numbers_do_not_depend_on_order_and_more_runs_go_on(tmp_path, bootstrap)
 
 def test_a_study_prints_what_it_says(bootstrap):
     printed = str(bootstrap)
-    assert printed.startswith("study of 'decay' by ParametricBootstrap(): 60 runs\n  All 60 runs are there.")
+    assert printed.startswith("study of 'decay' by ParametricBootstrap(): 42 runs, seed 7\n  All 42 runs are there.")
     assert "95 % percentiles" in printed
     assert "95 % BCa" in printed
     assert list(bootstrap) == ["k", "a"]
@@ -143,15 +144,15 @@ def test_blocks_of_residuals_are_laid_side_by_side():
 
 def test_monte_carlo_tells_bias_and_coverage():
     truth = make_fit().model.with_parameters(TRUTH)
-    study = dd.study(make_fit(), dd.MonteCarlo(truth=truth), runs=40, rng=3)
+    study = dd.study(make_fit(), dd.MonteCarlo(truth=truth), runs=20, rng=3)
     for name, value in TRUTH.items():
         one = study[name]
         assert one.truth == value
-        assert abs(one.bias) < 4 * one.std / np.sqrt(40)
-        assert one.rmse == pytest.approx(np.hypot(one.bias, one.std * np.sqrt(39 / 40)))
+        assert abs(one.bias) < 4 * one.std / np.sqrt(20)
+        assert one.rmse == pytest.approx(np.hypot(one.bias, one.std * np.sqrt(19 / 20)))
         low, high = study.intervals[name]
         assert one.coverage == np.mean((low <= value) & (value <= high))
-        assert one.coverage > 0.8
+        assert one.coverage > 0.75  # of 20; fewer by chance once in 400
     assert "coverage of 95 %" in str(study)
     with pytest.raises(dd.DaedalError, match="not that of a bootstrap"):
         study.conf_int()
@@ -199,6 +200,8 @@ def test_experiments_left_out_give_the_error_of_a_mean(several):
     assert study["a"].std == pytest.approx(single.std(ddof=1) / np.sqrt(5), rel=1e-4)  # steps of the solver
     assert abs(study["a"].bias) < 1e-6
     assert sorted(study.to_pandas()["left out"]) == [f"day {k}" for k in range(1, 6)]
+    with pytest.raises(dd.DaedalError, match="is not that of a bootstrap, so it gives no interval"):
+        study.conf_int()
     two = dd.LeaveOut(2)
     assert two.outline(several).runs == 10
     chosen = {two.make_run(several, number, 1).labels["left out"] for number in range(10)}
@@ -255,6 +258,9 @@ def test_a_scan_holds_a_parameter_and_fits_the_others():
     best = [one @ make_data()["y"] / (one @ one) for one in shape]  # linear in a
     np.testing.assert_allclose(frame["a"], best, rtol=1e-4)
     assert list(frame["k"]) == [1.0, 1.3]
+    head, *rows = str(study).splitlines()[2:]
+    assert head.split() == ["run", "k", "a", "criterion"]
+    assert [row.split()[:3] for row in rows] == [["0", "1", f"{best[0]:.5g}"], ["1", "1.3", f"{best[1]:.5g}"]]
     with pytest.raises(dd.DaedalError, match="leaves nothing free"):
         dd.study(make_fit(), dd.Scan({"k": [1.0, 2.0], "a": [1.0]}))
 
@@ -268,6 +274,22 @@ def test_a_kind_of_ones_own_is_kept_by_its_fields(tmp_path):
     assert same(dd.load(journal), study)
     with pytest.raises(dd.DaedalError, match="'kind' differs"):
         dd.study(make_fit(), replace(kind, size=0.03), runs=3, journal=journal, rng=1)
+
+
+def test_a_kind_may_stand_anywhere_as_long_as_this_process_makes_the_runs():
+    @dataclass(frozen=True)
+    class Same:
+        shares: tuple[float, ...] = (0.1 + 0.2, 2.0)
+
+        def outline(self, _: dd.Fit) -> Outline:
+            return Outline(runs=2)
+
+        def make_run(self, fit: dd.Fit, *_: int) -> Run:
+            return Run(fit.data)
+
+    study = dd.study(make_fit(), Same(), rng=1)
+    np.testing.assert_allclose(study.estimates["k"], make_fit()["k"].value, rtol=1e-4)
+    assert study.kind.endswith("Same(shares=[0.3, 2.0])")
 
 
 def test_a_run_that_fails_is_a_row_with_its_sentence():
@@ -298,7 +320,10 @@ def test_an_interrupt_returns_what_is_there_and_the_same_call_goes_on(tmp_path):
     study = dd.study(make_fit(), kind, journal=journal, rng=1)
     assert study.status.interrupted
     assert "3 of 8 runs are there. Make the same call to go on." in str(study)
-    assert same(dd.load(journal), study) or dd.load(journal).to_pandas().equals(study.to_pandas())
+    loaded = dd.load(journal)
+    assert same(loaded, study)
+    assert loaded.status.interrupted
+    assert str(loaded.status) == "Not finished: 3 of 8 runs are there. Make the same call to go on."
     whole = dd.study(make_fit(), kind, journal=journal, rng=1)
     assert whole.status.ok
     assert same(whole, dd.study(make_fit(), kind, rng=1))
@@ -321,7 +346,7 @@ def test_shards_make_the_whole(tmp_path, bootstrap):
     assert [path.name for path in parts] == ["a.1of3.study", "a.2of3.study", "a.3of3.study"]
     half = dd.merge(parts[:2])
     assert not half.status.ok
-    assert "4 of 6 runs are there" in str(half)
+    assert str(half.status) == "Not complete: 4 of 6 runs are there. Finish the shards and merge them again."
     whole = dd.merge(parts, journal=tmp_path / "whole.study")
     assert whole.to_pandas().equals(bootstrap.to_pandas().iloc[:6])
     assert whole.contents.values.tobytes() == bootstrap.contents.values[:6].tobytes()
@@ -364,7 +389,7 @@ def test_pictures_of_studies(bootstrap):
     assert {"95 % of the runs", "95 % by the fit", "share of runs"} <= set(names)
     waterfall = dd.plot(dd.study(make_fit(), dd.Starts(3), rng=2))
     assert len(waterfall.data[0].y) == 3
-    assert list(waterfall.data[0].y) == sorted(waterfall.data[0].y)
+    assert list(waterfall.data[0].y) == [0.0, 0.0, 0.0]  # one minimum: rounding is no height
     assert dd.plot(dd.study(make_fit(), dd.Scan({"k": [1.0, 1.3]}), rng=2)).data
 
 

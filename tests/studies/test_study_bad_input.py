@@ -67,6 +67,17 @@ def test_a_kind_that_cannot_be_is_refused(make, sentence):
         make()
 
 
+def test_a_criterion_that_holds_moments_of_its_data_judges_no_others():
+    y = make_data()["y"]
+    moments = dd.MeasurementMoments.independent(mean=y, variance=np.full(20, 0.0025), third_raw_moment=y**3)
+    criterion = dd.MeanVariance(gamma=1.0, measurements=moments)
+    fit = dd.fit(make_model(), make_data(), free=["a"], criterion=criterion, solver=dd.Lanes(step=0.15), rng=1)
+    for kind in (dd.ParametricBootstrap(), dd.BlockBootstrap(length=0.5), dd.MonteCarlo(truth=make_model())):
+        with pytest.raises(dd.DaedalError, match="MeanVariance holds moments of the data that it was made for"):
+            dd.study(fit, kind, runs=2)
+    assert dd.study(fit, dd.Scan({"k": [1.2, 1.3]})).converged.all()
+
+
 def test_blocks_need_regular_samples():
     times = tuple(np.cumsum(np.linspace(0.05, 0.2, 25)))
     fit = dd.fit(

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,16 +14,20 @@ import pytest
 
 import daedal as dd
 from daedal.jobs import count_workers, run_jobs
-from daedal.studies import Outline, Run, cluster, crews, open_journal
-from own_kinds import Jitter, Trouble
+from daedal.studies import Outline, Run, cluster, crews, make_missing, open_journal
+from daedal.studies.journal import Journal
+from light_runs import charter_runs
+from own_kinds import Jitter
 from studying import make_fit
 
+RUNS = 10
+MANY = 100  # that are not all made before a process is killed
 HELPER = Path(__file__).parents[1] / "studying.py"
 
 
 @pytest.fixture(scope="module")
 def alone() -> dd.Study:
-    return dd.study(make_fit(), dd.ParametricBootstrap(), runs=16, rng=7)
+    return dd.study(make_fit(), dd.ParametricBootstrap(), runs=RUNS, rng=7)
 
 
 def wait_until(condition) -> None:
@@ -46,37 +51,28 @@ def list_workers(pid: int) -> list[int]:
     return [int(child) for task in tasks for child in task.read_text().split()]
 
 
-@pytest.mark.slow
-def test_a_process_that_dies_is_replaced(tmp_path):
-    """Also: a module of the user's, which processes import."""
-    once = Trouble(1, "die", str(tmp_path / "once"))
-    study = dd.study(make_fit(), once, runs=3, journal=tmp_path / "once.study", rng=1, workers=1)
-    assert study.status.ok
-    assert study.converged.all()
-    undisturbed = dd.study(make_fit(), once, runs=3, rng=1)  # it does no harm twice
-    assert study.to_pandas().equals(undisturbed.to_pandas())
-    assert study.contents.values.tobytes() == undisturbed.contents.values.tobytes()
-
-
-def test_a_run_that_kills_its_process_twice_is_a_row_with_a_sentence(tmp_path):
-    journal = tmp_path / "a.study"
-    study = dd.study(make_fit(), Trouble(1, "die"), runs=3, journal=journal, rng=1, workers=1)
-    assert list(study.failures) == [1]
-    assert study.failures[1].startswith("The process that made this run died twice (SIGKILL")
-    assert study.to_pandas()["status"].tolist() == ["converged", "died", "converged"]
-    kept = open_journal(journal, {}, {})
-    assert kept.find_finished() == {0, 2}  # it is tried again by the next call
-    kept.close()
+def test_a_process_that_dies_is_replaced_and_a_run_that_kills_two_is_a_row_with_a_sentence(tmp_path):
+    charter = charter_runs(tmp_path, {1: "die", 2: "die once"})
+    rows = {row.number: row for batch in crews.Processes(1).make(charter, range(5)) for row in batch}
+    assert [rows[k].status for k in range(5)] == ["converged", "died", "converged", "converged", "converged"]
+    assert rows[1].message.startswith("The process that made this run died twice (SIGKILL, often for lack of memory")
+    assert rows[1].message.endswith("The same call tries it again.")
+    assert [rows[k].numbers for k in (0, 2, 3, 4)] == [(k**0.5,) for k in (0, 2, 3, 4)]
+    journal = open_journal(tmp_path / "a.study", {}, {})
+    journal.write(list(rows.values()))
+    assert journal.find_finished() == {0, 2, 3, 4}  # what died is tried again by the next call
+    journal.close()
 
 
 @pytest.mark.usefixtures("heard_interrupts")
-def test_ctrl_c_while_processes_work_returns_what_is_there(tmp_path):
-    kind = Trouble(5, "interrupt parent", str(tmp_path / "mark"))
-    study = dd.study(make_fit(), kind, journal=tmp_path / "a.study", rng=1, workers=1)
-    assert study.status.interrupted
-    assert 1 <= study.numbers.size < 8
-    whole = dd.study(make_fit(), kind, journal=tmp_path / "a.study", rng=1)
-    assert whole.to_pandas().equals(dd.study(make_fit(), kind, rng=1).to_pandas())
+def test_ctrl_c_while_processes_work_keeps_what_is_there(tmp_path):
+    charter = charter_runs(tmp_path, {3: "interrupt parent"})
+    journal = open_journal(tmp_path / "a.study", {}, {})
+    assert make_missing(charter, range(8), journal, crews.Processes(1), "runs:")  # it was interrupted
+    assert journal.find_finished() <= {0, 1, 2}
+    assert not make_missing(charter, range(8), journal, crews.Processes(1), "runs:")
+    assert journal.read().values[:, 0].tolist() == [k**0.5 for k in range(8)]
+    journal.close()
 
 
 @pytest.mark.slow
@@ -84,7 +80,7 @@ def test_ctrl_c_while_processes_work_returns_what_is_there(tmp_path):
 def test_kill_9_of_a_whole_study_loses_at_most_what_was_under_way(tmp_path, alone):
     journal = tmp_path / "a.study"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, sys.path)))}
-    command = [sys.executable, str(HELPER), str(journal), "16", "2"]
+    command = [sys.executable, str(HELPER), str(journal), str(MANY), "2"]
     study = subprocess.Popen(command, env=environment)
     wait_until(lambda: journal.exists() and journal.stat().st_size and dd.load(journal).numbers.size >= 3)
     workers = list_workers(study.pid)
@@ -95,11 +91,11 @@ def test_kill_9_of_a_whole_study_loses_at_most_what_was_under_way(tmp_path, alon
     wait_until(lambda: not any(map(is_running, workers)))  # nobody works for nobody
     left = dd.load(journal)
     assert set(before.numbers) <= set(left.numbers)
-    assert left.numbers.size < 16
+    assert left.numbers.size < MANY
     assert "Make the same call to go on" in str(left)
-    whole = dd.study(make_fit(), dd.ParametricBootstrap(), runs=16, journal=journal, rng=7)
-    assert whole.to_pandas().equals(alone.to_pandas())
-    assert whole.contents.values.tobytes() == alone.contents.values.tobytes()
+    whole = dd.study(make_fit(), dd.ParametricBootstrap(), runs=MANY, journal=journal, rng=7)
+    assert whole.to_pandas().head(RUNS).equals(alone.to_pandas())
+    assert whole.contents.values[:RUNS].tobytes() == alone.contents.values.tobytes()
     assert [path.name for path in tmp_path.iterdir()] == ["a.study"]
 
 
@@ -150,16 +146,42 @@ def test_a_task_of_a_cluster_has_one_thread_and_leaves_other_threads_theirs():
     assert count_workers() == before
 
 
+class Told:
+    """What Dask answers of a task: its state, and what it raised."""
+
+    def __init__(self, status: str, error: Exception | None = None) -> None:
+        self.status, self._error = status, error
+
+    def exception(self) -> Exception | None:
+        return self._error
+
+
+def test_what_a_cluster_says_of_a_task_that_it_could_not_make():
+    killed = type("KilledWorker", (Exception,), {})("run 3 and its workers")
+    row = cluster._read_answer(Told("error", killed), 3)
+    assert row is not None
+    assert (row.number, row.status) == (3, "died")
+    assert row.message.startswith("The processes of the cluster that made this run died: run 3 and its workers. The")
+    assert cluster._read_answer(Told("lost"), 3) is None  # it is handed out again
+    with pytest.raises(dd.DaedalError, match="cannot make run 3: ImportError: no daedal"):
+        cluster._read_answer(Told("error", ImportError("no daedal")), 3)
+
+
+@contextmanager
+def start_cluster(workers: int):
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
+        yield client
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of Dask's own making
-def test_a_cluster_whose_workers_are_killed_gives_the_same_table(tmp_path, alone):
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        victim = next(iter(client.run(os.getpid).values()))
-        killed = []
+def test_shards_of_two_clusters_whose_workers_are_killed_make_the_table_of_one(tmp_path, alone):
+    """As on two machines: a cluster and a journal each. The second cluster then goes away."""
+    options = {"runs": RUNS, "journal": tmp_path / "a.study", "rng": 7}
+    with start_cluster(2) as first:
+        victim, killed = next(iter(first.run(os.getpid).values())), []
 
         def kill(journal, rows):
             write(journal, rows)
@@ -167,16 +189,20 @@ def test_a_cluster_whose_workers_are_killed_gives_the_same_table(tmp_path, alone
                 os.kill(victim, signal.SIGKILL)
                 killed.append(victim)
 
-        from daedal.studies.journal import Journal
-
         write = Journal.write
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Journal, "write", kill)
-            study = dd.study(
-                make_fit(), dd.ParametricBootstrap(), runs=16, journal=tmp_path / "a.study", workers=client, rng=7
-            )
+            part = dd.study(make_fit(), dd.ParametricBootstrap(), workers=first, shard=(1, 2), **options)
         assert killed
-        own = dd.study(make_fit(), Jitter(0.02), runs=4, workers=client, rng=1)
-    assert study.to_pandas().equals(alone.to_pandas())
-    assert study.contents.values.tobytes() == alone.contents.values.tobytes()
-    assert own.to_pandas().equals(dd.study(make_fit(), Jitter(0.02), runs=4, rng=1).to_pandas())
+        assert part.numbers.tolist() == list(range(0, RUNS, 2))
+    with start_cluster(1) as second:
+        dd.study(make_fit(), dd.ParametricBootstrap(), workers=second, shard=(2, 2), **options)
+        own = dd.study(make_fit(), Jitter(0.02), runs=2, workers=second, rng=1)
+    merged = dd.merge(sorted(tmp_path.glob("a.*of2.study")), journal=tmp_path / "whole.study")
+    for study in (merged, dd.load(tmp_path / "whole.study")):
+        assert study.status.ok
+        assert study.to_pandas().equals(alone.to_pandas())
+        assert study.contents.values.tobytes() == alone.contents.values.tobytes()
+    assert own.to_pandas().equals(dd.study(make_fit(), Jitter(0.02), runs=2, rng=1).to_pandas())
+    with pytest.raises(dd.DaedalError, match=r"The cluster (is gone|cannot be reached).*it goes on"):
+        dd.study(make_fit(), Jitter(0.02), runs=3, workers=second, rng=1)

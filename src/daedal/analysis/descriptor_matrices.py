@@ -39,6 +39,15 @@ class Descriptor:
         order.
     inputs, disturbances, outputs
         Names of the columns of G and J, and of the rows of H.
+
+    Examples
+    --------
+    >>> from daedal import Model, der, descriptor, symbols
+    >>> x, u = symbols("x u")
+    >>> lag = Model(name="lag", equations={"lag": 2 * der(x) == u - x}, unknowns=[x], inputs=[u], outputs={"x": x})
+    >>> found = descriptor(lag)
+    >>> found.E, found.F, found.transfer(0.0).real
+    (array([[2.]]), array([[-1.]]), array([[1.]]))
     """
 
     model: str
@@ -108,7 +117,7 @@ class Descriptor:
                 "to_control needs the package 'control', which is not installed.", "Install it: pip install control."
             ) from None
         form = self.standard_form()
-        direct = find_polynomial_part(self.E, self.F, self.G, self.H, form)
+        direct = find_polynomial_part(self.G, self.H, form)
         if np.any(direct.orders > 0):
             i, j = (int(place) for place in np.argwhere(direct.orders > 0)[0])
             raise ModelError(
@@ -151,6 +160,11 @@ class Descriptor:
             if np.any(self.f):
                 lines.append(f"  f = {np.array2string(self.f, precision=6, max_line_width=120)}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from daedal.tables import write_html
+
+        return write_html(str(self).split("\n")).replace("<p>", '<p style="white-space:pre">')
 
 
 def check_points(s: Any) -> np.ndarray:

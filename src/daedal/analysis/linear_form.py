@@ -41,6 +41,7 @@ NONLINEAR = (
     "Use linearize(model, at={...}) near an operating point; to fit the model as it is, leave the criterion out: "
     "OutputError() is taken, or SimulationPEM() where disturbances move the mean of an output."
 )
+DEEPEST = 50  # operations within each other that are looked through
 MATRICES = ("E", "F", "G", "J", "f", "H")
 
 
@@ -69,35 +70,33 @@ class LinearForm:
 
     def at(self, model: Model, values: Mapping[Any, float] | None = None) -> dict[str, np.ndarray]:
         """Matrix by name at the values of a model's parameters."""
-        entries = self._entries(self._find_point(model, values)).full().ravel()
-        return self._split(entries)
+        entries = np.array(self._entries(self._find_point(model, values))).ravel()
+        return {key: matrix[0] for key, matrix in self._place(entries[None]).items()}
 
     def along(self, model: Model, values: Mapping[Any, float] | None, rates: np.ndarray) -> dict[str, np.ndarray]:
         """Derivatives of the matrices (direction, row, column), parameters moving by `rates` (parameter, direction)."""
         order = [list(model.parameters).index(name) for name in self.parameters]
-        slopes = self._slopes(self._find_point(model, values)).full() @ rates[order]
-        parts = [self._split(column) for column in slopes.T]
-        count = rates.shape[1]
-        return {key: np.array([part[key] for part in parts]).reshape(count, *self._shape(key)) for key in MATRICES}
+        slopes = np.array(self._slopes(self._find_point(model, values))) @ rates[order]
+        return self._place(slopes.T)
 
     def _find_point(self, model: Model, values: Mapping[Any, float] | None) -> ca.DM:
         numbers = evaluate_parameters(model, values)
         return ca.DM([numbers[name] for name in self.parameters]) if self.parameters else ca.DM(0, 1)
 
-    def _shape(self, key: str) -> tuple[int, int]:
-        return self.matrices[MATRICES.index(key)].shape
-
-    def _split(self, entries: np.ndarray) -> dict[str, np.ndarray]:
-        ends = np.cumsum([matrix.numel() for matrix in self.matrices])[:-1]
-        parts = np.split(entries, ends)
-        return {
-            key: part.reshape(matrix.shape, order="F")
-            for key, part, matrix in zip(MATRICES, parts, self.matrices, strict=True)
-        }
+    def _place(self, entries: np.ndarray) -> dict[str, np.ndarray]:
+        """Matrices (direction, row, column) from their entries (direction, entry) that can be other than zero."""
+        placed, begin = {}, 0
+        for key, matrix in zip(MATRICES, self.matrices, strict=True):
+            rows, columns = matrix.sparsity().get_triplet()
+            placed[key] = np.zeros((len(entries), *matrix.shape))
+            placed[key][:, rows, columns] = entries[:, begin : begin + len(rows)]
+            begin += len(rows)
+        return placed
 
     @cached_property
     def _vector(self) -> ca.SX:
-        return ca.vertcat(*(ca.densify(ca.vec(matrix)) for matrix in self.matrices))
+        entries: list[Any] = [entry for matrix in self.matrices for entry in matrix.nonzeros()]
+        return ca.vertcat(*entries) if entries else ca.SX(0, 1)
 
     @cached_property
     def _arguments(self) -> ca.SX:
@@ -109,7 +108,7 @@ class LinearForm:
 
     @cached_property
     def _slopes(self) -> ca.Function:
-        return ca.Function("slopes", [self._arguments], [ca.jacobian(self._vector, self._arguments)])
+        return ca.Function("slopes", [self._arguments], [ca.densify(ca.jacobian(self._vector, self._arguments))])
 
 
 def extract_linear_form(
@@ -192,9 +191,10 @@ def _make_form(model: Model, outputs: Mapping[str, Expression], reduced: bool, f
         rows[f"'{leaf}' between samples"] = dz[-1]
     inputs = (*model.input_names, *forcing)
     u, w = stack_symbols(inputs), stack_symbols(model.disturbance_names)
-    picked = []
+    picked, stacked = [], ca.vertcat(*z)
+    leaves = set(list_symbols(stacked))
     for name, sx in shown.items():
-        if _is_combination(sx, ca.vertcat(*z)):
+        if _is_combination(sx, stacked, leaves):
             picked.append(sx)
             continue
         added = ca.SX.sym(name)  # an output of more than unknowns is a variable of its own
@@ -302,9 +302,10 @@ def _make_frame(model: Model, unknowns: tuple[str, ...], expressions: list[ca.SX
     return _Frame(tuple(names), z, dz, links, *both)
 
 
-def _is_combination(sx: ca.SX, z: ca.SX) -> bool:
+def _is_combination(sx: ca.SX, z: ca.SX, leaves: set[str]) -> bool:
     """Whether an output is a combination of variables and nothing else."""
-    leaves = set(list_symbols(z))
+    if sx.is_symbolic() and sx.name() in leaves:
+        return True
     jacobian = ca.jacobian(sx, z)
     rest = ca.simplify(ca.substitute(sx, z, ca.SX.zeros(*z.shape)))
     constant = rest.is_constant() and float(rest) == 0.0
@@ -348,7 +349,7 @@ def refuse_nonlinear(
 
 def _is_linear_term(term: ca.SX, moving: list[str]) -> bool:
     """Whether the slopes of a term depend on nothing that moves; sign and where have slopes of zero but jump."""
-    if not moving:
+    if not moving or _find_degree(term, set(moving)) <= 1:
         return True
     point = stack_symbols(moving)
     slopes = ca.jacobian(term, point)
@@ -357,6 +358,34 @@ def _is_linear_term(term: ca.SX, moving: list[str]) -> bool:
     # What is left once the linear part is taken away must vanish, or be constant.
     rest = ca.simplify(term - slopes @ point)
     return not set(list_symbols(rest)) & set(moving) or _vanishes(rest, term, moving)
+
+
+def _find_degree(term: ca.SX, moving: Collection[str]) -> int:
+    """0 for a term that does not move, 1 for one that is linear as it is written, 2 for all others."""
+    known: dict[int, int] = {}  # of parts that occur more than once
+
+    def find(sx: ca.SX, depth: int) -> int:
+        if sx.is_constant():
+            return 0
+        if sx.is_symbolic():
+            return int(sx.name() in moving)
+        if depth == DEEPEST:
+            return 2
+        name = sx.element_hash()
+        if name not in known:
+            degrees = [find(sx.dep(k), depth + 1) for k in range(sx.n_dep())]
+            known[name] = _combine_degrees(sx.op(), degrees)
+        return known[name]
+
+    return find(term, 0)
+
+
+def _combine_degrees(operation: int, degrees: list[int]) -> int:
+    if operation in (ca.OP_ADD, ca.OP_SUB, ca.OP_NEG, ca.OP_TWICE):
+        return max(degrees)
+    if operation == ca.OP_MUL or (operation == ca.OP_DIV and degrees[1] == 0):
+        return min(sum(degrees), 2)
+    return 2 if any(degrees) else 0
 
 
 def _vanishes(rest: ca.SX, term: ca.SX, moving: list[str]) -> bool:

@@ -15,7 +15,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.linear import StandardForm, find_natural_units
+from daedal.linear import StandardForm
 
 ZERO = 1e-9  # relative: rounding reaches 1e-13, a coefficient of a real model is rarely below 1e-5
 
@@ -36,21 +36,19 @@ class PolynomialPart:
         return held.max(axis=0, initial=-1)
 
 
-def find_polynomial_part(
-    E: np.ndarray, F: np.ndarray, J: np.ndarray, H: np.ndarray, form: StandardForm
-) -> PolynomialPart:
-    """The polynomial part of H (sE − F)⁻¹ J.
+def find_polynomial_part(J: np.ndarray, H: np.ndarray, form: StandardForm) -> PolynomialPart:
+    """The polynomial part of H (sE − F)⁻¹ J, from the standard form of the pencil.
 
     Examples
     --------
     >>> from daedal.linear import reduce_to_standard_form
     >>> E, F = np.array([[0.0, 1.0], [0.0, 0.0]]), np.eye(2)
     >>> form = reduce_to_standard_form(E, F)
-    >>> find_polynomial_part(E, F, np.array([[0.0], [1.0]]), np.eye(2), form).orders
+    >>> find_polynomial_part(np.array([[0.0], [1.0]]), np.eye(2), form).orders
     array([[1],
            [0]])
     """
-    rows, columns, _ = find_natural_units(E, F)
+    rows, columns = form.units
     left, right = form.Q[:, form.evolving :], form.P[form.evolving :]
     around = np.linalg.norm(H * columns, axis=1)[:, None] * np.linalg.norm(rows[:, None] * J, axis=0)
     coefficients, sizes = [], []

@@ -1,7 +1,7 @@
 """`analyze`: what the equations of a model determine, before any number is known."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
@@ -48,6 +48,8 @@ class Structure:
         Unknown → the highest derivative that is solved for.
     repairs
         What was changed because terms cancel that the structure cannot see.
+    occurrences
+        Equation → unknown → the highest derivative of it that occurs there.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Structure:
     choices: tuple[Choice, ...]
     orders: Mapping[str, int]
     repairs: tuple[str, ...] = ()
+    occurrences: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: FrozenMapping({}), repr=False)
 
     def __str__(self) -> str:
         freedom = f"{counted(self.degrees_of_freedom, 'degree')} of freedom"
@@ -77,6 +80,11 @@ class Structure:
         if self.choices:
             lines.append(f"  may be given at the start: {'; '.join(_shorten([str(c) for c in self.choices]))}")
         return "\n".join(lines + [f"  {sentence}" for sentence in self.repairs])
+
+    def _repr_html_(self) -> str:
+        from daedal.tables import write_html
+
+        return write_html(str(self).split("\n"))
 
 
 def _shorten(items: list[str], most: int = 12) -> list[str]:
@@ -148,7 +156,18 @@ def make_structure(
         choices=choices,
         orders=FrozenMapping(orders),
         repairs=repairs,
+        occurrences=FrozenMapping(_list_occurrences(equations)),
     )
+
+
+def _list_occurrences(equations: Equations) -> dict[str, Mapping[str, int]]:
+    entries = find_incidence(equations)
+    listed: dict[str, dict[str, int]] = {name: {} for name in equations.names}
+    for row, column, order in zip(
+        entries.rows.tolist(), entries.columns.tolist(), entries.orders.tolist(), strict=True
+    ):
+        listed[equations.names[row]][equations.unknowns[column]] = order
+    return {name: FrozenMapping(unknowns) for name, unknowns in listed.items()}
 
 
 def list_choices(

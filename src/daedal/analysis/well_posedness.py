@@ -146,6 +146,16 @@ class WellPosedness:
         Whether the verdict comes from the structure, which sees no cancellations, rather than from the numbers.
     margin
         How far the numbers were from the border; None when it was not they that decided.
+
+    Examples
+    --------
+    >>> from daedal import Model, WhiteNoise, check_noise, der, symbols
+    >>> x, w = symbols("x w")
+    >>> equations, outputs = {"lag": der(x) == w - x}, {"x": x, "rate": der(x)}
+    >>> lag = Model(name="lag", equations=equations, unknowns=[x], disturbances={w: WhiteNoise()}, outputs=outputs)
+    >>> verdict = check_noise(lag)
+    >>> verdict.well_posed, len(verdict.findings)
+    (False, 1)
     """
 
     model: str
@@ -179,6 +189,11 @@ class WellPosedness:
             return f"the noise of '{self.model}' is well-posed: nothing is measured or wanted{ending}"
         have = "has" if len(self.variables) == 1 else "have"
         return f"the noise of '{self.model}' is well-posed: {quoted(self.variables)} {have} finite variance{ending}"
+
+    def _repr_html_(self) -> str:
+        from daedal.tables import write_html
+
+        return write_html(str(self).split("\n"))
 
 
 @interruptible
@@ -218,7 +233,7 @@ def _judge_exactly(model: Model, form: LinearForm) -> WellPosedness:
     past = _find_delayed_sources(model, form)
     # What an output was a while ago must have had a finite variance too, whatever is added now.
     H = np.vstack([matrices.H, *(np.eye(len(matrices.E))[[source]] for _, source in past)])
-    part = find_polynomial_part(matrices.E, matrices.F, matrices.J, H, matrices.standard_form())
+    part = find_polynomial_part(matrices.J, H, matrices.standard_form())
     order = np.arange(len(part.sizes))[:, None, None] + np.zeros(part.sizes.shape)
     deciding = part.sizes[order >= excess]  # the derivatives that do not exist
     zero = deciding <= ZERO

@@ -269,5 +269,13 @@ class Dataset:
         said = f"{describe(self.name, self.inputs, self.outputs)}\n{told}{since}"
         return f"{said}\nunits: {units}" if units else said
 
+    def _repr_html_(self) -> str:
+        from daedal.tables import write_html
+
+        return write_html(str(self).split("\n"))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.outputs, *self.inputs]
+
     def __repr__(self) -> str:
         return f"Dataset(name={self.name!r}, outputs={list(self.outputs)}, inputs={list(self.inputs)})"

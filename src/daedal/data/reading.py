@@ -56,6 +56,7 @@ def read_csv(
     t0: float | None = None,
     name: str | None = None,
     delimiter: str = ",",
+    decimal: str = ".",
     units: Mapping[str, str] = NONE,
 ) -> Dataset:
     """Read a data set from a file of columns with a header line, plain or compressed (.gz).
@@ -79,6 +80,8 @@ def read_csv(
         By default the name of the file.
     delimiter : str
         The character between the columns.
+    decimal : {".", ","}
+        The character before the fraction of a number; with a comma no number may have a point.
     units : mapping of name to text
         Of outputs, inputs and "time". Without it, those in the header line: the column "speed [m/s]" may be called
         "speed", and its unit is kept, as text.
@@ -111,7 +114,7 @@ def read_csv(
     deviations = choose_noise_columns(measurement_noise, measured)
     with about(f"file '{label}'"):
         wanted = [*known.values(), *measured.values(), *deviations.values()]
-        table = _read(path, delimiter, wanted, time)
+        table = _read(path, _check_marks(delimiter, decimal), wanted, time, decimal)
         rows = np.arange(len(table.lines))
         times, origin = table.times(time) if time is not None else (check_positive("step", step) * rows, None)
         input_values = {signal: table.numbers(label, "an input") for signal, label in known.items()}
@@ -138,6 +141,7 @@ class _Table:
     lines: array = field(default_factory=lambda: array("q"))
     units: dict[str, str] = field(default_factory=dict)  # of columns, as the header line tells them
     clock: str | None = None
+    decimal: str = "."
     stamps: array = field(default_factory=lambda: array("q"))
     zones: list[tzinfo | None] = field(default_factory=list)  # of the first row
 
@@ -146,7 +150,7 @@ class _Table:
         for label, place in places.items():
             if label == self.clock and self._read_stamps(label, [row[place] for row in rows]):
                 continue
-            numbers = [_parse_number(row[place]) for row in rows]
+            numbers = [_parse_number(row[place], self.decimal) for row in rows]
             if (row := find_first(np.isinf(numbers))) is not None:
                 self.wrong.setdefault(label, rows[row][place])
             self.columns[label].extend(numbers)
@@ -156,7 +160,7 @@ class _Table:
         if not self.zones:
             first = parse_timestamp(cells[0])
             self.zones.append(first.tzinfo if first else None)
-            if first is None or isfinite(_parse_number(cells[0])):
+            if first is None or isfinite(_parse_number(cells[0], self.decimal)):
                 return False
         elif not self.stamps:
             return False
@@ -179,7 +183,9 @@ class _Table:
         values = np.array(self.columns[label])
         if (row := find_first(np.isinf(values))) is not None:
             text = self.wrong[label]
-            raise DataError(f"{self._place(row, label)}, '{text}' is not a finite number.", _suggest(text, complete))
+            raise DataError(
+                f"{self._place(row, label)}, '{text}' is not a finite number.", _suggest(text, complete, self.decimal)
+            )
         if complete and (row := find_first(np.isnan(values))) is not None:
             raise DataError(
                 f"{self._place(row, label)}, a value is missing, which {complete} may not have.",
@@ -217,26 +223,43 @@ class _Table:
         return f"line {self.lines[row]}, column '{label}'"
 
 
-def _parse_number(cell: str) -> float:
+def _parse_number(cell: str, decimal: str = ".") -> float:
     """The number in a cell; infinite stands for text that is none, 1_000 included, which Python alone reads."""
+    if decimal == ",":
+        if "." in cell:  # which would stand between thousands
+            return inf
+        cell = cell.replace(",", ".")
     try:
         return inf if "_" in cell else float(cell)
     except ValueError:
         return nan if cell.strip().lower() in MISSING else inf
 
 
-def _suggest(text: str, complete: str | None) -> str:
+def _suggest(text: str, complete: str | None, decimal: str) -> str:
     """What to do about a cell that is no number."""
-    if DECIMAL_COMMA.fullmatch(text.strip()):
-        return "Use a decimal point (files with delimiter=';' often have decimal commas)."
+    if decimal == "." and DECIMAL_COMMA.fullmatch(text.strip()):
+        return "If the file has decimal commas, say so with decimal=','."
+    if decimal == "," and "." in text:
+        return "With decimal=',' no number has a point: remove those between thousands."
     if DATE.search(text):
         return "Timestamps are read in the form 2024-03-31T01:30:00+01:00; convert others by pandas.to_datetime(...)."
     return "Repair that cell." if complete else "Repair that cell, or empty it."
 
 
-def _read(path: Path, delimiter: str, columns: Iterable[str], time: str | None) -> _Table:
+def _check_marks(delimiter: Any, decimal: Any) -> str:
+    """The delimiter, which is not what numbers have before their fraction."""
     if not isinstance(delimiter, str) or len(delimiter) != 1:
         raise DataError(f"delimiter must be one character but is {show(delimiter)}.", "Give ';' or '\\t', for example.")
+    if not is_one_of(decimal, (".", ",")):
+        raise DataError(f"decimal must be '.' or ',' but is {show(decimal)}.", "Leave it out for a point.")
+    if delimiter == decimal:
+        raise DataError(
+            f"'{delimiter}' cannot stand both between columns and in numbers.", "Name the delimiter, such as ';'."
+        )
+    return delimiter
+
+
+def _read(path: Path, delimiter: str, columns: Iterable[str], time: str | None, decimal: str) -> _Table:
     with _open(path) as file:
         # Compressed text may be a thousand times as long as its file.
         limited = limit_lines(file, DataError, "it", longest=LONGEST_LINE, largest=LARGEST)
@@ -250,7 +273,7 @@ def _read(path: Path, delimiter: str, columns: Iterable[str], time: str | None) 
         labels = read_labels(header)
         places = {label: _find_column(labels, label) for label in wanted}
         units = {label: labels[place].unit for label, place in places.items()}
-        table = _Table({label: array("d") for label in places}, units=units, clock=time)
+        table = _Table({label: array("d") for label in places}, units=units, clock=time, decimal=decimal)
         while some := list(islice(rows, CHUNK)):
             for row, line in some:
                 if len(row) != len(header):
@@ -301,7 +324,7 @@ def _open(path: Path) -> Iterator[TextIO]:
         raise DataError("you may not read it.", "Ask its owner, or copy it.") from None
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise DataError(
-            f"the file cannot be read: {error}.", "It must be UTF-8 text, plain or compressed by gzip."
+            f"the file cannot be read: {error}.", "It must be UTF-8 text ('CSV UTF-8' in a spreadsheet), plain or gzip."
         ) from None
 
 

@@ -72,6 +72,11 @@ class Samples:
         # Through the constructor: unpickled arrays alone would be writeable.
         return Samples, (self.times, self.values, self.noise)
 
+    def _repr_html_(self) -> str:
+        from daedal.tables import write_html
+
+        return write_html(str(self).split("\n"))
+
     def __repr__(self) -> str:
         missing = int(np.isnan(self.values).sum())
         ends = f"from {short(self.times[0])} to {short(self.times[-1])}"

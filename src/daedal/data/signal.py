@@ -182,6 +182,11 @@ class Signal:
         # Through the constructor: unpickled arrays alone would be writeable.
         return Signal, (self.times, self.values, self.intersample)
 
+    def _repr_html_(self) -> str:
+        from daedal.tables import write_html
+
+        return write_html(str(self).split("\n"))
+
     def __repr__(self) -> str:
         return f"Signal({self.times.size} samples from {short(self.start)} to {short(self.end)}, {self.intersample})"
 

@@ -7,14 +7,14 @@ from .criteria.measurement_moments import MeasurementMoments
 from .criteria.output_error import OutputError
 from .criteria.simulation_pem import SimulationPEM
 from .fitting import fit, measure_fit
-from .intervals import compute_variance_factors, compute_variances
+from .intervals import compute_variance_factors, compute_variances, list_rivals
 from .likelihood.likelihood import Likelihood
 from .problem.autoregression import Autoregression, find_contiguous, fit_autoregression
 from .problem.coordinates import Coordinate, Coordinates, label_experiments
 from .problem.problem import Problem
 from .problem.starts import Grid, LatinHypercube, draw_hypercube, list_starts
 from .refit import BEGINS, FittedProblem, match_fit, predict_outputs, restore_objective
-from .result import Estimate, Fit
+from .result import Estimate, Fit, ProjectRecord
 from .search.correlation import CorrelationTest, Spent, independence, spend_nothing, whiteness
 from .search.curvature import compute_covariance, invert_squares
 from .search.information import Information, compute_information
@@ -26,10 +26,11 @@ __all__ = [
     "Arguments", "Autoregression", "BEGINS", "Capabilities", "Coordinate", "Coordinates", "CorrelationTest", "Cost",
     "Criterion", "Estimate", "Evaluation", "Fit", "FittedProblem", "Forecast", "Grid", "Information", "LOOSE", "LOST",
     "LatinHypercube", "LeastSquares", "Likelihood", "MeanVariance", "MeanVarianceObjective", "MeasurementMoments",
-    "Minimizer", "Minimum", "Objective", "OutputError", "Part", "Problem", "SimulationPEM", "Spent", "TrustRegion",
+    "Minimizer", "Minimum", "Objective", "OutputError", "Part", "Problem",
+    "ProjectRecord", "SimulationPEM", "Spent", "TrustRegion",
     "Verdict", "choose_minimizer", "compute_covariance", "compute_information", "compute_variance_factors",
     "compute_variances", "describe", "describe_cut", "draw_hypercube", "evaluate", "factor_quadratic", "fail_at",
     "find_contiguous", "fit", "fit_autoregression", "identify_fit", "independence", "invert_squares",
-    "label_experiments", "list_starts", "load", "match_fit", "measure_fit", "pack_fit", "predict_outputs",
-    "prepare_objective", "restore_objective", "spend_nothing", "unpack_fit", "whiteness",
+    "label_experiments", "list_rivals", "list_starts", "load", "match_fit", "measure_fit", "pack_fit",
+    "predict_outputs", "prepare_objective", "restore_objective", "spend_nothing", "unpack_fit", "whiteness",
 ]

@@ -47,6 +47,17 @@ class Cost:
         the data. Densities are those of the parameters themselves: a fit maximises that of log θ for a LogNormal prior.
     failure
         Why the model could not be simulated; then the value is infinite, and the logarithms are −∞.
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, der, evaluate, symbols
+    >>> x, k = symbols("x k")
+    >>> rate, outputs = {"rate": der(x) == -k * x}, {"x": x}
+    >>> decay = Model(name="x", equations=rate, unknowns=[x], outputs=outputs, parameters={k: 2.0}, initial={x: 1.0})
+    >>> data = Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})
+    >>> cost = evaluate(decay, data, free=["k"], values={"k": 1.2})
+    >>> bool(abs(cost.value - (cost.residuals**2).sum() / 2) < 1e-12)
+    True
     """
 
     names: tuple[str, ...]
@@ -82,6 +93,17 @@ def evaluate(
     compiled code of the last problems are kept, so calls that differ in `values` of what is free are cheap; only where
     those steps would be too long are new ones chosen for that call. With `whiten`, the filter is made from the residual
     at the model's values; so is the weight of priors in the value where the accuracy of the data is not declared.
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, der, symbols
+    >>> x, k = symbols("x k")
+    >>> rate, outputs = {"rate": der(x) == -k * x}, {"x": x}
+    >>> decay = Model(name="x", equations=rate, unknowns=[x], outputs=outputs, parameters={k: 2.0}, initial={x: 1.0})
+    >>> data = Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})
+    >>> cost = evaluate(decay, data, free=["k"], values={"k": 1.2})
+    >>> round(cost.value, 4), cost.gradient.round(3)
+    (0.0661, array([0.587]))
     """
     given, fixed = _hold_values(model, {} if values is None else values, (free, local), fixed)
     objective = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))

@@ -35,7 +35,7 @@ def _doubt_bounds(estimates: Mapping[str, "Estimate"]) -> list[str]:
     leaves = "they leave them" if len(stuck) > 1 else "it leaves it"
     return [
         f"standard errors hold if {_join(stuck)} {'are' if len(stuck) > 1 else 'is'} at {there}; intervals allow that "
-        f"{leaves}, as far as the curvature tells: profile(fit) follows the criterion"
+        f"{leaves}, as far as the curvature tells: a profile follows the criterion"
     ]
 
 
@@ -52,7 +52,7 @@ def _doubt_fit(percents: Mapping[str, float], explained: bool) -> list[str]:
         return [f"{shown} of the variation: what is left is as large as disturbances of the model make it"]
     return [
         f"poor fit ({shown}): errors and verdicts hold only if all that is left is noise; try other starts, and look "
-        "at resid(fit)"
+        "at the residuals (resid)"
     ]
 
 

@@ -40,6 +40,7 @@ from daedal.experiments import find_declared_outputs
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.priors import Prior
+from daedal.progress import Progress
 from daedal.simulation import Lanes, Status
 from daedal.symbolic import Expression, read_expression
 from daedal.systems import System
@@ -109,7 +110,9 @@ def fit(
     """
     seed = make_seed(np.random.default_rng() if rng is None else rng)
     arguments = Arguments(model, data, free, local, fixed, criterion, solver)
-    objective, chosen, notes = prepare_objective("fit", arguments, seed)
+    with Progress("fitting:") as progress:
+        progress.stage("preparing model and data")
+        objective, chosen, notes = prepare_objective("fit", arguments, seed)
     problem = objective.problem
     listed = [starts.params] if isinstance(starts, Fit) else starts
     points = list_starts(listed, problem.coordinates, problem.seed)
@@ -335,12 +338,9 @@ def _describe_end(outcome: Outcome, interrupted: bool) -> Status:
             f"Stopped after {count} without converging; at {outcome.failures} the model could not be simulated.",
             "Give bounds that keep the search where it can, other starts, or a model that goes further.",
         )
-    if outcome.kinked:
-        return Status(
-            False,
-            f"Stopped after {count} where the criterion has kinks or ripples: its slopes promise what no step finds.",
-            "Try other starts, shorter steps (solver=Lanes(step=...)) or more realizations; errors may mean little.",
-        )
+    if outcome.obstacle is not None:
+        where, remedy = outcome.obstacle.value
+        return Status(False, f"Stopped after {count} {where}.", remedy)
     return Status(
         False,
         f"Stopped after {count} without converging.",
@@ -371,7 +371,7 @@ def _list_remarks(outcome: Outcome, estimates: Mapping[str, Estimate], *, explai
         notes.append(f"known from the prior rather than from these data: {', '.join(believed)}")
     lost = [name for name, one in estimates.items() if one.verdict == "not determined"]
     if lost:
-        notes.append(f"not determined by these data: {', '.join(lost)}; identifiability(fit) shows the directions")
+        notes.append(f"not determined by these data: {', '.join(lost)}; identifiability shows the directions")
     if outcome.failures:
         notes.append(f"the model could not be simulated at {counted(outcome.failures, 'point')} on the way")
     return notes

@@ -19,7 +19,7 @@ import numpy as np
 from daedal.estimation.search import compute_covariance
 
 if TYPE_CHECKING:
-    from daedal.estimation.result import Fit
+    from daedal.estimation.result import Fit, LocalMinimum
 
 POINTS = 41  # t on the way from a bound
 LARGEST_LOGARITHM = 700.0
@@ -120,6 +120,18 @@ def _solve(growth: float, pull: float, room: float) -> float:
     return 2.0 * room / (pull + root) if pull + root > 0.0 else np.inf
 
 
+def list_rivals(fit: "Fit", level: float = 0.95) -> list["LocalMinimum"]:
+    """Other minima that the data allow as well: those that intervals at this level hold."""
+    quantiles = np.array([fit.quantile(level, name) for name in fit.estimates])
+    factors = compute_variance_factors(fit)
+    return [one for one in fit.minima[1:] if np.any(_find_room(fit, one, quantiles, factors) > 0.0)]
+
+
+def _find_room(fit: "Fit", one: "LocalMinimum", quantiles: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """q² − 2Δ/λ of each parameter: what another minimum leaves of the threshold; negative where it is beyond."""
+    return quantiles**2 - 2.0 * max(one.value - fit.value, 0.0) / factors
+
+
 def _add_minima(
     fit: "Fit",
     ends: tuple[np.ndarray, np.ndarray],
@@ -130,7 +142,7 @@ def _add_minima(
     low, high = ends
     for one in fit.minima:
         point = fit.coordinates.internal([one.params[name] for name in fit.estimates])
-        left = quantiles**2 - 2.0 * max(one.value - fit.value, 0.0) / factors
+        left = _find_room(fit, one, quantiles, factors)
         width = np.sqrt(np.maximum(left, 0.0)) * np.nan_to_num(deviations)
         near = (left > 0.0) & np.isfinite(point)
         low = np.where(near, np.fmin(low, point - width), low)

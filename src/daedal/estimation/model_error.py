@@ -97,7 +97,7 @@ def _list_dependences(examined: Examined, parts: Sequence[Part]) -> list[str]:
         if depends:
             notes.append(
                 f"the residual of '{output}' depends on {quoted(depends)}: the model lacks something, and errors cover "
-                "that in part only; resid(fit) shows it"
+                "that in part only; the residuals show it (resid)"
             )
     return notes
 
@@ -179,7 +179,7 @@ def _widen_likelihood(errors: Uncertainty, examined: Examined) -> tuple[Uncertai
     if coloured:
         left.append(
             f"the innovations of {quoted(coloured)} are autocorrelated: dynamics or noise of the model are wrong, and "
-            "errors cover that in part only; resid(fit) shows it"
+            "errors cover that in part only; the residuals show it (resid)"
         )
     inside = examined.inside
     if not left or not inside.size:

@@ -11,6 +11,7 @@ is Rao's score test of κ = 1. Factors that free parameters act like, or of whic
 left out. Where the test rejects, the fit goes on with κ free. The estimates that this leads to have errors σ that hold
 whatever the κ are, and declared ones lead by δ away from them. The interval around the estimate is then that of
 one with the known bias δ, of half width h with P(|σz + δ| < h) = 95 %, z normal; its standard error becomes h/1.96.
+Where the fit with κ free ends in several minima that the data allow, δ reaches to the farthest of them.
 
 Noise that is given for each sample of an output, or as a covariance of several, has one factor for all of it.
 
@@ -39,6 +40,7 @@ TELLING = 1e-4  # K from which the data say something of a factor; little is eno
 SHARE = 1e-6  # of the curvature by a factor that must be its own
 WIDEST = 1e3  # κ
 LEVEL = 0.95  # of the interval whose probability is kept
+THRESHOLD = 3.84  # of twice the criterion, of χ² at this level
 APART = 2.0  # standard errors of log κ that tell which of several is wrong
 
 Kind = Literal["accuracy", "given", "size", "memory"]
@@ -56,11 +58,12 @@ class Source:
 class Contradiction:
     """The fit with κ free: its evaluation and errors, first of the coordinates of the fit itself.
 
-    `notes` tell the noise that the data speak for.
+    `notes` tell the noise that the data speak for, `minima` are all points where the search ended that they allow.
     """
 
     evaluation: Evaluation
     errors: Uncertainty
+    minima: tuple[np.ndarray, ...]
     notes: tuple[str, ...]
 
 
@@ -90,7 +93,8 @@ def find_contradiction(
     logarithms = dict(zip(names, evaluation.point[point.size :], strict=True))
     wrong = _choose_wrong(logarithms, deviations)
     notes = tuple(_describe(problem, sources[name], float(np.exp(logarithms[name]))) for name in wrong)
-    return Contradiction(evaluation, errors, notes)
+    near = [end.point for end, _ in outcome.minima if end.value - evaluation.value < 0.5 * THRESHOLD]
+    return Contradiction(evaluation, errors, (evaluation.point, *near), notes)
 
 
 def allow_bias(errors: Uncertainty, contradiction: Contradiction, point: np.ndarray) -> Uncertainty:
@@ -101,7 +105,8 @@ def allow_bias(errors: Uncertainty, contradiction: Contradiction, point: np.ndar
     free = contradiction.errors.covariance[:size, :size]
     with np.errstate(invalid="ignore"):
         deviations = np.sqrt(np.diag(free))
-        shift = np.abs(point - contradiction.evaluation.point[:size]) / deviations
+        away = np.max([np.abs(point - end[:size]) for end in contradiction.minima], axis=0)
+        shift = away / deviations
     known = np.isfinite(shift)  # at a bound, too: it may be the wrong noise that has led there
     factors = np.sqrt(ncx2.ppf(LEVEL, 1, shift[known] ** 2) / chi2.ppf(LEVEL, 1))
     covariance, chosen = errors.covariance.copy(), np.ix_(known, known)

@@ -33,6 +33,17 @@ class Estimate:
     1 − std_error²/variance of the prior, from 0 to 1; None without a prior, and at a bound. `freedom` is that of
     Student's distribution where noise with a memory had to be estimated from few samples; None where all count. `pull`
     is how fast the criterion grows away from the bound that a parameter is at (by its logarithm on a log scale).
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, der, fit, symbols
+    >>> x, k = symbols("x k")
+    >>> rate, outputs = {"rate": der(x) == -k * x}, {"x": x}
+    >>> decay = Model(name="x", equations=rate, unknowns=[x], outputs=outputs, parameters={k: 2.0}, initial={x: 1.0})
+    >>> data = Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})
+    >>> k = fit(decay, data, free=["k"])["k"]
+    >>> round(k.value, 3), round(k.std_error, 3), k.at_bound
+    (0.999, 0.011, False)
     """
 
     name: str
@@ -79,6 +90,32 @@ class Attempt:
 
 
 @final
+@dataclass(frozen=True)
+class ProjectRecord:
+    """The project file that a fit was made from: its text, and what else would be needed to make it again.
+
+    Attributes
+    ----------
+    file
+        Where the project is, seen from the folder of the result.
+    digests
+        File, seen from the folder of the project → SHA-256: the model, the data, the notes.
+    changes
+        What the command line changed: "set", parameter → value, and "free", names.
+    versions
+        Package → version.
+    """
+
+    file: str
+    title: str
+    author: str
+    text: str
+    digests: Mapping[str, str]
+    changes: Mapping[str, Any]
+    versions: Mapping[str, str]
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Fit:
     """What `fit` found.
@@ -105,6 +142,19 @@ class Fit:
         How the search ended.
     attempts
         What each start led to, in their order.
+    project
+        The project file that it was made from, where it was.
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, der, fit, symbols
+    >>> x, k = symbols("x k")
+    >>> rate, outputs = {"rate": der(x) == -k * x}, {"x": x}
+    >>> decay = Model(name="x", equations=rate, unknowns=[x], outputs=outputs, parameters={k: 2.0}, initial={x: 1.0})
+    >>> data = Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})
+    >>> found = fit(decay, data, free=["k"])
+    >>> round(found["k"].value, 3), [round(end, 2) for end in found.conf_int()["k"]]
+    (0.999, [0.96, 1.03])
     """
 
     model: Model
@@ -131,6 +181,7 @@ class Fit:
     evaluations: int
     solver: Lanes | None = None
     attempts: tuple[Attempt, ...] = ()
+    project: ProjectRecord | None = None
 
     @property
     def params(self) -> Mapping[str, float]:
@@ -224,11 +275,20 @@ class Fit:
 
     def summary(self) -> str:
         """One table: values, errors, intervals, starts, bounds, and how the search ended."""
-        from daedal.estimation.table import make_table
+        from daedal.estimation.table import list_lines
 
-        return make_table(self)
+        return "\n".join(list_lines(self))
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        from daedal.estimation.table import list_lines
+        from daedal.tables import write_html
+
+        return write_html(list_lines(self))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.estimates)
 
     __repr__ = __str__

@@ -7,7 +7,7 @@ import numpy as np
 
 from daedal.errors import counted
 from daedal.estimation.criteria import describe
-from daedal.tables import align_columns
+from daedal.tables import align_columns, format_error, format_number, format_relative
 
 if TYPE_CHECKING:
     from daedal.estimation.result import Estimate, Fit
@@ -16,7 +16,6 @@ WIDEST = 1e6  # factor beyond which an interval on a log scale is not worth its 
 TIGHT = 0.9  # correlation of two estimates that is worth a word
 MOST_PAIRS = 5  # of them
 MOST_FAILED = 3  # starts that failed for one reason, and reasons
-DIGITS = 10  # of a number, at most
 REMARKS = {
     "determined": "",
     "loosely determined": "loose",
@@ -26,7 +25,7 @@ REMARKS = {
 }
 
 
-def make_table(fit: "Fit") -> str:
+def list_lines(fit: "Fit") -> list[str]:
     """Values, errors, intervals, starts and bounds, one row a parameter; then what is to be known about the fit."""
     experiments = f" in {len(fit.data)} experiments" if len(fit.data) > 1 else ""
     lines = [
@@ -57,7 +56,7 @@ def make_table(fit: "Fit") -> str:
             for one in fit.minima[:5]
         ]
     lines += [f"  {note}" for note in fit.notes]
-    return "\n".join(lines)
+    return lines
 
 
 def _count_starts(fit: "Fit") -> list[str]:
@@ -122,11 +121,11 @@ def _make_row(one: "Estimate", interval: tuple[float, float], withheld: bool) ->
     unsure = width / 4.0 if not error <= width < np.inf else error  # at a bound, or cut to its bounds
     return [
         f"{one.name}{unit}",
-        _format_number(one.value, unsure),
-        _format_error(error),
-        _format_relative(error, one.value),
-        _format_error(one.monte_carlo_error),
-        " … ".join(_format_number(end, min(unsure, _limit(one, end))) for end in interval) if finite else "—",
+        format_number(one.value, unsure),
+        format_error(error),
+        format_relative(error, one.value),
+        format_error(one.monte_carlo_error),
+        " … ".join(format_number(end, min(unsure, _limit(one, end))) for end in interval) if finite else "—",
         "—" if one.from_data is None else f"{100.0 * one.from_data:.0f} %",
         f"{one.start:.6g}",
         f"{one.lower:.4g} … {one.upper:.4g}{' log' if one.scale == 'log' else ''}",
@@ -137,27 +136,3 @@ def _make_row(one: "Estimate", interval: tuple[float, float], withheld: bool) ->
 def _limit(one: "Estimate", end: float) -> float:
     """An end on a log scale is never zero, however far the other one is."""
     return 0.1 * abs(end) if one.scale == "log" and end else np.inf
-
-
-def _format_number(value: float, error: float) -> str:
-    """As many digits as the error leaves, two of them uncertain; at most ten."""
-    if not (np.isfinite(error) and error > 0.0):
-        return f"{value:.6g}"
-    decimals = 1 - int(np.floor(np.log10(error)))
-    if abs(value) < 0.5 * 10.0**-decimals:
-        return "0"
-    digits = int(np.floor(np.log10(abs(value)))) + 1 + decimals
-    if 1e-4 <= abs(value) < 1e6 and decimals >= 0 and digits <= DIGITS:
-        return f"{value:.{decimals}f}"
-    return f"{value:.{min(max(digits, 3), DIGITS)}g}"
-
-
-def _format_error(error: float) -> str:
-    return "—" if np.isnan(error) else "∞" if np.isinf(error) else f"{error:.2g}"
-
-
-def _format_relative(error: float, value: float) -> str:
-    """Per cent of the value."""
-    if not np.isfinite(error) or value == 0.0 or error > 10.0 * abs(value):
-        return "—"
-    return f"{100.0 * error / abs(value):.2g}"

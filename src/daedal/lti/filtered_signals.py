@@ -106,8 +106,15 @@ def make_signal_filter(
     """Line up signals, which may come later by delays, with the times at which they are wanted filtered."""
     late = [0.0] * len(signals) if delays is None else list(delays)
     end = float(times[-1])
-    breaks = [signal.times + delay for signal, delay in zip(signals, late, strict=True)]
+    breaks = [_find_breaks(signal) + delay for signal, delay in zip(signals, late, strict=True)]
     inside = [moments[(moments > start) & (moments < end)] for moments in breaks]
     points = np.unique(np.concatenate([[start], times, *inside]))
     steps, step_of = find_distinct(np.diff(points), points)
     return SignalFilter(steps, step_of, cut_polynomials(signals, points[:-1], late), np.searchsorted(points, times))
+
+
+def _find_breaks(signal: Signal) -> np.ndarray:
+    """Where a signal may leave its polynomial: one that is held goes on where its value stays."""
+    if signal.intersample != "zoh":
+        return signal.times
+    return signal.times[np.append(True, np.diff(signal.values) != 0.0)]

@@ -9,11 +9,12 @@ The Γ_j are j! times blocks of one exponential (Van Loan 1978, theorem 1 repeat
 C. Van Loan, Computing integrals involving the matrix exponential, IEEE Trans. Automat. Control 23 (1978) 395–404.
 """
 
+from collections.abc import Iterator
 from math import factorial
 
 import numpy as np
 
-from daedal.linear import Dual, exponential, exponential_slopes
+from daedal.linear import Dual, exponential, exponential_slopes, trace_squarings
 
 
 def compute_forced_response(A: Dual, B: Dual, degree: int, steps: np.ndarray) -> Dual:
@@ -31,6 +32,27 @@ def compute_forced_response(A: Dual, B: Dual, degree: int, steps: np.ndarray) ->
     lengths, power = _choose_scaling(n, m, degree, steps)
     value, moved = exponential_slopes(lengths * M / power, lengths * dM[:, None] / power)
     return Dual(*(_extract_blocks(whole * power, n, m, degree) for whole in (value, moved)))
+
+
+def trace_forced_response(A: Dual, B: Dual, degree: int, step: float) -> Iterator[tuple[float, Dual, Dual]]:
+    """t = step/2ˢ, …, step/2, step with e^{At} and Γ (power, n, inputs), which means something at the last alone.
+
+    Examples
+    --------
+    >>> from daedal.linear import lift
+    >>> *_, (_, A, gamma) = trace_forced_response(lift(np.zeros((1, 1)), 0), lift(np.ones((1, 1)), 0), 1, 2.0)
+    >>> A.value, gamma.value.ravel()
+    (array([[1.]]), array([2., 2.]))
+    """
+    n, m = B.value.shape
+    M, dM = _extend(A.value, B.value, degree), _extend(A.slopes, B.slopes, degree, along=0.0)
+    lengths, power = (one[0] for one in _choose_scaling(n, m, degree, np.array([step])))
+    for share, value, moved in trace_squarings(lengths * M / power, lengths * dM / power):
+        yield (
+            share * step,
+            Dual(value[:n, :n], moved[:, :n, :n]),
+            Dual(*(_extract_blocks(whole * power, n, m, degree) for whole in (value, moved))),
+        )
 
 
 def find_step_matrices(A: np.ndarray, B: np.ndarray, degree: int, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

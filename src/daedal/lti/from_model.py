@@ -42,7 +42,7 @@ def transfer_function(
     standard = form.standard_form()
     n = standard.evolving
     row = form.outputs.index(name)
-    part = find_polynomial_part(form.E, form.F, form.G, form.H, standard)
+    part = find_polynomial_part(form.G, form.H, standard)
     if np.any(part.orders[row] > 0):
         wrong = form.inputs[int(np.argmax(part.orders[row] > 0))]
         raise ModelError(

@@ -209,6 +209,11 @@ class TransferFunction:
             f"delay={dict(self.delay)!r}, output={self.output!r})"
         )
 
+    def _repr_html_(self) -> str:
+        from daedal.tables import write_html
+
+        return write_html(str(self).split("\n"))
+
     def __str__(self) -> str:
         below = _write_polynomial(self.denominator)
         parts = []

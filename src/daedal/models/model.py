@@ -327,6 +327,25 @@ class Model:
         unknowns = f"unknown{'s' * (len(self.unknowns) != 1)} {quoted(self.unknown_names)}"
         return f"Model('{self.name}': {counted(len(self.equations), 'equation')}, {unknowns})"
 
+    def _repr_html_(self) -> str:
+        """Equations typeset, the rest as it is printed."""
+        from html import escape
+
+        from daedal.symbolic import write_mathml
+        from daedal.tables import write_html
+
+        first, *others = str(self).split("\n")
+        left = "text-align:left"
+        rows = "".join(
+            f'<tr><th style="{left}">{escape(name)}</th><td style="{left}">{write_mathml(one)}</td></tr>'
+            for name, one in self.equations.items()
+        )
+        said = write_html([first, *others[len(self.equations) :]])
+        return said.replace("</b></p>", f"</b></p>\n<table>{rows}</table>", 1)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.outputs, *self.names]
+
     def __str__(self) -> str:
         width = max([0, *(len(name) for name in self.equations)])
         lines = [f"model '{self.name}'"] + [

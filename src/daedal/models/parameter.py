@@ -75,6 +75,11 @@ class Parameter:
 
             check_prior(self.prior).check_bounds(self.lower, self.upper)
 
+    def _repr_html_(self) -> str:
+        from daedal.tables import write_html
+
+        return write_html(str(self).split("\n"))
+
     def __repr__(self) -> str:
         parts = [repr(self.value)]
         parts += [f"{key}={value!r}" for key, value in self.details().items()]

@@ -117,7 +117,7 @@ def read_model(text: str) -> Model:
         raise ModelError(f"A model is read from text, got {show(text)}.", "Give the text of Model.to_text().")
     _check_limits(text)
     try:
-        content = tomllib.loads(text)
+        content = tomllib.loads(text.removeprefix("\ufeff"))  # what Windows begins a text with
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:  # ValueError: a number of 5000 digits
         raise ModelError(
             f"The text of the model is not TOML: {error}.", "Compare with the text of Model.to_text()."

@@ -104,8 +104,10 @@ def _whiten(
         better = _minimize(polished.shape, polished.theta, polished.record, model, free_delays, evaluations, roughly)
         if better is None:
             return polished
-        moved, polished = _measure_move(polished, better), better
-        if moved < (SETTLED_ROUGHLY if roughly else SETTLED):
+        moved, gained = _measure_move(polished, better), polished.information - better.information
+        same = polished.noise is not None and polished.noise.order == model.order and abs(gained) < ROUGHLY
+        polished = better
+        if moved < (SETTLED_ROUGHLY if roughly else SETTLED) or (roughly and same):
             break
     return polished
 
@@ -161,7 +163,7 @@ def _minimize(
     reached, best = minimum.evaluation, minimum.evaluation.point.copy()
     if free_delays:  # a bound is only approached
         best[shape.size :][best[shape.size :] < NO_DELAY * record.interval] = 0.0
-        reached = squares(best)
+        reached = reached if np.array_equal(best, reached.point) else squares(best)
     assert reached.jacobian is not None  # there is a response
     variance = 2.0 * reached.value / max(record.count - best.size, 1)
     return Polished(
@@ -186,6 +188,7 @@ class _Squares:
 
     def __init__(self, shape: Shape, record: Record, noise: Autoregression | None, free_delays: bool) -> None:
         self._shape, self._record, self._noise, self._free = shape, record, noise, free_delays
+        self._responses: dict[bytes, Response | None] = {}  # the residual of the best point is asked for at the end
         self.unit = float(np.linalg.norm(record.y[record.known])) or 1.0
 
     def record(self, point: np.ndarray) -> Record:
@@ -209,7 +212,11 @@ class _Squares:
         return Evaluation(point, value, jacobian.T @ residuals, curvature, residuals, jacobian)
 
     def _respond(self, point: np.ndarray) -> Response | None:
-        return compute_response(self._shape, point[: self._shape.size], self.record(point), self._free)
+        key = point.tobytes()
+        if key not in self._responses:
+            theta, record = point[: self._shape.size], self.record(point)
+            self._responses[key] = compute_response(self._shape, theta, record, self._free)
+        return self._responses[key]
 
     def _weigh(self, rows: np.ndarray) -> np.ndarray:
         """Rows (row, time) without missing samples, whitened where there is a noise model."""
@@ -228,25 +235,29 @@ def polish_best(
     """The best result from several starts: a few steps from each, then the nearest to the samples to the end."""
     different = _drop_alike(shape, starts)
     tried = [begun for theta, record in different if (begun := _minimize_a_little(shape, theta, record))]
-    # What comes nearest with white noise need not do so with coloured noise: then more are taken to the end.
-    ranked = _drop_repeated(sorted(tried, key=lambda polished: polished.squares))[: MANY if noise else FEW]
-    ends = [polish(shape, polished.theta, polished.record, noise, free_delays, roughly=True) for polished in ranked]
+    ranked = _drop_repeated(sorted(tried, key=lambda polished: polished.squares))
     if noise:
-        ends += _whiten_at_once(shape, different, noise, free_delays)
+        return _polish_whitened(shape, different, ranked[:MANY], noise, free_delays)
+    ends = [
+        polish(shape, polished.theta, polished.record, False, free_delays, roughly=True) for polished in ranked[:FEW]
+    ]
     finished = [end for end in ends if end is not None]
     return min(finished, key=lambda polished: polished.information, default=None)
 
 
-def _whiten_at_once(shape: Shape, starts: Sequence[Start], noise: int | bool, free_delays: bool) -> list[Polished]:
-    """The best results from noise models of the starts themselves.
+def _polish_whitened(
+    shape: Shape, starts: Sequence[Start], ranked: Sequence[Polished], noise: int | bool, free_delays: bool
+) -> Polished | None:
+    """The best result with a noise model, made where squares are least, and at the starts themselves.
 
     Strong slow noise draws the minimum for white noise so far away that no noise model made there leads back.
     """
     held = [at for theta, record in starts if (at := _minimize(shape, theta, record, None, False, 1, True))]
     likely = sorted(held, key=lambda polished: _fit_noise(polished.residual, _read_order(noise)).variance)[:MANY]
-    begun = [_whiten(polished, noise, False, A_LITTLE, True, FEW_ROUNDS) for polished in likely]
-    ranked = sorted(begun, key=lambda polished: polished.information)[:FEW]
-    return [_whiten(polished, noise, free_delays, EVALUATIONS, True) for polished in ranked]
+    begun = [_whiten(polished, noise, False, A_LITTLE, True, FEW_ROUNDS) for polished in (*ranked, *likely)]
+    best = _drop_repeated(sorted(begun, key=lambda polished: polished.information))[:FEW]
+    ends = [_whiten(polished, noise, free_delays, EVALUATIONS, True) for polished in best]
+    return min(ends, key=lambda polished: polished.information, default=None)
 
 
 def _drop_repeated(ranked: Sequence[Polished]) -> list[Polished]:

@@ -106,7 +106,9 @@ class Record:
     def delay(self, delays: Any) -> "Record":
         """The same with other delays."""
         wanted = tuple(float(delay) for delay in delays)
-        return self if wanted == self.delays else replace(self, delays=wanted)
+        if wanted == self.delays:
+            return self
+        return _keep(self, replace(self, delays=wanted), ("known", "interval", "finest", "output_filter", "output_now"))
 
     @cached_property
     def excited(self) -> float:
@@ -128,9 +130,13 @@ class Record:
     def until(self, count: int) -> "Record":
         """The same with the samples from number `count` on missing; what the inputs do is still made for all times."""
         early = replace(self, y=np.where(np.arange(self.times.size) < count, self.y, np.nan))
-        for name in ("signals", "input_filter", "inputs_now", "input_rates", "inputs_at_start"):  # without samples
-            early.__dict__[name] = getattr(self, name)
-        return early
+        return _keep(self, early, ("signals", "input_filter", "inputs_now", "input_rates", "inputs_at_start"))
+
+
+def _keep(record: Record, other: Record, names: tuple[str, ...]) -> Record:
+    """The other, with what is the same in both made once."""
+    other.__dict__.update({name: getattr(record, name) for name in names})
+    return other
 
 
 def delay_signal(signal: Signal, delay: float, start: float, end: float) -> Signal:

@@ -12,7 +12,7 @@ from daedal.errors import EstimationError, is_real, look_up, show
 from daedal.estimation import Fit
 from daedal.lti import TransferFunction
 from daedal.simulation import Status
-from daedal.tables import align_columns, make_frame, stack_frames
+from daedal.tables import align_columns, make_frame, stack_frames, write_html
 
 if TYPE_CHECKING:
     import pandas
@@ -46,6 +46,21 @@ class Candidate:
         Real part of the rightmost pole times the length of the record: what grows does so by e to this power.
     failure
         Why there is no transfer function, if there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from daedal import Dataset, select_order
+    >>> times = np.arange(200) * 0.1
+    >>> u = np.sign(np.sin(0.7 * times))
+    >>> y = np.zeros(200)
+    >>> for k in range(199):  # y' = −2 y + u, with u held
+    ...     y[k + 1] = np.exp(-0.2) * y[k] + (1 - np.exp(-0.2)) / 2 * u[k]
+    >>> noisy = y + 0.01 * np.random.default_rng(0).standard_normal(200)
+    >>> data = Dataset(times, inputs={"u": u}, outputs={"y": noisy}, intersample="zoh")
+    >>> chosen = select_order(data, orders=[1]).chosen
+    >>> chosen.order, round(chosen.coefficients["a0"], 1)
+    (1, 2.0)
     """
 
     order: int
@@ -92,6 +107,21 @@ class OrderSearch:
     """What `select_order` found; `transfer_function` and `fit` belong to the chosen candidate.
 
     `status` tells whether all candidates were tried.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from daedal import Dataset, select_order
+    >>> times = np.arange(200) * 0.1
+    >>> u = np.sign(np.sin(0.7 * times))
+    >>> y = np.zeros(200)
+    >>> for k in range(199):  # y' = −2 y + u, with u held
+    ...     y[k + 1] = np.exp(-0.2) * y[k] + (1 - np.exp(-0.2)) / 2 * u[k]
+    >>> noisy = y + 0.01 * np.random.default_rng(0).standard_normal(200)
+    >>> data = Dataset(times, inputs={"u": u}, outputs={"y": noisy}, intersample="zoh")
+    >>> search = select_order(data, orders=[1, 2])
+    >>> search.order, len(search.candidates)
+    (1, 3)
     """
 
     method: str
@@ -148,17 +178,21 @@ class OrderSearch:
         return stack_frames(["order"], frames)
 
     def __str__(self) -> str:
+        return "\n".join(self._list_lines())
+
+    def _list_lines(self) -> list[str]:
         rows = [["", "order", "input order", "BIC", "fit", "held out", "loosest", "stable", ""]]
         rows += [self._row(candidate) for candidate in self.candidates]
-        return "\n".join(
-            [
-                f"order search by {self.method}",
-                *align_columns(rows),
-                f"  {self.reason}",
-                *([] if self.status.ok else [f"  {self.status}"]),
-                *(f"  {note}" for note in self.notes),
-            ]
-        )
+        return [
+            f"order search by {self.method}",
+            *align_columns(rows),
+            f"  {self.reason}",
+            *([] if self.status.ok else [f"  {self.status}"]),
+            *(f"  {note}" for note in self.notes),
+        ]
+
+    def _repr_html_(self) -> str:
+        return write_html(self._list_lines())
 
     def _row(self, candidate: Candidate) -> list[str]:
         mark = "→" if candidate is self.chosen else ""
@@ -180,6 +214,21 @@ class OrderSearches:
     """What `select_order` found for several outputs; `searches["y"]` is the `OrderSearch` of one.
 
     Every output has poles of its own, so that the lowest BIC of all together is the sum of the lowest of each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from daedal import Dataset, select_order
+    >>> times = np.arange(200) * 0.1
+    >>> u = np.sign(np.sin(0.7 * times))
+    >>> y = np.zeros(200)
+    >>> for k in range(199):  # y' = −2 y + u, with u held
+    ...     y[k + 1] = np.exp(-0.2) * y[k] + (1 - np.exp(-0.2)) / 2 * u[k]
+    >>> noisy = y + 0.01 * np.random.default_rng(0).standard_normal(200)
+    >>> data = Dataset(times, inputs={"u": u}, outputs={"y": noisy, "z": 2 * noisy}, intersample="zoh")
+    >>> searches = select_order(data, orders=[1], output=["y", "z"])
+    >>> searches["z"].order
+    1
     """
 
     searches: Mapping[str, OrderSearch]
@@ -213,6 +262,13 @@ class OrderSearches:
     def __str__(self) -> str:
         parts = [f"output '{name}': {search}" for name, search in self.searches.items()]
         return "\n".join([*parts, f"BIC of the chosen models together: {self.bic:.1f}"])
+
+    def _repr_html_(self) -> str:
+        lines = [line for name, one in self.searches.items() for line in (f"output '{name}':", *one._list_lines())]
+        return write_html([*lines, f"BIC of the chosen models together: {self.bic:.1f}"])
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.searches)
 
     __repr__ = __str__
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from daedal import report
 from daedal.errors import ReportError
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def write_csv(header: Iterable[str], rows: Iterable[Row]) -> str:
 
 def write_page(figure: "go.Figure") -> str:
     """A figure as one HTML file that needs no network."""
-    return figure.to_html(include_plotlyjs=True)
+    title = figure.layout.title  # pyright: ignore[reportAttributeAccessIssue]
+    return report.write_page(figure, ": ".join(filter(None, (title.text, title.subtitle.text))))
 
 
 def title_figure(

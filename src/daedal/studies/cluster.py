@@ -10,6 +10,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, final
@@ -20,6 +21,8 @@ from daedal.studies.charter import DIED, Charter, Make, Row, check_portable, pre
 
 AHEAD = 2  # tasks for each thread of the cluster that are handed out at a time
 KEPT = 4  # charters that a process remembers
+ENDED = ("closing", "closed")  # what a client says of itself
+GO_ON = "Start one that stays, and make the same call: it goes on with what is in the journal."
 _known: "OrderedDict[str, Make]" = OrderedDict()
 _lock = threading.Lock()
 
@@ -55,8 +58,9 @@ class Cluster:
     @property
     def size(self) -> int:
         """Threads of the cluster at the moment."""
-        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        return max(sum(one["nthreads"] for one in workers), 1)
+        with _reach():
+            workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+            return max(sum(one["nthreads"] for one in workers), 1)
 
     def make(self, charter: Charter, numbers: Sequence[int]) -> Iterator[list[Row]]:
         """In whatever order they end; tasks are handed out as others come back."""
@@ -65,12 +69,15 @@ class Cluster:
         futures: dict[Any, int] = {}
 
         def submit(number: int, text: str | None) -> None:
-            future = self.client.submit(make_remotely, charter.digest, number, text, pure=False)
+            with _reach():
+                future = self.client.submit(make_remotely, charter.digest, number, text, pure=False)
             futures[future] = number
             future.add_done_callback(answers.put)
 
         try:
             while waiting or futures:
+                if self.client.status in ENDED:  # what was under way will never be answered
+                    raise StudyError("The cluster is gone: its client is closed.", GO_ON)
                 room = AHEAD * self.size - len(futures)
                 for _ in range(min(room, len(waiting))):
                     submit(waiting.pop(), None)
@@ -84,7 +91,18 @@ class Cluster:
                         rows.append(row)
                 yield rows
         finally:
-            self.client.cancel(list(futures))
+            with suppress(Exception):  # of a cluster that is gone
+                self.client.cancel(list(futures))
+
+
+@contextmanager
+def _reach() -> Iterator[None]:
+    """What Dask raises, in words."""
+    try:
+        yield
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}".rstrip(". ")
+        raise StudyError(f"The cluster cannot be reached: {told}.", GO_ON) from None
 
 
 def _read_answer(future: Any, number: int) -> Row | None:

@@ -45,6 +45,7 @@ def make_missing(
     rows = crew.make(charter, missing)
     try:
         with Progress(work, every=EVERY) as progress:  # which tells the time left by the clock: others do the work
+            progress.stage(_describe_beginning(len(numbers), len(missing), crew.size))
             for batch in rows:
                 journal.write(batch)
                 tally.count(batch)
@@ -54,6 +55,14 @@ def make_missing(
     finally:
         rows.close()  # pyright: ignore[reportAttributeAccessIssue]
     return False
+
+
+def _describe_beginning(total: int, missing: int, workers: int) -> str:
+    """What is there already, and who begins."""
+    kept = (
+        f"{total - missing} of {counted(total, 'run')} are in the journal" if missing < total else counted(total, "run")
+    )
+    return f"{kept}, starting {counted(workers, 'worker')}" if workers > 1 else kept
 
 
 class _Tally:

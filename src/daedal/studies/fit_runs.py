@@ -22,12 +22,11 @@ from daedal.estimation import (
     Problem,
     fit,
     label_experiments,
-    pack_fit,
     restore_objective,
     unpack_fit,
 )
 from daedal.studies.charter import CONVERGED, STOPPED, Charter, Make, Row, write_charter
-from daedal.studies.kinds import Run, StudyKind, read_kind, spell_kind
+from daedal.studies.kinds import Outline, Run, StudyKind, read_kind, spell_kind
 from daedal.systems import build
 
 FUNCTION = "daedal.studies.fit_runs:prepare_fits"
@@ -37,17 +36,21 @@ LEVEL = 0.95
 STEPPED = 200  # runs whose steps are computed: enough for a skewness, and each costs an evaluation
 
 
-def charter_fits(subject: Fit, kind: StudyKind, seed: int) -> Charter:
-    """What another process needs."""
-    content = {"fit": b64encode(pack_fit(subject)).decode(), "kind": spell_kind(kind), "seed": str(seed)}
+def charter_fits(subject: Fit, packed: bytes, kind: StudyKind, outline: Outline, seed: int) -> Charter:
+    """What another process needs; the fit as it is saved."""
+    content = {
+        "fit": b64encode(packed).decode(),
+        "kind": spell_kind(kind),
+        "seed": str(seed),
+        "stepped": STEPPED if outline.reading == "bootstrap" else 0,
+    }
     return write_charter(FUNCTION, content, [type(subject.criterion), type(kind)])
 
 
 def prepare_fits(content: Mapping[str, Any]) -> Make:
     """Run number → row."""
     subject = unpack_fit(b64decode(content["fit"]), Path("fit of the study"))
-    kind, seed = read_kind(content["kind"]), int(content["seed"])
-    stepped = STEPPED if kind.outline(subject).reading == "bootstrap" else 0
+    kind, seed, stepped = read_kind(content["kind"]), int(content["seed"]), content["stepped"]
     return lambda number: _fit_run(subject, kind.make_run(subject, number, seed), number, seed, number < stepped)
 
 

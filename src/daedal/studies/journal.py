@@ -29,6 +29,7 @@ APPLICATION = 0x64616564  # "daed"
 VERSION = 1
 SIGNATURE = b"SQLite format 3\0"
 PATIENCE = 60.0  # seconds that a writer waits for readers
+MOMENT = 0.3  # seconds that one waits for the lock, which those who ask whether it is taken hold for less
 SHORT = 16  # bytes of a digest
 TABLES = """
 CREATE TABLE study (name TEXT PRIMARY KEY, content NOT NULL) WITHOUT ROWID;
@@ -133,6 +134,11 @@ def open_journal(
         return Journal(None, connection, None)
     if path.exists():
         _check_signature(path)
+    if not os.access(path.parent, os.W_OK):
+        raise StudyError(
+            f"The journal '{path}' cannot be used: its folder cannot be written to.",
+            "Give a path where files can be written; load(...) reads what is there.",
+        )
     with _explain(path):
         lock = _take_lock(path)
         try:
@@ -196,6 +202,20 @@ def count_runs(path: Path) -> int:
         return 0
     with _open_to_read(path) as connection:
         return connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0]
+
+
+def is_written(path: Path) -> bool:
+    """Whether a process of this machine has the journal open to write; a lock that a killed one left does not count."""
+    beside = _name_lock(path)
+    if not beside.exists():
+        return False
+    try:
+        uri = f"{beside.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=0.0, isolation_level=None)) as lock:
+            lock.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        return "locked" in str(error)
+    return False
 
 
 def is_journal(path: Path) -> bool:
@@ -264,7 +284,7 @@ def _name_lock(path: Path) -> Path:
 
 
 def _take_lock(path: Path) -> sqlite3.Connection:
-    lock = sqlite3.connect(_name_lock(path), timeout=0.0, isolation_level=None)
+    lock = sqlite3.connect(_name_lock(path), timeout=MOMENT, isolation_level=None)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:

@@ -70,6 +70,17 @@ class Study:
         Of all random numbers.
     status
         Whether all runs are there.
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, Parameter, Starts, der, fit, study, symbols
+    >>> x, k = symbols("x k")
+    >>> rate, outputs = {"rate": der(x) == -k * x}, {"x": x}
+    >>> decay = Model(name="x", equations=rate, unknowns=[x], outputs=outputs, parameters={k: 2.0}, initial={x: 1.0})
+    >>> data = Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})
+    >>> found = study(fit(decay, data, free={"k": Parameter(2.0, lower=0.1, upper=9.0)}), Starts(3), rng=1)
+    >>> found.estimates["k"].round(3)
+    array([0.999, 0.999, 0.999])
     """
 
     fit: Fit
@@ -227,11 +238,20 @@ class Study:
 
     def summary(self) -> str:
         """One table: what the runs say about each estimate, and which of them failed."""
-        from daedal.studies.table import make_table
+        from daedal.studies.table import list_lines
 
-        return make_table(self)
+        return "\n".join(list_lines(self))
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        from daedal.studies.table import list_lines
+        from daedal.tables import write_html
+
+        return write_html(list_lines(self))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.fit.estimates)
 
     __repr__ = __str__

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from daedal.studies.journal import (
     describe_difference,
     find_differences,
     is_journal,
+    is_written,
     open_journal,
     read_journal,
     read_study,
@@ -39,6 +41,10 @@ from daedal.studies.kinds import Outline, StudyKind, check_kind, describe_kind, 
 from daedal.studies.result import Study
 
 MOST_RUNS = 10_000_000
+INTERRUPTED = Status(False, "Interrupted", "Make the same call to go on.", interrupted=True)
+UNFINISHED = Status(False, "Not finished", "Make the same call to go on.", interrupted=True)
+BEING_MADE = Status(False, "Being made by another process", "Load it again later.")
+PARTS_MISSING = Status(False, "Not complete", "Finish the shards and merge them again.")
 IDENTITY = ("model", "data", "criterion", "free parameters", "solver", "estimates", "kind", "seed", "version")
 
 
@@ -107,13 +113,15 @@ def study(
     crew = choose_crew(workers)
     path, numbers = _choose_part(journal, total, shard)
     seed = _choose_seed(rng, path, fresh)
-    charter = charter_fits(fit, chosen, seed)
-    opened = open_journal(path, _identify(fit, chosen, seed), _describe(fit, outline, total, shard), fresh=bool(fresh))
+    packed = pack_fit(fit)
+    charter = charter_fits(fit, packed, chosen, outline, seed)
+    rest = _describe(packed, outline, total, shard)
+    opened = open_journal(path, _identify(fit, chosen, seed), rest, fresh=bool(fresh))
     try:
         opened.set("runs", str(max(total, int(opened.read_entry("runs")))))
         work = f"study of '{fit.model.name}':"
         interrupted = make_missing(charter, numbers, opened, crew, work, _Estimate(fit))
-        result = _make_study(_keep(opened.read(), total), fit, total, len(numbers), interrupted)
+        result = _make_study(_keep(opened.read(), total), fit, total, len(numbers), INTERRUPTED)
     finally:
         opened.close()
     if interrupted and not result.numbers.size:
@@ -186,10 +194,10 @@ def _identify(fit: Fit, kind: StudyKind, seed: int) -> dict[str, str]:
     return {name: told[name] for name in IDENTITY}
 
 
-def _describe(fit: Fit, outline: Outline, total: int, shard: Any) -> dict[str, Any]:
+def _describe(packed: bytes, outline: Outline, total: int, shard: Any) -> dict[str, Any]:
     said = {"runs": outline.runs, "reading": outline.reading, "truth": dict(outline.truth), "factor": outline.factor}
     return {
-        "fit": pack_fit(fit),
+        "fit": packed,
         "outline": json.dumps(said),
         "runs": str(total),
         "shard": "" if shard is None else f"{shard[0]} of {shard[1]}",
@@ -207,7 +215,8 @@ def _keep(contents: Contents, total: int) -> Contents:
     )
 
 
-def _make_study(contents: Contents, fit: Fit, total: int, wanted: int, interrupted: bool) -> Study:
+def _make_study(contents: Contents, fit: Fit, total: int, wanted: int, unfinished: Status) -> Study:
+    """`unfinished` is how a study ended that lacks runs, which its sentence then counts."""
     told = contents.study
     return Study(
         fit=fit,
@@ -215,19 +224,16 @@ def _make_study(contents: Contents, fit: Fit, total: int, wanted: int, interrupt
         outline=Outline(**json.loads(told["outline"])),
         runs=total,
         seed=int(told["seed"]),
-        status=_describe_end(contents, total, wanted, interrupted),
+        status=_describe_end(contents, total, wanted, unfinished),
         contents=contents,
     )
 
 
-def _describe_end(contents: Contents, total: int, wanted: int, interrupted: bool) -> Status:
+def _describe_end(contents: Contents, total: int, wanted: int, unfinished: Status) -> Status:
     there = contents.numbers.size
     converged = sum(one == CONVERGED for one in contents.status)
-    if interrupted:
-        said = f"Interrupted: {there} of {counted(wanted, 'run')} are there."
-        return Status(False, said, "Make the same call to go on.", interrupted=True)
     if there < wanted:
-        return Status(False, f"{there} of {counted(wanted, 'run')} are there.", "Make the same call to go on.")
+        return replace(unfinished, sentence=f"{unfinished.sentence}: {there} of {counted(wanted, 'run')} are there.")
     part = f" of the {total}" if wanted < total else ""
     every = f"All {there} runs{part} are there"
     if not converged:
@@ -280,7 +286,8 @@ def _load_study(path: Path) -> Study:
     total = _read_runs(path, contents)
     part, _, parts = contents.study["shard"].partition(" of ")
     wanted = len(range(int(part) - 1, total, int(parts))) if part else total
-    return _make_study(contents, unpack_fit(contents.study["fit"], path), total, wanted, interrupted=False)
+    unfinished = BEING_MADE if is_written(path) else UNFINISHED
+    return _make_study(contents, unpack_fit(contents.study["fit"], path), total, wanted, unfinished)
 
 
 def _read_runs(path: Path, contents: Contents) -> int:
@@ -327,7 +334,7 @@ def merge(journals: Sequence[str | Path], *, journal: str | Path | None = None) 
     try:
         for contents in every:
             _copy_missing(contents, opened)
-        return _make_study(opened.read(), unpack_fit(first["fit"], paths[0]), total, total, interrupted=False)
+        return _make_study(opened.read(), unpack_fit(first["fit"], paths[0]), total, total, PARTS_MISSING)
     finally:
         opened.close()
 

@@ -7,28 +7,30 @@ import numpy as np
 
 from daedal.errors import counted
 from daedal.studies.charter import STOPPED
-from daedal.tables import align_columns
+from daedal.tables import align_columns, format_error
 
 if TYPE_CHECKING:
     from daedal.studies.result import Study
 
 MOST_REASONS = 3
 MOST_MINIMA = 8
+MOST_RUNS = 12
 SAME = 1e-4  # of the criterion: minima that are told apart
 ENOUGH = 39  # runs that percentiles of 95 % need
 
 
-def make_table(study: "Study") -> str:
+def list_lines(study: "Study") -> list[str]:
     """What the runs say, then which of them failed, and why."""
-    lines = [f"study of '{study.fit.model.name}' by {study.kind}: {counted(study.numbers.size, 'run')}"]
-    lines += [f"  {study.status}"]
+    size = counted(study.numbers.size, "run")
+    lines = [f"study of '{study.fit.model.name}' by {study.kind}: {size}, seed {study.seed}", f"  {study.status}"]
     if study.converged.any():
         lines += {
             "bootstrap": _list_bootstrap,
             "truth": _list_accuracy,
             "starts": _list_minima,
+            "table": _list_runs,
         }.get(study.outline.reading, _list_spreads)(study)
-    return "\n".join([*lines, *_list_failures(study)])
+    return [*lines, *_list_failures(study)]
 
 
 def _list_bootstrap(study: "Study") -> list[str]:
@@ -37,10 +39,10 @@ def _list_bootstrap(study: "Study") -> list[str]:
     rows = [heads]
     for name, one in study.spreads.items():
         error = study.fit[name].std_error
-        numbers = [_write(one.estimate, one.std), _write(one.mean, one.std), f"{one.std:.2g}", f"{one.bias:+.1g}"]
-        rows.append([name, *numbers, f"{error:.2g}", _join(ends[name], one.std), _join(corrected[name], one.std)])
+        numbers = [_write(one.estimate, one.std), _write(one.mean, one.std), format_error(one.std), f"{one.bias:+.1g}"]
+        rows.append([name, *numbers, format_error(error), _join(ends[name], one.std), _join(corrected[name], one.std)])
     few = f"  fewer than {ENOUGH} runs: intervals from mean and spread, wider for it"
-    return [*align_columns(rows), *([few] if study.converged.sum() < ENOUGH else [])]
+    return [*align_columns(rows), *([few] if 1 < study.converged.sum() < ENOUGH else [])]
 
 
 def _list_accuracy(study: "Study") -> list[str]:
@@ -51,7 +53,7 @@ def _list_accuracy(study: "Study") -> list[str]:
         truth, rmse = (f"{one.truth:.6g}", f"{one.rmse:.2g}") if known else ("—", "—")
         bias = f"{one.bias:+.2g}" if known else "—"
         reported = f"{one.reported:.2g}" if known else "—"
-        rows.append([name, truth, _write(one.mean, one.std), bias, f"{one.std:.2g}", rmse, reported, share])
+        rows.append([name, truth, _write(one.mean, one.std), bias, format_error(one.std), rmse, reported, share])
     return align_columns(rows)
 
 
@@ -62,10 +64,32 @@ def _list_spreads(study: "Study") -> list[str]:
         column = study.estimates[name][study.converged]
         known = column[np.isfinite(column)]
         ends = [f"{end:.5g}" for end in (known.min(), known.max())] if known.size else ["—", "—"]
-        rows.append([name, f"{one.estimate:.5g}", f"{one.mean:.5g}", f"{one.std:.2g}", f"{one.bias:+.1g}", *ends])
+        rows.append([name, f"{one.estimate:.5g}", f"{one.mean:.5g}", format_error(one.std), f"{one.bias:+.1g}", *ends])
     best = study.numbers[study.converged][np.argmin(study.values[study.converged])]
     least = f"  lowest criterion: {np.min(study.values[study.converged]):.6g} in run {best}"
     return [*align_columns(rows), *([] if jackknife else [least])]
+
+
+def _list_runs(study: "Study") -> list[str]:
+    """Few runs that each have a meaning, as those of a scan, one by one; of many, their spread."""
+    if study.numbers.size > MOST_RUNS or not any(study.contents.words):
+        return _list_spreads(study)
+    names = list(study.fit.estimates)
+    labels = [
+        key for key in dict.fromkeys(key for one in study.contents.words for key in one or {}) if key not in names
+    ]
+    rows = [["run", *labels, *names, "criterion"]]
+    for k in np.flatnonzero(study.converged):
+        told = study.contents.words[k] or {}
+        values = [f"{study.estimates[name][k]:.5g}" for name in names]
+        rows.append(
+            [str(study.numbers[k]), *(_show(told.get(key)) for key in labels), *values, f"{study.values[k]:.6g}"]
+        )
+    return align_columns(rows)
+
+
+def _show(label: float | str | None) -> str:
+    return f"{label:.6g}" if isinstance(label, float) else "—" if label is None else str(label)
 
 
 def _list_minima(study: "Study") -> list[str]:

@@ -14,7 +14,7 @@ from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.systems import System, build
-from daedal.tables import add_unit, align_columns, make_frame, stack_frames
+from daedal.tables import add_unit, align_columns, make_frame, stack_frames, write_html
 from daedal.validation.arguments import check_data, check_horizon
 from daedal.validation.prediction import Predicted, predict_fit, predict_model
 
@@ -101,6 +101,17 @@ class Comparison:
         What the prediction was averaged over; None when the disturbances are zero.
     units
         Name, or "time" → text, as the model or the data declare them.
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, compare, der, symbols
+    >>> x, k = symbols("x k")
+    >>> rate, outputs = {"rate": der(x) == -k * x}, {"x": x}
+    >>> decay = Model(name="x", equations=rate, unknowns=[x], outputs=outputs, parameters={k: 2.0}, initial={x: 1.0})
+    >>> data = Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})
+    >>> judged = compare(decay.with_parameters({"k": 1.0}), data)
+    >>> round(judged.fit_percent["x"], 1)
+    98.1
     """
 
     model: str
@@ -178,6 +189,9 @@ class Comparison:
         return series[labels.index(experiment) if experiment is not None else 0]
 
     def __str__(self) -> str:
+        return "\n".join(self._list_lines())
+
+    def _list_lines(self) -> list[str]:
         labels = list(dict.fromkeys(one.experiment for one in self.series))
         count = sum(int(one.scored.sum()) for one in self.series)
         banded = any(np.isfinite(share) for share in self.coverage.values())
@@ -195,7 +209,13 @@ class Comparison:
         ]
         if self.local:
             lines.append(f"  {', '.join(f'{name} = {value:.5g}' for name, value in self.local.items())}")
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+        return [*lines, *(f"  {note}" for note in self.notes)]
+
+    def _repr_html_(self) -> str:
+        return write_html(self._list_lines())
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.outputs)
 
     __repr__ = __str__
 

@@ -21,7 +21,7 @@ import numpy as np
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import EstimationError, interruptible, look_up
 from daedal.estimation import LOOSE, LOST, Estimate, Fit, Verdict, compute_variance_factors
-from daedal.tables import align_columns, make_frame, stack_frames
+from daedal.tables import align_columns, make_frame, stack_frames, write_html
 from daedal.validation.arguments import check_fit
 
 if TYPE_CHECKING:
@@ -76,6 +76,17 @@ class Identifiability:
         Largest by smallest singular value; infinite when a direction does not show.
     notes
         What makes this less sure than it looks.
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, der, fit, identifiability, symbols
+    >>> x, k = symbols("x k")
+    >>> rate, outputs = {"rate": der(x) == -k * x}, {"x": x}
+    >>> decay = Model(name="x", equations=rate, unknowns=[x], outputs=outputs, parameters={k: 2.0}, initial={x: 1.0})
+    >>> data = Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})
+    >>> found = identifiability(fit(decay, data, free=["k"]))
+    >>> print(found.directions[0].sentence)
+    k alone: raising k by 10 % is 9.2 standard errors
     """
 
     model: str
@@ -117,20 +128,27 @@ class Identifiability:
         return stack_frames(["direction"], frames)
 
     def __str__(self) -> str:
+        return "\n".join(self._list_lines())
+
+    def _list_lines(self) -> list[str]:
         rows = [["singular value", "uncertain by", "direction", ""]]
         for one in self.directions:
             remark = "" if one.verdict == "determined" else one.verdict.upper()
             deviation, weights = _format_percent(one.deviation), _describe_weights(one.weights)
             rows.append([f"{one.singular_value:.3g}", deviation, weights, remark])
-        return "\n".join(
-            [
-                f"identifiability of '{self.model}': condition number {self.condition:.3g}",
-                *(f"  {name}: {sentence}" for name, sentence in self.parameters.items()),
-                *align_columns(rows),
-                *(f"  {direction.sentence}" for direction in self.directions if direction.verdict != "determined"),
-                *(f"  {note}" for note in self.notes),
-            ]
-        )
+        return [
+            f"identifiability of '{self.model}': condition number {self.condition:.3g}",
+            *(f"  {name}: {sentence}" for name, sentence in self.parameters.items()),
+            *align_columns(rows),
+            *(f"  {direction.sentence}" for direction in self.directions if direction.verdict != "determined"),
+            *(f"  {note}" for note in self.notes),
+        ]
+
+    def _repr_html_(self) -> str:
+        return write_html(self._list_lines())
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.parameters)
 
     __repr__ = __str__
 

@@ -28,7 +28,7 @@ from daedal.jobs import run_jobs
 from daedal.linear import one_thread
 from daedal.progress import Progress
 from daedal.simulation import Status
-from daedal.tables import add_unit, align_columns, make_frame, stack_frames
+from daedal.tables import add_unit, align_columns, make_frame, stack_frames, write_html
 from daedal.validation.arguments import check_fit, check_names
 from daedal.validation.tracing import Ground, Trace, prepare_ground, trace
 
@@ -74,7 +74,19 @@ class ProfileCurve:
 @final
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Profiles of parameters; `profile["k"]` is one, `profile.intervals["k"]` its interval."""
+    """Profiles of parameters; `profile["k"]` is one, `profile.intervals["k"]` its interval.
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, der, fit, profile, symbols
+    >>> x, k = symbols("x k")
+    >>> rate, outputs = {"rate": der(x) == -k * x}, {"x": x}
+    >>> decay = Model(name="x", equations=rate, unknowns=[x], outputs=outputs, parameters={k: 2.0}, initial={x: 1.0})
+    >>> data = Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})
+    >>> found = profile(fit(decay, data, free=["k"]))
+    >>> [round(end, 2) for end in found.intervals["k"]]
+    [0.96, 1.03]
+    """
 
     model: str
     level: float
@@ -105,6 +117,9 @@ class Profile:
         return stack_frames(["profiled"], frames, self.units)
 
     def __str__(self) -> str:
+        return "\n".join(self._list_lines())
+
+    def _list_lines(self) -> list[str]:
         percent = f"{100 * self.level:g} %"
         rows = [["", "estimate", f"{percent} from the profile", "from the curvature", ""]]
         for name, curve in self.curves.items():
@@ -120,7 +135,13 @@ class Profile:
                 ]
             )
         said = [*([] if self.status.ok else [str(self.status)]), *self.notes]
-        return "\n".join([f"profiles of '{self.model}'", *align_columns(rows), *(f"  {line}" for line in said)])
+        return [f"profiles of '{self.model}'", *align_columns(rows), *(f"  {line}" for line in said)]
+
+    def _repr_html_(self) -> str:
+        return write_html(self._list_lines())
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.curves)
 
     __repr__ = __str__
 
@@ -168,6 +189,7 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
         raise EstimationError(f"{points} points on each side are too many: each is a search.", "Write points=6.")
     level = float(level)
     with Progress(f"profiling '{fit.model.name}':", remedy="profile fewer names, or lower points") as progress:
+        progress.stage(f"profile of {', '.join(chosen[:8])}")
         shared = prepare_ground(fit, level, progress)
         sides = _trace_sides(shared, chosen, points)
     curves = {name: _make_curve(shared, name, *pair) for name, pair in sides.items()}

@@ -23,7 +23,7 @@ from daedal.estimation import (
 )
 from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
-from daedal.tables import add_unit, align_columns, make_frame, stack_frames
+from daedal.tables import add_unit, align_columns, make_frame, stack_frames, write_html
 from daedal.validation.arguments import check_data, check_fit
 from daedal.validation.prediction import Predicted, predict_fit
 
@@ -88,6 +88,19 @@ class Residuals:
     """Residuals of all outputs with their tests; `residuals["y"]` is one of them.
 
     `origins` has the date at time 0 of experiments whose data tell it.
+
+    Examples
+    --------
+    >>> from daedal import Dataset, Model, der, fit, resid, symbols
+    >>> x, k = symbols("x k")
+    >>> rate, outputs = {"rate": der(x) == -k * x}, {"x": x}
+    >>> decay = Model(name="x", equations=rate, unknowns=[x], outputs=outputs, parameters={k: 2.0}, initial={x: 1.0})
+    >>> times = [0.1 * k for k in range(40)]
+    >>> errors = [0.01 * (-1) ** (k * (k + 1) // 2) for k in range(40)]
+    >>> data = Dataset(times, outputs={"x": [2.718281828 ** -t + e for t, e in zip(times, errors)]})
+    >>> left = resid(fit(decay, data, free=["k"]))
+    >>> left["x"].white
+    False
     """
 
     model: str
@@ -116,6 +129,9 @@ class Residuals:
         return stack_frames(["experiment", "output"], frames, self.units)
 
     def __str__(self) -> str:
+        return "\n".join(self._list_lines())
+
+    def _list_lines(self) -> list[str]:
         inputs = list(dict.fromkeys(name for one in self.outputs.values() for name in one.inputs))
         rows = [["", "RMSE", "lags", "p white", *(f"p independent of {name}" for name in inputs)]]
         for name, one in self.outputs.items():
@@ -129,14 +145,18 @@ class Residuals:
                     *tests,
                 ]
             )
-        return "\n".join(
-            [
-                f"residuals of '{self.model}' by {self.method} on {quoted(self.experiments)}",
-                *align_columns(rows),
-                *(f"  {name}: {one.sentence}" for name, one in self.outputs.items()),
-                *(f"  {note}" for note in self.notes),
-            ]
-        )
+        return [
+            f"residuals of '{self.model}' by {self.method} on {quoted(self.experiments)}",
+            *align_columns(rows),
+            *(f"  {name}: {one.sentence}" for name, one in self.outputs.items()),
+            *(f"  {note}" for note in self.notes),
+        ]
+
+    def _repr_html_(self) -> str:
+        return write_html(self._list_lines())
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.outputs)
 
     __repr__ = __str__
 

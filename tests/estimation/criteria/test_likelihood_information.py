@@ -10,6 +10,7 @@ import daedal as dd
 from batteries.joint_densities import one_output
 from batteries.oscillator import E1, IRREGULAR, NUMBERS, Case, a, q, read, s, signal, u, w, white, x
 from daedal import der
+from sizes import bound_hits, bound_scatter, choose
 
 
 def information(case: Case, moments: Callable[[Mapping[str, float]], tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
@@ -31,7 +32,8 @@ def information(case: Case, moments: Callable[[Mapping[str, float]], tuple[np.nd
 
 def test_curvature_is_the_information_on_average():
     """Over simulated samples; both parts of it, that of the mean and that of the variances."""
-    count, batches, rng = 320, 8, np.random.default_rng(26)
+    batches, rng = 8, np.random.default_rng(26)
+    count = choose(128, 320)
     case = one_output(IRREGULAR, "foh")
     p = case.values
     template = read(IRREGULAR, np.zeros(8), E1)
@@ -73,24 +75,30 @@ def lag(**changes: Any) -> dd.Model:
     return dd.Model(**fields | changes)
 
 
-def covered(sets: int, count: int) -> np.ndarray:
-    """How often 95 % intervals hold the truth, (parameter,)."""
+def estimate(sets: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Whether 95 % intervals hold the truth, and estimates with their standard errors, (set, parameter)."""
     names, truth = ["a", "q", "s"], np.array([0.8, 0.6, 0.15])
     times = np.arange(count) * 0.3
     push = dd.Signal(times, np.sign(np.sin(0.9 * times + 0.1)), "zoh")
     model = lag()
     run = dd.simulate(model, times, inputs={"u": push}, realizations=sets, measurement_noise=True, rng=11)
-    hits = np.zeros(3)
+    hits, found = [], []
     for values in run["y"]:
         data = dd.Dataset(times, inputs={"u": push}, outputs={"y": values})
         fit = dd.fit(model, data, free=names, criterion=dd.Likelihood())
-        intervals = fit.conf_int()
-        hits += [low <= value <= high for value, (low, high) in zip(truth, (intervals[n] for n in names), strict=True)]
-    return hits / sets
+        intervals = np.array([fit.conf_int()[name] for name in names])
+        hits.append((intervals[:, 0] <= truth) & (truth <= intervals[:, 1]))
+        found.append([(fit[name].value, fit[name].std_error) for name in names])
+    return np.array(hits), np.array(found)
 
 
 @pytest.mark.slow
 def test_intervals_cover():
     """Three parameters of three kinds: plant, disturbance, accuracy."""
-    share = covered(200, 150)
-    assert np.all((share >= 0.90) & (share <= 0.98)), share
+    sets = choose(30, 200)
+    hits, found = estimate(sets, 150)
+    least, most = choose(bound_hits(sets), (180, 196))
+    assert np.all((hits.sum(axis=0) >= least) & (hits.sum(axis=0) <= most)), hits.mean(axis=0)
+    reported = np.sqrt(np.mean(found[..., 1] ** 2, axis=0)) / np.std(found[..., 0], axis=0, ddof=1)
+    low, high = bound_scatter(sets)
+    assert np.all((low < reported) & (reported < high)), reported

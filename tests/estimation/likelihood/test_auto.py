@@ -178,3 +178,13 @@ def test_a_score_that_is_mostly_noise_is_no_verdict():
     off = judge_score(("a",), information, 0.0, np.zeros(1), PooledRuns(np.zeros(6), np.full((6, 1, 50, 1), 0.2)))
     assert off.biased
     assert off.shifts[0] == pytest.approx(1.0)
+
+
+def test_a_bias_that_is_certain_counts_though_another_parameter_is_too_noisy_to_judge():
+    rng, gains = np.random.default_rng(0), np.zeros((6, 1, 50, 2))
+    gains[..., 0] = 0.2  # one standard error
+    gains[..., 1] = 20.0 * rng.standard_normal((6, 1, 50)) / np.sqrt(50)
+    verdict = judge_score(("a", "b"), 100.0 * np.eye(2), 0.0, np.zeros(2), PooledRuns(np.zeros(6), gains))
+    assert verdict.biased
+    assert not verdict.blind
+    assert "would move a by +1.00" in verdict.describe()

@@ -259,7 +259,7 @@ def test_fits_by_moments_are_validated_like_others(fitted):
     residuals = dd.resid(found)
     assert "level" in str(residuals)
     assert dd.plot(residuals)
-    traced = dd.profile(found, ["a"], level=0.9)
+    traced = dd.profile(found, ["a"], level=0.9, points=2)
     low, high = traced["a"].interval
     assert low < found["a"].value < high
     assert "a" in str(dd.identifiability(found))

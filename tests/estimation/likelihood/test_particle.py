@@ -65,11 +65,11 @@ def test_experiments_add_up_and_a_fit_finds_what_quadrature_finds():
 
 def test_every_verb_takes_a_fit_by_particles(tmp_path):
     model = make()
-    fit = dd.fit(model, draw(model, 150), free=["a", "sigma"], criterion=PARTICLE, rng=2)
+    fit = dd.fit(model, draw(model, 80), free=["a", "sigma"], criterion=PARTICLE, rng=2)
     assert "log likelihood" in fit.summary()
     assert fit.aic is not None
     assert "innovations are white" in str(dd.resid(fit))
-    other = draw(model, 60, 9)
+    other = draw(model, 30, 9)
     comparison = str(dd.compare(fit, other, horizon=[1, 4]))
     assert "simulated" in comparison
     assert "4 steps ahead" in comparison

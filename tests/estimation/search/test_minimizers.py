@@ -159,7 +159,8 @@ def test_a_kink_at_the_bottom_of_a_valley_is_no_minimum(minimize):
     far = np.full(2, 1e3)
     end = minimize(kinked, np.array([40.0, 39.0]), (-far, far))
     assert not end.converged
-    assert end.kinked
+    assert end.obstacle is not None
+    assert "kinks" in end.obstacle.value[0]
 
 
 @pytest.mark.parametrize("shift", [0.0, -(2.0**20), -3e6])
@@ -191,3 +192,23 @@ def test_a_search_goes_on_where_its_steps_lead(minimize):
     end = minimize(narrow, np.array([40.0, 39.0]), (-far, far))
     np.testing.assert_allclose(end.evaluation.point, 1.0, atol=1.0)
     assert np.abs(asked[min(600, len(asked) - 1)] - 1.0).max() < 1.0
+
+
+@pytest.mark.parametrize("start", [(3.0, 0.5), (1e4, 0.0), (-1e6, -3.0), (1e7, -12.0), (5.0, 15.0)])
+def test_a_likelihood_from_far_away_ends_at_its_maximum(start):
+    """Mean and log standard deviation of normal values, from heights up to 1e24 down to the closed form."""
+    values = np.random.default_rng(1).normal(5.0, 2.0, 50)
+
+    def density(point):
+        mean, size = point
+        ratios = (values - mean) * np.exp(-size)
+        gradient = np.array([-np.exp(-size) * ratios.sum(), values.size - ratios @ ratios])
+        information = values.size * np.diag([np.exp(-2.0 * size), 2.0])
+        return Evaluation(point, values.size * size + 0.5 * ratios @ ratios, gradient, information, loglik=0.0)
+
+    far = np.array([1e8, 20.0])
+    end = TrustRegion()(density, np.array(start), (-far, far))
+    assert end.converged
+    deviation = values.std() / np.sqrt(values.size)
+    np.testing.assert_allclose(end.evaluation.point[0], values.mean(), atol=1e-2 * deviation)
+    np.testing.assert_allclose(end.evaluation.point[1], np.log(values.std()), atol=1e-2 / np.sqrt(2.0 * values.size))

@@ -62,3 +62,11 @@ def test_points_that_fail_shorten_a_step_and_a_start_that_fails_ends_it():
     minimum = NoisyScoring()(bowl, np.array([20.0, -30.0]), FREE)
     assert minimum.converged
     assert not NoisyScoring()(Bowl(fails=lambda _: True), np.zeros(2), FREE).converged
+
+
+def test_where_noise_is_nearly_all_that_slopes_tell_an_end_is_none():
+    ends = [NoisyScoring()(Bowl(5.0, seed), np.array([300.0, 300.0]), FREE) for seed in range(20)]
+    assert not any(end.converged for end in ends)
+    assert all(
+        end.obstacle is not None and "Monte-Carlo" in end.obstacle.value[0] for end in ends if end.evaluations < 30
+    )

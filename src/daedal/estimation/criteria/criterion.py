@@ -5,6 +5,9 @@ data and free parameters) it makes an `Objective`: value, gradient and curvature
 next stage: once minimised, what was found there refines it (units of outputs, filters, steps of the simulation). What
 else it can do, it declares in one record, its `Capabilities`, so that nobody asks what class it is.
 
+One that has something of its data in itself, such as their moments, says so by `holds_data = True`: studies that make
+other data then refuse it before any work.
+
 A criterion of one's own needs no more than that: `tests/estimation/test_own_criterion.py` has one in 40 lines, which
 `fit`, `evaluate`, `compare`, `resid`, `profile`, `identifiability`, `save` and `load` take like any other.
 """

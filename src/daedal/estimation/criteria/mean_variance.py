@@ -16,7 +16,7 @@ measurements, Automatica 60 (2015) 48–56.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class MeanVariance:
     >>> MeanVariance(gamma=0.9, measurements=moments).gamma
     0.9
     """
+
+    holds_data: ClassVar[bool] = True
 
     gamma: float
     measurements: MeasurementMoments

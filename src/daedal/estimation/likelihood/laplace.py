@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from daedal.analysis import check_noise
-from daedal.errors import DaedalError, EstimationError
+from daedal.errors import DaedalError, EstimationError, quoted
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
 from daedal.estimation.likelihood.moments import recommend_moments
 from daedal.estimation.likelihood.singular import refuse_singular
@@ -29,8 +29,10 @@ from daedal.filtering import (
     Normals,
     Point,
     are_same,
+    find_crossed,
     find_path,
     find_paths,
+    leave_kinks,
     line_up,
     refuse_unsuitable,
     regrid,
@@ -43,8 +45,10 @@ from daedal.models import as_tuple
 LANES = 200  # paths whose mean and scatter are what a simulation says
 
 
-def make_laplace_objective(problem: Problem, condition: InitialCondition) -> "LaplaceObjective":
-    """Check the problem, and line it up."""
+def make_laplace_objective(problem: Problem, condition: InitialCondition, *, kinks: bool = False) -> "LaplaceObjective":
+    """Check the problem, and line it up; with `kinks` of models that have some, which a path may not cross."""
+    if kinks:
+        problem = replace(problem, system=leave_kinks(problem.system))
     model, space = problem.system.model, problem.coordinates
     refuse_unsuitable(problem.system, "Likelihood(method='laplace')", recommend_moments(model))
     experiments = match_experiments(problem.system, problem.data, factors=problem.factors)
@@ -101,11 +105,27 @@ class LaplaceObjective:
         how = "unknown, with a flat prior" if self.condition.open == "diffuse" else "estimated too"
         return (f"at the start {', '.join(opened)} {'is' if len(opened) == 1 else 'are'} open: {how}",)
 
-    def list_remarks(self, _evaluation: Evaluation, /) -> tuple[str, ...]:
+    def list_remarks(self, evaluation: Evaluation, /) -> tuple[str, ...]:
         """What was approximated, and where that is doubtful."""
         lined = self.lined[0]
         how = f"the likelihood is Laplace's approximation around the most probable path ({lined.method}, steps of "
-        return (f"{how}{lined.longest:.3g})", *self.list_doubts())
+        return (f"{how}{lined.longest:.3g})", *self.list_doubts(), *self._doubt_kinks(evaluation.point))
+
+    def _doubt_kinks(self, point: np.ndarray) -> list[str]:
+        """Where a path crosses the kink of a formula it has no derivatives."""
+        switching = self.problem.system.reduction.switching
+        if switching is None or not switching.bent:
+            return []
+        crossed: dict[str, None] = {}
+        for number, lined in enumerate(self.lined):
+            normals = self.find(point, number).path.normals
+            crossed |= dict.fromkeys(find_crossed(lined, self.problem.coordinates.values(point, number), normals))
+        if not crossed:
+            return []
+        return [
+            f"the most probable path crosses the kink of {quoted(crossed)}, where Laplace's approximation does not "
+            "hold: compare Likelihood(method='moments')"
+        ]
 
     def list_doubts(self) -> tuple[str, ...]:
         """That there are several paths, where there are."""

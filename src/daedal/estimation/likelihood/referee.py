@@ -22,6 +22,7 @@ from daedal.filtering import PooledRuns
 
 BIASED = 0.3  # standard errors that an approximation may move an estimate by
 CHANCE = 2.0  # standard deviations of the Monte-Carlo error
+CERTAIN = 4.0  # the same where noise alone could hide a bias
 HARMLESS = 0.15  # standard errors within which one side is enough
 BLIND = 0.25  # Monte-Carlo error of δ, in standard errors, beyond which nothing can be said
 
@@ -39,8 +40,9 @@ class Verdict:
 
     @property
     def biased(self) -> bool:
-        """Whether an estimate would move by more than it may, for certain."""
-        return bool(np.any(np.abs(self.shifts) > BIASED + CHANCE * self.noise))
+        """Whether an estimate would move by more than it may, for certain; chance alone moves noisy ones far."""
+        sure = np.where(self.noise <= BLIND, CHANCE, CERTAIN)
+        return bool(np.any(np.abs(self.shifts) > BIASED + sure * self.noise))
 
     @property
     def harmless(self) -> bool:
@@ -49,8 +51,8 @@ class Verdict:
 
     @property
     def blind(self) -> bool:
-        """Whether chance may hide a bias, or feign one."""
-        return bool(np.any(~(self.noise <= BLIND)))
+        """Whether chance may hide a bias; one that is found for certain counts, whatever is unknown of the others."""
+        return bool(np.any(~(self.noise <= BLIND))) and not self.biased
 
     def describe(self) -> str:
         """In words, the parameter that moves farthest."""

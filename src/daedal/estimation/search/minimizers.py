@@ -22,6 +22,7 @@ Watts, A relative offset orthogonality convergence criterion for nonlinear least
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -35,6 +36,9 @@ XTOL, GTOL = 1e-10, 1e-12  # in the units of `_find_units`
 SMALL_ANGLE = 1e-8  # between a step and what the curvature missed along it, below which it teaches nothing
 NEAR = 1.0  # reduction of a negative log-likelihood by a step, below which its minimum is near
 DEPTHS = (10.0, 1e2, 1e4, 1e8)  # floors below the start, in units of the reduction that the quadratic model promises
+FAR = 10.0  # ratio of a floor's depth to that of one below the end, from which on the end is looked at again
+SETTLED = 1e-6  # of a negative log-likelihood and an unknown, that a full step may promise at an end beyond doubt
+SURE = 1e-2  # singular value, as in RANK, of directions that promises are believed in there: valleys have no end
 TINY = 1e-300  # of a height: at the floor itself
 ROUNDING = 1e-15  # of a value, which no step needs to reduce further
 SHARE = 1e-4  # of the tolerance, that a full step may promise where a search ends
@@ -48,18 +52,31 @@ DIGITS = 1e-12  # of a contribution that may be lost to rounding
 LITTLE = 1e-5  # of a height, by which it must get lower in that time
 
 
+class Obstacle(Enum):
+    """What keeps a search from its minimum, and the remedy."""
+
+    KINKS = (
+        "where the criterion has kinks or ripples: its slopes promise what no step finds",
+        "Try other starts, shorter steps (solver=Lanes(step=...)) or more realizations; errors may mean little.",
+    )
+    NOISE = (
+        "where the slopes of the criterion are hardly more than Monte-Carlo error, so that nothing tells the way",
+        "Take more particles, Likelihood(particles=...), or another method; these values are no estimate.",
+    )
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Minimum:
     """Where a minimizer ended: the best evaluation of all that it saw.
 
-    `kinked` where no step gets lower though slopes promise much: the function has kinks or ripples there.
+    `obstacle` is why it ended before the minimum, where that is known.
     """
 
     evaluation: Evaluation
     converged: bool
     evaluations: int
-    kinked: bool = False
+    obstacle: Obstacle | None = None
 
 
 class Minimizer(Protocol):
@@ -129,23 +146,31 @@ class TrustRegion:
     floor: float | None = None
 
     def __call__(self, function: Function, start: np.ndarray, bounds: Bounds, /) -> Minimum:
-        """With a floor below the start, and a lower one whenever a value falls below it."""
+        """With a floor below the start, and another where the search came far: great heights hide what is left."""
         seen = _Seen(function)
         begin = seen(_move_inside(start, bounds))
         if not begin.ok:
             return Minimum(begin, False, seen.count)
-        for depth in DEPTHS:
-            floor = (
-                begin.value - depth * (_promise(begin, np.ones(start.size, dtype=bool)) + start.size)
-                if self.floor is None
-                else self.floor
-            )
+        depths = iter(DEPTHS)
+        depth = next(depths)
+        while True:
+            floor = begin.value - depth * _measure_height(begin) if self.floor is None else self.floor
             try:
                 slope = _as_squares(seen, begin, floor, bounds, self.tolerance)
-                return _solve(slope, seen, begin.point, bounds, (self.evaluations, self.tolerance))
+                left = None if self.evaluations is None else max(self.evaluations - seen.count + 1, 1)
+                minimum = _solve(slope, seen, begin.point, bounds, (left, self.tolerance))
             except _BelowFloorError:
-                begin = seen.best or begin
-        return Minimum(begin, False, seen.count)
+                begin, depth = seen.best or begin, next(depths, None)
+                if depth is None:
+                    return Minimum(begin, False, seen.count)
+                continue
+            here = minimum.evaluation
+            settled = _promise(here, _find_inside(here, bounds), SURE) <= SETTLED * start.size
+            came_far = begin.value - floor > FAR * depth * _measure_height(here)
+            spent = self.evaluations is not None and seen.count >= self.evaluations
+            if settled or spent or not came_far or self.floor is not None or not here.value < begin.value:
+                return minimum
+            begin = here
 
 
 def choose_minimizer(evaluation: Evaluation) -> Minimizer:
@@ -165,13 +190,18 @@ def factor_quadratic(excess: float, gradient: np.ndarray, curvature: np.ndarray)
     return np.vstack([row, np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T]) * scale
 
 
-def _promise(evaluation: Evaluation, inside: np.ndarray) -> float:
+def _promise(evaluation: Evaluation, inside: np.ndarray, rank: float = CLEAR) -> float:
     """The reduction that gradient and curvature promise by steps of some parameters."""
     diagonal = np.diag(evaluation.curvature)[inside]
     scale = np.where(diagonal > 0.0, np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
     gradient = evaluation.gradient[inside] / scale
     curvature = evaluation.curvature[np.ix_(inside, inside)] / np.outer(scale, scale)
-    return 0.5 * float(gradient @ np.linalg.pinv(curvature, rcond=CLEAR**2, hermitian=True) @ gradient)
+    return 0.5 * float(gradient @ np.linalg.pinv(curvature, rcond=rank**2, hermitian=True) @ gradient)
+
+
+def _measure_height(evaluation: Evaluation) -> float:
+    """What the quadratic model promises, at least one for each unknown: the unit of a floor's depth."""
+    return _promise(evaluation, np.ones(evaluation.point.size, dtype=bool)) + evaluation.point.size
 
 
 def _find_inside(evaluation: Evaluation, bounds: Bounds) -> np.ndarray:
@@ -380,7 +410,7 @@ def _solve(slope: _Slope, seen: _Seen, start: np.ndarray, bounds: Bounds, until:
         arrived = False
     # Where most points cannot be evaluated, steps end for that reason, wherever the minimum is.
     converged = bool(arrived) and 2 * seen.failures <= seen.count
-    return Minimum(seen.best or seen(begin), converged, seen.count, kinked)
+    return Minimum(seen.best or seen(begin), converged, seen.count, Obstacle.KINKS if kinked else None)
 
 
 def _descend(

@@ -9,7 +9,8 @@ the same direction, and is halved when a step turns back. A line search on singl
 that a value counts only where it is worse by more than chance allows: then the step is halved and tried again.
 
 The search ends when a step is short, or hardly longer than the Monte-Carlo error of the gradient makes it,
-√tr(C⁻¹ N) with N what that error adds to C: then noise is all that moves it.
+√tr(C⁻¹ N) with N what that error adds to C: then noise is all that moves it. Where N is nearly all of C in some
+direction, steps are short whatever the distance to the maximum, and such an end is none.
 
 J. Olsson, O. Cappé, R. Douc, É. Moulines, Sequential Monte Carlo smoothing with application to parameter estimation in
 nonlinear state space models, Bernoulli 14 (2008) 155–179.
@@ -21,8 +22,8 @@ from typing import final
 import numpy as np
 
 from daedal.estimation.criteria import Evaluation
-from daedal.estimation.search.curvature import find_directions
-from daedal.estimation.search.minimizers import Bounds, Function, Minimum
+from daedal.estimation.search.curvature import find_directions, remove_noise
+from daedal.estimation.search.minimizers import Bounds, Function, Minimum, Obstacle
 
 RADIUS = 2.0  # of the first step, in standard errors for each unknown
 SHORT = 0.07  # step, in the same units, that ends a search
@@ -49,7 +50,7 @@ class NoisyScoring:
             step, length = _propose(here, bounds)
             turns = before is not None and float(before @ here.curvature @ step) < 0.0
             if length <= SHORT * unit:
-                return Minimum(here, True, count)
+                return _end(here, count)
             arrived = length <= SHORT * unit + (TURNED if turns else NOISY) * _measure_noise(here)
             if before is not None:
                 radius *= 0.5 if turns else 2.0 if cut else 1.0
@@ -61,8 +62,16 @@ class NoisyScoring:
             radius *= 0.5 ** (tried - 1)
             before, here = there.point - here.point, there
             if arrived:  # the last step, which has no more than noise in it, is still taken: it is as often right
-                return Minimum(here, True, count)
+                return _end(here, count)
         return Minimum(here, False, count)
+
+
+def _end(here: Evaluation, count: int) -> Minimum:
+    """Converged, unless noise hides some direction of what slopes tell."""
+    before, after = (
+        find_directions(one).shape[1] for one in (here.curvature, remove_noise(here.curvature, here.noise))
+    )
+    return Minimum(here, after == before, count, Obstacle.NOISE if after < before else None)
 
 
 def _propose(here: Evaluation, bounds: Bounds) -> tuple[np.ndarray, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from daedal.errors import DaedalError
 from daedal.estimation.criteria import Evaluation, Objective, count_samples
 from daedal.estimation.problem import draw_hypercube, has_finite_bounds
-from daedal.estimation.search.minimizers import Minimum
+from daedal.estimation.search.minimizers import Minimum, Obstacle
 from daedal.estimation.search.trials import Trial, minimize_from, prepare_trials, run_trials
 from daedal.estimation.search.uncertainty import find_stuck
 from daedal.progress import Progress
@@ -32,7 +32,7 @@ class Outcome:
     minima: tuple[tuple[Evaluation, int], ...]
     trials: tuple[Trial, ...]
     converged: bool
-    kinked: bool
+    obstacle: Obstacle | None
     interrupted: bool
     evaluations: int
     more_starts: int
@@ -50,7 +50,7 @@ class _Search:
     minima: list[list] = field(default_factory=list)  # evaluation and count
     trials: list[Trial] = field(default_factory=list)
     converged: bool = False
-    kinked: bool = False
+    obstacle: Obstacle | None = None
     evaluations: int = 0
     failures: int = 0
     starts: int = 1
@@ -106,11 +106,14 @@ class _Search:
         self.try_all([Trial(self.objective, first.point, first), *prepare_trials(self.objective, starts[1:])])
         if len(starts) == 1:
             self.more_if_stuck()
+        begin = self.best
         self.stages()
+        end = self.best
         if len(starts) == 1 and not self.more_starts:
             self.more_if_stuck()
-        if any(trial.objective is not self.objective for trial in self.trials):
-            self.compare_again()
+        same = all(trial.objective is self.objective for trial in self.trials)
+        if begin is not None and end is not None and not same:
+            self.compare_again(begin, end)
 
     def begin(self, start: np.ndarray) -> Evaluation:
         """Leave out for good what fails at the first start, if anything does."""
@@ -144,17 +147,17 @@ class _Search:
                 self._take(trial)
 
     def _end(self, minimum: Minimum) -> None:
-        self.converged, self.kinked = minimum.converged, minimum.kinked
+        self.converged, self.obstacle = minimum.converged, minimum.obstacle
 
     def _take(self, trial: Trial) -> None:
-        if trial.minimum is not None:
+        if trial.minimum is not None and trial.minimum.converged:
             self.add(trial.minimum.evaluation, 1)
         mine, known = trial.best, self.best
         if mine is None or (known is not None and known.value < mine.value):
             return
         self.best, self.objective = mine, trial.objective
         if trial.minimum is None:
-            self.converged = self.kinked = False
+            self.converged, self.obstacle = False, None
         else:
             self._end(trial.minimum)
 
@@ -185,21 +188,27 @@ class _Search:
         self._end(self.minimize(reached))
         return True
 
-    def compare_again(self) -> None:
-        """Values of the other minima by the last stage, which alone can be compared with the best."""
-        ranked = sorted(self.minima, key=lambda pair: pair[0].value)
-        best, others = self.best, ranked[1:]
-        evaluations = [(self.evaluate(other.point), count) for other, count in others]  # an interrupt keeps the list
-        self.minima = []
-        if best is not None:
-            self.minima = [[best, ranked[0][1] if ranked else 1]]
-        for evaluation, count in evaluations:
-            if evaluation.ok:
+    def compare_again(self, begin: Evaluation, end: Evaluation) -> None:
+        """Go on from the other minima in the last stage too, whose values alone can be compared with the best.
+
+        The stages led from `begin` to `end`.
+        """
+        known, self.minima = sorted(self.minima, key=lambda pair: pair[0].value), []
+        ended = self.converged
+        for other, count in known:  # an interrupt keeps those that can be compared
+            if _is_same(other, begin):
+                if ended:
+                    self.add(end, count)
+                continue
+            evaluation = self.evaluate(other.point)
+            if evaluation.rough and evaluation.ok:  # a search would only follow chance
                 self.add(evaluation, count)
-        if self.best is not best and self.best is not None:  # another minimum is the best after all
-            minimum = self.minimize(self.best)
-            self._end(minimum)
-            self.add(minimum.evaluation, 1)
+            elif evaluation.ok:
+                minimum = self.minimize(evaluation)
+                if minimum.evaluation is self.best:
+                    self._end(minimum)
+                if minimum.converged:
+                    self.add(minimum.evaluation, count)
 
 
 def forgive_failures(objective: Objective, point: np.ndarray) -> Objective:
@@ -229,6 +238,7 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
     interrupted = False
     name, remedy = objective.problem.system.model.name, "take fewer samples, realizations, starts or free parameters"
     with Progress(f"fitting '{name}':", remedy=remedy) as progress:
+        progress.stage("compiling, then the first evaluation")
         running = _Search(objective, progress, check=check)
         try:
             running.run(starts)
@@ -238,6 +248,8 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
             interrupted = True
     if running.best is None:
         return None
+    if not any(_is_same(running.best, minimum) for minimum, _ in running.minima):
+        running.minima.append([running.best, 1])
     ranked = sorted(((minimum, count) for minimum, count in running.minima), key=lambda pair: pair[0].value)
     return Outcome(
         objective=running.objective,
@@ -245,7 +257,7 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
         minima=tuple(ranked),
         trials=tuple(running.trials),
         converged=running.converged,
-        kinked=running.kinked,
+        obstacle=running.obstacle,
         interrupted=interrupted,
         evaluations=running.evaluations,
         more_starts=running.more_starts,

@@ -2,8 +2,9 @@
 
 Numbers with a name are variables, which other tools can read: estimates along the dimension "parameter", matrices along
 "parameter" and "other", samples along dimensions of their own. The model is its text form, the rest one JSON text
-("description"); nothing in a file is ever executed. A criterion is its name and its fields. One of your own is found
-again as "module:name" among the modules that are imported already, never imported because a file says so.
+("description"); a project that the fit was made from is another ("project"). Nothing in a file is ever executed. A
+criterion is its name and its fields. One of your own is found again as "module:name" among the modules that are
+imported already, never imported because a file says so.
 """
 
 import json
@@ -27,7 +28,7 @@ from daedal.estimation.criteria import (
 )
 from daedal.estimation.likelihood import Likelihood
 from daedal.estimation.problem import Autoregression, Coordinate, Coordinates
-from daedal.estimation.result import Attempt, Estimate, Fit, LocalMinimum
+from daedal.estimation.result import Attempt, Estimate, Fit, LocalMinimum, ProjectRecord
 from daedal.estimation.storage.netcdf import Variable, compute_digests, make_texts
 from daedal.models import Model
 from daedal.simulation import Lanes, Status
@@ -55,6 +56,8 @@ def list_variables(fit: Fit) -> dict[str, Variable]:
         for name, array in _list_arrays(data).items():
             key = f"experiment_{number}_{name}"
             variables[key] = _list_numbers((f"{key}_index",), array)
+    if fit.project is not None:  # files without one are as they were before there were projects
+        variables["project"] = Variable((), make_texts([_write_json(asdict(fit.project))], ()))
     return variables
 
 
@@ -205,6 +208,7 @@ def make_fit(variables: Mapping[str, Variable]) -> Fit:
         seed=int(told["seed"]),
         solver=None if told["solver"] is None else Lanes(**told["solver"]),
         attempts=tuple(map(_make_attempt, told.get("attempts", ()))),  # files from before they were kept have none
+        project=_make_record(variables),
     )
 
 
@@ -218,6 +222,14 @@ def _read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
             **arrays, variance_of_squares=moments["variance_of_squares"], repetitions=moments.get("repetitions", 1)
         )
     return chosen
+
+
+def _make_record(variables: Mapping[str, Variable]) -> ProjectRecord | None:
+    if "project" not in variables:
+        return None
+    told: dict[str, Any] = json.loads(variables["project"].values.item())
+    tables = {name: FrozenMapping(one) for name, one in told.items() if isinstance(one, dict)}
+    return ProjectRecord(**{**told, **tables})
 
 
 def _make_minimum(told: Mapping[str, Any]) -> LocalMinimum:

@@ -85,7 +85,7 @@ def transfer_in_standard_form(matrices: Descriptor, points: np.ndarray) -> np.nd
     form = matrices.standard_form()
     evolving = slice(form.evolving)
     B, C = (form.P @ matrices.G)[evolving], matrices.H @ form.Q[:, evolving]
-    part = find_polynomial_part(matrices.E, matrices.F, matrices.G, matrices.H, form)
+    part = find_polynomial_part(matrices.G, matrices.H, form)
     at_once = np.where(part.sizes > ZERO, part.coefficients, 0.0)
     resolvent = np.linalg.solve(
         points[:, None, None] * np.eye(form.evolving) - form.A, np.broadcast_to(B, (len(points), *B.shape))

@@ -27,7 +27,7 @@ from daedal.data import Dataset, Samples, find_uniform_step, short
 from daedal.disturbances import derive_seed
 from daedal.errors import StudyError, as_float, is_real, show
 from daedal.estimation import Fit, Forecast, match_fit, predict_outputs
-from daedal.studies.kinds.kind import Outline, Run
+from daedal.studies.kinds.kind import Outline, Run, check_other_data
 from daedal.studies.kinds.replicas import simulate_data
 
 
@@ -44,6 +44,7 @@ class ParametricBootstrap:
 
     def outline(self, fit: Fit) -> Outline:
         """Any number of runs."""
+        check_other_data(fit)
         simulate_data(fit.model, fit.data, _list_values(fit), 0, fit.scales, fit.filters)  # says what cannot be
         return Outline(reading="bootstrap")
 
@@ -85,6 +86,7 @@ class BlockBootstrap:
 
     def outline(self, fit: Fit) -> Outline:
         """Any number of runs; samples must be regular, and blocks shorter than the data."""
+        check_other_data(fit)
         for data in fit.data:
             for name in fit.model.outputs:
                 if name in data.outputs:

@@ -14,7 +14,7 @@ from daedal.disturbances import derive_seed
 from daedal.errors import StudyError, as_float, check_whole_number, counted, is_real, list_entries, nearest, show
 from daedal.estimation import Fit, LatinHypercube, label_experiments, list_starts
 from daedal.models import Model, as_name, evaluate_parameters
-from daedal.studies.kinds.kind import Outline, Run
+from daedal.studies.kinds.kind import Outline, Run, check_other_data
 from daedal.studies.kinds.replicas import simulate_data
 
 MOST_SUBSETS = 1_000_000
@@ -55,6 +55,7 @@ class MonteCarlo:
 
     def outline(self, fit: Fit) -> Outline:
         """Any number of runs, with the truth of the parameters that both models have."""
+        check_other_data(fit)
         simulate_data(self.truth, fit.data, self._list_values(fit), 0)  # says what cannot be
         numbers = evaluate_parameters(self.truth)
         shared = {item.name: numbers.get(item.parameter) for item in fit.coordinates.items if item.experiment is None}
@@ -116,6 +117,7 @@ class LeaveOut:
                 f"{'two or more' if size < 3 else 'one or more'} must be left.",
                 "Give fit(...) a list of Datasets, or use BlockBootstrap(length=...).",
             )
+        check_other_data(fit)
         total = comb(size, self.count)
         if total > MOST_SUBSETS:
             raise StudyError(

@@ -5,9 +5,9 @@ A `StudyKind` is a choice, a small frozen dataclass such as `BlockBootstrap(leng
 the number of a run into data and options, a `Run`, always the same for the same fit, number and seed: runs are made by
 whatever process is free, in any order, and again after an interruption.
 
-One of your own needs no more than that; `tests/own_kinds.py` has one in 20 lines. It is sent to other
-processes, and kept, as the name of its module and its fields, never as code: define it at the top level of a module
-that they can import, with numbers, texts, lists, mappings or models as fields.
+One of your own needs no more than that; `tests/own_kinds.py` has one in 20 lines. It is kept, and sent to other
+processes, as the name of its module and its fields, never as code: its fields are numbers, texts, lists, mappings or
+models, and with workers it must stand at the top level of a module that they can import.
 """
 
 import sys
@@ -24,6 +24,7 @@ from daedal.models import Model
 Reading = Literal["bootstrap", "truth", "jackknife", "starts", "table"]
 HOME = "daedal.studies"  # of the kinds that are here
 PLAIN = (str, int, float, bool, type(None))
+_spelled: dict[str, type] = {}  # those of this process, which may stand in a notebook or inside a function
 
 
 @final
@@ -102,10 +103,21 @@ def check_kind(given: Any) -> StudyKind:
     )
 
 
+def check_other_data(fit: Fit) -> None:
+    """Refuse a criterion that can only judge the data it was made for."""
+    if getattr(fit.criterion, "holds_data", False):
+        raise StudyError(
+            f"{type(fit.criterion).__name__} holds moments of the data that it was made for, so that it cannot judge "
+            "others.",
+            "Use Starts(...) or Scan(...), which keep the data, or fit by OutputError() for this study.",
+        )
+
+
 def spell_kind(kind: StudyKind) -> dict[str, Any]:
     """Name and fields of a kind, as JSON has them; refused where these would not lead back to it."""
     home, name = type(kind).__module__, type(kind).__qualname__
     told = {"kind": name if home.startswith(f"{HOME}.") else f"{home}:{name}"}
+    _spelled[told["kind"]] = type(kind)
     try:
         return told | {"fields": {one.name: _spell(getattr(kind, one.name)) for one in fields(kind)}}  # pyright: ignore[reportArgumentType]
     except TypeError as error:
@@ -128,10 +140,10 @@ def _spell(value: Any) -> Any:
 
 
 def read_kind(told: Mapping[str, Any]) -> StudyKind:
-    """The kind of these words; that of a user from a module that is there already."""
+    """The kind of these words; that of a user as this process met it, or from a module that is there already."""
     home, _, name = told["kind"].rpartition(":")
     module = sys.modules.get(home) if home else import_module(HOME)
-    kind = None if module is None else getattr(module, name, None)
+    kind = _spelled.get(told["kind"]) or getattr(module, name, None)
     if not isinstance(kind, type):
         raise StudyError(
             f"The kind '{name}' of the module '{home}' is not there.",
@@ -164,4 +176,4 @@ def _describe(value: Any) -> str:
         if "model" in value:
             return f"'{Model.from_text(value['model']).name}'"
         return f"{{{', '.join(f'{_describe(key)}: {_describe(entry)}' for key, entry in value['mapping'])}}}"
-    return repr(value)
+    return f"{value:.10g}" if isinstance(value, float) and not value.is_integer() else repr(value)

@@ -51,12 +51,28 @@ def digits(problem: Problem, trajectory: dd.Trajectory) -> float:
     return -np.log10(max(*errors(problem, trajectory).values(), 1e-17))
 
 
+# How many digits one run of these has is chance: a tolerance moved by a thousandth changes them by half a digit and more.
+# What counts is then the mean over tolerances around the one that is named.
+DRAWS = {"andrews": 15, "transistor amplifier": 3}
+
+
+def nearby(draws: int) -> np.ndarray:
+    return np.linspace(0.95, 1.05, draws) if draws > 1 else np.ones(1)
+
+
 @pytest.mark.parametrize("problem", [p for p in catalogue.PROBLEMS if p.name in DIGITS], ids=lambda p: p.name)
 def test_digits_at_two_tolerances(problem):
-    loose, tight = DIGITS[problem.name]
     # Robertson's and HIRES' smallest concentrations lie below any usual absolute tolerance.
-    assert digits(problem, run(problem, dd.IDA(rtol=1e-6, atol=1e-9))) >= loose
-    assert digits(problem, run(problem, dd.IDA(rtol=1e-9, atol=1e-11))) >= tight
+    for rtol, atol, wanted in zip((1e-6, 1e-9), (1e-9, 1e-11), DIGITS[problem.name], strict=True):
+        factors = nearby(DRAWS.get(problem.name, 1))
+        assert np.mean([digits(problem, run(problem, dd.IDA(rtol * f, atol * f))) for f in factors]) >= wanted
+
+
+@pytest.mark.parametrize("factor", nearby(11))
+def test_robertson_whatever_the_tolerance(factor):
+    """y2 is zero at first and never above 4e-5: it is judged by that, not by what it could become in 4e10 seconds."""
+    problem = next(p for p in catalogue.PROBLEMS if p.name == "robertson")
+    assert digits(problem, run(problem, dd.IDA(rtol=factor * 1e-6, atol=factor * 1e-9))) >= 6.0
 
 
 def test_every_problem_of_the_catalogue_is_checked():
@@ -67,9 +83,20 @@ def test_angles_of_andrews_mechanism():
     # The 6.2 and 8.5 digits of that program, as rounded in print, are those of the seven angles.
     problem = catalogue.andrews()
     angles = ("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon")
-    for tolerance, wanted in ((1e-6, 6.15), (1e-9, 8.5)):
-        found = errors(problem, run(problem, dd.IDA(rtol=tolerance, atol=tolerance)))
-        assert -np.log10(max(found[name] for name in angles)) >= wanted
+    for tolerance, wanted, draws in ((1e-6, 6.15, 41), (1e-9, 8.5, 9)):
+        reached = []
+        for factor in nearby(draws):
+            found = errors(problem, run(problem, dd.IDA(rtol=factor * tolerance, atol=factor * tolerance)))
+            reached.append(-np.log10(max(found[name] for name in angles)))
+        assert np.mean(reached) >= wanted
+
+
+def test_andrews_mechanism_where_a_small_angle_is_round_off_of_large_ones():
+    # Right after the start theta is hardly more than round-off: at one tolerance in ten Newton iterations ended there.
+    model = catalogue.andrews().model()
+    for factor in nearby(41):
+        solver = dd.IDA(rtol=factor * 1e-11, atol=factor * 1e-11)
+        assert dd.simulate(model, [0.0, 1e-4], solver=solver).status.ok, factor
 
 
 def test_pendulum_to_ten_seconds_within_a_millionth_in_every_component():

@@ -134,7 +134,7 @@ class Stepper:
             if (
                 not stuck
                 and (failed or share < MANY * STEPS)
-                and self._adjust(float(result.t), values, rates, slow=slow, crawls=crawling > LASTING)
+                and self._adjust(float(result.t), values, rates, slow=slow, crawls=crawling > LASTING, failed=failed)
             ):
                 continue
             if failed or stuck:
@@ -156,21 +156,29 @@ class Stepper:
         point = [self.origin, values[:states], values[states:known], self.parameters, w]
         self._metric[:] = measure_sizes(self.system, point, span, self.forcing.find_largest(w)).metric
         columns = np.r_[np.ones(known), self._find_multiplier_units(values, np.ones(known))]
-        matrix = self._evaluate_jacobian(0.0, values, rates, 1.0 / span, ones, columns)
-        possible = np.nan_to_num(units.spread(matrix, self._look_over(values, rates))[:known], posinf=0.0)
+        terms, full = self._look_over(values, rates), (values, rates)
+
+        def find_possible(time: float) -> np.ndarray:
+            """What the terms would allow of X and T after a time."""
+            matrix = self._evaluate_jacobian(0.0, *full, 1.0 / time, ones, columns)
+            return np.nan_to_num(units.spread(matrix, terms)[:known], posinf=0.0)
+
+        possible = find_possible(units.SHORT * span)
         standing = abs(self._evaluate_jacobian(0.0, values, rates, 0.0, ones, ones))[:states, :known]
         possible_rates = np.r_[standing @ np.r_[np.abs(values[:states]), possible[states:]], np.zeros(known - states)]
         values, rates = values[:known], rates[:known].copy()
         rates[:states][np.abs(rates[:states]) <= units.ROUNDING * possible_rates[:states]] = 0.0
         lost = units.ROUNDING * possible
         duration = units.find_duration(values, rates, lost, span)
+        lost = units.ROUNDING * find_possible(duration)
         near = values + duration * rates
         arguments = (self.origin + duration, near[:states], near[states:], self.parameters, self.fill(self.origin))
         further = near[:states] + duration * self.system.function("derivative")(*arguments).full().ravel()
         self.sizes[:] = np.fmax(np.abs(values), np.abs(near))
         self.sizes[:states] = np.fmax(self.sizes[:states], np.abs(further))
         hidden = (np.abs(values) <= lost) & ((rates == 0.0) | (np.abs(near) <= lost))
-        likely = units.UNKNOWN * np.maximum(possible, duration / units.SHORT * possible_rates)
+        natural = duration / units.SHORT
+        likely = units.UNKNOWN * np.maximum(find_possible(natural), natural * possible_rates)
         self.sizes[hidden] = np.fmax(self.sizes, likely)[hidden]
         self.sizes[~(np.isfinite(self.sizes) & (self.sizes > 0.0))] = 1.0
         self._choose_units(0.0, np.r_[values, ones[known:] * 0.0], np.r_[rates, ones[known:] * 0.0], 1.0 / span)
@@ -236,7 +244,9 @@ class Stepper:
     def _begin(self, elapsed: float, values: np.ndarray, rates: np.ndarray) -> None:
         self._solver.init_step(elapsed, values / self.units, rates / self.units)
 
-    def _adjust(self, elapsed: float, values: np.ndarray, rates: np.ndarray, *, slow: bool, crawls: bool) -> bool:
+    def _adjust(
+        self, elapsed: float, values: np.ndarray, rates: np.ndarray, *, slow: bool, crawls: bool, failed: bool
+    ) -> bool:
         """Go on with larger sizes: of what has grown, and, where a run is slow, of what is round-off.
 
         Where it crawls and neither is so, constraints move what is small less than what is large.
@@ -244,7 +254,7 @@ class Stepper:
         if not (np.isfinite(values).all() and np.isfinite(rates).all()):
             return False
         grown = bool(self._find_grown().any())
-        hidden = slow and self._lift_hidden(elapsed, values, rates)
+        hidden = slow and self._lift_hidden(elapsed, values, rates, units.RESOLVED if failed else 1.0)
         changed = grown or hidden or (crawls and self._suit_metric())
         if changed:
             self._resume(elapsed, values, rates)
@@ -263,12 +273,12 @@ class Stepper:
         """What has grown far beyond its unit."""
         return self._find_weighted() & (self.sizes > units.GROWN * self.units[: self.sizes.size])
 
-    def _lift_hidden(self, elapsed: float, values: np.ndarray, rates: np.ndarray) -> bool:
-        """Give what is allowed less than its round-off a larger size; whether there was any."""
+    def _lift_hidden(self, elapsed: float, values: np.ndarray, rates: np.ndarray, part: float) -> bool:
+        """Give that a larger size of which part of what it is allowed is round-off; whether there was any."""
         known = self.sizes.size
         matrix = self._evaluate_jacobian(elapsed, values, rates, self._factor, self._rows, self.units)
         terms = self._evaluate(BufferedFunction(implicit.make_terms(self.system.reduction)), elapsed, values, rates)
-        lost = units.ROUNDING * self.units[:known] * units.spread(matrix, terms / self._rows)[:known]
+        lost = units.ROUNDING / part * self.units[:known] * units.spread(matrix, terms / self._rows)[:known]
         allowed = self.rtol * np.abs(values[:known]) + self.floors * self.units[:known]
         hidden = self._find_weighted() & np.isfinite(lost) & (lost > allowed)
         self.sizes[hidden] = np.maximum(self.sizes, units.LIFTED * lost / self.floors)[hidden]
@@ -343,7 +353,9 @@ class Stepper:
 
         reduction = self.system.reduction
         states, tops, rows = len(reduction.states), len(reduction.tops), len(reduction.constraints)
-        sparse = self._is_sparse
+        sparse, weighted = self._is_sparse, self._find_weighted()
+        # Its norm is the mean over all, and so the larger an error, the more of them are not in it.
+        share = np.sqrt(np.sum(weighted) / (states + tops + rows))
         watched: dict[str, Any] = {}
         if self.watch is not None:
             watched = {"eventsfn": self.watch, "num_events": len(self.watch.direction)}
@@ -352,8 +364,8 @@ class Stepper:
                 self._make_residual_callback(),
                 jacfn=self._make_jacobian_callback(sparse),
                 algebraic_idx=list(range(states, states + tops)),
-                rtol=self.rtol,
-                atol=np.r_[np.where(self._find_weighted(), self.floors, UNWEIGHTED), np.full(rows, UNWEIGHTED)],
+                rtol=share * self.rtol,
+                atol=np.r_[np.where(weighted, share * self.floors, UNWEIGHTED), np.full(rows, UNWEIGHTED)],
                 linsolver="sparse" if sparse else "dense",
                 sparsity=_make_pattern(self.jacobian.sparsity) if sparse else None,
                 max_num_steps=STEPS,

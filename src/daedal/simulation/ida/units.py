@@ -26,6 +26,7 @@ NEAR_ZERO, NEAR_ZERO_SOLVED = 0.01, 0.05  # of its size: below this a state, and
 APART = 4.0  # times: units in which constraints move X that differ less are as good
 LIFTED = 2.0  # times that: what such a variable is allowed
 ROUNDING = 16 * 2.0**-52  # of its terms: what is lost of a variable
+RESOLVED = 0.05  # of what a variable is allowed: round-off above it keeps Newton iterations from converging
 
 
 def find_duration(values: np.ndarray, rates: np.ndarray, lost: np.ndarray, span: float) -> float:

@@ -156,13 +156,16 @@ class Side:
         return lost
 
     def remove_drift(self, lane: Lane, v: Moving, length: ca.SX) -> Moving:
-        """X back on the surfaces on which the lane slides, along what their controls act on: X −= g/(g_X S_m) S_m."""
+        """X back on the surfaces on which the lane slides, along what their controls act on: X −= S_m/(g_X S_m) g.
+
+        In this order a g that is one state becomes exactly zero: its share of S_m/(g_X S_m) is exactly one.
+        """
         functions = self.discretization.functions
         for k, (place, effect, acted) in enumerate(self._find_effects(v)):
             g, dg = self.evaluate("g", v)[place], functions.differentiate("g", v)[place, :]
             drifted = ca.logic_and(lane["sliding"][k], ca.fabs(g) < DRIFT * length * ca.fabs(acted))
-            factor = ca.if_else(drifted, 1 / ca.if_else(acted == 0, 1, acted), 0)
-            v = v.at(x=v.x - factor * g * effect, dx=v.dx - factor * ca.mtimes(effect, dg))
+            shares = ca.if_else(drifted, effect / ca.if_else(acted == 0, 1, acted), 0)
+            v = v.at(x=v.x - shares * g, dx=v.dx - ca.mtimes(shares, dg))
         return v
 
     def _find_effects(self, v: Moving) -> list[tuple[int, ca.SX, ca.SX]]:

@@ -138,10 +138,18 @@ def _check_size(line: Timeline, columns: Dual, keep: Keep) -> None:
     (count, n), directions = columns.value.shape, len(columns.slopes)
     kept = COPIES * (n * n + n * count) if keep >= Keep.EVERYTHING else n * count
     needed = 8.0 * line.events.row.size * (kept + 4 * (1 + directions) * (count + 1))
-    operations = 4.0 * n**3 * (1 + 2 * directions) * line.events.row.size
+    operations = _count_operations(n, count) * (1 + 2 * directions) * line.events.row.size
     work = f"{line.events.row.size:.3g} events, up to {operations:.1g} operations,"
     subject = f"The filter of {counted(n, 'state')} over {work}"
     check_memory(needed, EstimationError, subject, "Give fewer samples, data.resample(step) say.")
+
+
+def _count_operations(n: int, columns: int) -> float:
+    """Of an event with matrices: A P Aᵀ + Q (whose half is written twice), A x, P h, and both corrections.
+
+    A derivative of a product takes two of them.
+    """
+    return 3.0 * n**3 + (5.0 + 2.0 * columns) * n**2 + 4.0 * n * (1.0 + columns)
 
 
 def _unpack(packed: Packed, count: int) -> Dual:

@@ -1,11 +1,13 @@
 """What the data determine: few samples, products, bounds, logarithms that run away."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import daedal as dd
 from batteries.criterion import push, square
-from batteries.fits import DATA, TIMES, b, c, decay, k, levels, line, noisy, x
+from batteries.fits import DATA, TIMES, b, c, decay, k, levels, line, noisy, omega, sine, x
 from daedal import der
 
 
@@ -149,3 +151,49 @@ def test_a_vanishing_disturbance_is_told():
     assert found["s"].value < 0.2
     assert found["s"].verdict in ("not determined", "at its bound", "loosely determined")
     assert found["a"].value == pytest.approx(1.0, abs=0.1)
+
+
+def folded(lower=0.5, upper=8.0, times=None, noise=0.02):
+    """Of sin² ωt, sampled eight times in 2π, ω and 4 − ω are the same; started at both."""
+    times = np.arange(8) * (2.0 * np.pi / 8.0) if times is None else times
+    model = replace(sine(1.2), outputs={"y": x**2}, parameters={omega: dd.Parameter(1.5, lower=lower, upper=upper)})
+    data = dd.Dataset(times, outputs={"y": noisy(np.sin(1.5 * times) ** 2, noise, 1)})
+    return dd.fit(model, data, free=["omega"], starts=[{"omega": 1.497}, {"omega": 2.503}])
+
+
+def test_a_verdict_follows_an_interval_that_holds_another_minimum():
+    found = folded()
+    one, other = sorted(minimum.params["omega"] for minimum in found.minima)
+    assert other - one == pytest.approx(1.0, abs=0.05)
+    assert found["omega"].std_error < 0.01
+    assert found["omega"].verdict == "loosely determined"
+    text = str(found)
+    assert "loose" in text
+    elsewhere = found.minima[1].params["omega"]
+    assert f"another minimum fits as well for all that the data tell, with omega = {elsewhere:.5g}" in text
+    low, high = found.conf_int()["omega"]
+    assert f"95 % between {low:.4g} and {high:.4g}" in dd.identifiability(found)["omega"]
+
+
+def test_a_minimum_that_the_data_exclude_leaves_the_verdict():
+    found = folded(times=np.arange(40) * 0.15)
+    assert found["omega"].verdict == "determined"
+    assert "another minimum" not in str(found)
+
+
+def test_an_interval_from_bound_to_bound_determines_nothing():
+    """Both minima lie so near their bounds that nothing between these is excluded."""
+    found = folded(lower=1.495, upper=2.505)
+    assert found.conf_int()["omega"] == (1.495, 2.505)
+    assert found["omega"].verdict == "not determined"
+    assert "not determined by these data: omega" in str(found)
+
+
+def test_a_parameter_at_its_bound_whose_interval_is_open_is_not_determined():
+    """Ten times the offset's room between its bounds is within the noise."""
+    model = line(parameters={b: 0.5, c: dd.Parameter(0.1, lower=0.0, upper=0.2)})
+    data = dd.Dataset(TIMES, outputs={"y": noisy(0.5 * TIMES, 1.0, 5) - 0.6})
+    found = dd.fit(model, data, free=["b", "c"])
+    assert found["c"].at_bound
+    assert found.conf_int()["c"] == (0.0, 0.2)
+    assert found["c"].verdict == "not determined"

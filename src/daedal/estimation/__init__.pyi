@@ -13,7 +13,7 @@ from .problem.autoregression import Autoregression, find_contiguous, fit_autoreg
 from .problem.coordinates import Coordinate, Coordinates, label_experiments
 from .problem.problem import Problem
 from .problem.starts import Grid, LatinHypercube, draw_hypercube, list_starts
-from .refit import BEGINS, FittedProblem, match_fit, predict_outputs, restore_objective
+from .refit import BEGINS, FittedProblem, free_estimates, match_fit, predict_outputs, restore_objective
 from .result import Estimate, Fit, ProjectRecord
 from .search.correlation import CorrelationTest, Spent, independence, spend_nothing, whiteness
 from .search.curvature import compute_covariance, invert_squares
@@ -30,7 +30,7 @@ __all__ = [
     "ProjectRecord", "SimulationPEM", "Spent", "TrustRegion",
     "Verdict", "choose_minimizer", "compute_covariance", "compute_information", "compute_variance_factors",
     "compute_variances", "describe", "describe_cut", "draw_hypercube", "evaluate", "factor_quadratic", "fail_at",
-    "find_contiguous", "fit", "fit_autoregression", "identify_fit", "independence", "invert_squares",
+    "find_contiguous", "fit", "fit_autoregression", "free_estimates", "identify_fit", "independence", "invert_squares",
     "label_experiments", "list_rivals", "list_starts", "load", "match_fit", "measure_fit", "pack_fit",
     "predict_outputs", "prepare_objective", "restore_objective", "spend_nothing", "unpack_fit", "whiteness",
 ]

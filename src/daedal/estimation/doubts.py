@@ -7,22 +7,24 @@ import numpy as np
 
 from daedal.errors import quoted
 from daedal.estimation.criteria import Evaluation, list_outputs
+from daedal.estimation.intervals import list_ambiguous
 from daedal.estimation.search import Outcome, model_residual
 
 if TYPE_CHECKING:
-    from daedal.estimation.result import Estimate
+    from daedal.estimation.result import Estimate, Fit
 
 POOR = 50.0  # per cent of the variation that a model explains, below which it is worth a word
+MOST_RIVALS = 3  # minima that are told
+SAME = 1e-9  # of a criterion: rounding
 LONG = 0.1  # of the record: a residual with this memory has too few independent parts to tell errors by
 
 
-def list_doubts(
-    outcome: Outcome, estimates: Mapping[str, "Estimate"], percents: Mapping[str, float], *, explained: bool
-) -> list[str]:
+def list_doubts(outcome: Outcome, fit: "Fit", *, explained: bool) -> list[str]:
     """All of them; `explained` where residuals are as large as the disturbances of the model make them."""
     return [
-        *_doubt_bounds(estimates),
-        *_doubt_fit(percents, explained),
+        *_doubt_bounds(fit.estimates),
+        *_doubt_minima(fit),
+        *_doubt_fit(fit.fit_percent, explained),
         *_doubt_ignored_disturbances(outcome),
     ]
 
@@ -41,6 +43,20 @@ def _doubt_bounds(estimates: Mapping[str, "Estimate"]) -> list[str]:
 
 def _join(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _doubt_minima(fit: "Fit") -> list[str]:
+    """Other minima that the data allow as well, where parameters have clearly other values."""
+    notes = []
+    for rival, names in list_ambiguous(fit)[:MOST_RIVALS]:
+        values = ", ".join(f"{name} = {rival.params[name]:.5g}" for name in names)
+        above = rival.value - fit.value
+        notes.append(
+            f"another minimum fits as well for all that the data tell, with {values}: the criterion is "
+            f"{above if above > SAME * abs(fit.value) else 0.0:.2g} above, and "
+            f"{'intervals hold' if len(names) > 1 else 'the interval holds'} both"
+        )
+    return notes
 
 
 def _doubt_fit(percents: Mapping[str, float], explained: bool) -> list[str]:

@@ -13,6 +13,7 @@ from daedal.errors import EstimationError, counted, interruptible
 from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Expected, Objective, count_samples, list_outputs
 from daedal.estimation.doubts import list_doubts
+from daedal.estimation.intervals import judge_by_intervals
 from daedal.estimation.model_error import Examined, widen_errors
 from daedal.estimation.problem import (
     Coordinates,
@@ -36,6 +37,7 @@ from daedal.estimation.search import (
     refuse_suspicious,
     search,
 )
+from daedal.estimation.vanished import Vanished, settle_vanished
 from daedal.experiments import find_declared_outputs
 from daedal.linear import one_thread
 from daedal.models import Model
@@ -49,7 +51,6 @@ from daedal.systems import System
 LOGGER = logging.getLogger("daedal")
 FAR_OFF = 3.0  # root mean square of residuals, in units of the declared accuracy, that is worth a word
 SURPRISING = 3.0  # standard deviations from the centre of a prior that are worth a word
-VANISHED = 1e-9  # share of its start below which a parameter on a log scale has gone to zero
 
 
 @interruptible
@@ -143,6 +144,8 @@ def _explain_failure(objective: Objective, points: Sequence[np.ndarray]) -> Esti
 
 
 def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], start: np.ndarray) -> Fit:
+    settled = settle_vanished(outcome)
+    outcome = replace(outcome, evaluation=settled.evaluation)
     objective, evaluation = outcome.objective, outcome.evaluation
     problem = objective.problem
     space = problem.coordinates
@@ -150,19 +153,19 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
     said = objective.capabilities
     raw = evaluate_raw(objective, evaluation.point)
     expected, apart = (None, []) if interrupted else _expect(outcome, raw)
-    errors = assess_uncertainty(evaluation, space.bounds, scatter, said.filters, raw, expected)
+    errors = assess_uncertainty(evaluation, space.bounds, scatter, said.filters, raw, expected, settled.gone)
     notes = (*notes, *apart)
     if not interrupted:
         examined = Examined(criterion, objective, evaluation, np.flatnonzero(~errors.at_bound), said.filters, raw)
         errors, lacking = widen_errors(errors, examined)
         notes = (*notes, *lacking)
     rates = np.outer(space.rates(evaluation.point), space.rates(evaluation.point))
-    with np.errstate(invalid="ignore"):  # of a parameter on a log scale that went to zero nothing is known
+    with np.errstate(invalid="ignore"):
         covariances = errors.covariance * rates, errors.monte_carlo * rates
-    estimates = _list_estimates(objective, evaluation, errors, start)
+    estimates = _list_estimates(objective, settled, errors, start)
     information = assess_information(objective, evaluation)
     shared = {item.parameter: estimates[item.name].value for item in space.items if item.experiment is None}
-    return Fit(
+    found = Fit(
         model=problem.system.model.with_parameters({**_find_fixed(space), **shared}),
         data=problem.data,
         criterion=criterion,
@@ -182,12 +185,14 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
         bic=information.bic,
         minima=tuple(_make_minimum(space, one, count) for one, count in outcome.minima),
         status=_describe_end(outcome, interrupted),
-        notes=(*notes, *said.notes, *_list_remarks(outcome, estimates, explained=expected is not None)),
+        notes=(),
         seed=problem.seed,
         evaluations=outcome.evaluations,
         solver=problem.solver,
         attempts=tuple(_make_attempt(space, trial) for trial in outcome.trials),
     )
+    judged = replace(found, estimates=FrozenMapping(judge_by_intervals(found)))
+    return replace(judged, notes=(*notes, *said.notes, *_list_remarks(outcome, judged, explained=expected is not None)))
 
 
 def _find_scatter(outcome: Outcome) -> tuple[np.ndarray | None, bool]:
@@ -264,9 +269,9 @@ def _name_values(space: Coordinates, point: np.ndarray) -> FrozenMapping[str, fl
 
 
 def _list_estimates(
-    objective: Objective, evaluation: Evaluation, errors: Uncertainty, start: np.ndarray
+    objective: Objective, settled: Vanished, errors: Uncertainty, start: np.ndarray
 ) -> dict[str, Estimate]:
-    space = objective.problem.coordinates
+    space, evaluation = objective.problem.coordinates, settled.evaluation
     theta, rates, begun = space.natural(evaluation.point), space.rates(evaluation.point), space.natural(start)
     with np.errstate(invalid="ignore"):
         deviations = [np.sqrt(np.diag(matrix)) for matrix in (errors.covariance, errors.monte_carlo)]
@@ -275,8 +280,7 @@ def _list_estimates(
     for k, item in enumerate(space.items):
         value = float(theta[k])
         from_data = _compute_share(priors[k], value, float(scaled[0][k]))
-        vanished = item.logarithmic and item.lower == 0.0 and value < VANISHED * item.start  # log 0 is never reached
-        stuck = bool(errors.at_bound[k]) or vanished
+        stuck = bool(errors.at_bound[k])
         estimates[item.name] = Estimate(
             name=item.name,
             value=value,
@@ -292,6 +296,7 @@ def _list_estimates(
             from_data=from_data,
             freedom=float(errors.freedom[k]) if np.isfinite(errors.freedom[k]) else None,
             pull=float(evaluation.gradient[k]) if stuck else 0.0,
+            power=settled.powers.get(k, 1.0),
         )
     return estimates
 
@@ -348,15 +353,14 @@ def _describe_end(outcome: Outcome, interrupted: bool) -> Status:
     )
 
 
-def _list_remarks(outcome: Outcome, estimates: Mapping[str, Estimate], *, explained: bool) -> list[str]:
-    notes = []
+def _list_remarks(outcome: Outcome, fit: Fit, *, explained: bool) -> list[str]:
+    notes, estimates = [], fit.estimates
     stuck = [name for name, one in estimates.items() if one.at_bound]
     if stuck:
         tried = f"; {outcome.more_starts} more starts were tried" if outcome.more_starts else ""
         notes.append(f"at a bound: {', '.join(stuck)}; widen the bounds if they are not physical limits{tried}")
-    percents = compute_fit_percent(outcome.evaluation)
-    notes += list_doubts(outcome, estimates, percents, explained=explained)
-    poor = [name for name, percent in percents.items() if percent <= 0.0]
+    notes += list_doubts(outcome, fit, explained=explained)
+    poor = [name for name, percent in fit.fit_percent.items() if percent <= 0.0]
     if poor:
         notes.append(f"no better than a constant: {', '.join(poor)}; check units, initial values, transient and starts")
     notes += _note_far_off(outcome)

@@ -4,7 +4,8 @@ An estimate has the interval φ̂ ± q σ, q being Student's quantile. It is wid
 
 - a parameter a at its bound. It is not known to be there: when it leaves the bound by t, the criterion grows by
   |g| t + ½ s t², with g its slope there and s = H_aa − H_aI H_II⁻¹ H_Ia, the others move by −H_II⁻¹ H_Ia t, and of the
-  threshold ½ q² λ a part is left for their own. The interval is the hull over all t ≥ 0 that are within it;
+  threshold ½ q² λ a part is left for their own. The interval is the hull over all t ≥ 0 that are within it. What
+  went to zero on a log scale leaves it by t = θ^p (`vanished`, beside this file);
 - other minima within the threshold: with Δ the difference of their criterion, each has φ ± √(q² − 2Δ/λ) σ.
 
 λ = cov / H⁻¹ is how much the variance of an estimate exceeds that of white residuals of unit size. What lies beyond a
@@ -12,15 +13,18 @@ bound is cut off. `profile` follows the criterion itself, where the curvature do
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daedal.estimation.search import compute_covariance
+from daedal.estimation.search import compute_covariance, judge_interval
 
 if TYPE_CHECKING:
-    from daedal.estimation.result import Fit, LocalMinimum
+    from daedal.estimation.result import Estimate, Fit, LocalMinimum
 
+LEVEL = 0.95  # of intervals that verdicts follow
+NORMAL = 1.959963984540054  # standard deviations of a normal distribution that half of one is
 POINTS = 41  # t on the way from a bound
 LARGEST_LOGARITHM = 700.0
 
@@ -51,21 +55,61 @@ def compute_variance_factors(fit: "Fit") -> np.ndarray:
 
 def compute_intervals(fit: "Fit", level: float) -> dict[str, tuple[float, float]]:
     """Name → interval; of an interrupted fit none is known."""
-    quantiles = np.array([fit.quantile(level, name) for name in fit.estimates])
+    ends = _find_ends(fit, _list_quantiles(fit, level))
     if fit.status.interrupted:
         return dict.fromkeys(fit.estimates, (np.nan, np.nan))
-    with np.errstate(invalid="ignore"):
-        deviations = np.sqrt(compute_variances(fit))
-        low, high = fit.point - quantiles * deviations, fit.point + quantiles * deviations
-    stuck = [k for k, one in enumerate(fit.estimates.values()) if one.at_bound]
-    if stuck or len(fit.minima) > 1:
-        factors = compute_variance_factors(fit)
-        for place in stuck:
-            low, high = _leave_bound(fit, place, stuck, (low, high), quantiles, factors)
-        low, high = _add_minima(fit, (low, high), quantiles, factors, deviations)
+    return {name: _convert(fit, k, (ends[0][k], ends[1][k])) for k, name in enumerate(fit.estimates)}
+
+
+def judge_by_intervals(fit: "Fit") -> dict[str, "Estimate"]:
+    """The estimates with verdicts that follow their intervals of 95 %."""
+    if fit.status.interrupted:
+        return dict(fit.estimates)
+    quantiles = _list_quantiles(fit, LEVEL)
+    low, high = _find_ends(fit, quantiles)
     lower, upper = fit.coordinates.bounds
-    low, high = np.where(np.isnan(low), np.nan, np.maximum(low, lower)), np.minimum(high, upper)
-    return {name: _convert(fit, k, (low[k], high[k])) for k, name in enumerate(fit.estimates)}
+    ambiguous = {name for _, names in list_ambiguous(fit) for name in names}
+    judged = {}
+    for k, (name, one) in enumerate(fit.estimates.items()):
+        verdict = judge_interval(
+            one.verdict,
+            fit.coordinates.items[k],
+            one.value,
+            float(max(high[k] - fit.point[k], fit.point[k] - low[k]) / NORMAL),
+            open_between_bounds=bool(low[k] <= lower[k] and upper[k] <= high[k]),
+            ambiguous=name in ambiguous,
+        )
+        judged[name] = replace(one, verdict=verdict)
+    return judged
+
+
+def _list_quantiles(fit: "Fit", level: float) -> np.ndarray:
+    return np.array([fit.quantile(level, name) for name in fit.estimates])
+
+
+def _find_deviations(fit: "Fit") -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        return np.sqrt(compute_variances(fit))
+
+
+def _find_ends(fit: "Fit", quantiles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the intervals of φ, (parameter,)."""
+    low, high = _find_own_ends(fit, quantiles)
+    if len(fit.minima) > 1:
+        low, high = _add_minima(fit, (low, high), quantiles)
+    lower, upper = fit.coordinates.bounds
+    return np.where(np.isnan(low), np.nan, np.maximum(low, lower)), np.minimum(high, upper)
+
+
+def _find_own_ends(fit: "Fit", quantiles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same for the best minimum alone, and not cut."""
+    deviations = _find_deviations(fit)
+    low, high = fit.point - quantiles * deviations, fit.point + quantiles * deviations
+    stuck = [k for k, one in enumerate(fit.estimates.values()) if one.at_bound]
+    factors = compute_variance_factors(fit) if stuck else np.zeros(0)
+    for place in stuck:
+        low, high = _leave_bound(fit, _find_bound(fit, place), stuck, (low, high), quantiles, factors)
+    return low, high
 
 
 def _convert(fit: "Fit", place: int, ends: Sequence[float]) -> tuple[float, float]:
@@ -77,9 +121,44 @@ def _convert(fit: "Fit", place: int, ends: Sequence[float]) -> tuple[float, floa
     return max(low, item.lower), min(high, item.upper)
 
 
+@dataclass(frozen=True)
+class _Bound:
+    """The bound that a parameter is at, in s: φ itself, or θ^p where it went to zero on a log scale.
+
+    `rate` is ds/dφ, `room` how far the other bound is, `sign` where it would leave to, `pull` the slope of the
+    criterion by s.
+    """
+
+    place: int
+    rate: float
+    room: float
+    sign: float
+    pull: float
+    ends: tuple[float, float]  # of φ
+    power: float | None = None  # p, of what went to zero
+
+    def reach(self, distance: float) -> tuple[float, float]:
+        """φ from the bound to where it has left it by this much."""
+        if self.power is not None:
+            with np.errstate(divide="ignore"):
+                return -np.inf, float(np.log(distance)) / self.power
+        lower, upper = self.ends
+        return (lower, lower + distance) if self.sign > 0.0 else (upper - distance, upper)
+
+
+def _find_bound(fit: "Fit", place: int) -> _Bound:
+    one, item = list(fit.estimates.values())[place], fit.coordinates.items[place]
+    lower, upper = (float(bound[place]) for bound in fit.coordinates.bounds)
+    if np.isinf(lower) and one.pull > 0.0:
+        rate = one.power * one.value**one.power
+        return _Bound(place, rate, item.upper**one.power, 1.0, one.pull / rate, (lower, upper), one.power)
+    sign = 1.0 if abs(fit.point[place] - lower) <= abs(upper - fit.point[place]) else -1.0
+    return _Bound(place, 1.0, abs(upper - lower), sign, abs(one.pull), (lower, upper))
+
+
 def _leave_bound(
     fit: "Fit",
-    place: int,
+    bound: _Bound,
     stuck: Sequence[int],
     ends: tuple[np.ndarray, np.ndarray],
     quantiles: np.ndarray,
@@ -87,28 +166,29 @@ def _leave_bound(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The hull over all distances from the bound of one parameter, the others at theirs staying there."""
     low, high = (end.copy() for end in ends)
-    inside = [k for k in range(fit.point.size) if k not in stuck]
+    place, inside = bound.place, [k for k in range(fit.point.size) if k not in stuck]
     H = fit.curvature
+    across = H[inside, place] / bound.rate
     inverse = compute_covariance(H[np.ix_(inside, inside)]) if inside else np.zeros((0, 0))
     known = np.nan_to_num(np.where(np.isfinite(inverse), inverse, 0.0))
-    shift = -known @ H[inside, place]
-    growth = max(float(H[place, place] + H[place, inside] @ shift), 0.0)
-    lower, upper = (float(bound[place]) for bound in fit.coordinates.bounds)
-    sign = 1.0 if abs(fit.point[place] - lower) <= abs(upper - fit.point[place]) else -1.0
-    pull = abs(list(fit.estimates.values())[place].pull)
+    shift = -known @ across
+    growth = max(float(H[place, place] / bound.rate**2 + across @ shift), 0.0)
     for k in [place, *inside]:
         room = 0.5 * quantiles[k] ** 2 * factors[k]
-        farthest = min(_solve(growth, pull, room), abs(upper - lower))
-        if not np.isfinite(farthest):
-            low[k], high[k] = (-np.inf, np.inf) if k != place else ((lower, np.inf) if sign > 0.0 else (-np.inf, upper))
-            continue
+        farthest = min(_solve(growth, bound.pull, room), bound.room)
         if k == place:
-            own = (lower, lower + farthest) if sign > 0.0 else (upper - farthest, upper)
+            own = bound.reach(farthest)
             low[k], high[k] = np.fmin(low[k], own[0]), np.fmax(high[k], own[1])
             continue
+        moved = shift[inside.index(k)] * bound.sign
+        if not moved:  # nothing that one does shows in the other
+            continue
+        if not np.isfinite(farthest):
+            low[k], high[k] = -np.inf, np.inf
+            continue
         t = np.linspace(0.0, farthest, POINTS)
-        left = np.sqrt(np.maximum(room - pull * t - 0.5 * growth * t**2, 0.0) / room)
-        middle = fit.point[k] + shift[inside.index(k)] * sign * t
+        left = np.sqrt(np.maximum(room - bound.pull * t - 0.5 * growth * t**2, 0.0) / room)
+        middle = fit.point[k] + moved * t
         width = 0.5 * (ends[1][k] - ends[0][k]) * left
         low[k], high[k] = np.fmin(low[k], np.min(middle - width)), np.fmax(high[k], np.max(middle + width))
     return low, high
@@ -120,11 +200,25 @@ def _solve(growth: float, pull: float, room: float) -> float:
     return 2.0 * room / (pull + root) if pull + root > 0.0 else np.inf
 
 
-def list_rivals(fit: "Fit", level: float = 0.95) -> list["LocalMinimum"]:
+def list_rivals(fit: "Fit", level: float = LEVEL) -> list["LocalMinimum"]:
     """Other minima that the data allow as well: those that intervals at this level hold."""
-    quantiles = np.array([fit.quantile(level, name) for name in fit.estimates])
-    factors = compute_variance_factors(fit)
+    quantiles, factors = _list_quantiles(fit, level), compute_variance_factors(fit)
     return [one for one in fit.minima[1:] if np.any(_find_room(fit, one, quantiles, factors) > 0.0)]
+
+
+def list_ambiguous(fit: "Fit") -> list[tuple["LocalMinimum", list[str]]]:
+    """Other minima that intervals of 95 % hold, each with the parameters that are there clearly elsewhere."""
+    if fit.status.interrupted or len(fit.minima) < 2:
+        return []
+    quantiles, factors = _list_quantiles(fit, LEVEL), compute_variance_factors(fit)
+    low, high = _find_own_ends(fit, quantiles)
+    told = []
+    for one in list_rivals(fit):
+        there = fit.coordinates.internal([one.params[name] for name in fit.estimates])
+        far = (_find_room(fit, one, quantiles, factors) > 0.0) & ((there < low) | (high < there))
+        if far.any():
+            told.append((one, [name for name, yes in zip(fit.estimates, far, strict=True) if yes]))
+    return told
 
 
 def _find_room(fit: "Fit", one: "LocalMinimum", quantiles: np.ndarray, factors: np.ndarray) -> np.ndarray:
@@ -133,17 +227,13 @@ def _find_room(fit: "Fit", one: "LocalMinimum", quantiles: np.ndarray, factors: 
 
 
 def _add_minima(
-    fit: "Fit",
-    ends: tuple[np.ndarray, np.ndarray],
-    quantiles: np.ndarray,
-    factors: np.ndarray,
-    deviations: np.ndarray,
+    fit: "Fit", ends: tuple[np.ndarray, np.ndarray], quantiles: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    low, high = ends
+    (low, high), factors, deviations = ends, compute_variance_factors(fit), _find_deviations(fit)
     for one in fit.minima:
         point = fit.coordinates.internal([one.params[name] for name in fit.estimates])
         left = _find_room(fit, one, quantiles, factors)
-        width = np.sqrt(np.maximum(left, 0.0)) * np.nan_to_num(deviations)
+        width = np.sqrt(np.maximum(left, 0.0)) * np.where(np.isfinite(deviations), deviations, 0.0)
         near = (left > 0.0) & np.isfinite(point)
         low = np.where(near, np.fmin(low, point - width), low)
         high = np.where(near, np.fmax(high, point + width), high)

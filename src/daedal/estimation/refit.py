@@ -140,6 +140,26 @@ def _estimate_locals(fitted: FittedProblem) -> FittedProblem:
     return replace(fitted, point=outcome.evaluation.point, notes=notes)
 
 
+def free_estimates(fitted: FittedProblem) -> FittedProblem:
+    """Other data than those of the fit, with its shared estimates free there beside local ones; shared ones come first.
+
+    For slopes: how the errors of the estimates show in these data.
+    """
+    fit, own = fitted.fit, fitted.fit.coordinates
+    theta = own.natural(fit.point)
+    shared = [
+        replace(item, start=float(value))
+        for item, value in zip(own.items, theta, strict=True)
+        if item.experiment is None
+    ]
+    places = [_find_alike(fit, label) for label in label_experiments(fitted.problem.data)]
+    following = tuple(own.following[place] for place in places) if own.following else ()
+    items, fixed = (*shared, *fitted.problem.coordinates.items), tuple(own.fixed[place] for place in places)
+    space = Coordinates(items, fixed, following)
+    point = np.concatenate([space.start[: len(shared)], fitted.point])
+    return replace(fitted, problem=replace(fitted.problem, coordinates=space), point=point)
+
+
 def _free_locals(fit: Fit, data: Sequence[Dataset]) -> Coordinates:
     """Local parameters free in each of the data, which start from the mean over the experiments of the fit."""
     labels = label_experiments(data)

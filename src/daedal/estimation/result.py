@@ -32,7 +32,8 @@ class Estimate:
     it. Of a parameter with a prior, `from_data` is the share of the prior's variance that the data have removed,
     1 − std_error²/variance of the prior, from 0 to 1; None without a prior, and at a bound. `freedom` is that of
     Student's distribution where noise with a memory had to be estimated from few samples; None where all count. `pull`
-    is how fast the criterion grows away from the bound that a parameter is at (by its logarithm on a log scale).
+    is how fast the criterion grows away from the bound that a parameter is at (by its logarithm on a log scale), and
+    `power` which power of itself one that went to zero on a log scale acts by (2: the size of a noise).
 
     Examples
     --------
@@ -60,6 +61,7 @@ class Estimate:
     from_data: float | None = None
     freedom: float | None = None
     pull: float = 0.0
+    power: float = 1.0
 
 
 @final

@@ -115,7 +115,8 @@ def _list_rows(fit: "Fit") -> list[str]:
 
 def _make_row(one: "Estimate", interval: tuple[float, float], withheld: bool) -> list[str]:
     unit = f" [{one.unit}]" if one.unit else ""
-    finite = bool(np.all(np.isfinite(interval))) and (one.scale != "log" or interval[1] < WIDEST * one.value)
+    wide = one.scale == "log" and not one.at_bound and not interval[1] < WIDEST * one.value
+    finite = bool(np.all(np.isfinite(interval))) and not wide
     error = np.nan if withheld else one.std_error
     width = interval[1] - interval[0]
     unsure = width / 4.0 if not error <= width < np.inf else error  # at a bound, or cut to its bounds

@@ -190,10 +190,13 @@ def identifiability(fit: Fit) -> Identifiability:
     a and b move together: raising a by 10 % and lowering b by 10 % changes no prediction
     """
     check_fit("identifiability", fit)
+    intervals = fit.conf_int()
     return Identifiability(
         model=fit.model.name,
         directions=(directions := _find_directions(fit)),
-        parameters=FrozenMapping({name: _describe_estimate(estimate) for name, estimate in fit.estimates.items()}),
+        parameters=FrozenMapping(
+            {name: _describe_estimate(estimate, intervals[name]) for name, estimate in fit.estimates.items()}
+        ),
         verdicts=FrozenMapping({name: estimate.verdict for name, estimate in fit.estimates.items()}),
         condition=_compute_condition(directions),
         notes=tuple(_list_notes(fit)),
@@ -277,7 +280,7 @@ def _join_words(texts: Sequence[str]) -> str:
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
-def _describe_estimate(estimate: Estimate) -> str:
+def _describe_estimate(estimate: Estimate, interval: tuple[float, float]) -> str:
     value = f"{estimate.value:.4g}{' ' * bool(estimate.unit)}{estimate.unit}"
     if estimate.verdict == "at its bound":
         return f"at its bound, {value}: widen it if it is not a physical limit"
@@ -287,4 +290,6 @@ def _describe_estimate(estimate: Estimate) -> str:
     size *= abs(estimate.value) if estimate.scale == "log" else 1.0
     relative = f" ({100.0 * estimate.std_error / size:.2g} {unit})" if unit else ""
     share = "" if estimate.from_data is None else f", {100.0 * estimate.from_data:.0f} % from the data"
-    return f"{estimate.verdict}, {value} ± {estimate.std_error:.2g}{relative}{share}"
+    loose = estimate.verdict == "loosely determined"
+    between = f", 95 % between {interval[0]:.4g} and {interval[1]:.4g}" if loose else ""
+    return f"{estimate.verdict}, {value} ± {estimate.std_error:.2g}{relative}{between}{share}"

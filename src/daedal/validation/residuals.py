@@ -9,22 +9,21 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping, index_times
 from daedal.errors import EstimationError, counted, interruptible, look_up, quoted
 from daedal.estimation import (
+    Autoregression,
     CorrelationTest,
     Fit,
-    FittedProblem,
     Spent,
     describe,
     independence,
     label_experiments,
     match_fit,
-    restore_objective,
-    spend_nothing,
     whiteness,
 )
 from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
 from daedal.tables import add_unit, align_columns, make_frame, stack_frames, write_html
 from daedal.validation.arguments import check_data, check_fit
+from daedal.validation.influence import Influence, find_influence
 from daedal.validation.prediction import Predicted, predict_fit
 
 if TYPE_CHECKING:
@@ -48,7 +47,8 @@ class OutputResidual:
     times, values
         Experiment → (time,); values are y − ŷ, NaN where a sample is missing or not scored.
     tested
-        Experiment → (time,), the series that was tested: in units of the accuracy, whitened where the fit whitens.
+        Experiment → (time,), the series that was tested: in units of the accuracy, whitened where the fit whitens; of
+        other data than those of the fit, less what errors of its estimates explain.
     whiteness
         Autocorrelation, and the test that there is none.
     inputs
@@ -173,7 +173,8 @@ def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residual
     Where the fit whitens, the whitened residual is tested; of a fit by `Likelihood`, the innovations. Means are not
     subtracted: an offset is a model error too. Each test rejects a right model in 5 % of all cases, and rejects where
     its picture shows a correlation outside the band: past, present and future of an input count, a residual may be
-    autocorrelated, and what the estimate has taken out of the data of the fit is allowed for.
+    autocorrelated, and what the estimate has taken out of the data of the fit, or its errors bring into others, is
+    allowed for.
 
     Parameters
     ----------
@@ -201,15 +202,12 @@ def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residual
     fitted = match_fit(fit, None if data is None else sets)
     predicted = predict_fit(fitted)
     labels = label_experiments(sets)
-    slopes, curvature = _find_slopes(fitted)
+    series = [one.series for one in predicted]
+    influence = find_influence(fitted, series, [one.forecast.residual for one in predicted])
     outputs: dict[str, OutputResidual] = {}
-    for name in dict.fromkeys(one.series.output for one in predicted):
+    for name in dict.fromkeys(one.output for one in series):
         mine = [one for one in predicted if one.series.output == name]
-        residuals = [one.forecast.residual for one in mine]
-        known = [slopes.get((name, one.series.experiment)) for one in mine]
-        told = [S for S, e in zip(known, residuals, strict=True) if S is not None and S.shape[1] == e.size]
-        spent = Spent(told, curvature) if len(told) == len(mine) else spend_nothing(residuals)
-        outputs[name] = _test_output(fit, mine, labels, fitted.own, spent)
+        outputs[name] = _test_output(fit, mine, labels, influence)
     return Residuals(
         model=fit.model.name,
         method=describe(fit.criterion),
@@ -223,30 +221,19 @@ def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residual
     )
 
 
-def _find_slopes(fitted: FittedProblem) -> tuple[dict[tuple[str, int], np.ndarray], np.ndarray]:
-    """Of all residuals by output and experiment, (number, time), and H, for the numbers estimated from these data."""
-    space = fitted.problem.coordinates
-    if not space.items:
-        return {}, np.zeros((0, 0))
-    evaluation = restore_objective(fitted)(fitted.point)
-    held = {name for name, one in fitted.fit.estimates.items() if one.at_bound} if fitted.own else set()
-    free = [k for k, name in enumerate(space.names) if name not in held]
-    slopes = {
-        (part.series.output, part.series.experiment): np.nan_to_num(part.slopes[free]) for part in evaluation.parts
-    }
-    return slopes, evaluation.curvature[np.ix_(free, free)]
-
-
-def _test_output(fit: Fit, mine: list[Predicted], labels: list[str], own: bool, spent: Spent) -> OutputResidual:
+def _test_output(fit: Fit, mine: list[Predicted], labels: list[str], influence: Influence) -> OutputResidual:
     output = mine[0].series.output
-    whitened = fit.filters.get(output)
-    order = 0 if whitened is None else whitened.order
-    residuals = [one.forecast.residual for one in mine]
+    whitened, residuals, spent = fit.filters.get(output), influence.select(output), influence.spend(output)
     errors = [one.series.values - one.forecast.mean for one in mine]
-    lags = _count_lags(output, residuals, order)
-    # A filter that was made from these very residuals has used them up like other estimates.
-    filtered = [_delay_errors(e, order) for e in errors]
-    white = whiteness(residuals, lags, spent.add(filtered) if own and order else spent)
+    lags = _count_lags(output, residuals, 0 if whitened is None else whitened.order)
+    if whitened is None or not whitened.order:
+        white = whiteness(residuals, lags, spent)
+    elif influence.own:
+        white = whiteness(residuals, lags, _spend_filter(whitened, spent, residuals, errors))
+    else:
+        plain = [one.forecast.residual / influence.units[output] for one in mine]
+        allowed = _spend_filter(whitened, spent, plain, errors, fit.samples)
+        white = whiteness(allowed.remove(plain), lags, allowed)
     tests = {
         name: independence(residuals, values, lags, spent, whitened) for name, values in _list_inputs(mine).items()
     }
@@ -255,11 +242,22 @@ def _test_output(fit: Fit, mine: list[Predicted], labels: list[str], own: bool, 
         output=output,
         times=FrozenMapping(dict(zip(keys, (one.series.times for one in mine), strict=True))),
         values=FrozenMapping(dict(zip(keys, errors, strict=True))),
-        tested=FrozenMapping(dict(zip(keys, residuals, strict=True))),
+        tested=FrozenMapping(dict(zip(keys, (e * influence.units[output] for e in residuals), strict=True))),
         whiteness=white,
         inputs=FrozenMapping(tests),
         sentence=_describe_tests(fit, mine[0], white, tests),
     )
+
+
+def _spend_filter(
+    whitened: Autoregression, spent: Spent, residuals: list[np.ndarray], errors: list[np.ndarray], before: int = 0
+) -> Spent:
+    """A filter that was made from these residuals has used them up like other estimates, or `before` from as many."""
+    innovations = np.concatenate([whitened.whiten(e) for e in errors])
+    everything = np.concatenate(residuals)
+    unit = np.sqrt(np.nanmean(innovations**2) / np.nanmean(everything**2))
+    slopes = [_delay_errors(e, whitened.order) / unit for e in errors]
+    return spent.add(slopes, before / max(int(np.isfinite(everything).sum()), 1))
 
 
 def _delay_errors(errors: np.ndarray, order: int) -> np.ndarray:

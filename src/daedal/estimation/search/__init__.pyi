@@ -10,7 +10,7 @@ from .scoring import NoisyScoring
 from .stages import Outcome, forgive_failures, search
 from .trials import Trial, choose_steps
 from .uncertainty import Uncertainty, assess_uncertainty, evaluate_raw
-from .verdicts import LOOSE, LOST, Verdict, judge_estimate
+from .verdicts import LOOSE, LOST, Verdict, judge_estimate, judge_interval
 
 __all__ = [
     "CorrelationTest", "Information", "LOOSE", "LOST", "LeastSquares", "Minimizer", "Minimum", "NoisyScoring",
@@ -18,6 +18,7 @@ __all__ = [
     "assess_uncertainty",
     "choose_minimizer", "choose_steps", "compute_covariance", "compute_information", "estimate_scores", "evaluate_raw",
     "factor_quadratic", "find_directions", "forgive_failures", "independence", "invert_squares", "judge_estimate",
+    "judge_interval",
     "list_disagreements", "list_priors", "model_residual", "refuse_growth", "refuse_suspicious", "search",
     "spend_nothing", "sum_log_densities", "whiteness",
 ]

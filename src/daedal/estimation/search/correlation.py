@@ -88,12 +88,21 @@ class Spent:
         size = np.sqrt(np.maximum(np.diag(self.curvature), np.finfo(float).tiny))
         return np.linalg.pinv(self.curvature / np.outer(size, size), rcond=RANK, hermitian=True) / np.outer(size, size)
 
-    def add(self, more: Sequence[np.ndarray]) -> "Spent":
-        """With further numbers that were estimated, by their slopes."""
+    def add(self, more: Sequence[np.ndarray], before: float = 0.0) -> "Spent":
+        """With further numbers that were estimated, by their slopes; `before` from so many times as many samples."""
         slopes = [np.vstack(pair) for pair in zip(self.slopes, more, strict=True)]
         curvature = np.sum([rows @ rows.T for rows in slopes], axis=0)
+        curvature[self.count :, self.count :] *= 1.0 + before
         curvature[: self.count, : self.count] = self.curvature
         return Spent(slopes, curvature)
+
+    def remove(self, residuals: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """e − ψᵀ H⁺ ψ e: the residuals without the most probable values of these numbers."""
+        pairs = list(zip(self.slopes, residuals, strict=True))
+        if not self.count:
+            return list(residuals)
+        step = self.invert() @ np.sum([S @ np.nan_to_num(e) for S, e in pairs], axis=0)
+        return [e - step @ S for S, e in pairs]
 
 
 def spend_nothing(residuals: Sequence[np.ndarray]) -> Spent:

@@ -49,13 +49,14 @@ def assess_uncertainty(
     filters: Mapping[str, Autoregression],
     raw: Evaluation | None,
     expected: Expected | None = None,
+    gone: np.ndarray | None = None,
 ) -> Uncertainty:
     """Covariances of the estimate that this evaluation belongs to; parameters at a bound count as known.
 
     Where residuals are whitened by filters, `raw` is the evaluation without them. What the model expects of its data,
-    if the residuals agree, is `expected`.
+    if the residuals agree, is `expected`. Which coordinates are at a bound whatever the slopes say, is `gone`.
     """
-    stuck = find_stuck(evaluation, bounds)
+    stuck = find_stuck(evaluation, bounds) | (False if gone is None else gone)
     inside = np.flatnonzero(~stuck)
     size = stuck.size
     covariance, monte_carlo = np.full((size, size), np.nan), np.full((size, size), np.nan)

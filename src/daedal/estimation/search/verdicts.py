@@ -33,6 +33,25 @@ def judge_estimate(
     return "loosely determined" if deviation > LOOSE * size else "determined"
 
 
+def judge_interval(
+    verdict: Verdict, item: Coordinate, value: float, reach: float, *, open_between_bounds: bool, ambiguous: bool
+) -> Verdict:
+    """The verdict on an estimate in the light of its interval, which others at bounds and other minima have widened.
+
+    `reach` is the longer part of the interval of φ as standard deviations of a normal distribution;
+    `open_between_bounds` where it goes from bound to bound, which determines nothing; `ambiguous` where another minimum
+    has a clearly different value.
+    """
+    if verdict in ("not determined", "known from its prior"):
+        return verdict
+    if open_between_bounds:
+        return "not determined"
+    if verdict == "at its bound":
+        return verdict
+    widened = judge_estimate(item, value, reach, at_bound=False)
+    return "loosely determined" if widened == "determined" and ambiguous else widened
+
+
 def _find_limit(item: Coordinate, size: float) -> float:
     """The standard deviation that means no knowledge."""
     limit = ORDERS if item.logarithmic else LOST * size

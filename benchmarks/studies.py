@@ -303,14 +303,15 @@ def show_accuracy(tiny: bool) -> None:
 
 
 def show_coverage(tiny: bool) -> None:
-    """A line for each record as it comes, of all records so far: a killed benchmark keeps them."""
+    """A line for each record as it comes, of all records so far: a killed benchmark keeps them, and FIRST goes on."""
+    first = int(os.environ.get("FIRST", "0"))
     sets, runs = (1, 4) if tiny else (int(os.environ.get("SETS", "80")), int(os.environ.get("RUNS", "39")))
     cases = list_cases()
     held = {name: {way: np.zeros(2) for way in WAYS} for name in cases}
     widths = {name: {way: [] for way in WAYS} for name in cases}  # by that of the fit
     for number in range(sets):
         for name, (truth, plan, criterion, solver) in cases.items():
-            ends = find_intervals(truth, plan, criterion, solver, number, runs)
+            ends = find_intervals(truth, plan, criterion, solver, first + number, runs)
             truths = [one.value for one in truth.parameters.values()]
             for way in WAYS:
                 low, high = np.array([ends[way][one] for one in truth.parameters]).T

@@ -1,8 +1,9 @@
 """Studies: what processes gain, what the journal costs, and whether killing loses or changes anything.
 
-workers: 200 bootstrap runs by two processes against one, by the clock on the wall (a machine with other things to do
-says little), and what a run costs beside its own seconds, the start of the processes included, with the compiled files
-that an installed package has, also where the environment forbids Python to write them.
+workers: 200 bootstrap runs by two processes against one, by the clock on the wall, and, as a machine with other things
+to do says little, by processor time: that of one process, by half of that of two and all of the one that keeps the
+journal. And what a run costs beside its own seconds, the start of the processes included, with the compiled files that
+an installed package has, also where the environment forbids Python to write them.
 overhead: what handing out a run and committing it costs once they have started.
 journal: a commit, and reading 100 000 rows.
 kills: kill -9 of workers and of the whole study at random moments, resumed to the end, against an undisturbed study.
@@ -14,6 +15,7 @@ coverage: how often intervals of 95 % hold the truth: bootstrap percentiles and 
 
 import os
 import random
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -69,24 +71,36 @@ def show_workers(tiny: bool) -> None:
         before = {name: os.environ.pop(name, None) for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")}
         os.environ["PYTHONPYCACHEPREFIX"] = folder
         dd.study(fit, dd.ParametricBootstrap(), runs=2, workers=1, rng=1)  # compiles what is imported
-        walls = {workers: time_workers(fit, runs, workers) for workers in (1, 2)}
+        alone = process_time()
+        dd.study(fit, dd.ParametricBootstrap(), runs=runs, rng=1)
+        alone = process_time() - alone
+        one, two = (time_workers(fit, runs, workers, alone) for workers in (1, 2))
         os.environ.pop("PYTHONPYCACHEPREFIX")
         os.environ.update({name: value for name, value in before.items() if value is not None})
-    print(f"two workers against one: {walls[1] / walls[2]:.2f} × faster")
+    print(f"two workers against one: {one[0] / two[0]:.2f} × faster, by processor time {one[1] / two[1]:.2f} ×")
 
 
-def time_workers(fit: dd.Fit, runs: int, workers: int) -> float:
-    """Seconds of the wall for so many runs."""
-    before = process_time()
+def time_workers(fit: dd.Fit, runs: int, workers: int, alone: float) -> tuple[float, float]:
+    """Seconds of the wall for so many runs, and of a processor until all are there, if each worker has one."""
+    before, busy = process_time(), _read_work_of_children()
     wall, study = seconds(
         lambda: dd.study(fit, dd.ParametricBootstrap(), runs=runs, workers=workers, rng=1), perf_counter
     )
-    own_work = 1e3 * (process_time() - before) / runs
+    own_work, work = process_time() - before, _read_work_of_children() - busy
     own = study.timings()["seconds"]
     beside = 1e3 * (wall * workers - own.sum()) / runs
     print(f"{runs} runs of {own.median():.2f} s, {workers} workers: {wall:.1f} s, {beside:.1f} ms a run beside")
-    print(f"  processor time of the process that keeps the journal: {own_work:.1f} ms a run")
-    return wall
+    print(
+        f"  processor time a run: {1e3 * alone / runs:.0f} ms in this process; of workers {1e3 * work / runs:.0f} ms, "
+        f"and {1e3 * own_work / runs:.1f} ms of the one that keeps the journal: "
+        f"{1e3 * (work + own_work - alone) / runs:.1f} ms beside"
+    )
+    return wall, work / workers + own_work
+
+
+def _read_work_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)  # of those that have ended
+    return used.ru_utime + used.ru_stime
 
 
 def show_overhead(tiny: bool) -> None:
@@ -303,14 +317,15 @@ def show_accuracy(tiny: bool) -> None:
 
 
 def show_coverage(tiny: bool) -> None:
-    """A line for each record as it comes, of all records so far: a killed benchmark keeps them."""
+    """A line for each record as it comes, of all records so far: a killed benchmark keeps them, and FIRST goes on."""
+    first = int(os.environ.get("FIRST", "0"))
     sets, runs = (1, 4) if tiny else (int(os.environ.get("SETS", "80")), int(os.environ.get("RUNS", "39")))
     cases = list_cases()
     held = {name: {way: np.zeros(2) for way in WAYS} for name in cases}
     widths = {name: {way: [] for way in WAYS} for name in cases}  # by that of the fit
     for number in range(sets):
         for name, (truth, plan, criterion, solver) in cases.items():
-            ends = find_intervals(truth, plan, criterion, solver, number, runs)
+            ends = find_intervals(truth, plan, criterion, solver, first + number, runs)
             truths = [one.value for one in truth.parameters.values()]
             for way in WAYS:
                 low, high = np.array([ends[way][one] for one in truth.parameters]).T

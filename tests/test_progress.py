@@ -74,11 +74,11 @@ def test_a_log_gets_a_line_now_and_then_where_it_is_wanted(clock, caplog):
             clock["time"] += 1.0
             show.say(f"{k}/300")
     assert [record.getMessage() for record in caplog.records] == [
-        "study of 'tank': 59/300 · 60 seconds",
-        "study of 'tank': 119/300 · 2 minutes",
-        "study of 'tank': 179/300 · 3 minutes",
-        "study of 'tank': 239/300 · 4 minutes",
-        "study of 'tank': 299/300 · 5 minutes",
+        "study of 'tank': 4/300 · 5 seconds",
+        "study of 'tank': 64/300 · 65 seconds",
+        "study of 'tank': 124/300 · 2 minutes",
+        "study of 'tank': 184/300 · 3 minutes",
+        "study of 'tank': 244/300 · 4 minutes",
     ]
     caplog.clear()
     with Progress("simulating", 100, io.StringIO()) as show:

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TextIO, TypeVar
 
 PATIENCE = 2.0  # seconds of silence before the line appears
+SOON = 5.0  # the same in a log, which shows that the work goes on
 PAUSE = 0.2  # seconds between two versions of it
 LONG = 60.0  # seconds of work that are worth a sentence
 EARLY = 3.0  # seconds of the first stretch of work
@@ -48,7 +49,8 @@ class Progress:
     remedy
         What makes long work shorter: "lower realizations".
     every
-        Seconds between two lines in the log where no terminal or notebook is watched; by default there are none.
+        Seconds between two lines in the log where no terminal or notebook is watched, the first of which comes soon; by
+        default there are none.
 
     Examples
     --------
@@ -73,7 +75,7 @@ class Progress:
         self._entered = self._started
         self._log = every is not None and not _is_off() and not _watched(self._stream)
         self._pause = every if every is not None and self._log else PAUSE
-        patience = self._pause if self._log else PATIENCE
+        patience = SOON if self._log else PATIENCE
         self._next = self._started + patience if self._log or _watched(self._stream) else float("inf")
         self._shown = 0  # characters of the line that is there
         self._later = EARLY  # seconds after which to look again

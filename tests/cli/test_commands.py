@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import webbrowser
 from shutil import copytree
 
 import numpy as np
@@ -95,6 +96,26 @@ def test_a_fit_is_a_result_numbers_and_a_page(fitted):
     for name, truth in TRUTH.items():
         assert abs(result[name].value - truth) < 4.0 * result[name].std_error
     assert "<html" in (fitted / "results" / "rig.html").read_text(encoding="utf-8")
+
+
+def test_notes_are_said_once(rig, capsys, caplog):
+    (rig / "rig.toml").write_text(PROJECT.replace('criterion = { kind = "OutputError" }', ""))
+    main(["fit", "rig.toml"])
+    assert capsys.readouterr().out.count("was chosen") == 1
+    assert caplog.text == ""
+
+
+def test_the_page_is_shown_where_there_is_a_browser(fitted, monkeypatch, capsys):
+    """`BROWSER` names a program, as `webbrowser` has it; it is called with the address of the page."""
+    shown = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: not shown.append(address))
+    command = ["report", str(fitted / "results" / "rig.nc"), "--open"]
+    assert main(command) == TRUSTED
+    assert shown == [(fitted / "results" / "rig.html").resolve().as_uri()]
+    assert "no browser" not in capsys.readouterr().err
+    monkeypatch.setattr(webbrowser, "open", lambda _: False)
+    assert main(command) == TRUSTED
+    assert "There is no browser to show" in capsys.readouterr().err
 
 
 def test_the_project_is_in_the_result(fitted):

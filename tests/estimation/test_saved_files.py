@@ -98,7 +98,10 @@ def test_a_last_line_that_is_gone_or_odd_leaves_the_fit_as_it_was(decay, saved, 
 def test_a_file_that_was_cut_off_is_refused(saved, tmp_path, length):
     path = tmp_path / "fit.nc"
     path.write_bytes(saved[:length])
-    with pytest.raises(EstimationError, match=r"fit.nc' is (damaged: HDF5 cannot read it|not a fit that daedal saved)"):
+    with pytest.raises(
+        EstimationError,
+        match=r"fit.nc' is (damaged: HDF5 cannot read it|not a file that daedal saved, neither a fit nor a journal)",
+    ):
         dd.load(path)
 
 
@@ -212,8 +215,8 @@ def test_places_that_hold_no_fit(tmp_path, monkeypatch):
         "socket": "is a device or a pipe, not a file",
         "/dev/zero": "is a device or a pipe, not a file",
         "huge": "has 4398046511104 bytes, more than a saved fit may have",
-        "large": "is not a fit that daedal saved",
-        "empty": "is not a fit that daedal saved",
+        "large": "is not a file that daedal saved, neither a fit nor a journal",
+        "empty": "is not a file that daedal saved, neither a fit nor a journal",
         "empty/fit.nc": "There is no file",
         "a\0b": "contains a character that no path can have",
         "a\ud800b": "contains a character that no path can have",

@@ -166,10 +166,11 @@ def test_files_that_are_not_ours(whitened, tmp_path):
     with pytest.raises(EstimationError, match=r"There is no file '.*fit.nc' to load"):
         dd.load(path)
     path.write_text("time,value\n0,1\n")
-    with pytest.raises(EstimationError, match=r"fit.nc' is not a fit that daedal saved. Give a file that fit.save"):
+    both = r"neither a fit nor a journal. Give a file that fit.save\(path\) or study\(journal=path\) wrote"
+    with pytest.raises(EstimationError, match=rf"fit.nc' is not a file that daedal saved, {both}"):
         dd.load(path)
     xarray.Dataset({"a": ("t", [1.0, 2.0])}).to_netcdf(path, engine="h5netcdf")
-    with pytest.raises(EstimationError, match="is not a fit that daedal saved"):
+    with pytest.raises(EstimationError, match="is not a file that daedal saved, neither a fit nor a journal"):
         dd.load(path)
     with pytest.raises(EstimationError, match="must be text or a Path"):
         dd.load(whitened)

@@ -8,6 +8,7 @@ import pandas
 import pytest
 
 import daedal as dd
+from daedal.cli import TRUSTED, main
 from rigs import MODEL, PROJECT, TIMES, make_samples, write_rig, write_run
 
 
@@ -146,15 +147,29 @@ def write_table(path: Path, seed: int) -> None:
                 file[name] = values[None, :]
     else:
         frame = pandas.DataFrame(columns).set_index("t")
+        if path.suffix == ".parquet":
+            pytest.importorskip("pyarrow")
+            frame.reset_index().to_parquet(path)
+            return
         frame.to_xarray().to_netcdf(path, engine="h5netcdf")
 
 
-@pytest.mark.parametrize("ending", [".csv.gz", ".mat", ".h5mat", ".nc"])
+@pytest.mark.parametrize("ending", [".csv.gz", ".mat", ".h5mat", ".nc", ".parquet"])
 def test_other_files_hold_the_same_data(ending, tmp_path):
     write_table(tmp_path / f"table{ending}", 1)
     project = read(tmp_path, ('"run1.csv"', f'"table{ending.replace(".h5mat", ".mat")}"'))
     plain = read(tmp_path, ('file = "run1.csv"', 'file = "run1.csv"\nname = "table"'))
     assert project.experiments[0] == plain.experiments[0]
+
+
+@pytest.mark.parametrize("ending", [".mat", ".nc", ".parquet"])
+def test_a_new_project_knows_the_columns_of_other_files(ending, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / f"table{ending}", 1)
+    assert main(["new", "oven", "--data", f"table{ending}"]) == TRUSTED
+    project = dd.read_project("oven.toml")
+    assert tuple(project.experiments[0].inputs) == ("u",)
+    assert tuple(project.experiments[0].outputs) == ("y",)
 
 
 def test_a_file_that_needs_another_package_says_which(tmp_path, monkeypatch):

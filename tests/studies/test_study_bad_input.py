@@ -105,5 +105,26 @@ def test_blocks_need_a_simulation(monkeypatch):
     assert dd.BlockBootstrap(length=0.5).outline(fit).reading == "bootstrap"
     ahead = [replace(one, simulated=None) for one in bootstraps._predict(fit)]  # as a criterion of one's own may do
     monkeypatch.setattr(bootstraps, "_predict", lambda _: ahead)
-    with pytest.raises(dd.DaedalError, match="this fit predicts from samples before"):
+    with pytest.raises(dd.DaedalError, match="predicts each sample from those before"):
         dd.study(fit, dd.BlockBootstrap(length=0.5), runs=3)
+
+
+def test_blocks_of_what_a_disturbance_did_are_refused():
+    """Their jumps moved a time constant by 13 standard errors: the filter takes them for the disturbance."""
+    x, w, a = dd.symbols("x w a")
+    model = dd.Model(
+        name="heater",
+        equations={"heat": a * dd.der(x) == 1.0 - x + w},
+        unknowns=[x],
+        outputs={"y": x},
+        parameters={a: dd.Parameter(2.0, lower=0.01, upper=200.0, scale="log")},
+        disturbances={w: dd.FilteredNoise.low_pass(std=0.5, time_constant=2.0)},
+        measurement_noise={"y": 0.02},
+        initial={x: 0.0},
+    )
+    data = dd.simulate(model, np.arange(0.0, 20.0, 0.25), realizations=1, measurement_noise=True, rng=1).to_dataset()
+    fit = dd.fit(model, data, free=["a"], criterion=dd.Likelihood(), rng=1)
+    with pytest.raises(
+        dd.DaedalError, match=r"Likelihood predicts each sample .* Use ParametricBootstrap\(\), or fit by"
+    ):
+        dd.study(fit, dd.BlockBootstrap(length=5.0), runs=3)

@@ -1,6 +1,7 @@
 """Where results are: their files, and the project that they were made from."""
 
 import os
+import sys
 import webbrowser
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -139,8 +140,9 @@ def restore_project(path: Path, record: ProjectRecord) -> "Project":
 
 
 def show_page(page: Path) -> None:
-    """In the browser."""
-    webbrowser.open(page.resolve().as_uri())
+    """In the browser; where there is none, as on a server, the file is named."""
+    if not webbrowser.open(page.resolve().as_uri()):
+        print(f"There is no browser to show {page}: name one in BROWSER, or open the file.", file=sys.stderr)
 
 
 def is_same(record: ProjectRecord, project: "Project") -> bool:

@@ -4,7 +4,8 @@ import json
 import logging
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from typing import Any, final
@@ -51,6 +52,21 @@ def begin(*, as_json: bool, quiet: bool) -> Voice:
         warnings.simplefilter("ignore")
         progress.PATIENCE = inf
     return Voice(as_json, quiet)
+
+
+@contextmanager
+def leave_notes_to_the_table() -> Iterator[None]:
+    """A fit logs its notes before its work; where its table is printed they would be said twice."""
+
+    def is_said_once(record: logging.LogRecord) -> bool:
+        return not getattr(record, "in_table", False)
+
+    logger = logging.getLogger("daedal")
+    logger.addFilter(is_said_once)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_said_once)
 
 
 def write_json(content: Any) -> str:

@@ -120,7 +120,8 @@ def fit(
     if starts is None:
         points = add_delay_starts(problem, points)
     for note in (*notes, *objective.capabilities.notes):
-        LOGGER.warning("%s: %s", problem.system.model.name, note)  # before the work, which may be long
+        # Before the work, which may be long; marked, as whoever prints the table has them there too.
+        LOGGER.warning("%s: %s", problem.system.model.name, note, extra={"in_table": True})
     outcome = search(objective, points, refuse_suspicious)
     if outcome is None:
         raise _explain_failure(objective, points)

@@ -32,10 +32,15 @@ def _read_text(path: Path, block: DataBlock) -> Dataset:
     return read_csv(path, name=block.name, **options)
 
 
-def _read_frame(path: Path, block: DataBlock, read: Callable[[Path], "pandas.DataFrame"]) -> Dataset:
-    """From a table in memory; the times may be a column, or steps."""
+def read_frame(path: Path) -> "pandas.DataFrame":
+    """All columns of a file that is no text."""
     check_file(path, DataError, f"file '{path.name}'", LARGEST)
-    frame = read(path)
+    return FRAMES[path.suffix.lower()](path)
+
+
+def _select_columns(path: Path, block: DataBlock) -> Dataset:
+    """From a table in memory; the times may be a column, or steps."""
+    frame = read_frame(path)
     options = {key: value for key, value in block.options.items() if key not in ("step", "units")}
     wanted = [block.options.get("time"), *block.options.get("inputs", {}).values(), *block.options["outputs"].values()]
     wanted += block.options.get("measurement_noise", {}).values()
@@ -105,9 +110,12 @@ def _list_arrays(path: Path) -> dict[str, np.ndarray]:
     }
 
 
+FRAMES: dict[str, Callable[[Path], "pandas.DataFrame"]] = {
+    ".parquet": _read_parquet,
+    ".mat": _read_matlab,
+    ".nc": _read_netcdf,
+}
 READERS: dict[str, Callable[[Path, DataBlock], Dataset]] = {
     **dict.fromkeys((".csv", ".txt", ".tsv"), _read_text),
-    ".parquet": lambda path, block: _read_frame(path, block, _read_parquet),
-    ".mat": lambda path, block: _read_frame(path, block, _read_matlab),
-    ".nc": lambda path, block: _read_frame(path, block, _read_netcdf),
+    **dict.fromkeys(FRAMES, _select_columns),
 }

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from daedal.estimation import describe
 from daedal.models import Parameter
 from daedal.projects.project import DataBlock, Project
 
@@ -24,7 +25,7 @@ def write_script(project: Project, seed: int = 0, out: Path | None = None) -> st
     unseen = [name for name, block in blocks if block.held_out]
     options = [f"free={_write_parameters(project.free)}"] if project.free else []
     options += [f"local={_write_parameters(project.local)}"] if project.local else []
-    options += [f"criterion=dd.{project.criterion!r}"] if project.criterion is not None else []
+    options += [f"criterion=dd.{describe(project.criterion)}"] if project.criterion is not None else []
     options += [f"starts={_write_starts(project.starts)}"] if project.starts is not None else []
     validation = f", validation=[{', '.join(unseen)}]" if unseen else ""
     folder = Path("results") if out is None else out

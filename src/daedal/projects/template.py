@@ -21,6 +21,7 @@ from daedal.data import Dataset, read_csv
 from daedal.errors import DaedalError, ProjectError, quoted
 from daedal.files import is_file, is_folder
 from daedal.models import Model
+from daedal.projects.data_files import FRAMES, READERS, read_frame
 from daedal.projects.model_files import read_model
 from daedal.projects.source import Source, Table
 from daedal.projects.template_model import write_first_model
@@ -127,10 +128,14 @@ def _find_model(project: Path, given: Path) -> tuple[Model, str]:
 
 
 def _read_columns(path: Path) -> Columns:
-    """The header line, and what its columns look like."""
-    if Path(path.name.removesuffix(".gz")).suffix not in (".csv", ".txt", ".tsv"):
+    """The names of the columns, and what they look like."""
+    kind = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if kind in FRAMES:
+        return _read_table(path)
+    if kind not in READERS:
         raise ProjectError(
-            f"The columns of '{path}' cannot be listed.", "Give a .csv file, or leave --data out and fill in the rest."
+            f"The columns of '{path}' cannot be listed.",
+            f"Give a file that ends in one of {', '.join(READERS)}, or leave --data out and fill in the rest.",
         )
     try:
         opened = gzip.open if path.suffix == ".gz" else open
@@ -147,15 +152,42 @@ def _read_columns(path: Path) -> Columns:
             f"'{path}' has no header line with names of columns.",
             "Write one above the numbers: t,u,y. Nothing was written.",
         )
-    bare = [re.sub(r"\s*[\[(].*", "", label) for label in labels]
-    place = next((k for k, label in enumerate(bare) if CLOCK.fullmatch(label)), 0)
-    others = [label for k, label in enumerate(labels) if k != place]
-    decimal, data = _try_to_read(path, labels[place], others, delimiter)
-    driving = [label for label in others if _drives(label, bare[labels.index(label)], data)]
+    time = _find_clock(labels)
+    others = [label for label in labels if label != time]
+    decimal, data = _try_to_read(path, time, others, delimiter)
+    return _sort_columns(time, others, delimiter, decimal, data)
+
+
+def _read_table(path: Path) -> Columns:
+    """Those of a file that is no text."""
+    frame = read_frame(path)
+    labels = [str(label) for label in frame.columns]
+    if len(labels) < 2:
+        raise ProjectError(
+            f"'{path}' has fewer than two columns of one length.", "Write times and signals as columns, or as CSV."
+        )
+    time, data = _find_clock(labels), None
+    others = [label for label in labels if label != time]
+    with suppress(DaedalError):  # it will be refused later, with its line
+        data = Dataset.from_pandas(frame, time=time, outputs=others)
+    return _sort_columns(time, others, ",", ".", data)
+
+
+def _strip_unit(label: str) -> str:
+    return re.sub(r"\s*[\[(].*", "", label)
+
+
+def _find_clock(labels: Sequence[str]) -> str:
+    return next((label for label in labels if CLOCK.fullmatch(_strip_unit(label))), labels[0])
+
+
+def _sort_columns(time: str, others: Sequence[str], delimiter: str, decimal: str, data: Dataset | None) -> Columns:
+    """What drives, and what is measured."""
+    driving = [label for label in others if _drives(label, data)]
     if len(driving) == len(others):  # something was measured
         driving = driving[:-1]
     measured = tuple(label for label in others if label not in driving)
-    return Columns(labels[place], tuple(driving), measured, delimiter, decimal, data)
+    return Columns(time, tuple(driving), measured, delimiter, decimal, data)
 
 
 def _is_number(label: str) -> bool:
@@ -173,9 +205,9 @@ def _try_to_read(path: Path, time: str, columns: list[str], delimiter: str) -> t
     return ".", None
 
 
-def _drives(label: str, bare: str, data: Dataset | None) -> bool:
+def _drives(label: str, data: Dataset | None) -> bool:
     """Called as inputs are, or held for several samples at a time."""
-    if DRIVING.fullmatch(bare):
+    if DRIVING.fullmatch(_strip_unit(label)):
         return True
     values = data.outputs[label].values if data is not None else np.zeros(0)
     known = values[np.isfinite(values)]
@@ -184,7 +216,7 @@ def _drives(label: str, bare: str, data: Dataset | None) -> bool:
 
 def _match(model: Model, columns: Columns) -> dict[str, str]:
     """Signal → column: of the same name, or the only ones that are left."""
-    bare = {re.sub(r"\s*[\[(].*", "", label).casefold(): label for label in columns.names}
+    bare = {_strip_unit(label).casefold(): label for label in columns.names}
     chosen = {name: bare[name.casefold()] for name in (*model.input_names, *model.outputs) if name.casefold() in bare}
     for signals, labels in ((model.input_names, columns.inputs), (tuple(model.outputs), columns.outputs)):
         open_signals = [name for name in signals if name not in chosen]

@@ -188,3 +188,17 @@ def test_a_bias_that_is_certain_counts_though_another_parameter_is_too_noisy_to_
     assert verdict.biased
     assert not verdict.blind
     assert "would move a by +1.00" in verdict.describe()
+
+
+def test_the_referee_says_the_same_whatever_the_seed_of_the_fit(monkeypatch):
+    data, gaps = draw(SPRING, TIMES[:40]), []
+
+    def judge(*arguments, **options):
+        gaps.append(arguments[2].value)
+        return judge_gaps(*arguments, **options)
+
+    monkeypatch.setattr("daedal.estimation.likelihood.auto.judge_gaps", judge)
+    for seed in (1, 2):
+        dd.fit(SPRING, data, free=["d"], rng=seed)
+    assert len(gaps) == 2
+    assert gaps[0] == gaps[1]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from daedal import estimation
 from daedal.cli import pages, results
 from daedal.cli.running import NOT_TRUSTED, TRUSTED
-from daedal.cli.voice import Voice
+from daedal.cli.voice import Voice, leave_notes_to_the_table
 from daedal.errors import ProjectError, quoted
 from daedal.estimation import Fit
 from daedal.records import list_versions
@@ -20,7 +20,8 @@ def fit(project: "Project", seed: int, out: Path | None, voice: Voice, *, show: 
     """Estimate, print, write."""
     files = results.choose_files(project, out)
     results.make_folder(files.folder)
-    found = estimate(project, seed)
+    with leave_notes_to_the_table():
+        found = estimate(project, seed)
     found = results.record_project(found, project, files.folder)
     voice.say(found.summary())
     _keep_interrupted(found, files)
@@ -90,7 +91,8 @@ def repeat(path: Path, out: Path | None, voice: Voice, *, show: bool) -> int:
     """Make the fit of a result file again; nothing is written unless a folder is given."""
     before, record = results.load_result(path)
     project = results.restore_project(path, record)
-    found = estimate(project, before.seed)
+    with leave_notes_to_the_table():
+        found = estimate(project, before.seed)
     voice.say(found.summary())
     if found.status.interrupted:
         raise KeyboardInterrupt("The repetition was stopped; nothing is kept.")

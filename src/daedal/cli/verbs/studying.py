@@ -10,7 +10,7 @@ from daedal import studies
 from daedal.cli import results
 from daedal.cli.running import NOT_TRUSTED, TRUSTED
 from daedal.cli.verbs.fitting import estimate, write_files
-from daedal.cli.voice import Voice
+from daedal.cli.voice import Voice, leave_notes_to_the_table
 from daedal.errors import ProjectError, ReportError, StudyError, counted, nearest, quoted
 from daedal.estimation import Fit, identify_fit
 from daedal.studies import LeaveOut, MonteCarlo, ParametricBootstrap, Scan, Starts, Study, StudyKind
@@ -90,7 +90,8 @@ def _find_fit(project: "Project", files: results.Files, journal: Path | None, se
     if journal is not None and studies.is_journal(journal):
         _check_journal(project, journal, seed)
     results.make_folder(files.folder)
-    fit = estimate(project, seed)
+    with leave_notes_to_the_table():
+        fit = estimate(project, seed)
     if fit.status.interrupted:
         raise KeyboardInterrupt("The fit before the study was stopped; nothing is kept.")
     fit = results.record_project(fit, project, files.folder)

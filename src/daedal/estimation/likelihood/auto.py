@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 GUIDED = 300  # particles of the guided referee at each point
 SURE = 3.0  # standard deviations of the Monte-Carlo error
+JUDGE = 0  # seed of the referee
 
 
 def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
@@ -125,6 +126,11 @@ class AutoObjective:
         moments = self.make_moments()
         return replace(moments, notes=(f"moments were taken by method='auto': {reason}", *moments.notes))
 
+    @property
+    def _judged(self) -> Problem:
+        """With random numbers of the referee's own: it says the same of the same data, whatever the seed of the fit."""
+        return replace(self.problem, seed=JUDGE)
+
     def _judge(self, evaluation: Evaluation) -> tuple[Verdict | None, str]:
         """The verdict, and what to say of it: of guided particles, or where these do not tell, of all the others."""
         verdict, said = None, self.unjudged
@@ -169,21 +175,21 @@ class AutoObjective:
 
     def _measure_gap(self, point: np.ndarray) -> tuple[Gap, float]:
         """log L by guided particles less that of Laplace, with common random numbers; and log L."""
-        runs, logliks, approximate = measure_gaps(self.laplace, point, GUIDED, [0])
+        runs, logliks, approximate = measure_gaps(replace(self.laplace, problem=self._judged), point, GUIDED, [0])
         error = float(np.sqrt(sum(run.variance for run in runs)))
         return Gap(float(logliks[0]) - approximate, error), float(logliks[0])
 
     def _is_missing_some(self, point: np.ndarray, loglik: float, error: float) -> bool:
         """Whether plain particles, which are never too probable, find a larger L for certain."""
         assert self.particles is not None
-        plain = self.particles.measure(point)
+        plain = replace(self.particles, problem=self._judged).measure(point)
         return bool(plain.loglik - loglik > SURE * np.hypot(plain.loglik_error, error))
 
     def _ask_plain(self, evaluation: Evaluation) -> Verdict | None:
         """By the score of plain particles."""
         if self.particles is None:
             return None
-        final = self.particles.sharpen(evaluation)
+        final = replace(self.particles, problem=self._judged, _kept={}).sharpen(evaluation)
         if not (there := final(evaluation.point)).ok:
             raise EstimationError(there.failure, "Take more particles.")
         loglik, pooled = evaluation.loglik, final.run(evaluation.point).pooled

@@ -271,7 +271,7 @@ def _read_declared(model: Model, given: Any, option: str) -> dict[str, Parameter
     if (listed := list_entries(given)) is None:
         raise EstimationError(
             f"{option} must be a list of parameters, or a mapping to Parameter, got {show(given)}.",
-            f"Write {option}=[{_name_some(model)}].",
+            f"Write {option}=[{_name_some(model, given)}].",
         )
     names = [as_name(key) for key in listed]
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
@@ -308,7 +308,10 @@ def _explain_no_parameter(model: Model, name: str, option: str) -> EstimationErr
     )
 
 
-def _name_some(model: Model) -> str:
+def _name_some(model: Model, given: Any = None) -> str:
+    """The parameter that was given without its brackets, or the first two of the model."""
+    if isinstance(given, (str, Expression)) and as_name(given) in model.parameters:
+        return repr(as_name(given))
     return ", ".join(repr(name) for name in list(model.parameters)[:2])
 
 

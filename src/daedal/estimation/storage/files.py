@@ -40,6 +40,7 @@ FIRST_WITH_DIGESTS = 2
 SIGNATURE = b"\x89HDF\r\n\x1a\n"  # what every such file begins with
 LAST_LINE = re.compile(rb"\ndaedal fit: sha256 ([0-9a-f]{64}) of ([0-9]{20}) bytes\n")
 LAST_LENGTH = 115
+WRITTEN = "Give a file that fit.save(path) or study(journal=path) wrote."
 LARGEST = 2**32  # bytes: what is larger would not fit into the memory of many computers
 
 
@@ -73,10 +74,10 @@ def load(path: str | Path) -> Fit:
     file = _check_path(path)
     mode = _find_mode(file)
     if mode is None:
-        raise EstimationError(f"There is no file '{file}' to load.", "Give the path that fit.save(path) wrote to.")
+        raise EstimationError(f"There is no file '{file}' to load.", WRITTEN)
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
-        raise EstimationError(f"'{file}' is {kind}, not a file.", "Give the path that fit.save(path) wrote to.")
+        raise EstimationError(f"'{file}' is {kind}, not a file.", WRITTEN)
     return _read_fit(file)
 
 
@@ -149,7 +150,7 @@ def _read_bytes(file: Path) -> bytes:
         if size > LARGEST:
             raise EstimationError(
                 f"'{file}' has {size} bytes, more than a saved fit may have ({LARGEST}).",
-                "Give a file that fit.save(path) wrote.",
+                WRITTEN,
             )
         first = stream.read(len(SIGNATURE))
         stream.seek(max(size - LAST_LENGTH, 0))
@@ -182,7 +183,7 @@ def _check_digests(file: Path, contents: Contents) -> None:
 
 
 def _explain_foreign(file: Path) -> EstimationError:
-    return EstimationError(f"'{file}' is not a fit that daedal saved.", "Give a file that fit.save(path) wrote.")
+    return EstimationError(f"'{file}' is not a file that daedal saved, neither a fit nor a journal.", WRITTEN)
 
 
 def _explain_damage(file: Path, reason: str) -> EstimationError:

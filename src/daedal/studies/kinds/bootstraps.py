@@ -9,7 +9,9 @@ blocks of the given length, beginning anywhere, the end joined to the beginning,
     y*_k = ŷ_k + r_{(s_b + k mod l) mod N},   k = 0 … N − 1,   s_b uniform,
 
 so that correlations shorter than a block stay as they are, whatever made them; blocks several times as long as the
-residuals remember will do. They are centred before: otherwise their mean would be an error of every data set.
+residuals remember will do. They are centred before: otherwise their mean would be an error of every data set. Where
+blocks meet, residuals jump, which a criterion that predicts each sample from those before would take for something that
+the system did: of such a fit there is none.
 
 H. R. Künsch, The jackknife and the bootstrap for general stationary observations, Ann. Statist. 17 (1989) 1217–1241.
 D. N. Politis, J. P. Romano, A circular block-resampling procedure for stationary data, in: Exploring the Limits of
@@ -29,6 +31,8 @@ from daedal.errors import StudyError, as_float, is_real, show
 from daedal.estimation import Fit, Forecast, match_fit, predict_outputs
 from daedal.studies.kinds.kind import Outline, Run, check_other_data
 from daedal.studies.kinds.replicas import simulate_data
+
+SAME = 1e-6  # of the largest prediction
 
 
 @final
@@ -92,10 +96,11 @@ class BlockBootstrap:
                 if name in data.outputs:
                     self._count(data, name)
             _check_common_times(fit, data)
-        if fit.criterion.condition is not None and any(one.simulated is None for one in _predict(fit)):
+        if fit.criterion.condition is not None and any(_learns(one) for one in _predict(fit)):
             raise StudyError(
-                "A block bootstrap needs a simulation from the start on, but this fit predicts from samples before.",
-                "Use ParametricBootstrap().",
+                f"A block bootstrap lays residuals of a simulation side by side, but {type(fit.criterion).__name__} "
+                "predicts each sample from those before, and would take the jumps between blocks for disturbances.",
+                "Use ParametricBootstrap(), or fit by OutputError() for this study.",
             )
         return Outline(reading="bootstrap")
 
@@ -141,6 +146,14 @@ class BlockBootstrap:
         places = begin + ((starts[:, None] + np.arange(count)).ravel()[:usable]) % usable
         outputs = {one.series.output: _lay(data.outputs[one.series.output], one, begin, places) for one in forecasts}
         return replace(data, outputs={**data.outputs, **outputs})
+
+
+def _learns(forecast: Forecast) -> bool:
+    """Whether predictions follow the samples before, which a simulation from the start on does not."""
+    if forecast.simulated is None:
+        return True
+    apart = np.abs(forecast.mean - forecast.simulated[0])
+    return not bool(np.nanmax(apart, initial=0.0) <= SAME * np.nanmax(np.abs(forecast.mean), initial=0.0))
 
 
 def _check_common_times(fit: Fit, data: Dataset) -> None:

@@ -51,8 +51,8 @@ def digits(problem: Problem, trajectory: dd.Trajectory) -> float:
     return -np.log10(max(*errors(problem, trajectory).values(), 1e-17))
 
 
-# How many digits one run of these has is chance: a tolerance moved by a thousandth changes them by half a digit and more.
-# What counts is then the mean over tolerances around the one that is named.
+# How many digits one run of these has is chance: a tolerance moved by a thousandth changes them by half a digit and
+# more. What counts is then the mean over tolerances around the one that is named.
 DRAWS = {"andrews": 15, "transistor amplifier": 3}
 
 

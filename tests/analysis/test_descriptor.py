@@ -176,3 +176,35 @@ def test_bad_input(case):
     with pytest.raises(DaedalError) as error:
         call()
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("where", ["rate", "flow", "slope of temperature", "slope of flow"])
+@pytest.mark.parametrize("size", [1.0, 1e-13])
+def test_a_sum_that_cancels_changes_nothing(where, size):
+    """Three bodies in a row that exchange heat, 1 / (s³ + 5 s² + 6 s + 1), and 0.1 + 0.2 − 0.3 times something."""
+    T, q = ([dd.symbol(f"{letter}{i}") for i in range(3)] for letter in "Tq")
+    a, b, c, u, w = dd.symbols("a b c u w")
+    nothing = (a + b - c) * size
+    equations = {}
+    for i in range(3):
+        added = dict.fromkeys(("rate", "flow", "slope of temperature", "slope of flow"), 0) | {where: nothing}
+        balance = q[i] - (q[i + 1] if i < 2 else 0) + added["rate"] * T[2 * i % 3]
+        further = added["slope of temperature"] * der(T[(i + 2) % 3]) + added["slope of flow"] * der(q[(i + 1) % 3])
+        equations[f"body {i}"] = der(T[i]) == balance
+        difference = (T[i - 1] if i else u + w) - T[i]
+        equations[f"flow {i}"] = q[i] == difference + added["flow"] * T[(i + 2) % 3] + further
+    bodies = dd.Model(
+        name="bodies",
+        equations=equations,
+        unknowns=[*T, *q],
+        inputs=[u],
+        disturbances={w: dd.FilteredNoise([0.5], [1.0, 1.0])},
+        outputs={"y": T[2]},
+        parameters={a: 0.1, b: 0.2, c: 0.3},
+        initial=dict.fromkeys(T, 0.0),
+    )
+    assert (dd.descriptor(bodies).states, dd.descriptor(bodies).index) == (3, 1)
+    transfer = dd.transfer_function(bodies)
+    np.testing.assert_allclose(transfer.denominator, [1.0, 5.0, 6.0, 1.0], rtol=1e-12)
+    s = np.array([0.1, 1j, 3.0 + 2j])
+    np.testing.assert_allclose(transfer.response(s), 1.0 / (s**3 + 5.0 * s**2 + 6.0 * s + 1.0), rtol=1e-12)

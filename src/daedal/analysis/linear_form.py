@@ -43,6 +43,7 @@ NONLINEAR = (
 )
 DEEPEST = 50  # operations within each other that are looked through
 MATRICES = ("E", "F", "G", "J", "f", "H")
+ROUNDING = 16 * 2.0**-52  # of the terms that parameters contribute to an entry: a sum as small as this has cancelled
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,10 @@ class LinearForm:
     forcing: tuple[ca.SX, ...] = ()  # functions of inputs and time that are the last inputs
 
     def at(self, model: Model, values: Mapping[Any, float] | None = None) -> dict[str, np.ndarray]:
-        """Matrix by name at the values of a model's parameters."""
-        entries = np.array(self._entries(self._find_point(model, values))).ravel()
+        """Matrix by name at the values of a model's parameters; what rounding has left of a sum is zero."""
+        point = self._find_point(model, values)
+        entries, terms = (np.array(function(point)).ravel() for function in (self._entries, self._terms))
+        entries[(np.abs(entries) <= ROUNDING * terms) & np.isfinite(terms)] = 0.0
         return {key: matrix[0] for key, matrix in self._place(entries[None]).items()}
 
     def along(self, model: Model, values: Mapping[Any, float] | None, rates: np.ndarray) -> dict[str, np.ndarray]:
@@ -105,6 +108,13 @@ class LinearForm:
     @cached_property
     def _entries(self) -> ca.Function:
         return ca.Function("entries", [self._arguments], [self._vector])
+
+    @cached_property
+    def _terms(self) -> ca.Function:
+        """Σ |∂e/∂p| |p| of every entry e."""
+        slopes = ca.jacobian(self._vector, self._arguments)
+        terms = ca.mtimes(ca.fabs(slopes), ca.fabs(self._arguments))
+        return ca.Function("terms", [self._arguments], [ca.densify(terms)])
 
     @cached_property
     def _slopes(self) -> ca.Function:

@@ -7,11 +7,25 @@ Factors r of the rows, c of the columns and τ of time minimise, over the entrie
 (Curtis and Reid 1972, with a unit of time besides). The solution follows every change of units of equations, variables
 and time exactly, so that whatever is judged in these units does not depend on those of the user.
 
-A. R. Curtis, J. K. Reid, On the automatic scaling of matrices for Gaussian elimination, J. Inst. Math. Appl. 10 (1972)
-118–124.
+Entries that change nothing do not count. Without M_ij, M = λE − F, the determinant is 1 − Λ_ij times what it was, with
+
+    Λ = M ∘ M⁻ᵀ
+
+(Bristol 1966), which does not depend on units either; the rows and columns of Λ have sums of one, so that something is
+left of each. What is smaller than rounding at rates λ over many powers of ten, a sum that has cancelled or an entry
+that someone computed, would spread its smallness over all units, and true entries would be taken for zeros.
+
+E. H. Bristol, On a new measure of interaction for multivariable process control, IEEE Trans. Automat. Control 11 (1966)
+133–134. A. R. Curtis, J. K. Reid, On the automatic scaling of matrices for Gaussian elimination, J. Inst. Math. Appl.
+10 (1972) 118–124.
 """
 
 import numpy as np
+
+SUSPICIOUS = 1e-5  # in the units found: an entry below it may be one that changes nothing
+NOTHING = 1e-13  # of the determinant: what an entry changes that does not count
+RATES = 10.0 ** np.arange(-12, 13, 4)  # at which that is looked at, in the unit of time found
+LOOKS = 4  # times that entries are left out
 
 
 def find_natural_units(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -23,8 +37,59 @@ def find_natural_units(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.nda
     >>> round(float((time * rows * 1e6 * columns)[0]), 6), round(float((rows * 3.0 * columns)[0]), 6)
     (1.0, 1.0)
     """
-    m, end = len(E), sum(E.shape)
     filled = [matrix != 0.0 for matrix in (E, F)]
+    units = _fit_units(E, F, filled)
+    for _ in range(LOOKS if len(E) == E.shape[1] else 0):
+        scaled = _scale(E, F, units)
+        if all(size[there].min(initial=1.0) > SUSPICIOUS for size, there in zip(scaled, filled, strict=True)):
+            break
+        shares = _find_shares(E, F, units)
+        needed = [there & (share > NOTHING) for there, share in zip(filled, shares, strict=True)]
+        if all(np.array_equal(*pair) for pair in zip(needed, filled, strict=True)):
+            break
+        filled, units = _fit_needed(E, F, needed)
+    return units
+
+
+def _fit_needed(
+    E: np.ndarray, F: np.ndarray, needed: list[np.ndarray]
+) -> tuple[list[np.ndarray], tuple[np.ndarray, np.ndarray, float]]:
+    """Units in which no entry is much above one, whether it changes anything or not; and the entries that count."""
+    while True:
+        units = _fit_units(E, F, needed)
+        large = [size > 1.0 for size in _scale(E, F, units)]
+        if not any(np.any(above & ~there) for above, there in zip(large, needed, strict=True)):
+            return needed, units
+        needed = [there | above for there, above in zip(needed, large, strict=True)]
+
+
+def _scale(E: np.ndarray, F: np.ndarray, units: tuple[np.ndarray, np.ndarray, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes of the entries in some units."""
+    rows, columns, time = units
+    return time * (rows[:, None] * np.abs(E) * columns), rows[:, None] * np.abs(F) * columns
+
+
+def _find_shares(
+    E: np.ndarray, F: np.ndarray, units: tuple[np.ndarray, np.ndarray, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The largest share that each entry has in the determinant of λE − F; 1 where that is zero at every rate."""
+    rows, columns, time = units
+    E, F = time * (rows[:, None] * E * columns), rows[:, None] * F * columns
+    largest = np.zeros_like(E), np.zeros_like(F)
+    for rate in RATES:
+        try:
+            inverse = np.linalg.inv(rate * E - F).T
+        except np.linalg.LinAlgError:
+            continue
+        for matrix, share in zip((rate * E, F), largest, strict=True):
+            np.fmax(share, np.abs(matrix * inverse), out=share)
+    told = np.isfinite(largest).all() and np.any(largest)
+    return largest if told else (np.ones_like(E), np.ones_like(F))
+
+
+def _fit_units(E: np.ndarray, F: np.ndarray, filled: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, float]:
+    """Least squares over the entries that count."""
+    m, end = len(E), sum(E.shape)
     logs = [np.log2(np.abs(np.where(there, matrix, 1.0))) for there, matrix in zip(filled, (E, F), strict=True)]
     normal, right = np.zeros((end + 1, end + 1)), np.zeros(end + 1)
     both = filled[0].astype(float) + filled[1]

@@ -7,6 +7,7 @@ import daedal as dd
 from batteries.criterion import cases, square
 from batteries.fits import DATA, decay, escape
 from daedal.estimation import cost
+from daedal.simulation.lanes.lane_run import LaneRun
 
 
 def test_evaluate_prepares_once(monkeypatch):
@@ -63,3 +64,32 @@ def test_evaluate_beyond_a_bound_does_not_answer_for_another_point():
     model = decay(dd.Parameter(2.0, lower=0.5, upper=3.0))
     with pytest.raises(dd.DaedalError, match=r"'k'.*bounds"):
         dd.evaluate(model, DATA, free=["k"], values={"k": 100.0})
+
+
+def test_steps_are_looked_at_once_for_values_nearby(monkeypatch):
+    """Never where they were chosen, once near by, and again far away, where shorter ones are needed."""
+    looks = []
+    look = LaneRun.estimate_step_error
+    monkeypatch.setattr(LaneRun, "estimate_step_error", lambda run, values: looks.append(1) or look(run, values))
+    x, k = dd.symbols("x k")
+    model = dd.Model(
+        name="looked at",
+        equations={"rate": dd.der(x) == -k * x},
+        unknowns=[x],
+        outputs={"x": x},
+        parameters={k: 0.5},
+        initial={x: 1.0},
+    )
+    times = np.linspace(0.0, 4.0, 5)
+    data = dd.Dataset(times, outputs={"x": np.zeros(5)})
+
+    def find(value):
+        cost = dd.evaluate(model, data, free=["k"], values={"k": value}, solver=dd.Lanes(method="rk4"))
+        assert cost.value == pytest.approx(0.5 * np.sum(np.exp(-value * times) ** 2), rel=1e-4)
+        return len(looks)
+
+    assert find(0.5) == 0
+    assert [find(0.5 * (1.0 + 0.01 * count)) for count in range(-9, 10)] == [0] * 19
+    assert find(0.6) == 1
+    assert [find(0.6 * (1.0 + 0.01 * count)) for count in range(-9, 10)] == [1] * 19
+    assert find(40.0) > 1

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daedal.errors import ExpressionError
-from daedal.kernels import compile_map
+from daedal.kernels import compile_map, compiler
 from daedal.kernels.tape import read_tape
 
 A, B, C = ca.SX.sym("a"), ca.SX.sym("b"), ca.SX.sym("c")
@@ -119,3 +119,27 @@ def test_what_has_no_vector_form_is_named():
     table = ca.interpolant("table", "bspline", [[0.0, 1.0, 2.0, 3.0, 4.0]], [0.0, 1.0, 4.0, 9.0, 16.0])
     with pytest.raises(ExpressionError, match="'lookup'"):
         read_tape(ca.Function("lookup", [x], [table(x)]))
+
+
+def test_a_function_that_is_not_inlined_is_written_once(monkeypatch):
+    """Called twenty times, with sparse arguments and results; the text hardly grows with the number of calls."""
+    texts = []
+    monkeypatch.setattr(compiler, "load", lambda text, load=compiler.load: texts.append(text) or load(text))
+    rng = np.random.default_rng(2)
+    values = rng.uniform(0.5, 1.5, (2, 5))
+    for count in (1, 20):
+        for inline in (False, True):
+            x = ca.SX.sym("x", ca.Sparsity.diag(2))
+            long = x
+            for _ in range(20):
+                long = ca.sqrt(long * long + 1) * 0.7
+            turn = ca.Function("turn", [x], [ca.sparsify(long)], {} if inline else {"never_inline": True})
+            y = z = ca.SX.sym("y", 2)
+            for _ in range(count):
+                z = ca.diag(turn(ca.diag(z)))
+            function = ca.Function("many", [y], [z])
+            (found,) = compile_map(function)(values)
+            np.testing.assert_allclose(found, np.array(function(values)), rtol=1e-14)
+    once, inlined_once, often, inlined_often = (len(text) for text in texts)
+    assert inlined_often > 10 * inlined_once
+    assert often < 3 * once

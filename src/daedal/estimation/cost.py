@@ -19,7 +19,10 @@ from daedal.simulation import Lanes
 from daedal.systems import System
 
 LOOSE_STEPS = 1e-4  # error of the steps, relative to the largest values, beyond which new ones are chosen
+GOOD_STEPS = 1e-6  # the same with which steps serve at values nearby too
+NEARBY = 0.1  # relative difference of each value
 REMEMBERED = 4  # problems whose objectives are kept
+PLACES = 1000  # values of each at which steps were found good
 
 
 @final
@@ -91,7 +94,8 @@ def evaluate(
     Takes the arguments of `fit`, and `values` (name → number; the model's where left out), also of parameters that are
     not free, which they then fix. With the same seed the cost is the same smooth function in every call. Steps and
     compiled code of the last problems are kept, so calls that differ in `values` of what is free are cheap; only where
-    those steps would be too long are new ones chosen for that call. With `whiten`, the filter is made from the residual
+    those steps would be too long, which is looked at once for all values within a tenth of others, are new ones chosen
+    for that call. With `whiten`, the filter is made from the residual
     at the model's values; so is the weight of priors in the value where the accuracy of the data is not declared.
 
     Examples
@@ -106,9 +110,9 @@ def evaluate(
     (0.0661, array([0.587]))
     """
     given, fixed = _hold_values(model, {} if values is None else values, (free, local), fixed)
-    objective = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))
-    point = read_point(objective.problem.coordinates, given, "values")
-    return _convert(_evaluate(objective, point), objective)
+    prepared = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))
+    point = read_point(prepared.objective.problem.coordinates, given, "values")
+    return _convert(prepared.evaluate(point), prepared.objective)
 
 
 def _hold_values(model: Any, values: Any, free: tuple[Any, Any], fixed: Any) -> tuple[Any, Any]:
@@ -124,14 +128,42 @@ def _hold_values(model: Any, values: Any, free: tuple[Any, Any], fixed: Any) -> 
     return left, {**(fixed or {}), **held} if held else fixed
 
 
-_kept: list[tuple[Arguments, int, Objective]] = []  # the last problems that were evaluated
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """A problem with its objective, and values of what is free at which its steps are good."""
+
+    arguments: Arguments
+    seed: int
+    objective: Objective
+    places: list[np.ndarray]
+
+    def evaluate(self, point: np.ndarray) -> Evaluation:
+        """The criterion at a point that the steps of the simulation may not have been chosen for."""
+        evaluation, objective = self.objective(point), self.objective
+        step_error = objective.capabilities.step_error
+        if not evaluation.ok or step_error is None:
+            return evaluation
+        values = objective.problem.coordinates.natural(point)
+        if any(np.all(np.abs(values - place) <= NEARBY * np.abs(place)) for place in self.places):
+            return evaluation
+        error = step_error(point)
+        if error <= GOOD_STEPS:
+            self.places.append(values)
+            del self.places[:-PLACES]
+        if not error <= LOOSE_STEPS:
+            finer = choose_steps(objective, point)
+            return finer(point) if finer is not objective else evaluation
+        return evaluation
 
 
-def _recall(arguments: Arguments, seed: int) -> Objective:
-    """The objective of this problem, prepared once."""
-    for known, known_seed, objective in _kept:
-        if known_seed == seed and known.is_same(arguments):
-            return objective
+_kept: list[_Prepared] = []  # the last problems that were evaluated
+
+
+def _recall(arguments: Arguments, seed: int) -> _Prepared:
+    """This problem, prepared once."""
+    for known in _kept:
+        if known.seed == seed and known.arguments.is_same(arguments):
+            return known
     objective, _, _ = prepare_objective("evaluate", arguments, seed)
     start = objective.problem.coordinates.start
     first = objective(start)
@@ -141,19 +173,10 @@ def _recall(arguments: Arguments, seed: int) -> Objective:
     finish = objective.capabilities.finish
     if first.ok and finish is not None:
         objective = finish(first)
-    _kept.append((arguments, seed, objective))
+    prepared = _Prepared(arguments, seed, objective, [])
+    _kept.append(prepared)
     del _kept[:-REMEMBERED]
-    return objective
-
-
-def _evaluate(objective: Objective, point: np.ndarray) -> Evaluation:
-    """The criterion at a point that the steps of the simulation may not have been chosen for."""
-    evaluation = objective(point)
-    step_error = objective.capabilities.step_error
-    if evaluation.ok and step_error is not None and not step_error(point) <= LOOSE_STEPS:
-        finer = choose_steps(objective, point)
-        return finer(point) if finer is not objective else evaluation
-    return evaluation
+    return prepared
 
 
 def _convert(evaluation: Evaluation, objective: Objective) -> Cost:

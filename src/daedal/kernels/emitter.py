@@ -20,6 +20,7 @@ ROUNDING_BITS = 0x4338000000000000
 SPLIT = 2.0**27 + 1.0
 
 INTEGER, DOUBLE = "i64", "double"
+PART = "daedal_part"  # how the names of parts begin
 INTRINSICS = {"sqrt": 1, "fabs": 1, "copysign": 2, "minnum": 2, "maxnum": 2, "fma": 3}  # name: arity
 NO_WRAP = frozenset({"add", "sub", "mul"})  # of indices, which never overflow
 
@@ -57,6 +58,29 @@ class Branch:
 
 
 @final
+class Parts:
+    """Functions of a module that are called from several places; those with the same text are one."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}  # of each text
+        self._known: dict[int, tuple[object, str]] = {}  # what a function was written for, and its name
+
+    def find(self, source: object) -> str | None:
+        """The name of the function that was written for this object."""
+        known = self._known.get(id(source))
+        return known[1] if known else None
+
+    def add(self, source: object, text: str) -> str:
+        """Keep a function, called `PART` in its text; its name."""
+        name = self._names.setdefault(text, f"{PART}{len(self._names)}")
+        self._known[id(source)] = (source, name)
+        return name
+
+    def list_texts(self) -> list[str]:
+        return [text.replace(f"@{PART}(", f"@{name}(", 1) for text, name in self._names.items()]
+
+
+@final
 class Emitter:
     """Lines of a function on vectors of `width` doubles; `fused`: the target multiplies and adds in one operation."""
 
@@ -68,6 +92,8 @@ class Emitter:
         self.masks = f"<{width} x i1>"
         self.called: list[str] = []  # vector functions, once for every call
         self.called_aside: set[str] = set()  # those called where little time is spent, which are never inlined
+        self.parts = Parts()
+        self._frames: dict[str, int] = {}  # vectors on the stack, in which parts find arguments and leave results
         self._aside = False
         self._lines: list[str] = []
         self._count = 0
@@ -103,7 +129,31 @@ class Emitter:
         return self._text(f"internal {kind} @daedal.{name}({listed}) {attributes}", f"{kind} {result}")
 
     def _text(self, heading: str, result: str) -> str:
-        return "\n".join([f"define {heading} {{", "entry:", *self._lines, f"  ret {result}", "}"])
+        frames = [f"  {name} = alloca {self.doubles}, i64 {size}, align 64" for name, size in self._frames.items()]
+        return "\n".join([f"define {heading} {{", "entry:", *frames, *self._lines, f"  ret {result}", "}"])
+
+    def open_part(self) -> "Emitter":
+        """An emitter for another function of the same module, which calls the same functions."""
+        part = Emitter(self.width, self.fused)
+        part.called, part.called_aside, part.parts = self.called, self.called_aside, self.parts
+        part._flags = self._flags
+        return part
+
+    def call_part(self, name: str, arguments: Sequence[str], results: int) -> list[str]:
+        """Call a part; its results. All calls use the same places on the stack."""
+        for frame, size in (("%arguments_of_part", len(arguments)), ("%results_of_part", results)):
+            self._frames[frame] = max(self._frames.get(frame, 1), size)
+        for place, argument in enumerate(arguments):
+            self.write_part("%arguments_of_part", place, argument)
+        self.call_procedure(name, ["%arguments_of_part", "%results_of_part"], [])
+        return [self.read_part("%results_of_part", place) for place in range(results)]
+
+    def read_part(self, pointer: str, place: int) -> str:
+        """One of the vectors that a part was given or has left."""
+        return self.load(self.doubles, self.address(self.doubles, pointer, str(place)))
+
+    def write_part(self, pointer: str, place: int, value: str) -> None:
+        self.store(self.doubles, value, self.address(self.doubles, pointer, str(place)))
 
     def _result(self, count: int) -> str:
         return self.doubles if count == 1 else f"{{{', '.join([self.doubles] * count)}}}"

@@ -19,14 +19,16 @@ import numpy as np
 
 from daedal.kernels import compiler, loops
 from daedal.kernels.emitter import DOUBLE, Emitter, write_module
+from daedal.kernels.halves import Halves, split_tape
 from daedal.kernels.lowering import define_called, lower
 from daedal.kernels.scan import ScanKernel, choose_width
-from daedal.kernels.tape import Instruction, Tape, read_tape, remove_dead
+from daedal.kernels.tape import Tape, read_tape
 from daedal.kernels.target import find_host
 
 POINTERS = (*loops.SCAN_POINTERS, "scratch")
 INTEGERS = (*loops.STEPS, "directions")
 STATE, PARAMETERS, SHARED, LANE = range(4)
+FIXED = 5  # lanes: what an operation takes whatever the width, measured with vectors of 2 to 16
 
 
 class Layout(NamedTuple):
@@ -57,67 +59,12 @@ class Layout(NamedTuple):
         return self.head <= row % self.span(1) < self.head + self.own if self.span(1) else False
 
 
-class Halves(NamedTuple):
-    """A tape in two: the `common` one gives its outputs and what to keep; the `own` one reads that and own inputs."""
-
-    common: Tape
-    own: Tape
-
-    @property
-    def kept(self) -> int:
-        return len(self.common.outputs[1])
-
-
-def split_tape(tape: Tape, inputs: Sequence[Layout], output: Layout) -> Halves:
+def split_directions(tape: Tape, inputs: Sequence[Layout], output: Layout) -> Halves:
     """Part a function of one direction into what depends on it and what does not."""
-    moving = _find_moving(tape, [frozenset(layout.list_rows(own=True)) for layout in inputs])
-    results = tape.outputs[0]
-    common = tuple(results[row] for row in output.list_rows(own=False))
-    own = tuple(results[row] for row in output.list_rows(own=True))
-    assert not any(moving[position] for position in common), "common results depend on a direction"
-    used = {
-        o for k, one in enumerate(tape.instructions) if moving[k] and one.operation != "input" for o in one.operands
-    }
-    kept = sorted(
-        position
-        for position in used | set(own)
-        if not moving[position] and tape.instructions[position].operation != "constant"
-    )
-    first = remove_dead(tape.name, list(tape.instructions), [common, tuple(kept)], tape.input_sizes)
-    return Halves(first, _write_own(tape, inputs, moving, kept, own))
-
-
-def _find_moving(tape: Tape, own_rows: Sequence[frozenset[int]]) -> list[bool]:
-    moving: list[bool] = []
-    for operation, operands, _ in tape.instructions:
-        if operation == "input":
-            moving.append(operands[1] in own_rows[operands[0]])
-        else:
-            moving.append(any(moving[operand] for operand in operands))
-    return moving
-
-
-def _write_own(tape: Tape, inputs: Sequence[Layout], moving: list[bool], kept: list[int], own: tuple[int, ...]) -> Tape:
-    """Its inputs: what is kept, then own rows of every argument."""
-    places = [{row: k for k, row in enumerate(layout.list_rows(own=True))} for layout in inputs]
-    written: list[Instruction] = []
-    moved: dict[int, int] = {}
-
-    def put(position: int, instruction: Instruction) -> None:
-        moved[position] = len(written)
-        written.append(instruction)
-
-    for number, position in enumerate(kept):
-        put(position, Instruction("input", (0, number)))
-    for position, (operation, operands, value) in enumerate(tape.instructions):
-        if operation == "constant":
-            put(position, Instruction(operation, operands, value))
-        elif moving[position] and operation == "input":
-            put(position, Instruction(operation, (1 + operands[0], places[operands[0]][operands[1]])))
-        elif moving[position]:
-            put(position, Instruction(operation, tuple(moved[operand] for operand in operands), value))
-    sizes = (len(kept), *(len(layout.list_rows(own=True)) for layout in inputs))
-    return remove_dead(f"{tape.name}_own", written, [tuple(moved[position] for position in own)], sizes)
+    own = frozenset(output.list_rows(own=True))
+    halves, apart = split_tape(tape, [frozenset(layout.list_rows(own=True)) for layout in inputs], own)
+    assert sum(apart) == len(own), "common results depend on a direction"
+    return halves
 
 
 @final
@@ -126,7 +73,7 @@ class RepeatedScan:
 
     def __init__(self, step: Halves, observe: Halves, inputs: Sequence[Layout], output: Layout, width: int) -> None:
         self.width, self.inputs, self.output = width, tuple(inputs), output
-        self.instructions = len(step.common.instructions), len(step.own.instructions)
+        self.instructions = step.common.count_operations().total(), step.own.count_operations().total()
         self._kept = max(step.kept, observe.kept, 1)
         code = compiler.load(write_repeated(step, observe, inputs, output, width, find_host().fused))
         self._call = code.function("daedal_repeated", len(POINTERS), len(INTEGERS))
@@ -146,8 +93,12 @@ class RepeatedScan:
         return call
 
 
-def compile_repeated(step: ca.Function, observe: ca.Function, inputs: Sequence[Layout], output: Layout) -> RepeatedScan:
+def compile_repeated(
+    step: ca.Function, observe: ca.Function, inputs: Sequence[Layout], output: Layout, directions: int | None = None
+) -> RepeatedScan:
     """A scan of functions of (state, parameters, shared, lane) for one direction; layouts tell which rows are its own.
+
+    With a number of `directions` it is for one trajectory, copies of which share them.
 
     Examples
     --------
@@ -165,8 +116,20 @@ def compile_repeated(step: ca.Function, observe: ca.Function, inputs: Sequence[L
     array([ 0.25, -1.  ,  0.25])
     """
     tapes = read_tape(step), read_tape(observe)
-    halves = [split_tape(tape, inputs, layout) for tape, layout in zip(tapes, (inputs[STATE], output), strict=True)]
-    return RepeatedScan(halves[0], halves[1], inputs, output, choose_width(tapes[0]))
+    halves = [
+        split_directions(tape, inputs, layout) for tape, layout in zip(tapes, (inputs[STATE], output), strict=True)
+    ]
+    width = choose_width(tapes[0])
+    if directions is not None:
+        width = _choose_narrower(width, halves[0], directions)
+    return RepeatedScan(halves[0], halves[1], inputs, output, width)
+
+
+def _choose_narrower(widest: int, step: Halves, directions: int) -> int:
+    """Lanes among which directions of one trajectory are divided: a wider vector takes longer for what they share."""
+    common, own = (tape.count_operations().total() for tape in step)
+    widths = [width for width in (2, 4, 8, 16) if width <= widest]
+    return min(widths, key=lambda width: (FIXED + width) * (common + -(-directions // width) * own))
 
 
 def write_repeated(

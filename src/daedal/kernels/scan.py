@@ -25,14 +25,20 @@ from daedal.kernels.target import find_host
 
 QUICK = frozenset({"add", "sub", "mul", "neg", "fabs", "sign", "copysign", "fmin", "fmax", "input", "constant"})
 SLOW_SHARE = 0.02  # of divisions, roots and functions: from here on two registers per value were faster
+NARROWEST = 2  # lanes of a vector: one alone is no faster
 TAIL_STEPS = 4096  # steps of the padded copy made at once
 NAMES = ("state", "parameters", "shared", "lane")
 
 
-def choose_width(tape: Tape) -> int:
-    """Lanes advanced together: one register, or two where waiting for divisions and functions leaves time for more."""
-    slow = sum(instruction.operation not in QUICK for instruction in tape.instructions)
-    return find_host().register * (2 if slow >= SLOW_SHARE * len(tape.instructions) else 1)
+def choose_width(tape: Tape, lanes: int | None = None) -> int:
+    """Lanes advanced together: one register, or two where waiting for divisions and functions leaves time for more.
+
+    Where there are never more than so many `lanes`, a shorter vector that holds them.
+    """
+    counts = tape.count_operations()
+    slow = sum(count for operation, count in counts.items() if operation not in QUICK)
+    width = find_host().register * (2 if slow >= SLOW_SHARE * counts.total() else 1)
+    return width if lanes is None else min(width, max(NARROWEST, 1 << (lanes - 1).bit_length()))
 
 
 @final
@@ -79,9 +85,16 @@ class ScanKernel:
     """Advances lanes over steps; see `run`."""
 
     def __init__(
-        self, call: Callable[..., None], width: int, sizes: tuple[int, ...], observed: int, long: bool = False
+        self,
+        call: Callable[..., None],
+        width: int,
+        sizes: tuple[int, ...],
+        observed: int,
+        long: bool = False,
+        instructions: int = 0,
     ) -> None:
         self.width, self.sizes, self.observed = width, sizes, observed
+        self.instructions = instructions  # of a step
         self.long = long  # whether quick code of it is another one
         self._call = call  # of addresses of arrays, and of steps and lanes
 
@@ -176,6 +189,7 @@ def compile_scan(
     observe: ca.Function | None = None,
     *,
     width: int | None = None,
+    lanes: int | None = None,
     detours: loops.Detours | None = None,
     quick: bool = False,
 ) -> ScanKernel:
@@ -183,7 +197,7 @@ def compile_scan(
 
     Both take column vectors (state, parameters, shared, lane), any of them empty, and return one: the new state, or the
     observed numbers, computed from the new state. `detours` are what single lanes do before a step is finished; `quick`
-    code is made faster and runs longer.
+    code is made faster and runs longer. Code for a few `lanes` is as right for more, but slower.
 
     Examples
     --------
@@ -197,11 +211,18 @@ def compile_scan(
     tape = read_tape(step)
     seen = read_tape(observe) if observe is not None else None
     _check_step(tape, seen)
-    width = width or choose_width(tape)
+    width = width or choose_width(tape, lanes)
     text = loops.write_scan(tape, seen, width, find_host().fused, detours)
     code = compiler.load(text, quick)
     call = code.function("daedal_scan", len(loops.SCAN_POINTERS), len(loops.STEPS))
-    return ScanKernel(call, width, tape.input_sizes, seen.output_sizes[0] if seen else 0, compiler.is_long(text))
+    return ScanKernel(
+        call,
+        width,
+        tape.input_sizes,
+        seen.output_sizes[0] if seen else 0,
+        compiler.is_long(text),
+        tape.count_operations().total(),
+    )
 
 
 def _check_step(step: Tape, observe: Tape | None) -> None:

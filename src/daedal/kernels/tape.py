@@ -2,8 +2,13 @@
 
 Every instruction computes one number from earlier ones. Equal instructions are merged, dead ones removed, and what
 CasADi abbreviates is written out: x² = x·x, 2x = x + x, 1/x, and powers with constant integer exponents as products.
+
+A function that CasADi shall not inline (`never_inline`) stays a call: it has a tape of its own, its code is written
+once however often it is called, and nothing is merged across its border.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import casadi as ca
@@ -19,6 +24,7 @@ BINARY = (
     "lt", "le", "eq", "ne", "and", "or", "if_else_zero",
 )  # fmt: skip
 COMMUTATIVE = frozenset({"add", "mul", "eq", "ne", "and", "or", "hypot"})
+VALUED = frozenset({"constant", "call", "result"})
 LARGEST_PRODUCT_EXPONENT = 32  # beyond, repeated squaring loses more digits than `pow`
 
 _NAMES = {getattr(ca, f"OP_{name.upper()}"): name for name in UNARY + BINARY}
@@ -26,7 +32,11 @@ _KNOWN_AS = {getattr(ca, name): name[3:].lower() for name in dir(ca) if name.sta
 
 
 class Instruction(NamedTuple):
-    """`operation` on earlier instructions; an "input" has (argument, row) as operands, a "constant" its value."""
+    """`operation` on earlier instructions; an "input" has (argument, row) as operands, a "constant" its value.
+
+    A "call" has the arguments of a function, whose number is its value; each "result" of it that is used has its place
+    among all results as value.
+    """
 
     operation: str
     operands: tuple[int, ...]
@@ -35,32 +45,44 @@ class Instruction(NamedTuple):
 
 @final
 class Tape(NamedTuple):
-    """Instructions in order, the positions of the outputs among them, and the sizes of arguments and results."""
+    """Instructions in order, the positions of the outputs among them, the sizes of arguments, and what is called."""
 
     name: str
     instructions: tuple[Instruction, ...]
     outputs: tuple[tuple[int, ...], ...]
     input_sizes: tuple[int, ...]
+    called: tuple["Tape", ...] = ()
 
     @property
     def output_sizes(self) -> tuple[int, ...]:
         """Numbers in each result."""
         return tuple(len(positions) for positions in self.outputs)
 
+    def count_operations(self) -> Counter[str]:
+        """How often each operation is done, those of called functions at every call."""
+        counts = Counter(instruction.operation for instruction in self.instructions)
+        of_called = [called.count_operations() for called in self.called]
+        for instruction in self.instructions if self.called else ():
+            if instruction.operation == "call":
+                counts.update(of_called[int(instruction.value)])
+        del counts["call"], counts["result"]
+        return counts
+
 
 @final
-class _Writer:
+class Writer:
     """Appends instructions, giving an equal one its earlier position."""
 
     def __init__(self) -> None:
         self.instructions: list[Instruction] = []
+        self.called: list[Tape] = []
         self._positions: dict[object, int] = {}
 
     def put(self, operation: str, *operands: int, value: float = 0.0) -> int:
         if operation in COMMUTATIVE and operands[0] > operands[1]:
             operands = operands[::-1]
         # repr tells −0 from 0 and lets NaN equal itself
-        key = (operation, operands, repr(value)) if operation == "constant" else (operation, operands)
+        key = (operation, operands, repr(value)) if operation in VALUED else (operation, operands)
         position = self._positions.get(key)
         if position is None:
             position = self._positions[key] = len(self.instructions)
@@ -69,6 +91,16 @@ class _Writer:
 
     def constant(self, value: float) -> int:
         return self.put("constant", value=value)
+
+    def call(self, called: Tape, operands: Sequence[int]) -> int:
+        """A call of a function; `result` tells where each of its results stands."""
+        number = next((k for k, known in enumerate(self.called) if known is called), len(self.called))
+        if number == len(self.called):
+            self.called.append(called)
+        return self.put("call", *operands, value=number)
+
+    def result(self, call: int, place: int) -> int:
+        return self.put("result", call, value=place)
 
     def power(self, base: int, exponent: int) -> int:
         """Products for small constant integer exponents, else `pow`."""
@@ -92,8 +124,13 @@ class _Writer:
 
 def read_tape(function: ca.Function) -> Tape:
     """The tape of a function; one of matrix operations (MX) is expanded first."""
+    return _read(function, {})
+
+
+def _read(function: ca.Function, known: dict[int, Tape]) -> Tape:
+    """The tape of a function; `known` are those of the functions that were called so far."""
     function = _expand(function)
-    writer = _Writer()
+    writer = Writer()
     work: dict[int, int] = {}
     inputs = [_locate_nonzeros(function.sparsity_in(i)) for i in range(function.n_in())]
     results: list[dict[int, int]] = [{} for _ in range(function.n_out())]
@@ -109,11 +146,30 @@ def read_tape(function: ca.Function) -> Tape:
             results[targets[0]][targets[1]] = work[sources[0]]
         elif code == ca.OP_CONST:
             work[targets[0]] = writer.constant(function.instruction_constant(k))
+        elif code == ca.OP_CALL and (called := function.instructions_sx()[k].which_function()).is_a("SXFunction"):
+            if called.__hash__() not in known:
+                known[called.__hash__()] = _read(called, known)
+            found = _put_call(writer, called, known[called.__hash__()], [work[source] for source in sources])
+            work |= {target: position for target, position in zip(targets, found, strict=True) if target >= 0}
         else:
             work[targets[0]] = _put_operation(writer, function, code, [work[s] for s in sources])
     outputs = [_fill_zeros(writer, function.sparsity_out(i), results[i]) for i in range(function.n_out())]
     sizes = tuple(function.numel_in(i) for i in range(function.n_in()))
-    return remove_dead(function.name(), writer.instructions, outputs, sizes)
+    return remove_dead(function.name(), writer, outputs, sizes)
+
+
+def _put_call(writer: Writer, called: ca.Function, tape: Tape, operands: list[int]) -> list[int]:
+    """A call with these nonzeros of its arguments; where the nonzeros of its results stand."""
+    given, filled, first, found = iter(operands), [], 0, []
+    for i in range(called.n_in()):
+        nonzeros = {place: next(given) for place in _locate_nonzeros(called.sparsity_in(i))}
+        filled += [nonzeros.get(place, -1) for place in range(called.numel_in(i))]
+    zero = writer.constant(0.0) if -1 in filled else -1
+    call = writer.call(tape, [zero if place < 0 else place for place in filled])
+    for i in range(called.n_out()):
+        found += [writer.result(call, first + place) for place in _locate_nonzeros(called.sparsity_out(i))]
+        first += called.numel_out(i)
+    return found
 
 
 def _expand(function: ca.Function) -> ca.Function:
@@ -134,13 +190,13 @@ def _locate_nonzeros(sparsity: ca.Sparsity) -> list[int]:
     return [row + column * sparsity.size1() for row, column in zip(rows, columns, strict=True)]
 
 
-def _fill_zeros(writer: _Writer, sparsity: ca.Sparsity, nonzeros: dict[int, int]) -> tuple[int, ...]:
+def _fill_zeros(writer: Writer, sparsity: ca.Sparsity, nonzeros: dict[int, int]) -> tuple[int, ...]:
     values = {place: nonzeros[k] for k, place in enumerate(_locate_nonzeros(sparsity)) if k in nonzeros}
     zero = writer.constant(0.0) if len(values) < sparsity.numel() else -1
     return tuple(values.get(place, zero) for place in range(sparsity.numel()))
 
 
-def _put_operation(writer: _Writer, function: ca.Function, code: int, operands: list[int]) -> int:
+def _put_operation(writer: Writer, function: ca.Function, code: int, operands: list[int]) -> int:
     if code in (ca.OP_POW, ca.OP_CONSTPOW):
         return writer.power(*operands)
     if code in _NAMES:
@@ -159,10 +215,9 @@ def _put_operation(writer: _Writer, function: ca.Function, code: int, operands: 
     )
 
 
-def remove_dead(
-    name: str, instructions: list[Instruction], outputs: list[tuple[int, ...]], sizes: tuple[int, ...]
-) -> Tape:
+def remove_dead(name: str, written: Writer | Tape, outputs: Sequence[tuple[int, ...]], sizes: tuple[int, ...]) -> Tape:
     """The tape of what these outputs need."""
+    instructions = written.instructions
     needed = {position for positions in outputs for position in positions}
     for position in range(len(instructions) - 1, -1, -1):
         if position in needed and instructions[position].operation != "input":
@@ -174,4 +229,5 @@ def remove_dead(
         moved[position] = len(kept)
         operands = operands if operation == "input" else tuple(moved[o] for o in operands)
         kept.append(Instruction(operation, operands, value))
-    return Tape(name, tuple(kept), tuple(tuple(moved[p] for p in positions) for positions in outputs), sizes)
+    moved_outputs = tuple(tuple(moved[p] for p in positions) for positions in outputs)
+    return Tape(name, tuple(kept), moved_outputs, sizes, tuple(written.called))

@@ -85,6 +85,8 @@ class Predictor:
 
     def estimate_step_error(self, values: Mapping[str, float]) -> float:
         """What halving the steps changes at these values, on a few realizations, relative to the largest values."""
+        if values == self.run.values[0].given:  # at which steps were chosen
+            return self.run.plan.error
         return self.run.estimate_step_error(self.run.scenario.resolve_values([values])[0])
 
     def leave_out_failures(self, values: Mapping[str, float]) -> "Predictor":

@@ -5,8 +5,9 @@ import pytest
 
 import daedal as dd
 from daedal import der
+from daedal.kernels import compiler
 from daedal.simulation.lanes import fan
-from daedal.simulation.steps import program
+from daedal.simulation.steps import discretization, program
 
 x, y, vx, vy, tension, u, w, m, g, k, L, s = dd.symbols("x y vx vy tension u w m g k L s")
 TIMES = np.linspace(0, 4, 21)
@@ -60,6 +61,47 @@ def test_repeated_code_gives_the_same_derivatives(criterion, free, method, monke
     assert together.value == pytest.approx(alone.value, rel=1e-11)
     np.testing.assert_allclose(together.gradient, alone.gradient, rtol=1e-8, atol=1e-8 * np.abs(alone.gradient).max())
     np.testing.assert_allclose(together.curvature, alone.curvature, rtol=1e-8, atol=1e-8 * alone.curvature.max())
+
+
+def make_bent(name):
+    """Index 1, and not linear in what is solved for."""
+    return dd.Model(
+        name=name,
+        equations={"rate": der(x) == -k * x**3 + y + w, "cube": y + 0.4 * m * y**3 == g * np.cos(x) + L * u},
+        unknowns=[x, y],
+        inputs=[u],
+        outputs={"x": x, "pull": y},
+        parameters={k: 0.8, m: 1.1, g: 0.9, L: 0.5, s: 0.2},
+        disturbances={w: dd.FilteredNoise.resonant(std=s, frequency=4.0, damping=0.3)},
+        initial={x: g * L},
+        guess={y: 0.5},
+    )
+
+
+@pytest.mark.parametrize("repeated", [0, 10**9])
+@pytest.mark.parametrize("method", ["rk4", "radau5"])
+@pytest.mark.parametrize("make", [make_pendulum, make_bent])
+@pytest.mark.parametrize(
+    "criterion", [dd.OutputError(), dd.SimulationPEM(realizations=3, whiten=False)], ids=["one", "many"]
+)
+def test_functions_that_stages_call_give_the_same(criterion, make, method, repeated, monkeypatch):
+    """As large systems have them; of the code written out, nothing but the last digits differ."""
+    costs, texts = [], []
+    load = compiler.load
+    monkeypatch.setattr(compiler, "load", lambda text, *quick: texts.append(text) or load(text, *quick))
+    monkeypatch.setattr(program, "REPEATED", repeated)
+    for name, threshold in (("written out", 10**9), ("called", -1)):
+        monkeypatch.setattr(discretization, "LARGE", threshold)
+        solver = dd.Lanes(method=method, step=0.05)
+        system = dd.build(make(name))
+        system.reduction.compiled.clear()  # which models of one structure share
+        costs.append(dd.evaluate(system, make_data(), free=FREE, criterion=criterion, solver=solver, rng=3))
+    system.reduction.compiled.clear()
+    assert sum("@daedal_part" in text for text in texts) in range(1, len(texts))
+    plain, called = costs
+    assert called.value == pytest.approx(plain.value, rel=1e-11)
+    np.testing.assert_allclose(called.gradient, plain.gradient, rtol=1e-8, atol=1e-8 * np.abs(plain.gradient).max())
+    np.testing.assert_allclose(called.curvature, plain.curvature, rtol=1e-8, atol=1e-8 * plain.curvature.max())
 
 
 def test_one_trajectory_fills_the_lanes_of_a_vector(monkeypatch):

@@ -25,12 +25,13 @@ import numpy as np
 from daedal.linear import SymbolicFactors, factorize
 from daedal.simulation.steps.radau import FACTORISATIONS, NEWTON, NODES, Method, collocate, compute_stage_weights
 from daedal.simulation.steps.tableau import RUNGE_KUTTA, weigh
-from daedal.simulation.steps.tangents import Moving, SystemFunctions
+from daedal.simulation.steps.tangents import MOVING, Calls, Moving, SystemFunctions
 from daedal.systems import Reduction, Sizes, make_units
 
 NEWTON_EXPLICIT = 3  # iterations per stage where top is not linear in T; warm-started from the stage before
 ROUNDING = 1e-12  # of its size: what a variable counts for at least where residuals are judged
 NEAR_ZERO = 1e-8  # the same where increments of iterations are
+LARGE = 200  # operations of top and J, from which on stages and iterations call functions
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +62,12 @@ class Discretization:
         last: int = 0,
         variants: Sequence[Point] = (),
         sizes: ca.SX | None = None,
+        compact: bool = False,
     ) -> None:
         """`last`: so many tops, the last ones, are eliminated after all others; pivots shall suit `variants` too.
 
-        `sizes` stand as in `Sizes.vector`; without them they are symbols of its own.
+        `sizes` stand as in `Sizes.vector`; without them they are symbols of its own. Where `compact`, what stages and
+        iterations of a large system have in common is a function that they call: code is shorter, and bits may differ.
         """
         states, count = len(reduction.states), len(reduction.tops)
         self.sizes = ca.SX.sym("sizes", 2 * states + count) if sizes is None else sizes
@@ -80,8 +83,11 @@ class Discretization:
         self.functions.define("by_X", ca.jacobian(reduction.top, reduction.X))
         self.functions.define("by_w", ca.jacobian(reduction.top, reduction.arguments[-1]))
         self._increments: list[ca.SX] = []
+        self._stage_factors = SymbolicFactors((), (), (), ())
         self._scale = ca.SX(0)
         self.linear_top = not ca.depends_on(reduction.J, reduction.T)
+        sizes_of_code = (self.functions[name].n_instructions() for name in ("top", "J"))
+        self._calls = Calls() if compact and sum(sizes_of_code) > LARGE else None
 
     @property
     def size(self) -> int:
@@ -154,21 +160,48 @@ class Discretization:
     def solve_tops(self, v: Moving, extra: int = 0) -> Moving:
         """T from top(X, T) = 0: one solve where it is linear, warm-started Newton iterations where it is not."""
         if self.linear_top:
-            at_zero = v.at(top=ca.SX.zeros(v.top.shape[0]))
-            factors = self.factorize_top(at_zero)
-            v = v.at(top=-factors.solve(self.functions.evaluate("top", at_zero)))
-        else:
-            change = before = v.top
-            for _ in range(NEWTON_EXPLICIT + extra):
-                before = change
-                factors = self.factorize_top(v)
-                change = factors.solve(self.functions.evaluate("top", v))
-                v = v.at(top=v.top - change)
-            self._increments.append(self._estimate_left_over(change, before, v.top, power=2))
-            factors = self.factorize_top(v) if v.directions else None
-        if v.directions == 0 or factors is None:
-            return v
-        return v.at(dtop=-_solve_columns(factors, self.functions.differentiate("top", v, hold_top=True)))
+            top, dtop = self._call("solve", self._solve_linear, *v.fields)
+            return v.at(top=top, dtop=dtop)
+
+        def solve(scale: ca.SX, sizes: ca.SX, *fields: ca.SX) -> list[ca.SX]:
+            return self._solve_by_newton(Moving(*fields), NEWTON_EXPLICIT + extra, scale, sizes)
+
+        top, dtop, left = self._call(f"iterate{extra}", solve, self._scale, self._sizes_t, *v.fields)
+        self._increments.append(left)
+        return v.at(top=top, dtop=dtop)
+
+    def _solve_linear(self, *fields: ca.SX) -> list[ca.SX]:
+        """T, and its derivatives."""
+        v = Moving(*fields)
+        at_zero = v.at(top=ca.SX.zeros(v.top.shape[0]))
+        factors = self.factorize_top(at_zero)
+        v = v.at(top=-factors.solve(self.functions.evaluate("top", at_zero)))
+        return [v.top, self._solve_for_rates(v, factors)]
+
+    def _solve_by_newton(self, v: Moving, iterations: int, scale: ca.SX, sizes: ca.SX) -> list[ca.SX]:
+        """T, its derivatives, and what is left to do."""
+        change = before = v.top
+        for _ in range(iterations):
+            before = change
+            (change,) = self._call("newton", self._find_change, *v.fields)
+            v = v.at(top=v.top - change)
+        left = _estimate_left_over((change, before, v.top), scale, sizes, power=2)
+        return [v.top, self._solve_for_rates(v, self.factorize_top(v)) if v.directions else v.dtop, left]
+
+    def _find_change(self, *fields: ca.SX) -> list[ca.SX]:
+        """Of T in a Newton iteration."""
+        v = Moving(*fields)
+        return [self.factorize_top(v).solve(self.functions.evaluate("top", v))]
+
+    def _solve_for_rates(self, v: Moving, factors: SymbolicFactors) -> ca.SX:
+        """Derivatives of T by the implicit function theorem."""
+        if v.directions == 0:
+            return v.dtop
+        return -_solve_columns(factors, self.functions.differentiate("top", v, hold_top=True))
+
+    def _call(self, name: str, make: Callable[..., list[ca.SX]], *arguments: ca.SX) -> list[ca.SX]:
+        """What `make` gives: of a large system as the results of a call."""
+        return make(*arguments) if self._calls is None else self._calls.call(name, make, arguments)
 
     def factorize_top(self, v: Moving) -> SymbolicFactors:
         tops = len(self.reduction.tops)
@@ -207,12 +240,12 @@ class Discretization:
             factors = self._factorize_stages(v, h, forcing, stages)
             for _ in range(NEWTON):
                 before = change
-                at = self.stages = [self._enter_stage(v, h, forcing, stages, i) for i in range(count)]
-                residual = ca.vertcat(*(self.functions.evaluate("top", stage) for stage in at))
-                change = factors.solve(residual)
+                self.stages = [self._enter_stage(v, h, forcing, stages, i) for i in range(count)]
+                change = self._find_stage_change(factors, self.stages)
                 parts = ca.vertsplit(change, [len(self.reduction.tops) * i for i in range(count + 1)])
                 stages = [stage - part for stage, part in zip(stages, parts, strict=True)]
-        self._increments.append(self._estimate_left_over(change, before, ca.vertcat(*stages), power=1))
+        sizes = ca.repmat(self._sizes_t, count, 1)
+        self._increments.append(_estimate_left_over((change, before, ca.vertcat(*stages)), self._scale, sizes, power=1))
         rates = [ca.SX.zeros(v.top.shape[0], v.directions)] * count
         if v.directions:
             factors = self._factorize_stages(v, h, forcing, stages)
@@ -227,6 +260,15 @@ class Discretization:
         ]
         return v.at(x=x, top=stages[-1], dx=ca.horzcat(*dx) if dx else v.dx, dtop=rates[-1])
 
+    def _find_stage_change(self, factors: SymbolicFactors, at: list[Moving]) -> ca.SX:
+        """Of T at all stages in a simplified Newton iteration."""
+
+        def solve(entries: ca.SX, *fields: ca.SX) -> list[ca.SX]:
+            residual = ca.vertcat(*(self.functions.evaluate("top", stage) for stage in _join_fields(fields)))
+            return [factors.at(entries).solve(residual)]
+
+        return self._call("change", solve, factors.entries, *_part_fields(at))[0]
+
     def _enter_stage(self, v: Moving, h: ca.SX, forcing: list[ca.SX], stages: list[ca.SX], i: int) -> Moving:
         x = collocate(self.reduction, self.method, v.x, stages, h, i)
         return v.at(t=v.t + NODES[self.method][i] * h, x=x, top=stages[i], w=forcing[i])
@@ -240,10 +282,18 @@ class Discretization:
 
     def _factorize_stages(self, v: Moving, h: ca.SX, forcing: list[ca.SX], stages: list[ca.SX]) -> SymbolicFactors:
         """Factors of the Jacobian of all stage equations with respect to all stage values of T."""
-        blocks = self._make_stage_blocks([self._enter_stage(v, h, forcing, stages, i) for i in range(len(stages))], h)
+        at = [self._enter_stage(v, h, forcing, stages, i) for i in range(len(stages))]
         tops, count = len(self.reduction.tops), len(stages)
         last = [tops * i + k for i in range(count) for k in range(tops - self._last, tops)]
-        return factorize(ca.vertcat(*(ca.horzcat(*row) for row in blocks)), self._evaluate_stage_blocks(), last)
+
+        def make(h: ca.SX, *fields: ca.SX) -> list[ca.SX]:
+            blocks = self._make_stage_blocks(_join_fields(fields), h)
+            matrix = ca.vertcat(*(ca.horzcat(*row) for row in blocks))
+            self._stage_factors = factorize(matrix, self._evaluate_stage_blocks(), last)
+            return [self._stage_factors.entries]
+
+        (entries,) = self._call("factorize", make, h, *_part_fields(at))
+        return self._stage_factors.at(entries)
 
     def _make_stage_blocks(self, at: list[Moving], h: ca.SX) -> list[list[ca.SX]]:
         """∂top_i/∂T_l = δ_il J_i + (∂top/∂X)_i ∂X_i/∂T_l."""
@@ -303,15 +353,26 @@ class Discretization:
         tangents = [ca.jtimes(sx, ca.vertcat(*moving), ca.vertcat(*along)) for sx in (back, ca.mtimes(r.A, back))]
         return ca.Function("along", [*r.arguments, held, metric, *along], tangents)
 
-    def _estimate_left_over(self, last: ca.SX, before: ca.SX, value: ca.SX, power: int) -> ca.SX:
-        """What iterations have left to do, relative to the value or to what would move X by its own size in one step.
 
-        The ratio of the changes is the rate of convergence; it stays so for simplified Newton iterations (power 1) and
-        is squared by the next full one (power 2).
-        """
-        sizes = ca.repmat(self._sizes_t, last.shape[0] // self._sizes_t.shape[0], 1)
-        last, before, value = (ca.mmax(ca.fabs(part) / sizes) for part in (last, before, value))
-        return last / (value + self._scale + NEAR_ZERO) * ca.fmin(last / (before + 1e-300), 1) ** power
+def _estimate_left_over(parts: tuple[ca.SX, ca.SX, ca.SX], scale: ca.SX, sizes: ca.SX, power: int) -> ca.SX:
+    """What iterations have left to do, relative to the value or to what would move X by its own size in one step.
+
+    `parts` are the last change, the one before, and the value. The ratio of the changes is the rate of convergence; it
+    stays so for simplified Newton iterations (power 1) and is squared by the next full one (power 2).
+    """
+    last, before, value = (ca.mmax(ca.fabs(part) / sizes) for part in parts)
+    return last / (value + scale + NEAR_ZERO) * ca.fmin(last / (before + 1e-300), 1) ** power
+
+
+def _part_fields(at: list[Moving]) -> tuple[ca.SX, ...]:
+    """All of several places, one after the other."""
+    return tuple(field for v in at for field in v.fields)
+
+
+def _join_fields(fields: tuple[ca.SX, ...]) -> list[Moving]:
+    """The places again."""
+    size = len(MOVING)
+    return [Moving(*fields[first : first + size]) for first in range(0, len(fields), size)]
 
 
 def _solve_columns(factors: SymbolicFactors, right: ca.SX) -> ca.SX:

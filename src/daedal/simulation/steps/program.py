@@ -203,14 +203,15 @@ def _compile(system: System, shape: Shape, point: Point, step: float, quick: boo
     row = make_grid_row(system) if noisy else GridRow((), ())
     if own:
         return steps.compile_switching(system, shape, point, step, known, noisy, row, quick)
-    discretization, wanted = Discretization(r, shape.method, point, step), stack_observed(r, shape.wanted)
+    discretization = Discretization(r, shape.method, point, step, compact=True)
+    wanted = stack_observed(r, shape.wanted)
     builder = StepBuilder(discretization, shape, known, noisy, row)
     first, size = builder.observe_first(wanted), discretization.size
     if shape.directions.repeated:
         return _compile_repeated(StepBuilder(discretization, shape.one, known, noisy, row), shape, first)
     advance, observation = builder.step(), builder.observe(wanted)
-    kernel = compile_scan(advance, observation, quick=quick)
-    return Program(shape, kernel, first, advance.n_instructions(), size, known, noisy)
+    kernel = compile_scan(advance, observation, lanes=None if shape.noisy else 1, quick=quick)
+    return Program(shape, kernel, first, kernel.instructions, size, known, noisy)
 
 
 def _compile_repeated(builder: "StepBuilder", shape: Shape, first: ca.Function) -> Program:
@@ -225,7 +226,8 @@ def _compile_repeated(builder: "StepBuilder", shape: Shape, first: ca.Function) 
         kernels.Layout(jets, jets * directions.moves_noise, groups=(shape.cells or 1) + 1),
     ]
     output = kernels.Layout(len(shape.wanted), len(shape.wanted), 1)
-    repeated = kernels.compile_repeated(builder.step(), builder.observe(wanted), layouts, output)
+    few = None if shape.noisy else directions.count
+    repeated = kernels.compile_repeated(builder.step(), builder.observe(wanted), layouts, output, few)
     common, own = repeated.instructions
     instructions = common + directions.count * own
     kernel = repeated.at(directions.count)

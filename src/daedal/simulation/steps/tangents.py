@@ -4,7 +4,8 @@ Along a direction (dX, dT, dp, dw) the derivative of f is ∂f/∂X dX + ∂f/�
 A(v) x = b(v) moves with dx = A⁻¹ (db − dA x): the factors of A serve again, and are never differentiated themselves.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 
 import casadi as ca
 
@@ -26,12 +27,20 @@ class Moving:
     dw: ca.SX
 
     @property
+    def fields(self) -> tuple[ca.SX, ...]:
+        """All of it, in this order."""
+        return tuple(getattr(self, name) for name in MOVING)
+
+    @property
     def directions(self) -> int:
         return self.dp.shape[1]
 
     def at(self, **changes: ca.SX) -> "Moving":
         """The same with other values."""
         return replace(self, **changes)
+
+
+MOVING = tuple(field.name for field in fields(Moving))
 
 
 class SystemFunctions:
@@ -80,3 +89,44 @@ class SystemFunctions:
             expression = ca.jtimes(self.expressions[name], ca.vertcat(*moving), ca.vertcat(*along))
             self._tangents[name] = ca.Function(f"{name}_tangent", [*arguments, *along], [expression])
         return self._tangents[name]
+
+
+class Calls:
+    """What a step does several times, as functions that are called: CasADi keeps a call as one operation.
+
+    A function is made for symbols in place of whatever its arguments hold; numbers among them, zeros above all, stay
+    where they are, so that nothing is computed with them.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[object, tuple[ca.Function, list[int]]] = {}
+
+    def call(self, name: str, make: Callable[..., list[ca.SX]], arguments: Sequence[ca.SX]) -> list[ca.SX]:
+        """The results of `make`; a name stands for one function."""
+        entries = ca.vertsplit(ca.vertcat(*(ca.vec(ca.densify(argument)) for argument in arguments)))
+        numbers = tuple(float(entry) if entry.is_constant() else None for entry in entries)
+        shapes = tuple(argument.shape for argument in arguments)
+        key = (name, shapes, repr(numbers))
+        if key not in self._made:
+            self._made[key] = _make_function(name, make, shapes, numbers)
+        function, used = self._made[key]
+        results = function(ca.vertcat(*(entries[place] for place in used)))
+        return list(results) if isinstance(results, tuple) else [results]
+
+
+def _make_function(
+    name: str, make: Callable[..., list[ca.SX]], shapes: Sequence[tuple[int, int]], numbers: Sequence[float | None]
+) -> tuple[ca.Function, list[int]]:
+    """A function of the entries that matter, and their places among all."""
+    symbols = ca.SX.sym("entry", len(numbers))
+    entries = [symbols[place] if number is None else ca.SX(number) for place, number in enumerate(numbers)]
+    arguments, first = [], 0
+    for rows, columns in shapes:
+        part = entries[first : first + rows * columns]
+        arguments.append(ca.sparsify(ca.reshape(ca.vertcat(ca.SX(0, 1), *part), rows, columns)))
+        first += rows * columns
+    results = [ca.densify(result) for result in make(*arguments)]
+    free = {symbol.element_hash() for symbol in ca.symvar(ca.vertcat(*(ca.vec(result) for result in results)))}
+    used = [place for place in range(len(numbers)) if symbols[place].element_hash() in free]
+    given = ca.vertcat(ca.SX(0, 1), *(symbols[place] for place in used))
+    return ca.Function(name, [given], results, {"never_inline": True}), used

@@ -48,7 +48,7 @@ ROOMS = {  # of the packages with a second floor: sub-packages, and the modules 
     "filtering": ["large", ..., "nonlinear", "particles"],
     "kernels": ["emitter", "math", ..., "noise"],
     "papers": ["result_files", ...],
-    "report": [..., "pictures", "plotting", "page", "exploring"],
+    "report": [..., "pictures", "plotting", "page", "sections", "nouns", "exploring"],
     "simulation": ["forcing", "request", "solver", "steps", "lanes", "ida", "delays", ...],
     "studies": ["kinds", ...],
     "systems": ["switching", ...],

@@ -14,9 +14,9 @@ import reported
 from daedal.errors import ReportError
 from daedal.report import record_fit
 from daedal.report.page.evidence import gather_evidence
-from daedal.report.page.parameters import write_csv, write_latex, write_modelica, write_python
 from daedal.report.page.record import digest_data
 from daedal.report.page.rules import FIT_RULES, judge
+from daedal.report.sections.exports import write_csv, write_latex, write_modelica, write_python
 
 LARGEST = 2.5e6  # bytes
 

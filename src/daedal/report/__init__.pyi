@@ -2,7 +2,8 @@ from .bundle import read_script
 from .exploring import Explorer, explore
 from .interactive import render
 from .layout import BAND, make_panels
-from .page import Evidence, gather_evidence, judge_fit, record_fit, write_evidence, write_report
+from .nouns import write_evidence, write_report
+from .page import Evidence, gather_evidence, judge_fit, record_fit
 from .pages import write_page
 from .picture import Picture
 from .plotting import draw, plot

@@ -9,7 +9,7 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping
 from daedal.errors import DaedalError, ReportError, list_entries, nearest, quoted, show
 from daedal.models import Model, evaluate_parameters
-from daedal.report.page import draw_compared
+from daedal.report.sections import draw_compared
 from daedal.validation import compare
 
 REACH = 10.0  # times the start, to both sides, where a parameter has no bound

@@ -1,4 +1,4 @@
-"""The page that an engineer forwards: one HTML file about a result, with everything in it."""
+"""What every page has: one HTML file, its head and foot, figures in it, evidence and the rules of verdicts."""
 
 import lazy_loader
 

@@ -1,9 +1,21 @@
-from .description import draw_compared
 from .evidence import Evidence, gather_evidence
-from .record import record_fit
-from .rules import judge_fit
-from .writing import write_evidence, write_report
+from .figures import embed, embed_picture
+from .html import Html, embed_json, fold, join, list_items, make_table, tag, write_minus
+from .parts import (
+    Page, Section, Tile, list_glossary, list_remarks, list_rules, section, write_notes, write_page, write_pre,
+)
+from .record import digest_data, record_fit
+from .rules import (
+    FIT_RULES, HELD, POOR, SCARCE, WELL, Finding, Rule, Verdict, expects_white, judge, judge_comparison,
+    judge_fit, list_tests, name_some, write_p, write_percent,
+)
+from .svg import draw_legend, draw_panel, draw_range
 
 __all__ = [
-    "Evidence", "draw_compared", "gather_evidence", "judge_fit", "record_fit", "write_evidence", "write_report",
+    "Evidence", "FIT_RULES", "Finding", "HELD", "Html", "POOR", "Page", "Rule", "SCARCE", "Section", "Tile",
+    "Verdict", "WELL", "digest_data", "draw_legend", "draw_panel", "draw_range", "embed", "embed_json",
+    "embed_picture", "expects_white", "fold", "gather_evidence", "join", "judge", "judge_comparison",
+    "judge_fit", "list_glossary", "list_items", "list_remarks", "list_rules", "list_tests", "make_table",
+    "name_some", "record_fit", "section", "tag", "write_minus", "write_notes", "write_p", "write_page",
+    "write_percent", "write_pre",
 ]

@@ -55,6 +55,13 @@ class Evidence:
         """On unseen data where there are any."""
         return self.unseen or self.own
 
+    def find_interval(self, name: str) -> tuple[tuple[float, float], str]:
+        """The interval of 95 %, from the profile ("P") where there is one, otherwise Wald's ("W")."""
+        if self.profile is not None and name in self.profile.curves:
+            low, high = self.profile.curves[name].interval
+            return (low, high), "P"
+        return self.intervals[name], "W"
+
 
 def gather_evidence(
     fit: Fit, validation: Any, profiled: Sequence[str], states: Sequence[str], others: Sequence[Fit]

@@ -1,6 +1,6 @@
 """Pictures of a fit: samples and prediction, estimates within their bounds, correlations, where its starts ended."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,21 +15,19 @@ from daedal.report.layout import (
     VERMILLION,
     arrange,
     choose_names,
+    choose_style,
     choose_time_axis,
     write_value,
 )
-from daedal.report.picture import Axis, Bars, Cells, Line, Marker, Panel, Picture, Points, Trace
-from daedal.report.pictures.validation import (
-    draw_residuals_over_time,
-    draw_samples,
-    label_series,
-    list_series,
-    write_percents,
-)
+from daedal.report.picture import Axis, Bars, Cells, Line, Panel, Picture, Points, Trace
+from daedal.report.pictures.predictions import COLUMNS, draw_samples, label_series, list_series, write_percents
+from daedal.report.pictures.residuals import draw_residuals_over_time
 from daedal.validation import compare, resid
 
 Names = Iterable[Any] | None
 STRONG = 0.9  # a correlation that is told in words
+PARAMETERS = 12  # side by side
+RADIUS = 2.447746830680816  # of the ellipse that holds 95 % of two normal variables: √5.991
 MOST_CELLS = 40  # estimates in one matrix
 
 
@@ -136,43 +134,6 @@ def draw_estimates(fit: Fit, names: Names) -> Picture:
     )
 
 
-def draw_starts(fit: Fit, _names: Names) -> Picture:
-    """The criterion that the search from each start ended with, above the best, in rising order."""
-    ended = [one for one in fit.attempts if one.value is not None and np.isfinite(one.value)]
-    if not ended:
-        raise ReportError(
-            f"The fit of {fit.model.name} has no starts on record.", "Give fit several: starts=LatinHypercube(20)."
-        )
-    unsorted = np.array([one.value for one in ended], dtype=float)
-    order = np.argsort(unsorted, kind="stable")
-    values = unsorted[order]
-    converged = np.array([ended[k].converged for k in order])
-    failed = len(fit.attempts) - len(ended)
-    same = int(np.sum(values - values[0] <= 0.01 * max(abs(values[0]), 1.0)))
-    said = f"{same} of {counted(len(fit.attempts), 'start')} ended within 1 % of the best"
-    told = [describe_fit(fit), said, f"{failed} could not be searched from" if failed else ""]
-    panel = draw_waterfall(values, converged, tuple(f"start {k + 1}" for k in order))
-    return arrange(
-        f"starts of the fit of {fit.model.name}", told, [(panel,)], f"Waterfall of starts: {said}.", row_height=280
-    )
-
-
-def draw_waterfall(values: np.ndarray, converged: np.ndarray, texts: tuple[str, ...]) -> Panel:
-    """Final values above the best in their order; those that stopped before are squares."""
-    heights = values - values.min(initial=np.inf) if values.size else values
-    ranks = np.arange(1, values.size + 1, dtype=float)
-    traces: list[Trace] = [Line("in rising order", ranks, heights, GREY, "dot", 1.0)]
-    kinds: tuple[tuple[str, np.ndarray, str, Marker], ...] = (
-        ("converged", converged, BLUE, "circle"),
-        ("stopped before", ~converged, VERMILLION, "square"),
-    )
-    for name, chosen, color, marker in kinds:
-        if chosen.any():
-            said = tuple(text for text, one in zip(texts, chosen, strict=True) if one)
-            traces.append(Points(name, ranks[chosen], heights[chosen], color, marker, 7.0, texts=said))
-    return Panel(tuple(traces), Axis("starts, best first", whole=values.size <= 30), Axis("criterion above the best"))
-
-
 def draw_cost(cost: Cost, _names: Names) -> Picture:
     """Residuals in their order; of a criterion without, the gradient."""
     if cost.failure:
@@ -193,3 +154,54 @@ def draw_cost(cost: Cost, _names: Names) -> Picture:
     panel = Panel((bars,), Axis("parameter", labels=cost.names), Axis("gradient of the criterion"))
     alt = f"Gradient of a criterion of {write_value(cost.value)} in {counted(len(cost.names), 'parameter')}."
     return arrange("gradient of a criterion", told, [(panel,)], alt, row_height=280)
+
+
+def draw_ellipses(fit: Fit) -> Picture | None:
+    """The 95 % ellipses of the pairs that are correlated most."""
+    names, matrix = list(fit.estimates), np.abs(np.nan_to_num(fit.correlation))
+    pairs = sorted(((matrix[i, j], j, i) for i in range(len(names)) for j in range(i)), reverse=True)[:COLUMNS]
+    pairs = [pair for pair in pairs if pair[0] > 0.0]
+    if not pairs:
+        return None
+    turn, panels = np.linspace(0.0, 2.0 * np.pi, 121), []
+    for _, a, b in pairs:
+        values, vectors = np.linalg.eigh(fit.cov[np.ix_([a, b], [a, b])])
+        circle = RADIUS * (vectors * np.sqrt(np.maximum(values, 0.0))) @ np.array([np.cos(turn), np.sin(turn)])
+        one, other = (fit.estimates[names[k]] for k in (a, b))
+        traces = (
+            Line("95 % of both together", one.value + circle[0], other.value + circle[1], BLUE),
+            Points("estimate", np.array([one.value]), np.array([other.value]), INK, "cross", 9.0),
+        )
+        panels.append(Panel(traces, Axis(_label(one.name, one.unit)), Axis(_label(other.name, other.unit))))
+    said = ", ".join(f"{names[a]} and {names[b]} {value:.2f}" for value, a, b in pairs)
+    title = "pairs of estimates that are correlated most"
+    return arrange(
+        title, [], [tuple(panels)], f"Ellipses of 95 % of pairs of estimates, correlated by: {said}.", row_height=260
+    )
+
+
+def draw_forest(fits: Mapping[str, Fit]) -> Picture:
+    """Estimates with their intervals of 95 %, fit by fit, one panel for each parameter."""
+    names = list(dict.fromkeys(name for one in fits.values() for name in one.estimates))
+    panels = []
+    for name in names[:PARAMETERS]:
+        traces: list[Trace] = []
+        for number, (label, one) in enumerate(fits.items()):
+            if name not in one.estimates:
+                continue
+            ends, value, style = np.array(one.conf_int()[name]), one.estimates[name].value, choose_style(number)
+            traces.append(Points(label, np.array([value]), np.array([float(number)]), style.color, style.marker, 9.0))
+            traces.append(Line("interval of 95 %", ends, np.full(2, float(number)), GREY, width=3.0))
+        unit = next(one.estimates[name].unit for one in fits.values() if name in one.estimates)
+        numbers = tuple(str(k + 1) for k in range(len(fits)))
+        panels.append(Panel(tuple(traces), Axis(_label(name, unit)), Axis("fit", labels=numbers, descending=True)))
+    rows = [tuple(panels[k : k + COLUMNS]) for k in range(0, len(panels), COLUMNS)]
+    alt = f"Estimates of {len(fits)} fits with their intervals of 95 %, for {len(panels)} parameters."
+    return arrange(
+        "estimates side by side", [], rows, alt, left_out=len(names) - len(panels), what="parameter",
+        row_height=60 + 26 * min(len(fits), PANELS),
+    )  # fmt: skip
+
+
+def _label(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit else name

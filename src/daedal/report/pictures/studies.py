@@ -8,7 +8,7 @@ import numpy as np
 from daedal.errors import counted
 from daedal.report.layout import BLUE, GREEN, PANELS, VERMILLION, arrange, choose_names, write_value
 from daedal.report.picture import Axis, Dash, Line, Panel, Picture, Points, Rule, Trace
-from daedal.report.pictures.fits import draw_waterfall
+from daedal.report.pictures.searches import draw_waterfall
 from daedal.studies import Study
 from daedal.tables import add_unit
 

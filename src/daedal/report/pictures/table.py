@@ -15,14 +15,7 @@ from daedal.priors import LogNormal, Normal, Uniform
 from daedal.report.drawings import Drawing, Formulas
 from daedal.report.picture import Picture
 from daedal.report.pictures.diagrams import draw_diagram, draw_equations, draw_formula
-from daedal.report.pictures.fits import (
-    draw_correlations,
-    draw_cost,
-    draw_estimates,
-    draw_fit,
-    draw_innovations,
-    draw_starts,
-)
+from daedal.report.pictures.fits import draw_correlations, draw_cost, draw_estimates, draw_fit, draw_innovations
 from daedal.report.pictures.linear import draw_bode, draw_poles, draw_step
 from daedal.report.pictures.noise import (
     draw_fit_spectra,
@@ -32,16 +25,13 @@ from daedal.report.pictures.noise import (
     draw_well_posedness,
 )
 from daedal.report.pictures.orders import draw_order_search, draw_order_searches
+from daedal.report.pictures.predictions import draw_comparison
+from daedal.report.pictures.profiles import draw_identifiability, draw_profile
+from daedal.report.pictures.residuals import draw_residuals, draw_residuals_over_time
+from daedal.report.pictures.searches import draw_starts
 from daedal.report.pictures.signals import draw_signals
 from daedal.report.pictures.structures import draw_model_structure, draw_structure
 from daedal.report.pictures.studies import draw_study
-from daedal.report.pictures.validation import (
-    draw_comparison,
-    draw_identifiability,
-    draw_profile,
-    draw_residuals,
-    draw_residuals_over_time,
-)
 from daedal.simulation import Ensemble, Trajectory
 from daedal.studies import Study
 from daedal.symbolic import Equation, Expression

@@ -1,8 +1,5 @@
 """Section 1: what was estimated, how sure that is, and the same for other programs."""
 
-import csv
-import io
-import re
 from math import isfinite
 from typing import Any
 
@@ -10,12 +7,24 @@ import numpy as np
 
 from daedal.errors import counted
 from daedal.estimation import Estimate, Fit
-from daedal.report.page.evidence import Evidence
-from daedal.report.page.figures import embed, embed_picture
-from daedal.report.page.html import Html, fold, join, list_items, make_table, tag, write_minus
-from daedal.report.page.parts import Section, section, write_pre
-from daedal.report.page.pictures import draw_ellipses
-from daedal.report.page.svg import draw_range
+from daedal.report.page import (
+    Evidence,
+    Html,
+    Section,
+    draw_range,
+    embed,
+    embed_picture,
+    fold,
+    join,
+    list_items,
+    make_table,
+    section,
+    tag,
+    write_minus,
+    write_pre,
+)
+from daedal.report.pictures import draw_ellipses
+from daedal.report.sections.exports import write_csv, write_latex, write_modelica, write_python
 from daedal.tables import format_error, format_number, format_relative
 
 FIRST = 20  # rows before the others are folded
@@ -69,14 +78,6 @@ def _write_bound_note(fit: Fit) -> Html:
     )
 
 
-def find_interval(evidence: Evidence, name: str) -> tuple[tuple[float, float], str]:
-    """From the profile where there is one, and how it was found."""
-    if evidence.profile is not None and name in evidence.profile.curves:
-        curve = evidence.profile.curves[name]
-        return (curve.interval[0], curve.interval[1]), "P"
-    return evidence.intervals[name], "W"
-
-
 def _write_table(evidence: Evidence, estimates: list[Estimate]) -> Html:
     everything = list(evidence.fit.estimates.values())
     simulated = any(one.monte_carlo_error > 0.0 for one in everything)
@@ -85,7 +86,7 @@ def _write_table(evidence: Evidence, estimates: list[Estimate]) -> Html:
     heads += ["MC error"] * simulated + ["from the data"] * informed + ["start", "within its bounds", "verdict"]
     rows = []
     for one in estimates:
-        interval, kind = find_interval(evidence, one.name)
+        interval, kind = evidence.find_interval(one.name)
         error = np.nan if evidence.fit.status.interrupted else one.std_error
         width = interval[1] - interval[0]
         unsure = width / 4.0 if isfinite(width) and not error <= width else error
@@ -136,80 +137,6 @@ def _write_copies(evidence: Evidence) -> Html:
             fold("The same as text: CSV, LaTeX, Python, Modelica", *stored),
         ]
     )
-
-
-def write_csv(evidence: Evidence) -> str:
-    """One row a parameter, all digits; what is not known is empty."""
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(
-        ["name", "unit", "value", "std_error", "lower95", "upper95", "start", "lower", "upper", "scale", "verdict"]
-    )
-    for one in evidence.fit.estimates.values():
-        interval, _ = find_interval(evidence, one.name)
-        numbers = [one.value, one.std_error, *interval, one.start, one.lower, one.upper]
-        shown = [repr(float(x)) if isfinite(x) else "" for x in numbers]
-        writer.writerow([one.name, one.unit, *shown, one.scale, one.verdict])
-    return table.getvalue()
-
-
-def write_latex(evidence: Evidence) -> str:
-    """A table for booktabs and siunitx' users: plain numbers."""
-    lines = [
-        r"\begin{tabular}{llrrr}",
-        r"\toprule",
-        r"parameter & unit & value & std.\ error & 95\,\% interval \\",
-        r"\midrule",
-    ]
-    for one in evidence.fit.estimates.values():
-        interval, _ = find_interval(evidence, one.name)
-        value = format_number(one.value, one.std_error)
-        error = format_error(one.std_error) if isfinite(one.std_error) else "--"
-        ends = " to ".join(format_number(x, one.std_error) for x in interval) if all(map(isfinite, interval)) else "--"
-        lines.append(f"{_escape_latex(one.name)} & {_escape_latex(one.unit)} & ${value}$ & {error} & {ends} \\\\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
-
-
-def _escape_latex(text: str) -> str:
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return re.sub(r"[\\~^&%$#_{}]", lambda match: special.get(match[0], f"\\{match[0]}"), text)
-
-
-def write_python(fit: Fit) -> str:
-    """Name → value, with all digits."""
-    return "{\n" + "".join(f"    {name!r}: {one.value!r},\n" for name, one in fit.estimates.items()) + "}"
-
-
-def write_modelica(fit: Fit) -> str:
-    """A modifier: shaft.c and shaft.d become (shaft(c = …, d = …))."""
-    tree: dict[str, Any] = {}
-    for name, one in fit.estimates.items():
-        *path, last = name.split(".") if re.fullmatch(r"[\w.]+", name) else [name]
-        if any(".".join(path[: k + 1]) in fit.estimates for k in range(len(path))):
-            path, last = [], name  # a and a.b: no component is a number too
-        inside = tree
-        for part in path:
-            inside = inside.setdefault(part, {})
-        inside[last] = one.value
-    return _write_modifier(tree)
-
-
-def _write_modifier(tree: dict[str, Any]) -> str:
-    entries = [
-        f"{_name_modelica(key)}{_write_modifier(value)}"
-        if isinstance(value, dict)
-        else f"{_name_modelica(key)} = {value!r}"
-        for key, value in tree.items()
-    ]
-    return f"({', '.join(entries)})"
-
-
-def _name_modelica(name: str) -> str:
-    """Quoted where Modelica would not take it as it is."""
-    if re.fullmatch(r"[A-Za-z_]\w*", name):
-        return name
-    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _write_fixed(fit: Fit) -> Html:

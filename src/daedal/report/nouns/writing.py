@@ -10,16 +10,12 @@ from daedal.estimation import Fit
 from daedal.files import is_folder
 from daedal.filtering import StateEstimate
 from daedal.order import OrderSearch, OrderSearches
-from daedal.report.page.evidence import Evidence, gather_evidence
-from daedal.report.page.fit_page import make_fit_page
-from daedal.report.page.other_pages import (
-    make_comparison_page,
-    make_order_page,
-    make_orders_page,
-    make_states_page,
-    make_study_page,
-)
-from daedal.report.page.parts import Page, write_notes, write_page
+from daedal.report.nouns.comparisons import make_comparison_page
+from daedal.report.nouns.fits import make_fit_page
+from daedal.report.nouns.orders import make_order_page, make_orders_page
+from daedal.report.nouns.states import make_states_page
+from daedal.report.nouns.studies import make_study_page
+from daedal.report.page import Evidence, Page, gather_evidence, write_notes, write_page
 from daedal.report.saving import write_whole
 from daedal.studies import Study
 from daedal.validation import Comparison
@@ -83,16 +79,16 @@ def write_report(
     """
     target = _check_path(path)
     write_notes(notes)  # refused before the work
-    return _write(_make_page(result, validation, notes, profile, states, compare_with), target)
+    return write_number(_make_page(result, validation, notes, profile, states, compare_with), target)
 
 
 def write_evidence(evidence: Evidence, path: Path, notes: str = "") -> Path:
     """The page of a fit from evidence that is at hand."""
     target = _check_path(path)
-    return _write(make_fit_page(evidence, notes), target)
+    return write_number(make_fit_page(evidence, notes), target)
 
 
-def _write(page: Page, target: Path) -> Path:
+def write_number(page: Page, target: Path) -> Path:
     return write_whole(target, write_page(page).encode("utf-8", "replace"), "The report")
 
 

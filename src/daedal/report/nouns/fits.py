@@ -6,16 +6,40 @@ from typing import Any
 
 from daedal.errors import counted, quoted
 from daedal.estimation import Estimate, Fit, describe
-from daedal.report.page.description import draw_small, write_certainty, write_description, write_residuals
-from daedal.report.page.evidence import Evidence
-from daedal.report.page.figures import embed, embed_picture
-from daedal.report.page.html import Html, embed_json, join, make_table, tag
-from daedal.report.page.origins import write_data, write_making, write_model
-from daedal.report.page.parameters import write_parameters
-from daedal.report.page.parts import Page, Section, Tile, list_remarks, section
-from daedal.report.page.pictures import draw_forest
-from daedal.report.page.record import digest_data, record_fit
-from daedal.report.page.rules import FIT_RULES, Verdict, judge_fit, list_tests, write_p, write_percent
+from daedal.report.page import (
+    FIT_RULES,
+    Evidence,
+    Html,
+    Page,
+    Section,
+    Tile,
+    Verdict,
+    digest_data,
+    embed,
+    embed_json,
+    embed_picture,
+    join,
+    judge_fit,
+    list_remarks,
+    list_tests,
+    make_table,
+    record_fit,
+    section,
+    tag,
+    write_p,
+    write_percent,
+)
+from daedal.report.pictures import draw_forest
+from daedal.report.sections import (
+    draw_small,
+    write_certainty,
+    write_data,
+    write_description,
+    write_making,
+    write_model,
+    write_parameters,
+    write_residuals,
+)
 from daedal.tables import format_number
 from daedal.validation import Comparison
 

@@ -1,0 +1,5 @@
+from .writing import write_evidence, write_report
+
+__all__ = [
+    "write_evidence", "write_report",
+]

@@ -1,0 +1,120 @@
+"""Sections 5, 6 and 9: the model, the data, and how all of it was made."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from daedal.estimation import Fit, describe
+from daedal.records import list_versions
+from daedal.report.page import (
+    Rule,
+    Section,
+    digest_data,
+    fold,
+    join,
+    list_glossary,
+    list_remarks,
+    list_rules,
+    section,
+    tag,
+    write_pre,
+)
+
+METHODS = {  # name of a criterion → words, formula, reference
+    "OutputError": (
+        "Least squares between the samples and one simulation in which every disturbance is zero.",
+        "½ Σ (y(tₖ) − ŷ(tₖ; θ))² / σ²",
+        "L. Ljung, System Identification: Theory for the User, 2nd ed., Prentice Hall (1999), section 7.3.",
+    ),
+    "SimulationPEM": (
+        "Least squares between the samples and the mean of many simulations with random disturbances.",
+        "½ Σ (y(tₖ) − ȳ(tₖ; θ))² / σ²,  ȳ the mean over M realizations",
+        "M. R.-H. Abdalmoaty, O. Eriksson, R. Bereza, D. Broman, H. Hjalmarsson, Identification of Non-Linear "
+        "Differential-Algebraic Equation Models with Process Disturbances (2021).",
+    ),
+    "Likelihood": (
+        "Maximum likelihood: how probable all samples are, each predicted from those before it; exact for linear "
+        "models.",
+        "−log p(y₁, …, y_N; θ) = ½ Σ (log |2π Sₖ| + eₖᵀ Sₖ⁻¹ eₖ),  eₖ the innovations, Sₖ their covariances",
+        "M. Gerdin, T. B. Schön, T. Glad, F. Gustafsson, L. Ljung, On parameter and state estimation for linear "
+        "differential-algebraic equations (2006).",
+    ),
+    "MeanVariance": (
+        "Mean and variance of the squared error of samples that are random with known moments.",
+        "γ E J + (1 − γ) Var J,  J = Σ (y − ŷ)²",
+        "Q. Lin, R. Loxton, C. Xu, K. L. Teo, Parameter estimation for nonlinear time-delay systems with noisy output "
+        "measurements, Automatica 60 (2015) 48–56.",
+    ),
+}
+
+
+def write_making(fit: Fit, rules: Sequence[Rule], extra: Sequence[Any] = ()) -> Section:
+    """Criterion, options, ends of the search, versions, script, rules, glossary."""
+    name = type(fit.criterion).__name__
+    words, formula, reference = METHODS.get(name, ("A criterion of the user's own.", "", ""))
+    entries = {
+        "Criterion": describe(fit.criterion),
+        "In words": words,
+        "Minimised": formula,
+        "Reference": reference,
+        "Search": str(fit.status),
+        "Evaluations": str(fit.evaluations),
+        "Starts": str(len(fit.attempts) or 1),
+        "Value of the criterion": f"{fit.value:.8g}".replace("-", "−"),
+        "Samples that count": str(fit.samples),
+        "Log likelihood": None if fit.loglik is None else f"{fit.loglik:.8g}".replace("-", "−"),
+        "AIC, BIC": None if fit.aic is None or fit.bic is None else f"{fit.aic:.8g}, {fit.bic:.8g}".replace("-", "−"),
+        "Seed": str(fit.seed),
+        "Solver": "chosen by daedal" if fit.solver is None else describe(fit.solver),
+        "Versions that wrote this page": ", ".join(f"{key} {value}" for key, value in list_versions().items()),
+    }
+    shown = [join([tag("dt", key), tag("dd", value)]) for key, value in entries.items() if value]
+    return section(
+        "making",
+        "How this was made",
+        tag("dl", *shown),
+        list_remarks(fit.notes),
+        *extra,
+        fold("The script to repeat it", write_pre(write_script(fit))),
+        list_rules(rules),
+        list_glossary(),
+    )
+
+
+def write_script(fit: Fit) -> str:
+    """What makes the same fit from the same data."""
+    free = {item.parameter: item for item in fit.coordinates.items if item.experiment is None}
+    local = {item.parameter: item for item in fit.coordinates.items if item.experiment is not None}
+    fixed = fit.coordinates.list_fixed()
+    lines = ["import daedal as dd", "", f"model = dd.Model.from_text({fit.model.to_text()!r})", "data = ["]
+    lines += [
+        f"    ...,  # {one.name!r}: {one.sample_times.size} sample times, SHA-256 {digest_data(one)}"
+        for one in fit.data
+    ]
+    lines += ["]", "fit = dd.fit(", "    model,", "    data,"]
+    for word, items in (("free", free), ("local", local)):
+        if items:
+            lines.append(f"    {word}={{")
+            lines += [f"        {name!r}: {_write_parameter(fit, name, item)}," for name, item in items.items()]
+            lines.append("    },")
+    if any(fixed):
+        lines.append(f"    fixed={fixed if len(fixed) > 1 else fixed[0]!r},")
+    lines.append(f"    criterion=dd.{describe(fit.criterion)},")
+    if len(fit.attempts) > 1:
+        lines.append(f"    starts={[dict(one.start) for one in fit.attempts]!r},")
+    lines += [
+        f"    rng={fit.seed},",
+        *([f"    solver=dd.{describe(fit.solver)},"] if fit.solver is not None else []),
+        ")",
+        "print(fit)",
+    ]
+    return "\n".join(lines)
+
+
+def _write_parameter(fit: Fit, name: str, item: Any) -> str:
+    parameter = fit.model.parameters[name]
+    return (
+        repr(type(parameter)(item.start, **parameter.details()))
+        .replace("Parameter(", "dd.Parameter(", 1)
+        .replace("=inf", "=float('inf')")
+        .replace("prior=", "prior=dd.")
+    )

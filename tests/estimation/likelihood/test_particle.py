@@ -7,7 +7,7 @@ import daedal as dd
 from batteries.quadrature import SEEN, draw_seen, integrate, make_seen
 from daedal import der
 from daedal.experiments import match_experiments
-from daedal.filtering import Point, look_ahead, make_nonlinear_experiment
+from daedal.filtering import Point, Stream, look_ahead, make_nonlinear_experiment
 from daedal.systems import build
 
 x, v, u, w = dd.symbols("x v u w")
@@ -89,7 +89,7 @@ def test_predictions_ahead_are_those_of_the_exact_filter():
     experiment = match_experiments(build(linear), [data])[0]
     lined = make_nonlinear_experiment(experiment, {}, "rk4", 0.1)
     many = 20_000
-    simulated, ahead = look_ahead(lined.at(Point(linear, None, ())), many, np.random.default_rng(0), (1, 3))
+    simulated, ahead = look_ahead(lined.at(Point(linear, None, ())), many, Stream(0, "test"), (1, 3))
     for steps in (1, 3):
         horizon = 0.4 * steps - 1e-9  # the sample at its beginning counts
         exact = dd.estimate_states(linear, data, variables=["x"], kind="predicted", horizon=horizon)

@@ -9,7 +9,7 @@ import daedal as dd
 from batteries.quadrature import SEEN, TRUTH, differentiate, draw_seen, integrate, make_seen
 from daedal import der
 from daedal.experiments import match_experiments
-from daedal.filtering import Point, PooledRuns, make_nonlinear_experiment, run_particles
+from daedal.filtering import Point, PooledRuns, Stream, make_nonlinear_experiment, run_in_groups, run_particles
 from daedal.filtering.particles.bootstrap import MEMORIES
 from daedal.systems import build
 
@@ -24,7 +24,7 @@ def line_up(model, data, free, step=0.3, method="rk4"):
 
 
 def pool(discrete, particles, runs):
-    made = [run_particles(discrete, particles, np.random.default_rng([1, run])) for run in range(runs)]
+    made = run_particles(discrete, particles, Stream(1, "test"), range(runs))
     return PooledRuns(np.array([one.loglik for one in made]), np.array([one.gains for one in made])), made
 
 
@@ -99,32 +99,48 @@ def test_a_filter_that_loses_the_data_says_where_and_how_many_particles_would_do
     y[40] = 4.5
     accurate = make_seen(SEEN["w"], measurement_noise={"x": 0.02})
     far = dd.Dataset(data.outputs["x"].times, outputs={"x": y})
-    lost = [run_particles(line_up(accurate, far, ()), 200, np.random.default_rng(seed)).collapse for seed in range(4)]
-    assert all(one is not None for one in lost)
+    lost = run_particles(line_up(accurate, far, ()), 200, Stream(1, "test"), range(4))
+    assert all(one.collapse is not None for one in lost)
     plain = make_seen(SEEN["w"], measurement_noise={"x": 0.05})
     alone = dd.Dataset([0.0, 0.3, 0.6], outputs={"x": [0.0, 0.1, 2.2]})
     discrete = line_up(plain, alone, ())
-    runs = [run_particles(discrete, 200, np.random.default_rng(seed)) for seed in range(40)]
+    runs = run_particles(discrete, 200, Stream(1, "test"), range(40))
     told = [one.collapse for one in runs if one.collapse is not None]
     assert told
     assert {one.sample for one in told} == {2}
     assert {one.time for one in told} == {0.6}
     needed = float(np.median([one.needed for one in told]))
-    enough = [run_particles(discrete, round(needed), np.random.default_rng(seed)) for seed in range(10)]
+    enough = run_particles(discrete, round(needed), Stream(1, "test"), range(10))
     assert all(one.collapse is None for one in enough)
     assert needed < 1e6
 
 
-def test_the_same_random_numbers_give_the_same_run_in_threads_too():
-    discrete = line_up(make_seen(SEEN["w²"]), draw_seen(SEEN["w²"]), ("std",))
+def test_runs_side_by_side_and_in_threads_are_the_same_as_alone():
+    discrete = line_up(OSCILLATOR, draw_irregular(OSCILLATOR), ("d", "sigma"), 0.1)
+    together = run_particles(discrete, 101, Stream(3, "test"), range(4))
+    assert len({one.loglik for one in together}) == 4
 
-    def run(seed):
-        return run_particles(discrete, 200, np.random.default_rng(seed))
+    def run(number):
+        return run_particles(discrete, 101, Stream(3, "test"), range(number, number + 1))[0]
 
-    alone = [run(seed) for seed in range(4)]
     with ThreadPoolExecutor(2) as pool:
-        together = list(pool.map(run, range(4)))
+        alone = list(pool.map(run, range(4)))
     for one, other in zip(alone, together, strict=True):
         assert one.loglik == other.loglik
-        np.testing.assert_array_equal(one.gains, other.gains)
-    assert len({one.loglik for one in alone}) == 4
+        for kind in ("gains", "counting", "e", "s", "mean", "deviation"):
+            np.testing.assert_array_equal(getattr(one, kind), getattr(other, kind))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_groups_of_runs_hold_each_once_in_order_whatever_the_processors(workers, monkeypatch):
+    monkeypatch.setattr("daedal.filtering.particles.streams.count_workers", lambda: workers)
+    for particles, count in ((10, 6), (2000, 6), (900, 3), (10**6, 6), (2000, 1)):
+        sizes = []
+
+        def run(group, sizes=sizes):
+            sizes.append(len(group))
+            return list(group)
+
+        assert run_in_groups(run, particles, count) == tuple(range(count))
+        assert max(sizes) * particles <= max(30_000, particles)
+        assert len(sizes) >= min(workers, count * particles // 2000, count)

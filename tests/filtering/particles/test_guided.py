@@ -7,7 +7,7 @@ import daedal as dd
 from batteries.quadrature import SEEN, TRUTH, differentiate, draw_seen, integrate, make_seen
 from daedal import der
 from daedal.experiments import match_experiments
-from daedal.filtering import Laplace, Point, find_paths, make_guide, make_nonlinear_experiment, run_guided
+from daedal.filtering import Laplace, Point, Stream, find_paths, make_guide, make_nonlinear_experiment, run_guided
 from daedal.filtering.nonlinear import Spread
 from daedal.systems import build
 
@@ -31,8 +31,7 @@ def find_path(model, data, step, free=(), spread=None, method="rk6"):
 
 
 def run(linear, particles, runs):
-    guide = make_guide(linear)
-    return [run_guided(linear, guide, particles, np.random.default_rng([2, seed])) for seed in range(runs)]
+    return run_guided(linear, make_guide(linear), particles, Stream(2, "test"), range(runs))
 
 
 @pytest.mark.parametrize("method", ["rk6", "radau5"])
@@ -64,10 +63,22 @@ def test_a_start_with_a_spread_or_a_flat_prior_is_drawn_where_the_samples_say():
 def test_value_and_score_are_those_of_quadrature(name):
     data = draw_seen(SEEN[name])
     y = data.outputs["x"].values
-    made = run(find_path(make_seen(SEEN[name]), data, 0.3, tuple(TRUTH)), 500, 8)
+    made = run(find_path(make_seen(SEEN[name]), data, 0.3, tuple(TRUTH)), 500, 40)
     logliks = np.array([one.loglik for one in made])
-    assert logliks.mean() == pytest.approx(integrate(SEEN[name], y), abs=3.0 * logliks.std() / np.sqrt(7) + 0.01)
+    plain = np.exp(logliks - 0.5 * np.array([one.variance for one in made]) - integrate(SEEN[name], y))  # no bias
+    assert plain.mean() == pytest.approx(1.0, abs=3.0 * plain.std() / np.sqrt(39) + 0.01)
     assert logliks.std() < 1.0
     assert np.sqrt(np.mean([one.variance for one in made])) == pytest.approx(logliks.std(), rel=0.7)
     scores = np.array([one.score for one in made])
-    assert np.all(np.abs(scores.mean(axis=0) - differentiate(SEEN[name], y)) < 4.0 * scores.std(axis=0) / np.sqrt(7))
+    assert np.all(np.abs(scores.mean(axis=0) - differentiate(SEEN[name], y)) < 4.0 * scores.std(axis=0) / np.sqrt(39))
+
+
+def test_runs_side_by_side_are_the_same_as_alone():
+    name = "w + 0.3 w²"
+    linear = find_path(make_seen(SEEN[name]), draw_seen(SEEN[name]), 0.3, tuple(TRUTH))
+    guide = make_guide(linear)
+    together = run_guided(linear, guide, 101, Stream(2, "test"), range(3))
+    for number, one in enumerate(together):
+        alone = run_guided(linear, guide, 101, Stream(2, "test"), range(number, number + 1))[0]
+        assert (one.loglik, one.variance) == (alone.loglik, alone.variance)
+        np.testing.assert_array_equal(one.score, alone.score)

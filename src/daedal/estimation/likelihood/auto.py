@@ -175,7 +175,7 @@ class AutoObjective:
 
     def _measure_gap(self, point: np.ndarray) -> tuple[Gap, float]:
         """log L by guided particles less that of Laplace, with common random numbers; and log L."""
-        runs, logliks, approximate = measure_gaps(replace(self.laplace, problem=self._judged), point, GUIDED, [0])
+        runs, logliks, approximate = measure_gaps(replace(self.laplace, problem=self._judged), point, GUIDED, 1)
         error = float(np.sqrt(sum(run.variance for run in runs)))
         return Gap(float(logliks[0]) - approximate, error), float(logliks[0])
 

@@ -13,8 +13,8 @@ Weights that look ahead tell no information: the curvature C is that of ℓ, as 
 search begins with ℓ itself; the second stage, begun at its maximum, has the gap. Independent runs tell its noise.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -25,7 +25,18 @@ from daedal.estimation.likelihood.laplace import LaplaceObjective
 from daedal.estimation.likelihood.referee import list_sides
 from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem
-from daedal.filtering import GuidedRun, Laplace, Point, PooledRuns, find_path, find_paths, make_guide, run_guided
+from daedal.filtering import (
+    GuidedRun,
+    Laplace,
+    Point,
+    PooledRuns,
+    Stream,
+    find_path,
+    find_paths,
+    make_guide,
+    run_guided,
+    run_in_groups,
+)
 
 RUNS = 3  # independent ones at a point, which share the particles
 APART = 0.5  # standard errors to either side, at which the gap is compared
@@ -34,22 +45,22 @@ LARGEST_VARIANCE = 3.0  # of log L between runs, beyond which the score of parti
 
 @refuse_singular()
 def measure_gaps(
-    laplace: LaplaceObjective, point: np.ndarray, particles: int, seeds: Sequence[int]
+    laplace: LaplaceObjective, point: np.ndarray, particles: int, count: int
 ) -> tuple[list[GuidedRun], np.ndarray, float]:
-    """Guided runs at a point φ, one experiment after the other for each seed, log L of each seed, and ℓ.
+    """So many guided runs at a point φ of one experiment after the other, log L of each, and ℓ.
 
     The path is looked for from the best known one.
     """
     problem, approximate, runs = laplace.problem, 0.0, []
-    logliks = np.zeros(len(seeds))
+    logliks = np.zeros(count)
     for number, lined in enumerate(laplace.lined):
         values = problem.coordinates.values(point, number)
         discrete = lined.experiment.at(Point(problem.system.model, values, ()))
         known = laplace.memory.normals.get(number)
         linear = find_paths(discrete)[0] if known is None else find_path(discrete, known)
         guide = make_guide(linear)
-        generators = (np.random.default_rng([problem.seed, 2, number, seed]) for seed in seeds)
-        own = [run_guided(linear, guide, particles, generator) for generator in generators]
+        stream = Stream(problem.seed, "guided particles", number)
+        own = run_in_groups(partial(run_guided, linear, guide, particles, stream), particles, count)
         logliks += [run.loglik for run in own]
         approximate -= Laplace(linear).value
         runs += own
@@ -141,7 +152,7 @@ class GuidedObjective:
 
     def _measure(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """log L and gaps (run,)."""
-        _, logliks, approximate = measure_gaps(self.laplace, point, max(self.particles // RUNS, 2), range(RUNS))
+        _, logliks, approximate = measure_gaps(self.laplace, point, max(self.particles // RUNS, 2), RUNS)
         return logliks, logliks - approximate
 
     def _differentiate(self, evaluation: Evaluation) -> np.ndarray:

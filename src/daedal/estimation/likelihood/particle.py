@@ -15,6 +15,7 @@ find no larger likelihood. That is decided at every start, and once more where t
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -36,13 +37,16 @@ from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
 from daedal.filtering import (
+    MEMORIES,
     NonlinearExperiment,
     ParticleRun,
     Point,
     PooledRuns,
+    Stream,
     line_up_lanes,
     look_ahead,
     refuse_unsuitable,
+    run_in_groups,
     run_particles,
 )
 from daedal.models import as_tuple
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
 
 FIRST_RUNS, RUNS = 2, 6  # independent ones at a point, in the first and in the second stage
 FIRST_SHARE = 0.5  # of the particles, that each run of the first stage has
-FIRST_MEMORY = 3  # of the score, among those that a run carries
+FIRST_MEMORY = 32.0  # of the score, in sample intervals
 FEW = 0.5  # of the particles that count, below which they are drawn anew (`bootstrap`)
 HOPELESS = 1e7  # particles that nobody has
 IMPROBABLE = 100.0  # times L that plain particles find once in as many runs at most, as their mean is L (Markov)
@@ -76,7 +80,8 @@ class ParticleObjective:
     nonlinear: tuple[NonlinearExperiment, ...]
     particles: int
     final: bool = False
-    memory: int = FIRST_MEMORY
+    memory: int = 0  # the place of that of the score among all that a run carries
+    memories: tuple[float, ...] = (FIRST_MEMORY,)
     notes: tuple[str, ...] = ()
     guide: Callable[[str], GuidedObjective] | None = None  # makes particles that are guided, for a reason
     _kept: dict[bytes, Pass] = field(default_factory=dict)  # the runs of the last point
@@ -140,7 +145,7 @@ class ParticleObjective:
     @refuse_singular()
     def sharpen(self, evaluation: Evaluation) -> "ParticleObjective":
         """The second stage of plain particles, with the memory of the score that its runs choose at this point."""
-        following = replace(self, final=True, _kept={})
+        following = replace(self, final=True, memories=MEMORIES, _kept={})
         return replace(following, memory=following.run(evaluation.point).pooled.choose_memory())
 
     def _seek_guide(self, point: np.ndarray, reason: str, plain: PooledRuns) -> GuidedObjective | None:
@@ -190,8 +195,7 @@ class ParticleObjective:
     ) -> tuple[tuple[np.ndarray, np.ndarray], dict[int, tuple[np.ndarray, np.ndarray]]]:
         values = self.problem.coordinates.values(point, number)
         discrete = self.nonlinear[number].at(Point(self.problem.system.model, values, ()))
-        generator = np.random.default_rng([self.problem.seed, 6, number])
-        return look_ahead(discrete, self.particles, generator, steps)
+        return look_ahead(discrete, self.particles, Stream(self.problem.seed, "particles ahead", number), steps)
 
     def run(self, point: np.ndarray) -> Pass:
         """All runs, or those of the last point again."""
@@ -210,8 +214,9 @@ class ParticleObjective:
         for number, experiment in enumerate(self.nonlinear):
             values = self.problem.coordinates.values(point, number)
             discrete = experiment.at(Point(experiment.system.model, values, ()))
-            seeds = ([self.problem.seed, 3, number, run] for run in range(FIRST_RUNS))
-            logliks += [run_particles(discrete, particles, np.random.default_rng(seed)).loglik for seed in seeds]
+            stream = Stream(self.problem.seed, "particles of a measurement", number)
+            run = partial(run_particles, discrete, particles, stream)
+            logliks += [one.loglik for one in run_in_groups(run, particles, FIRST_RUNS)]
         return PooledRuns(logliks, np.zeros((FIRST_RUNS, 1, 1, 0)))
 
     @refuse_singular()
@@ -223,8 +228,9 @@ class ParticleObjective:
             discrete = experiment.at(Point(experiment.system.model, values, space.parameters))
             share = 1.0 if self.final else FIRST_SHARE
             particles = max(round(share * self.particles), 2)
-            seeds = ([self.problem.seed, int(self.final), number, run] for run in range(count))
-            own = tuple(run_particles(discrete, particles, np.random.default_rng(seed)) for seed in seeds)
+            stream = Stream(self.problem.seed, f"particles of stage {2 if self.final else 1}", number)
+            run = partial(run_particles, discrete, particles, stream, memories=self.memories)
+            own = run_in_groups(run, particles, count)
             slopes = space.convert_slopes(np.eye(len(space.parameters)), point, number)  # (coordinate, parameter)
             runs.append(own)
             gains.append(np.array([run.gains for run in own]) @ slopes.T)

@@ -11,50 +11,52 @@ import numpy as np
 from daedal.filtering.nonlinear import DiscreteModel
 from daedal.filtering.particles.bootstrap import FEW
 from daedal.filtering.particles.lanes import WeighedLanes
+from daedal.filtering.particles.streams import Stream
 
 Moments = tuple[np.ndarray, np.ndarray]  # mean and standard deviation of the outputs, (sample time, output)
 
 
 def look_ahead(
-    discrete: DiscreteModel, particles: int, rng: np.random.Generator, steps: Sequence[int]
+    discrete: DiscreteModel, particles: int, stream: Stream, steps: Sequence[int]
 ) -> tuple[Moments, dict[int, Moments]]:
     """From the start on, and so many samples ahead."""
-    data, size = discrete.experiment.measurements, discrete.experiment.program.sizes.normals
-    lanes = WeighedLanes(discrete, discrete.begin_lanes(rng.standard_normal((discrete.start.normals, particles))), 1)
+    data = discrete.experiment.measurements
+    draws, beyond, apart = (stream.of(range(run, run + 1), particles) for run in range(3))
+    lanes = WeighedLanes(discrete, draws.begin(discrete), 1, 1)
     listed = lanes.list_samples()
     points, count = [int(data.points[mine[0]]) for mine in listed], len(listed)
     simulated = np.zeros((2, count, len(data.outputs)))
     ahead = {one: np.zeros_like(simulated) for one in steps}
-
-    def move(moved: WeighedLanes, number: int) -> None:
-        """To a sample time."""
-        if points[number] > moved.point:
-            moved.advance(points[number], rng.standard_normal((points[number] - moved.point, size, particles)))
-        else:
-            moved.stay()
-
-    free = lanes.branch()
-    for number in range(count):
-        move(free, number)
-        simulated[:, number] = _summarize(free)
+    farthest = max(steps, default=0)
+    free = WeighedLanes(discrete, lanes.state.copy(), 1, 1)
+    for number, mine in enumerate(listed):
+        apart.move(free, points[number])
+        simulated[:, number] = _summarize(free.outputs[:, 0], free.weights[0])
         for one in steps:
             if number < one:
                 ahead[one][:, number] = simulated[:, number]
-    for number, mine in enumerate(listed):
-        move(lanes, number)
+        draws.move(lanes, points[number])
         for one in mine:
             lanes.multiply(lanes.compute_density(one))
-        branch = lanes.branch()
-        for target in range(number + 1, min(number + max(steps, default=0), count - 1) + 1):
-            move(branch, target)
-            if target - number in ahead:
-                ahead[target - number][:, target] = _summarize(branch)
-        if lanes.effective < FEW * particles:
-            lanes.draw_anew(rng)
+        later = points[number + 1 : number + 1 + farthest]
+        if later:
+            seen = lanes.foresee(later, beyond.draw_steps(lanes.point, later[-1], lanes.normals))
+            for one in steps:
+                if one <= len(later):
+                    ahead[one][:, number + one] = _summarize(seen[one - 1, :, 0], lanes.weights[0])
+        if lanes.effective[0] < FEW * particles:
+            lanes.draw_anew(0, draws.draw_place(0))
     return (simulated[0], simulated[1]), {one: (both[0], both[1]) for one, both in ahead.items()}
 
 
-def _summarize(lanes: WeighedLanes) -> Moments:
-    """Mean and deviation of the outputs, (output,)."""
-    mean = lanes.outputs @ lanes.weights
-    return mean, np.sqrt((lanes.outputs - mean[:, None]) ** 2 @ lanes.weights)
+def _summarize(outputs: np.ndarray, weights: np.ndarray) -> Moments:
+    """Mean and deviation of outputs (output, lane), (output,); lanes that failed on the way do not count."""
+    there = np.isfinite(outputs).all(axis=0)
+    weights = np.where(there, weights, 0.0)
+    whole = float(weights.sum())
+    if not whole > 0.0:
+        nothing = np.full(len(outputs), np.nan)
+        return nothing, nothing
+    outputs, weights = np.where(there, outputs, 0.0), weights / whole
+    mean = outputs @ weights
+    return mean, np.sqrt((outputs - mean[:, None]) ** 2 @ weights)

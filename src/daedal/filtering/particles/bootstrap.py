@@ -32,6 +32,7 @@ N. J. Gordon, D. J. Salmond, A. F. M. Smith, IEE Proc. F 140 (1993) 107–113; C
 J. Comput. Graph. Stat. 25 (2016) 1138–1157.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -39,6 +40,7 @@ import numpy as np
 
 from daedal.filtering.nonlinear import DiscreteModel
 from daedal.filtering.particles.lanes import LOG_2PI, WeighedLanes
+from daedal.filtering.particles.streams import Stream
 
 FEW = 0.5  # of the lanes that count, below which they are drawn anew
 COLLAPSED = 2.0  # lanes that count after a sample, below which the filter has lost the data
@@ -89,43 +91,48 @@ class ParticleRun:
     collapse: Collapse | None
 
 
-def run_particles(discrete: DiscreteModel, particles: int, rng: np.random.Generator) -> ParticleRun:
-    """The filter with so many lanes; the slopes are in the directions of the point that `discrete` was made at."""
-    experiment, directions = discrete.experiment, len(discrete.point.names)
-    data, normals = experiment.measurements, experiment.program.sizes.normals
-    begin = discrete.begin_lanes(rng.standard_normal((discrete.start.normals, particles)))
-    lanes = WeighedLanes(discrete, begin, len(MEMORIES))
+def run_particles(
+    discrete: DiscreteModel, particles: int, stream: Stream, runs: range, memories: Sequence[float] = MEMORIES
+) -> tuple[ParticleRun, ...]:
+    """Runs of the filter with so many lanes each, side by side, each the same as alone.
+
+    The slopes are in the directions of the point that `discrete` was made at.
+    """
+    data, grid = discrete.experiment.measurements, discrete.experiment.grid
+    stream = stream.of(runs, particles)
+    lanes = WeighedLanes(discrete, stream.begin(discrete), len(runs), len(memories))
     listed = lanes.list_samples()
-    times = experiment.grid.times[data.points[[mine[0] for mine in listed]]]
-    intervals = _count_intervals(times, experiment.grid.times[0])
-    gains, counting = np.zeros((len(MEMORIES), len(listed), directions)), np.zeros(len(listed))
-    (e, s), (mean, deviation) = np.zeros((2, data.count)), np.zeros((2, len(listed), len(data.outputs)))
-    collapse, score = None, np.zeros((len(MEMORIES), directions))
+    times = grid.times[data.points[[mine[0] for mine in listed]]]
+    intervals = _count_intervals(times, grid.times[0])
+    gains = np.zeros((len(runs), len(memories), len(listed), len(discrete.point.names)))
+    counting = np.zeros((len(runs), len(listed)))
+    (e, s), shape = np.zeros((2, data.count, len(runs))), (len(listed), len(data.outputs), len(runs))
+    mean, deviation = np.zeros((2, *shape))
+    lost: list[Collapse | None] = [None] * len(runs)
     for number, mine in enumerate(listed):
-        steps = int(data.points[mine[0]]) - lanes.point
-        if steps:
-            lanes.advance(lanes.point + steps, rng.standard_normal((steps, normals, particles)))
-        else:
-            lanes.stay()
+        stream.move(lanes, int(data.points[mine[0]]))
         before, y = lanes.weights, lanes.outputs
-        mean[number] = y @ before
-        deviation[number] = np.sqrt((y - mean[number][:, None]) ** 2 @ before)
+        mean[number], deviation[number] = lanes.summarize(y)
         for one in mine:
             left, v = lanes.compare(one)
-            e[one] = left @ lanes.weights
-            s[one] = (left - e[one]) ** 2 @ lanes.weights + v
+            e[one], spread = lanes.summarize(left)
+            s[one] = spread**2 + v
             lanes.multiply(lanes.compute_density(one))
             lanes.add_score(one)
-        here = lanes.alpha @ lanes.weights
-        gains[:, number], score = here - score, here
-        counting[number] = lanes.effective
-        if counting[number] < COLLAPSED and (collapse is None or counting[number] < collapse.counting):
-            needed = _estimate_need(discrete, mine, y, before)
-            collapse = Collapse(number, float(times[number]), float(counting[number]), needed)
-        _forget(lanes, here, intervals[number])
-        if counting[number] < FEW * particles:
-            lanes.draw_anew(rng)
-    return ParticleRun(lanes.loglik, gains, counting, e, s, mean, deviation, collapse)
+        score = lanes.score
+        gains[:, :, number] = lanes.center(np.exp(-intervals[number] / np.array(memories))) - score
+        counting[:, number] = lanes.effective
+        for run in np.flatnonzero(counting[:, number] < FEW * particles):
+            here, worst = counting[run, number], lost[run]
+            if here < COLLAPSED and (worst is None or here < worst.counting):
+                needed = _estimate_need(discrete, mine, y[:, run], before[run])
+                lost[run] = Collapse(number, float(times[number]), float(here), needed)
+            lanes.draw_anew(run, stream.draw_place(run))
+    rows = [(e[:, run], s[:, run], mean[..., run], deviation[..., run]) for run in range(len(runs))]
+    return tuple(
+        ParticleRun(float(lanes.loglik[run]), gains[run], counting[run], *row, lost[run])
+        for run, row in enumerate(rows)
+    )
 
 
 def _count_intervals(times: np.ndarray, start: float) -> np.ndarray:
@@ -150,9 +157,3 @@ def _log_normal(e: np.ndarray, covariance: np.ndarray) -> float:
     """The logarithm of the density of N(0, covariance) at e."""
     _, determinant = np.linalg.slogdet(covariance)
     return -0.5 * float(e @ np.linalg.solve(covariance, e) + determinant + e.size * LOG_2PI)
-
-
-def _forget(lanes: WeighedLanes, mean: np.ndarray, intervals: float) -> None:
-    """Draw α towards its mean (memory, direction) over so many sample intervals."""
-    factors = np.exp(-intervals / np.array(MEMORIES))[:, None, None]
-    lanes.alpha = mean[:, :, None] + factors * (lanes.alpha - mean[:, :, None])

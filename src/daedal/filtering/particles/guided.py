@@ -30,6 +30,7 @@ import numpy as np
 
 from daedal.filtering.nonlinear import Linearized, StartLaw
 from daedal.filtering.particles.lanes import LOG_2PI, WeighedLanes
+from daedal.filtering.particles.streams import Stream
 
 FEW = 0.5  # of the lanes that count, below which they are drawn anew
 
@@ -59,9 +60,10 @@ class Guide:
     first_factor: np.ndarray
 
     def look_ahead(self, point: int, states: np.ndarray) -> np.ndarray:
-        """log ψ of states (n, lane) at a grid point."""
+        """log ψ of states (n, lane) at a grid point, (lane,)."""
         apart = states - self.states[point][:, None]
-        return self.slope[point] @ apart - 0.5 * np.einsum("nl,nl->l", apart, self.precision[point] @ apart)
+        bent = self.slope[point][:, None] - 0.5 * _mix(self.precision[point], apart)
+        return np.sum(apart * bent, axis=0)
 
 
 def make_guide(linear: Linearized) -> Guide:
@@ -108,37 +110,49 @@ class GuidedRun:
     counting: np.ndarray
 
 
-def run_guided(linear: Linearized, guide: Guide, particles: int, rng: np.random.Generator) -> GuidedRun:
-    """One pass over the samples of one experiment."""
+def run_guided(linear: Linearized, guide: Guide, particles: int, stream: Stream, runs: range) -> tuple[GuidedRun, ...]:
+    """Passes over the samples of one experiment side by side, each the same as alone."""
     discrete, sizes = linear.path.discrete, linear.path.discrete.experiment.program.sizes
-    drawn = rng.standard_normal((discrete.start.normals, particles))
-    first = guide.first_mean[:, None] + guide.first_factor @ drawn
-    lanes = WeighedLanes(discrete, discrete.begin_lanes(first), 1)
+    draws, shape = stream.of(runs, particles), (len(runs), particles)
+    drawn = draws.draw_start(discrete.start.normals)
+    first = guide.first_mean[:, None] + _mix(guide.first_factor, drawn)
+    lanes = WeighedLanes(discrete, discrete.begin_lanes(first), len(runs), 1)
     weighed = discrete.start.weights[:, None] * first
     ahead = _divide_densities(drawn, weighed, first, guide.first_factor) + _find_flat_density(discrete.start)
-    before, counting, variance = np.zeros(particles), [], 0.0
+    before, counting, variance = np.zeros(shape), [], np.zeros(len(runs))
     points = discrete.experiment.measurements.points
     for mine in lanes.list_samples():
         point = int(points[mine[0]])
         for k in range(lanes.point, point):
-            drawn = rng.standard_normal((sizes.normals, particles))
+            drawn = draws.draw_steps(k, k + 1, sizes.normals)[0]
             apart = lanes.state[: sizes.state] - guide.states[k][:, None]
-            z = guide.mean[k][:, None] + guide.gain[k] @ apart + guide.factor[k] @ drawn
+            z = guide.mean[k][:, None] + _mix(guide.gain[k], apart) + _mix(guide.factor[k], drawn)
             ahead += _divide_densities(drawn, z, z, guide.factor[k])
             lanes.advance(k + 1, z[None])
         if point == 0:
             lanes.stay()
-        here = guide.look_ahead(point, lanes.state[: sizes.state])
-        lanes.multiply(sum((lanes.compute_density(one) for one in mine), ahead + here - before))
+        here = guide.look_ahead(point, lanes.state[: sizes.state]).reshape(shape)
+        lanes.multiply(sum((lanes.compute_density(one) for one in mine), ahead.reshape(shape) + here - before))
         for one in mine:
             lanes.add_score(one)
-        before, ahead = here, np.zeros(particles)
+        before, ahead = here, np.zeros(len(runs) * particles)
         counting.append(lanes.effective)
-        if counting[-1] < FEW * particles:
-            variance += 1.0 / counting[-1] - 1.0 / particles
-            before = before[lanes.draw_anew(rng)]
+        for run in np.flatnonzero(counting[-1] < FEW * particles):
+            variance[run] += 1.0 / counting[-1][run] - 1.0 / particles
+            before[run] = before[run][lanes.draw_anew(run, draws.draw_place(run))]
     variance += 1.0 / lanes.effective - 1.0 / particles
-    return GuidedRun(lanes.loglik + 0.5 * variance, variance, lanes.alpha[0] @ lanes.weights, np.array(counting))
+    logliks, scores, counted = lanes.loglik + 0.5 * variance, lanes.center(np.ones(1))[:, 0], np.array(counting)
+    return tuple(
+        GuidedRun(float(logliks[run]), float(variance[run]), scores[run], counted[:, run]) for run in range(len(runs))
+    )
+
+
+def _mix(matrix: np.ndarray, lanes: np.ndarray) -> np.ndarray:
+    """The product of a matrix with numbers (number, lane), term by term: a lane has the same bits whoever is beside."""
+    product = np.zeros((len(matrix), lanes.shape[1]))
+    for column, row in zip(matrix.T, lanes, strict=True):
+        product += column[:, None] * row
+    return product
 
 
 def _divide_densities(drawn: np.ndarray, weighed: np.ndarray, z: np.ndarray, factor: np.ndarray) -> np.ndarray:

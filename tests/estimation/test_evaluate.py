@@ -5,9 +5,10 @@ import pytest
 
 import daedal as dd
 from batteries.criterion import cases, square
-from batteries.fits import DATA, decay, escape
+from batteries.fits import DATA, TIMES, decay, escape, make_lag, x
 from daedal.estimation import cost
 from daedal.simulation.lanes.lane_run import LaneRun
+from daedal.simulation.prediction import Predictor
 
 
 def test_evaluate_prepares_once(monkeypatch):
@@ -57,6 +58,27 @@ def test_evaluate_tells_where_there_is_no_solution():
     cost = dd.evaluate(escape(0.1), DATA, free=["k"], values={"k": 0.9})
     assert cost.value == np.inf
     assert "not finite" in cost.failure
+
+
+@pytest.mark.parametrize("criterion", [dd.OutputError(), dd.SimulationPEM(8)])
+def test_evaluate_takes_shorter_steps_where_those_of_the_start_are_too_long(criterion):
+    """With k = 5000 everything has decayed at the second sample; explicit steps chosen for k = 2 would explode."""
+    model = make_lag(outputs={"level": x}, measurement_noise={"level": 0.01})
+    cost = dd.evaluate(model, DATA, free=["k"], values={"k": 5000.0}, criterion=criterion)
+    left = (DATA["level"] - (TIMES == 0.0)) / 0.01
+    assert cost.failure == ""
+    assert cost.value == pytest.approx(0.5 * left @ left, rel=1e-3)
+
+
+def test_evaluate_looks_at_steps_once_in_a_neighbourhood(monkeypatch):
+    model, look, calls = decay(2.0), Predictor.estimate_step_error, []
+    monkeypatch.setattr(Predictor, "estimate_step_error", lambda *given: calls.append(given) or look(*given))
+    for number in range(5):
+        dd.evaluate(model, DATA, free=["k"], values={"k": 2.0 + 0.01 * number}, rng=5)
+    assert len(calls) == 1
+    for number in range(5):
+        dd.evaluate(model, DATA, free=["k"], values={"k": 3.0 - 0.01 * number}, rng=5)
+    assert len(calls) == 2
 
 
 def test_evaluate_beyond_a_bound_does_not_answer_for_another_point():

@@ -19,10 +19,9 @@ from daedal.simulation import Lanes
 from daedal.systems import System
 
 LOOSE_STEPS = 1e-4  # error of the steps, relative to the largest values, beyond which new ones are chosen
-GOOD_STEPS = 1e-6  # the same with which steps serve at values nearby too
-NEARBY = 0.1  # relative difference of each value
 REMEMBERED = 4  # problems whose objectives are kept
-PLACES = 1000  # values of each at which steps were found good
+NEIGHBOURHOOD = 0.1  # of a parameter, or of its logarithm: steps are looked at once there
+PLACES = 8  # points whose steps are remembered, of each problem
 
 
 @final
@@ -93,9 +92,9 @@ def evaluate(
 
     Takes the arguments of `fit`, and `values` (name → number; the model's where left out), also of parameters that are
     not free, which they then fix. With the same seed the cost is the same smooth function in every call. Steps and
-    compiled code of the last problems are kept, so calls that differ in `values` of what is free are cheap; only where
-    those steps would be too long, which is looked at once for all values within a tenth of others, are new ones chosen
-    for that call. With `whiten`, the filter is made from the residual
+    compiled code of the last problems are kept, so calls that differ in `values` of what is free are cheap; steps are
+    looked at once in a neighbourhood of a tenth of the values, and where they would be too long others are chosen for
+    it. With `whiten`, the filter is made from the residual
     at the model's values; so is the weight of priors in the value where the accuracy of the data is not declared.
 
     Examples
@@ -112,7 +111,7 @@ def evaluate(
     given, fixed = _hold_values(model, {} if values is None else values, (free, local), fixed)
     prepared = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))
     point = read_point(prepared.objective.problem.coordinates, given, "values")
-    return _convert(prepared.evaluate(point), prepared.objective)
+    return _convert(_evaluate(prepared, point), prepared.objective)
 
 
 def _hold_values(model: Any, values: Any, free: tuple[Any, Any], fixed: Any) -> tuple[Any, Any]:
@@ -128,32 +127,31 @@ def _hold_values(model: Any, values: Any, free: tuple[Any, Any], fixed: Any) -> 
     return left, {**(fixed or {}), **held} if held else fixed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Prepared:
-    """A problem with its objective, and values of what is free at which its steps are good."""
+    """A problem that was evaluated; points where its steps were looked at, each with the objective that serves there.
+
+    Steps that suit a point suit its neighbourhood too.
+    """
 
     arguments: Arguments
     seed: int
     objective: Objective
-    places: list[np.ndarray]
+    places: tuple[tuple[np.ndarray, Objective], ...] = ()
 
-    def evaluate(self, point: np.ndarray) -> Evaluation:
-        """The criterion at a point that the steps of the simulation may not have been chosen for."""
-        evaluation, objective = self.objective(point), self.objective
-        step_error = objective.capabilities.step_error
-        if not evaluation.ok or step_error is None:
-            return evaluation
-        values = objective.problem.coordinates.natural(point)
-        if any(np.all(np.abs(values - place) <= NEARBY * np.abs(place)) for place in self.places):
-            return evaluation
-        error = step_error(point)
-        if error <= GOOD_STEPS:
-            self.places.append(values)
-            del self.places[:-PLACES]
-        if not error <= LOOSE_STEPS:
-            finer = choose_steps(objective, point)
-            return finer(point) if finer is not objective else evaluation
-        return evaluation
+    def find_near(self, point: np.ndarray) -> Objective | None:
+        """The objective for the neighbourhood of a point, if steps were looked at there."""
+        items, start = self.objective.problem.coordinates.items, np.abs(self.objective.problem.coordinates.start)
+        logarithmic = np.array([item.logarithmic for item in items], dtype=bool)
+        for centre, objective in self.places:
+            sizes = np.where(logarithmic, 1.0, np.maximum(np.abs(centre), start))
+            if np.all(np.abs(point - centre) <= NEIGHBOURHOOD * sizes):
+                return objective
+        return None
+
+    def keep(self, point: np.ndarray, objective: Objective) -> None:
+        """Remember what serves at a point, instead of what was remembered first."""
+        self.places = (*self.places, (point, objective))[-PLACES:]  # another thread may be looking at the old ones
 
 
 _kept: list[_Prepared] = []  # the last problems that were evaluated
@@ -173,10 +171,28 @@ def _recall(arguments: Arguments, seed: int) -> _Prepared:
     finish = objective.capabilities.finish
     if first.ok and finish is not None:
         objective = finish(first)
-    prepared = _Prepared(arguments, seed, objective, [])
+    prepared = _Prepared(arguments, seed, objective)
     _kept.append(prepared)
     del _kept[:-REMEMBERED]
     return prepared
+
+
+def _evaluate(prepared: _Prepared, point: np.ndarray) -> Evaluation:
+    """The criterion at a point that the steps of the simulation may not have been chosen for."""
+    known = prepared.find_near(point)
+    objective = prepared.objective if known is None else known
+    evaluation = objective(point)
+    if known is not None and evaluation.ok:
+        return evaluation
+    step_error = objective.capabilities.step_error
+    finer = objective
+    if not evaluation.ok or (step_error is not None and not step_error(point) <= LOOSE_STEPS):
+        finer = choose_steps(objective, point)
+    if finer is not objective:
+        evaluation = finer(point)
+    if evaluation.ok:
+        prepared.keep(point, finer)
+    return evaluation
 
 
 def _convert(evaluation: Evaluation, objective: Objective) -> Cost:

@@ -111,7 +111,10 @@ class Predictor:
 
     def replan(self, values: Mapping[str, float]) -> "Predictor | None":
         """The predictor with steps chosen for these values, or None where the present ones serve as well."""
-        error = self.estimate_step_error(values)
+        try:
+            error = self.estimate_step_error(values)
+        except SimulationError:  # so long that nothing finite comes of them
+            error = np.inf
         if self.solver.step is not None or error <= SERVES * self.solver.tolerance:
             return None
         scenario, wanted = self.run.scenario, self.run.plan.shape.wanted

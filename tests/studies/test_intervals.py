@@ -51,7 +51,7 @@ def test_few_runs_tell_the_ends_of_bca_less_surely():
     for _ in range(800):
         draws = rng.standard_normal(100)
         moved = 2.0 * norm.ppf(np.mean(draws < 0.0))
-        low, high = find_bca(draws, norm.ppf((np.arange(100) + 0.5) / 100), 0.0, 0.95, False)
+        low, _ = find_bca(draws, norm.ppf((np.arange(100) + 0.5) / 100), 0.0, 0.95, False)
         assert low == pytest.approx(find_quantile(draws, norm.cdf(moved - 1.96), False), abs=1e-3)
         shifts.append(moved)
     assert np.std(shifts) == pytest.approx(2.5 / np.sqrt(100), rel=0.1)  # four standard errors

@@ -32,6 +32,18 @@ def test_the_building_wants_all_three_temperatures_and_leaves_its_heater_open(me
     assert (tmp_path / "building.svg").stat().st_size < 1_000_000
 
 
+def test_the_published_friction_of_emps_is_within_the_intervals(measured, tmp_path):
+    printed = run(example("emps.py"), measured("emps_est.csv.gz"), folder=tmp_path)
+    for name, value in {"M": 95.1089, "Fv": 203.5034, "Fc": 20.3935}.items():
+        low, high = map(float, re.search(rf"{name} \[.*?(\S+) … (\S+)", printed).groups())
+        assert low < value < high, name
+
+
+def test_the_arm_of_the_cd_player_is_predicted_in_its_loop(measured, tmp_path):
+    printed = run(example("cd_player_arm.py"), measured("daisy_cd_player_arm.csv"), folder=tmp_path)
+    assert number(r"one step ahead to (\S+) %", printed) > 80.0
+
+
 def test_hair_dryer_finds_order_and_delay(measured, tmp_path):
     printed = run(example("hair_dryer.py"), measured("daisy_hairdryer.csv"), folder=tmp_path)
     assert number(r"fit of the second half: (\S+) %", printed) >= 85.0

@@ -12,6 +12,8 @@ SIMULATED = "No file was given, so these data are simulated: "
 MEASURED = {
     "building.py",
     "cascaded_tanks.py",
+    "cd_player_arm.py",
+    "emps.py",
     "exchanger.py",
     "hair_dryer.py",
     "hair_dryer_delay.py",
@@ -47,6 +49,26 @@ def test_the_positioning_axis_is_found_through_friction_and_a_sampled_controller
     for name, value in {"M \\[kg\\]": 95.0, "Fv \\[N s/m\\]": 204.0, "Fc \\[N\\]": 20.4}.items():
         assert abs(number(rf"{name} +(\S+)", printed) - value) < 4 * number(rf"{name} +\S+ +(\S+)", printed)
     assert "breaks away at 3.00 s" in printed
+
+
+def test_the_measured_axis_is_found_and_rests(tmp_path):
+    printed = run_example("emps.py", tmp_path)
+    for name, value in {
+        "M \\[kg\\]": 95.1,
+        "Fv \\[N s/m\\]": 203.5,
+        "Fc \\[N\\]": 20.4,
+        "offset \\[N\\]": -3.2,
+    }.items():
+        assert abs(number(rf"{name} +(\S+)", printed) - value) < 4 * number(rf"{name} +\S+ +(\S+)", printed)
+    assert number(r"rests for (\S+) %", printed) > 20.0
+
+
+def test_an_arm_in_a_closed_loop_is_found_by_the_likelihood_alone(tmp_path):
+    printed = run_example("cd_player_arm.py", tmp_path)
+    right, wrong = re.findall(r"at (\S+) ± ([\d.]+)", printed)
+    assert abs(float(right[0]) - 0.4) < 4 * float(right[1])
+    assert abs(float(wrong[0]) - 0.4) > 4 * float(wrong[1])
+    assert "the innovations are white; depends on the future of 'force' alone: feedback acts on it" in printed
 
 
 def test_pendulum_keeps_rod_and_energy_over_the_top(tmp_path):

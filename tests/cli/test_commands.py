@@ -446,6 +446,19 @@ def test_a_spreadsheet_with_decimal_commas_becomes_a_project(tmp_path, monkeypat
     assert project.model.units == {"heater": "kW", "temperature": "°C", "time": "min"}
 
 
+def test_columns_of_words_are_left_out_of_a_new_project(tmp_path, monkeypatch, capsys):
+    """As remarks of an operator: the other columns are still read, decimal commas and what was held included."""
+    rows = [f"{k};{5 * (k // 4 % 2)},0;{20 + k % 3},5;{'ok' if k % 2 else ''}" for k in range(30)]
+    (tmp_path / "log.csv").write_text("\n".join(["t [s];power [kW];T [degC];remark", *rows]))
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "room", "--data", "log.csv"]) == TRUSTED
+    assert "Left out, as they hold words: 'remark'." in capsys.readouterr().out
+    (data,) = dd.read_project("room.toml").experiments
+    assert tuple(data.inputs) == ("power",)
+    assert tuple(data.outputs) == ("T",)
+    assert data["T"][0] == 20.5
+
+
 def test_an_interrupt_before_anything_was_done_is_told(rig, capsys, monkeypatch):
     def press(*_):
         raise KeyboardInterrupt

@@ -45,6 +45,18 @@ def test_bca_of_what_is_symmetric_is_the_percentiles():
     assert find_percentiles(draws, 0.95, False) == pytest.approx([-1.96, 1.96], abs=0.01)
 
 
+def test_few_runs_tell_the_ends_of_bca_less_surely():
+    """Of normal runs, 2 z₀ moves both ends; z₀ is counted from them, with the standard error 1.25/√n."""
+    rng, shifts = np.random.default_rng(5), []
+    for _ in range(800):
+        draws = rng.standard_normal(100)
+        moved = 2.0 * norm.ppf(np.mean(draws < 0.0))
+        low, _ = find_bca(draws, norm.ppf((np.arange(100) + 0.5) / 100), 0.0, 0.95, False)
+        assert low == pytest.approx(find_quantile(draws, norm.cdf(moved - 1.96), False), abs=1e-3)
+        shifts.append(moved)
+    assert np.std(shifts) == pytest.approx(2.5 / np.sqrt(100), rel=0.1)  # four standard errors
+
+
 def test_percentiles_are_order_statistics():
     draws = np.random.default_rng(0).permutation(np.arange(1.0, 40.0))  # 1 … 39
     assert find_percentiles(draws, 0.95, False) == pytest.approx((1.0, 39.0))

@@ -79,6 +79,7 @@ def test_a_study_prints_what_it_says(bootstrap):
     assert printed.startswith("study of 'decay' by ParametricBootstrap(): 42 runs, seed 7\n  All 42 runs are there.")
     assert "95 % percentiles" in printed
     assert "95 % BCa" in printed
+    assert "BCa counts its correction from 42 runs, which tell its ends to 0.39 sd: take 400" in printed
     assert list(bootstrap) == ["k", "a"]
     with pytest.raises(dd.DaedalError, match="The study has no estimate 'kk'"):
         bootstrap["kk"]

@@ -3,34 +3,24 @@
 What cannot be read is proposed, and every proposal is said: which column is the time, which are inputs, which outputs.
 """
 
-import csv
-import gzip
 import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TextIO, cast, final
+from typing import cast, final
 
-import numpy as np
-
-from daedal.data import Dataset, read_csv
-from daedal.errors import DaedalError, ProjectError, quoted
+from daedal.errors import ProjectError, quoted
 from daedal.files import is_file, is_folder
 from daedal.models import Model
-from daedal.projects.data_files import FRAMES, READERS, read_frame
 from daedal.projects.model_files import read_model
 from daedal.projects.source import Source, Table
+from daedal.projects.template_columns import Columns, read_columns, strip_unit
 from daedal.projects.template_model import write_first_model
 from daedal.symbolic import Expression
 
-CLOCK = re.compile(r"t|time|zeit|date|datum|datetime|timestamp|clock|sec|seconds|hours|min", re.IGNORECASE)
-DRIVING = re.compile(r"u|u[\d_].*|in|in[\d_].*|input.*|cmd.*|command.*|setpoint.*|sp", re.IGNORECASE)
-HELD = 0.5  # share of steps without a change that a column has which somebody set
-DELIMITERS = ",;\t|"
 FEW = 6  # parameters that are all freed
 FACTOR = 100.0  # to each side of the start of a positive parameter
 FILL_IN = "FILL IN"
@@ -45,24 +35,6 @@ class Written:
     sentences: tuple[str, ...]
 
 
-@final
-@dataclass(frozen=True)
-class Columns:
-    """What a header line says, and what each column is taken for."""
-
-    time: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    delimiter: str
-    decimal: str
-    data: Dataset | None  # all columns as outputs, where they could be read
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All that are measured."""
-        return (*self.outputs, *self.inputs)
-
-
 def write_template(name: str, model: Path | None = None, data: Sequence[Path] = ()) -> Written:
     """Write NAME.toml, and NAME_model.toml where there is no model; existing files are never touched."""
     project = Path(name if name.endswith(".toml") else f"{name}.toml")
@@ -70,7 +42,7 @@ def write_template(name: str, model: Path | None = None, data: Sequence[Path] = 
         raise ProjectError(f"A project is called by a name, got {name!r}.", "Write daedal new tank.")
     made_model = project.with_name(f"{project.stem}_model.toml") if model is None else None
     _refuse_existing(project, made_model, data)
-    columns = [_read_columns(path) for path in data]
+    columns = [read_columns(path) for path in data]
     first = columns[0] if columns else Columns("t", ("u",), ("y",), ",", ".", None)
     if made_model is None:
         declared, entry = _find_model(project, cast(Path, model))
@@ -127,96 +99,9 @@ def _find_model(project: Path, given: Path) -> tuple[Model, str]:
     return model, entry
 
 
-def _read_columns(path: Path) -> Columns:
-    """The names of the columns, and what they look like."""
-    kind = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if kind in FRAMES:
-        return _read_table(path)
-    if kind not in READERS:
-        raise ProjectError(
-            f"The columns of '{path}' cannot be listed.",
-            f"Give a file that ends in one of {', '.join(READERS)}, or leave --data out and fill in the rest.",
-        )
-    try:
-        opened = gzip.open if path.suffix == ".gz" else open
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            line = cast(TextIO, file).readline(1_000_000).strip("\r\n")
-    except (OSError, UnicodeDecodeError, EOFError) as error:
-        raise ProjectError(
-            f"'{path}' cannot be read: {error}.", "It must be UTF-8 text ('CSV UTF-8' in a spreadsheet)."
-        ) from None
-    delimiter = max(DELIMITERS, key=line.count) if any(map(line.count, DELIMITERS)) else ","
-    labels = [label.strip() for label in next(csv.reader([line], delimiter=delimiter), [])]
-    if len(labels) < 2 or all(_is_number(label) for label in labels):
-        raise ProjectError(
-            f"'{path}' has no header line with names of columns.",
-            "Write one above the numbers: t,u,y. Nothing was written.",
-        )
-    time = _find_clock(labels)
-    others = [label for label in labels if label != time]
-    decimal, data = _try_to_read(path, time, others, delimiter)
-    return _sort_columns(time, others, delimiter, decimal, data)
-
-
-def _read_table(path: Path) -> Columns:
-    """Those of a file that is no text."""
-    frame = read_frame(path)
-    labels = [str(label) for label in frame.columns]
-    if len(labels) < 2:
-        raise ProjectError(
-            f"'{path}' has fewer than two columns of one length.", "Write times and signals as columns, or as CSV."
-        )
-    time, data = _find_clock(labels), None
-    others = [label for label in labels if label != time]
-    with suppress(DaedalError):  # it will be refused later, with its line
-        data = Dataset.from_pandas(frame, time=time, outputs=others)
-    return _sort_columns(time, others, ",", ".", data)
-
-
-def _strip_unit(label: str) -> str:
-    return re.sub(r"\s*[\[(].*", "", label)
-
-
-def _find_clock(labels: Sequence[str]) -> str:
-    return next((label for label in labels if CLOCK.fullmatch(_strip_unit(label))), labels[0])
-
-
-def _sort_columns(time: str, others: Sequence[str], delimiter: str, decimal: str, data: Dataset | None) -> Columns:
-    """What drives, and what is measured."""
-    driving = [label for label in others if _drives(label, data)]
-    if len(driving) == len(others):  # something was measured
-        driving = driving[:-1]
-    measured = tuple(label for label in others if label not in driving)
-    return Columns(time, tuple(driving), measured, delimiter, decimal, data)
-
-
-def _is_number(label: str) -> bool:
-    try:
-        return isfinite(float(label))
-    except ValueError:
-        return not label
-
-
-def _try_to_read(path: Path, time: str, columns: list[str], delimiter: str) -> tuple[str, Dataset | None]:
-    """With a decimal point or comma; None where something in the file will be refused later, with its line."""
-    for decimal in (".", ","):
-        with suppress(DaedalError):
-            return decimal, read_csv(path, time=time, outputs=columns, delimiter=delimiter, decimal=decimal)
-    return ".", None
-
-
-def _drives(label: str, data: Dataset | None) -> bool:
-    """Called as inputs are, or held for several samples at a time."""
-    if DRIVING.fullmatch(_strip_unit(label)):
-        return True
-    values = data.outputs[label].values if data is not None else np.zeros(0)
-    known = values[np.isfinite(values)]
-    return bool(known.size > 2 and float(np.mean(np.diff(known) == 0.0)) > HELD and np.ptp(known) > 0.0)
-
-
 def _match(model: Model, columns: Columns) -> dict[str, str]:
     """Signal → column: of the same name, or the only ones that are left."""
-    bare = {_strip_unit(label).casefold(): label for label in columns.names}
+    bare = {strip_unit(label).casefold(): label for label in columns.names}
     chosen = {name: bare[name.casefold()] for name in (*model.input_names, *model.outputs) if name.casefold() in bare}
     for signals, labels in ((model.input_names, columns.inputs), (tuple(model.outputs), columns.outputs)):
         open_signals = [name for name in signals if name not in chosen]
@@ -252,7 +137,7 @@ def _write_project(
             if columns.decimal != "."
             else []
         ),
-        f"# columns of the file: {', '.join(map(_show_name, (columns.time, *columns.names)))}",
+        f"# columns of the file: {', '.join(map(_show_name, (columns.time, *columns.names, *columns.texts)))}",
         *(
             [f"inputs = {inputs}     # name in the model = column: what drives it, and was recorded"]
             if model.input_names
@@ -339,6 +224,8 @@ def _tell(files: Sequence[Path], columns: Columns, chosen: Mapping[str, str], mo
             f"system: {quoted(columns.inputs) or 'none'}; measured: {quoted(columns.outputs)}. If that is wrong, "
             f"change it in {files[0]}."
         )
+    if columns.texts:
+        told.append(f"Left out, as they hold words: {quoted(columns.texts)}.")
     if len(files) > 1:
         told.append(f"{files[1]} holds a first model, one lag for each output: put your own equations in its place.")
     lacking = [name for name in (*model.input_names, *model.outputs) if name not in chosen]

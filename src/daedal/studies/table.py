@@ -17,6 +17,7 @@ MOST_MINIMA = 8
 MOST_RUNS = 12
 SAME = 1e-4  # of the criterion: minima that are told apart
 ENOUGH = 39  # runs that percentiles of 95 % need
+SURE = 400  # runs from which on BCa lies about as surely as percentiles do
 
 
 def list_lines(study: "Study") -> list[str]:
@@ -41,8 +42,17 @@ def _list_bootstrap(study: "Study") -> list[str]:
         error = study.fit[name].std_error
         numbers = [_write(one.estimate, one.std), _write(one.mean, one.std), format_error(one.std), f"{one.bias:+.1g}"]
         rows.append([name, *numbers, format_error(error), _join(ends[name], one.std), _join(corrected[name], one.std)])
-    few = f"  fewer than {ENOUGH} runs: intervals from mean and spread, wider for it"
-    return [*align_columns(rows), *([few] if 1 < study.converged.sum() < ENOUGH else [])]
+    return [*align_columns(rows), *_list_doubts(int(study.converged.sum()))]
+
+
+def _list_doubts(runs: int) -> list[str]:
+    """What few runs leave unsure. BCa moves both ends by 2 z₀ sd, and z₀ has the standard error √(π/2n) = 1.25/√n."""
+    if runs < ENOUGH:
+        return [f"  fewer than {ENOUGH} runs: intervals from mean and spread, wider for it"] if runs > 1 else []
+    if runs < SURE:
+        share = 2.5 / np.sqrt(runs)
+        return [f"  BCa counts its correction from {runs} runs, which tell its ends to {share:.2g} sd: take {SURE}"]
+    return []
 
 
 def _list_accuracy(study: "Study") -> list[str]:

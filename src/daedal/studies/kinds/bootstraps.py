@@ -67,6 +67,8 @@ def _list_values(fit: Fit) -> list[Mapping[str, float]]:
 class BlockBootstrap:
     """The simulation with the estimates, and blocks of its residuals in random order; of regular samples.
 
+    Fits that predict each sample from those before, as a likelihood with disturbances does, are refused.
+
     Parameters
     ----------
     length

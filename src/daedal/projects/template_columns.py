@@ -1,0 +1,141 @@
+"""Columns of data files as a new project takes them: which is the time, which drive, which were measured."""
+
+import csv
+import gzip
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import product
+from math import isfinite
+from pathlib import Path
+from typing import TextIO, cast, final
+
+import numpy as np
+
+from daedal.data import Dataset, read_csv
+from daedal.errors import DaedalError, ProjectError
+from daedal.projects.data_files import FRAMES, READERS, read_frame
+
+CLOCK = re.compile(r"t|time|zeit|date|datum|datetime|timestamp|clock|sec|seconds|hours|min", re.IGNORECASE)
+DRIVING = re.compile(r"u|u[\d_].*|in|in[\d_].*|input.*|cmd.*|command.*|setpoint.*|sp", re.IGNORECASE)
+HELD = 0.5  # share of steps without a change that a column has which somebody set
+DELIMITERS = ",;\t|"
+
+
+@final
+@dataclass(frozen=True)
+class Columns:
+    """What a header line says, and what each column is taken for."""
+
+    time: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    delimiter: str
+    decimal: str
+    data: Dataset | None  # all columns that hold numbers, as outputs, where they could be read
+    texts: tuple[str, ...] = ()  # columns of words, which are left out
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that are measured."""
+        return (*self.outputs, *self.inputs)
+
+
+def read_columns(path: Path) -> Columns:
+    """The names of the columns, and what they look like."""
+    kind = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if kind in FRAMES:
+        return _read_table(path)
+    if kind not in READERS:
+        raise ProjectError(
+            f"The columns of '{path}' cannot be listed.",
+            f"Give a file that ends in one of {', '.join(READERS)}, or leave --data out and fill in the rest.",
+        )
+    try:
+        opened = gzip.open if path.suffix == ".gz" else open
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+            line = cast(TextIO, file).readline(1_000_000).strip("\r\n")
+    except (OSError, UnicodeDecodeError, EOFError) as error:
+        raise ProjectError(
+            f"'{path}' cannot be read: {error}.", "It must be UTF-8 text ('CSV UTF-8' in a spreadsheet)."
+        ) from None
+    delimiter = max(DELIMITERS, key=line.count) if any(map(line.count, DELIMITERS)) else ","
+    labels = [label.strip() for label in next(csv.reader([line], delimiter=delimiter), [])]
+    if len(labels) < 2 or all(_is_number(label) for label in labels):
+        raise ProjectError(
+            f"'{path}' has no header line with names of columns.",
+            "Write one above the numbers: t,u,y. Nothing was written.",
+        )
+    time = _find_clock(labels)
+    others = [label for label in labels if label != time]
+    decimal, data = _try_to_read(path, time, others, delimiter)
+    return _sort_columns(time, others, delimiter, decimal, data)
+
+
+def _read_table(path: Path) -> Columns:
+    """Those of a file that is no text."""
+    frame = read_frame(path)
+    labels = [str(label) for label in frame.columns]
+    if len(labels) < 2:
+        raise ProjectError(
+            f"'{path}' has fewer than two columns of one length.", "Write times and signals as columns, or as CSV."
+        )
+    time, data = _find_clock(labels), None
+    others = [label for label in labels if label != time]
+    with suppress(DaedalError):  # it will be refused later, with its line
+        numbers = list(frame[others].select_dtypes("number").columns)
+        data = Dataset.from_pandas(frame, time=time, outputs=numbers)
+    return _sort_columns(time, others, ",", ".", data)
+
+
+def strip_unit(label: str) -> str:
+    return re.sub(r"\s*[\[(].*", "", label)
+
+
+def _find_clock(labels: Sequence[str]) -> str:
+    return next((label for label in labels if CLOCK.fullmatch(strip_unit(label))), labels[0])
+
+
+def _sort_columns(time: str, others: Sequence[str], delimiter: str, decimal: str, data: Dataset | None) -> Columns:
+    """What drives, and what is measured."""
+    texts = () if data is None else tuple(label for label in others if label not in data.outputs)
+    others = [label for label in others if label not in texts]
+    driving = [label for label in others if _drives(label, data)]
+    if len(driving) == len(others):  # something was measured
+        driving = driving[:-1]
+    measured = tuple(label for label in others if label not in driving)
+    return Columns(time, tuple(driving), measured, delimiter, decimal, data, texts)
+
+
+def _is_number(label: str) -> bool:
+    try:
+        return isfinite(float(label))
+    except ValueError:
+        return not label
+
+
+def _try_to_read(path: Path, time: str, columns: list[str], delimiter: str) -> tuple[str, Dataset | None]:
+    """With a decimal point or comma, without columns of words; None where something will be refused later."""
+    options = {"time": time, "delimiter": delimiter}
+    for decimal in (".", ","):
+        with suppress(DaedalError):
+            return decimal, read_csv(path, outputs=columns, decimal=decimal, **options)
+    found: dict[str, list[str]] = {".": [], ",": []}
+    for decimal, label in product(found, columns):
+        with suppress(DaedalError):
+            alone = read_csv(path, outputs=[label], decimal=decimal, **options)
+            found[decimal] += [label] if np.isfinite(alone.outputs[label].values).any() else []
+    decimal, numbers = max(found.items(), key=lambda pair: len(pair[1]))
+    with suppress(DaedalError):
+        return decimal, read_csv(path, outputs=numbers, decimal=decimal, **options)
+    return ".", None
+
+
+def _drives(label: str, data: Dataset | None) -> bool:
+    """Called as inputs are, or held for several samples at a time."""
+    if DRIVING.fullmatch(strip_unit(label)):
+        return True
+    values = data.outputs[label].values if data is not None else np.zeros(0)
+    known = values[np.isfinite(values)]
+    return bool(known.size > 2 and float(np.mean(np.diff(known) == 0.0)) > HELD and np.ptp(known) > 0.0)

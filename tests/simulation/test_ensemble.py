@@ -8,7 +8,7 @@ import pytest
 
 import daedal as dd
 from daedal import der, jobs
-from daedal.simulation.lanes import LaneRun, RunInterrupted, march, moments, noise
+from daedal.simulation.lanes import BLOCK, LaneRun, RunInterrupted, march, moments, noise
 
 x, v, u, w, w2, k, c, a, b = dd.symbols("x v u w w2 k c a b")
 TIMES = np.arange(21) * 0.2
@@ -289,7 +289,7 @@ def test_an_interrupt_before_any_realization_ends_keeps_what_all_have(realizatio
     whole = dd.ensemble(duffing(), TIMES, **options)
     interrupt_at(monkeypatch, 6)
     part = dd.ensemble(duffing(), TIMES, **options)
-    assert part.realizations == min(realizations, 64)
+    assert part.realizations == min(realizations, BLOCK)
     assert part.status.interrupted
     assert f"{part.realizations} of {realizations} realizations came that far" in str(part)
     known = int(np.isfinite(part.mean["o"][1]).sum())

@@ -95,18 +95,29 @@ def simulate_lanes(solver: Lanes, job: Job, effort: Effort = PATIENT) -> Outcome
 
 def _keep_values(run: Run, variables: int, realizations: int) -> tuple[np.ndarray, Status]:
     """All values as (realization, variable, time); NaN from where a lane failed or an interrupt came."""
-    kept = np.full((realizations, variables, run.times.size), np.nan)
+    kept = np.empty((realizations, variables, run.times.size))
+    ends = np.zeros(realizations, dtype=int)  # samples of each that were written
 
     def consume(_: int, block: range, samples: np.ndarray, out: np.ndarray) -> None:
-        kept[block.start : block.stop, :, samples] = out.transpose(2, 1, 0)
+        if samples.size == 0:
+            return
+        lanes, part = slice(block.start, block.stop), slice(int(ends[block.start]), int(samples[-1]) + 1)
+        if samples.size == part.stop - part.start:  # they come in order
+            kept[lanes, :, part] = out.transpose(2, 1, 0)
+        else:
+            kept[lanes, :, part] = np.nan
+            kept[lanes, :, samples] = out.transpose(2, 1, 0)
+        ends[lanes] = part.stop
 
     interrupted = False
     try:
         failures = run.run(realizations, consume)
     except RunInterrupted as interrupt:
-        if np.isnan(kept).all():
+        if not ends.any():
             raise
         failures, interrupted = interrupt.failures, True
+    for lane in np.flatnonzero(ends < run.times.size):
+        kept[lane, :, ends[lane] :] = np.nan
     for failure in failures:
         kept[failure.lane, :, run.times >= failure.time] = np.nan
     return kept, describe_interrupt(run.times, kept) if interrupted else _make_status(run, failures, realizations)

@@ -6,6 +6,7 @@ import pytest
 import catalogue
 import daedal as dd
 from daedal import der
+from daedal.simulation.lanes import adaptive, search
 from daedal.simulation.lanes.pilot import compare
 
 x, y, v, u, w, k = dd.symbols("x y v u w k")
@@ -258,3 +259,37 @@ def test_sensitivities_at_rest_have_steps_of_their_own():
     times = np.linspace(0, 2, 9)
     found = dd.ensemble(model, times, realizations=1, sensitivities=["k"], rng=1)
     np.testing.assert_allclose(found.sensitivities["k"]["x"], np.cos(20 * times), atol=1e-5)
+
+
+def count_trials(monkeypatch, model, times, solver, **inputs):
+    """Steps that were tried one by one, and the lengths of those taken; all others are forbidden."""
+    tried = []
+    attempt = adaptive._AdaptiveLane._try_step
+    monkeypatch.setattr(search, "SEARCHES", (search.search_adaptively,))
+    monkeypatch.setattr(
+        adaptive._AdaptiveLane, "_try_step", lambda lane, *step: tried.append(step[1]) or attempt(lane, *step)
+    )
+    found = dd.simulate(model, times, solver=solver, **inputs)
+    return tried, found
+
+
+def test_a_change_of_sign_makes_no_short_steps(monkeypatch):
+    """x = cos t, v = −sin t: the steps are alike all along, whichever of the two is zero."""
+    model = oscillator(equations={"speed": der(x) == v, "force": der(v) == -x}, disturbances={})
+    tried, found = count_trials(monkeypatch, model, np.linspace(0.0, 40.0, 3), dd.Lanes(method="rk4"))
+    np.testing.assert_allclose(found["x"], np.cos(found.times), atol=1e-6)
+    usual = np.array(tried[20:-2])  # after the first, which is a guess, and before the last, which is what is left
+    assert usual.min() > 0.5 * np.median(usual)
+
+
+def test_steps_that_would_be_far_too_many_are_given_up_early(monkeypatch):
+    """A lag of a tenth of a second over ten hours: explicit steps would be 130 000."""
+    model = oscillator(
+        equations={"lag": der(x) == 10.0 * (u - x)}, unknowns=[x], inputs=[u], outputs={"x": x},
+        disturbances={}, initial={x: 0.0},
+    )  # fmt: skip
+    times = 900.0 * np.arange(41)
+    push = dd.Signal(times, np.where(np.arange(41) % 3 == 1, 1.0, -1.0), intersample="zoh")
+    tried, found = count_trials(monkeypatch, model, times, dd.Lanes(), inputs={"u": push})
+    np.testing.assert_allclose(found["x"][1:], push(times[:-1]), atol=1e-6)
+    assert len(tried) < 1500

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from daedal.simulation.lanes.march import march_lanes
 from daedal.simulation.lanes.pilot import Choice, Steps, Task, Trial, choose, judge, prepare_steps, run_pilots
 from daedal.simulation.steps import ALIGNED, ORDER, UNFINISHED, Method, Schedule, Stops, find_stops, join_steps
 
 HALVINGS = 6
 ABSOLUTE = 1e-13  # of its size: error of a step that is always allowed
 LEAST = 1e-10  # of its size: what counts as the largest value of a state so far, at least
+FEW, HOPELESS = 200, 3  # steps that tell nothing about how many there will be; times too many not to go on
+FADING = 0.5  # of the largest value of a state so far: what is left of it after a step
+NOT_SAMPLED = np.full(3, -1, dtype=np.int64)
 
 
 def search_adaptively(task: Task, method: Method, tolerance: float) -> Choice | None:
@@ -50,22 +52,25 @@ def _find_lengths(task: Task, at: Stops, method: Method, tolerance: float) -> li
 
 
 class _AdaptiveLane:
-    """One lane under error control: one step is compared with two halves, which are kept."""
+    """One lane under error control: one step is compared with two halves, which are kept.
+
+    Errors are judged by the size of each state, which follows it down by `FADING` in a step at most: what changes sign
+    is not small.
+    """
 
     def __init__(self, task: Task, method: Method, tolerance: float) -> None:
         self.method: Method = method
         self.task, self.tolerance = task, tolerance
-        self.state, self.parameters = self._begin(), np.ascontiguousarray(task.parameters[:, :1])
+        none = np.zeros(0)
+        self.program, self.table = prepare_steps(task, method, (Schedule(none, none, none.astype(np.int64)), 0))
+        width = self.program.kernel.width  # of equal lanes, so that none need to be filled up in every step
+        self.state = np.repeat(task.begin_lanes(self.program)[:, :1], width, axis=1)
+        self.parameters = np.repeat(task.parameters[:, :1], width, axis=1)
+        self.unused = np.zeros((1, 0, width)), np.zeros((0, self.program.outputs, width))
         self.sizes = task.point.sizes.states
-        self.largest = np.maximum(np.abs(self._x(self.state)), LEAST * self.sizes)
+        self.recent = np.maximum(np.abs(self._x(self.state)), LEAST * self.sizes)
         self.length = 1e-4 * float(task.times[-1] - task.forcing.start)
         self.steps = 0
-
-    def _begin(self) -> np.ndarray:
-        """The state of the first lane at the start."""
-        none = np.zeros(0)
-        compiled, _ = prepare_steps(self.task, self.method, (Schedule(none, none, none.astype(np.int64)), 0))
-        return np.ascontiguousarray(self.task.begin_lanes(compiled)[:, :1])
 
     def _x(self, state: np.ndarray) -> np.ndarray:
         return state[: len(self.task.system.states), 0]
@@ -76,7 +81,7 @@ class _AdaptiveLane:
         while done < interval:
             left = interval - done
             taken = left if self.length > 0.9 * left else min(self.length, left / 2)
-            if self.steps > self.task.effort.adaptive or done + taken == done:
+            if self._has_too_many(begin + done) or done + taken == done:
                 return None
             halves, error = self._try_step(begin + done, taken)
             power = 1.0 / (ORDER[self.method] + 1)
@@ -84,31 +89,36 @@ class _AdaptiveLane:
                 self.length = taken * (max(0.1, 0.9 * error**-power) if np.isfinite(error) else 0.1)
                 continue
             self.state, self.steps = halves, self.steps + 1
-            self.largest = np.maximum(self.largest, np.abs(self._x(halves)))
+            self.recent = np.maximum(np.abs(self._x(halves)), FADING * self.recent)
             self.length = taken * min(4.0, 0.9 * max(error, 1e-12) ** -power)
             lengths.append(taken)
             done = interval if taken == left else done + taken
         return np.array(lengths)
 
+    def _has_too_many(self, time: float) -> bool:
+        """Whether there are too many steps, or will be: as long as those so far on average, and as the next one."""
+        most, passed = self.task.effort.adaptive, time - self.task.forcing.start
+        if self.steps <= FEW:
+            return False
+        length = max(self.length, passed / self.steps)
+        return self.steps > most or (float(self.task.times[-1]) - time) / length > HOPELESS * most
+
     def _try_step(self, time: float, length: float) -> tuple[np.ndarray, float]:
         """The state after two halves of a step, and how much it differs, relative to what is allowed."""
-        whole, halves = (_advance(self.task, self.method, self.state, self.parameters, time, length, n) for n in (1, 2))
-        if not np.max(np.abs([whole[-1], halves[-1]])) <= UNFINISHED:  # Newton iterations did not finish
+        half = length / 2
+        steps = Schedule(np.array([time, time, time + half]), np.array([length, half, half]), NOT_SAMPLED)
+        shared, _ = self.table.tabulate(steps)
+        whole, halves = self._advance(shared[:1]), self._advance(shared[1:])
+        if not max(np.abs(whole[-1, 0]), np.abs(halves[-1, 0])) <= UNFINISHED:  # Newton iterations did not finish
             return halves, np.inf
         x = self._x(halves)
-        allowed = self.tolerance * (np.abs(x) + 1e-6 * self.largest) + ABSOLUTE * self.sizes
+        allowed = self.tolerance * np.maximum(np.abs(x), self.recent) + ABSOLUTE * self.sizes
         return halves, float(np.max(np.abs(self._x(whole) - x) / allowed, initial=0.0))
 
-
-def _advance(
-    task: Task, method: Method, state: np.ndarray, parameters: np.ndarray, time: float, length: float, parts: int
-) -> np.ndarray:
-    """The state after one step, or after the same time in two."""
-    steps = Schedule(
-        time + length / parts * np.arange(parts), np.full(parts, length / parts), np.full(parts, -1, dtype=np.int64)
-    )
-    compiled, table = prepare_steps(task, method, (steps, 0))
-    trial = state.copy()
-    for _ in march_lanes(compiled, table, None, trial, parameters, lambda _, __: None):
-        pass
-    return trial
+    def _advance(self, shared: np.ndarray) -> np.ndarray:
+        """The state after the steps that read this."""
+        trial, count = self.state.copy(), len(shared)
+        lane, out = self.unused
+        begin = np.zeros(count, dtype=np.int64)
+        self.program.kernel.run(trial, self.parameters, shared, lane, NOT_SAMPLED[:count], out, begin=begin)
+        return trial

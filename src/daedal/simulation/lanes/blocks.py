@@ -6,7 +6,7 @@ from itertools import chain
 
 from daedal.simulation.lanes.run import Failure, RunInterrupted
 
-BLOCK = 64  # lanes that advance together
+BLOCK = 32  # lanes that advance together: few, so that a usual number of them is work for two cores
 
 Work = Callable[[range, list[Failure]], None]
 

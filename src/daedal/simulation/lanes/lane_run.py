@@ -7,6 +7,7 @@ may have its own parameters. Blocks are independent and run in threads; results 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from typing import Any, final
 
 import numpy as np
@@ -163,14 +164,16 @@ def _sample_first(
 
 
 class _PilotPaths:
-    """Paths of pilot lanes, each with its own set of values."""
+    """Paths of pilot lanes, each with its own set of values; those beside each other with the same one are a block."""
 
     def __init__(self, scenario: Scenario, pilots: Sequence[Values]) -> None:
-        lanes = (scenario.make_paths(values, range(lane, lane + 1)) for lane, values in enumerate(pilots))
-        self._lanes = [paths for paths in lanes if paths is not None]
+        alike = groupby(enumerate(pilots), key=lambda pilot: id(pilot[1].sources))
+        groups = [list(group) for _, group in alike]
+        blocks = (scenario.make_paths(one[0][1], range(one[0][0], one[-1][0] + 1)) for one in groups)
+        self._blocks = [paths for paths in blocks if paths is not None]
 
     def draw_rows(self, first: int, last: int) -> np.ndarray:
-        return np.concatenate([paths.draw_rows(first, last) for paths in self._lanes], axis=2)
+        return np.concatenate([paths.draw_rows(first, last) for paths in self._blocks], axis=2)
 
 
 def prepare_lanes(

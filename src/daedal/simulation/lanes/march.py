@@ -51,15 +51,16 @@ class Table:
             shared, row = self._whole
             return shared[first:last], row[first:last]
         steps = self.steps
-        return self._tabulate(Schedule(steps.starts[first:last], steps.lengths[first:last], steps.emit[first:last]))
+        return self.tabulate(Schedule(steps.starts[first:last], steps.lengths[first:last], steps.emit[first:last]))
 
     @cached_property
     def _whole(self) -> tuple[np.ndarray, np.ndarray] | None:
         numbers = self.steps.starts.size * self.program.nodes.size * (len(self.forcing.tracks) + 1)
         # What clocks do is told from all steps together.
-        return self._tabulate(self.steps) if 8.0 * numbers <= KEPT or self.forcing.clocks else None
+        return self.tabulate(self.steps) if 8.0 * numbers <= KEPT or self.forcing.clocks else None
 
-    def _tabulate(self, steps: Schedule) -> tuple[np.ndarray, np.ndarray]:
+    def tabulate(self, steps: Schedule) -> tuple[np.ndarray, np.ndarray]:
+        """The same of any steps."""
         program, forcing, inputs = self.program, self.forcing, list(self.program.inputs)
         values = tabulate_nodes(forcing, steps, program.nodes)[:, :, inputs].transpose(0, 2, 1)
         values = values.reshape(steps.starts.size, program.nodes.size * len(inputs))
@@ -168,6 +169,8 @@ def _find_fan(program: Program, count: int) -> "Fan | None":
 
 def find_solved(out: np.ndarray) -> np.ndarray:
     """Which samples of which lanes are finite and satisfy the equations, (sample, lane)."""
+    if out.size and max(out.max(), -out.min()) < ESCAPED:  # as usual, and looked at without a copy
+        return out[:, -1] <= ACCEPTED
     finite = np.all(np.abs(out) < ESCAPED, axis=1)
     return finite & (np.nan_to_num(out[:, -1], nan=np.inf) <= ACCEPTED)
 

@@ -15,6 +15,8 @@ from daedal.report.saving import check_path, write_whole
 
 LEFT, RIGHT, BELOW = 80, 30, 110  # pixels around the panels; the legend stands below them
 TITLE, SUBTITLE = 17, 13  # sizes of letters
+DECADES = 100.0  # from the least to the largest number, from which on a logarithmic axis has few numbers
+BETWEEN = 0.105  # share of the width between columns, where titles and numbers of axes stand
 LINE = 100  # letters of a subtitle in a row
 GRID = "#E5E5E5"
 DIVERGING = [[0.0, "#B35806"], [0.25, "#FDB863"], [0.5, "#FFFFFF"], [0.75, "#92C5DE"], [1.0, "#0571B0"]]
@@ -124,9 +126,8 @@ def describe_figure(picture: Picture) -> tuple[list[dict[str, Any]], dict[str, A
             if panel is None:
                 continue
             number += 1
-            wide = 1.0 / columns
-            inner = 0.0 if columns == 1 else 0.12 * wide
-            across = (j * wide + inner * (j > 0), (j + 1) * wide - inner * (j < columns - 1))
+            wide = (1.0 - BETWEEN * (columns - 1)) / columns
+            across = (j * (wide + BETWEEN), j * (wide + BETWEEN) + wide)
             place = _Place(number, across, (upper - tall, upper), area / len(picture.rows))
             last = not picture.linked or all(len(below) <= j or below[j] is None for below in picture.rows[i + 1 :])
             _add_panel(layout, data, panel, place, listed, _find_leader(picture, i, j), last)
@@ -181,6 +182,9 @@ def _add_panel(
 ) -> None:
     crowded = bool(panel.x.labels) and is_crowded(panel.x.labels or ())
     x, y = _describe_axis(panel.x, last, crowded), _describe_axis(panel.y, True)
+    for described, axis, side in ((x, panel.x, "x"), (y, panel.y, "y")):
+        if axis.log and spans_decades(panel, axis, side):
+            described |= {"dtick": 1, "minor": {"ticks": "outside", "dtick": "D1", "ticklen": 3}}
     x |= {"domain": [place.across[0], min(place.across[1], 1.0)], "anchor": place.axes["yaxis"]} | (
         {"matches": leader} if leader else {}
     )
@@ -216,6 +220,20 @@ def _add_panel(
             data.append(_describe_key(trace) | common)
         else:
             data.append(described | common)
+
+
+def spans_decades(panel: Panel, axis: Axis, side: str) -> bool:
+    """Whether a logarithmic axis is so long that numbers at powers of ten suffice."""
+    if axis.range is not None:
+        return bool(axis.range[1] >= DECADES * axis.range[0])
+    ends = [(values.min(), values.max()) for trace in panel.traces for values in _list_positive(trace, side)]
+    return bool(ends) and max(high for _, high in ends) >= DECADES * min(low for low, _ in ends)
+
+
+def _list_positive(trace: Trace, side: str) -> list[np.ndarray]:
+    named = [getattr(trace, name, None) for name in ((side,) if side == "x" else ("y", "lower", "upper"))]
+    arrays = [np.asarray(one, dtype=float) for one in named if one is not None]
+    return [known for one in arrays if (known := one[np.isfinite(one) & (one > 0.0)]).size]
 
 
 def _describe_axis(axis: Axis, labelled: bool, upright: bool = False) -> dict[str, Any]:

@@ -50,7 +50,10 @@ def _draw_series(comparison: Comparison, series: list[Compared], left_out: int) 
     axis = choose_time_axis([one.origin for one in series])
     time = Axis(axis.name(comparison.units))
     rows, undrawn = [], 0
-    for label in dict.fromkeys(one.experiment for one in series):
+    labels = list(dict.fromkeys(one.experiment for one in series))
+    count = len(series) + sum(len(comparison.inputs.get(label, {})) for label in labels)
+    room = INPUTS if len(labels) == 1 or count <= PANELS else 0
+    for label in labels:
         mine = [one for one in series if one.experiment == label]
         for one in mine:
             times = axis.place(one.times, one.origin)
@@ -60,18 +63,18 @@ def _draw_series(comparison: Comparison, series: list[Compared], left_out: int) 
                 traces.append(Line(ahead.prediction, times, ahead.predicted, style.color, style.dash, 1.2))
             rows.append((Panel(tuple(traces), time, Axis(label_series(comparison, one))),))
         driven = _draw_inputs(comparison, mine, axis)
-        undrawn += len(driven) - len(driven[:INPUTS])
-        rows += [(Panel((line,), time, Axis(title)),) for line, title in driven[:INPUTS]]
+        undrawn += len(driven) - len(driven[:room])
+        rows += [(Panel((line,), time, Axis(title)),) for line, title in driven[:room]]
     said = f"simulated {write_percents(comparison.fit_percent)}"
     covered = [f"{name} {100 * share:.1f} %" for name, share in comparison.coverage.items() if np.isfinite(share)]
     told = [
         f"{comparison.method.strip() or 'the model as it is'}; {comparison.describe_data()}",
         f"in the band of 95 %: {', '.join(covered[:PANELS])}" if covered else "",
-        f"{counted(undrawn, 'more input')} not drawn" if undrawn else "",
+        f"{counted(undrawn, 'input')} not drawn" if undrawn else "",
     ]
     title = f"comparison of {comparison.model}: {said}"
     alt = f"Measured and predicted samples of {comparison.model} on {comparison.describe_data()}: {said}."
-    linked = len({one.experiment for one in series}) == 1
+    linked = len(labels) == 1
     return arrange(title, told, rows, alt, linked=linked, left_out=left_out, what="output")
 
 

@@ -31,7 +31,7 @@ MOST_AGAINST, MOST_BESIDE = 3, 6  # outputs, and quantities that their residuals
 POINTS = 600  # dots in one panel
 PARTS = 8  # of the samples in their order, each with a mean
 SURE = 3.5  # standard errors of one of these means that are worth a word
-PIECE, LONGEST_PIECE = 8, 256  # samples of a piece whose spectrum is averaged, at least and at most
+PIECE, LONGEST_PIECE = 8, 96  # samples of a piece whose spectrum is averaged, at least and at most
 OVERLAP = 0.947  # share of independent periodograms among those of a Hann window that overlap by half
 FAR = 4.0  # standard deviations to each side of a histogram
 
@@ -191,7 +191,7 @@ def _estimate_spectrum(one: OutputResidual) -> tuple[np.ndarray, np.ndarray, flo
     """ω > 0, mean power there (1: white noise of variance 1), its degrees of freedom; empty of too few samples."""
     runs = [run for label in one.tested for run in _list_runs(one.times[label], one.tested[label])]
     longest = max((run.size for _, run in runs), default=0)
-    size = min(longest // 4, LONGEST_PIECE)
+    size = min(max(longest // 8, PIECE if longest >= 2 * PIECE else 0), LONGEST_PIECE)
     if size < PIECE:
         return np.zeros(0), np.zeros(0), 0.0
     step = next(step for step, run in runs if run.size == longest)

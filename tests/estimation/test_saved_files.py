@@ -20,7 +20,7 @@ from batteries import fits
 from batteries.fits import levels
 from daedal.data import FrozenMapping
 from daedal.errors import EstimationError
-from daedal.estimation import Coordinates
+from daedal.estimation import Coordinates, Course
 from daedal.estimation.storage import files, netcdf
 from daedal.estimation.storage.consistency import find_contradictions
 from daedal.estimation.storage.content import list_variables
@@ -395,6 +395,7 @@ def test_any_content_comes_back_to_the_bit(decay, tmp_path, data):
         notes=tuple(draw(st.lists(ANY_TEXT, max_size=3))),
         seed=draw(st.integers(0, 2**128 - 1)),
         evaluations=draw(st.integers(0, 2**70)),
+        course=Course(np.zeros(len(names), dtype=int), np.array([draw(ANY_NUMBER) for _ in names], float), matrix()),
     )
     odd.save(tmp_path / "fit.nc")
     assert_same(odd, dd.load(tmp_path / "fit.nc"))

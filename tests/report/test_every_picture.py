@@ -20,7 +20,11 @@ NAMES = [
     "Structure", "WellPosedness", "Descriptor", "TransferFunction", "WhiteNoise", "FilteredNoise", "StateSpaceNoise",
     "Normal", "LogNormal", "Uniform", "Equation", "Expression",
 ]  # fmt: skip
-IMPOSSIBLE = {("circuit", "disturbances"): "has no disturbances"}
+IMPOSSIBLE = {
+    ("circuit", "disturbances"): "has no disturbances",
+    ("Fit", "minima"): "has no other minimum",
+    ("Fit", "realizations"): "has no error of averaging",
+}
 STRANGE = re.compile(r"\b(nan|NaN|inf|Infinity|None|np\.float64)\b")
 
 

@@ -90,7 +90,7 @@ def test_a_comparison_shows_each_experiment(fit):
     night = dd.Dataset(TIMES, inputs=fit.data[0].inputs, outputs={"x": fit.data[0]["x"]}, name="night")
     day = dd.Dataset(TIMES, inputs=fit.data[0].inputs, outputs={"x": fit.data[0]["x"]}, name="day")
     figure = dd.plot(dd.compare(fit, [night, day]))
-    assert panels(figure) == ["x, night", "x, day"]
+    assert panels(figure) == ["x, night", "u, night", "x, day", "u, day"]
     assert figure.layout.title.text.startswith("comparison of lag: simulated x 9")
     assert "held-out data 'night' and 'day'" in figure.layout.title.subtitle.text
     names = [trace.name for trace in figure.data[:3]]

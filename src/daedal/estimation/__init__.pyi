@@ -1,5 +1,5 @@
 from .arguments import Arguments, prepare_objective
-from .continuation import describe_cut
+from .continuation import continue_data, describe_cut
 from .cost import Cost, evaluate
 from .criteria.criterion import Capabilities, Criterion, Evaluation, Forecast, Objective, Part, describe, fail_at
 from .criteria.mean_variance import MeanVariance, MeanVarianceObjective
@@ -14,7 +14,7 @@ from .problem.coordinates import Coordinate, Coordinates, label_experiments
 from .problem.problem import Problem
 from .problem.starts import Grid, LatinHypercube, draw_hypercube, list_starts
 from .refit import BEGINS, FittedProblem, free_estimates, match_fit, predict_outputs, restore_objective
-from .result import Estimate, Fit, ProjectRecord
+from .result import Course, Estimate, Fit, ProjectRecord
 from .search.correlation import CorrelationTest, Spent, independence, spend_nothing, whiteness
 from .search.curvature import compute_covariance, invert_squares
 from .search.information import Information, compute_information
@@ -24,13 +24,13 @@ from .storage import identify_fit, load, pack_fit, unpack_fit
 
 __all__ = [
     "Arguments", "Autoregression", "BEGINS", "Capabilities", "Coordinate", "Coordinates", "CorrelationTest", "Cost",
-    "Criterion", "Estimate", "Evaluation", "Fit", "FittedProblem", "Forecast", "Grid", "Information", "LOOSE", "LOST",
-    "LatinHypercube", "LeastSquares", "Likelihood", "MeanVariance", "MeanVarianceObjective", "MeasurementMoments",
-    "Minimizer", "Minimum", "Objective", "OutputError", "Part", "Problem",
-    "ProjectRecord", "SimulationPEM", "Spent", "TrustRegion",
-    "Verdict", "choose_minimizer", "compute_covariance", "compute_information", "compute_variance_factors",
-    "compute_variances", "describe", "describe_cut", "draw_hypercube", "evaluate", "factor_quadratic", "fail_at",
-    "find_contiguous", "fit", "fit_autoregression", "free_estimates", "identify_fit", "independence", "invert_squares",
-    "label_experiments", "list_rivals", "list_starts", "load", "match_fit", "measure_fit", "pack_fit",
-    "predict_outputs", "prepare_objective", "restore_objective", "spend_nothing", "unpack_fit", "whiteness",
+    "Course", "Criterion", "Estimate", "Evaluation", "Fit", "FittedProblem", "Forecast", "Grid", "Information",
+    "LOOSE", "LOST", "LatinHypercube", "LeastSquares", "Likelihood", "MeanVariance", "MeanVarianceObjective",
+    "MeasurementMoments", "Minimizer", "Minimum", "Objective", "OutputError", "Part", "Problem", "ProjectRecord",
+    "SimulationPEM", "Spent", "TrustRegion", "Verdict", "choose_minimizer", "compute_covariance",
+    "compute_information", "compute_variance_factors", "compute_variances", "continue_data", "describe",
+    "describe_cut", "draw_hypercube", "evaluate", "factor_quadratic", "fail_at", "find_contiguous", "fit",
+    "fit_autoregression", "free_estimates", "identify_fit", "independence", "invert_squares", "label_experiments",
+    "list_rivals", "list_starts", "load", "match_fit", "measure_fit", "pack_fit", "predict_outputs",
+    "prepare_objective", "restore_objective", "spend_nothing", "unpack_fit", "whiteness",
 ]

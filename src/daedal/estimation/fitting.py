@@ -23,7 +23,7 @@ from daedal.estimation.problem import (
     list_long_delays,
     list_starts,
 )
-from daedal.estimation.result import Attempt, Estimate, Fit, LocalMinimum
+from daedal.estimation.result import Attempt, Course, Estimate, Fit, LocalMinimum
 from daedal.estimation.search import (
     Outcome,
     Trial,
@@ -191,9 +191,16 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
         evaluations=outcome.evaluations,
         solver=problem.solver,
         attempts=tuple(_make_attempt(space, trial) for trial in outcome.trials),
+        course=_make_course(space, outcome),
     )
     judged = replace(found, estimates=FrozenMapping(judge_by_intervals(found)))
     return replace(judged, notes=(*notes, *said.notes, *_list_remarks(outcome, judged, explained=expected is not None)))
+
+
+def _make_course(space: Coordinates, outcome: Outcome) -> Course:
+    stages, values, points = zip(*outcome.course, strict=True) if outcome.course else ((), (), ())
+    params = np.array([space.natural(point) for point in points], dtype=float).reshape(len(points), len(space.names))
+    return Course(np.array(stages, dtype=int), np.array(values, dtype=float), params)
 
 
 def _find_scatter(outcome: Outcome) -> tuple[np.ndarray | None, bool]:

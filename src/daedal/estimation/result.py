@@ -92,6 +92,35 @@ class Attempt:
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class Course:
+    """The evaluations that led to an estimate, one by one: from the start that ended best, then in later stages.
+
+    Attributes
+    ----------
+    stages : array (evaluation,)
+        0 from the start on, then counted; values of different stages cannot be compared.
+    values : array (evaluation,)
+        Of the criterion; infinite where the model could not be simulated.
+    params : array (evaluation, parameter)
+        In the order of `Fit.estimates`.
+    """
+
+    stages: np.ndarray
+    values: np.ndarray
+    params: np.ndarray
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Course) and all(
+            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True)
+            for name in ("stages", "values", "params")
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.values.tobytes(), self.params.tobytes()))
+
+
+@final
 @dataclass(frozen=True)
 class ProjectRecord:
     """The project file that a fit was made from: its text, and what else would be needed to make it again.
@@ -146,6 +175,8 @@ class Fit:
         What each start led to, in their order.
     project
         The project file that it was made from, where it was.
+    course
+        The evaluations that led to the estimates; None in files from before they were kept.
 
     Examples
     --------
@@ -184,6 +215,7 @@ class Fit:
     solver: Lanes | None = None
     attempts: tuple[Attempt, ...] = ()
     project: ProjectRecord | None = None
+    course: Course | None = None
 
     @property
     def params(self) -> Mapping[str, float]:

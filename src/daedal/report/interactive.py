@@ -15,6 +15,9 @@ from daedal.report.saving import check_path, write_whole
 
 LEFT, RIGHT, BELOW = 80, 30, 110  # pixels around the panels; the legend stands below them
 TITLE, SUBTITLE = 17, 13  # sizes of letters
+SHORT = 0.7  # decades of a logarithmic axis that has room for more numbers than 1, 2 and 5
+DECADES, POWERS = 2.0, 6  # of a logarithmic axis: from so many on numbers at powers of ten suffice, of these so many
+BETWEEN = 0.13  # share of the width between columns, where titles and numbers of axes stand
 LINE = 100  # letters of a subtitle in a row
 GRID = "#E5E5E5"
 DIVERGING = [[0.0, "#B35806"], [0.25, "#FDB863"], [0.5, "#FFFFFF"], [0.75, "#92C5DE"], [1.0, "#0571B0"]]
@@ -124,9 +127,8 @@ def describe_figure(picture: Picture) -> tuple[list[dict[str, Any]], dict[str, A
             if panel is None:
                 continue
             number += 1
-            wide = 1.0 / columns
-            inner = 0.0 if columns == 1 else 0.12 * wide
-            across = (j * wide + inner * (j > 0), (j + 1) * wide - inner * (j < columns - 1))
+            wide = (1.0 - BETWEEN * (columns - 1)) / columns
+            across = (j * (wide + BETWEEN), j * (wide + BETWEEN) + wide)
             place = _Place(number, across, (upper - tall, upper), area / len(picture.rows))
             last = not picture.linked or all(len(below) <= j or below[j] is None for below in picture.rows[i + 1 :])
             _add_panel(layout, data, panel, place, listed, _find_leader(picture, i, j), last)
@@ -181,6 +183,9 @@ def _add_panel(
 ) -> None:
     crowded = bool(panel.x.labels) and is_crowded(panel.x.labels or ())
     x, y = _describe_axis(panel.x, last, crowded), _describe_axis(panel.y, True)
+    for described, axis, side in ((x, panel.x, "x"), (y, panel.y, "y")):
+        if axis.log and (ends := find_ends(panel, axis, side)) is not None:
+            described |= choose_ticks(*ends)
     x |= {"domain": [place.across[0], min(place.across[1], 1.0)], "anchor": place.axes["yaxis"]} | (
         {"matches": leader} if leader else {}
     )
@@ -216,6 +221,31 @@ def _add_panel(
             data.append(_describe_key(trace) | common)
         else:
             data.append(described | common)
+
+
+def find_ends(panel: Panel, axis: Axis, side: str) -> tuple[float, float] | None:
+    """The least and the largest number on a logarithmic axis."""
+    if axis.range is not None:
+        return axis.range
+    ends = [(values.min(), values.max()) for trace in panel.traces for values in _list_positive(trace, side)]
+    return (float(min(low for low, _ in ends)), float(max(high for _, high in ends))) if ends else None
+
+
+def choose_ticks(low: float, high: float) -> dict[str, Any]:
+    """Round numbers on a short logarithmic axis, powers of ten on a longer one, some of them at last."""
+    decades = float(np.log10(high / low))
+    if decades >= DECADES:
+        return {"dtick": int(np.ceil(decades / POWERS)), "minor": {"ticks": "outside", "dtick": "D1", "ticklen": 3}}
+    steps = (1.0, 2.0, 5.0) if decades > SHORT else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+    powers = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 1)
+    round_numbers = [float(f"{step * 10.0**power:.3g}") for power in powers for step in steps]
+    return {"tickvals": round_numbers, "ticktext": [f"{one:.6g}".replace("-", "−") for one in round_numbers]}
+
+
+def _list_positive(trace: Trace, side: str) -> list[np.ndarray]:
+    named = [getattr(trace, name, None) for name in ((side,) if side == "x" else ("y", "lower", "upper"))]
+    arrays = [np.asarray(one, dtype=float) for one in named if one is not None]
+    return [known for one in arrays if (known := one[np.isfinite(one) & (one > 0.0)]).size]
 
 
 def _describe_axis(axis: Axis, labelled: bool, upright: bool = False) -> dict[str, Any]:

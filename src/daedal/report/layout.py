@@ -124,8 +124,8 @@ def arrange(
         panels: list[Panel | None] = []
         for panel in row:
             traces = [] if panel is None else [trace.thin(most) for trace in panel.traces]
-            for _, shown, size in traces:
-                if shown < size and size > total:
+            for trace, shown, size in traces:
+                if shown < size and size > total and not isinstance(trace, Band):  # that covers all of it
                     drawn, total = shown, size
             panels.append(panel and replace(panel, traces=tuple(trace for trace, _, _ in traces)))
         thinned.append(tuple(panels))

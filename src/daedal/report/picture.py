@@ -11,6 +11,7 @@ import numpy as np
 
 MOST_POINTS = 4000  # of one trace: more cannot be told apart on a screen
 MOST_OF_ALL = 60_000  # points of a picture, so that a page stays below 2.5 MB
+MOST_OF_BAND = 1000  # of the two curves around one, which are smooth
 PER_COLUMN = 5  # points that stand for all others in one column of pixels
 
 Dash = Literal["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
@@ -127,7 +128,7 @@ class Band:
 
     def thin(self, most: int = MOST_POINTS) -> tuple[Trace, int, int]:
         """The band that covers all of it."""
-        places = choose_points(self.x, self.upper, self.lower, most=most)
+        places = choose_points(self.x, self.upper, self.lower, most=min(most, MOST_OF_BAND))
         thinned = replace(self, x=self.x[places], lower=self.lower[places], upper=self.upper[places])
         return thinned, places.size, self.x.size
 

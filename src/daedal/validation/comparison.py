@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from daedal.data import Dataset, FrozenMapping, frozen, index_times
+from daedal.data import Dataset, FrozenMapping, Signal, frozen, index_times
 from daedal.disturbances import make_seed
-from daedal.errors import EstimationError, counted, interruptible, nearest, quoted, show
-from daedal.estimation import BEGINS, Fit, describe, describe_cut, label_experiments, match_fit, measure_fit
+from daedal.errors import DaedalError, EstimationError, counted, interruptible, nearest, quoted, show
+from daedal.estimation import (
+    BEGINS,
+    Fit,
+    FittedProblem,
+    describe,
+    describe_cut,
+    label_experiments,
+    match_fit,
+    measure_fit,
+)
 from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
 from daedal.models import Model
@@ -17,6 +26,7 @@ from daedal.systems import System, build
 from daedal.tables import add_unit, align_columns, make_frame, stack_frames, write_html
 from daedal.validation.arguments import check_data, check_horizon
 from daedal.validation.prediction import Predicted, predict_fit, predict_model
+from daedal.validation.prediction_errors import compute_prediction_errors
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -37,7 +47,10 @@ class Compared:
         The samples (NaN where missing), and what the model says to them.
     deviation
         Standard deviation of a sample about the prediction: disturbances and measurement noise; NaN when neither is
-        known. The band of 95 % is predicted ± 1.96 deviation.
+        known.
+    uncertainty
+        Standard deviation of the prediction over what is open of the shared estimates; None where it was not asked for,
+        or cannot be told. The band of 95 % is predicted ± 1.96 √(deviation² + uncertainty²).
     scored
         Which samples count: not those that are missing or in the transient.
     steps_ahead
@@ -58,6 +71,12 @@ class Compared:
     prediction: str = "simulated"
     origin: "datetime | None" = None
     steps_ahead: "Mapping[int, Compared]" = field(default_factory=lambda: FrozenMapping({}))
+    uncertainty: np.ndarray | None = None
+
+    @property
+    def band(self) -> np.ndarray:
+        """Standard deviation of a sample about the prediction by all that is uncertain; NaN without a deviation."""
+        return self.deviation if self.uncertainty is None else np.hypot(self.deviation, np.nan_to_num(self.uncertainty))
 
     @property
     def ahead(self) -> "Compared | None":
@@ -101,6 +120,8 @@ class Comparison:
         What the prediction was averaged over; None when the disturbances are zero.
     units
         Name, or "time" → text, as the model or the data declare them.
+    inputs
+        Experiment → input → Signal: what drove the system.
 
     Examples
     --------
@@ -123,6 +144,7 @@ class Comparison:
     seed: int | None
     notes: tuple[str, ...]
     units: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, Mapping[str, Signal]] = field(default_factory=dict)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -227,6 +249,7 @@ def compare(
     data: Dataset | Sequence[Dataset],
     *,
     horizon: float | Sequence[float] | None = None,
+    uncertainty: bool = False,
     rng: int | np.random.Generator | None = None,
 ) -> Comparison:
     """Predict the outputs of data, as a rule of data that were held out, and say how well that went.
@@ -246,6 +269,8 @@ def compare(
     horizon
         How many samples ahead to predict, or a list such as [1, 10]: for fits by `Likelihood` and linear models. The
         simulation, np.inf, is always shown.
+    uncertainty
+        Whether the band of 95 % holds what is open of a fit's shared estimates too, by the delta method.
     rng
         Seed or Generator of the realizations; by default the seed of the fit, for other data with other numbers.
 
@@ -264,6 +289,8 @@ def compare(
     """
     sets = check_data("compare", fit, data)
     steps = check_horizon(horizon, sets)
+    if not isinstance(uncertainty, (bool, np.bool_)):
+        raise EstimationError(f"uncertainty must be True or False, got {show(uncertainty)}.", "Leave it out.")
     if not isinstance(fit, Fit):
         return _compare_model(fit, sets, steps)
     fitted = match_fit(fit, sets, None if rng is None else make_seed(rng))
@@ -275,17 +302,36 @@ def compare(
         if item.experiment is not None
     }
     realizations = predicted[0].forecast.realizations
+    series, untold = _list_compared(predicted, sets, steps), []
+    if uncertainty:
+        series, untold = _add_uncertainty(fitted, predicted, series)
     return Comparison(
         model=fit.model.name,
         method=f" by {describe(fit.criterion)}",
         relation=_find_relation(fit, sets),
-        series=_list_compared(predicted, sets, steps),
+        series=series,
         local=FrozenMapping(local),
         realizations=realizations,
         seed=None if realizations is None else fitted.problem.seed,
-        notes=(*fitted.notes, *_note_missing(fit.model, predicted), *describe_absent(fit.model, sets)),
+        notes=(*fitted.notes, *_note_missing(fit.model, predicted), *untold, *describe_absent(fit.model, sets)),
         units=unite_units(fit.model, sets),
+        inputs=_list_inputs(sets),
     )
+
+
+def _list_inputs(sets: tuple[Dataset, ...]) -> Mapping[str, Mapping[str, Signal]]:
+    return FrozenMapping({label: one.inputs for label, one in zip(label_experiments(sets), sets, strict=True)})
+
+
+def _add_uncertainty(
+    fitted: FittedProblem, predicted: list[Predicted], series: tuple[Compared, ...]
+) -> tuple[tuple[Compared, ...], list[str]]:
+    """The series with what estimates leave open, or a note why not."""
+    try:
+        errors = compute_prediction_errors(fitted, predicted)
+    except DaedalError as error:
+        return series, [f"the band does not hold what is open of the estimates: {error.sentence}"]
+    return tuple(replace(one, uncertainty=frozen(e)) for one, e in zip(series, errors, strict=True)), []
 
 
 def _find_relation(fit: Fit, sets: tuple[Dataset, ...]) -> str:
@@ -326,6 +372,7 @@ def _compare_model(model: Any, sets: tuple[Dataset, ...], steps: tuple[int, ...]
             *describe_absent(system.model, sets),
         ),
         units=unite_units(system.model, sets),
+        inputs=_list_inputs(sets),
     )
 
 
@@ -366,8 +413,8 @@ def _make_compared(one: Predicted, label: str, mean: np.ndarray, spread: np.ndar
 
 
 def _pool(series: Sequence[Compared]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Measured, predicted and deviation of all scored samples."""
-    columns = [(one.measured[one.scored], one.predicted[one.scored], one.deviation[one.scored]) for one in series]
+    """Measured, predicted and standard deviation about it of all scored samples."""
+    columns = [(one.measured[one.scored], one.predicted[one.scored], one.band[one.scored]) for one in series]
     y, predicted, deviation = (np.concatenate(parts) for parts in zip(*columns, strict=True))
     return y, predicted, deviation
 

@@ -266,8 +266,13 @@ def _describe_direction(estimates: Sequence[Estimate], weights: Mapping[str, flo
     moves = [_describe_move(by_name[name], TENTH * weights[name] / lead) for name in order]
     subject = f"{_join_words(order)} move together: " if len(order) > 1 else f"{order[0]} alone: "
     length = TENTH / lead / deviation
-    effect = "changes no prediction" if hidden else f"is {length:.2g} standard errors"
+    effect = "changes no prediction" if hidden else f"is {_write_count(length)} standard errors"
     return f"{subject}{_join_words(moves)} {effect}"
+
+
+def _write_count(number: float) -> str:
+    """Two digits without an exponent, as long as that is short."""
+    return f"{number:.2g}" if number < 100.0 or number >= 1e6 else f"{float(f'{number:.2g}'):.0f}"
 
 
 def _describe_move(estimate: Estimate, part: float) -> str:

@@ -31,6 +31,7 @@ class Outcome:
     evaluation: Evaluation
     minima: tuple[tuple[Evaluation, int], ...]
     trials: tuple[Trial, ...]
+    course: tuple[tuple[int, float, np.ndarray], ...]  # stage, value and point of the evaluations that led there
     converged: bool
     obstacle: Obstacle | None
     interrupted: bool
@@ -49,6 +50,9 @@ class _Search:
     best: Evaluation | None = None
     minima: list[list] = field(default_factory=list)  # evaluation and count
     trials: list[Trial] = field(default_factory=list)
+    leader: Trial | None = None  # whose end was the best
+    stage: int = 0
+    later: list[tuple[int, float, np.ndarray]] = field(default_factory=list)  # evaluations in stages after it
     converged: bool = False
     obstacle: Obstacle | None = None
     evaluations: int = 0
@@ -66,10 +70,16 @@ class _Search:
         else:
             evaluation = self.objective(point)
             self.last = (self.objective, evaluation)
+            self.record(evaluation)
             self.count(evaluation)
         if evaluation.ok and (self.best is None or evaluation.value < self.best.value):
             self.best = evaluation
         return evaluation
+
+    def record(self, evaluation: Evaluation) -> None:
+        """One more step of the way, in stages that follow the starts; what is tried beside it is no part of it."""
+        if self.stage:
+            self.later.append((self.stage, evaluation.value, evaluation.point))
 
     def count(self, evaluation: Evaluation) -> None:
         """One more evaluation, in whatever thread."""
@@ -155,14 +165,14 @@ class _Search:
         mine, known = trial.best, self.best
         if mine is None or (known is not None and known.value < mine.value):
             return
-        self.best, self.objective = mine, trial.objective
+        self.best, self.objective, self.leader, self.later = mine, trial.objective, trial, []
         if trial.minimum is None:
             self.converged, self.obstacle = False, None
         else:
             self._end(trial.minimum)
 
     def stages(self) -> None:
-        for _ in range(STAGES):
+        for stage in range(1, STAGES + 1):
             if self.best is None:
                 return
             try:
@@ -172,7 +182,10 @@ class _Search:
                 return
             if following is None:
                 return
-            if not self.settle(following):
+            self.stage = stage
+            settled = self.settle(following)
+            self.stage = 0
+            if not settled:
                 return
 
     def settle(self, following: Objective) -> bool:
@@ -185,6 +198,7 @@ class _Search:
             self.notes.append(f"a refinement of the criterion was given up. {reached.failure}")
             return False
         self.objective, self.best, self.last = following, reached, (following, reached)
+        self.record(reached)
         self._end(self.minimize(reached))
         return True
 
@@ -256,6 +270,7 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
         evaluation=running.best,
         minima=tuple(ranked),
         trials=tuple(running.trials),
+        course=(*((0, *one) for one in (running.leader.course if running.leader else ())), *running.later),
         converged=running.converged,
         obstacle=running.obstacle,
         interrupted=interrupted,

@@ -1,7 +1,7 @@
 """Searches from several starts side by side: each is alone with its objective, so that threads change no bit of it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -23,6 +23,7 @@ class Trial:
     best: Evaluation | None = None
     minimum: Minimum | None = None  # where the search ended, if it did
     evaluations: int = 0
+    course: list[tuple[float, np.ndarray]] = field(default_factory=list)  # value and point, one by one
 
     @property
     def failure(self) -> str:
@@ -33,6 +34,8 @@ class Trial:
         """From the start to a minimum; every evaluation is counted."""
         if self.first is None:
             self.first = self.evaluate(count, self.start)
+        else:
+            self.course.append((self.first.value, self.first.point))
         if self.first.ok:
             self.best = self.best or self.first
             bounds = self.objective.problem.coordinates.bounds
@@ -47,6 +50,7 @@ class Trial:
             return self.first
         evaluation = self.objective(point)
         self.evaluations += 1
+        self.course.append((evaluation.value, evaluation.point))
         count(evaluation)
         if evaluation.ok and (self.best is None or evaluation.value < self.best.value):
             self.best = evaluation

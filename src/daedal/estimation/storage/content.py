@@ -28,7 +28,7 @@ from daedal.estimation.criteria import (
 )
 from daedal.estimation.likelihood import Likelihood
 from daedal.estimation.problem import Autoregression, Coordinate, Coordinates
-from daedal.estimation.result import Attempt, Estimate, Fit, LocalMinimum, ProjectRecord
+from daedal.estimation.result import Attempt, Course, Estimate, Fit, LocalMinimum, ProjectRecord
 from daedal.estimation.storage.netcdf import Variable, compute_digests, make_texts
 from daedal.models import Model
 from daedal.simulation import Lanes, Status
@@ -56,9 +56,19 @@ def list_variables(fit: Fit) -> dict[str, Variable]:
         for name, array in _list_arrays(data).items():
             key = f"experiment_{number}_{name}"
             variables[key] = _list_numbers((f"{key}_index",), array)
+    if fit.course is not None:
+        variables |= _list_course(fit.course)
     if fit.project is not None:  # files without one are as they were before there were projects
         variables["project"] = Variable((), make_texts([_write_json(asdict(fit.project))], ()))
     return variables
+
+
+def _list_course(course: Course) -> dict[str, Variable]:
+    return {
+        "course_stages": _list_numbers(("evaluation",), course.stages),
+        "course_values": _list_numbers(("evaluation",), course.values),
+        "course_params": _list_numbers(("evaluation", "parameter"), course.params),
+    }
 
 
 def identify_fit(fit: Fit) -> dict[str, str]:
@@ -209,7 +219,18 @@ def make_fit(variables: Mapping[str, Variable]) -> Fit:
         solver=None if told["solver"] is None else Lanes(**told["solver"]),
         attempts=tuple(map(_make_attempt, told.get("attempts", ()))),  # files from before they were kept have none
         project=_make_record(variables),
+        course=_make_course(variables, count),
     )
+
+
+def _make_course(variables: Mapping[str, Variable], count: int) -> Course | None:
+    """None of files from before it was kept."""
+    if "course_values" not in variables:
+        return None
+    stages, values, params = (variables[f"course_{name}"].values for name in ("stages", "values", "params"))
+    if params.shape != (values.size, count) or stages.shape != values.shape:
+        raise ValueError(f"'course_params' has the shape {params.shape} for {count} estimates")
+    return Course(stages.astype(int), values, params)
 
 
 def _read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:

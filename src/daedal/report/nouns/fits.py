@@ -1,6 +1,8 @@
 """The page of a Fit."""
 
 from collections import Counter
+from collections.abc import Mapping
+from datetime import timedelta
 from math import isfinite
 from typing import Any
 
@@ -32,6 +34,7 @@ from daedal.report.page import (
 from daedal.report.pictures import draw_forest
 from daedal.report.sections import (
     draw_small,
+    list_quantities,
     write_certainty,
     write_data,
     write_description,
@@ -48,19 +51,21 @@ def make_fit_page(evidence: Evidence, notes: str) -> Page:
     """All sections in order."""
     fit = evidence.fit
     verdict = judge_fit(evidence)
+    summary = Html("") if evidence.shown is None else draw_small(evidence.shown)
     sections = [
         write_parameters(evidence),
         write_description(evidence),
         write_residuals(evidence),
         write_certainty(evidence),
-        write_model(fit.model, fit),
-        write_data(fit.data, evidence.validation),
+        write_model(fit.model, evidence),
+        write_data(fit, evidence.validation),
     ]
     if evidence.states is not None:
         sections.append(_write_states(evidence))
     if evidence.others:
         sections.append(_write_others(evidence))
-    sections.append(write_making(fit, FIT_RULES))
+    written = sum(len(one.body) for one in sections) + len(summary)
+    sections.append(write_making(fit, FIT_RULES, written=written))
     names = quoted(dict.fromkeys(one.name for one in fit.data), 4)
     unseen = (
         f", validated on {quoted(dict.fromkeys(one.name for one in evidence.validation), 4)}"
@@ -68,16 +73,31 @@ def make_fit_page(evidence: Evidence, notes: str) -> Page:
         else ""
     )
     return Page(
-        kicker=f"Estimation report · {describe(fit.criterion)} · data {names}, "
-        f"{counted(fit.samples, 'sample')}{unseen}",
-        title=f"Fit of '{fit.model.name}'",
+        kicker=" · ".join(
+            [
+                "Estimation report",
+                *_describe_origin(fit),
+                describe(fit.criterion),
+                f"data {names}, {counted(fit.samples, 'sample')}{unseen}",
+            ]
+        ),
+        title=(fit.project.title if fit.project is not None else "") or f"Fit of '{fit.model.name}'",
         verdict=verdict,
         tiles=_make_tiles(evidence),
-        summary=Html("") if evidence.shown is None else draw_small(evidence.shown),
+        summary=summary,
         notes=notes,
         sections=sections,
         record=embed_json(make_record(evidence, verdict), id="daedal"),
     )
+
+
+def _describe_origin(fit: Fit) -> list[str]:
+    """Author and days of the data, where known; not when the page was written: it is to be the same again."""
+    author = [fit.project.author] if fit.project is not None and fit.project.author else []
+    dated = [(one.origin, one.times) for one in fit.data if one.origin is not None]
+    ends = [origin + timedelta(seconds=float(times[k])) for origin, times in dated for k in (0, -1)]
+    days = sorted({f"{one:%Y-%m-%d}" for one in ends})
+    return [*author, f"measured {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}"] if days else author
 
 
 def make_record(evidence: Evidence, verdict: Verdict) -> dict[str, Any]:
@@ -88,17 +108,18 @@ def make_record(evidence: Evidence, verdict: Verdict) -> dict[str, Any]:
         "findings": [{"level": one.level, "sentence": one.sentence} for one in verdict.findings],
     }
     record["Correlation"] = {"names": list(evidence.fit.estimates), "matrix": evidence.fit.correlation}
-    for key, one, ahead in (
-        ("Estimation", evidence.own, evidence.own_ahead),
-        ("Validation", evidence.unseen, evidence.unseen_ahead),
-    ):
-        record[key] = None if one is None else _record_comparison(one, ahead)
+    for key, one in (("Estimation", evidence.own), ("Validation", evidence.unseen)):
+        record[key] = None if one is None else _record_comparison(one)
     record["ValidationData"] = [{"Name": one.name, "SHA256": digest_data(one)} for one in evidence.validation]
     if evidence.residuals is not None:
         record["ResidualTests"] = [
             {"output": name, "input": key or None, "p": test.p_value, "passed": bool(test.passed)}
             for name, key, test in list_tests(evidence.residuals)
         ]
+    record["Derived"] = [
+        {"name": one.name, "value": one.value, "std_error": one.error, "unit": one.unit}
+        for one in list_quantities(evidence)
+    ]
     if evidence.profile is not None:
         record["Profile"] = {
             name: {"interval95": curve.interval, "open": curve.open, "values": curve.values, "cost": curve.cost}
@@ -107,10 +128,10 @@ def make_record(evidence: Evidence, verdict: Verdict) -> dict[str, Any]:
     return record
 
 
-def _record_comparison(comparison: Comparison, ahead: Comparison | None) -> list[dict[str, Any]]:
+def _record_comparison(comparison: Comparison) -> list[dict[str, Any]]:
     told = []
     for one in comparison.series:
-        near = one.ahead or (None if ahead is None else ahead[one.output, one.experiment].ahead)
+        near = one.ahead
         told.append(
             {
                 "output": one.output,
@@ -131,11 +152,7 @@ def _make_tiles(evidence: Evidence) -> list[Tile]:
     rest = ", ".join(f"{count} {word}" for word, count in counts.items() if word != "determined")
     tiles = [Tile(f"{counts['determined']} of {len(estimates)}", f"parameters determined{f'; {rest}' if rest else ''}")]
     if evidence.shown is not None:
-        tiles.append(
-            _make_fit_tile(
-                evidence.shown, evidence.unseen_ahead if evidence.unseen is not None else evidence.own_ahead, evidence
-            )
-        )
+        tiles.append(_make_fit_tile(evidence.shown, evidence))
     if evidence.residuals is not None:
         tests = list_tests(evidence.residuals)
         if tests:
@@ -148,10 +165,9 @@ def _make_tiles(evidence: Evidence) -> list[Tile]:
     return tiles
 
 
-def _make_fit_tile(comparison: Comparison, ahead: Comparison | None, evidence: Evidence) -> Tile:
+def _make_fit_tile(comparison: Comparison, evidence: Evidence) -> Tile:
     simulated = {name: value for name, value in comparison.fit_percent.items() if isfinite(value)}
-    source = ahead if ahead is not None else comparison
-    near = [one.steps_ahead[1].fit_percent for one in source.series if 1 in one.steps_ahead]
+    near = [one.ahead.fit_percent for one in comparison.series if one.ahead is not None]
     held = evidence.unseen is not None and comparison.relation != "data of the fit"
     said = f"{'unseen data' if held else 'data of the fit'}, simulated"
     said += f" ({' · '.join(simulated)})" if len(simulated) in (1, 2) else f" (worst of {len(simulated)})"
@@ -208,7 +224,11 @@ def _write_others(evidence: Evidence) -> Section:
             values = [getattr(one, key) for one in fits.values()]
             if any(value is not None for value in values):
                 rows.append([word, *("—" if value is None else f"{value:.6g}".replace("-", "−") for value in values)])
-    rows.append(["fit on its own data", *(_list_percents(one) for one in fits.values())])
+    rows.append(["fit on its own data", *(_list_percents(one.fit_percent) for one in fits.values())])
+    if evidence.validation:
+        unseen = (evidence.unseen, *evidence.others_unseen)
+        shown = ["—" if one is None else _list_percents(one.fit_percent) for one in unseen]
+        rows.append(["unseen data, simulated", *shown])
     said = (
         ""
         if same
@@ -225,8 +245,8 @@ def _write_others(evidence: Evidence) -> Section:
     )
 
 
-def _list_percents(fit: Fit) -> Html:
-    return join((f"{name} {write_percent(value)}" for name, value in fit.fit_percent.items()), ", ")
+def _list_percents(percents: Mapping[str, float]) -> Html:
+    return join((f"{name} {write_percent(value)}" for name, value in percents.items()), ", ")
 
 
 def _write_estimate(one: Estimate | None) -> str:

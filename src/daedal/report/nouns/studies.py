@@ -101,7 +101,7 @@ def make_study_page(study: Study, notes: str) -> Page:
                 more,
             ),
             write_model(study.fit.model),
-            write_data(study.fit.data, ()),
+            write_data(study.fit, ()),
             write_making(
                 study.fit,
                 STUDY_RULES,

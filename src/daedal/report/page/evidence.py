@@ -1,15 +1,20 @@
 """What a page about a fit rests on, computed once; what cannot be had is a sentence that says why."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+import numpy as np
+
 from daedal.analysis import is_linear
-from daedal.data import Dataset
+from daedal.data import Dataset, FrozenMapping, Signal
 from daedal.errors import DaedalError, ReportError, list_entries, show
-from daedal.estimation import Fit, describe
+from daedal.estimation import Fit, continue_data, describe, label_experiments
 from daedal.experiments import find_declared_outputs, list_datasets
 from daedal.filtering import StateEstimate, estimate_states
+from daedal.report.pictures import Subject, make_subject
+from daedal.simulation import simulate
 from daedal.validation import (
     Comparison,
     Identifiability,
@@ -22,6 +27,7 @@ from daedal.validation import (
 )
 
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # ahead, as far as the record is five times as long
+MOST_STATES = 3  # that residuals are drawn over
 Result = TypeVar("Result")
 
 
@@ -33,16 +39,17 @@ class Evidence:
     intervals: Mapping[str, tuple[float, float]]
     own: Comparison | None
     unseen: Comparison | None
-    own_ahead: Comparison | None  # one step ahead, where the criterion simulates and the model can
-    unseen_ahead: Comparison | None
     steps: Comparison | None
     own_residuals: Residuals | None
     unseen_residuals: Residuals | None
     identifiability: Identifiability | None
     profile: Profile | None
     states: StateEstimate | None
+    subject: Subject | None  # the linear system that the model is, or is at a steady state
+    beside: Mapping[str, Mapping[str, Signal]]  # what residuals may depend on, by name and experiment
     validation: tuple[Dataset, ...]
     others: tuple[Fit, ...]
+    others_unseen: tuple[Comparison | None, ...]
     missing: Mapping[str, str]
 
     @property
@@ -77,30 +84,82 @@ def gather_evidence(
             return None
 
     sets = () if validation is None else _check_validation(fit, validation)
-    unseen = compare(fit, sets) if sets else None
-    own = attempt("own", lambda: compare(fit, fit.data))
+    unseen = compare(fit, sets, uncertainty=True) if sets else None
+    own = attempt("own", lambda: compare(fit, fit.data, uncertainty=not sets))
     measured = sets or fit.data
-    steps = attempt("ahead", lambda: _look_ahead(fit, measured, _choose_steps(measured)))
-    own_ahead = steps
-    if sets and steps is not None and _simulates(own):
-        own_ahead = attempt("ahead", lambda: _look_ahead(fit, fit.data, (1,)))
+    steps = None
+    if fit.criterion.condition is None and not fit.model.disturbances:
+        own, unseen = (None if one is None else _repeat_simulation(one) for one in (own, unseen))
+    else:
+        steps = attempt("ahead", lambda: _look_ahead(fit, measured, _choose_steps(measured)))
+    if steps is not None and _simulates(unseen or own):
+        if sets and own is not None:
+            near = attempt("ahead", lambda: _look_ahead(fit, fit.data, (1,)))
+            own = own if near is None else _add_ahead(own, near)
+        unseen = None if unseen is None else _add_ahead(unseen, steps)
+        own = _add_ahead(own, steps) if own is not None and not sets else own
     return Evidence(
         fit=fit,
         intervals=fit.conf_int(),
         own=own,
         unseen=unseen,
-        own_ahead=own_ahead if _simulates(own) else None,
-        unseen_ahead=steps if sets and _simulates(unseen) else None,
         steps=steps,
         own_residuals=attempt("residuals", lambda: resid(fit)),
         unseen_residuals=attempt("residuals", lambda: resid(fit, sets)) if sets else None,
         identifiability=attempt("identifiability", lambda: identifiability(fit)),
         profile=profile(fit, list(profiled)) if profiled else None,
         states=estimate_states(fit, measured[0], variables=list(states)) if states else None,
+        subject=attempt("linear", lambda: make_subject(fit)),
+        beside=_list_beside(fit, measured, unseen or own),
         validation=sets,
         others=tuple(others),
+        others_unseen=tuple(attempt(f"fit {k}", lambda o=one: compare(o, sets)) for k, one in enumerate(others))
+        if sets
+        else (),
         missing=missing,
     )
+
+
+def _list_beside(fit: Fit, data: Sequence[Dataset], comparison: Comparison | None) -> dict[str, dict[str, Signal]]:
+    """Inputs, predicted outputs, and states that are no outputs themselves, as functions of time."""
+    labels = label_experiments(data)
+    listed: dict[str, dict[str, Signal]] = {}
+    for label, one in zip(labels, data, strict=True):
+        for name, signal in one.inputs.items():
+            listed.setdefault(name, {})[label] = signal
+    for one in comparison.series if comparison is not None else ():
+        known = np.isfinite(one.predicted)
+        if known.sum() > 1:
+            times, places = np.unique(one.times[known], return_index=True)
+            signal = Signal(times, one.predicted[known][places], "foh")
+            listed.setdefault(f"predicted {one.output}", {})[one.experiment] = signal
+    shown = {str(value) for value in fit.model.outputs.values()}
+    states = [name for name in fit.model.unknown_names if f"der({name})" in _write_equations(fit) and name not in shown]
+    for label, one in zip(labels, continue_data(fit, data), strict=True):
+        if states:
+            with suppress(DaedalError):  # such a picture is left out
+                run = simulate(fit.model, one.times, inputs=one.inputs)
+                for name in states[:MOST_STATES]:
+                    listed.setdefault(name, {})[label] = Signal(run.times, run[name], "foh")
+    return listed
+
+
+def _write_equations(fit: Fit) -> str:
+    return "\n".join(map(str, fit.model.equations.values()))
+
+
+def _repeat_simulation(comparison: Comparison) -> Comparison:
+    """Without disturbances, the best prediction from the samples before is the simulation."""
+    series = tuple(replace(one, steps_ahead=FrozenMapping({1: one})) for one in comparison.series)
+    return replace(comparison, series=series)
+
+
+def _add_ahead(comparison: Comparison, near: Comparison) -> Comparison:
+    """With predictions one step ahead that another comparison with the same data has."""
+    ahead = [near[one.output, one.experiment].ahead for one in comparison.series]
+    pairs = zip(comparison.series, ahead, strict=True)
+    series = tuple(one if two is None else replace(one, steps_ahead=FrozenMapping({1: two})) for one, two in pairs)
+    return replace(comparison, series=series)
 
 
 def _simulates(comparison: Comparison | None) -> bool:

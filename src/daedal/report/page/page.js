@@ -1,6 +1,7 @@
 "use strict";
 (() => {
   const NARROW = 640; // pixels below which panels that stand side by side go below each other
+  const PAPER = 718; // pixels of A4 between its margins
   const LETTER = 7; // pixels of a letter of a title, about
   // Nothing here sends anything anywhere, not even when asked to.
   const config = {
@@ -65,17 +66,18 @@
     return layout;
   };
   // Pictures that know their own size shrink with the paper when the page is printed.
-  const frame = (plot) => {
+  const frame = (plot, width, height) => {
     for (const layer of plot.querySelectorAll("svg.main-svg")) {
       const box = `0 0 ${layer.getAttribute("width")} ${layer.getAttribute("height")}`;
       if (layer.getAttribute("viewBox") !== box) layer.setAttribute("viewBox", box);
     }
-    plot.style.setProperty("--ratio", `${plot.clientWidth} / ${plot.clientHeight}`);
+    plot.style.setProperty("--ratio", `${width} / ${height}`);
   };
   const drawn = new Map();
+  let printing = false;
   const draw = (figure) => {
     if (figure.closest("details:not([open])")) return;
-    const plot = figure.querySelector(".plot"), width = plot.clientWidth;
+    const plot = figure.querySelector(".plot"), width = printing ? PAPER : plot.clientWidth;
     if (!drawn.has(figure)) {
       const { data, layout, pool } = JSON.parse(figure.querySelector("script").textContent);
       drawn.set(figure, { width: 0, data: unpack(data, pool), layout: unpack(layout, pool) });
@@ -87,7 +89,7 @@
     const layout = suit({ ...known.layout, width }, width);
     plot.style.height = `${layout.height}px`;
     Plotly.react(plot, known.data, layout, config).then(() => {
-      frame(plot);
+      frame(plot, width, layout.height);
       figure.dataset.state = "ready";
     });
   };
@@ -113,6 +115,10 @@
     let target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     for (; target; target = target.parentElement) if (target.tagName === "DETAILS") target.open = true;
   };
+  // Letters on paper are as large as on a screen: figures are drawn anew for its width.
+  const print = (now) => { printing = now; drawAll(); };
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
   let later = 0;
   document.addEventListener("toggle", drawAll, true);
   addEventListener("resize", () => {

@@ -13,10 +13,10 @@ from daedal.report.page.html import Html, join, tag
 from daedal.report.picture import choose_points
 from daedal.validation import Compared
 
-WIDTH, HEIGHT = 170, 18  # of a range
+WIDTH, HEIGHT = 140, 18  # of a range
 PANEL = (400, 190)  # width and height of a panel
 MARGIN = (52, 10, 26, 30)  # left, right, top, bottom
-MOST_POINTS = 1200  # of a curve in a panel
+MOST_POINTS = 600  # of a curve in a panel
 
 
 def draw_range(
@@ -71,7 +71,7 @@ def _stroke(x: float, top: float, bottom: float, kind: str, width: float) -> Htm
 
 def draw_panel(one: Compared, unit: str, time_unit: str, title: str, label: str) -> Html:
     """Samples as dots, the prediction as a line in its band of 95 %."""
-    band = np.where(np.isfinite(one.deviation), NORMAL * np.nan_to_num(one.deviation), 0.0)
+    band = np.where(np.isfinite(one.band), NORMAL * np.nan_to_num(one.band), 0.0)
     times = one.times
     levels = np.concatenate([one.measured, one.predicted - band, one.predicted + band])
     known = levels[np.isfinite(levels)]

@@ -19,15 +19,15 @@ from daedal.report.layout import (
     choose_time_axis,
     write_value,
 )
-from daedal.report.picture import Axis, Bars, Cells, Line, Panel, Picture, Points, Trace
-from daedal.report.pictures.predictions import COLUMNS, draw_samples, label_series, list_series, write_percents
-from daedal.report.pictures.residuals import draw_residuals_over_time
+from daedal.report.picture import Axis, Bars, Cells, Dash, Line, Panel, Picture, Points, Trace
+from daedal.report.pictures.predictions import draw_samples, label_series, list_series, write_percents
+from daedal.report.pictures.residuals import COLUMNS, draw_residuals_over_time
 from daedal.validation import compare, resid
 
 Names = Iterable[Any] | None
 STRONG = 0.9  # a correlation that is told in words
 PARAMETERS = 12  # side by side
-RADIUS = 2.447746830680816  # of the ellipse that holds 95 % of two normal variables: √5.991
+RADIUS = 2.447746830680816  # √ of the 95 % quantile of χ² with two degrees of freedom
 MOST_CELLS = 40  # estimates in one matrix
 
 
@@ -156,28 +156,44 @@ def draw_cost(cost: Cost, _names: Names) -> Picture:
     return arrange("gradient of a criterion", told, [(panel,)], alt, row_height=280)
 
 
-def draw_ellipses(fit: Fit) -> Picture | None:
+def trace_ellipse(center: np.ndarray, covariance: np.ndarray, color: str, name: str, dash: Dash) -> list[Trace]:
+    """Where 95 % of normal points lie; none of a covariance that is not finite."""
+    if not np.isfinite(covariance).all() or not np.isfinite(center).all():
+        return []
+    squares, axes = np.linalg.eigh(covariance)
+    angle = np.linspace(0.0, 2.0 * np.pi, 121)
+    circle = np.stack([np.cos(angle), np.sin(angle)])
+    x, y = center[:, None] + RADIUS * axes @ (np.sqrt(np.maximum(squares, 0.0))[:, None] * circle)
+    return [Line(name, x, y, color, dash)]
+
+
+def draw_pairs(fit: Fit, names: Names) -> Picture:
     """The 95 % ellipses of the pairs that are correlated most."""
-    names, matrix = list(fit.estimates), np.abs(np.nan_to_num(fit.correlation))
-    pairs = sorted(((matrix[i, j], j, i) for i in range(len(names)) for j in range(i)), reverse=True)[:COLUMNS]
+    listed, matrix = list(fit.estimates), np.abs(np.nan_to_num(fit.correlation))
+    wanted = set(listed if names is None else choose_names(names, fit.estimates, "estimate"))
+    places = [k for k, name in enumerate(listed) if name in wanted]
+    pairs = sorted(((matrix[i, j], j, i) for i in places for j in places if j < i), reverse=True)[:COLUMNS]
     pairs = [pair for pair in pairs if pair[0] > 0.0]
     if not pairs:
-        return None
-    turn, panels = np.linspace(0.0, 2.0 * np.pi, 121), []
+        raise ReportError(f"No two estimates of '{fit.model.name}' are correlated.", "Draw 'estimates'.")
+    panels = []
     for _, a, b in pairs:
-        values, vectors = np.linalg.eigh(fit.cov[np.ix_([a, b], [a, b])])
-        circle = RADIUS * (vectors * np.sqrt(np.maximum(values, 0.0))) @ np.array([np.cos(turn), np.sin(turn)])
-        one, other = (fit.estimates[names[k]] for k in (a, b))
+        one, other = fit.estimates[listed[a]], fit.estimates[listed[b]]
+        center, name = np.array([one.value, other.value]), "95 % of both together"
         traces = (
-            Line("95 % of both together", one.value + circle[0], other.value + circle[1], BLUE),
-            Points("estimate", np.array([one.value]), np.array([other.value]), INK, "cross", 9.0),
+            *trace_ellipse(center, fit.cov[np.ix_([a, b], [a, b])], BLUE, name, "solid"),
+            Points("estimate", center[:1], center[1:], INK, "cross", 9.0),
         )
-        panels.append(Panel(traces, Axis(_label(one.name, one.unit)), Axis(_label(other.name, other.unit))))
-    said = ", ".join(f"{names[a]} and {names[b]} {value:.2f}" for value, a, b in pairs)
+        reach = 1.1 * RADIUS * np.sqrt(np.diag(fit.cov)[[a, b]])
+        ends = [(float(v - r), float(v + r)) if r > 0.0 else None for v, r in zip(center, reach, strict=True)]
+        axes = [Axis(_label(each.name, each.unit), range=end) for each, end in zip((one, other), ends, strict=True)]
+        panels.append(Panel(traces, *axes))
+    said = ", ".join(f"{listed[a]} and {listed[b]} {value:.2f}" for value, a, b in pairs)
     title = "pairs of estimates that are correlated most"
     return arrange(
-        title, [], [tuple(panels)], f"Ellipses of 95 % of pairs of estimates, correlated by: {said}.", row_height=260
-    )
+        title, [describe_fit(fit)], [tuple(panels)], f"Ellipses of 95 % of pairs of estimates, correlated by: {said}.",
+        row_height=260,
+    )  # fmt: skip
 
 
 def draw_forest(fits: Mapping[str, Fit]) -> Picture:
@@ -194,7 +210,11 @@ def draw_forest(fits: Mapping[str, Fit]) -> Picture:
             traces.append(Line("interval of 95 %", ends, np.full(2, float(number)), GREY, width=3.0))
         unit = next(one.estimates[name].unit for one in fits.values() if name in one.estimates)
         numbers = tuple(str(k + 1) for k in range(len(fits)))
-        panels.append(Panel(tuple(traces), Axis(_label(name, unit)), Axis("fit", labels=numbers, descending=True)))
+        known = np.concatenate([np.ravel(trace.x) for trace in traces if isinstance(trace, (Line, Points))])
+        known = known[np.isfinite(known)]
+        gap = 0.08 * (float(np.ptp(known)) or abs(float(known[0])) or 1.0)
+        across = Axis(_label(name, unit), range=(float(known.min()) - gap, float(known.max()) + gap))
+        panels.append(Panel(tuple(traces), across, Axis("fit", labels=numbers, descending=True)))
     rows = [tuple(panels[k : k + COLUMNS]) for k in range(0, len(panels), COLUMNS)]
     alt = f"Estimates of {len(fits)} fits with their intervals of 95 %, for {len(panels)} parameters."
     return arrange(

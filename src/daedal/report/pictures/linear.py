@@ -13,8 +13,8 @@ import numpy as np
 from daedal.errors import ReportError, counted
 from daedal.report.layout import GREY, NORMAL, STYLES, arrange, choose_names, choose_style, write_value
 from daedal.report.picture import Axis, Band, Line, Panel, Picture, Points, Trace, Zone
+from daedal.report.pictures.fits import trace_ellipse
 from daedal.report.pictures.linear_systems import SHARE, Subject, System, make_subject
-from daedal.report.pictures.studies import trace_ellipse
 
 Names = Iterable[Any] | None
 POINTS = 160  # frequencies

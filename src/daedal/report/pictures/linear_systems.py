@@ -7,13 +7,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from daedal.analysis import Descriptor, descriptor, find_polynomial_part
+from daedal.analysis import Descriptor, descriptor, find_polynomial_part, is_linear, linearize
 from daedal.data import Dataset, Signal
 from daedal.errors import DaedalError, ReportError, quoted
 from daedal.estimation import Fit
 from daedal.lti import TransferFunction, compute_response
 from daedal.models import Model
 from daedal.order import Candidate
+from daedal.report.layout import STYLES, arrange, choose_names, choose_style
+from daedal.report.picture import Axis, Line, Panel, Picture, Trace
 from daedal.report.pictures.fits import describe_fit, describe_values
 
 STEP = 0.01  # of a standard error, over which derivatives are taken
@@ -225,10 +227,19 @@ def _describe_fit(fit: Fit) -> Subject:
     open_ = [name for name, error in zip(names, errors, strict=True) if np.isinf(error)]
     free = [k for k, error in enumerate(errors) if np.isfinite(error) and error > 0.0]
 
+    linear = is_linear(fit.model)
+    at = {} if linear else _find_operating_point(fit)
+
     def build(values: np.ndarray) -> System:
-        return DescriptorSystem(descriptor(fit.model, fit.coordinates.values(fit.coordinates.internal(values), 0)))
+        numbers = fit.coordinates.values(fit.coordinates.internal(values), 0)
+        if linear:
+            return DescriptorSystem(descriptor(fit.model, numbers))
+        return DescriptorSystem(descriptor(linearize(fit.model, at, numbers)))
 
     told = [describe_fit(fit), describe_values(fit), f"{quoted(bound)} held at the bound" if bound else ""]
+    if not linear:
+        means = ", ".join(f"{name} = {value:.4g}" for name, value in at.items())
+        told.insert(1, f"linearised at the steady state{f' with {means}' if means else ''}")
     told.append(f"no band: {quoted(open_)} not determined" if open_ else "")
     system, changed, steps, covariance = build(theta), [], None, None
     if free and not open_:
@@ -248,6 +259,17 @@ def _describe_fit(fit: Fit) -> Subject:
     return Subject(fit.model.name, tuple(told), system, units, tuple(changed), steps, covariance, excited)
 
 
+def _find_operating_point(fit: Fit) -> dict[str, float]:
+    """Each input at its mean over the first experiment."""
+    data, means = fit.data[0], {}
+    for name in fit.model.input_names:
+        if name in data.inputs:
+            signal = data.inputs[name]
+            times = np.linspace(max(signal.start, data.t0), min(signal.end, float(data.times[-1])), GRID)
+            means[name] = float(np.mean(signal(times)))
+    return means
+
+
 def _describe_descriptor(one: Descriptor) -> Subject:
     return Subject(one.model, ("descriptor form",), DescriptorSystem(one), {})
 
@@ -264,6 +286,7 @@ def _describe_candidate(one: Candidate) -> Subject:
 
 
 SUBJECTS: Mapping[type, Callable[[Any], Subject]] = {
+    Subject: lambda subject: subject,
     Model: _describe_model,
     Fit: _describe_fit,
     Descriptor: _describe_descriptor,
@@ -275,20 +298,49 @@ SUBJECTS: Mapping[type, Callable[[Any], Subject]] = {
 def find_excitation(data: Dataset, inputs: Iterable[str]) -> tuple[str, float, float] | None:
     """The frequencies between which 95 % of the variance of the first input lies that varies."""
     for name in inputs:
-        if name not in data.inputs:
-            continue
-        signal = data.inputs[name]
-        end = min(signal.end, float(data.times[-1]))
-        start = max(signal.start, data.t0)
-        if end <= start:
-            continue
-        times = np.linspace(start, end, GRID, endpoint=False)
-        values = np.asarray(signal(times))
-        power = np.abs(np.fft.rfft(values - values.mean())[1:]) ** 2
-        if not power.sum() > 0.0:
-            continue
-        shares = np.cumsum(power) / power.sum()
-        omega = 2.0 * np.pi / (end - start) * np.arange(1, power.size + 1)
-        low, high = (float(omega[np.searchsorted(shares, edge)]) for edge in ((1 - SHARE) / 2, (1 + SHARE) / 2))
-        return name, low, high
+        found = compute_excitation(data, name) if name in data.inputs else None
+        if found is not None:
+            omega, shares = found
+            low, high = (float(omega[np.searchsorted(shares, edge)]) for edge in ((1 - SHARE) / 2, (1 + SHARE) / 2))
+            return name, low, high
     return None
+
+
+def compute_excitation(data: Dataset, name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """ω, and the share of the variance of an input up to each of them; None where it does not vary."""
+    signal = data.inputs[name]
+    start, end = max(signal.start, data.t0), min(signal.end, float(data.times[-1]))
+    if end <= start:
+        return None
+    values = np.asarray(signal(np.linspace(start, end, GRID, endpoint=False)))
+    power = np.abs(np.fft.rfft(values - values.mean())[1:]) ** 2
+    if not power.sum() > 0.0:
+        return None
+    return 2.0 * np.pi / (end - start) * np.arange(1, power.size + 1), np.cumsum(power) / power.sum()
+
+
+def draw_excitation(data: Dataset, names: Iterable[Any] | None) -> Picture:
+    """How much of the variance of each input lies below each frequency: what the data can tell anything about."""
+    if not data.inputs:
+        raise ReportError(f"The data '{data.name}' have no inputs.", "Draw their signals.")
+    known = {name: found for name in data.inputs if (found := compute_excitation(data, name)) is not None}
+    if not known:
+        raise ReportError(f"No input of the data '{data.name}' varies.", "Draw their signals.")
+    shown = list(known)[: len(STYLES)] if names is None else choose_names(names, known, "input that varies")
+    traces: list[Trace] = []
+    told = []
+    for number, name in enumerate(shown):
+        (omega, shares), style = known[name], choose_style(number)
+        traces.append(Line(name, omega, 100.0 * shares, style.color, style.dash, 2.0 + 0.1 * number, steps=True))
+        told.append(f"{name} up to {omega[np.searchsorted(shares, (1 + SHARE) / 2)]:.3g}")
+    unit = f"rad/{data.units['time']}" if "time" in data.units else "rad per unit of time"
+    said = f"{50 * (1 + SHARE):g} % of the variance: {', '.join(told)} {unit}"
+    most = max(float(known[name][0][np.searchsorted(known[name][1], 0.999)]) for name in shown)
+    ends = (min(float(known[name][0][0]) for name in shown), 1.5 * most)
+    across = Axis(f"frequency [{unit}]", log=True, range=ends)
+    panel = Panel(tuple(traces), across, Axis("variance below [%]", range=(0.0, 102.0)))
+    return arrange(
+        f"excitation of data {data.name}", [said], [(panel,)],
+        f"Share of the variance of each input below each frequency; {said}.",
+        left_out=len(known) - len(shown) if names is None else 0, what="input", row_height=240,
+    )  # fmt: skip

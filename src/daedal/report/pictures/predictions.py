@@ -1,54 +1,106 @@
 """Pictures of predictions: over time, sample against sample, over how many steps ahead."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from daedal.errors import ReportError, counted
 from daedal.estimation import measure_fit
 from daedal.report.layout import (
     BLUE,
     INK,
     NORMAL,
     PANELS,
+    PURPLE,
     SKY,
     STYLES,
+    TimeAxis,
     arrange,
     choose_names,
     choose_style,
     choose_time_axis,
 )
 from daedal.report.picture import Axis, Band, Line, Panel, Picture, Points, Trace
+from daedal.report.pictures.signals import draw_signal
 from daedal.tables import add_unit
 from daedal.validation import Compared, Comparison
 
 Names = Iterable[Any] | None
 COLUMNS = 3  # of small panels
 MOST = 6  # outputs in one picture
+INPUTS = 4  # below the outputs of one experiment
 POINTS = 1500  # dots in one panel
 
 
 def draw_comparison(comparison: Comparison, names: Names) -> Picture:
-    """Samples and simulation of each output in each experiment, in the band of 95 %; steps ahead, a line more each."""
+    """Samples and simulation of each output in each experiment, in the band of 95 %, and the inputs below them."""
     series, left_out = list_series(comparison, names, PANELS)
+    return _draw_series(comparison, series, left_out)
+
+
+def draw_experiment(comparison: Comparison, experiment: str, names: Names) -> Picture:
+    """The same of one experiment."""
+    series, left_out = list_series(comparison, names, PANELS)
+    return _draw_series(comparison, [one for one in series if one.experiment == experiment], left_out)
+
+
+def _draw_series(comparison: Comparison, series: list[Compared], left_out: int) -> Picture:
     axis = choose_time_axis([one.origin for one in series])
-    rows = []
-    for one in series:
-        times = axis.place(one.times, one.origin)
-        traces = draw_samples(one, times)
-        for style, ahead in zip(STYLES[1:] * (1 + len(one.steps_ahead)), one.steps_ahead.values(), strict=False):
-            traces.append(Line(ahead.prediction, times, ahead.predicted, style.color, style.dash, 1.2))
-        rows.append((Panel(tuple(traces), Axis(axis.name(comparison.units)), Axis(label_series(comparison, one))),))
+    time = Axis(axis.name(comparison.units))
+    rows, undrawn = [], 0
+    labels = list(dict.fromkeys(one.experiment for one in series))
+    count = len(series) + sum(len(comparison.inputs.get(label, {})) for label in labels)
+    room = INPUTS if len(labels) == 1 or count <= PANELS else 0
+    for label in labels:
+        mine = [one for one in series if one.experiment == label]
+        for one in mine:
+            times = axis.place(one.times, one.origin)
+            traces = draw_samples(one, times)
+            others = [ahead for ahead in one.steps_ahead.values() if ahead.prediction != one.prediction]
+            for style, ahead in zip(STYLES[1:] * (1 + len(others)), others, strict=False):
+                traces.append(Line(ahead.prediction, times, ahead.predicted, style.color, style.dash, 1.2))
+            rows.append((Panel(tuple(traces), time, Axis(label_series(comparison, one))),))
+        driven = _draw_inputs(comparison, mine, axis)
+        undrawn += len(driven) - len(driven[:room])
+        rows += [(Panel((line,), time, Axis(title)),) for line, title in driven[:room]]
     said = f"simulated {write_percents(comparison.fit_percent)}"
     covered = [f"{name} {100 * share:.1f} %" for name, share in comparison.coverage.items() if np.isfinite(share)]
     told = [
         f"{comparison.method.strip() or 'the model as it is'}; {comparison.describe_data()}",
         f"in the band of 95 %: {', '.join(covered[:PANELS])}" if covered else "",
+        f"{counted(undrawn, 'input')} not drawn" if undrawn else "",
     ]
     title = f"comparison of {comparison.model}: {said}"
     alt = f"Measured and predicted samples of {comparison.model} on {comparison.describe_data()}: {said}."
-    linked = len({one.experiment for one in series}) == 1
+    linked = len(labels) == 1
     return arrange(title, told, rows, alt, linked=linked, left_out=left_out, what="output")
+
+
+def _draw_inputs(comparison: Comparison, mine: list[Compared], axis: TimeAxis) -> list[tuple[Line, str]]:
+    """What drove one experiment while it was compared, each with the title of its axis."""
+    label = mine[0].experiment
+    start, end = min(one.times[0] for one in mine), max(one.times[-1] for one in mine)
+    several = len({one.experiment for one in comparison.series}) > 1
+    drawn = []
+    for name, signal in comparison.inputs.get(label, {}).items():
+        line = _cut_line(draw_signal(signal, "input"), start, end)
+        title = add_unit(name, comparison.units)
+        placed = replace(line, x=axis.place(line.x, mine[0].origin))
+        drawn.append((placed, f"{title}, {label}" if several else title))
+    return drawn
+
+
+def _cut_line(line: Line, start: float, end: float) -> Line:
+    """The part between two times, with what the line is there."""
+    inside = (line.x > start) & (line.x < end)
+    if line.steps:
+        held = np.clip(np.searchsorted(line.x, [start, end], side="right") - 1, 0, line.x.size - 1)
+        first, last = line.y[held]
+    else:
+        first, last = np.interp([start, end], line.x, line.y)
+    return replace(line, x=np.array([start, *line.x[inside], end]), y=np.array([first, *line.y[inside], last]))
 
 
 def list_series(comparison: Comparison, names: Names, most: int) -> tuple[list[Compared], int]:
@@ -75,22 +127,27 @@ def write_percents(percents: Mapping[str, float]) -> str:
 
 
 def draw_samples(one: Compared, times: np.ndarray) -> list[Trace]:
-    """Band, samples and prediction in one panel; samples that do not count are pale."""
+    """Bands, samples and prediction in one panel; samples that do not count are pale."""
     traces: list[Trace] = []
-    if np.isfinite(one.deviation).any():
-        width = NORMAL * one.deviation
+    if np.isfinite(one.band).any():
+        width = NORMAL * one.band
         band = f"95 % of samples about what is {one.prediction}"
-        traces.append(Band(band, times, one.predicted - width, one.predicted + width, SKY, 0.35))
+        traces.append(Band(band, times, one.predicted - width, one.predicted + width, SKY, 0.3))
+    if one.uncertainty is not None and np.isfinite(one.uncertainty).any():
+        width = NORMAL * one.uncertainty
+        known = "95 %, by what is open of the parameters alone"
+        traces.append(Band(known, times, one.predicted - width, one.predicted + width, PURPLE, 0.55))
     pale = None if bool(np.all(one.scored | np.isnan(one.measured))) else ~one.scored
     traces.append(Points("measured", times, one.measured, INK, pale=pale))
     return [*traces, Line(one.prediction, times, one.predicted, BLUE)]
 
 
-def draw_scatter(comparison: Comparison) -> Picture:
+def draw_scatter(comparison: Comparison, names: Names) -> Picture:
     """Measured against simulated: on the diagonal both are the same."""
-    outputs = list(comparison.outputs)
+    known = dict.fromkeys(comparison.outputs)
+    outputs = list(known)[:MOST] if names is None else choose_names(names, known, "output")
     panels = []
-    for name in outputs[:MOST]:
+    for name in outputs:
         series = [one for one in comparison.series if one.output == name]
         measured = np.concatenate([one.measured[one.scored] for one in series])
         predicted = np.concatenate([one.predicted[one.scored] for one in series])
@@ -104,37 +161,41 @@ def draw_scatter(comparison: Comparison) -> Picture:
         label = add_unit(name, comparison.units)
         panels.append(Panel(traces, Axis(f"simulated {label}"), Axis(f"measured {label}")))
     rows = [tuple(panels[k : k + COLUMNS]) for k in range(0, len(panels), COLUMNS)]
-    said = write_percents({name: comparison.fit_percent[name] for name in outputs[:MOST]})
+    said = write_percents({name: comparison.fit_percent[name] for name in outputs})
     return arrange(
         "measured against simulated", [comparison.describe_data()], rows,
         f"Measured against simulated samples, which would all lie on the diagonal: fit {said}.",
-        left_out=len(outputs) - len(panels), what="output", row_height=240,
+        left_out=len(known) - len(outputs) if names is None else 0, what="output", row_height=240,
     )  # fmt: skip
 
 
-def draw_steps(steps: Comparison) -> Picture:
+def draw_steps(comparison: Comparison, names: Names) -> Picture:
     """Fit over the number of samples that are looked ahead: where the model stops to know."""
-    horizons = np.array(steps.horizons, dtype=float)
+    if not comparison.horizons:
+        raise ReportError(
+            f"The comparison of '{comparison.model}' looks no samples ahead.", "Write compare(..., horizon=[1, 10])."
+        )
+    horizons = np.array(comparison.horizons, dtype=float)
+    known = dict.fromkeys(comparison.outputs)
+    outputs = list(known)[:MOST] if names is None else choose_names(names, known, "output")
     traces: list[Trace] = []
-    outputs = list(steps.outputs)
-    for number, name in enumerate(outputs[:MOST]):
-        series, style = [one for one in steps.series if one.output == name], choose_style(number)
-        percents = np.array([_pool_fit([one.steps_ahead[k] for one in series]) for k in steps.horizons])
+    for number, name in enumerate(outputs):
+        series, style = [one for one in comparison.series if one.output == name], choose_style(number)
+        percents = np.array([_pool_fit([one.steps_ahead[k] for one in series]) for k in comparison.horizons])
         traces.append(Line(name, horizons, percents, style.color, style.dash, 2.0, marker=style.marker))
-        simulated = np.full(2, steps.fit_percent[name])
-        traces.append(Line(f"{name}, simulated", horizons[[0, -1]], simulated, style.color, "dot", 1.0))
+        simulated, reach = np.full(2, comparison.fit_percent[name]), horizons[[0, -1]] * [0.9, 1.1]
+        traces.append(Line(f"{name}, simulated", reach, simulated, style.color, "dot", 1.0 + 0.1 * number))
     panel = Panel(tuple(traces), Axis("samples ahead", log=True), Axis("fit [%]"))
-    told = [steps.describe_data(), "dotted: simulated from the inputs alone"]
-    alt = "Fit over the number of samples ahead, which falls to that of a simulation."
+    told = [comparison.describe_data(), "dotted: simulated from the inputs alone"]
+    ends = [
+        f"{name} from {traces[2 * k].y[0]:.1f} % to {traces[2 * k].y[-1]:.1f} %"  # type: ignore[attr-defined]
+        for k, name in enumerate(outputs)
+    ]
+    alt = f"Fit over {comparison.horizons[0]} to {comparison.horizons[-1]} samples ahead: {', '.join(ends)}."
     return arrange(
-        "fit over how many samples ahead",
-        told,
-        [(panel,)],
-        alt,
-        left_out=len(outputs[MOST:]),
-        what="output",
-        row_height=260,
-    )
+        "fit over how many samples ahead", told, [(panel,)], alt,
+        left_out=len(known) - len(outputs) if names is None else 0, what="output", row_height=260,
+    )  # fmt: skip
 
 
 def _pool_fit(series: Sequence[Compared]) -> float:

@@ -123,7 +123,7 @@ def _layer_trajectory(result: Trajectory, style: Style, mark: str) -> Layer:
         name: _draw_course(result.times, result.values[name], style, f"simulated{mark}") for name in ranked
     }
     held = {name: signal for name, signal in result.inputs.items() if signal.intersample == "zoh"}
-    panels |= {name: (_draw_signal(signal, f"input{mark}"),) for name, signal in held.items()}
+    panels |= {name: (draw_signal(signal, f"input{mark}"),) for name, signal in held.items()}
     count = result.realizations or 1
     title = f"trajectory of {result.model}" if count == 1 else f"{count} realizations of {result.model}"
     stopped = "" if result.status.ok else result.status.sentence
@@ -191,7 +191,7 @@ def _layer_states(result: StateEstimate, style: Style, mark: str) -> Layer:
 
 def _layer_dataset(result: Dataset, style: Style, mark: str) -> Layer:
     measured = {name: (_draw_samples(s, style, f"measured{mark}"),) for name, s in result.outputs.items()}
-    driving = {name: (_draw_signal(s, f"input{mark}"),) for name, s in result.inputs.items()}
+    driving = {name: (draw_signal(s, f"input{mark}"),) for name, s in result.inputs.items()}
     missing = sum(int(np.isnan(s.values).sum()) for s in result.outputs.values())
     told = (
         counted(result.times.size, "time"),
@@ -204,7 +204,7 @@ def _layer_dataset(result: Dataset, style: Style, mark: str) -> Layer:
 def _layer_signal(result: Signal, _style: Style, mark: str) -> Layer:
     between = {"zoh": "each value held", "foh": "straight lines between", "spline": "a cubic spline between"}
     told = (counted(result.times.size, "sample"), between[result.intersample])
-    return Layer("signal", told, {"value": (_draw_signal(result, f"signal{mark}"),)}, {})
+    return Layer("signal", told, {"value": (draw_signal(result, f"signal{mark}"),)}, {})
 
 
 def _layer_samples(result: Samples, style: Style, mark: str) -> Layer:
@@ -221,7 +221,8 @@ def _draw_samples(samples: Samples, style: Style, name: str) -> Points:
     return Points(name, samples.times, samples.values, color, style.marker)
 
 
-def _draw_signal(signal: Signal, name: str) -> Line:
+def draw_signal(signal: Signal, name: str) -> Line:
+    """A signal as what it does between its samples."""
     if signal.intersample == "spline":
         places = np.arange((signal.times.size - 1) * SPLINE + 1) / SPLINE
         times = np.interp(places, np.arange(signal.times.size), signal.times)

@@ -8,13 +8,13 @@ import numpy as np
 from daedal.errors import counted
 from daedal.report.layout import BLUE, GREEN, PANELS, VERMILLION, arrange, choose_names, write_value
 from daedal.report.picture import Axis, Dash, Line, Panel, Picture, Points, Rule, Trace
+from daedal.report.pictures.fits import trace_ellipse
 from daedal.report.pictures.searches import draw_waterfall
 from daedal.studies import Study
 from daedal.tables import add_unit
 
 MOST = 6  # estimates against each other
 SAME = 1e-9  # of the criterion: rounding, which is no height
-RADIUS = 2.447746830680816  # √ of the 95 % quantile of χ² with two degrees of freedom
 
 
 def draw_study(study: Study, names: Iterable[Any] | None) -> Picture:
@@ -87,17 +87,6 @@ def _draw_pair(study: Study, names: tuple[str, str], units: dict[str, str]) -> P
     said, color = ("truth", GREEN) if known else ("estimate of the fit", VERMILLION)
     traces.append(Points(f"{said} (cross)", at[:1], at[1:], color, "cross", 11.0))
     return Panel(tuple(traces), Axis(add_unit(names[0], units)), Axis(add_unit(names[1], units)))
-
-
-def trace_ellipse(center: np.ndarray, covariance: np.ndarray, color: str, name: str, dash: Dash) -> list[Trace]:
-    """Where 95 % of normal points lie; none of a covariance that is not finite."""
-    if not np.isfinite(covariance).all() or not np.isfinite(center).all():
-        return []
-    squares, axes = np.linalg.eigh(covariance)
-    angle = np.linspace(0.0, 2.0 * np.pi, 121)
-    circle = np.stack([np.cos(angle), np.sin(angle)])
-    x, y = center[:, None] + RADIUS * axes @ (np.sqrt(np.maximum(squares, 0.0))[:, None] * circle)
-    return [Line(name, x, y, color, dash)]
 
 
 def _draw_minima(study: Study) -> Picture:

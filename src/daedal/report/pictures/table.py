@@ -15,8 +15,16 @@ from daedal.priors import LogNormal, Normal, Uniform
 from daedal.report.drawings import Drawing, Formulas
 from daedal.report.picture import Picture
 from daedal.report.pictures.diagrams import draw_diagram, draw_equations, draw_formula
-from daedal.report.pictures.fits import draw_correlations, draw_cost, draw_estimates, draw_fit, draw_innovations
+from daedal.report.pictures.fits import (
+    draw_correlations,
+    draw_cost,
+    draw_estimates,
+    draw_fit,
+    draw_innovations,
+    draw_pairs,
+)
 from daedal.report.pictures.linear import draw_bode, draw_poles, draw_step
+from daedal.report.pictures.linear_systems import draw_excitation
 from daedal.report.pictures.noise import (
     draw_fit_spectra,
     draw_model_spectra,
@@ -25,10 +33,10 @@ from daedal.report.pictures.noise import (
     draw_well_posedness,
 )
 from daedal.report.pictures.orders import draw_order_search, draw_order_searches
-from daedal.report.pictures.predictions import draw_comparison
+from daedal.report.pictures.predictions import draw_comparison, draw_scatter, draw_steps
 from daedal.report.pictures.profiles import draw_identifiability, draw_profile
-from daedal.report.pictures.residuals import draw_residuals, draw_residuals_over_time
-from daedal.report.pictures.searches import draw_starts
+from daedal.report.pictures.residuals import draw_distribution, draw_residuals, draw_residuals_over_time, draw_spectrum
+from daedal.report.pictures.searches import draw_course, draw_minima, draw_realizations, draw_starts
 from daedal.report.pictures.signals import draw_signals
 from daedal.report.pictures.structures import draw_model_structure, draw_structure
 from daedal.report.pictures.studies import draw_study
@@ -46,18 +54,28 @@ SPECTRUM: Pictures = {"spectrum": draw_noise}
 DENSITY: Pictures = {"density": draw_prior}
 FORMULA: Pictures = {"formula": draw_formula}
 PICTURES: Mapping[type, Pictures] = {
-    **dict.fromkeys((Trajectory, Ensemble, StateEstimate, Dataset, Signal, Samples), OVER_TIME),
+    **dict.fromkeys((Trajectory, Ensemble, StateEstimate, Signal, Samples), OVER_TIME),
+    Dataset: {**OVER_TIME, "excitation": draw_excitation},
     Fit: {
         "fit": draw_fit,
         "estimates": draw_estimates,
         "correlations": draw_correlations,
+        "pairs": draw_pairs,
         "starts": draw_starts,
+        "minima": draw_minima,
+        "course": draw_course,
+        "realizations": draw_realizations,
         "innovations": draw_innovations,
         **LINEAR,
         "disturbances": draw_fit_spectra,
     },
-    Comparison: {"comparison": draw_comparison},
-    Residuals: {"correlations": draw_residuals, "innovations": draw_residuals_over_time},
+    Comparison: {"comparison": draw_comparison, "scatter": draw_scatter, "horizons": draw_steps},
+    Residuals: {
+        "correlations": draw_residuals,
+        "innovations": draw_residuals_over_time,
+        "distribution": draw_distribution,
+        "spectrum": draw_spectrum,
+    },
     Profile: {"profiles": draw_profile},
     Identifiability: {"directions": draw_identifiability},
     OrderSearch: {"candidates": draw_order_search},

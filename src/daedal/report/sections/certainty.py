@@ -1,9 +1,9 @@
-"""Section 4: how sure we are."""
+"""Section 4: how sure we are: profiles, directions, starts, the search, realizations."""
 
-from math import isfinite
 from typing import Any
 
-from daedal.errors import counted
+from daedal.errors import ReportError, counted
+from daedal.estimation import Fit, list_rivals
 from daedal.report.page import Evidence, Section, embed, fold, list_remarks, section, tag
 
 
@@ -27,27 +27,33 @@ def write_certainty(evidence: Evidence) -> Section:
         ]
     elif "identifiability" in evidence.missing:
         children.append(tag("p", evidence.missing["identifiability"]))
-    if sum(one.value is not None for one in fit.attempts) > 1:
-        children += [
-            tag("h3", "Starts"),
-            tag("p", _count_minima(evidence)),
-            embed(fit, None, "starts"),
-        ]
-    if any(one.monte_carlo_error > 0.0 for one in fit.estimates.values()):
-        shares = [
-            one.monte_carlo_error / one.std_error
-            for one in fit.estimates.values()
-            if one.std_error > 0.0 and isfinite(one.std_error)
-        ]
-        if shares:
-            children.append(
-                tag(
-                    "p",
-                    f"A finite number of realizations adds at most {100.0 * max(shares):.2g} % of a standard error "
-                    "(column MC error); it falls with their square root.",
-                )
-            )
+    children += _write_search(evidence)
+    children += _write_realizations(fit)
     return section("certainty", "How sure are we?", *children)
+
+
+def _write_search(evidence: Evidence) -> list[Any]:
+    """Starts, minima that the data allow too, and the way to the estimate."""
+    fit, children = evidence.fit, []
+    if sum(one.value is not None for one in fit.attempts) > 1:
+        children += [tag("h3", "Starts"), tag("p", _count_minima(evidence)), embed(fit, None, "starts")]
+        if list_rivals(fit):
+            children.append(embed(fit, None, "minima"))
+    if fit.course is not None and fit.course.values.size > 1:
+        children.append(fold("Course of the search", embed(fit, None, "course")))
+    return children
+
+
+def _write_realizations(fit: Fit) -> list[Any]:
+    """What a finite number of realizations adds to the errors."""
+    if not any(one.monte_carlo_error > 0.0 for one in fit.estimates.values()):
+        return []
+    try:
+        picture = embed(fit, None, "realizations")
+    except ReportError:
+        return []
+    said = "Averages over a finite number of realizations add an error (column MC error), which falls with its root."
+    return [tag("h3", "Realizations"), tag("p", said), fold("Monte-Carlo error over the number", picture)]
 
 
 def _count_minima(evidence: Evidence) -> str:

@@ -1,4 +1,4 @@
-"""Section 6: the data."""
+"""Section 6: the data: every signal, what the inputs excite, digests."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,14 +6,35 @@ from typing import Any
 import numpy as np
 
 from daedal.data import Dataset, find_uniform_step
-from daedal.report.page import Section, digest_data, embed, fold, list_remarks, make_table, section, tag
+from daedal.errors import ReportError, counted
+from daedal.estimation import Fit
+from daedal.report.page import (
+    Html,
+    Section,
+    digest_data,
+    embed,
+    embed_picture,
+    fold,
+    list_items,
+    make_table,
+    section,
+    tag,
+)
+from daedal.report.pictures import draw_excitation
 
 SIGNALS = 40  # rows of the data table before the others are folded
+DRAWN = 4  # experiments with a picture of their own
+MOST = 12  # signals in one picture
+NUMBERS = (
+    "Of all times and values as little-endian doubles, each signal after its kind, name and count: the same for the "
+    "same numbers, whatever file they came from."
+)
+PREPARED = "The table shows the data as the fit saw them; what was done to them before is not kept with them."
 
 
-def write_data(fit_data: Sequence[Dataset], validation: Sequence[Dataset], notes: Sequence[str] = ()) -> Section:
+def write_data(fit: Fit, validation: Sequence[Dataset]) -> Section:
     """A row for each signal, digests, pictures."""
-    sets = [(one, "estimation") for one in fit_data] + [(one, "validation") for one in validation]
+    sets = [(one, "estimation") for one in fit.data] + [(one, "validation") for one in validation]
     rows = [row for data, role in sets for row in _list_signals(data, role)]
     heads = [
         "signal",
@@ -38,24 +59,47 @@ def write_data(fit_data: Sequence[Dataset], validation: Sequence[Dataset], notes
                 make_table(heads, rows[SIGNALS:], texts=texts, label="more signals"),
             )
         )
-    digests = [[data.name, role, str(data.sample_times.size), tag("code", digest_data(data))] for data, role in sets]
-    children.append(
-        fold(
-            "SHA-256 digests",
-            make_table(["data", "role", "samples", "SHA-256"], digests, texts=(0, 1, 3), label="digests of the data"),
-            tag(
-                "p",
-                "Of all times and values as little-endian doubles, each signal after its kind, name and count: "
-                "the same for the same numbers, whatever file they came from.",
-                class_="soft",
-            ),
-        )
-    )
-    drawn = sets[:4]
-    children += [fold(f"Samples of '{data.name}' ({role})", embed(data)) for data, role in drawn]
+    children += _describe_excitation(sets)
+    drawn = sets[:DRAWN]
+    children += [fold(f"Samples of '{data.name}' ({role})", embed(data, _name_signals(data))) for data, role in drawn]
     if len(sets) > len(drawn):
-        children.append(tag("p", f"{len(sets) - len(drawn)} more experiments not drawn.", class_="soft"))
-    return section("data", "The data", *children, list_remarks(notes))
+        children.append(tag("p", f"{counted(len(sets) - len(drawn), 'more experiment')} not drawn.", class_="soft"))
+    children.append(_write_digests(fit, sets))
+    children.append(tag("p", PREPARED, class_="soft"))
+    return section("data", "The data", *children)
+
+
+def _name_signals(data: Dataset) -> list[str] | None:
+    """All where they are few: outputs and inputs below each other."""
+    names = [*data.outputs, *data.inputs]
+    return names if len(names) <= MOST else None
+
+
+def _describe_excitation(sets: Sequence[tuple[Dataset, str]]) -> list[Any]:
+    """Up to which frequency inputs drove the system: a sentence for each experiment, a picture of the first."""
+    sentences, picture = [], None
+    for data, role in sets:
+        try:
+            drawn = draw_excitation(data, None)
+        except ReportError:
+            continue
+        sentences.append(f"Excited, '{data.name}' ({role}): {drawn.subtitle}.")
+        picture = picture or drawn
+    folded = [] if picture is None else [fold("Which frequencies the inputs excite", embed_picture(picture))]
+    return [list_items(sentences[:DRAWN], class_="soft"), *folded]
+
+
+def _write_digests(fit: Fit, sets: Sequence[tuple[Dataset, str]]) -> Html:
+    """Of the numbers, and of files where a project knows them."""
+    rows = [[data.name, role, str(data.sample_times.size), tag("code", digest_data(data))] for data, role in sets]
+    parts: list[Any] = [
+        make_table(["data", "role", "samples", "SHA-256"], rows, texts=(0, 1, 3), label="digests of the data"),
+        tag("p", NUMBERS, class_="soft"),
+    ]
+    if fit.project is not None and fit.project.digests:
+        files = [[name, tag("code", digest)] for name, digest in fit.project.digests.items()]
+        parts.append(make_table(["file", "SHA-256"], files, texts=(0, 1), label="digests of files"))
+    return fold("SHA-256 digests", *parts)
 
 
 def _list_signals(data: Dataset, role: str) -> list[list[str]]:

@@ -1,11 +1,14 @@
-"""Sections 5, 6 and 9: the model, the data, and how all of it was made."""
+"""Section 9: how all of it was made, and how to make it again."""
 
-from collections.abc import Sequence
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from daedal.estimation import Fit, describe
+from daedal.errors import DaedalError
+from daedal.estimation import Fit, describe, pack_fit
 from daedal.records import list_versions
 from daedal.report.page import (
+    Html,
     Rule,
     Section,
     digest_data,
@@ -19,6 +22,7 @@ from daedal.report.page import (
     write_pre,
 )
 
+LARGEST = 900_000  # bytes of a page beside its scripts, so that it stays below 2.5 MB with them
 METHODS = {  # name of a criterion → words, formula, reference
     "OutputError": (
         "Least squares between the samples and one simulation in which every disturbance is zero.",
@@ -47,7 +51,7 @@ METHODS = {  # name of a criterion → words, formula, reference
 }
 
 
-def write_making(fit: Fit, rules: Sequence[Rule], extra: Sequence[Any] = ()) -> Section:
+def write_making(fit: Fit, rules: Sequence[Rule], extra: Sequence[Any] = (), written: int = 0) -> Section:
     """Criterion, options, ends of the search, versions, script, rules, glossary."""
     name = type(fit.criterion).__name__
     words, formula, reference = METHODS.get(name, ("A criterion of the user's own.", "", ""))
@@ -65,7 +69,9 @@ def write_making(fit: Fit, rules: Sequence[Rule], extra: Sequence[Any] = ()) -> 
         "AIC, BIC": None if fit.aic is None or fit.bic is None else f"{fit.aic:.8g}, {fit.bic:.8g}".replace("-", "−"),
         "Seed": str(fit.seed),
         "Solver": "chosen by daedal" if fit.solver is None else describe(fit.solver),
-        "Versions that wrote this page": ", ".join(f"{key} {value}" for key, value in list_versions().items()),
+        "Project": None if fit.project is None else f"{fit.project.title}, {fit.project.file}".strip(", "),
+        "Versions of the fit": None if fit.project is None else _write_versions(fit.project.versions),
+        "Versions that wrote this page": _write_versions(list_versions()),
     }
     shown = [join([tag("dt", key), tag("dd", value)]) for key, value in entries.items() if value]
     return section(
@@ -74,10 +80,30 @@ def write_making(fit: Fit, rules: Sequence[Rule], extra: Sequence[Any] = ()) -> 
         tag("dl", *shown),
         list_remarks(fit.notes),
         *extra,
+        _write_download(fit, written),
         fold("The script to repeat it", write_pre(write_script(fit))),
         list_rules(rules),
         list_glossary(),
     )
+
+
+def _write_versions(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in versions.items())
+
+
+def _write_download(fit: Fit, written: int) -> Html:
+    """The fit with its data as a file inside the page, of which so much is written, where it stays small."""
+    try:
+        content = pack_fit(fit)
+    except DaedalError as error:
+        return tag("p", f"The fit is not in this page as a file. {error}", class_="soft")
+    if written + len(content) * 4 // 3 > LARGEST:
+        said = f"The fit with its data is no part of this page: as a file it has {len(content) / 1e6:.2g} MB."
+        return tag("p", said, " ", tag("code", "fit.save('fit.nc')"), " writes it.", class_="soft")
+    address = f"data:application/x-netcdf;base64,{b64encode(content).decode()}"
+    link = tag("a", "fit.nc", href=address, download="fit.nc")
+    size = f" ({len(content) / 1e3:.0f} kB)"
+    return tag("p", "The fit with its data as a file: ", link, size, ", which ", tag("code", "dd.load"), " reads.")
 
 
 def write_script(fit: Fit) -> str:
@@ -85,12 +111,10 @@ def write_script(fit: Fit) -> str:
     free = {item.parameter: item for item in fit.coordinates.items if item.experiment is None}
     local = {item.parameter: item for item in fit.coordinates.items if item.experiment is not None}
     fixed = fit.coordinates.list_fixed()
-    lines = ["import daedal as dd", "", f"model = dd.Model.from_text({fit.model.to_text()!r})", "data = ["]
-    lines += [
-        f"    ...,  # {one.name!r}: {one.sample_times.size} sample times, SHA-256 {digest_data(one)}"
-        for one in fit.data
-    ]
-    lines += ["]", "fit = dd.fit(", "    model,", "    data,"]
+    lines = ["import daedal as dd", "", f"model = dd.Model.from_text({_quote(fit.model.to_text())})"]
+    lines += ['data = dd.load("fit.nc").data  # the file of this page, or your own:']
+    lines += [f"# {one.name!r}: {one.sample_times.size} sample times, SHA-256 {digest_data(one)}" for one in fit.data]
+    lines += ["fit = dd.fit(", "    model,", "    data,"]
     for word, items in (("free", free), ("local", local)):
         if items:
             lines.append(f"    {word}={{")
@@ -108,6 +132,11 @@ def write_script(fit: Fit) -> str:
         "print(fit)",
     ]
     return "\n".join(lines)
+
+
+def _quote(text: str) -> str:
+    """A text over several lines as Python reads it."""
+    return repr(text) if '"""' in text or "\\" in text or text.endswith('"') else f'"""{text}"""'
 
 
 def _write_parameter(fit: Fit, name: str, item: Any) -> str:

@@ -1,15 +1,17 @@
-"""Section 5: the model."""
+"""Section 5: the model: equations, structure, disturbances, responses."""
 
+import re
 from typing import Any
 
 from daedal.analysis import analyze, check_noise
 from daedal.errors import DaedalError, counted
-from daedal.estimation import Fit
 from daedal.models import Model
 from daedal.report.page import (
+    Evidence,
     Html,
     Section,
     embed,
+    embed_picture,
     fold,
     join,
     list_items,
@@ -19,15 +21,17 @@ from daedal.report.page import (
     tag,
     write_pre,
 )
-from daedal.symbolic import write_mathml
+from daedal.report.pictures import SHARE, Subject, draw_bode, draw_poles, draw_step, make_subject
+from daedal.symbolic import Equation, write_mathml
 
 OPEN = 12  # equations that are shown at once
+SHORT = 70  # letters of a list that stands in one line
 
 
-def write_model(model: Model, fit: Fit | None = None) -> Section:
+def write_model(model: Model, evidence: Evidence | None = None) -> Section:
     """Equations, parts, structure, disturbances and noise; of a linear model what it does to its inputs."""
     count = len(model.equations)
-    rows = [[name, Html(write_mathml(equation))] for name, equation in model.equations.items()]
+    rows = [[name, _typeset(equation)] for name, equation in model.equations.items()]
     table = make_table(["equation", "reads"], rows, texts=(0, 1), label="equations")
     lists = {
         "Unknowns": model.unknown_names,
@@ -51,31 +55,73 @@ def write_model(model: Model, fit: Fit | None = None) -> Section:
         fold(counted(count, "equation"), table, opened=count <= OPEN),
         tag("dl", *entries),
         tag("p", noise),
-        *_write_pictures(model, fit),
+        *_write_pictures(model),
+        *_write_responses(model, evidence),
         fold("Structure in words", write_pre(_try(lambda: str(analyze(model))))),
         fold("The model as text, which Model.from_text reads", write_pre(model.to_text())),
     )
 
 
-def _write_pictures(model: Model, fit: Fit | None) -> list[Html]:
+def _typeset(equation: Equation) -> Html:
+    """As MathML; brackets around what is not tall do not grow, or they would with every nesting."""
+    text = write_mathml(equation)
+    if "<mfrac>" not in text:
+        text = re.sub(r"<mo>([()])</mo>", r'<mo stretchy="false">\1</mo>', text)
+    return Html(text)
+
+
+def _write_pictures(model: Model) -> list[Html]:
     """Folded, each where there is one; the others are named with the reason."""
-    subject: Any = model if fit is None else fit
-    wanted: list[tuple[str, Any, str]] = [
-        ("Parts and connections", model, "diagram"),
-        ("Structure: which equation holds which unknown", model, "structure"),
-    ]
-    if model.inputs:
-        wanted += [("Frequency response", subject, "bode"), ("Step response", subject, "step")]
-    wanted.append(("Poles and zeros", subject, "poles"))
-    if model.disturbances:
-        wanted.append(("Spectra of the disturbances", subject, "disturbances"))
+    wanted = [("Parts and connections", "diagram"), ("Structure: which equation holds which unknown", "structure")]
     parts, reasons = [], []
-    for word, one, name in wanted:
+    for word, name in wanted:
         try:
-            parts.append(fold(word, embed(one, None, name)))
+            parts.append(fold(word, embed(model, None, name)))
         except DaedalError as error:
             reasons.append(f"{word}: not drawn. {error.sentence}")
     return [*parts, list_remarks(reasons)]
+
+
+def _write_responses(model: Model, evidence: Evidence | None) -> list[Html]:
+    """What the model, linear or linearised, does to its inputs, and what disturbs it."""
+    subject, reason = (evidence.subject, evidence.missing.get("linear", "")) if evidence else (None, "")
+    if evidence is None:
+        try:
+            subject = make_subject(model)
+        except DaedalError as error:
+            reason = error.sentence
+    parts: list[Html] = []
+    reasons = [f"Frequency response, step response, poles and zeros: not drawn. {reason}"] if reason else []
+    if subject is not None:
+        parts.append(_describe_excitation(subject))
+        wanted = [("Poles and zeros", draw_poles, False)]
+        if model.inputs:
+            wanted = [("Frequency response", draw_bode, True), ("Step response", draw_step, False), *wanted]
+        for word, draw, opened in wanted:
+            try:
+                parts.append(fold(word, embed_picture(draw(subject, None)), opened=opened))
+            except DaedalError as error:
+                reasons.append(f"{word}: not drawn. {error.sentence}")
+    if model.disturbances:
+        noisy: Any = model if evidence is None else evidence.fit
+        try:
+            parts.append(fold("Spectra of the disturbances", embed(noisy, None, "disturbances")))
+        except DaedalError as error:
+            reasons.append(f"Spectra of the disturbances: not drawn. {error.sentence}")
+    return [*parts, list_remarks(reasons)]
+
+
+def _describe_excitation(subject: Subject) -> Html:
+    """Up to which frequency the data can tell anything."""
+    if subject.excited is None:
+        return Html("")
+    source, _, high = subject.excited
+    unit = f"rad/{subject.units['time']}" if "time" in subject.units else "rad per unit of time"
+    return tag(
+        "p",
+        f"Excited up to {high:.3g} {unit}: {50 * (1 + SHARE):g} % of the variance of {source} lie below; what the "
+        "responses say above rests on the equations, not on the data.",
+    )
 
 
 def _join(key: Any) -> str:
@@ -87,8 +133,10 @@ def _capitalize(text: str) -> str:
 
 
 def _cut(entries: list[str], most: int = 12) -> Html:
+    if sum(map(len, entries)) <= SHORT:
+        return tag("span", ", ".join(entries))
     if len(entries) <= most:
-        return list_items(entries) if len(entries) > 1 else tag("span", entries[0])
+        return list_items(entries)
     return fold(f"{', '.join(entries[:3])} and {len(entries) - 3} more", list_items(entries))
 
 

@@ -13,7 +13,6 @@ from daedal.report.page import (
     Section,
     draw_range,
     embed,
-    embed_picture,
     fold,
     join,
     list_items,
@@ -23,7 +22,7 @@ from daedal.report.page import (
     write_minus,
     write_pre,
 )
-from daedal.report.pictures import draw_ellipses
+from daedal.report.sections.derived import write_derived
 from daedal.report.sections.exports import write_csv, write_latex, write_modelica, write_python
 from daedal.tables import format_error, format_number, format_relative
 
@@ -61,7 +60,7 @@ def write_parameters(evidence: Evidence) -> Section:
             class_="soft",
         )
     )
-    children += [_write_copies(evidence), _write_fixed(fit), _write_correlations(fit)]
+    children += [_write_copies(evidence), _write_fixed(fit), write_derived(evidence), _write_correlations(fit)]
     return section("parameters", "Parameters", *children)
 
 
@@ -204,12 +203,9 @@ def _write_correlations(fit: Fit) -> Html:
                 tag("p", f"The matrix of {len(names)} parameters is not drawn; it is in the JSON."),
             ]
         )
-    figures: list[Any] = [
-        embed(fit, None, "correlations"),
-    ]
-    ellipses = draw_ellipses(fit)
-    if ellipses is not None:
-        figures.append(embed_picture(ellipses))
+    figures: list[Any] = [embed(fit, None, "correlations")]
+    if pairs[0][0] != 0.0:
+        figures.append(embed(fit, None, "pairs"))
     return join(
         [tag("h3", "Correlations"), said, fold("Pictures of the correlations", *figures, opened=len(names) <= 12)]
     )

@@ -22,11 +22,12 @@ from daedal.report.page import (
     tag,
     write_percent,
 )
-from daedal.report.pictures import draw_scatter, draw_steps
+from daedal.report.pictures import draw_experiment
 from daedal.validation import Comparison
 
 PANELS = 6  # small pictures in the head
 OUTPUTS = 6  # in a large picture
+ROWS = 24  # of a table before the others are folded
 STYLE = (  # of small pictures where the page has none: dots and axes in the colour of the text
     ".daedal{max-width:60rem}.daedal .panels{display:grid;gap:1rem;"
     "grid-template-columns:repeat(auto-fit,minmax(20rem,1fr))}"
@@ -34,6 +35,10 @@ STYLE = (  # of small pictures where the page has none: dots and axes in the col
     ".daedal .ink{stroke:currentColor}.daedal .line,.daedal .soft-line{stroke:currentColor;stroke-opacity:.3}"
     ".daedal .mark{stroke:#0072b2}.daedal .fill-band{fill:#0072b2;fill-opacity:.2}"
     ".daedal text{fill:currentColor;font-size:12px}"
+)
+MEETING = (
+    "Where the curves meet the dotted lines, samples no longer help: from there on the model knows as much as a "
+    "simulation does."
 )
 SEEN = {"held-out data": "unseen data", "data of the fit": "data of the fit"}
 
@@ -75,55 +80,47 @@ def write_description(evidence: Evidence) -> Section:
     """Fits in numbers and pictures: unseen data first, then those of the fit."""
     children: list[Any] = []
     if evidence.unseen is not None:
-        title = f"{SEEN.get(evidence.unseen.relation, 'data')}".capitalize()
-        children += [
-            tag("h3", title),
-            *write_comparison(evidence.unseen, evidence.unseen_ahead, evidence.missing.get("ahead", "")),
-        ]
+        title = f"{SEEN.get(evidence.unseen.relation, 'data')} (validation)"
+        children += [tag("h3", f"{title[:1].upper()}{title[1:]}"), *write_comparison(evidence.unseen)]
     else:
-        children.append(
-            tag(
-                "p", "No unseen data were given. ", tag("code", "write_report(…, validation=data)"), " shows them here."
-            )
-        )
+        called = tag("code", "write_report(…, validation=data)")
+        children.append(tag("p", "No unseen data were given. ", called, " shows them here."))
     if evidence.own is not None:
-        body = write_comparison(evidence.own, evidence.own_ahead, evidence.missing.get("ahead", ""))
-        children.append(
-            fold("Data of the fit (estimation)", *body)
-            if evidence.unseen is not None
-            else join([tag("h3", "Data of the fit (estimation)"), *body])
-        )
+        words, body = "Data of the fit (estimation)", write_comparison(evidence.own)
+        children.append(fold(words, *body) if evidence.unseen is not None else join([tag("h3", words), *body]))
     elif "own" in evidence.missing:
         children.append(tag("p", f"The data of the fit cannot be predicted: {evidence.missing['own']}"))
+    children.append(_describe_ahead(evidence))
     if evidence.steps is not None and len(evidence.steps.horizons) > 1:
-        children.append(embed_picture(draw_steps(evidence.steps)))
-        children.append(
-            tag(
-                "p",
-                "Where the curves meet the dotted lines, samples no longer help: from there on the model knows as "
-                "much as a simulation does.",
-                class_="soft",
-            )
-        )
+        children.append(embed(evidence.steps, None, "horizons"))
+        children.append(tag("p", MEETING, class_="soft"))
     if evidence.shown is not None:
-        children.append(
-            fold(
-                "Measured against simulated, sample by sample",
-                embed_picture(draw_scatter(evidence.shown)),
-            )
-        )
+        children.append(fold("Measured against simulated, sample by sample", embed(evidence.shown, None, "scatter")))
     return section("data-fit", "Does it describe the data?", *children)
 
 
-def write_comparison(comparison: Comparison, ahead: Comparison | None = None, refusal: str = "") -> list[Any]:
-    """A table and pictures of every output; `ahead` has the predictions one step ahead, or `refusal` says why not."""
-    heads = ["output", "experiment", "simulated", "one step ahead", "RMSE simulated", "samples in the 95 % band"]
+def _describe_ahead(evidence: Evidence) -> Html:
+    """How one step ahead was predicted where the criterion itself simulates, or why it was not."""
+    if evidence.fit.criterion.condition is not None and "ahead" not in evidence.missing:
+        return Html("")
+    if "ahead" in evidence.missing:
+        said = f"One step ahead: {evidence.missing['ahead']}"
+    elif evidence.steps is None:
+        said = (
+            "One step ahead: the model has no disturbances, so samples before tell it nothing that the inputs do not; "
+            "its prediction is the simulation."
+        )
+    else:
+        said = "One step ahead is the exact filter of the fitted linear model; the criterion itself simulates."
+    return tag("p", said, class_="soft")
+
+
+def write_comparison(comparison: Comparison) -> list[Any]:
+    """A table of every output, and pictures, experiment by experiment."""
+    heads = ["output", "experiment", "simulated", "one step ahead", "RMSE simulated", "in the 95 % band"]
     rows = []
     for one in comparison.series:
-        near = one.ahead
-        if near is None and ahead is not None:
-            near = ahead[one.output, one.experiment].ahead
-        unit = comparison.units.get(one.output, "")
+        near, unit = one.ahead, comparison.units.get(one.output, "")
         rows.append(
             [
                 one.output,
@@ -134,22 +131,25 @@ def write_comparison(comparison: Comparison, ahead: Comparison | None = None, re
                 f"{100.0 * one.coverage:.1f} %" if isfinite(one.coverage) else "—",
             ]
         )
-    table = make_table(heads, rows, texts=(0, 1), label="fit of every output")
-    shown = comparison.outputs[:OUTPUTS]
-    figures: list[Any] = [embed(comparison, shown)]
-    rest = comparison.outputs[OUTPUTS:]
-    for first in range(0, len(rest), OUTPUTS):
-        names = rest[first : first + OUTPUTS]
-        figures.append(fold(f"{counted(len(names), 'more output')}: {', '.join(names)}", embed(comparison, names)))
-    without = bool(refusal) and ahead is None and not comparison.horizons
-    said = tag("p", f"One step ahead: {refusal}", class_="soft") if without else ""
-    by_filter = (
-        tag(
-            "p",
-            "One step ahead is the exact filter of the fitted linear model; the criterion itself simulates.",
-            class_="soft",
-        )
-        if ahead is not None
-        else ""
-    )
-    return [table, said, by_filter, *figures, list_remarks(comparison.notes)]
+    table = make_table(heads, rows[:ROWS], texts=(0, 1), label="fit of every output")
+    more = make_table(heads, rows[ROWS:], texts=(0, 1), label="fit of more outputs") if rows[ROWS:] else ""
+    labels = list(dict.fromkeys(one.experiment for one in comparison.series))
+    figures: list[Any] = []
+    for number, label in enumerate(labels):
+        drawn = _draw_experiment(comparison, label)
+        figures += drawn if len(labels) == 1 else [fold(f"Experiment '{label}'", *drawn, opened=number == 0)]
+    return [
+        table, fold(f"{len(rows) - ROWS} more rows", more) if more else "", *figures, list_remarks(comparison.notes)
+    ]  # fmt: skip
+
+
+def _draw_experiment(comparison: Comparison, label: str) -> list[Any]:
+    """A picture of the first outputs, and folded ones of the others."""
+    names = [one.output for one in comparison.series if one.experiment == label]
+    groups = [names[first : first + OUTPUTS] for first in range(0, len(names), OUTPUTS)]
+    figures = [embed_picture(draw_experiment(comparison, label, group)) for group in groups]
+    folded = [
+        fold(f"{counted(len(group), 'more output')}: {', '.join(group)}", figure)
+        for group, figure in zip(groups[1:], figures[1:], strict=True)
+    ]
+    return [figures[0], *folded]

@@ -1,10 +1,10 @@
-"""Section 3: what is left."""
+"""Section 3: what is left, tested in sentences, numbers and pictures."""
 
 from typing import Any
 
 import numpy as np
 
-from daedal.errors import counted
+from daedal.errors import ReportError, counted
 from daedal.report.page import (
     Evidence,
     Html,
@@ -22,7 +22,7 @@ from daedal.report.page import (
     tag,
     write_p,
 )
-from daedal.report.pictures import draw_quantiles
+from daedal.report.pictures import draw_against
 from daedal.validation import Residuals
 
 FAR = 4.0  # standard deviations from zero that make a sample worth a word
@@ -37,11 +37,11 @@ def write_residuals(evidence: Evidence) -> Section:
         )
     children: list[Any] = []
     if evidence.unseen_residuals is not None:
-        children += _write_tests(evidence.unseen_residuals, "unseen data")
+        children += _write_tests(evidence.unseen_residuals, "unseen data", evidence)
         if evidence.own_residuals is not None:
             children.append(fold("On the data of the fit", *_write_tests(evidence.own_residuals, "data of the fit")))
     else:
-        children += _write_tests(evidence.residuals, "data of the fit")
+        children += _write_tests(evidence.residuals, "data of the fit", evidence)
     if not expects_white(evidence.fit):
         children.insert(
             0,
@@ -55,7 +55,8 @@ def write_residuals(evidence: Evidence) -> Section:
     return section("residuals", "What is left?", *children)
 
 
-def _write_tests(residuals: Residuals, where: str) -> list[Any]:
+def _write_tests(residuals: Residuals, where: str, evidence: Evidence | None = None) -> list[Any]:
+    """Sentences, numbers and pictures; with evidence, also what the residuals may depend on."""
     sentences = [join([tag("b", name), f": {one.sentence}."]) for name, one in residuals.outputs.items()]
     rows = [
         [
@@ -78,13 +79,13 @@ def _write_tests(residuals: Residuals, where: str) -> list[Any]:
     for first in range(3, len(names), 3):
         group = names[first : first + 3]
         figures.append(fold(f"Correlations of {', '.join(group)}", embed(residuals, group)))
-    figures.append(
-        fold(
-            "Residuals over time, and their distribution",
-            embed(residuals, None, "innovations"),
-            embed_picture(draw_quantiles(residuals)),
-        )
-    )
+    figures.append(fold("Residuals over time", embed(residuals, None, "innovations")))
+    figures.append(fold("Distribution of the residuals", embed(residuals, None, "distribution")))
+    figures.append(_draw_spectrum(residuals))
+    if evidence is not None:
+        against = draw_against(residuals, evidence.beside, None)
+        if against is not None:
+            figures.append(fold("Residuals against inputs, outputs and states", embed_picture(against)))
     return [
         list_items(sentences),
         _write_outliers(residuals),
@@ -92,6 +93,14 @@ def _write_tests(residuals: Residuals, where: str) -> list[Any]:
         *figures,
         list_remarks(residuals.notes),
     ]
+
+
+def _draw_spectrum(residuals: Residuals) -> Html:
+    """Folded, or why there is none."""
+    try:
+        return fold("Spectrum of the residuals against the declared noise", embed(residuals, None, "spectrum"))
+    except ReportError as error:
+        return tag("p", f"Spectrum of the residuals: not drawn. {error.sentence}", class_="soft")
 
 
 def _write_outliers(residuals: Residuals) -> Html:

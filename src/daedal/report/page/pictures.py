@@ -96,7 +96,7 @@ def draw_steps(steps: Comparison) -> Picture:
 
 def draw_quantiles(residuals: Residuals) -> Picture:
     """What was tested, in order, against the quantiles of a normal distribution; and its histogram."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     ordered: list[Trace] = []
     counted: list[Trace] = []
@@ -105,14 +105,14 @@ def draw_quantiles(residuals: Residuals) -> Picture:
         values = np.sort(values[np.isfinite(values)])
         values = values / (float(np.sqrt(np.mean(values**2))) or 1.0)
         kept = _thin_ends(values.size)
-        theory = norm.ppf((np.arange(values.size) + 0.5) / values.size)
+        theory = ndtri((np.arange(values.size) + 0.5) / values.size)
         ordered.append(Points(name, theory[kept], values[kept], style.color, style.marker, 5.0))
         bins = min(40, max(8, int(np.sqrt(values.size))))
         heights, edges = np.histogram(values, bins=bins, range=(-FAR, FAR), density=True)
         counted.append(Line(name, edges, np.append(heights, 0.0), style.color, style.dash, 2.0, steps=True))
     grid = np.linspace(-FAR, FAR, 81)
     ordered.append(Line("normal distribution", np.array([-FAR, FAR]), np.array([-FAR, FAR]), INK, "dash"))
-    counted.append(Line("normal distribution", grid, norm.pdf(grid), INK, "dash"))
+    counted.append(Line("normal distribution", grid, np.exp(-0.5 * grid**2) / np.sqrt(2.0 * np.pi), INK, "dash"))
     size = Axis("residual by its root mean square")
     panels = (
         Panel(tuple(ordered), Axis("quantile of a normal distribution"), size),

@@ -99,7 +99,7 @@ def find_contradiction(
 
 def allow_bias(errors: Uncertainty, contradiction: Contradiction, point: np.ndarray) -> Uncertainty:
     """Errors of the estimate at the point, which wrong noise has led astray."""
-    from scipy.stats import chi2, ncx2
+    from scipy.special import chdtri, chndtrix
 
     size = point.size
     free = contradiction.errors.covariance[:size, :size]
@@ -108,7 +108,7 @@ def allow_bias(errors: Uncertainty, contradiction: Contradiction, point: np.ndar
         away = np.max([np.abs(point - end[:size]) for end in contradiction.minima], axis=0)
         shift = away / deviations
     known = np.isfinite(shift)  # at a bound, too: it may be the wrong noise that has led there
-    factors = np.sqrt(ncx2.ppf(LEVEL, 1, shift[known] ** 2) / chi2.ppf(LEVEL, 1))
+    factors = np.sqrt(chndtrix(LEVEL, 1, shift[known] ** 2) / chdtri(1, 1.0 - LEVEL))
     covariance, chosen = errors.covariance.copy(), np.ix_(known, known)
     covariance[chosen] = free[chosen] * np.outer(factors, factors)
     return replace(errors, covariance=covariance)
@@ -172,7 +172,7 @@ def _name_factor(model: Model, number: int) -> Expression:
 
 def _test(evaluation: Evaluation, inside: np.ndarray, size: int) -> list[int]:
     """Factors that the data tell something of, where they contradict one of these; none where they do not."""
-    from scipy.stats import chi2
+    from scipy.special import chdtrc
 
     if not evaluation.ok:
         return []
@@ -186,7 +186,7 @@ def _test(evaluation: Evaluation, inside: np.ndarray, size: int) -> list[int]:
     if not telling.size:
         return []
     statistic = float(c[telling] @ np.linalg.pinv(K[np.ix_(telling, telling)], hermitian=True) @ c[telling])
-    return telling.tolist() if chi2.sf(statistic, telling.size) < SURE else []
+    return telling.tolist() if chdtrc(telling.size, statistic) < SURE else []
 
 
 def _choose_wrong(logarithms: Mapping[str, float], deviations: np.ndarray) -> list[str]:

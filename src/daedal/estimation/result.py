@@ -254,11 +254,11 @@ class Fit:
 
     def quantile(self, level: float, name: str) -> float:
         """Half the width of an interval of this level, in standard errors of one estimate (Student's distribution)."""
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         if not is_real(level) or not 0.0 < level < 1.0:
             raise EstimationError(f"The level must lie between 0 and 1, got {show(level)}.", "Write level=0.95.")
-        return float(t.ppf(0.5 + level / 2.0, min(self._freedom, self._limit_freedom(self[name]))))
+        return float(stdtrit(min(self._freedom, self._limit_freedom(self[name])), 0.5 + level / 2.0))
 
     @property
     def _freedom(self) -> float:

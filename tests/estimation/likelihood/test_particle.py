@@ -52,14 +52,15 @@ def test_experiments_add_up_and_a_fit_finds_what_quadrature_finds():
     grid = np.linspace(0.7, 1.5, 33)
     truth = [integrate(see, y, std=value) for value in grid]
     best, curve = grid[int(np.argmax(truth))], np.diff(truth, 2) / (grid[1] - grid[0]) ** 2
-    fit = dd.fit(make_seen(see), data, free={"std": dd.Parameter(1.6, lower=0.1, upper=5.0)}, criterion=PARTICLE, rng=1)
+    free, many = {"std": dd.Parameter(1.6, lower=0.1, upper=5.0)}, dd.Likelihood(method="particle")
+    fit = dd.fit(make_seen(see), data, free=free, criterion=many, rng=1)
     one = fit["std"]
     assert fit.status.ok
     error = 1.0 / np.sqrt(-curve[int(np.argmax(truth)) - 1])
     assert abs(one.value - best) < 3.0 * one.monte_carlo_error + 0.2 * error
     assert one.std_error == pytest.approx(error, rel=0.35)
     assert 0.0 < one.monte_carlo_error < 0.7 * one.std_error
-    twice = dd.evaluate(make_seen(see), [data, data], free=["std"], values={"std": best}, criterion=PARTICLE, rng=1)
+    twice = dd.evaluate(make_seen(see), [data, data], free=["std"], values={"std": best}, criterion=many, rng=1)
     assert twice.loglik == pytest.approx(2.0 * max(truth), abs=3.0 * twice.monte_carlo_error)
 
 

@@ -5,7 +5,15 @@ import pytest
 
 import daedal as dd
 from daedal import der
-from daedal.filtering import InitialCondition, estimate_nonlinear_states
+from daedal.experiments import match_experiments
+from daedal.filtering import (
+    InitialCondition,
+    Point,
+    estimate_nonlinear_states,
+    make_nonlinear_experiment,
+    run_extended_filter,
+)
+from daedal.filtering.nonlinear import extended_filter
 from daedal.systems import build
 
 x, v, u, w = dd.symbols("x v u w")
@@ -44,6 +52,23 @@ def test_linear_models_have_the_states_of_the_exact_filter(kind, horizon):
     for place, name in enumerate(NAMES):
         np.testing.assert_allclose(ours.mean[:, place], exact.mean[name], atol=3e-6)
         np.testing.assert_allclose(ours.std[:, place], exact.std[name], atol=3e-6)
+
+
+def test_predictions_from_many_origins_take_each_step_together(monkeypatch):
+    model = make_oscillator(2.0)
+    experiment = make_nonlinear_experiment(
+        match_experiments(build(model), [draw(model, TIMES).to_dataset()])[0], {}, "rk4", 0.1
+    )
+    extended = run_extended_filter(experiment.at(Point(model, None, ())))
+    ends = np.arange(2, 81, 2)
+    origins = np.where(ends > 12, ends - 12, -1)
+    alone = [extended.look_ahead(np.array([a]), np.array([b])) for a, b in zip(origins, ends, strict=True)]
+    taken, advance = [], extended_filter._advance
+    monkeypatch.setattr(extended_filter, "_advance", lambda *given: taken.append(given[1]) or advance(*given))
+    together = extended.look_ahead(origins, ends)
+    assert taken == list(range(80))
+    np.testing.assert_allclose(together.mean, np.concatenate([one.mean for one in alone]), rtol=1e-12)
+    np.testing.assert_allclose(together.covariance, np.concatenate([one.covariance for one in alone]), atol=1e-14)
 
 
 @pytest.mark.parametrize("kind", ["smoothed", "filtered"])

@@ -55,5 +55,21 @@ def test_a_longer_memory_is_taken_where_a_short_one_is_seen_to_be_off(bias, chos
     assert np.mean(np.array(picks) == chosen) > 0.9
 
 
+@pytest.mark.parametrize("bias", [0.0, 15.0, 50.0])
+def test_the_error_that_is_told_holds_a_bias_that_the_choice_of_a_memory_cannot_see(bias):
+    """Scores of memories whose bias halves as the variance of their noise, 8² for the first, doubles."""
+    rng, off, told = np.random.default_rng(4), [], []
+    sizes, shifts = np.sqrt([1.0, 1.0, 2.0, 4.0]), bias * 0.5 ** np.arange(4)
+    for _ in range(200):
+        d = rng.standard_normal((400, 1))
+        noise = np.cumsum(rng.standard_normal((6, 4, 400, 1)) * sizes[:, None, None], axis=1)
+        pooled = make(gains=d + noise + shifts[:, None, None] / 400)
+        chosen = pooled.choose_memory()
+        off.append(pooled.score(chosen)[0] - d.sum())
+        told.append(pooled.scatter(chosen)[0, 0])
+    ratio = np.mean(np.square(off)) / np.mean(told)
+    assert 0.3 < ratio < (4.0 / 3.0) ** 2  # the longest memory seen has a quarter of the bias
+
+
 def test_the_first_of_equal_memories_without_directions_is_no_matter():
     assert make(gains=np.zeros((6, 3, 10, 0))).choose_memory() == 2

@@ -224,10 +224,7 @@ class LaplaceObjective:
         points = grid.find_points(times)
         near = extended.see(extended.predicted)
         drawn = simulate_outputs(discrete, points, LANES, laplace.at)
-        further = {}
-        for count in steps:
-            origins = np.where(np.arange(times.size) >= count, np.roll(points, count), -1)
-            further[count] = extended.see(extended.look_ahead(origins, points), points)
+        further = _look_further(extended, points, steps)
         forecasts = []
         for series in self.experiments[number].series:
             mine, row = series.places, series.row
@@ -270,3 +267,18 @@ class LaplaceObjective:
             scored = replace(series, values=np.where(np.isfinite(residual), series.values, np.nan))
             parts.append(Part(scored, residual, slopes, np.zeros(len(own)), spread, predicted))
         return parts
+
+
+def _look_further(
+    extended: ExtendedFilter, points: np.ndarray, steps: Sequence[int]
+) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Mean and deviation of outputs at the grid points of samples, (point, output), so many samples ahead of each."""
+    if not steps:
+        return {}
+    origins = [np.where(np.arange(points.size) >= count, np.roll(points, count), -1) for count in steps]
+    ends = np.tile(points, len(steps))
+    mean, deviation = (
+        part.reshape(len(steps), points.size, -1)
+        for part in extended.see(extended.look_ahead(np.concatenate(origins), ends), ends)
+    )
+    return {count: (mean[k], deviation[k]) for k, count in enumerate(steps)}

@@ -113,9 +113,10 @@ class Autoregression:
 
     def _filter(self, x: np.ndarray) -> np.ndarray:
         """The moving average of x (…, time) with the polynomial, nothing before it."""
-        from scipy.signal import lfilter
-
-        return np.asarray(lfilter(self.polynomial, [1.0], x, axis=-1))
+        result = np.array(x, dtype=float)
+        for lag, coefficient in enumerate(self.polynomial[1 : x.shape[-1]], start=1):
+            result[..., lag:] += coefficient * x[..., : x.shape[-1] - lag]
+        return result
 
     @cached_property
     def _head(self) -> tuple[np.ndarray, np.ndarray]:
@@ -125,31 +126,40 @@ class Autoregression:
 
     def draw(self, normals: np.ndarray) -> np.ndarray:
         """Stationary series from independent normal numbers of unit variance (…, time), as many."""
-        from scipy.signal import lfilter
-
         B, D = _find_beginning(self)
         p, a = min(self.order, normals.shape[-1]), self.coefficients
         first = normals[..., :p] * np.sqrt(D[:p]) @ np.linalg.inv(B[:p, :p]).T
         if p < self.order or p == normals.shape[-1]:
             return first
         past = np.flip(first, axis=-1)
-        state = [-past[..., : p - k] @ a[k:] for k in range(p)]  # of the filter: what the first samples pass on
-        zi = np.stack(state, axis=-1) if p else np.zeros((*normals.shape[:-1], 0))
-        late, _ = lfilter([1.0], self.polynomial, normals[..., p:] * np.sqrt(self.variance), axis=-1, zi=zi)
-        return np.concatenate([first, late], axis=-1)
+        driven = normals[..., p:] * np.sqrt(self.variance)
+        for k in range(min(p, driven.shape[-1])):
+            driven[..., k] -= past[..., : p - k] @ a[k:]  # what the first samples pass on
+        return np.concatenate([first, self._recur(driven)], axis=-1)
+
+    def _recur(self, e: np.ndarray) -> np.ndarray:
+        """x (…, time) whose moving average with the polynomial is e, nothing before it."""
+        from scipy.linalg.lapack import dtbtrs
+
+        count, order = e.shape[-1], min(self.order, e.shape[-1])
+        if not order:
+            return np.array(e, dtype=float)
+        band = np.repeat(self.polynomial[: order + 1, None], count, axis=1)
+        solved, _ = dtbtrs(band, e.reshape(-1, count).T, uplo="L", diag="U")
+        return np.ascontiguousarray(solved.T).reshape(e.shape)
 
     def long_run(self, x: np.ndarray) -> np.ndarray:
         """F x (…, time) with (F x)(F x)ᵀ = x R xᵀ for weights x (…, time), zero at missing samples.
 
         R is the autocovariance matrix of the stationary process, so (F x)(F x)ᵀ is the covariance of the sums x r.
         """
-        from scipy.signal import lfilter
-
         p, none = self.order, np.zeros((*x.shape[:-1], self.order))
         padded = np.concatenate([x, none], axis=-1)  # a series may be shorter than p, and weights of zero are free
-        late, state = lfilter([1.0], self.polynomial, np.flip(padded[..., p:], axis=-1), axis=-1, zi=none)
+        late = self._recur(np.flip(padded[..., p:], axis=-1))
         B, D = _find_beginning(self)
-        # The state of the filter (transposed direct form) is what the later samples pass to each of the first p.
+        last = np.flip(np.concatenate([none, late], axis=-1)[..., late.shape[-1] :], axis=-1)
+        passed = [-last[..., : p - k] @ self.coefficients[k:] for k in range(p)]  # by the later samples to the first p
+        state = np.stack(passed, axis=-1) if p else none
         early = (padded[..., :p] + np.flip(state, axis=-1)) @ np.linalg.inv(B)
         both = [early * np.sqrt(D), np.flip(late, axis=-1) * np.sqrt(self.variance)]
         return np.concatenate(both, axis=-1)[..., : x.shape[-1]]

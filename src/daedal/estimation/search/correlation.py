@@ -223,31 +223,31 @@ def _delay(u: np.ndarray, lags: int) -> np.ndarray:
 
 def _judge(lags: np.ndarray, correlation: np.ndarray, P: np.ndarray, left: int | None = None) -> CorrelationTest:
     """The largest correlation against the band of all; `left` counts what an estimated variance rests on."""
-    from scipy.stats import norm, t
+    from scipy.special import stdtr, stdtrit
 
-    one = norm if left is None else t(left)
+    freedom = np.inf if left is None else left  # of Student's distribution
     deviation = np.sqrt(np.maximum(np.diag(P), 0.0))
     usable = deviation > np.sqrt(RANK) * deviation.max()
     if not usable.any():
         return _tell_nothing(lags)
     scale = deviation[usable]
     level, rank = _find_level(P[np.ix_(usable, usable)] / np.outer(scale, scale))
-    band = np.where(usable, one.isf(level / 2.0) * deviation, np.inf)
+    band = np.where(usable, -stdtrit(freedom, level / 2.0) * deviation, np.inf)
     largest = float(np.max(np.abs(correlation[usable]) / scale))
     count = np.log(LEVEL) / np.log1p(-level)
-    p_value = -np.expm1(count * np.log1p(-2.0 * float(one.sf(largest))))
+    p_value = -np.expm1(count * np.log1p(-2.0 * float(stdtr(freedom, -largest))))
     return CorrelationTest(lags, correlation, band, largest, rank, float(p_value))
 
 
 def _find_level(R: np.ndarray) -> tuple[float, int]:
     """The level of one lag at which all together, correlated by R, are at theirs; and the rank of R."""
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     values, vectors = np.linalg.eigh(R)
     kept = values > RANK * values[-1]
     F = vectors[:, kept] * np.sqrt(values[kept])
     largest = np.max(np.abs(_draw(len(R))[:, : F.shape[1]] @ F.T), axis=1)
-    return 2.0 * float(norm.sf(np.quantile(largest, LEVEL))), int(kept.sum())
+    return 2.0 * float(ndtr(-np.quantile(largest, LEVEL))), int(kept.sum())
 
 
 @cache

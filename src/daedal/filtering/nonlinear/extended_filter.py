@@ -49,16 +49,20 @@ class ExtendedFilter:
         return see_law(self.discrete, law, points)
 
     def look_ahead(self, origins: np.ndarray, points: np.ndarray) -> Law:
-        """At grid points, from what was known at earlier ones (of the same number); −1 for before all samples."""
-        laws = [self._move(int(a), int(b)) for a, b in zip(origins, points, strict=True)]
-        return Law(*(np.array(part) for part in zip(*laws, strict=True)))
+        """At grid points, from what was known at earlier ones (of the same number); −1 for before all samples.
 
-    def _move(self, begin: int, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        law, at = (self.predicted, 0) if begin < 0 else (self.filtered, begin)
-        m, top, P = law.mean[at], law.tops[at], law.covariance[at]
-        for step in range(at, end):
-            m, top, P = _advance(self.discrete, step, m, top, P)
-        return m, top, P
+        All that are on the way over a step take it together.
+        """
+        origins, points = np.asarray(origins), np.asarray(points)
+        begins, known = np.maximum(origins, 0), (origins >= 0)[:, None]
+        m = np.where(known, self.filtered.mean[begins], self.predicted.mean[0])
+        tops = np.where(known, self.filtered.tops[begins], self.predicted.tops[0])
+        P = np.where(known[:, :, None], self.filtered.covariance[begins], self.predicted.covariance[0])
+        for step in range(int(begins.min(initial=0)), int(points.max(initial=0))):
+            on = np.flatnonzero((begins <= step) & (step < points))
+            if on.size:
+                m[on], tops[on], P[on] = _advance(self.discrete, step, m[on], tops[on], P[on])
+        return Law(m, tops, P)
 
 
 def see_law(
@@ -83,7 +87,7 @@ def run_extended_filter(discrete: DiscreteModel, smoothed: Linearized | None = N
     e, S = np.zeros(measurements.count), np.ones(measurements.count)
     for point in range(steps + 1):
         if point:
-            m, top, P = _advance(discrete, point - 1, m, top, P)
+            m, top, P = (one[0] for one in _advance(discrete, point - 1, m[None], top[None], P[None]))
         before.append((m, top, P))
         if at[point].size:
             m, P = _correct(discrete, point, at[point], (m, top, P), (e, S))
@@ -104,16 +108,17 @@ def _begin(discrete: DiscreteModel, smoothed: Linearized | None) -> tuple[np.nda
 def _advance(
     discrete: DiscreteModel, step: int, m: np.ndarray, top: np.ndarray, P: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One step with normals of zero."""
-    program = discrete.experiment.program
+    """One step with normals of zero, of means (lane, n), T (lane, top) and covariances (lane, n, n)."""
+    program, lanes = discrete.experiment.program, len(m)
     n, normals, row = program.sizes.state, program.sizes.normals, discrete.plain_table[step]
-    state, z = np.concatenate([m, top, [0.0]])[:, None], np.zeros((normals, 1))
-    column = discrete.parameters[:, None].copy()
-    A, G = program.jacobians(state[:n].copy(), state[n:-1].copy(), column, row[:, None].copy(), z)
-    A, G = A.reshape(n, n), G.reshape(n, normals)
-    kernel = program.scan(discrete.undirected, states=True)
-    kernel.run(state, column, row[None].copy(), z[None], np.full(1, -1, dtype=np.int64), np.empty((0, state.size, 1)))
-    return state[:n, 0], state[n:-1, 0], A @ P @ A.T + G @ G.T
+    state = np.ascontiguousarray(np.concatenate([m, top, np.zeros((lanes, 1))], axis=1).T)
+    z, column = np.zeros((normals, lanes)), np.repeat(discrete.parameters[:, None], lanes, axis=1)
+    table = np.repeat(row[:, None], lanes, axis=1)
+    A, G = program.jacobians(state[:n].copy(), state[n:-1].copy(), column, table, z)
+    A, G = A.T.reshape(lanes, n, n), G.T.reshape(lanes, n, normals)
+    kernel, nothing = program.scan(discrete.undirected, states=True), np.empty((0, len(state), lanes))
+    kernel.run(state, column, row[None].copy(), z[None], np.full(1, -1, dtype=np.int64), nothing)
+    return state[:n].T, state[n:-1].T, A @ P @ A.swapaxes(1, 2) + G @ G.swapaxes(1, 2)
 
 
 def _correct(

@@ -52,7 +52,7 @@ MEMORIES = (4.0, 8.0, 16.0, 32.0, 64.0, 128.0, np.inf)  # of the score, in sampl
 @final
 @dataclass(frozen=True, eq=False)
 class Collapse:
-    """A sample time with which nearly no lane agreed: its number, how many counted, and about how many would do."""
+    """The first sample time with which nearly no lane agreed: its number, how many counted, about how many would do."""
 
     sample: int
     time: float
@@ -123,8 +123,8 @@ def run_particles(
         gains[:, :, number] = lanes.center(np.exp(-intervals[number] / np.array(memories))) - score
         counting[:, number] = lanes.effective
         for run in np.flatnonzero(counting[:, number] < FEW * particles):
-            here, worst = counting[run, number], lost[run]
-            if here < COLLAPSED and (worst is None or here < worst.counting):
+            here = counting[run, number]
+            if here < COLLAPSED and lost[run] is None:  # what follows is of lanes that are nowhere near
                 needed = _estimate_need(discrete, mine, y[:, run], before[run])
                 lost[run] = Collapse(number, float(times[number]), float(here), needed)
             lanes.draw_anew(run, stream.draw_place(run))

@@ -14,11 +14,16 @@ The noise of d has little correlation over longer times, so that the variance of
 sum of those of some blocks of time, each of which R runs tell: few runs do then.
 
 Memory. Of memories j from short to long, with u_j the score in units of its own standard deviation over data (the
-metric Σ d̄ d̄ᵀ), longer ones have less bias and more noise. The error of each is judged by those that are longer,
+metric Σ d̄ d̄ᵀ), longer ones have less bias and more noise. The error of each is judged by those that are longer, up to
+four times (the longest of all are nearly nothing but noise),
 
-    b_j² = max over k > j of Σ (D² − 9V)₊,   D, V: mean of u_j − u_k over the runs, and its variance,
+    b_j² = max over k > j of Σ (D² − 4V)₊,   D, V: mean of u_j − u_k over the runs, and its variance,
 
-and the memory with the smallest b_j² + variance of the mean of u_j is taken (Goldenshluger and Lepski 2011).
+and the memory with the smallest b_j² + variance of the mean of u_j is taken (after Goldenshluger and Lepski 2011). A
+bias as large as that noise stays hidden in the choice, so that D Dᵀ, D the difference to the score of the memory four
+times as long, is part of the error that is told. Over 24 seeds estimates were off by 0.047 (pendulum; told: 0.060,
+without D 0.043) and by 0.057, 0.040 and 0.054 (bistable; told: 0.053, 0.045 and 0.056, without D 0.030, 0.029 and
+0.037).
 
 J. Bérard, P. Del Moral, A. Doucet, A lognormal central limit theorem for particle approximations of normalizing
 constants, Electron. J. Probab. 19 (2014) no. 94; A. Goldenshluger, O. Lepski, Ann. Statist. 39 (2011) 1608–1632.
@@ -30,7 +35,8 @@ from typing import final
 import numpy as np
 
 BLOCKS = 10  # of time, whose noise is independent
-CHANCE = 3.0  # standard deviations that a difference of two memories may have by chance
+CHANCE = 2.0  # standard deviations that a difference of two memories may have by chance
+REACH = 2  # places in the list of memories to one that is four times as long
 RANK = 1e-10  # eigenvalue of the metric, scaled to a unit diagonal, that counts as zero
 
 
@@ -77,13 +83,15 @@ class PooledRuns:
         return self.gains[:, memory].sum(axis=1).mean(axis=0)
 
     def scatter(self, memory: int) -> np.ndarray:
-        """Covariance of the score over random numbers."""
+        """Covariance of the score over random numbers, and what its memory may hide: mean squares of its error."""
         size = self.gains.shape[-1]
         if self.count < 2:
             return np.full((size, size), np.nan)
         sums = _sum_blocks(self.gains[:, memory])
         apart = sums - sums.mean(axis=0)
-        return np.einsum("rbc,rbd->cd", apart, apart) / (self.count * (self.count - 1))
+        longer = min(memory + REACH, self.gains.shape[1] - 1)
+        hidden = self.score(memory) - self.score(longer)
+        return np.einsum("rbc,rbd->cd", apart, apart) / (self.count * (self.count - 1)) + np.outer(hidden, hidden)
 
     def squares(self, memory: int) -> np.ndarray:
         """Σ d̄ d̄ᵀ."""
@@ -106,7 +114,7 @@ class PooledRuns:
         sums = np.array([_sum_blocks(self.gains[:, j]) for j in range(last + 1)]) @ units  # (memory, run, block, ·)
         errors = []
         for j in range(last + 1):
-            apart = sums[j] - sums[j + 1 :]
+            apart = sums[j] - sums[j + 1 : j + 1 + REACH]
             square = apart.mean(axis=1).sum(axis=1) ** 2
             beyond = square - CHANCE**2 * apart.var(axis=1, ddof=1).sum(axis=1) / self.count
             bias = np.maximum(beyond, 0.0).sum(axis=1).max(initial=0.0)

@@ -109,7 +109,7 @@ def _draw_correlation(test: CorrelationTest, axis: str, title: str) -> Panel:
 
 def draw_distribution(residuals: Residuals, names: Names) -> Picture:
     """What was tested, in order, against the quantiles of a normal distribution; and its histogram."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     ordered: list[Trace] = []
     counted: list[Trace] = []
@@ -119,14 +119,14 @@ def draw_distribution(residuals: Residuals, names: Names) -> Picture:
         values = np.sort(values)
         values = values / (float(np.sqrt(np.mean(values**2))) or 1.0)
         kept = _thin_ends(values.size)
-        theory = norm.ppf((np.arange(values.size) + 0.5) / values.size)
+        theory = ndtri((np.arange(values.size) + 0.5) / values.size)
         ordered.append(Points(name, theory[kept], values[kept], style.color, style.marker, 5.0))
         bins = min(40, max(8, int(np.sqrt(values.size))))
         heights, edges = np.histogram(values, bins=bins, range=(-FAR, FAR), density=True)
         counted.append(Line(name, edges, np.append(heights, 0.0), style.color, style.dash, 2.0, steps=True))
     grid = np.linspace(-FAR, FAR, 81)
     ordered.append(Line("normal distribution", np.array([-FAR, FAR]), np.array([-FAR, FAR]), INK, "dash"))
-    counted.append(Line("normal distribution", grid, norm.pdf(grid), INK, "dash"))
+    counted.append(Line("normal distribution", grid, np.exp(-0.5 * grid**2) / np.sqrt(2.0 * np.pi), INK, "dash"))
     size = Axis("residual by its root mean square")
     panels = (
         Panel(tuple(ordered), Axis("quantile of a normal distribution"), size),
@@ -152,7 +152,7 @@ def draw_spectrum(residuals: Residuals, names: Names) -> Picture:
     noise of that size at each frequency, by χ² with twice as many degrees of freedom as there are pieces, less
     what the overlap takes (P. D. Welch, IEEE Trans. Audio Electroacoust. 15 (1967) 70–73).
     """
-    from scipy.stats import chi2
+    from scipy.special import chdtri
 
     shown = list(residuals.outputs)[:MOST] if names is None else choose_names(names, residuals.outputs, "output")
     traces: list[Trace] = []
@@ -171,7 +171,7 @@ def draw_spectrum(residuals: Residuals, names: Names) -> Picture:
             f"It needs {2 * PIECE} of them in a row.",
         )
     ends = np.array([min(one.x[0] for one in traces), max(one.x[-1] for one in traces)])  # type: ignore[attr-defined]
-    low, high = (np.full(2, chi2.ppf(level, loosest) / loosest) for level in (0.025, 0.975))
+    low, high = (np.full(2, chdtri(loosest, 1.0 - level) / loosest) for level in (0.025, 0.975))
     band = Band("95 % of white noise of its accuracy", ends, low, high, GREY)
     rule = Rule("white noise of its accuracy", 1.0, INK, vertical=False)
     clock = f"rad/{residuals.units['time']}" if "time" in residuals.units else "rad per unit of time"

@@ -30,6 +30,9 @@ Rows of SimulationPEM are from before `fit` chose Likelihood there: --criterion 
 `fit` chooses now: valve and bilinear take about 10 s a fit, sensor 76 s, most of it particles. So few sets as 30 and 69
 leave ± 4 and ± 2.6. The estimates of kiln are far from the truth (a 0.2, b 0.3 for 1 and 3), only its intervals are
 not; a and b of furnace and kiln can be exchanged without a change of the output, so a start decides which is which.
+The first 62 sets of tank have 88.7 and 98.4, the first 160 91.9 and 97.5 by chance: of these, errors of log a have 1.02
+standard errors without set 62, whose disturbance is an unlikely one, and a bias of 0.26; steps four times as short
+change the log-likelihood by 3e-5.
 
 Root mean square error whitened against not, the same 30 sets (tank 68): tank a 1.02 (2.17), b 0.058 (0.058); valve
 a 0.108 (0.143), b 0.63 (0.55); duffing a 0.103 (0.161), b 0.044 (0.042), c 0.111 (0.166); sensor a 0.051 (0.099),

@@ -230,3 +230,51 @@ def test_what_bounds_leave_of_a_wide_interval_keeps_its_digits():
     (row,) = [one for one in str(found).splitlines() if one.startswith("  b ")]
     assert "-9.0 … 5.0" in row
     assert not row.split()[1].startswith("0")
+
+
+def house() -> dd.Model:
+    """Room, envelope and heater of a building, as the measured one that a heater of no capacity fits best."""
+    Ti, Te, Th, Ta, Ph, wi, we = dd.symbols("Ti Te Th Ta Ph wi we")
+    Ce, Ch, Rea, Rih = dd.symbols("Ce Ch Rea Rih")
+    wide = {name: dd.Parameter(value, lower=value / 50, upper=50 * value, scale="log") for name, value in
+            ((Ce, 5.0), (Rea, 2.0), (Rih, 0.3))}  # fmt: skip
+    return dd.Model(
+        name="house",
+        equations={
+            "room": der(Ti) == (Te - Ti) / 0.5 + (Th - Ti) / Rih + wi,
+            "envelope": Ce * der(Te) == (Ti - Te) / 0.5 + (Ta - Te) / Rea + we,
+            "heater": Ch * der(Th) == (Ti - Th) / Rih + Ph,
+        },
+        unknowns=[Ti, Te, Th],
+        inputs=[Ta, Ph],
+        outputs={"indoor": Ti},
+        parameters={**wide, Ch: dd.Parameter(0.2, lower=0.1, upper=10.0, scale="log")},
+        disturbances={
+            wi: dd.FilteredNoise.low_pass(std=0.3, time_constant=1.0),
+            we: dd.FilteredNoise.low_pass(std=0.5, time_constant=3.0),
+        },
+        measurement_noise={"indoor": 0.05},
+        initial={Ti: 20.0, Te: 18.0, Th: 20.0},
+    )
+
+
+def test_a_building_whose_heater_is_at_its_bound_does_not_look_surer_than_it_is():
+    """What goes with the heater's capacity is loose: profiles end at 0.006 and 0.453, 0.1 and 0.175, 6.53 and 7.98."""
+    hours = np.arange(120) * 0.5
+    heating = np.repeat(np.random.default_rng(4).uniform(0, 12, 16), 8)[:120]
+    inputs = {
+        "Ta": dd.Signal(hours, 8.0 + 4.0 * np.sin(hours * 2.0 * np.pi / 24.0), "zoh"),
+        "Ph": dd.Signal(hours, heating, "zoh"),
+    }
+    truth = house().with_parameters({"Ce": 7.0, "Ch": 0.1})
+    data = dd.simulate(truth, hours, inputs=inputs, realizations=1, measurement_noise=True, rng=2).to_dataset()
+    found = dd.fit(house(), data, free=["Ce", "Ch", "Rea", "Rih"])
+    intervals = found.conf_int()
+    assert found["Ch"].at_bound
+    assert "standard errors hold if Ch is at its bound" in str(found)
+    np.testing.assert_allclose(intervals["Ce"], (6.53, 7.98), rtol=5e-3)
+    assert intervals["Ch"][0] == 0.1
+    assert 0.15 < intervals["Ch"][1] < 0.3
+    beside = found["Rih"]
+    assert beside.verdict == "loosely determined"
+    assert intervals["Rih"][0] < 0.5 * beside.value * np.exp(-1.98 * beside.std_error / beside.value)

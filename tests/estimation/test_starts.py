@@ -2,12 +2,13 @@
 
 import threading
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import daedal as dd
-from batteries.fits import DATA, SINE, SINE_TIMES, TIMES, b, decay, escape, k, levels, line, noisy, sine, x
+from batteries.fits import DATA, SINE, SINE_TIMES, TIMES, b, decay, escape, k, levels, line, noisy, sine, x, y0
 from daedal import der, jobs
 from daedal.estimation.criteria.mean_objective import MeanObjective
 
@@ -151,3 +152,29 @@ def test_a_failure_in_a_thread_comes_out(monkeypatch):
     monkeypatch.setattr(MeanObjective, "__call__", fail)
     with pytest.raises(RuntimeError, match="a fault of the program"):
         dd.fit(sine(4.1), SINE, free=["omega"], starts=[{"omega": 4.1}, {"omega": 7.0}, {"omega": 2.0}])
+
+
+def test_a_fit_goes_on_from_another_with_other_experiments_bounds_and_free_parameters():
+    """A local value is that of the experiment of this name, or number, or the mean over them."""
+    times, sets = np.arange(41) * 0.05, []
+    for number, name in enumerate(("first", "second", "third")):
+        values = noisy((number + 1.0) * np.exp(-1.5 * times), 0.02, number)
+        sets.append(levels(values, times, name=name))
+    model = decay(parameters={k: 2.0, y0: 1.0}, initial={x: y0})
+    before = dd.fit(model, sets[:2], free=["k"], local=["y0"])
+    rate, first, second = before.params.values()
+    mean = 0.5 * (first + second)
+
+    def start(given, **changes):
+        options = {"free": ["k"], "local": ["y0"]} | changes
+        return [one.start for one in dd.fit(model, given, starts=before, **options).estimates.values()]
+
+    assert start(sets[1::-1]) == pytest.approx([rate, second, first])
+    assert start(sets) == pytest.approx([rate, first, second, mean])
+    assert start(sets[:1]) == pytest.approx([rate, first])
+    assert start([replace(one, name="data") for one in sets[:2]]) == pytest.approx([rate, first, second])
+    assert start(sets[:2], free=["k", "y0"], local=[]) == pytest.approx([rate, mean])
+    assert start(sets[:2], free={"k": dd.Parameter(2.0, lower=1.7, upper=3.0)}) == pytest.approx([1.7, first, second])
+    other = decay(parameters={k: 2.0, b: 0.1}, outputs={"level": x + b})
+    with pytest.raises(dd.DaedalError, match=r"none of the free parameters 'b'"):
+        dd.fit(other, sets[0], free=["b"], starts=before)

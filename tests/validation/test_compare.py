@@ -1,5 +1,7 @@
 """Predictions of other data against closed forms and against the ensemble itself, and what compare refuses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -359,3 +361,21 @@ def test_local_values_start_from_several_points():
     assert found.local["v0[test]"] == pytest.approx(-1.2, abs=0.02)
     assert found.rmse["square"] < 0.012
     assert "minima that" in str(found)
+
+
+def test_a_local_start_that_a_filter_estimates_itself_is_no_estimate():
+    """On other data Likelihood opens the start, so that x0 there is a number that nothing depends on."""
+    model = replace(
+        decay(measurement_noise={"x": 0.02}),
+        equations={"rate": der(x) == -k * x + w},
+        disturbances={w: dd.FilteredNoise.low_pass(std=0.02, time_constant=0.5)},
+    )
+    sets = [measured(1.5, 1.0, 1, "first"), measured(1.5, 3.0, 2, "second")]
+    fit = dd.fit(model, sets, free=["k"], local=["x0"], criterion=dd.Likelihood())
+    other = measured(1.5, 8.0, 3, "third")
+    found = dd.compare(fit, other)
+    assert dict(found.local) == {}
+    assert "x0[third]" not in str(found)
+    assert any("where these data begin is estimated" in note for note in found.notes)
+    assert found.fit_percent["x"] > 90.0
+    assert dd.resid(fit, other)["x"].white

@@ -20,6 +20,7 @@ from daedal.estimation.problem import (
     Grid,
     LatinHypercube,
     add_delay_starts,
+    follow_point,
     list_long_delays,
     list_starts,
 )
@@ -91,7 +92,7 @@ def fit(
     starts
         Where to start: `LatinHypercube(count)`, `Grid(...)` or a list of mappings; by default from the model's values,
         from several values of free delays, and from more points if the estimate ends at a bound. A `Fit`, to go on
-        where that one ended.
+        where that one ended, also with other experiments, bounds or free parameters.
     rng
         Seed or Generator of the realizations; the seed used is in the result.
     solver
@@ -115,8 +116,10 @@ def fit(
         progress.stage("preparing model and data")
         objective, chosen, notes = prepare_objective("fit", arguments, seed)
     problem = objective.problem
-    listed = [starts.params] if isinstance(starts, Fit) else starts
-    points = list_starts(listed, problem.coordinates, problem.seed)
+    if isinstance(starts, Fit):
+        points = [follow_point(problem.coordinates, starts.coordinates, starts.point)]
+    else:
+        points = list_starts(starts, problem.coordinates, problem.seed)
     if starts is None:
         points = add_delay_starts(problem, points)
     for note in (*notes, *objective.capabilities.notes):

@@ -118,7 +118,8 @@ def _convert(fit: "Fit", place: int, ends: Sequence[float]) -> tuple[float, floa
     if not item.logarithmic:
         return float(ends[0]), float(ends[1])
     low, high = (float(np.exp(min(end, LARGEST_LOGARITHM))) for end in ends)
-    return max(low, item.lower), min(high, item.upper)
+    lower, upper = (bound[place] for bound in fit.coordinates.bounds)
+    return item.lower if ends[0] <= lower else max(low, item.lower), item.upper if ends[1] >= upper else high
 
 
 @dataclass(frozen=True)

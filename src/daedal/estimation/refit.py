@@ -55,12 +55,24 @@ def match_fit(fit: Fit, data: Sequence[Dataset] | None = None, seed: int | None 
     problem = Problem(system, tuple(data), space, numbers, fit.solver, purpose="compare", elsewhere=True)
     if fit.criterion.condition is not None and not fit.criterion.objective(problem).capabilities.simulates:
         fitted = FittedProblem(fit, problem, space.start)
-        fitted = _estimate_locals(fitted) if space.items else fitted
+        fitted = _hold_unseen(fitted) if space.items else fitted
+        fitted = _estimate_locals(fitted) if fitted.problem.coordinates.items else fitted
         return replace(fitted, notes=(*fitted.notes, BEGINS))
     continued = replace(problem, data=continue_data(fit, data))
     if not space.items:
         return FittedProblem(fit, continued, space.start, tuple(_describe_beginning(fit, data)))
     return _choose_beginning(FittedProblem(fit, problem, space.start), continued)
+
+
+def _hold_unseen(fitted: FittedProblem) -> FittedProblem:
+    """Without local parameters that say where data begin, which a filter estimates in their place."""
+    space = fitted.problem.coordinates
+    evaluation = _restore(fitted)(fitted.point)
+    unseen = (np.diag(evaluation.curvature) == 0.0) & (evaluation.gradient == 0.0)
+    if not evaluation.ok or not unseen.any():
+        return fitted
+    held = space.hold([name for name, one in zip(space.names, unseen, strict=True) if one], fitted.point)
+    return replace(fitted, problem=replace(fitted.problem, coordinates=held), point=fitted.point[~unseen])
 
 
 def _describe_beginning(fit: Fit, data: Sequence[Dataset]) -> list[str]:
@@ -154,8 +166,10 @@ def free_estimates(fitted: FittedProblem) -> FittedProblem:
     ]
     places = [_find_alike(fit, label) for label in label_experiments(fitted.problem.data)]
     following = tuple(own.following[place] for place in places) if own.following else ()
-    items, fixed = (*shared, *fitted.problem.coordinates.items), tuple(own.fixed[place] for place in places)
-    space = Coordinates(items, fixed, following)
+    freed = {item.parameter for item in shared} | {name for one in following for name in one}
+    here = fitted.problem.coordinates
+    fixed = tuple({name: value for name, value in one.items() if name not in freed} for one in here.fixed)
+    space = Coordinates((*shared, *here.items), fixed, following)
     point = np.concatenate([space.start[: len(shared)], fitted.point])
     return replace(fitted, problem=replace(fitted.problem, coordinates=space), point=point)
 

@@ -4,7 +4,7 @@ from .delay_bounds import check_delay_bounds, list_long_delays
 from .delay_starts import add_delay_starts
 from .problem import Problem
 from .segments import STATE, Segment, Segments, choose_free_states, cut_segments, make_piece_model, name_nodes
-from .starts import Grid, LatinHypercube, draw_hypercube, list_starts, read_point
+from .starts import Grid, LatinHypercube, draw_hypercube, follow_point, list_starts, read_point
 from .visibility import check_visible, find_mean_movers
 from .weights import Weighing, check_whiten
 
@@ -12,6 +12,6 @@ __all__ = [
     "Autoregression", "Coordinate", "Coordinates", "Grid", "LatinHypercube", "Problem", "STATE", "Segment", "Segments",
     "Weighing", "add_delay_starts", "check_delay_bounds", "check_visible", "check_whiten", "choose_free_states",
     "cut_segments", "declare_free", "draw_hypercube", "find_contiguous", "find_mean_movers", "fit_autoregression",
-    "fit_autoregressions", "has_finite_bounds", "label_experiments", "list_long_delays", "list_starts",
+    "fit_autoregressions", "follow_point", "has_finite_bounds", "label_experiments", "list_long_delays", "list_starts",
     "make_coordinates", "make_piece_model", "name_nodes", "read_point",
 ]

@@ -78,6 +78,31 @@ def list_starts(starts: Any, space: Coordinates, seed: int) -> list[np.ndarray]:
     )
 
 
+def follow_point(space: Coordinates, other: Coordinates, point: np.ndarray) -> np.ndarray:
+    """φ where an earlier search of the same parameters ended, which may have had other experiments and bounds.
+
+    A local parameter is that of the experiment of the same name, or of the same number where as many were made; else
+    the mean over them.
+    """
+    theta = other.natural(point)
+    by_name = dict(zip(other.names, theta, strict=True))
+    alike = len(space.fixed) == len(other.fixed)
+    by_place = {(item.parameter, item.experiment): value for item, value in zip(other.items, theta, strict=True)}
+    found = []
+    for item in space.items:
+        values = [value for one, value in zip(other.items, theta, strict=True) if one.parameter == item.parameter]
+        mean = float(np.mean(values)) if values else item.start
+        near = by_place.get((item.parameter, item.experiment), mean) if alike else mean
+        value = by_name.get(item.name, near)
+        found.append(value if value > 0.0 or not item.logarithmic else item.start)
+    if not set(space.free) & set(other.free):
+        raise EstimationError(
+            f"The fit to go on from has none of the free parameters {quoted(space.free)}.",
+            f"It has {quoted(other.free)}: free one of these, or leave out starts.",
+        )
+    return np.clip(space.internal(found), *space.bounds)
+
+
 def draw_hypercube(space: Coordinates, count: int, seed: int) -> list[np.ndarray]:
     """Points between the bounds; what has no bounds keeps its start."""
     from scipy.stats import qmc

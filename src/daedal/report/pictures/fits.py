@@ -29,6 +29,7 @@ STRONG = 0.9  # a correlation that is told in words
 PARAMETERS = 12  # side by side
 RADIUS = 2.447746830680816  # √ of the 95 % quantile of χ² with two degrees of freedom
 MOST_CELLS = 40  # estimates in one matrix
+FARTHEST = 1e4  # times an estimate, that ends of its interval may be to be shown relative to it
 
 
 def draw_fit(fit: Fit, names: Names) -> Picture:
@@ -106,7 +107,7 @@ def draw_estimates(fit: Fit, names: Names) -> Picture:
     spreads = np.full((len(shown), 2), np.nan)
     for k, name in enumerate(shown):
         value, (low, high) = fit[name].value, intervals[name]
-        if value != 0.0 and np.isfinite([low, high]).all():
+        if max(abs(low), abs(high)) < FARTHEST * abs(value):
             spreads[k] = sorted((100 * (low / value - 1), 100 * (high / value - 1)))
         else:
             loose.append(name)

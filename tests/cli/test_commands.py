@@ -14,6 +14,7 @@ import daedal as dd
 from daedal import estimation, report
 from daedal.cli import NOT_TRUSTED, REFUSED, TRUSTED, main
 from daedal.cli.verbs import studying
+from daedal.progress import Progress
 from rigs import PROJECT, TRUTH, list_files, write_rig, write_run
 
 REPORT = {"Status", "Method", "Fit", "Parameters", "OptionsUsed", "RandState", "DataUsed", "Termination"}
@@ -103,6 +104,13 @@ def test_notes_are_said_once(rig, capsys, caplog):
     main(["fit", "rig.toml"])
     assert capsys.readouterr().out.count("was chosen") == 1
     assert caplog.text == ""
+
+
+def test_a_terminal_is_told_what_goes_on_after_the_fit(rig, monkeypatch):
+    said = []
+    monkeypatch.setattr(Progress, "stage", lambda _, word: said.append(word))
+    assert main(["fit", str(rig / "rig.toml")]) == TRUSTED
+    assert said[-2:] == ["what is left, and data that were held out", "drawing"]
 
 
 def test_the_page_is_shown_where_there_is_a_browser(fitted, monkeypatch, capsys):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from daedal import report
 from daedal.estimation import Fit
+from daedal.progress import Progress
 
 if TYPE_CHECKING:
     from daedal.projects import Project
@@ -20,11 +21,12 @@ def list_numbers(fit: Fit, reasons: Sequence[str]) -> Mapping[str, Any]:
 
 def gather_evidence(fit: Fit, project: "Project | None" = None, *, full: bool = False) -> report.Evidence:
     """What is known about a fit; with `full` what `[validate]` asks for too."""
-    if project is None:
-        return report.gather_evidence(fit, None, (), (), ())
-    asked = project.validate
-    profiled, states = (asked.profile, asked.states) if full else ((), ())
-    return report.gather_evidence(fit, list(project.held_out) or None, profiled, states, ())
+    asked = project.validate if project is not None and full else None
+    profiled, states = (asked.profile, asked.states) if asked is not None else ((), ())
+    unseen = list(project.held_out) if project is not None else []
+    with Progress(f"judging '{fit.model.name}':") as progress:
+        progress.stage("what is left, and data that were held out" if unseen else "what is left")
+        return report.gather_evidence(fit, unseen or None, profiled, states, ())
 
 
 def list_reasons(evidence: report.Evidence) -> list[str]:
@@ -34,4 +36,6 @@ def list_reasons(evidence: report.Evidence) -> list[str]:
 
 def write_page(evidence: report.Evidence, path: Path, project: "Project | None" = None) -> Path:
     """The page of a fit."""
-    return report.write_evidence(evidence, path, "" if project is None else project.report.notes)
+    with Progress("page:") as progress:
+        progress.stage("drawing")
+        return report.write_evidence(evidence, path, "" if project is None else project.report.notes)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import isfinite
 from pathlib import Path
@@ -117,18 +118,18 @@ def _is_number(label: str) -> bool:
 
 def _try_to_read(path: Path, time: str, columns: list[str], delimiter: str) -> tuple[str, Dataset | None]:
     """With a decimal point or comma, without columns of words; None where something will be refused later."""
-    options = {"time": time, "delimiter": delimiter}
+    read = partial(read_csv, path, time=time, delimiter=delimiter)
     for decimal in (".", ","):
         with suppress(DaedalError):
-            return decimal, read_csv(path, outputs=columns, decimal=decimal, **options)
+            return decimal, read(outputs=columns, decimal=decimal)
     found: dict[str, list[str]] = {".": [], ",": []}
     for decimal, label in product(found, columns):
         with suppress(DaedalError):
-            alone = read_csv(path, outputs=[label], decimal=decimal, **options)
+            alone = read(outputs=[label], decimal=decimal)
             found[decimal] += [label] if np.isfinite(alone.outputs[label].values).any() else []
     decimal, numbers = max(found.items(), key=lambda pair: len(pair[1]))
     with suppress(DaedalError):
-        return decimal, read_csv(path, outputs=numbers, decimal=decimal, **options)
+        return decimal, read(outputs=numbers, decimal=decimal)
     return ".", None
 
 

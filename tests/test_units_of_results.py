@@ -232,3 +232,19 @@ def find_order(one):
 @units
 def test_orders(one):
     np.testing.assert_allclose(find_order(one), find_order(ONE), rtol=1e-4)
+
+
+EPOCH = 1.7e9  # seconds since 1970
+
+
+@pytest.mark.parametrize("solver", [None, dd.Lanes(tolerance=1e-8), dd.IDA()], ids=["chosen", "lanes", "ida"])
+def test_an_instant_in_seconds_since_1970(solver):
+    """A force that begins at an instant T, in closed form: x'' = 1 from there on."""
+    equations = {"speed": der(x) == v, "force": der(v) == dd.where(dd.time > T, 1.0, 0.0)}
+    model = dd.Model(name="begin", equations=equations, unknowns=[x, v], parameters={T: 0.0}, initial={x: 0.0, v: 0.0})
+    times = np.linspace(0.0, 10.0, 11)
+    for instant in (0.0625, 3.0 - 2.0**-14, 3.0, 3.25, 9.9375):
+        begun = dd.simulate(model, EPOCH + times, values={T: EPOCH + instant}, solver=solver)
+        truth = np.maximum(times - instant, 0.0)
+        np.testing.assert_allclose(begun["v"], truth, atol=1e-6)
+        np.testing.assert_allclose(begun["x"], truth**2 / 2, atol=1e-5)

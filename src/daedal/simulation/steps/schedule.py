@@ -152,7 +152,7 @@ def _evaluate_at_nodes(signal: Signal, order: int, steps: Schedule, nodes: np.nd
 def _evaluate_piece(
     signal: Signal, order: int, piece: np.ndarray, starts: np.ndarray, inside: np.ndarray
 ) -> np.ndarray:
-    """Within steps; a sum of large times, such as seconds since 1970, and short ones would lose most digits of these."""
+    """Within steps; the sum of a large time, such as seconds since 1970, and a short one would lose digits of that."""
     breaks, coefficients = signal.pieces()
     elapsed = (starts - breaks[piece]) + inside
     value = np.zeros(elapsed.shape)

@@ -21,6 +21,7 @@ from daedal.lti.transfer_functions import TransferFunction
 from daedal.models import Model
 
 CANCELS = 1e-6  # distance of a zero from a pole, relative to their size, that counts as the same
+LOOKS = 0.7 + 0.3j, 1.1 - 1.3j  # s, in the mean of the poles: where a response is looked at
 SLOW = 1e3  # times the slowest pole that is not zero: size of those that are smaller
 NOTHING = 1e-10  # leading coefficient of a numerator, relative to the largest in natural units of time
 
@@ -91,14 +92,21 @@ def _find_zeros(
     below = np.real(np.poly(find_eigenvalues(A))) if n else np.ones(1)
     zeros, gains = [], []
     for k, d in enumerate(direct):
-        beside = np.real(np.poly(find_eigenvalues(A - B[:, [k]] @ C))) if n else np.ones(1)
-        numerator = beside + (d - 1.0) * below
+        unit = _find_unit(A, B[:, k], C, d)
+        beside = np.real(np.poly(find_eigenvalues(A - B[:, [k]] @ C / unit))) if n else np.ones(1)
+        numerator = beside + (d / unit - 1.0) * below
         size = np.abs(beside) + np.abs(below)
         numerator = np.where(np.abs(numerator) <= NOTHING * size.max(), 0.0, numerator)
         filled = np.flatnonzero(numerator)
         zeros.append(np.roots(numerator[filled[0] :]) if filled.size else np.zeros(0))
-        gains.append(float(numerator[filled[0]]) if filled.size else 0.0)
+        gains.append(unit * float(numerator[filled[0]]) if filled.size else 0.0)
     return zeros, gains
+
+
+def _find_unit(A: np.ndarray, b: np.ndarray, C: np.ndarray, d: float) -> float:
+    """How large the response is where s is about as large as the poles: a small one would be lost beside them."""
+    sizes = [float(np.abs(C @ np.linalg.solve(s * np.eye(len(A)) - A, b) + d).max()) for s in LOOKS]
+    return max(sizes) or 1.0
 
 
 def _cancel(poles: np.ndarray, zeros: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:

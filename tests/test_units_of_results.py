@@ -232,3 +232,53 @@ def find_order(one):
 @units
 def test_orders(one):
     np.testing.assert_allclose(find_order(one), find_order(ONE), rtol=1e-4)
+
+
+EPOCH = 1.7e9  # seconds since 1970
+
+
+@pytest.mark.parametrize("solver", [None, dd.Lanes(tolerance=1e-8), dd.IDA()], ids=["chosen", "lanes", "ida"])
+def test_an_instant_in_seconds_since_1970(solver):
+    """A force that begins at an instant T, in closed form: x'' = 1 from there on."""
+    equations = {"speed": der(x) == v, "force": der(v) == dd.where(dd.time > T, 1.0, 0.0)}
+    model = dd.Model(name="begin", equations=equations, unknowns=[x, v], parameters={T: 0.0}, initial={x: 0.0, v: 0.0})
+    times = np.linspace(0.0, 10.0, 11)
+    for instant in (0.0625, 3.0 - 2.0**-14, 3.0, 3.25, 9.9375):
+        begun = dd.simulate(model, EPOCH + times, values={T: EPOCH + instant}, solver=solver)
+        truth = np.maximum(times - instant, 0.0)
+        np.testing.assert_allclose(begun["v"], truth, atol=1e-6)
+        np.testing.assert_allclose(begun["x"], truth**2 / 2, atol=1e-5)
+
+
+def tanks(h, q, s, t, e):
+    """Two tanks in a row, from guesses; they end at 4 and at what the second equation says."""
+    first, second = x / h, v / q
+    equations = {
+        "first": e * der(x) * t / h == e * (u / s - 2.0 * np.sqrt(first)),
+        "second": e * der(v) * t / q == e * (2.0 * np.sqrt(first) - 0.5 * np.sqrt(second) - 0.1 * first * second),
+    }
+    return dd.Model(
+        name="tanks", equations=equations, unknowns=[x, v], inputs=[u], outputs={"y": v}, guess={x: h, v: q}
+    )
+
+
+def reactor(h, q, s, t, e):
+    """Without guesses."""
+    equations = {
+        "first": e * der(x) * t / h == e * (u / s - x / h - (x / h) ** 3),
+        "second": e * der(v) * t / q == e * (x / h - v / q - 0.1 * np.tanh(v / q)),
+    }
+    return dd.Model(name="reactor", equations=equations, unknowns=[x, v], inputs=[u], outputs={"y": v})
+
+
+@pytest.mark.parametrize("make", [tanks, reactor])
+def test_steady_states_in_tiny_and_huge_units(make):
+    """The response at a steady state, in units of all variables, time and equations from 1e-15 to 1e15."""
+    generator = np.random.default_rng(0)
+    points = np.array([0.1j, 1j, 5j])
+    truth = dd.transfer_function(dd.linearize(make(*[1.0] * 5), at={u: 3.0})).response(points)
+    for _ in range(20):
+        units = 10.0 ** generator.choice([-15, -8, 0, 8, 15], 5)
+        _, q, s, t, _ = units
+        linear = dd.linearize(make(*units.tolist()), at={u: 3.0 * s})
+        agree(dd.transfer_function(linear).response(points / t) * s / q, truth, 1e-7)

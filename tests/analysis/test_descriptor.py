@@ -208,3 +208,15 @@ def test_a_sum_that_cancels_changes_nothing(where, size):
     np.testing.assert_allclose(transfer.denominator, [1.0, 5.0, 6.0, 1.0], rtol=1e-12)
     s = np.array([0.1, 1j, 3.0 + 2j])
     np.testing.assert_allclose(transfer.response(s), 1.0 / (s**3 + 5.0 * s**2 + 6.0 * s + 1.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("fast", [1e6, 1e12, 1e15])
+def test_poles_and_zeros_far_apart(fast):
+    """x' = −x + y, y'/r = −y + 2u + 0.1x and o = x + y/2, whose response is solved for at each s."""
+    x, y, u = dd.symbols("x y u")
+    equations = {"slow": der(x) == -x + y, "fast": der(y) / fast == -y + 2 * u + 0.1 * x}
+    stiff = dd.Model(name="stiff", equations=equations, unknowns=[x, y], inputs=[u], outputs={"o": x + y / 2})
+    np.testing.assert_allclose(dd.descriptor(stiff).poles[0], -0.9 + 0.09 / fast, rtol=1e-9)
+    points = np.array([0.01j, 1j, 100j, fast * 1j])
+    truth = (points + 3.0) / ((points + 1.0) * (points / fast + 1.0) - 0.1)
+    np.testing.assert_allclose(dd.transfer_function(stiff).response(points), truth, rtol=1e-9)

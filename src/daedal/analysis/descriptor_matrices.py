@@ -13,7 +13,7 @@ from daedal.analysis.polynomial_part import find_polynomial_part
 from daedal.analysis.structure import check_model, require_offsets
 from daedal.data import frozen
 from daedal.errors import DaedalError, ModelError, StructureError, counted, interruptible, often, quoted, show
-from daedal.linear import SingularPencilError, StandardForm, balance, reduce_to_standard_form
+from daedal.linear import SingularPencilError, StandardForm, balance, find_eigenvalues, reduce_to_standard_form
 from daedal.models import Model
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Descriptor:
     @property
     def poles(self) -> np.ndarray:
         """The finite eigenvalues of λE − F, in rad/s, the slowest first."""
-        values = np.linalg.eigvals(self.standard_form().A)
+        values = find_eigenvalues(self.standard_form().A)
         return values[np.lexsort((values.imag, -values.real, np.abs(values).round(12)))]
 
     def standard_form(self) -> StandardForm:

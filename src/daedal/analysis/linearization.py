@@ -19,7 +19,7 @@ from daedal.analysis.linear_form import SIMULATE, NonlinearError, is_linear, ref
 from daedal.analysis.steady_state import find_steady_state
 from daedal.analysis.structure import check_model
 from daedal.errors import ModelError, interruptible, is_real, nearest, quoted, show, with_article
-from daedal.models import Model, as_name, evaluate_parameters
+from daedal.models import Model, as_name, evaluate_expressions, evaluate_parameters
 from daedal.symbolic import (
     Delayed,
     Equation,
@@ -225,7 +225,7 @@ def _check_smooth(
             f"The slopes of {where} of model '{model.name}' are not finite at the operating point ({shown}).",
             "Choose another operating point.",
         )
-    direction = np.random.default_rng(0).uniform(0.5, 1.5, len(leaves)) * np.maximum(np.abs(star), 1.0)
+    direction = np.random.default_rng(0).uniform(0.5, 1.5, len(leaves)) * _find_scales(model, leaves, star, here)
     sides = [(both(star + step * direction).full(), both(star - step * direction).full()) for step in STEPS]
     with np.errstate(invalid="ignore"):  # infinite on both sides
         far, near = (np.abs(above - below).ravel() for above, below in sides)
@@ -236,6 +236,18 @@ def _check_smooth(
             f"({shown}), and no slope there.",
             "Choose a point on one side of it.",
         )
+
+
+def _find_scales(model: Model, leaves: list[str], star: np.ndarray, here: np.ndarray) -> np.ndarray:
+    """How far each variable goes: its value or its guess, or what changes the expression by its own size."""
+    numbers = evaluate_expressions({**model.guess, **model.initial}, evaluate_parameters(model))
+    slopes = np.abs(here[1:])
+    terms = max(abs(float(here[0])), float(np.max(slopes * np.abs(star), initial=0.0)))
+    scales = []
+    for name, value, slope in zip(leaves, np.abs(star), slopes, strict=True):
+        usual = terms / slope if slope > 0.0 and terms > 0.0 else 1.0
+        scales.append(float(value) or abs(numbers.get(name, 0.0)) or usual)
+    return np.array(scales)
 
 
 def _compile(sx: ca.SX, leaves: list[str], parameters: Mapping[str, float]) -> ca.Function:

@@ -13,12 +13,14 @@ import numpy as np
 
 from daedal.analysis.equations import Equations
 from daedal.errors import InitialValueError
+from daedal.linear import find_natural_units
 from daedal.models import Model, evaluate_expressions, evaluate_parameters
 from daedal.symbolic import Delayed, expand, find_operator, intern_symbol, list_symbols, stack_symbols
 
 SOLVED = 1e-8  # of the size of its terms: residual of an equation that counts as fulfilled
 ROUNDING = 1e-13  # of its slopes, where the terms themselves vanish
 OPEN = 1e-10  # singular value, relative to the largest, of a direction that the equations leave open
+Units = tuple[np.ndarray, np.ndarray]  # factors of equations and unknowns
 SHARE = 1e-6  # of the largest: an unknown with less does not move along an open direction
 
 
@@ -33,14 +35,17 @@ def find_steady_state(model: Model, given: Mapping[str, float]) -> dict[str, flo
     best: tuple[float, np.ndarray] | None = None
     for other in (0.0, 1.0):  # a square root has no slope at zero
         start = np.array([numbers.get(name, other) for name in names])
-        solution = problem.solve(start, np.ones(len(names), dtype=bool))
+        units = problem.find_units(start)
+        if units is None:
+            continue
+        solution = problem.solve(start, np.ones(len(names), dtype=bool), units)
         if solution is None:
             continue
-        worst = float(problem.weigh_residuals(solution).max())
+        worst = float(problem.weigh_residuals(solution, units).max())
         if worst <= SOLVED:
-            return dict(zip(names, map(float, problem.hold_open(solution, start, guessed)), strict=True))
-        best = (worst, solution) if best is None or worst < best[0] else best
-    raise InitialValueError(_explain_failure(model, problem, best), _REMEDY)
+            return dict(zip(names, map(float, problem.hold_open(solution, start, guessed, units)), strict=True))
+        best = (worst, problem.weigh_residuals(solution, units)) if best is None or worst < best[0] else best
+    raise InitialValueError(_explain_failure(model, best), _REMEDY)
 
 
 _REMEDY = (
@@ -49,10 +54,10 @@ _REMEDY = (
 )
 
 
-def _explain_failure(model: Model, problem: "_SteadyState", best: tuple[float, np.ndarray] | None) -> str:
+def _explain_failure(model: Model, best: tuple[float, np.ndarray] | None) -> str:
     if best is None:
         return f"Equations of model '{model.name}' cannot be evaluated at the guess, so no steady state was found."
-    worst = list(model.equations)[int(np.argmax(problem.weigh_residuals(best[1])))]
+    worst = list(model.equations)[int(np.argmax(best[1]))]
     return f"No steady state of model '{model.name}' was found: equation '{worst}' cannot be fulfilled."
 
 
@@ -88,19 +93,37 @@ class _SteadyState:
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         return self.slopes(x).full()
 
-    def weigh_residuals(self, x: np.ndarray) -> np.ndarray:
+    def find_units(self, start: np.ndarray) -> Units | None:
+        """Factors of equations and unknowns in which slopes are about one; None where they cannot be evaluated.
+
+        How large all of them are is settled by the values themselves, where these are not zero.
+        """
+        slopes = self.jacobian(start)
+        if not (np.isfinite(self.at(start)).all() and np.isfinite(slopes).all()):
+            return None
+        _, columns, _ = find_natural_units(np.zeros_like(slopes), slopes)
+        told = start != 0.0
+        if told.any():  # the others are as large, beside them, as the slopes say
+            others = columns * np.exp(np.mean(np.log(np.abs(start[told]) / columns[told])))
+            columns = np.where(told, np.abs(start), others)
+        else:  # all are as large as the first step is long
+            columns = columns * (np.abs(np.linalg.lstsq(slopes * columns, self.at(start))[0]).max() or 1.0)
+        largest = np.abs(slopes * columns).max(axis=1)
+        return 1.0 / np.where(largest > 0.0, largest, 1.0), columns
+
+    def weigh_residuals(self, x: np.ndarray, units: Units) -> np.ndarray:
         """Residuals relative to the terms they are the sum of."""
         slopes, left = np.abs(self.jacobian(x)), np.abs(self.at(x))
         terms = slopes @ np.abs(x) + np.where(np.isfinite(self.fixed), self.fixed, 0.0)
-        size = np.maximum(terms, ROUNDING / SOLVED * (slopes @ np.maximum(np.abs(x), 1.0)))
+        size = np.maximum(terms, ROUNDING / SOLVED * (slopes @ np.maximum(np.abs(x), units[1])))
         return np.divide(left, size, out=np.where(left > 0.0, np.inf, 0.0), where=size > 0.0)
 
-    def hold_open(self, solution: np.ndarray, start: np.ndarray, guessed: np.ndarray) -> np.ndarray:
+    def hold_open(self, solution: np.ndarray, start: np.ndarray, guessed: np.ndarray, units: Units) -> np.ndarray:
         """A solution in which what the equations leave open is where it started, rather what has a guess."""
         slopes = self.jacobian(solution)
         slopes = slopes / np.maximum(np.abs(slopes).max(axis=1, keepdims=True), np.finfo(float).tiny)
-        units = np.maximum(np.abs(slopes).max(axis=0), np.finfo(float).tiny)
-        _, values, right = np.linalg.svd(slopes / units)
+        columns = np.maximum(np.abs(slopes).max(axis=0), np.finfo(float).tiny)
+        _, values, right = np.linalg.svd(slopes / columns)
         rank = int(np.sum(values > OPEN * values[0]))
         free = np.ones(len(solution), dtype=bool)
         open_directions = right[rank:].T.copy()
@@ -112,40 +135,41 @@ class _SteadyState:
             open_directions -= np.outer(open_directions @ along, along)
         if free.all():
             return solution
-        held = self.solve(np.where(free, solution, start), free)
-        return held if held is not None and self.weigh_residuals(held).max() <= SOLVED else solution
+        held = self.solve(np.where(free, solution, start), free, units)
+        return held if held is not None and self.weigh_residuals(held, units).max() <= SOLVED else solution
 
-    def solve(self, start: np.ndarray, free: np.ndarray) -> np.ndarray | None:
+    def solve(self, start: np.ndarray, free: np.ndarray, units: Units) -> np.ndarray | None:
         """The nearest least-squares solution in the free unknowns; None where the equations cannot be evaluated."""
         from scipy.optimize import least_squares
 
-        slopes = self.jacobian(start)
-        if not (np.isfinite(self.at(start)).all() and np.isfinite(slopes).all()):
-            return None
-        largest = np.abs(slopes).max(axis=1)
-        weights = 1.0 / np.where(largest > 0.0, largest, 1.0)  # equations in different units count alike
+        rows, columns = units
 
         def complete(part: np.ndarray) -> np.ndarray:
             x = start.copy()
-            x[free] = part
+            x[free] = columns[free] * part
             return x
 
+        def differentiate(part: np.ndarray) -> np.ndarray:
+            return (rows[:, None] * self.jacobian(complete(part)) * columns)[:, free]
+
         options: dict[str, Any] = {"x_scale": "jac", "ftol": 1e-14, "xtol": 1e-14, "gtol": 1e-14, "max_nfev": 500}
-        options["jac"] = lambda part: weights[:, None] * self.jacobian(complete(part))[:, free]
+        begin = (start / columns)[free]
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # far away squares overflow; scipy steps back from there
-                nearest = least_squares(lambda part: weights * self.at(complete(part)), start[free], **options).x
-            return self._polish(complete(nearest), free, weights)
+                nearest = least_squares(lambda part: rows * self.at(complete(part)), begin, differentiate, **options).x
+            return self._polish(complete(nearest), free, units)
         except (ValueError, np.linalg.LinAlgError):  # slopes became infinite on the way
             return None
 
-    def _polish(self, x: np.ndarray, free: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _polish(self, x: np.ndarray, free: np.ndarray, units: Units) -> np.ndarray:
         """The last digits, by steps of least length."""
+        rows, columns = units
         for _ in range(3):
-            left = weights * self.at(x)
+            left = rows * self.at(x)
             nearer = x.copy()
-            nearer[free] -= np.linalg.lstsq(weights[:, None] * self.jacobian(x)[:, free], left, rcond=1e-10)[0]
-            if not np.abs(weights * self.at(nearer)).max() < np.abs(left).max():
+            slopes = (rows[:, None] * self.jacobian(x) * columns)[:, free]
+            nearer[free] -= columns[free] * np.linalg.lstsq(slopes, left, rcond=1e-10)[0]
+            if not np.abs(rows * self.at(nearer)).max() < np.abs(left).max():
                 break
             x = nearer
         return x

@@ -1,4 +1,5 @@
 from .dual import Dual, lift, stack, stack_diagonally
+from .eigenvalues import find_eigenvalues
 from .elimination import SymbolicFactors, factorize
 from .factorization import differentiate_factor, factor_semidefinite
 from .low_rank import LowRank, find_columns
@@ -17,8 +18,8 @@ __all__ = [
     "Dual", "LowRank", "SingularPencilError", "Staircase", "StandardForm", "SymbolicFactors", "balance",
     "compute_noise_scale", "count_output_derivatives", "differentiate_factor", "differentiate_lyapunov",
     "differentiate_output_rows", "differentiate_standard_form", "exponential", "exponential_slopes",
-    "factor_semidefinite", "factorize", "find_columns", "find_natural_units", "lift", "list_output_rows",
-    "make_controllable_form", "one_thread", "reduce_to_staircase", "reduce_to_standard_form", "scaled_van_loan",
-    "solve_lyapunov", "stack", "stack_diagonally", "trace_squarings", "van_loan", "van_loan_derivative",
-    "van_loan_slopes",
+    "factor_semidefinite", "factorize", "find_columns", "find_eigenvalues", "find_natural_units", "lift",
+    "list_output_rows", "make_controllable_form", "one_thread", "reduce_to_staircase", "reduce_to_standard_form",
+    "scaled_van_loan", "solve_lyapunov", "stack", "stack_diagonally", "trace_squarings", "van_loan",
+    "van_loan_derivative", "van_loan_slopes",
 ]

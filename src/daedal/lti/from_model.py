@@ -16,10 +16,13 @@ import numpy as np
 
 from daedal.analysis import ZERO, check_model, evaluate_descriptor, extract_linear_form, find_polynomial_part
 from daedal.errors import ModelError, counted, interruptible, nearest, quoted, show
+from daedal.linear import find_eigenvalues
 from daedal.lti.transfer_functions import TransferFunction
 from daedal.models import Model
 
 CANCELS = 1e-6  # distance of a zero from a pole, relative to their size, that counts as the same
+LOOKS = 0.7 + 0.3j, 1.1 - 1.3j  # s, in the mean of the poles: where a response is looked at
+SLOW = 1e3  # times the slowest pole that is not zero: size of those that are smaller
 NOTHING = 1e-10  # leading coefficient of a numerator, relative to the largest in natural units of time
 
 
@@ -55,7 +58,7 @@ def transfer_function(
     direct = np.zeros(B.shape[1])
     if len(part.sizes):
         direct = np.where(part.sizes[0, row] > ZERO, part.coefficients[0, row], 0.0)
-    poles = np.linalg.eigvals(A)
+    poles = find_eigenvalues(A)
     rate = float(np.exp(np.mean(np.log(np.abs(poles[poles != 0]))))) if np.any(poles != 0) else 1.0
     zeros, gains = _find_zeros(A / rate, B / rate, C, direct)
     poles, zeros = _cancel(poles / rate, zeros)
@@ -86,24 +89,32 @@ def _find_zeros(
 ) -> tuple[list[np.ndarray], list[float]]:
     """Zeros of each numerator and its leading coefficient."""
     n = len(A)
-    below = np.real(np.poly(A)) if n else np.ones(1)
+    below = np.real(np.poly(find_eigenvalues(A))) if n else np.ones(1)
     zeros, gains = [], []
     for k, d in enumerate(direct):
-        beside = np.real(np.poly(A - B[:, [k]] @ C)) if n else np.ones(1)
-        numerator = beside + (d - 1.0) * below
+        unit = _find_unit(A, B[:, k], C, d)
+        beside = np.real(np.poly(find_eigenvalues(A - B[:, [k]] @ C / unit))) if n else np.ones(1)
+        numerator = beside + (d / unit - 1.0) * below
         size = np.abs(beside) + np.abs(below)
         numerator = np.where(np.abs(numerator) <= NOTHING * size.max(), 0.0, numerator)
         filled = np.flatnonzero(numerator)
         zeros.append(np.roots(numerator[filled[0] :]) if filled.size else np.zeros(0))
-        gains.append(float(numerator[filled[0]]) if filled.size else 0.0)
+        gains.append(unit * float(numerator[filled[0]]) if filled.size else 0.0)
     return zeros, gains
+
+
+def _find_unit(A: np.ndarray, b: np.ndarray, C: np.ndarray, d: float) -> float:
+    """How large the response is where s is about as large as the poles: a small one would be lost beside them."""
+    sizes = [float(np.abs(C @ np.linalg.solve(s * np.eye(len(A)) - A, b) + d).max()) for s in LOOKS]
+    return max(sizes) or 1.0
 
 
 def _cancel(poles: np.ndarray, zeros: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Without the poles that every numerator cancels."""
     kept = []
+    least = min(1.0, SLOW * float(np.min(np.abs(poles[poles != 0]), initial=np.inf)))
     for pole in poles:
-        places = [place for roots in zeros if (place := _find_near(roots, pole)) is not None]
+        places = [place for roots in zeros if (place := _find_near(roots, pole, least)) is not None]
         if zeros and len(places) == len(zeros):
             zeros = [np.delete(roots, place) for roots, place in zip(zeros, places, strict=True)]
         else:
@@ -111,11 +122,11 @@ def _cancel(poles: np.ndarray, zeros: list[np.ndarray]) -> tuple[np.ndarray, lis
     return np.array(kept), zeros
 
 
-def _find_near(zeros: np.ndarray, pole: complex) -> int | None:
+def _find_near(zeros: np.ndarray, pole: complex, least: float) -> int | None:
     if not zeros.size:
         return None
     place = int(np.argmin(np.abs(zeros - pole)))
-    return place if abs(zeros[place] - pole) <= CANCELS * max(1.0, abs(pole)) else None
+    return place if abs(zeros[place] - pole) <= CANCELS * max(least, abs(pole)) else None
 
 
 def _scale(gain: float, zeros: np.ndarray, order: int, rate: float) -> np.ndarray:

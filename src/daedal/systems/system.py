@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from daedal.systems.switching import Switching
 
 HIGHEST_DELAYED = 6  # derivative of a delayed unknown beyond which a model is called advanced
+EXACT = 0.02  # of a value: what counts of one that is exact but for its last digit, where others are off by hundreds
 USUAL = 10  # powers of two between which sizes count as one, when points are drawn at which equations are looked at
 REMEMBERED = 64  # reductions kept, most recently used last
 
@@ -165,7 +166,9 @@ SYSTEM_FUNCTIONS = {
     "observed": lambda r: ca.vertcat(*r.observed.values()),
     "observed_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["observed"](r)),
     "switches": lambda r: ca.vertcat(ca.SX(0, 1), *(s.function for s in (r.switching.switches if r.switching else ()))),
-    "switch_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["switches"](r)) + 1e-300,
+    "switch_sizes": lambda r: (
+        _estimate_sizes(SYSTEM_FUNCTIONS["switches"](r), [r.arguments[0], r.arguments[3]]) + 1e-300
+    ),
     "switch_rates": lambda r: _differentiate_along(r, SYSTEM_FUNCTIONS["switches"](r)),
     "table_arguments": lambda r: ca.vertcat(
         ca.SX(0, 1), *(table.argument for table in (r.switching.tables if r.switching else ()))
@@ -181,11 +184,14 @@ def _compile(reduction: Reduction, name: str) -> ca.Function:
     return reduction.compiled[name]
 
 
-def _estimate_sizes(functions: ca.SX) -> ca.SX:
-    """What functions are sums of, to first order."""
-    symbols = ca.vertcat(*ca.symvar(functions))
-    terms = ca.mtimes(ca.fabs(ca.jacobian(functions, symbols)), ca.fabs(symbols)) if symbols.shape[0] else 0
-    return terms + ca.fabs(functions)
+def _estimate_sizes(functions: ca.SX, exact: Sequence[ca.SX] = ()) -> ca.SX:
+    """What functions are sums of, to first order; of what is exact but for its last digit only a part."""
+    symbols, known = ca.symvar(functions), {leaf.name() for part in exact for leaf in ca.symvar(part)}
+    if not symbols:
+        return ca.fabs(functions)
+    weights = ca.DM([EXACT if symbol.name() in known else 1.0 for symbol in symbols])
+    stacked = ca.vertcat(*symbols)
+    return ca.mtimes(ca.fabs(ca.jacobian(functions, stacked)), weights * ca.fabs(stacked)) + ca.fabs(functions)
 
 
 def _differentiate_along(r: Reduction, functions: ca.SX) -> ca.SX:

@@ -28,6 +28,7 @@ from daedal.systems import SYSTEM_FUNCTIONS, Reduction, Sliding, Switching, desc
 MOST = 8  # changes of one switch at one instant
 INSTANT = 1e-12  # of the whole time: what lies closer is one instant
 NEAR = 10.0  # tolerances within which a switch is on its border
+ROUNDING = 1e-13  # of its terms, and of the time: what is lost of a function
 OFF = 1e4  # tolerances beyond which a sliding switch has lost its border
 STILL = 1e-10  # of its terms: a rate as small as this is zero
 AHEAD = 1e-6  # of the whole time: where the rate is looked at instead
@@ -217,7 +218,8 @@ class Events:
         self.watched, self.top = self._list_stuck(), point[2]
         trembling = resting | ((self.released | (self.sides * g < 0.0)) & (np.abs(g) <= border))
         self.margin = np.where(trembling, border, 0.0)
-        self.reach = np.fmax(self.reach, self.evaluate("switch_sizes", point))
+        gradient = np.abs(self.border_gradient.matrix(*point, self.stepper.parameters, self.stepper.fill(point[0])))
+        self.reach = np.fmax(self.reach, np.abs(g) + gradient @ np.abs(np.r_[point[1], point[2]]))
         self.flat = FLAT * np.fmax(self.reach, border) / self.span
 
     def _find_change(self, point: Point, trusted: set[int]) -> int | None:
@@ -376,11 +378,16 @@ class Events:
         return effect, slopes[:count] @ effect
 
     def _find_border(self, point: Point, exogenous: np.ndarray | None = None) -> np.ndarray:
-        """How small a function is on its border: as small as the errors of what it contains make it."""
+        """How small a function is on its border: as small as the errors of what it contains make it.
+
+        X and T have those of the solver; time, inputs and parameters are only rounded, and so is the instant.
+        """
         w = self.stepper.fill(point[0]) if exogenous is None else exogenous
         gradient = np.abs(self.border_gradient.matrix(*point, self.stepper.parameters, w))
-        own = gradient @ np.fmax(self.stepper.sizes, np.abs(np.r_[point[1], point[2]]))
-        return NEAR * (self.stepper.rtol * self.evaluate("switch_sizes", point, w) + self.stepper.atol * own)
+        values = np.abs(np.r_[point[1], point[2]])
+        own = gradient @ (self.stepper.rtol * values + self.stepper.atol * np.fmax(self.stepper.sizes, values))
+        rounded = ROUNDING * self.evaluate("switch_sizes", point, w)
+        return NEAR * own + rounded + self.sizes * (INSTANT * self.span + ROUNDING * abs(point[0]))
 
     def _move(self, point: Point, slopes: np.ndarray) -> list[np.ndarray]:
         """Switching functions, their rates, and the sizes of these so far."""

@@ -113,6 +113,7 @@ class _AdaptiveLane:
             return halves, np.inf
         x = self._x(halves)
         allowed = self.tolerance * np.maximum(np.abs(x), self.recent) + ABSOLUTE * self.sizes
+        allowed += np.spacing(abs(time)) / length * np.abs(x - self._x(self.state))  # for the time is rounded as well
         return halves, float(np.max(np.abs(self._x(whole) - x) / allowed, initial=0.0))
 
     def _advance(self, shared: np.ndarray) -> np.ndarray:

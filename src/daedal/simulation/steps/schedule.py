@@ -138,8 +138,9 @@ def _evaluate_at_nodes(signal: Signal, order: int, steps: Schedule, nodes: np.nd
     reach = 1e-9 * steps.lengths
     first = np.clip(np.searchsorted(breaks, steps.starts + reach, side="right") - 1, 0, breaks.size - 2)
     last = np.clip(np.searchsorted(breaks, steps.ends - reach, side="left") - 1, first, breaks.size - 2)
-    times = steps.starts[:, None] + steps.lengths[:, None] * nodes
-    values = _evaluate_piece(signal, order, np.broadcast_to(first[:, None], times.shape), times)
+    inside = steps.lengths[:, None] * nodes
+    piece, starts = (np.broadcast_to(part[:, None], inside.shape) for part in (first, steps.starts))
+    values = _evaluate_piece(signal, order, piece, starts, inside)
     several = np.flatnonzero(last > first)
     if several.size:
         moments = _compute_moments(signal, order, steps, several, first, last)
@@ -148,10 +149,13 @@ def _evaluate_at_nodes(signal: Signal, order: int, steps: Schedule, nodes: np.nd
     return values
 
 
-def _evaluate_piece(signal: Signal, order: int, piece: np.ndarray, times: np.ndarray) -> np.ndarray:
+def _evaluate_piece(
+    signal: Signal, order: int, piece: np.ndarray, starts: np.ndarray, inside: np.ndarray
+) -> np.ndarray:
+    """Within steps; the sum of a large time, such as seconds since 1970, and a short one would lose digits of that."""
     breaks, coefficients = signal.pieces()
-    elapsed = times - breaks[piece]
-    value = np.zeros(times.shape)
+    elapsed = (starts - breaks[piece]) + inside
+    value = np.zeros(elapsed.shape)
     for power in range(len(coefficients) - 1, order - 1, -1):
         factor = np.prod(np.arange(power - order + 1, power + 1)) if order else 1.0
         value = value * elapsed + factor * coefficients[power][piece]
@@ -171,9 +175,8 @@ def _compute_moments(
     left = np.clip((breaks[piece] - start) / length, 0.0, 1.0)
     right = np.clip((breaks[piece + 1] - start) / length, 0.0, 1.0)
     position = left[:, None] + (right - left)[:, None] * (points + 1) / 2
-    value = _evaluate_piece(
-        signal, order, np.broadcast_to(piece[:, None], position.shape), start[:, None] + length[:, None] * position
-    )
+    pieces, starts = (np.broadcast_to(part[:, None], position.shape) for part in (piece, start))
+    value = _evaluate_piece(signal, order, pieces, starts, length[:, None] * position)
     weighted = value * weights / 2 * (right - left)[:, None]
     moments = np.zeros((which.size, DEGREE + 1))
     for k in range(DEGREE + 1):

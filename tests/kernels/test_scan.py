@@ -171,3 +171,17 @@ def test_many_functions_of_one_tape_are_called_not_inlined():
     kernel = compile_map(ca.Function("f", [x], [ca.sin(x) + ca.exp(x)]))
     values = np.random.default_rng(3).standard_normal((40, 5))
     np.testing.assert_allclose(kernel(values)[0], np.sin(values) + np.exp(values), rtol=1e-13)
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 9])
+def test_code_for_a_few_lanes_is_narrow_and_has_the_same_bits(functions, lanes):
+    step, observe = functions
+    wide, narrow = compile_scan(step, observe), compile_scan(step, observe, lanes=lanes)
+    assert narrow.width == min(wide.width, {1: 2, 3: 4, 9: 16}[lanes])
+    results = []
+    for kernel in (wide, narrow):
+        arguments = problem(lanes)
+        kernel.run(*arguments)
+        results.append(arguments)
+    for place in (0, 5):
+        np.testing.assert_array_equal(results[0][place], results[1][place])

@@ -14,7 +14,7 @@ from daedal.errors import SimulationError
 from daedal.kernels import cache as disk
 from daedal.kernels.target import Target, find_host
 
-LARGE_TEXT = 400_000  # characters; beyond, the slower optimisations cost more than they gain
+LARGE_TEXT = 400_000  # characters; beyond, the slower optimisations take longer than they save: two percent, at most
 QUICK_TEXT = 100_000  # characters, from which on it pays not to optimise what is run once
 SECONDS = 2.5e-6  # of compiling a character, about, of texts that are larger
 REMEMBERED = 256  # codes kept, those made last; one that a function was taken from lives as long as that function
@@ -109,21 +109,21 @@ def build(text: str, target: Target) -> bytes:
     if target.triple != find_host().triple:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
-    quick = text.startswith(UNOPTIMISED)
-    machine = _make_machine(target, 0 if quick else 3 if len(text) <= LARGE_TEXT else 2)
+    level = 0 if text.startswith(UNOPTIMISED) else 3 if len(text) <= LARGE_TEXT else 1
+    machine = _make_machine(target, level)
     module = llvm.parse_assembly(text)
     module.triple = target.triple
     module.data_layout = str(machine.target_data)
     module.verify()
-    builder = llvm.create_pass_builder(machine, _choose_tuning(llvm, quick))
+    builder = llvm.create_pass_builder(machine, _choose_tuning(llvm, min(level, 2)))
     passes = builder.getModulePassManager()
     passes.run(module, builder)
     return machine.emit_object(module)
 
 
-def _choose_tuning(llvm: Any, quick: bool) -> Any:
+def _choose_tuning(llvm: Any, level: int) -> Any:
     """Options of the optimiser: the text is vectorised already, and long loop bodies gain nothing from unrolling."""
-    options = llvm.create_pipeline_tuning_options(speed_level=0 if quick else 2)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = False
     options.slp_vectorization = False
     options.loop_interleaving = False

@@ -7,6 +7,7 @@ import daedal as dd
 from daedal import der
 from daedal.errors import SimulationError
 from daedal.simulation.ensemble_solver import Lanes, prepare
+from daedal.simulation.lanes import blocks
 from daedal.simulation.lanes.blocks import BLOCK
 from daedal.simulation.lanes.moments import collect_moments, project_lanes
 from daedal.simulation.lanes.run import Run
@@ -137,3 +138,13 @@ def test_projections_of_one_functional_pick_samples():
     weights = np.zeros((1, lanes.shape[1], TIMES.size))
     weights[0, 3, 7] = 1.0
     np.testing.assert_allclose(project_lanes(run, 6, weights)[0], lanes[0, 3, :, 7], rtol=1e-14)
+
+
+@pytest.mark.parametrize("realizations", [64, 100, 512])
+def test_usual_numbers_of_realizations_are_work_for_two_cores(realizations):
+    """The longer half of the blocks, dealt in turn, holds little more than half of the lanes."""
+    done = []
+    blocks.run_blocks(realizations, lambda lanes, _: done.append(lanes), "work", brief=True)
+    sizes = [len(lanes) for lanes in sorted(done, key=lambda lanes: lanes.start)]
+    assert sum(sizes) == realizations
+    assert max(sum(sizes[::2]), sum(sizes[1::2])) <= 0.65 * realizations

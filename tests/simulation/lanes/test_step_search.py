@@ -6,7 +6,7 @@ import pytest
 import catalogue
 import daedal as dd
 from daedal import der
-from daedal.simulation.lanes import adaptive, search
+from daedal.simulation.lanes import adaptive, noise, search
 from daedal.simulation.lanes.pilot import compare
 
 x, y, v, u, w, k = dd.symbols("x y v u w k")
@@ -293,3 +293,15 @@ def test_steps_that_would_be_far_too_many_are_given_up_early(monkeypatch):
     tried, found = count_trials(monkeypatch, model, times, dd.Lanes(), inputs={"u": push})
     np.testing.assert_allclose(found["x"][1:], push(times[:-1]), atol=1e-6)
     assert len(tried) < 1500
+
+
+def test_pilots_draw_their_disturbances_as_one_block(monkeypatch):
+    """Eight lanes for each of the steps that are tried, not eight times one."""
+    drawn = []
+    draw = noise.LanePaths._advance
+    monkeypatch.setattr(
+        noise.LanePaths, "_advance", lambda paths, points: drawn.append(len(paths._paths)) or draw(paths, points)
+    )
+    dd.simulate(oscillator(), np.arange(41) * 0.1, realizations=3, rng=1)
+    assert set(drawn) == {8, 3}
+    assert drawn.count(8) <= 6

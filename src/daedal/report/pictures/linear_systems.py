@@ -18,7 +18,7 @@ from daedal.report.layout import STYLES, arrange, choose_names, choose_style
 from daedal.report.picture import Axis, Line, Panel, Picture, Trace
 from daedal.report.pictures.fits import describe_fit, describe_values
 
-STEP = 0.01  # of a standard error, over which derivatives are taken
+STEP, LEAST = 0.01, 1e-7  # of a standard error, over which derivatives are taken, and of a value at least
 FAR = 1e6  # times the fastest pole: a zero beyond is one at infinity, rounded
 GRID = 4096  # samples of an input of which the spectrum is taken
 SHARE = 0.95  # of the variance of an input that its frequencies are shown of
@@ -244,7 +244,8 @@ def _describe_fit(fit: Fit) -> Subject:
     system, changed, steps, covariance = build(theta), [], None, None
     if free and not open_:
         try:
-            ends = [theta + sign * STEP * errors[k] * (np.arange(theta.size) == k) for k in free for sign in (-1, 1)]
+            widths = np.maximum(STEP * errors, LEAST * np.abs(theta))
+            ends = [theta + sign * widths[k] * (np.arange(theta.size) == k) for k in free for sign in (-1, 1)]
             both = [build(end) for end in ends]
             changed = list(zip(both[::2], both[1::2], strict=True))
             # Bounds may cut a step short.

@@ -39,8 +39,8 @@ def plot(
     Notes
     -----
     Trajectory, Ensemble, StateEstimate, Dataset, Signal, Samples: "signals". Of 20 realizations or more, quantiles.
-    Dataset: "excitation", the variance of inputs below each frequency. Time is dates where every result has an origin. Traces of more than 4000 points are thinned so that nothing that
-    could be seen is lost.
+    Dataset: "excitation", the variance of inputs below each frequency. Time is dates where every result has an origin.
+    Traces of more than 4000 points are thinned so that nothing that could be seen is lost.
 
     Fit: "fit" (samples, prediction, residual), "estimates", "correlations", "pairs" (ellipses), "starts", "minima",
     "course" (of the search), "realizations" (Monte-Carlo error), "innovations"; "bode", "poles", "step", of nonlinear
@@ -53,7 +53,8 @@ def plot(
     TransferFunction, Candidate: "bode", "poles", "step". Declarations of noise: "spectrum". Priors: "density".
 
     Comparison: "comparison", "scatter", "horizons" (fit over steps ahead). Residuals: "correlations", "innovations",
-    "distribution", "spectrum". Profile: "profiles". Identifiability: "directions". OrderSearch, OrderSearches: "candidates". Study: "runs". Cost: "residuals".
+    "distribution", "spectrum". Profile: "profiles". Identifiability: "directions". OrderSearch, OrderSearches:
+    "candidates". Study: "runs". Cost: "residuals".
 
     Examples
     --------

@@ -122,7 +122,7 @@ def _list_gains(subject: Subject) -> Iterator[Quantity]:
                 continue
             if not np.isfinite(gain) or gain == 0.0:
                 continue
-            slopes = subject.differentiate(lambda one, o=output, s=source: one.respond(rest, o, s).real)
+            slopes = subject.differentiate(lambda one, o=output, s=source: np.real(one.respond(rest, o, s)))
             unit = _divide_units(subject.units.get(output, ""), subject.units.get(source, ""))
             name = f"static gain {source} → {output}"
             yield Quantity(name, gain, _find_error(subject, None if slopes is None else slopes[:, 0]), unit)

@@ -123,6 +123,8 @@ def test_figures_fit_on_paper(visit, report):
         assert left >= -1
         assert right <= A4[0] + 1
         assert height <= A4[1]
+    wide = "() => [...document.querySelectorAll('.table')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    assert page.evaluate(wide) == 0  # columns would be cut
     assert find_cut_text(page) == []
     hidden = "[...document.querySelectorAll('.buttons, .modebar')].filter(e => e.offsetParent).length"
     assert page.evaluate(hidden) == 0

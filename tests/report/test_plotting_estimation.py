@@ -116,6 +116,7 @@ def test_residuals_show_correlations_with_their_bands(fit):
         outside = [bar for bar in bars if bar.name == "outside"]
         assert bool(outside) == (not test.passed)
         assert all(bar.marker.pattern.shape for bar in outside)  # not by colour alone
+        assert all(bar.marker.pattern.fillmode == "overlay" for bar in outside)  # or there would be white on white
     assert [note.text.split(", p")[0] for note in figure.layout.annotations] == ["x: autocorrelation", "x: with u"]
     innovations = dd.plot(found, "innovations")
     np.testing.assert_array_equal(innovations.data[0].y, found["x"].tested["data"])

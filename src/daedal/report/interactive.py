@@ -329,7 +329,7 @@ def trace_rings(band: Band) -> tuple[np.ndarray, np.ndarray]:
 def _describe_bars(trace: Bars) -> dict[str, Any]:
     marker: dict[str, Any] = {"color": trace.color}
     if trace.hatched:
-        marker["pattern"] = {"shape": "/", "fgcolor": "#FFFFFF", "solidity": 0.3}
+        marker["pattern"] = {"shape": "/", "fillmode": "overlay", "fgcolor": "#FFFFFF", "solidity": 0.3}
     return {"type": "bar", "x": trace.x, "y": trace.y, "marker": marker}
 
 

@@ -39,19 +39,22 @@ def plot(
     Notes
     -----
     Trajectory, Ensemble, StateEstimate, Dataset, Signal, Samples: "signals". Of 20 realizations or more, quantiles.
-    Time is dates where every result has an origin. Traces of more than 4000 points are thinned so that nothing that
-    could be seen is lost.
+    Dataset: "excitation", the variance of inputs below each frequency. Time is dates where every result has an origin.
+    Traces of more than 4000 points are thinned so that nothing that could be seen is lost.
 
-    Fit: "fit" (samples, prediction, residual), "estimates", "correlations", "starts", "innovations"; of linear models
-    "bode", "poles", "step", with bands of 95 % by the delta method; "disturbances", their spectra.
+    Fit: "fit" (samples, prediction, residual), "estimates", "correlations", "pairs" (ellipses), "starts", "minima",
+    "course" (of the search), "realizations" (Monte-Carlo error), "innovations"; "bode", "poles", "step", of nonlinear
+    models linearised at the steady state of the mean input, with bands of 95 % by the delta method; "disturbances",
+    their spectra.
 
     Model: "diagram" (parts and connections, or inputs, equations and outputs), "equations" (typeset), "structure",
     "bode", "poles", "step", "disturbances". The first two are an SVG and MathML, not a plotly figure, and save
     themselves alike. Equation, Expression: "formula". Structure: "incidence". WellPosedness: "variances". Descriptor,
     TransferFunction, Candidate: "bode", "poles", "step". Declarations of noise: "spectrum". Priors: "density".
 
-    Comparison: "comparison". Residuals: "correlations", "innovations". Profile: "profiles". Identifiability:
-    "directions". OrderSearch, OrderSearches: "candidates". Study: "runs". Cost: "residuals".
+    Comparison: "comparison", "scatter", "horizons" (fit over steps ahead). Residuals: "correlations", "innovations",
+    "distribution", "spectrum". Profile: "profiles". Identifiability: "directions". OrderSearch, OrderSearches:
+    "candidates". Study: "runs". Cost: "residuals".
 
     Examples
     --------

@@ -111,10 +111,8 @@ def render(picture: Picture) -> StaticFigure:
                 _draw_panel(axes, panel, keys, last, max(picture.row_height, 240 / len(picture.rows)))
         if subtitle:
             first = figure.axes[0]
-            above = first.get_title()
-            first.set_title("\n".join(subtitle) + (f"\n{above}" if above else ""), loc="left", fontsize=8, color=GREY)
-            if above:
-                first.set_title("", loc="center")
+            room = "\n " if first.get_title() else ""  # the title of the panel stands there
+            first.set_title("\n".join(subtitle) + room, loc="left", fontsize=8, color=GREY)
         if keys:
             figure.legend(list(keys.values()), list(keys), loc="outside lower left", ncols=4, frameon=False, fontsize=8)
     return figure

@@ -124,7 +124,7 @@ def _write_search(search: OrderSearch) -> list[Section]:
             "candidates",
             "Candidates",
             tag("p", f"{search.reason[:1].upper()}{search.reason[1:]}"),
-            make_table(heads, rows, texts=(7,), label="candidates"),
+            make_table(heads, rows, texts=(0, 7), label="candidates"),
             embed(search),
             list_remarks(search.notes),
         ),

@@ -188,7 +188,7 @@ def draw_pairs(fit: Fit, names: Names) -> Picture:
         reach = 1.1 * RADIUS * np.sqrt(np.diag(fit.cov)[[a, b]])
         ends = [(float(v - r), float(v + r)) if r > 0.0 else None for v, r in zip(center, reach, strict=True)]
         axes = [Axis(_label(each.name, each.unit), range=end) for each, end in zip((one, other), ends, strict=True)]
-        panels.append(Panel(traces, *axes))
+        panels.append(Panel(traces, axes[0], axes[1]))
     said = ", ".join(f"{listed[a]} and {listed[b]} {value:.2f}" for value, a, b in pairs)
     title = "pairs of estimates that are correlated most"
     return arrange(

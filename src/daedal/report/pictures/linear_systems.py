@@ -18,7 +18,7 @@ from daedal.report.layout import STYLES, arrange, choose_names, choose_style
 from daedal.report.picture import Axis, Line, Panel, Picture, Trace
 from daedal.report.pictures.fits import describe_fit, describe_values
 
-STEP = 0.01  # of a standard error, over which derivatives are taken
+STEP, LEAST = 0.01, 1e-7  # of a standard error, over which derivatives are taken, and of a value at least
 FAR = 1e6  # times the fastest pole: a zero beyond is one at infinity, rounded
 GRID = 4096  # samples of an input of which the spectrum is taken
 SHARE = 0.95  # of the variance of an input that its frequencies are shown of
@@ -244,7 +244,8 @@ def _describe_fit(fit: Fit) -> Subject:
     system, changed, steps, covariance = build(theta), [], None, None
     if free and not open_:
         try:
-            ends = [theta + sign * STEP * errors[k] * (np.arange(theta.size) == k) for k in free for sign in (-1, 1)]
+            widths = np.maximum(STEP * errors, LEAST * np.abs(theta))
+            ends = [theta + sign * widths[k] * (np.arange(theta.size) == k) for k in free for sign in (-1, 1)]
             both = [build(end) for end in ends]
             changed = list(zip(both[::2], both[1::2], strict=True))
             # Bounds may cut a step short.
@@ -327,15 +328,17 @@ def draw_excitation(data: Dataset, names: Iterable[Any] | None) -> Picture:
     if not known:
         raise ReportError(f"No input of the data '{data.name}' varies.", "Draw their signals.")
     shown = list(known)[: len(STYLES)] if names is None else choose_names(names, known, "input that varies")
+    most = max(float(known[name][0][np.searchsorted(known[name][1], 0.999)]) for name in shown)
     traces: list[Trace] = []
     told = []
     for number, name in enumerate(shown):
         (omega, shares), style = known[name], choose_style(number)
-        traces.append(Line(name, omega, 100.0 * shares, style.color, style.dash, 2.0 + 0.1 * number, steps=True))
+        near = omega <= 1.5 * most
+        curve = Line(name, omega[near], 100.0 * shares[near], style.color, style.dash, 2.0 + 0.1 * number, steps=True)
+        traces.append(curve)
         told.append(f"{name} up to {omega[np.searchsorted(shares, (1 + SHARE) / 2)]:.3g}")
     unit = f"rad/{data.units['time']}" if "time" in data.units else "rad per unit of time"
     said = f"{50 * (1 + SHARE):g} % of the variance: {', '.join(told)} {unit}"
-    most = max(float(known[name][0][np.searchsorted(known[name][1], 0.999)]) for name in shown)
     ends = (min(float(known[name][0][0]) for name in shown), 1.5 * most)
     across = Axis(f"frequency [{unit}]", log=True, range=ends)
     panel = Panel(tuple(traces), across, Axis("variance below [%]", range=(0.0, 102.0)))

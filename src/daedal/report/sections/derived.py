@@ -122,13 +122,17 @@ def _list_gains(subject: Subject) -> Iterator[Quantity]:
                 continue
             if not np.isfinite(gain) or gain == 0.0:
                 continue
-            slopes = subject.differentiate(lambda one, o=output, s=source: one.respond(rest, o, s).real)
-            above, below = subject.units.get(output, ""), subject.units.get(source, "")
-            unit = (
-                f"{above or '1'}/({below})" if below and " " in below else f"{above or '1'}/{below}" if below else above
-            )
+            slopes = subject.differentiate(lambda one, o=output, s=source: np.real(one.respond(rest, o, s)))
+            unit = _divide_units(subject.units.get(output, ""), subject.units.get(source, ""))
             name = f"static gain {source} → {output}"
             yield Quantity(name, gain, _find_error(subject, None if slopes is None else slopes[:, 0]), unit)
+
+
+def _divide_units(above: str, below: str) -> str:
+    if not below:
+        return above
+    compound = any(sign in below for sign in " /*.·")
+    return f"{above or '1'}/({below})" if compound else f"{above or '1'}/{below}"
 
 
 def _list_formulas(fit: Fit) -> Iterator[Quantity]:

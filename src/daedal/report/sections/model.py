@@ -5,6 +5,7 @@ from typing import Any
 
 from daedal.analysis import analyze, check_noise
 from daedal.errors import DaedalError, counted
+from daedal.estimation import describe
 from daedal.models import Model
 from daedal.report.page import (
     Evidence,
@@ -40,7 +41,7 @@ def write_model(model: Model, evidence: Evidence | None = None) -> Section:
         "Held at the start": [f"{name} = {value}" for name, value in model.initial.items()],
         "Guessed at the start": [f"{name} = {value}" for name, value in model.guess.items()],
         "Measurement noise": [f"{_join(key)}: {value}" for key, value in model.measurement_noise.items()],
-        "Disturbances": [f"{_join(key)}: {noise!r}" for key, noise in model.disturbances.items()],
+        "Disturbances": [f"{_join(key)}: {describe(noise)}" for key, noise in model.disturbances.items()],
         "Where data lack it": [f"{name} = {value}" for name, value in model.defaults.items()],
     }
     entries = [join([tag("dt", word), tag("dd", _cut(list(values)))]) for word, values in lists.items() if values]

@@ -168,6 +168,9 @@ def _write_correlations(fit: Fit) -> Html:
     names = list(fit.estimates)
     if len(names) < 2 or fit.status.interrupted:
         return Html("")
+    if not np.isfinite(fit.correlation[~np.eye(len(names), dtype=bool)]).any():
+        said = tag("p", "Nothing is known of them: no two of the estimates are determined.")
+        return join([tag("h3", "Correlations"), said])
     matrix = np.nan_to_num(fit.correlation)
     pairs = sorted(
         ((matrix[i, j], names[j], names[i]) for i in range(len(names)) for j in range(i)), key=lambda p: -abs(p[0])

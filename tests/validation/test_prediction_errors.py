@@ -1,0 +1,84 @@
+"""What is open of the estimates, in predictions: against predictions of fits that were moved by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import daedal as dd
+import reported
+from daedal.errors import EstimationError
+
+STEP = 0.05  # of a standard error
+
+
+def move(fit, name, amount):
+    """The fit with one estimate moved."""
+    values = dict(fit.params) | {name: fit.params[name] + amount}
+    point = fit.coordinates.internal([values[one] for one in fit.estimates])
+    return replace(fit, model=fit.model.with_parameters(values), point=point)
+
+
+def compute_by_hand(fit, data):
+    slopes = []
+    for name, one in fit.estimates.items():
+        ends = [dd.compare(move(fit, name, sign * STEP * one.std_error), data) for sign in (-1, 1)]
+        less, more = (np.concatenate([series.predicted for series in end.series]) for end in ends)
+        slopes.append((more - less) / (2 * STEP * one.std_error))
+    J, C = np.array(slopes), fit.cov + fit.monte_carlo_cov
+    return np.sqrt(np.einsum("kt,kl,lt->t", J, C, J))
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [dd.Likelihood(), dd.OutputError(), dd.OutputError(whiten=True), dd.SimulationPEM(realizations=10)],
+    ids=lambda one: type(one).__name__ + "whitened" * bool(getattr(one, "whiten", False)),
+)
+def test_the_band_is_that_of_moved_estimates(criterion):
+    train, test = reported.make_data()
+    fit = dd.fit(reported.make_model(), train, free=["k", "d"], criterion=criterion, rng=1)
+    for data in (test, train):
+        found = dd.compare(fit, data, uncertainty=True)
+        wanted = compute_by_hand(fit, data)
+        mine = np.concatenate([one.uncertainty for one in found.series])
+        np.testing.assert_allclose(mine, wanted, atol=1e-3 * wanted.max())
+        for one in found.series:
+            np.testing.assert_allclose(one.band, np.hypot(one.deviation, one.uncertainty))
+            inside = np.abs(one.measured - one.predicted) <= 1.959963984540054 * one.band
+            assert one.coverage == pytest.approx(np.mean(inside[one.scored]))
+    assert all(one.uncertainty is None for one in dd.compare(fit, test).series)
+
+
+def test_a_fit_of_the_mean_has_the_error_of_a_mean():
+    """y = a: the prediction is as uncertain as the mean of the samples, s/√N."""
+    x, a = dd.symbols("x a")
+    model = dd.Model(
+        name="level", equations={"e": x == a}, unknowns=[x], outputs={"x": x}, parameters={a: 1.0},
+        measurement_noise={"x": 0.3},
+    )  # fmt: skip
+    samples = 2.0 + 0.3 * np.random.default_rng(1).standard_normal(36)
+    fit = dd.fit(model, dd.Dataset(np.arange(36.0), outputs={"x": samples}), free=["a"], criterion=dd.OutputError())
+    (one,) = dd.compare(fit, fit.data, uncertainty=True).series
+    np.testing.assert_allclose(one.uncertainty, samples.std(ddof=1) / 6.0, rtol=1e-4)
+
+
+def test_what_cannot_be_told_is_a_note():
+    x, a, b = dd.symbols("x a b")
+    model = dd.Model(
+        name="twins", equations={"e": dd.der(x) == -a * b * x}, unknowns=[x], outputs={"x": x},
+        parameters={a: 1.0, b: 2.0}, initial={x: 1.0}, measurement_noise={"x": 0.01},
+    )  # fmt: skip
+    times = np.arange(40) * 0.1
+    data = dd.Dataset(times, outputs={"x": np.exp(-times) + 0.01 * np.random.default_rng(1).standard_normal(40)})
+    fit = dd.fit(model, data, free=["a", "b"], criterion=dd.OutputError())
+    found = dd.compare(fit, data, uncertainty=True)
+    assert found.series[0].uncertainty is None
+    assert any("does not hold what is open of the estimates" in note for note in found.notes)
+    with pytest.raises(EstimationError, match="uncertainty must be True or False, got 3"):
+        dd.compare(fit, data, uncertainty=3)
+
+
+def test_a_comparison_keeps_what_drove_it():
+    test = reported.make_data()[1]
+    found = dd.compare(reported.make_fit(), test)
+    assert dict(found.inputs) == {test.name: test.inputs}

@@ -1,8 +1,8 @@
 """Likelihood of nonlinear models on measured records: innovations nearer to white than what output error leaves, and
 one-step predictions of a record that was not used that are not worse.
 
-Two public benchmarks: the cascaded tanks of Schoukens and others (2016), and the positioning axis of Janot and others
-(EMPS, 2019).
+Three public benchmarks: the cascaded tanks of Schoukens and others (2016), the positioning axis of Janot and others
+(EMPS, 2019), and the coupled electric drives of Wigren and Schoukens (CE8, 2017).
 """
 
 import numpy as np
@@ -72,6 +72,42 @@ def make_axis() -> dd.Model:
     )
 
 
+def make_drives() -> dd.Model:
+    """Two motors with a lag, and a pulley on the belt between them whose speed is seen without its sign."""
+    motors, speed, rate, u, k, alpha, w0, xi = dd.symbols("motors speed rate u k alpha w0 xi")
+    return dd.Model(
+        name="drives",
+        equations={
+            "motors": der(motors) == alpha * (k * u - motors),
+            "speed": der(speed) == rate,
+            "belt": der(rate) == w0**2 * (motors - speed + w) - 2 * xi * w0 * rate,
+        },
+        unknowns=[motors, speed, rate],
+        inputs=[u],
+        outputs={"y": np.sqrt(speed**2 + 0.03**2)},  # |speed|, rounded
+        parameters={
+            k: positive(1.0, 0.1, 10.0),
+            alpha: positive(3.0, 0.3, 30.0),
+            w0: positive(20.0, 2.0, 60.0),
+            xi: positive(0.3, 0.02, 3.0),
+            sigma: positive(0.05, 1e-3, 1.0),
+            strength: positive(0.1, 1e-3, 3.0),
+        },
+        disturbances={w: dd.FilteredNoise.low_pass(std=strength, time_constant=0.1)},
+        measurement_noise={"y": sigma},
+        initial={motors: 0.0, speed: 0.0, rate: 0.0},
+    )
+
+
+def read_drives(measured) -> list[dd.Dataset]:
+    """Two records with uniformly distributed voltages."""
+    path = measured("ce8_uniform.csv")
+    return [
+        dd.read_csv(path, step=0.02, inputs={"u": f"u{name}"}, outputs={"y": f"z{name}"}, intersample="zoh")
+        for name in ("11", "12")
+    ]
+
+
 def read_tanks(measured) -> list[dd.Dataset]:
     path = measured("cascaded_tanks.csv")
     return [
@@ -104,6 +140,7 @@ def correlate(residual: np.ndarray) -> float:
 CASES = {
     "tanks": (make_tanks, read_tanks, ("k1", "k3", "k4")),
     "axis": (make_axis, read_axis, ("M", "Fv", "Fc", "offset")),
+    "drives": (make_drives, read_drives, ("k", "alpha", "w0", "xi")),
 }
 
 

@@ -274,3 +274,27 @@ def test_arguments_that_cannot_be_profiled(oxygen_fit):
         dd.profile(oxygen())
     with pytest.raises(EstimationError, match="no parameter 'rate'"):
         dd.profile(oxygen_fit, [asymptote], points=2)["rate"]
+
+
+def test_ends_of_a_nonlinear_likelihood_are_where_it_has_fallen_by_the_quantile_with_all_others_at_their_best():
+    x, w, a, s = dd.symbols("x w a s")
+    model = dd.Model(
+        name="cubic",
+        equations={"rate": der(x) == -a * x - 0.5 * x**3 + w},
+        unknowns=[x],
+        outputs={"x": x},
+        parameters={a: dd.Parameter(0.6, lower=0.01, upper=20.0, scale="log"), s: dd.Parameter(0.5, lower=0.01)},
+        disturbances={w: dd.FilteredNoise.low_pass(std=s, time_constant=1.0)},
+        measurement_noise={"x": 0.1},
+        initial={x: 1.0},
+    )
+    times = np.arange(60) * 0.4
+    data = dd.simulate(model, times, realizations=1, measurement_noise=True, rng=5).to_dataset()
+    criterion = dd.Likelihood(method="laplace")
+    fit = dd.fit(model, data, free=["a", "s"], criterion=criterion)
+    curve = dd.profile(fit, ["s"], points=2)["s"]
+    quantile = fit.quantile(0.95, "s") ** 2
+    for end, is_open in zip(curve.interval, curve.open, strict=True):
+        assert not is_open
+        again = dd.fit(model.with_parameters({"s": end}), data, free=["a"], criterion=criterion)
+        assert 2.0 * (fit.loglik - again.loglik) == pytest.approx(quantile, rel=2e-3)

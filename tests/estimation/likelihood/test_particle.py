@@ -6,6 +6,7 @@ import pytest
 import daedal as dd
 from batteries.quadrature import SEEN, draw_seen, integrate, make_seen
 from daedal import der
+from daedal.errors import EstimationError
 from daedal.experiments import match_experiments
 from daedal.filtering import Point, Stream, look_ahead, make_nonlinear_experiment
 from daedal.systems import build
@@ -153,3 +154,16 @@ def test_particles_are_guided_where_sensors_are_accurate():
 def test_what_particles_cannot_do_is_said_before_the_work(changes, sentence):
     with pytest.raises(dd.DaedalError, match=sentence):
         dd.evaluate(make(**changes), draw(make()), free=["a"], criterion=PARTICLE)
+
+
+@pytest.mark.parametrize("method", ["particle", "auto"])
+def test_more_particles_than_fit_into_memory_are_refused_before_work_with_bytes_and_what_to_lower(method, monkeypatch):
+    monkeypatch.setattr("daedal.memory.find_available", lambda: 2.0**30)
+    ran = []
+    monkeypatch.setattr("daedal.estimation.likelihood.particle.run_particles", lambda *given, **_: ran.append(given))
+    model = make()
+    data = draw(model, 20)
+    with pytest.raises(EstimationError, match=r"particles=9,000,000.* needs about .* GiB of memory.* 1 GiB") as told:
+        dd.fit(model, data, free=["a"], criterion=dd.Likelihood(method=method, particles=9_000_000))
+    assert "Lower particles" in str(told.value)
+    assert not ran

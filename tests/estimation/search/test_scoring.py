@@ -70,3 +70,33 @@ def test_where_noise_is_nearly_all_that_slopes_tell_an_end_is_none():
     assert all(
         end.obstacle is not None and "Monte-Carlo" in end.obstacle.value[0] for end in ends if end.evaluations < 30
     )
+
+
+class Blurred:
+    """A valley whose slopes are nothing but noise beyond a distance, where they make the curvature far too large."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+
+    def __call__(self, point):
+        value = 50.0 * float((point[0] - 1.0) ** 2)
+        added = 1e4 if abs(point[0] - 1.0) > 0.3 else 1.0
+        gradient = 100.0 * (point - 1.0) + np.sqrt(added) * self.rng.standard_normal(1)
+        known, noise = np.array([[100.0 + added]]), np.array([[added]])
+        return Evaluation(point, value, gradient, known, noise=noise, monte_carlo_error=0.3, rough=True)
+
+
+def test_values_lead_on_where_slopes_are_nothing_but_noise():
+    ends = [NoisyScoring()(Blurred(seed), np.array([2.0]), (np.zeros(1), np.full(1, 9.0))) for seed in range(20)]
+    assert all(end.converged for end in ends)
+    assert all(abs(end.evaluation.point[0] - 1.0) < 0.3 for end in ends)
+
+
+def test_an_end_that_is_worse_than_a_point_passed_before_is_none():
+    def mislead(point):  # a little worse at every step that its slopes ask for
+        value, gradient = 2.0 * abs(float(point[0])), 4.0 * (point - 8.0)
+        return Evaluation(point, value, gradient, np.array([[4.0]]), monte_carlo_error=1.0, rough=True)
+
+    minimum = NoisyScoring()(mislead, np.zeros(1), (np.full(1, -9.0), np.full(1, 9.0)))
+    assert not minimum.converged
+    assert minimum.evaluation.value < 5.0

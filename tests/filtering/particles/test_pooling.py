@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daedal.filtering import PooledRuns
+from daedal.filtering import PooledRuns, limit_gains
 
 
 def make(logliks=None, gains=None, runs=6):
@@ -73,3 +73,14 @@ def test_the_error_that_is_told_holds_a_bias_that_the_choice_of_a_memory_cannot_
 
 def test_the_first_of_equal_memories_without_directions_is_no_matter():
     assert make(gains=np.zeros((6, 3, 10, 0))).choose_memory() == 2
+
+
+def test_gains_that_explode_in_some_runs_are_limited_and_large_ones_that_all_agree_about_are_not():
+    rng = np.random.default_rng(5)
+    gains = rng.standard_normal((6, 1, 400, 2))
+    gains[:, 0, 7] += 500.0  # of a value at the start, say: all runs see it
+    gains[2:4, 0, 100, 1] = 800.0
+    limited = limit_gains(gains)
+    changed = np.argwhere(limited != gains)
+    assert changed.tolist() == [[2, 0, 100, 1], [3, 0, 100, 1]]
+    assert np.all(limited[2:4, 0, 100, 1] < 10.0)

@@ -22,7 +22,7 @@ from daedal.estimation.likelihood.danger import find_danger
 from daedal.estimation.likelihood.guided import measure_gaps
 from daedal.estimation.likelihood.laplace import LaplaceObjective, make_laplace_objective
 from daedal.estimation.likelihood.moments import MomentsObjective, list_white, make_moments_objective
-from daedal.estimation.likelihood.particle import ParticleObjective, make_plain_objective
+from daedal.estimation.likelihood.particle import ParticleObjective, make_plain_objective, refuse_too_many
 from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_score, list_sides
 from daedal.estimation.problem import Problem
 from daedal.filtering import InitialCondition
@@ -42,6 +42,7 @@ def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
         particles = make_plain_objective(problem, chosen)
     except EstimationError as error:
         return _begin_without_particles(problem, chosen, condition, error)
+    refuse_too_many(particles)
     if danger := find_danger(problem, particles.nonlinear, problem.coordinates.start):
         reason = f"{danger.value}, where Laplace's approximation is not safe"
         return _fall_back(particles, reason).choose_steps(problem.coordinates.start)

@@ -43,12 +43,15 @@ from daedal.filtering import (
     Point,
     PooledRuns,
     Stream,
+    limit_gains,
     line_up_lanes,
     look_ahead,
+    measure_runs,
     refuse_unsuitable,
     run_in_groups,
     run_particles,
 )
+from daedal.memory import check_memory
 from daedal.models import as_tuple
 
 if TYPE_CHECKING:
@@ -233,7 +236,7 @@ class ParticleObjective:
             own = run_in_groups(run, particles, count)
             slopes = space.convert_slopes(np.eye(len(space.parameters)), point, number)  # (coordinate, parameter)
             runs.append(own)
-            gains.append(np.array([run.gains for run in own]) @ slopes.T)
+            gains.append(limit_gains(np.array([run.gains for run in own]) @ slopes.T))
         logliks = np.sum([[run.loglik for run in own] for own in runs], axis=0)
         return Pass(PooledRuns(logliks, np.concatenate(gains, axis=2)), tuple(runs))
 
@@ -311,7 +314,9 @@ def _average(runs: tuple[ParticleRun, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 def make_particle_objective(problem: Problem, chosen: "Likelihood") -> Objective:
     """Plain particles, or guided ones where these would lose the data at the start of the search."""
-    return make_plain_objective(problem, chosen).choose_steps(problem.coordinates.start)
+    plain = make_plain_objective(problem, chosen)
+    refuse_too_many(plain)
+    return plain.choose_steps(problem.coordinates.start)
 
 
 def make_plain_objective(problem: Problem, chosen: "Likelihood") -> ParticleObjective:
@@ -336,6 +341,16 @@ def make_plain_objective(problem: Problem, chosen: "Likelihood") -> ParticleObje
         return make_guided_objective(make_laplace_objective(problem, chosen.condition), chosen.particles, reason)
 
     return ParticleObjective(problem, experiments, lined, chosen.particles, guide=guide)
+
+
+def refuse_too_many(objective: ParticleObjective) -> None:
+    """Particles that do not fit into memory, all runs of the second stage as they go side by side."""
+    space, needed = objective.problem.coordinates, 0.0
+    for number, one in enumerate(objective.nonlinear):
+        discrete = one.at(Point(one.system.model, space.values(space.start, number), space.parameters))
+        needed = max(needed, measure_runs(discrete, objective.particles, RUNS, len(MEMORIES)))
+    subject = f"Likelihood(particles={objective.particles:,}), of which each value takes {RUNS} runs,"
+    check_memory(needed, EstimationError, subject, "Lower particles, or free fewer parameters.")
 
 
 def _refuse_open(problem: Problem, lined: tuple[NonlinearExperiment, ...], chosen: "Likelihood") -> None:

@@ -99,8 +99,8 @@ def run_particles(
     The slopes are in the directions of the point that `discrete` was made at.
     """
     data, grid = discrete.experiment.measurements, discrete.experiment.grid
-    stream = stream.of(runs, particles)
-    lanes = WeighedLanes(discrete, stream.begin(discrete), len(runs), len(memories))
+    draws = stream.of(runs, particles)
+    lanes = WeighedLanes(discrete, draws.begin(discrete), len(runs), len(memories))
     listed = lanes.list_samples()
     times = grid.times[data.points[[mine[0] for mine in listed]]]
     intervals = _count_intervals(times, grid.times[0])
@@ -110,7 +110,7 @@ def run_particles(
     mean, deviation = np.zeros((2, *shape))
     lost: list[Collapse | None] = [None] * len(runs)
     for number, mine in enumerate(listed):
-        stream.move(lanes, int(data.points[mine[0]]))
+        draws.move(lanes, int(data.points[mine[0]]))
         before, y = lanes.weights, lanes.outputs
         mean[number], deviation[number] = lanes.summarize(y)
         for one in mine:
@@ -122,12 +122,12 @@ def run_particles(
         score = lanes.score
         gains[:, :, number] = lanes.center(np.exp(-intervals[number] / np.array(memories))) - score
         counting[:, number] = lanes.effective
-        for run in np.flatnonzero(counting[:, number] < FEW * particles):
+        for run in np.flatnonzero(counting[:, number] < FEW * particles).tolist():
             here = counting[run, number]
             if here < COLLAPSED and lost[run] is None:  # what follows is of lanes that are nowhere near
                 needed = _estimate_need(discrete, mine, y[:, run], before[run])
                 lost[run] = Collapse(number, float(times[number]), float(here), needed)
-            lanes.draw_anew(run, stream.draw_place(run))
+            lanes.draw_anew(run, draws.draw_place(run))
     rows = [(e[:, run], s[:, run], mean[..., run], deviation[..., run]) for run in range(len(runs))]
     return tuple(
         ParticleRun(float(lanes.loglik[run]), gains[run], counting[run], *row, lost[run])

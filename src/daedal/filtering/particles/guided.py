@@ -137,7 +137,7 @@ def run_guided(linear: Linearized, guide: Guide, particles: int, stream: Stream,
             lanes.add_score(one)
         before, ahead = here, np.zeros(len(runs) * particles)
         counting.append(lanes.effective)
-        for run in np.flatnonzero(counting[-1] < FEW * particles):
+        for run in np.flatnonzero(counting[-1] < FEW * particles).tolist():
             variance[run] += 1.0 / counting[-1][run] - 1.0 / particles
             before[run] = before[run][lanes.draw_anew(run, draws.draw_place(run))]
     variance += 1.0 / lanes.effective - 1.0 / particles

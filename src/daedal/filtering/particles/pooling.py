@@ -25,6 +25,10 @@ times as long, is part of the error that is told. Over 24 seeds estimates were o
 without D 0.043) and by 0.057, 0.040 and 0.054 (bistable; told: 0.053, 0.045 and 0.056, without D 0.030, 0.029 and
 0.037).
 
+Explosions. Where paths pass an unstable rest, as between two wells, ∂s/∂θ of single lanes grows without limit, and a
+few sample times hold nearly all of Σ d̄ d̄ᵀ: steps of a search then are short wherever it is. Gains that runs do not
+agree about are limited to some times what is large among those of all sample times (`limit_gains`).
+
 J. Bérard, P. Del Moral, A. Doucet, A lognormal central limit theorem for particle approximations of normalizing
 constants, Electron. J. Probab. 19 (2014) no. 94; A. Goldenshluger, O. Lepski, Ann. Statist. 39 (2011) 1608–1632.
 """
@@ -37,6 +41,8 @@ import numpy as np
 BLOCKS = 10  # of time, whose noise is independent
 CHANCE = 2.0  # standard deviations that a difference of two memories may have by chance
 REACH = 2  # places in the list of memories to one that is four times as long
+LARGE, TIMES = 0.975, 6.0  # quantile of gains over sample times, and how far beyond it one may be that runs doubt
+DOUBTED = 0.5  # standard deviation of a gain over runs, relative to its mean
 RANK = 1e-10  # eigenvalue of the metric, scaled to a unit diagonal, that counts as zero
 
 
@@ -120,6 +126,17 @@ class PooledRuns:
             bias = np.maximum(beyond, 0.0).sum(axis=1).max(initial=0.0)
             errors.append(bias + sums[j].var(axis=0, ddof=1).sum() / self.count)
         return int(np.argmin(errors))
+
+
+def limit_gains(gains: np.ndarray) -> np.ndarray:
+    """Gains (run, memory, sample time, coordinate) without explosions."""
+    if len(gains) < 2 or not gains.size:
+        return gains
+    mean = gains.mean(axis=0)
+    doubted = gains.std(axis=0, ddof=1) > DOUBTED * np.abs(mean)
+    limit = TIMES * np.quantile(np.abs(mean), LARGE, axis=1, keepdims=True)
+    limited = doubted & (limit > 0.0)
+    return np.where(limited, np.clip(gains, -limit, limit), gains)
 
 
 def _sum_blocks(gains: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from daedal.jobs import count_workers, run_jobs
 
 Run = TypeVar("Run")
 FEWEST_LANES, MOST_LANES = 2_000, 30_000  # side by side: fewer are not worth a thread, more do not become cheaper
+TEMPORARY = 16  # numbers of each lane that weights and densities take for a moment
 NUMBERS = 500_000  # normals drawn at once, about
 
 
@@ -91,6 +92,20 @@ def run_in_groups(run: Callable[[range], Sequence[Run]], particles: int, count: 
 
     run_jobs([partial(follow, group) for group in groups], lambda _: None)
     return tuple(one for group in groups for one in found[group])
+
+
+def measure_runs(discrete: DiscreteModel, particles: int, count: int, copies: int) -> float:
+    """About how many bytes so many runs take at once, with so many copies of α."""
+    sizes, outputs = discrete.experiment.program.sizes, len(discrete.experiment.program.outputs)
+    directions = 1 + len(discrete.point.names)
+    numbers = (
+        2 * directions * (sizes.state + outputs) + discrete.parameters.size * directions
+    )  # states and what is seen
+    numbers += 2 * sizes.normals + 2 * copies * (directions - 1) + TEMPORARY
+    workers = count_workers()
+    groups = _divide_runs(particles, count, workers)
+    together = min(workers, len(groups)) * max(len(group) for group in groups)
+    return 8.0 * numbers * together * particles
 
 
 def _divide_runs(particles: int, count: int, workers: int) -> list[range]:

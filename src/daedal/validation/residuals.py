@@ -231,7 +231,7 @@ def _test_output(fit: Fit, mine: list[Predicted], labels: list[str], influence: 
     elif influence.own:
         white = whiteness(residuals, lags, _spend_filter(whitened, spent, residuals, errors))
     else:
-        plain = [one.forecast.residual / influence.units[output] for one in mine]
+        plain = influence.select_whole(output)
         allowed = _spend_filter(whitened, spent, plain, errors, fit.samples)
         white = whiteness(allowed.remove(plain), lags, allowed)
     tests = {

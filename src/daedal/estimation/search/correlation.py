@@ -96,13 +96,15 @@ class Spent:
         curvature[: self.count, : self.count] = self.curvature
         return Spent(slopes, curvature)
 
+    def find_step(self, residuals: Sequence[np.ndarray]) -> np.ndarray:
+        """H⁺ ψ e: the most probable values of these numbers."""
+        pairs = zip(self.slopes, residuals, strict=True)
+        return self.invert() @ np.sum([S @ np.nan_to_num(e) for S, e in pairs], axis=0)
+
     def remove(self, residuals: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """e − ψᵀ H⁺ ψ e: the residuals without the most probable values of these numbers."""
-        pairs = list(zip(self.slopes, residuals, strict=True))
-        if not self.count:
-            return list(residuals)
-        step = self.invert() @ np.sum([S @ np.nan_to_num(e) for S, e in pairs], axis=0)
-        return [e - step @ S for S, e in pairs]
+        """e − ψᵀ H⁺ ψ e: the residuals without them."""
+        step = self.find_step(residuals)
+        return [e - step @ S for S, e in zip(self.slopes, residuals, strict=True)]
 
 
 def spend_nothing(residuals: Sequence[np.ndarray]) -> Spent:

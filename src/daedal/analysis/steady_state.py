@@ -153,10 +153,11 @@ class _SteadyState:
             return (rows[:, None] * self.jacobian(complete(part)) * columns)[:, free]
 
         options: dict[str, Any] = {"x_scale": "jac", "ftol": 1e-14, "xtol": 1e-14, "gtol": 1e-14, "max_nfev": 500}
+        options["jac"] = differentiate
         begin = (start / columns)[free]
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # far away squares overflow; scipy steps back from there
-                nearest = least_squares(lambda part: rows * self.at(complete(part)), begin, differentiate, **options).x
+                nearest = least_squares(lambda part: rows * self.at(complete(part)), begin, **options).x
             return self._polish(complete(nearest), free, units)
         except (ValueError, np.linalg.LinAlgError):  # slopes became infinite on the way
             return None

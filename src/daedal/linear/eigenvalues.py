@@ -41,5 +41,6 @@ def find_eigenvalues(A: np.ndarray) -> np.ndarray:
         low = shift / STEP**0.5
         found += [complex(value) for value in values if low <= abs(value) < edge]
         edge, shift = low, shift / STEP
-    every = np.array([*found, *np.zeros(len(A) - len(found))])
-    return every if every.imag.any() else every.real
+    every = np.zeros(len(A), dtype=complex)
+    every[: len(found)] = found
+    return every if np.imag(every).any() else np.real(every)

@@ -29,22 +29,6 @@ class SymbolicFactors:
     lower: tuple[tuple[tuple[int, ca.SX], ...], ...]  # for each pivot: rows below and their multipliers
     upper: tuple[tuple[tuple[int, ca.SX], ...], ...]  # for each pivot: columns to the right and their entries
 
-    @property
-    def entries(self) -> ca.SX:
-        """All numbers as a column."""
-        rows = [entry for row in (*self.lower, *self.upper) for _, entry in row]
-        return ca.vertcat(ca.SX(0, 1), *self.inverse, *rows)
-
-    def at(self, entries: ca.SX) -> "SymbolicFactors":
-        """Factors with other numbers in the same places."""
-        numbers = iter(ca.vertsplit(entries) if entries.shape[0] else ())
-        inverse = tuple(next(numbers) for _ in self.inverse)
-        lower, upper = (
-            tuple(tuple((place, next(numbers)) for place, _ in row) for row in part)
-            for part in (self.lower, self.upper)
-        )
-        return SymbolicFactors(self.pivots, inverse, lower, upper)
-
     def solve(self, right: ca.SX) -> ca.SX:
         """x with A x = right, for a column vector."""
         rest = ca.vertsplit(right) if right.shape[0] else []

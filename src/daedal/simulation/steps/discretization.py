@@ -25,13 +25,14 @@ import numpy as np
 from daedal.linear import SymbolicFactors, factorize
 from daedal.simulation.steps.radau import FACTORISATIONS, NEWTON, NODES, Method, collocate, compute_stage_weights
 from daedal.simulation.steps.tableau import RUNGE_KUTTA, weigh
-from daedal.simulation.steps.tangents import MOVING, Calls, Moving, SystemFunctions
+from daedal.simulation.steps.tangents import Calls, Moving, SystemFunctions
 from daedal.systems import Reduction, Sizes, make_units
 
 NEWTON_EXPLICIT = 3  # iterations per stage where top is not linear in T; warm-started from the stage before
 ROUNDING = 1e-12  # of its size: what a variable counts for at least where residuals are judged
 NEAR_ZERO = 1e-8  # the same where increments of iterations are
 LARGE = 200  # operations of top and J, from which on stages and iterations call functions
+IMPLICIT = 8  # times as many operations in a step that is implicit
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +84,11 @@ class Discretization:
         self.functions.define("by_X", ca.jacobian(reduction.top, reduction.X))
         self.functions.define("by_w", ca.jacobian(reduction.top, reduction.arguments[-1]))
         self._increments: list[ca.SX] = []
-        self._stage_factors = SymbolicFactors((), (), (), ())
         self._scale = ca.SX(0)
         self.linear_top = not ca.depends_on(reduction.J, reduction.T)
-        sizes_of_code = (self.functions[name].n_instructions() for name in ("top", "J"))
-        self._calls = Calls() if compact and sum(sizes_of_code) > LARGE else None
+        operations = sum(self.functions[name].n_instructions() for name in ("top", "J"))
+        large = LARGE if method in RUNGE_KUTTA else LARGE // IMPLICIT
+        self._calls = Calls() if compact and operations > large else None
 
     @property
     def size(self) -> int:
@@ -234,16 +235,15 @@ class Discretization:
     def _step_radau(self, v: Moving, h: ca.SX, forcing: list[ca.SX], changes: list[ca.SX]) -> Moving:
         """Simplified Newton iterations on the stage values of T, factorised at the first guess and once nearer."""
         count = NODES[self.method].size
+
+        def sweep(h: ca.SX, *given: ca.SX) -> list[ca.SX]:
+            fields, forcing, stages = (given[: -2 * count], given[-2 * count : -count], given[-count:])
+            return self._sweep(Moving(*fields), h, list(forcing), list(stages))
+
         stages = [v.top] * count
         change = before = ca.vertcat(*stages)
         for _ in range(FACTORISATIONS):
-            factors = self._factorize_stages(v, h, forcing, stages)
-            for _ in range(NEWTON):
-                before = change
-                self.stages = [self._enter_stage(v, h, forcing, stages, i) for i in range(count)]
-                change = self._find_stage_change(factors, self.stages)
-                parts = ca.vertsplit(change, [len(self.reduction.tops) * i for i in range(count + 1)])
-                stages = [stage - part for stage, part in zip(stages, parts, strict=True)]
+            change, before, *stages = self._call("sweep", sweep, h, *v.fields, *forcing, *stages)
         sizes = ca.repmat(self._sizes_t, count, 1)
         self._increments.append(_estimate_left_over((change, before, ca.vertcat(*stages)), self._scale, sizes, power=1))
         rates = [ca.SX.zeros(v.top.shape[0], v.directions)] * count
@@ -260,14 +260,18 @@ class Discretization:
         ]
         return v.at(x=x, top=stages[-1], dx=ca.horzcat(*dx) if dx else v.dx, dtop=rates[-1])
 
-    def _find_stage_change(self, factors: SymbolicFactors, at: list[Moving]) -> ca.SX:
-        """Of T at all stages in a simplified Newton iteration."""
-
-        def solve(entries: ca.SX, *fields: ca.SX) -> list[ca.SX]:
-            residual = ca.vertcat(*(self.functions.evaluate("top", stage) for stage in _join_fields(fields)))
-            return [factors.at(entries).solve(residual)]
-
-        return self._call("change", solve, factors.entries, *_part_fields(at))[0]
+    def _sweep(self, v: Moving, h: ca.SX, forcing: list[ca.SX], stages: list[ca.SX]) -> list[ca.SX]:
+        """The last two changes of T at all stages in iterations with one factorisation, and T itself."""
+        count = len(stages)
+        factors = self._factorize_stages(v, h, forcing, stages)
+        change = before = ca.vertcat(*stages)
+        for _ in range(NEWTON):
+            before = change
+            self.stages = [self._enter_stage(v, h, forcing, stages, i) for i in range(count)]
+            change = factors.solve(ca.vertcat(*(self.functions.evaluate("top", stage) for stage in self.stages)))
+            parts = ca.vertsplit(change, [len(self.reduction.tops) * i for i in range(count + 1)])
+            stages = [stage - part for stage, part in zip(stages, parts, strict=True)]
+        return [change, before, *stages]
 
     def _enter_stage(self, v: Moving, h: ca.SX, forcing: list[ca.SX], stages: list[ca.SX], i: int) -> Moving:
         x = collocate(self.reduction, self.method, v.x, stages, h, i)
@@ -282,18 +286,10 @@ class Discretization:
 
     def _factorize_stages(self, v: Moving, h: ca.SX, forcing: list[ca.SX], stages: list[ca.SX]) -> SymbolicFactors:
         """Factors of the Jacobian of all stage equations with respect to all stage values of T."""
-        at = [self._enter_stage(v, h, forcing, stages, i) for i in range(len(stages))]
+        blocks = self._make_stage_blocks([self._enter_stage(v, h, forcing, stages, i) for i in range(len(stages))], h)
         tops, count = len(self.reduction.tops), len(stages)
         last = [tops * i + k for i in range(count) for k in range(tops - self._last, tops)]
-
-        def make(h: ca.SX, *fields: ca.SX) -> list[ca.SX]:
-            blocks = self._make_stage_blocks(_join_fields(fields), h)
-            matrix = ca.vertcat(*(ca.horzcat(*row) for row in blocks))
-            self._stage_factors = factorize(matrix, self._evaluate_stage_blocks(), last)
-            return [self._stage_factors.entries]
-
-        (entries,) = self._call("factorize", make, h, *_part_fields(at))
-        return self._stage_factors.at(entries)
+        return factorize(ca.vertcat(*(ca.horzcat(*row) for row in blocks)), self._evaluate_stage_blocks(), last)
 
     def _make_stage_blocks(self, at: list[Moving], h: ca.SX) -> list[list[ca.SX]]:
         """∂top_i/∂T_l = δ_il J_i + (∂top/∂X)_i ∂X_i/∂T_l."""
@@ -362,17 +358,6 @@ def _estimate_left_over(parts: tuple[ca.SX, ca.SX, ca.SX], scale: ca.SX, sizes: 
     """
     last, before, value = (ca.mmax(ca.fabs(part) / sizes) for part in parts)
     return last / (value + scale + NEAR_ZERO) * ca.fmin(last / (before + 1e-300), 1) ** power
-
-
-def _part_fields(at: list[Moving]) -> tuple[ca.SX, ...]:
-    """All of several places, one after the other."""
-    return tuple(field for v in at for field in v.fields)
-
-
-def _join_fields(fields: tuple[ca.SX, ...]) -> list[Moving]:
-    """The places again."""
-    size = len(MOVING)
-    return [Moving(*fields[first : first + size]) for first in range(0, len(fields), size)]
 
 
 def _solve_columns(factors: SymbolicFactors, right: ca.SX) -> ca.SX:

@@ -5,7 +5,7 @@ A(v) x = b(v) moves with dx = A⁻¹ (db − dA x): the factors of A serve again
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
@@ -29,7 +29,7 @@ class Moving:
     @property
     def fields(self) -> tuple[ca.SX, ...]:
         """All of it, in this order."""
-        return tuple(getattr(self, name) for name in MOVING)
+        return self.t, self.x, self.top, self.p, self.w, self.dx, self.dtop, self.dp, self.dw
 
     @property
     def directions(self) -> int:
@@ -38,9 +38,6 @@ class Moving:
     def at(self, **changes: ca.SX) -> "Moving":
         """The same with other values."""
         return replace(self, **changes)
-
-
-MOVING = tuple(field.name for field in fields(Moving))
 
 
 class SystemFunctions:

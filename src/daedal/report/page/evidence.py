@@ -76,11 +76,11 @@ def gather_evidence(
     """All of it; a validation set that does not suit the model is refused, other trouble is told on the page."""
     missing: dict[str, str] = {}
 
-    def attempt(what: str, make: Callable[[], Result]) -> Result | None:
+    def attempt(what: str, make: Callable[[], Result], *, remedied: bool = True) -> Result | None:
         try:
             return make()
         except DaedalError as error:
-            missing[what] = str(error)
+            missing[what] = str(error) if remedied else error.sentence
             return None
 
     sets = () if validation is None else _check_validation(fit, validation)
@@ -109,7 +109,7 @@ def gather_evidence(
         identifiability=attempt("identifiability", lambda: identifiability(fit)),
         profile=profile(fit, list(profiled)) if profiled else None,
         states=estimate_states(fit, measured[0], variables=list(states)) if states else None,
-        subject=attempt("linear", lambda: make_subject(fit)),
+        subject=attempt("linear", lambda: make_subject(fit), remedied=False),
         beside=_list_beside(fit, measured, unseen or own),
         validation=sets,
         others=tuple(others),

@@ -167,3 +167,16 @@ def test_more_particles_than_fit_into_memory_are_refused_before_work_with_bytes_
         dd.fit(model, data, free=["a"], criterion=dd.Likelihood(method=method, particles=9_000_000))
     assert "Lower particles" in str(told.value)
     assert not ran
+
+
+def test_a_long_record_needs_no_more_particles_than_a_short_one():
+    """The variance of log L grows with the samples, that of slopes over their memory does not."""
+    see = SEEN["w²"]
+    short = draw_seen(see)
+    y = np.tile(short.outputs["x"].values, 12)
+    long = dd.Dataset(0.3 * np.arange(y.size), outputs={"x": y})
+    free = {"std": dd.Parameter(1.1, lower=0.1, upper=5.0)}
+    fit = dd.fit(make_seen(see), long, free=free, criterion=PARTICLE, rng=0)
+    assert fit.status.ok
+    cost = dd.evaluate(make_seen(see), long, free=["std"], criterion=PARTICLE, rng=0)
+    assert cost.monte_carlo_error > np.sqrt(3.0 / 6.0)  # which refused it before

@@ -172,14 +172,14 @@ class GuidedObjective:
         return (f"{how}{lined.longest:.3g}): {self.reason}", *self.laplace.list_doubts())
 
 
-def describe_scatter(pooled: PooledRuns, particles: int) -> str:
-    """That runs differ by more than their slopes can bear, if they do."""
+def describe_scatter(pooled: PooledRuns, particles: int, share: float = 1.0) -> str:
+    """That runs differ by more than their slopes can bear, which rest on a share of the record, if they do."""
     variance = float(pooled.logliks.var(ddof=1))
-    if variance <= LARGEST_VARIANCE:
+    if share * variance <= LARGEST_VARIANCE:
         return ""
     return (
         f"The particles are too few: the log likelihood of single runs scatters by {np.sqrt(variance):.2g}; about "
-        f"{round_up(particles * variance):,} would do: Likelihood(particles=...)."
+        f"{round_up(particles * share * variance):,} would do: Likelihood(particles=...)."
     )
 
 

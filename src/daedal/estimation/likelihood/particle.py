@@ -108,7 +108,7 @@ class ParticleObjective:
         except DaedalError as error:
             return fail_at(point, error.sentence)
         pooled = passed.pooled
-        if self.final and (lost := self._describe_loss(passed)):
+        if self.final and (lost := self._describe_loss(passed, self._find_share(passed.pooled))):
             return fail_at(point, lost)
         gradient, curvature = -pooled.score(self.memory), pooled.squares(self.memory)
         if not (np.isfinite(pooled.loglik) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
@@ -260,8 +260,12 @@ class ParticleObjective:
             f"and {cure}."
         )
 
-    def _describe_loss(self, passed: Pass) -> str:
-        return self.describe_collapse(passed) or describe_scatter(passed.pooled, self.particles)
+    def _describe_loss(self, passed: Pass, share: float = 1.0) -> str:
+        return self.describe_collapse(passed) or describe_scatter(passed.pooled, self.particles, share)
+
+    def _find_share(self, pooled: PooledRuns) -> float:
+        """Of the record, that a gain of the score rests on: four times its memory, by which its error is told."""
+        return min(1.0, 4.0 * self.memories[self.memory] / max(pooled.gains.shape[2], 1))
 
     def _foresee_scatter(self, passed: Pass) -> str:
         """That log L of runs with all particles would scatter too far, as the lanes that count tell; a run or two do.

@@ -282,3 +282,22 @@ def test_steady_states_in_tiny_and_huge_units(make):
         _, q, s, t, _ = units
         linear = dd.linearize(make(*units.tolist()), at={u: 3.0 * s})
         agree(dd.transfer_function(linear).response(points / t) * s / q, truth, 1e-7)
+
+
+@pytest.mark.parametrize("unit", [1e-15, 1e15])
+def test_an_estimate_at_its_bound_is_told_in_any_unit(unit):
+    """A lag of rate 1.15, whose rate may be 0.8 at most: the bound is what is estimated, and the verdict says so."""
+    model = dd.Model(
+        name="lag",
+        equations={"x": der(x) == -(k / unit) * x + u},
+        unknowns=[x],
+        inputs=[u],
+        outputs={"y": x},
+        measurement_noise={"y": 0.02},
+        parameters={k: dd.Parameter(0.5 * unit, lower=0.2 * unit, upper=0.8 * unit)},
+        initial={x: 1.0},
+    )
+    data = dd.Dataset(TIMES, outputs={"y": np.exp(-1.15 * TIMES) + NOISE}, inputs={"u": np.zeros(81)})
+    found = dd.fit(model, data, free=[k], criterion=dd.Likelihood())
+    assert found["k"].at_bound
+    assert found["k"].value == pytest.approx(0.8 * unit, rel=1e-6)

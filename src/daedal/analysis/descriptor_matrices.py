@@ -79,7 +79,7 @@ class Descriptor:
     def poles(self) -> np.ndarray:
         """The finite eigenvalues of λE − F, in rad/s, the slowest first."""
         values = find_eigenvalues(self.standard_form().A)
-        return values[np.lexsort((values.imag, -values.real, np.abs(values).round(12)))]
+        return values[np.lexsort((np.imag(values), -np.real(values), np.abs(values).round(12)))]
 
     def standard_form(self) -> StandardForm:
         """P and Q with P E Q = [I 0; 0 N] and P F Q = [A 0; 0 I]."""

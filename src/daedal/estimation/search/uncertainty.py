@@ -24,7 +24,7 @@ from daedal.estimation.search.calibration import calibrate
 from daedal.estimation.search.curvature import compute_covariance, find_directions, remove_noise
 from daedal.estimation.search.scores import estimate_scores, settle
 
-NO_EFFECT = 1e-4  # of one unit of φ on a log-likelihood
+NO_EFFECT = 1e-4  # on a log-likelihood, of a change of φ by its own size or the distance of its bounds
 NEAR = 0.02  # of the distance of the bounds: what is farther inside is not at one
 BEYOND = 100.0  # distances from a bound that an estimate would go beyond it, to be called at it
 
@@ -122,11 +122,13 @@ def find_stuck(evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) ->
     # Where the slope means nothing, such as for a cost with steps, Newton would go far from anywhere.
     near = np.minimum(low, high) <= np.where(np.isfinite(upper - lower), NEAR * (upper - lower), np.inf)
     beyond = (low * BEYOND <= -wanted) & (wanted < 0.0) | (high * BEYOND <= wanted) & (wanted > 0.0)
-    return beyond & near & ~_find_flat(evaluation)
+    return beyond & near & ~_find_flat(evaluation, upper - lower)
 
 
-def _find_flat(evaluation: Evaluation) -> np.ndarray:
+def _find_flat(evaluation: Evaluation, width: np.ndarray) -> np.ndarray:
     """Coordinates that a likelihood does not depend on where it ended: not at a bound, but not determined."""
     if evaluation.loglik is None:
         return np.zeros(evaluation.point.size, dtype=bool)
-    return np.maximum(np.abs(evaluation.gradient), np.diag(evaluation.curvature)) < NO_EFFECT
+    size = np.fmax(np.abs(evaluation.point), np.where(np.isfinite(width), width, 0.0))  # whatever its unit
+    size = np.where(size > 0.0, size, 1.0)
+    return np.maximum(size * np.abs(evaluation.gradient), size**2 * np.diag(evaluation.curvature)) < NO_EFFECT

@@ -139,13 +139,14 @@ class Autoregression:
 
     def _recur(self, e: np.ndarray) -> np.ndarray:
         """x (…, time) whose moving average with the polynomial is e, nothing before it."""
-        from scipy.linalg.lapack import dtbtrs
+        from scipy.linalg import get_lapack_funcs
 
         count, order = e.shape[-1], min(self.order, e.shape[-1])
         if not order:
             return np.array(e, dtype=float)
         band = np.repeat(self.polynomial[: order + 1, None], count, axis=1)
-        solved, _ = dtbtrs(band, e.reshape(-1, count).T, uplo="L", diag="U")
+        (solve_banded_triangle,) = get_lapack_funcs(("tbtrs",), (band,))
+        solved, _ = solve_banded_triangle(band, e.reshape(-1, count).T, uplo="L", diag="U")
         return np.ascontiguousarray(solved.T).reshape(e.shape)
 
     def long_run(self, x: np.ndarray) -> np.ndarray:

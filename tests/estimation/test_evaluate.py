@@ -115,3 +115,56 @@ def test_steps_are_looked_at_once_for_values_nearby(monkeypatch):
     assert find(0.6) == 1
     assert [find(0.6 * (1.0 + 0.01 * count)) for count in range(-9, 10)] == [1] * 19
     assert find(40.0) > 1
+
+
+def swing():
+    """A pendulum of period T, fifty times as fast at one end of the bounds as at the start."""
+    x, z, T = dd.symbols("x z T")
+    return dd.Model(
+        name="swing",
+        equations={"angle": T * dd.der(x) == z, "speed": T * dd.der(z) == -np.sin(x)},
+        unknowns=[x, z],
+        outputs={"x": x},
+        parameters={T: dd.Parameter(100.0, lower=0.1, upper=200.0)},
+        initial={x: 1.0, z: 0.0},
+    )
+
+
+def test_a_cost_does_not_depend_on_what_was_evaluated_before():
+    """A small value is no neighbour of a large one because the start is larger still."""
+    times = np.linspace(0.0, 50.0, 51)
+    data, model = dd.Dataset(times, outputs={"x": np.cos(times)}), swing()
+    alone = dd.evaluate(model, data, free=["T"], values={"T": 0.5}, criterion=dd.OutputError(), rng=1)
+    dd.evaluate(model, data, free=["T"], values={"T": 10.0}, criterion=dd.OutputError(), rng=2)
+    after = dd.evaluate(model, data, free=["T"], values={"T": 0.5}, criterion=dd.OutputError(), rng=2)
+    exact = dd.simulate(model.with_parameters({"T": 0.5}), times, solver=dd.IDA(rtol=1e-9, atol=1e-10))
+    truth = 0.5 * np.sum((np.cos(times) - exact["x"]) ** 2) / np.var(np.cos(times))  # no accuracy is declared
+    assert alone.value == pytest.approx(truth, rel=1e-3)
+    assert after.value == pytest.approx(truth, rel=1e-3)
+
+
+def test_particles_that_are_lost_are_not_replaced_by_another_method():
+    """Sharper sensors than so few particles can follow: no cost, and the reason, not Laplace's approximation."""
+    x, v, w, r = dd.symbols("x v w r")
+    model = dd.Model(
+        name="followed",
+        equations={"position": dd.der(x) == v, "force": dd.der(v) == -x - 0.3 * v - 0.2 * x**3 + w},
+        unknowns=[x, v],
+        outputs={"y": x},
+        parameters={r: dd.Parameter(0.2, lower=1e-5, upper=5.0)},
+        disturbances={w: dd.FilteredNoise.low_pass(std=1.0, time_constant=0.5)},
+        measurement_noise={"y": r},
+        initial={x: 0.5, v: 0.0},
+    )
+    times = np.arange(60) * 0.2
+    sharp = model.with_parameters({"r": 0.002})
+    data = dd.simulate(sharp, times, measurement_noise=True, realizations=1, rng=3).to_dataset()
+
+    def find(method):
+        criterion = dd.Likelihood(method=method, particles=100)
+        return dd.evaluate(model, data, free=["r"], values={"r": 0.002}, criterion=criterion, rng=1)
+
+    particles, laplace = find("particle"), find("laplace")
+    assert np.isfinite(laplace.value)
+    assert particles.value != laplace.value
+    assert np.isfinite(particles.value) or "particles" in particles.failure

@@ -26,3 +26,17 @@ def test_integrators_stay_at_zero():
     np.testing.assert_allclose(np.sort(find_eigenvalues(A)), [-1e9, 0.0, 0.0], rtol=1e-12)
     assert find_eigenvalues(np.zeros((0, 0))).size == 0
     np.testing.assert_array_equal(find_eigenvalues(np.zeros((2, 2))), 0.0)
+
+
+@pytest.mark.parametrize("rate", np.linspace(0.5, 5.0, 91))
+def test_six_equal_rates_beside_a_fast_one_stay_six(rate):
+    """(λ + rate)⁶ (λ + 10⁶): equal ones are known to a few digits, and none of them may become an integrator."""
+    chain = np.diag(np.ones(5), 1)
+    chain[-1] = -np.poly(-rate * np.ones(6))[:0:-1]
+    A = np.zeros((7, 7))
+    A[:6, :6], A[6, 0], A[6, 6] = chain, 1e6, -1e6
+    found = find_eigenvalues(A)
+    found = found[np.argsort(-np.abs(found))]
+    assert found[0] == pytest.approx(-1e6)
+    assert np.abs(found[1:] + rate).max() < 0.05 * rate
+    assert np.prod(found[1:]).real == pytest.approx(rate**6, rel=1e-6)

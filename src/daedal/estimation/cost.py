@@ -141,17 +141,22 @@ class _Prepared:
 
     def find_near(self, point: np.ndarray) -> Objective | None:
         """The objective for the neighbourhood of a point, if steps were looked at there."""
-        items, start = self.objective.problem.coordinates.items, np.abs(self.objective.problem.coordinates.start)
-        logarithmic = np.array([item.logarithmic for item in items], dtype=bool)
-        for centre, objective in self.places:
-            sizes = np.where(logarithmic, 1.0, np.maximum(np.abs(centre), start))
-            if np.all(np.abs(point - centre) <= NEIGHBOURHOOD * sizes):
-                return objective
-        return None
+        logarithmic = np.array([item.logarithmic for item in self.objective.problem.coordinates.items], dtype=bool)
+        distances = [_measure_distance(point, centre, logarithmic) for centre, _ in self.places]
+        if not distances or min(distances) > NEIGHBOURHOOD:
+            return None
+        return self.places[int(np.argmin(distances))][1]
 
     def keep(self, point: np.ndarray, objective: Objective) -> None:
         """Remember what serves at a point, instead of what was remembered first."""
         self.places = (*self.places, (point, objective))[-PLACES:]  # another thread may be looking at the old ones
+
+
+def _measure_distance(point: np.ndarray, centre: np.ndarray, logarithmic: np.ndarray) -> float:
+    """The largest difference, relative to the smaller of both values, so that none is near to another by being small."""
+    sizes = np.where(logarithmic, 1.0, np.minimum(np.abs(point), np.abs(centre)))
+    difference = np.abs(point - centre)
+    return float(np.max(np.divide(difference, sizes, out=np.where(difference > 0.0, np.inf, 0.0), where=sizes > 0.0)))
 
 
 _kept: list[_Prepared] = []  # the last problems that were evaluated
@@ -185,8 +190,10 @@ def _evaluate(prepared: _Prepared, point: np.ndarray) -> Evaluation:
     if known is not None and evaluation.ok:
         return evaluation
     step_error = objective.capabilities.step_error
+    if step_error is None:  # its failures have other reasons than steps that are too long
+        return evaluation
     finer = objective
-    if not evaluation.ok or (step_error is not None and not step_error(point) <= LOOSE_STEPS):
+    if not evaluation.ok or not step_error(point) <= LOOSE_STEPS:
         finer = choose_steps(objective, point)
     if finer is not objective:
         evaluation = finer(point)

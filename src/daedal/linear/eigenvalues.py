@@ -28,7 +28,6 @@ def find_eigenvalues(A: np.ndarray) -> np.ndarray:
     if not np.isfinite(largest) or largest <= APART * sizes.min(initial=np.inf):
         return usual
     found: list[complex] = []
-    edge = np.inf
     shift = BESIDE * largest
     while len(found) < len(A) and shift > DEEPEST * largest:
         try:
@@ -37,10 +36,11 @@ def find_eigenvalues(A: np.ndarray) -> np.ndarray:
             return usual
         if not np.isfinite(values).all():
             return usual
-        values = values[np.argsort(-np.abs(values))][len(found) :]  # those found before are the largest of these too
-        low = shift / STEP**0.5
-        found += [complex(value) for value in values if low <= abs(value) < edge]
-        edge, shift = low, shift / STEP
+        # Those found before are the largest of these too. Counted, not cut where the last shift ended: close ones, which
+        # are known to few digits, may lie below that border in one pass and above it in the next.
+        left = values[np.argsort(-np.abs(values), kind="stable")][len(found) :]
+        found += [complex(value) for value in left if abs(value) >= shift / STEP**0.5]
+        shift /= STEP
     every = np.zeros(len(A), dtype=complex)
     every[: len(found)] = found
     return every if np.imag(every).any() else np.real(every)

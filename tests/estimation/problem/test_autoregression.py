@@ -276,3 +276,8 @@ def test_long_run_agrees_with_a_zero_padded_tail():
         padded[k] = impulse[k] - model.coefficients[: past.size] @ past
     assert abs(padded[-1]) < 1e-12 * np.abs(padded).max()
     assert np.sum(model.long_run(x)[0] ** 2) == pytest.approx(model.variance * padded @ padded, rel=1e-9)
+
+
+def test_no_series_at_all_are_none():
+    assert MODELS["second"].draw(np.zeros((0, 50))).shape == (0, 50)
+    assert MODELS["second"].long_run(np.zeros((0, 50))).shape[0] == 0

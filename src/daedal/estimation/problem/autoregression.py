@@ -142,7 +142,7 @@ class Autoregression:
         from scipy.linalg import get_lapack_funcs
 
         count, order = e.shape[-1], min(self.order, e.shape[-1])
-        if not order:
+        if not order or not e.size:  # without right-hand sides the routine writes beyond its arrays
             return np.array(e, dtype=float)
         band = np.repeat(self.polynomial[: order + 1, None], count, axis=1)
         (solve_banded_triangle,) = get_lapack_funcs(("tbtrs",), (band,))

@@ -110,7 +110,7 @@ def test_fits_comparisons_and_residuals(fitted, tmp_path):
     assert "speed [km/h]" in str(dd.resid(fitted))
     assert "k [1/min]" in str(dd.profile(fitted, ["k"]))
     assert list_labels(dd.plot(fitted)) == {"speed [km/h]", "residual [km/h]", "time [min]"}
-    assert list_labels(dd.plot(checked)) == {"speed [km/h]", "time [min]"}
+    assert list_labels(dd.plot(checked)) == {"speed [km/h]", "u [N]", "time [min]"}
     fitted.save(tmp_path / "cart.nc")
     loaded = dd.load(tmp_path / "cart.nc")
     assert loaded.model.units == fitted.model.units

@@ -557,12 +557,16 @@ CALLS: dict[str, Call] = {
     },
     "fit by Likelihood of a nonlinear model": given(dd.fit, lambda: {**bent("laplace"), "starts": None}),
     "compare of a nonlinear model": given(
-        dd.compare, lambda: {"fit": make_bent_model(), "data": make_data(), "horizon": None, "rng": 0}
+        dd.compare,
+        lambda: {"fit": make_bent_model(), "data": make_data(), "horizon": None, "uncertainty": False, "rng": 0},
     ),
     # validation and order
-    "compare": given(dd.compare, lambda: {"fit": make_fit(), "data": make_data(), "horizon": None, "rng": 0}),
+    "compare": given(
+        dd.compare, lambda: {"fit": make_fit(), "data": make_data(), "horizon": None, "uncertainty": False, "rng": 0}
+    ),
     "compare of a likelihood": given(
-        dd.compare, lambda: {"fit": make_noisy_model(), "data": make_data(), "horizon": [1, 2], "rng": 0}
+        dd.compare,
+        lambda: {"fit": make_noisy_model(), "data": make_data(), "horizon": [1, 2], "uncertainty": True, "rng": 0},
     ),
     "resid": given(dd.resid, lambda: {"fit": make_fit(), "data": make_data()}),
     "profile": given(dd.profile, lambda: {"fit": make_fit(), "names": ["k"], "level": 0.9, "points": 3}),

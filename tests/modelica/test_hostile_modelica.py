@@ -106,10 +106,11 @@ def test_a_script_without_a_guard_reads_and_nothing_of_its_folder_is_executed(tm
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupt_stops_the_child_as_well(monkeypatch, tmp_path):
-    # A child that would run for ever, and tells its number.
+    # A child that would run for ever, and tells its number once it has been asked: its parent waits for it then.
     child = tmp_path / "child.py"
     child.write_text(
-        f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\nwhile True:\n  time.sleep(600)"
+        "import os, sys, time\nsys.stdin.read()\n"
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\nwhile True:\n  time.sleep(600)"
     )
     monkeypatch.setattr(translation.rumoca_child, "__file__", str(child))
 

@@ -153,7 +153,7 @@ class _Prepared:
 
 
 def _measure_distance(point: np.ndarray, centre: np.ndarray, logarithmic: np.ndarray) -> float:
-    """The largest difference, relative to the smaller of both values, so that none is near to another by being small."""
+    """The largest difference relative to the smaller of both values: none is near another by being small."""
     sizes = np.where(logarithmic, 1.0, np.minimum(np.abs(point), np.abs(centre)))
     difference = np.abs(point - centre)
     return float(np.max(np.divide(difference, sizes, out=np.where(difference > 0.0, np.inf, 0.0), where=sizes > 0.0)))

@@ -36,8 +36,8 @@ def find_eigenvalues(A: np.ndarray) -> np.ndarray:
             return usual
         if not np.isfinite(values).all():
             return usual
-        # Those found before are the largest of these too. Counted, not cut where the last shift ended: close ones, which
-        # are known to few digits, may lie below that border in one pass and above it in the next.
+        # Those found before are the largest of these too. They are counted, not cut where the last shift ended: close
+        # ones, which are known to few digits, may lie below that border in one pass and above it in the next.
         left = values[np.argsort(-np.abs(values), kind="stable")][len(found) :]
         found += [complex(value) for value in left if abs(value) >= shift / STEP**0.5]
         shift /= STEP

@@ -80,7 +80,7 @@ def test_any_company(run):
 
 @pytest.mark.parametrize("width", [4, 8])
 def test_any_width_of_the_kernel(run, width, monkeypatch):
-    monkeypatch.setattr("daedal.kernels.scan.choose_width", lambda _: width)
+    monkeypatch.setattr("daedal.kernels.scan.choose_width", lambda *_: width)
     run.scenario.system.reduction.compiled.clear()
     other = prepare_run(make_crowd(), TIMES, ["Fc"], dd.Lanes(method="rk4", step=0.05), noisy=True)
     assert other.program.kernel.width == width

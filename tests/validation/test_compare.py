@@ -379,3 +379,30 @@ def test_a_local_start_that_a_filter_estimates_itself_is_no_estimate():
     assert any("where these data begin is estimated" in note for note in found.notes)
     assert found.fit_percent["x"] > 90.0
     assert dd.resid(fit, other)["x"].white
+
+
+def test_simulations_that_leave_where_the_equations_are_defined_have_no_figures():
+    """A tank that disturbed runs would empty: no mean, no share of a band, and the reason."""
+    h, u, d, a = dd.symbols("h u d a")
+    tank = dd.Model(
+        name="tank",
+        equations={"balance": dd.der(h) == u + d - a * np.sqrt(h)},
+        unknowns=[h],
+        inputs=[u],
+        outputs={"level": h},
+        parameters={a: dd.Parameter(0.8, lower=0.1, upper=5.0)},
+        disturbances={d: dd.FilteredNoise.low_pass(std=0.1, time_constant=2.0)},
+        measurement_noise={"level": 0.01},
+        initial={h: 0.05},
+    )
+    times = np.arange(60) * 0.5
+    inflow = np.full(60, 0.2)
+    data = dd.Dataset(times, inputs={"u": inflow}, outputs={"level": 0.06 + 0.01 * np.sin(times)})
+    fitted = dd.fit(tank, data, free=["a"], criterion=dd.Likelihood(method="laplace"), rng=1)
+    checked = dd.compare(fitted, data)
+    simulated = checked["level"]
+    assert not np.isfinite(simulated.predicted).all()
+    assert np.isnan(checked.coverage["level"])
+    assert "nan" not in str(checked)
+    assert "disturbed runs leave where the equations are defined" in " ".join(checked.notes)
+    assert np.isfinite(simulated.ahead.coverage)

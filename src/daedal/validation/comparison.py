@@ -216,7 +216,7 @@ class Comparison:
     def _list_lines(self) -> list[str]:
         labels = list(dict.fromkeys(one.experiment for one in self.series))
         count = sum(int(one.scored.sum()) for one in self.series)
-        banded = any(np.isfinite(share) for share in self.coverage.values())
+        banded = any(np.isfinite(one.deviation).any() for one in self.series)
         rows = [["", "fit", "RMSE", "in the 95 % band"]]
         for name in self.outputs:
             rows.append(_make_row(f"{add_unit(name, self.units)}, simulated", self._of(name)))
@@ -313,7 +313,13 @@ def compare(
         local=FrozenMapping(local),
         realizations=realizations,
         seed=None if realizations is None else fitted.problem.seed,
-        notes=(*fitted.notes, *_note_missing(fit.model, predicted), *untold, *describe_absent(fit.model, sets)),
+        notes=(
+            *fitted.notes,
+            *_note_missing(fit.model, predicted),
+            *_note_undefined(series),
+            *untold,
+            *describe_absent(fit.model, sets),
+        ),
         units=unite_units(fit.model, sets),
         inputs=_list_inputs(sets),
     )
@@ -348,6 +354,21 @@ def _note_missing(model: Model, predicted: list[Predicted]) -> list[str]:
     if not silent:
         return []
     return [f"no measurement noise is declared for {quoted(silent)}: the band holds the disturbances alone"]
+
+
+def _note_undefined(series: tuple[Compared, ...]) -> list[str]:
+    """Which predictions are no numbers, and why."""
+    lost = {
+        one.output: float(one.times[one.scored][~np.isfinite(one.predicted[one.scored])][0])
+        for one in reversed(series)
+        if not np.isfinite(one.predicted[one.scored]).all()
+    }
+    return [
+        f"{quoted([name])}, simulated: from {when:g} on, disturbed runs leave where the equations are defined (the root or"
+        " logarithm of something negative), so that their mean is no number; bound what is inside, as in"
+        " np.sqrt(np.maximum(h, 0.0))"
+        for name, when in lost.items()
+    ]
 
 
 def _compare_model(model: Any, sets: tuple[Dataset, ...], steps: tuple[int, ...]) -> Comparison:
@@ -431,16 +452,18 @@ def _compute_rmse(series: Sequence[Compared]) -> float:
 
 def _compute_coverage(series: Sequence[Compared]) -> float:
     y, predicted, deviation = _pool(series)
+    if not np.isfinite(predicted).all():  # of what could be predicted alone, a share would flatter
+        return float("nan")
     known = np.isfinite(deviation)
     inside = np.abs(y - predicted)[known] <= NORMAL * deviation[known]
     return float(np.mean(inside)) if inside.size else float("nan")
 
 
 def _make_row(name: str, series: Sequence[Compared]) -> list[str]:
-    percent, share = _compute_fit_percent(series), _compute_coverage(series)
+    percent, share, error = _compute_fit_percent(series), _compute_coverage(series), _compute_rmse(series)
     return [
         name,
         f"{percent:.1f} %" if np.isfinite(percent) else "—",
-        f"{_compute_rmse(series):.4g}",
+        f"{error:.4g}" if np.isfinite(error) else "—",
         f"{100.0 * share:.1f} %" if np.isfinite(share) else "—",
     ]

@@ -224,7 +224,9 @@ def judge_comparison(comparison: Comparison) -> Iterator[Finding]:
         comparison.relation, "the data"
     )
     if not percents:
-        yield Finding("care", f"the samples of {seen} do not vary, so no fit in per cent is defined", "data-fit")
+        told = all(isfinite(value) for value in comparison.rmse.values())
+        reason = f"the samples of {seen} do not vary" if told else f"{seen} are not predicted with numbers"
+        yield Finding("care", f"{reason}, so no fit in per cent is defined", "data-fit")
         return
     worst = min(percents, key=lambda name: percents[name])
     shown = (

@@ -175,6 +175,23 @@ def test_states_beside_residuals_are_those_of_their_experiment(way):
     assert unseen["b"].values[0] == pytest.approx(30.0, rel=0.05)
 
 
+def test_states_of_data_that_go_on_are_simulated_from_where_the_fit_begins():
+    """x' = −x + w from 1 and from 30, where x(1.6) is e^−1.6 of that."""
+    x, w, x0, k = dd.symbols("x w x0 k")
+    model = dd.Model(name="decay", equations={"rate": dd.der(x) == -k * x + w}, unknowns=[x], outputs={"y": 2 * x},
+                     parameters={k: dd.Parameter(1.1, lower=0.01, upper=50.0), x0: 1.0}, initial={x: x0},
+                     disturbances={w: dd.FilteredNoise.low_pass(std=0.01, time_constant=0.5)},
+                     measurement_noise={"y": 0.01})  # fmt: skip
+    times, parts = np.arange(31) * 0.1, []
+    for name, begin in (("a", 1.0), ("b", 30.0)):
+        noise = 0.01 * np.random.default_rng(len(parts)).standard_normal(31)
+        parts.append(dd.Dataset(times, outputs={"y": 2.0 * begin * np.exp(-times) + noise}, name=name).split(0.5))
+    found = dd.fit(model, [one for one, _ in parts], free=["k"], local=["x0"], criterion=dd.Likelihood())
+    beside = gather_evidence(found, [one for _, one in parts], [], [], []).beside["x"]
+    ends = [float(beside[name](1.6)) / begin for name, begin in (("a", 1.0), ("b", 30.0))]
+    assert ends == pytest.approx([np.exp(-1.6)] * 2, rel=0.1)
+
+
 def test_the_course_is_that_of_the_search():
     fit = reported.make_fit()
     course = fit.course

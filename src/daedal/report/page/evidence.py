@@ -139,7 +139,8 @@ def _list_beside(fit: Fit, data: Sequence[Dataset], comparison: Comparison | Non
         with suppress(DaedalError):  # such pictures are left out
             for label, (one, values) in zip(labels, _list_simulated(fit, data), strict=True):
                 with suppress(DaedalError):
-                    run = simulate(fit.model.with_parameters(values), one.times, inputs=one.inputs)
+                    times = np.union1d([one.t0], one.times)  # which may begin long before the first sample
+                    run = simulate(fit.model.with_parameters(values), times, inputs=one.inputs)
                     for name in states[:MOST_STATES]:
                         listed.setdefault(name, {})[label] = Signal(run.times, run[name], "foh")
     return listed

@@ -74,6 +74,20 @@ def test_what_drove_the_data_is_shaded():
     assert high == pytest.approx(2.0)
 
 
+@pytest.mark.parametrize("count", [1000, 20_000])
+def test_a_long_record_is_excited_where_a_short_one_is(count):
+    """A sine of 20 Hz sampled at 100 Hz: fewer points than samples would take it for a slow one."""
+    from daedal.report.pictures.linear_systems import find_excitation
+
+    times = np.arange(count) * 0.01
+    wave = dd.Signal(times, np.sin(40.0 * np.pi * times), "foh")
+    found = find_excitation(dd.Dataset(times, inputs={"u": wave}, outputs={"y": times}), ["u"])
+    assert found[1:] == pytest.approx((40.0 * np.pi, 40.0 * np.pi), rel=0.01)
+    line = dd.plot(dd.Dataset(times, inputs={"u": wave}, outputs={"y": times}), "excitation").data[0]
+    assert len(line.x) <= 2000
+    assert np.interp(120.0, line.x, line.y) < 3.0
+
+
 def test_poles_and_zeros_of_a_descriptor_form_are_those_of_the_polynomials():
     tf = dd.TransferFunction([2.0, 3.0, 5.0], [1.0, 2.0, 3.0, 4.0])
     matrices = dd.descriptor(tf.to_model())

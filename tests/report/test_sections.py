@@ -127,6 +127,71 @@ def test_a_residual_that_depends_on_something_is_told():
     assert draw_against(found, {}, None) is None
 
 
+def test_a_residual_that_remembers_itself_depends_on_nothing():
+    """By chance one of 8 means is told in 0.4 % of all sets; errors of independent samples tell one in nearly all."""
+    found, times, count = make_white(600), np.arange(600) * 0.1, 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        u, noise = np.repeat(rng.uniform(-1.0, 1.0, 20), 30), rng.standard_normal(600)
+        noise[0] /= np.sqrt(1 - 0.95**2)
+        for k in range(1, 600):
+            noise[k] += 0.95 * noise[k - 1]
+        one = replace(found["level"], times={"tank": times}, tested={"tank": noise})
+        picture = draw_against(
+            replace(found, outputs={"level": one}), {"u": {"tank": dd.Signal(times, u, "zoh")}}, None
+        )
+        count += "level depends on u" in picture.alt
+    assert count <= 1
+
+
+def test_a_dependence_that_no_correlation_shows_is_told_as_such():
+    found, u = make_white(2000), np.random.default_rng(2).uniform(-1.0, 1.0, 2000)
+    times = found["level"].times["tank"]
+    bent = replace(found["level"], tested={"tank": found["level"].tested["tank"] + u**2 - 1 / 3})
+    passed = found["level"].inputs["u"]
+    failed = replace(passed, correlation=passed.correlation + 2.0 * passed.band)
+    assert passed.passed
+    assert not failed.passed
+    for test, said in ((passed, "level depends on u, though no correlation shows it: "), (failed, "depends on u: ")):
+        one = replace(bent, inputs={"u": test})
+        alt = draw_against(replace(found, outputs={"level": one}), {"u": {"tank": dd.Signal(times, u)}}, None).alt
+        assert said in alt
+
+
+@pytest.mark.parametrize("way", [{"local": ["x0"]}, {"fixed": [{"x0": 1.0}, {"x0": 30.0}]}])
+def test_states_beside_residuals_are_those_of_their_experiment(way):
+    x, k, x0 = dd.symbols("x k x0")
+    model = dd.Model(name="decay", equations={"rate": dd.der(x) == -k * x}, unknowns=[x], outputs={"y": 2 * x},
+                     parameters={k: dd.Parameter(1.0, lower=0.01, upper=50.0), x0: 1.0}, initial={x: x0})  # fmt: skip
+    times = np.arange(60) * 0.1
+    data = []
+    for name, begin in (("a", 1.0), ("b", 30.0)):
+        noise = 0.02 * np.random.default_rng(len(data)).standard_normal(60)
+        data.append(dd.Dataset(times, outputs={"y": 2.0 * begin * np.exp(-1.5 * times) + noise}, name=name))
+    found = dd.fit(model, data, free=["k"], criterion=dd.OutputError(), **way)
+    beside = gather_evidence(found, None, [], [], []).beside["x"]
+    assert [beside[name].values[0] for name in "ab"] == pytest.approx([1.0, 30.0], rel=0.05)
+    unseen = gather_evidence(found, data[1], [], [], []).beside["x"]
+    assert unseen["b"].values[0] == pytest.approx(30.0, rel=0.05)
+
+
+def test_states_of_data_that_go_on_are_simulated_from_where_the_fit_begins():
+    """x' = −x + w from 1 and from 30, where x(1.6) is e^−1.6 of that."""
+    x, w, x0, k = dd.symbols("x w x0 k")
+    model = dd.Model(name="decay", equations={"rate": dd.der(x) == -k * x + w}, unknowns=[x], outputs={"y": 2 * x},
+                     parameters={k: dd.Parameter(1.1, lower=0.01, upper=50.0), x0: 1.0}, initial={x: x0},
+                     disturbances={w: dd.FilteredNoise.low_pass(std=0.01, time_constant=0.5)},
+                     measurement_noise={"y": 0.01})  # fmt: skip
+    times, parts = np.arange(31) * 0.1, []
+    for name, begin in (("a", 1.0), ("b", 30.0)):
+        noise = 0.01 * np.random.default_rng(len(parts)).standard_normal(31)
+        parts.append(dd.Dataset(times, outputs={"y": 2.0 * begin * np.exp(-times) + noise}, name=name).split(0.5))
+    found = dd.fit(model, [one for one, _ in parts], free=["k"], local=["x0"], criterion=dd.Likelihood())
+    beside = gather_evidence(found, [one for _, one in parts], [], [], []).beside["x"]
+    ends = [float(beside[name](1.6)) / begin for name, begin in (("a", 1.0), ("b", 30.0))]
+    assert ends == pytest.approx([np.exp(-1.6)] * 2, rel=0.1)
+
+
 def test_the_course_is_that_of_the_search():
     fit = reported.make_fit()
     course = fit.course
@@ -152,6 +217,24 @@ def test_pictures_of_minima_and_realizations():
     line = draw(found, "realizations").panels[0].traces[0]
     share = 100.0 * found["k"].monte_carlo_error / found["k"].std_error
     np.testing.assert_allclose(line.y * np.sqrt(line.x / 10.0), share)
+
+
+def test_the_error_of_particles_is_drawn_over_particles(tmp_path):
+    x, w, k = dd.symbols("x w k")
+    model = dd.Model(name="well", equations={"rate": dd.der(x) == x - k * x**3 + w}, unknowns=[x], outputs={"y": x},
+                     parameters={k: dd.Parameter(1.0, lower=0.2, upper=5.0)}, initial={x: 0.5},
+                     disturbances={w: dd.FilteredNoise.low_pass(std=0.5, time_constant=1.0)},
+                     measurement_noise={"y": 0.2})  # fmt: skip
+    run = dd.simulate(model, np.arange(20) * 0.2, measurement_noise=True, realizations=1, rng=3)
+    criterion = dd.Likelihood(method="particle", particles=60)
+    found = dd.fit(model, run.to_dataset(), free=["k"], criterion=criterion, rng=5)
+    assert found.averaged == ("particles", 60)
+    found.save(tmp_path / "well.nc")
+    picture = draw(dd.load(tmp_path / "well.nc"), "realizations")
+    assert "with 60 particles at most" in picture.alt
+    line, share = picture.panels[0].traces[0], 100.0 * found["k"].monte_carlo_error / found["k"].std_error
+    np.testing.assert_allclose(line.y * np.sqrt(line.x / 60.0), share)
+    assert picture.panels[0].x.title == "particles"
 
 
 def test_the_page_shows_inputs_and_both_bands():

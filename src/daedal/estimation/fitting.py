@@ -195,6 +195,7 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
         solver=problem.solver,
         attempts=tuple(_make_attempt(space, trial) for trial in outcome.trials),
         course=_make_course(space, outcome),
+        averaged=said.averaged,
     )
     judged = replace(found, estimates=FrozenMapping(judge_by_intervals(found)))
     return replace(judged, notes=(*notes, *said.notes, *_list_remarks(outcome, judged, explained=expected is not None)))

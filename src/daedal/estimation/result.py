@@ -177,6 +177,9 @@ class Fit:
         The project file that it was made from, where it was.
     course
         The evaluations that led to the estimates; None in files from before they were kept.
+    averaged
+        What the criterion averaged over, "realizations" or "particles", and how many; None where it does not, and in
+        files from before that was kept.
 
     Examples
     --------
@@ -216,6 +219,7 @@ class Fit:
     attempts: tuple[Attempt, ...] = ()
     project: ProjectRecord | None = None
     course: Course | None = None
+    averaged: tuple[str, int] | None = None
 
     @property
     def params(self) -> Mapping[str, float]:

@@ -157,6 +157,8 @@ class Capabilities:
         The same, and as many samples ahead as are given, from the samples before.
     simulates
         Whether it simulates from the start on although its criterion has a `condition`.
+    averaged
+        What it averages over, such as "particles", and how many of them; the Monte-Carlo error falls with their root.
     white
         The experiments, where the residuals are white noise of the declared accuracies: half the sum of their squares
         is then a likelihood.
@@ -176,6 +178,7 @@ class Capabilities:
     predict: Callable[[np.ndarray], tuple[Forecast, ...]] | None = None
     foresee: Callable[[np.ndarray, Sequence[int]], tuple[Forecast, ...]] | None = None
     simulates: bool = False
+    averaged: tuple[str, int] | None = None
     white: tuple[Experiment, ...] = ()
 
 

@@ -80,6 +80,7 @@ class MeanObjective:
             filters=self.weighing.filters,
             restore=self.restore,
             finish=self.finish,
+            averaged=self.simulations.averaged,
             step_error=self.simulations.estimate_step_error,
             choose_steps=self.choose_steps,
             forgive=self.forgive,

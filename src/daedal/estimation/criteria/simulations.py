@@ -28,6 +28,12 @@ class Simulations:
         first = self.predictors[0].run
         return (*first.values[0].start.notes, *first.warnings)
 
+    @property
+    def averaged(self) -> tuple[str, int] | None:
+        """Realizations, and how many of them; None without disturbances."""
+        count = self.predictors[0].realizations
+        return None if count is None else ("realizations", count)
+
     def list_values(self, point: np.ndarray) -> list[tuple[Predictor, dict[str, float]]]:
         """The predictor of each experiment, and the values of its parameters."""
         return [(one, self.coordinates.values(point, k)) for k, one in enumerate(self.predictors)]

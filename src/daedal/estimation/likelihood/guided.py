@@ -96,6 +96,7 @@ class GuidedObjective:
             predict=self.laplace.predict,
             foresee=self.laplace.foresee,
             simulates=True,
+            averaged=("particles", self.particles),
         )
 
     def __call__(self, point: np.ndarray) -> Evaluation:

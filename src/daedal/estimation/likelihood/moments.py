@@ -139,6 +139,7 @@ class MomentsObjective:
         return Capabilities(
             notes=self.notes,
             simulates=True,
+            averaged=self.simulations.averaged,
             step_error=self.simulations.estimate_step_error,
             choose_steps=self.choose_steps,
             forgive=self.forgive,

@@ -95,6 +95,7 @@ class ParticleObjective:
         return Capabilities(
             notes=self.notes,
             simulates=True,
+            averaged=("particles", self.particles),
             choose_steps=self.choose_steps,
             finish=self.finish,
             scatter=self.scatter,

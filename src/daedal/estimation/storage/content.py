@@ -120,6 +120,7 @@ def _describe_fit(fit: Fit) -> dict[str, Any]:
         "minima": [{"value": m.value, "params": dict(m.params), "count": m.count} for m in fit.minima],
         "attempts": [_describe_attempt(one) for one in fit.attempts],
         "status": asdict(fit.status),
+        "averaged": fit.averaged,
         "seed": str(fit.seed),  # 128 bits: more than other readers of JSON keep
         "solver": None if fit.solver is None else asdict(fit.solver),
     }
@@ -220,7 +221,16 @@ def make_fit(variables: Mapping[str, Variable]) -> Fit:
         attempts=tuple(map(_make_attempt, told.get("attempts", ()))),  # files from before they were kept have none
         project=_make_record(variables),
         course=_make_course(variables, count),
+        averaged=_make_averaged(told.get("averaged")),
     )
+
+
+def _make_averaged(told: Sequence[Any] | None) -> tuple[str, int] | None:
+    """What was averaged over; files from before it was kept do not tell."""
+    if told is None:
+        return None
+    what, count = told
+    return str(what), int(count)
 
 
 def _make_course(variables: Mapping[str, Variable], count: int) -> Course | None:

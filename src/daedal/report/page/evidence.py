@@ -10,7 +10,7 @@ import numpy as np
 from daedal.analysis import is_linear
 from daedal.data import Dataset, FrozenMapping, Signal
 from daedal.errors import DaedalError, ReportError, list_entries, show
-from daedal.estimation import Fit, continue_data, describe, label_experiments
+from daedal.estimation import Fit, continue_data, describe, find_continued, label_experiments, match_fit
 from daedal.experiments import find_declared_outputs, list_datasets
 from daedal.filtering import StateEstimate, estimate_states
 from daedal.report.pictures import Subject, make_subject
@@ -135,13 +135,26 @@ def _list_beside(fit: Fit, data: Sequence[Dataset], comparison: Comparison | Non
             listed.setdefault(f"predicted {one.output}", {})[one.experiment] = signal
     shown = {str(value) for value in fit.model.outputs.values()}
     states = [name for name in fit.model.unknown_names if f"der({name})" in _write_equations(fit) and name not in shown]
-    for label, one in zip(labels, continue_data(fit, data), strict=True):
-        if states:
-            with suppress(DaedalError):  # such a picture is left out
-                run = simulate(fit.model, one.times, inputs=one.inputs)
-                for name in states[:MOST_STATES]:
-                    listed.setdefault(name, {})[label] = Signal(run.times, run[name], "foh")
+    if states:
+        with suppress(DaedalError):  # such pictures are left out
+            for label, (one, values) in zip(labels, _list_simulated(fit, data), strict=True):
+                with suppress(DaedalError):
+                    times = np.union1d([one.t0], one.times)  # which may begin long before the first sample
+                    run = simulate(fit.model.with_parameters(values), times, inputs=one.inputs)
+                    for name in states[:MOST_STATES]:
+                        listed.setdefault(name, {})[label] = Signal(run.times, run[name], "foh")
     return listed
+
+
+def _list_simulated(fit: Fit, data: Sequence[Dataset]) -> list[tuple[Dataset, dict[str, float]]]:
+    """Each of the data from where a simulation of it begins, and what the parameters are in it."""
+    fitted = match_fit(fit, data)
+    values = [fitted.problem.coordinates.values(fitted.point, number) for number in range(len(data))]
+    if fitted.own or fit.criterion.condition is None:
+        return list(zip(fitted.problem.data, values, strict=True))
+    places = [find_continued(fit, one) for one in data]  # a filter begins with the data, a simulation where the fit did
+    known = [own if place is None else dict(fit.values(place)) for own, place in zip(values, places, strict=True)]
+    return list(zip(continue_data(fit, data), known, strict=True))
 
 
 def _write_equations(fit: Fit) -> str:

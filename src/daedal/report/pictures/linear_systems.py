@@ -20,7 +20,10 @@ from daedal.report.pictures.fits import describe_fit, describe_values
 
 STEP, LEAST = 0.01, 1e-7  # of a standard error, over which derivatives are taken, and of a value at least
 FAR = 1e6  # times the fastest pole: a zero beyond is one at infinity, rounded
-GRID = 4096  # samples of an input of which the spectrum is taken
+GRID = 4096  # samples of an input of which the spectrum is taken, at least
+PER_INTERVAL = 4  # of them between two samples of the input: fewer would take high frequencies for low ones
+MOST_SAMPLES = 2**20  # of them, unless the input itself has more
+MOST_DRAWN = 2000  # frequencies of one curve
 SHARE = 0.95  # of the variance of an input that its frequencies are shown of
 
 
@@ -265,9 +268,10 @@ def _find_operating_point(fit: Fit) -> dict[str, float]:
     data, means = fit.data[0], {}
     for name in fit.model.input_names:
         if name in data.inputs:
+            found = _sample_input(data, name)
             signal = data.inputs[name]
-            times = np.linspace(max(signal.start, data.t0), min(signal.end, float(data.times[-1])), GRID)
-            means[name] = float(np.mean(signal(times)))
+            only = float(np.clip(data.t0, signal.start, signal.end))
+            means[name] = float(signal(only) if found is None else np.mean(found[1]))
     return means
 
 
@@ -309,15 +313,27 @@ def find_excitation(data: Dataset, inputs: Iterable[str]) -> tuple[str, float, f
 
 def compute_excitation(data: Dataset, name: str) -> tuple[np.ndarray, np.ndarray] | None:
     """ω, and the share of the variance of an input up to each of them; None where it does not vary."""
+    found = _sample_input(data, name)
+    if found is None:
+        return None
+    length, values = found
+    power = np.abs(np.fft.rfft(values - values.mean())[1:]) ** 2
+    if not power.sum() > 0.0:
+        return None
+    return 2.0 * np.pi / length * np.arange(1, power.size + 1), np.cumsum(power) / power.sum()
+
+
+def _sample_input(data: Dataset, name: str) -> tuple[float, np.ndarray] | None:
+    """How long an input is known during the data, and its values at regular times, close enough for its own samples."""
     signal = data.inputs[name]
     start, end = max(signal.start, data.t0), min(signal.end, float(data.times[-1]))
     if end <= start:
         return None
-    values = np.asarray(signal(np.linspace(start, end, GRID, endpoint=False)))
-    power = np.abs(np.fft.rfft(values - values.mean())[1:]) ** 2
-    if not power.sum() > 0.0:
-        return None
-    return 2.0 * np.pi / (end - start) * np.arange(1, power.size + 1), np.cumsum(power) / power.sum()
+    inside = signal.times[(signal.times >= start) & (signal.times <= end)]
+    shortest = float(np.min(np.diff(inside), initial=end - start))
+    wanted = min(PER_INTERVAL * (end - start) / shortest, max(MOST_SAMPLES, PER_INTERVAL * inside.size))
+    count = 2 ** int(np.ceil(np.log2(max(wanted, GRID))))
+    return end - start, np.asarray(signal(np.linspace(start, end, count, endpoint=False)))
 
 
 def draw_excitation(data: Dataset, names: Iterable[Any] | None) -> Picture:
@@ -333,8 +349,9 @@ def draw_excitation(data: Dataset, names: Iterable[Any] | None) -> Picture:
     told = []
     for number, name in enumerate(shown):
         (omega, shares), style = known[name], choose_style(number)
-        near = omega <= 1.5 * most
-        curve = Line(name, omega[near], 100.0 * shares[near], style.color, style.dash, 2.0 + 0.1 * number, steps=True)
+        near = int(np.searchsorted(omega, 1.5 * most, side="right"))
+        drawn = np.unique(np.geomspace(1, near, min(near, MOST_DRAWN)).round().astype(int)) - 1
+        curve = Line(name, omega[drawn], 100.0 * shares[drawn], style.color, style.dash, 2.0 + 0.1 * number, steps=True)
         traces.append(curve)
         told.append(f"{name} up to {omega[np.searchsorted(shares, (1 + SHARE) / 2)]:.3g}")
     unit = f"rad/{data.units['time']}" if "time" in data.units else "rad per unit of time"

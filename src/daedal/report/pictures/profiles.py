@@ -1,4 +1,4 @@
-"""Pictures of what validation says about a fit: predictions, residuals, profiles, directions."""
+"""Pictures of how far data determine the estimates: profiles, and the directions they leave open."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -7,7 +7,7 @@ import numpy as np
 
 from daedal.data import Signal
 from daedal.errors import ReportError, quoted
-from daedal.estimation import CorrelationTest
+from daedal.estimation import Autoregression, CorrelationTest, find_contiguous, fit_autoregression
 from daedal.report.layout import (
     BLUE,
     GREY,
@@ -221,15 +221,17 @@ def draw_against(residuals: Residuals, signals: Mapping[str, Mapping[str, Signal
     """Each residual over other quantities, with means of parts that hold as many samples each; None without any.
 
     `signals` has the quantities by name and experiment. A mean that is far from zero tells of something that the model
-    lacks, as a rule of something nonlinear.
+    lacks, as a rule of something nonlinear. Its standard error respects how long the residual remembers itself.
     """
     known = residuals.outputs
     outputs = list(known)[:MOST_AGAINST] if names is None else choose_names(names, known, "output")
     panels: list[Panel] = []
     told: list[str] = []
     for name in outputs:
+        memory = _model_memory(residuals[name])
         drawn = [
-            _draw_dependence(residuals, name, other, signals[other], told) for other in list(signals)[:MOST_BESIDE]
+            _draw_dependence(residuals, name, other, signals[other], memory, told)
+            for other in list(signals)[:MOST_BESIDE]
         ]
         panels += [panel for panel in drawn if panel is not None]
     if not panels:
@@ -244,15 +246,26 @@ def draw_against(residuals: Residuals, signals: Mapping[str, Mapping[str, Signal
     )  # fmt: skip
 
 
+def _model_memory(one: OutputResidual) -> Autoregression:
+    """The autoregression of what was tested."""
+    return fit_autoregression([run[part] for run in one.tested.values() for part in find_contiguous(run)])
+
+
 def _draw_dependence(
-    residuals: Residuals, name: str, other: str, signals: Mapping[str, Signal], told: list[str]
+    residuals: Residuals,
+    name: str,
+    other: str,
+    signals: Mapping[str, Signal],
+    memory: Autoregression,
+    told: list[str],
 ) -> Panel | None:
     """The panel of one pair; what is beyond chance goes to what is told."""
     one, x, y = residuals[name], np.zeros(0), np.zeros(0)
-    for label, tested in one.tested.items():
-        if label in signals:
-            x, y = np.append(x, _read_signal(signals[label], one.times[label])), np.append(y, tested)
+    labels = [label for label in one.tested if label in signals]
+    for label in labels:
+        x, y = np.append(x, _read_signal(signals[label], one.times[label])), np.append(y, one.tested[label])
     known = np.isfinite(x) & np.isfinite(y)
+    lengths, places = [one.tested[label].size for label in labels], np.flatnonzero(known)
     x, y = x[known], y[known]
     if x.size < 2 * PARTS or not np.ptp(x) > 0.0:
         return None
@@ -260,10 +273,13 @@ def _draw_dependence(
     parts = [part for part in _split_evenly(x) if part.size > 1]
     middles = np.array([x[part].mean() for part in parts])
     means = np.array([y[part].mean() for part in parts])
-    errors = np.array([y[part].std(ddof=1) / np.sqrt(part.size) for part in parts])
+    scatter = np.array([y[part].var(ddof=1) for part in parts])
+    errors = _compute_errors(memory, [places[part] for part in parts], lengths, scatter)
     far = float(np.max(np.abs(means) / np.where(errors > 0.0, errors, np.inf)))
     if far > SURE:
-        told.append(f"{name} depends on {other}: a mean is {far:.1f} standard errors off")
+        # A test of correlation sees straight lines alone: where it finds nothing, this must not seem to contradict it.
+        hidden = ", though no correlation shows it" if other in one.inputs and one.inputs[other].passed else ""
+        told.append(f"{name} depends on {other}{hidden}: a mean is {far:.1f} standard errors off")
     bars = np.column_stack([means - NORMAL * errors, means + NORMAL * errors, np.full(len(parts), np.nan)]).ravel()
     traces: tuple[Trace, ...] = (
         Points("residual", x[::step], y[::step], BLUE, opacity=0.35),
@@ -273,6 +289,23 @@ def _draw_dependence(
     )
     unit = residuals.units.get(other.removeprefix("predicted "), "")
     return Panel(traces, Axis(f"{other} [{unit}]" if unit else other), Axis(f"{name}, by its accuracy"))
+
+
+def _compute_errors(
+    memory: Autoregression, parts: list[np.ndarray], lengths: list[int], scatter: np.ndarray
+) -> np.ndarray:
+    """The standard error of the mean of each part, given the places of its samples in experiments of these lengths.
+
+    That of the stationary autoregression, and more where a part scatters more than that does.
+    """
+    weights = np.zeros((len(parts), sum(lengths)))
+    for row, part in zip(weights, parts, strict=True):
+        row[part] = 1.0 / part.size
+    variances = np.zeros(len(parts))
+    for own in np.split(weights, np.cumsum(lengths)[:-1], axis=1):
+        variances += np.sum(memory.long_run(own) ** 2, axis=1)
+    alone = float(memory.long_run(np.ones(1))[0] ** 2)  # the variance of one sample
+    return np.sqrt(variances * np.maximum(scatter / alone, 1.0)) if alone > 0.0 else np.zeros(len(parts))
 
 
 def _split_evenly(x: np.ndarray) -> list[np.ndarray]:

@@ -126,17 +126,18 @@ def draw_course(fit: Fit, names: Names) -> Picture:
 
 
 def draw_realizations(fit: Fit, names: Names) -> Picture:
-    """What averaging over a finite number of realizations adds to the errors, which falls with its square root."""
-    count = getattr(fit.criterion, "realizations", None)
+    """What averaging over a finite number of realizations or particles adds, which falls with its square root."""
     shares = {
         name: 100.0 * one.monte_carlo_error / one.std_error
         for name, one in fit.estimates.items()
         if one.monte_carlo_error > 0.0 and one.std_error > 0.0 and np.isfinite(one.std_error)
     }
-    if not count or not shares:
+    if fit.averaged is None or not shares:
         raise ReportError(
-            f"The fit of '{fit.model.name}' has no error of averaging over realizations.", "Draw its estimates."
+            f"The fit of '{fit.model.name}' has no error of averaging over realizations or particles on record.",
+            "Draw its estimates.",
         )
+    what, count = fit.averaged
     ranked = sorted(shares, key=lambda name: -shares[name])[: len(STYLES)]
     shown = ranked if names is None else choose_names(names, shares, "estimate")
     numbers = float(count) * np.geomspace(0.1, 100.0, 31)
@@ -145,11 +146,11 @@ def draw_realizations(fit: Fit, names: Names) -> Picture:
         style = choose_style(number)
         errors = shares[name] * np.sqrt(count / numbers)
         traces.append(Line(name, numbers, errors, style.color, style.dash, 1.5 + 0.1 * number))
-    traces.append(Rule(f"{count} realizations, as here", float(count), INK))
-    panel = Panel(tuple(traces), Axis("realizations", log=True), Axis("Monte-Carlo error [% of std error]", log=True))
-    worst = f"with {count} realizations at most {write_value(max(shares.values()), 2)} % of a standard error"
+    traces.append(Rule(f"{count} {what}, as here", float(count), INK))
+    panel = Panel(tuple(traces), Axis(what, log=True), Axis("Monte-Carlo error [% of std error]", log=True))
+    worst = f"with {count} {what} at most {write_value(max(shares.values()), 2)} % of a standard error"
     return arrange(
         f"Monte-Carlo error of {fit.model.name}", [describe_fit(fit), worst, "lines: 1/√ of the number"], [(panel,)],
-        f"Monte-Carlo error over the number of realizations: {worst}.",
+        f"Monte-Carlo error over the number of {what}: {worst}.",
         left_out=len(shares) - len(shown) if names is None else 0, what="parameter", row_height=260,
     )  # fmt: skip

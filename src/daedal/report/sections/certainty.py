@@ -45,15 +45,16 @@ def _write_search(evidence: Evidence) -> list[Any]:
 
 
 def _write_realizations(fit: Fit) -> list[Any]:
-    """What a finite number of realizations adds to the errors."""
-    if not any(one.monte_carlo_error > 0.0 for one in fit.estimates.values()):
+    """What a finite number of realizations or particles adds to the errors."""
+    if fit.averaged is None or not any(one.monte_carlo_error > 0.0 for one in fit.estimates.values()):
         return []
     try:
         picture = embed(fit, None, "realizations")
     except ReportError:
         return []
-    said = "Averages over a finite number of realizations add an error (column MC error), which falls with its root."
-    return [tag("h3", "Realizations"), tag("p", said), fold("Monte-Carlo error over the number", picture)]
+    what = fit.averaged[0]
+    said = f"Averages over a finite number of {what} add an error (column MC error), which falls with its root."
+    return [tag("h3", what.capitalize()), tag("p", said), fold("Monte-Carlo error over the number", picture)]
 
 
 def _count_minima(evidence: Evidence) -> str:

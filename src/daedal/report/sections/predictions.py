@@ -1,4 +1,4 @@
-"""Sections 2, 3 and 4: does it describe the data, what is left, how sure are we."""
+"""Section 2: does it describe the data."""
 
 from math import isfinite
 from typing import Any

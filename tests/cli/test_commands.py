@@ -489,7 +489,7 @@ def test_a_new_project_reads_its_file_twice_at_most(tmp_path, monkeypatch, capsy
     rows[-1][-2] = "broken"
     (tmp_path / "log.csv").write_text("\n".join(map(";".join, [["t", *labels, "remark", "empty"], *rows])))
     assert main(["new", "room", "--data", "log.csv"]) == TRUSTED
-    assert "Left out, as they hold words: 'empty', 'remark'." in capsys.readouterr().out
+    assert "Left out, as they hold words: 'remark' and 'empty'." in capsys.readouterr().out
     assert len(opened) == 2
 
 

@@ -14,6 +14,8 @@ import daedal as dd
 from daedal import estimation, report
 from daedal.cli import NOT_TRUSTED, REFUSED, TRUSTED, main
 from daedal.cli.verbs import studying
+from daedal.data import reading
+from daedal.errors import EstimationError
 from daedal.progress import Progress
 from rigs import PROJECT, TRUTH, list_files, write_rig, write_run
 
@@ -104,6 +106,16 @@ def test_notes_are_said_once(rig, capsys, caplog):
     main(["fit", "rig.toml"])
     assert capsys.readouterr().out.count("was chosen") == 1
     assert caplog.text == ""
+
+
+def test_notes_of_a_fit_that_fails_are_said(rig, monkeypatch, caplog):
+    def fail(*_):
+        raise EstimationError("There is no estimate.", "Try again.")
+
+    (rig / "rig.toml").write_text(PROJECT.replace('criterion = { kind = "OutputError" }', ""))
+    monkeypatch.setattr("daedal.estimation.fitting.search", fail)
+    assert main(["fit", "rig.toml"]) == REFUSED
+    assert caplog.text.count("was chosen") == 1
 
 
 def test_a_terminal_is_told_what_goes_on_after_the_fit(rig, monkeypatch):
@@ -465,6 +477,20 @@ def test_columns_of_words_are_left_out_of_a_new_project(tmp_path, monkeypatch, c
     assert tuple(data.inputs) == ("power",)
     assert tuple(data.outputs) == ("T",)
     assert data["T"][0] == 20.5
+
+
+def test_a_new_project_reads_its_file_twice_at_most(tmp_path, monkeypatch, capsys):
+    """With a decimal point and a comma, however many columns there are; a word in the last row is one."""
+    opened, read = [], reading._read
+    monkeypatch.setattr(reading, "_read", lambda *given: opened.append(given) or read(*given))
+    monkeypatch.chdir(tmp_path)
+    labels = [f"y{k}" for k in range(20)]
+    rows = [[f"{j}", *(f"{j * k % 7}.5" for k in range(20)), "1", ""] for j in range(30)]
+    rows[-1][-2] = "broken"
+    (tmp_path / "log.csv").write_text("\n".join(map(";".join, [["t", *labels, "remark", "empty"], *rows])))
+    assert main(["new", "room", "--data", "log.csv"]) == TRUSTED
+    assert "Left out, as they hold words: 'remark' and 'empty'." in capsys.readouterr().out
+    assert len(opened) == 2
 
 
 def test_an_interrupt_before_anything_was_done_is_told(rig, capsys, monkeypatch):

@@ -85,3 +85,9 @@ def test_a_generator_gives_a_seed_that_reproduces_the_fit():
     assert again["a"] == found["a"]
     other = case.fit(free=["a"], rng=None)
     assert other.seed != found.seed
+
+
+def test_the_covariance_of_all_errors_leaves_out_what_is_unknown(regression):
+    size = regression.cov.shape[0]
+    assert np.array_equal(replace(regression, monte_carlo_cov=np.full((size, size), np.nan)).total_cov, regression.cov)
+    assert np.array_equal(replace(regression, monte_carlo_cov=regression.cov).total_cov, 2.0 * regression.cov)

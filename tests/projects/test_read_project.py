@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 import daedal as dd
-from daedal.cli import TRUSTED, main
+from daedal.cli import REFUSED, TRUSTED, main
 from rigs import MODEL, PROJECT, TIMES, make_samples, write_rig, write_run
 
 
@@ -170,6 +170,26 @@ def test_a_new_project_knows_the_columns_of_other_files(ending, tmp_path, monkey
     project = dd.read_project("oven.toml")
     assert tuple(project.experiments[0].inputs) == ("u",)
     assert tuple(project.experiments[0].outputs) == ("y",)
+
+
+@pytest.mark.parametrize("ending", [".mat", ".nc", ".parquet"])
+def test_compressed_files_that_are_no_text_are_refused(ending, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / f"table{ending}.gz").write_bytes(gzip.compress(b"anything"))
+    assert main(["new", "oven", "--data", f"table{ending}.gz"]) == REFUSED
+    assert f"file 'table{ending}.gz' is compressed, which only text may be" in capsys.readouterr().err
+    with pytest.raises(dd.DaedalError, match=r"line 8: .*is compressed, which only text may be") as caught:
+        read(tmp_path, ('"run1.csv"', f'"table{ending}.gz"'))
+    assert f"ends in {ending}," in caught.value.remedy
+
+
+def test_compressed_tables_with_tabs_have_tabs_between_their_columns(tmp_path):
+    write_rig(tmp_path)
+    text = (tmp_path / "run1.csv").read_text().replace(",", "\t")
+    (tmp_path / "table.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    project = read(tmp_path, ('"run1.csv"', '"table.tsv.gz"'))
+    plain = read(tmp_path, ('file = "run1.csv"', 'file = "run1.csv"\nname = "table"'))
+    assert project.experiments[0] == plain.experiments[0]
 
 
 def test_a_file_that_needs_another_package_says_which(tmp_path, monkeypatch):

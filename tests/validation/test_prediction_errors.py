@@ -82,3 +82,26 @@ def test_a_comparison_keeps_what_drove_it():
     test = reported.make_data()[1]
     found = dd.compare(reported.make_fit(), test)
     assert dict(found.inputs) == {test.name: test.inputs}
+
+
+def test_formulas_that_follow_estimates_move_with_them_on_other_data():
+    """k is 2 s in one experiment and s² in the other; the data compared are named after one of these."""
+    x, k, s = dd.symbols("x k s")
+    model = dd.Model(
+        name="decay", equations={"e": dd.der(x) == -k * x}, unknowns=[x], outputs={"x": x},
+        parameters={k: 1.0, s: dd.Parameter(0.8, scale="log")}, initial={x: 1.0}, measurement_noise={"x": 0.02},
+    )  # fmt: skip
+    times, rng = np.arange(1, 41) * 0.1, np.random.default_rng(1)
+    truth = {"double": np.exp(-1.4 * times), "square": np.exp(-0.49 * times)}
+    data = [
+        dd.Dataset(times, outputs={"x": one + 0.02 * rng.standard_normal(40)}, name=name, t0=0.0)
+        for name, one in truth.items()
+    ]
+    fit = dd.fit(model, data, free=["s"], fixed=[{k: 2 * s}, {k: s**2}], criterion=dd.OutputError())
+    later, found, error = np.arange(1, 30) * 0.2, fit["s"].value, fit["s"].std_error
+    slopes = {"double": 2.0 * later * np.exp(-2.0 * found * later)}
+    slopes["square"] = 2.0 * found * later * np.exp(-(found**2) * later)
+    for name, slope in slopes.items():
+        other = dd.Dataset(later, outputs={"x": np.zeros(29)}, name=name, t0=0.0)
+        (one,) = dd.compare(fit, other, uncertainty=True).series
+        np.testing.assert_allclose(one.uncertainty, slope * error, rtol=1e-3)

@@ -56,15 +56,27 @@ def begin(*, as_json: bool, quiet: bool) -> Voice:
 
 @contextmanager
 def leave_notes_to_the_table() -> Iterator[None]:
-    """A fit logs its notes before its work; where its table is printed they would be said twice."""
+    """A fit logs its notes before its work; where its table is printed they would be said twice.
+
+    A fit that fails has no table: its notes are said then, and may tell why.
+    """
+    kept: list[logging.LogRecord] = []
 
     def is_said_once(record: logging.LogRecord) -> bool:
-        return not getattr(record, "in_table", False)
+        if getattr(record, "in_table", False):
+            kept.append(record)
+            return False
+        return True
 
     logger = logging.getLogger("daedal")
     logger.addFilter(is_said_once)
     try:
         yield
+    except BaseException:
+        logger.removeFilter(is_said_once)
+        for record in kept:
+            logger.handle(record)
+        raise
     finally:
         logger.removeFilter(is_said_once)
 

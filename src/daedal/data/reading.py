@@ -10,7 +10,7 @@ import re
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
@@ -121,12 +121,25 @@ def read_csv(
         output_values = {signal: table.numbers(label, None) for signal, label in measured.items()}
         noise = {signal: table.numbers(label, None) for signal, label in deviations.items()}
     name = Path(path.name.removesuffix(".gz")).stem if name is None else name
-    clock = {} if time is None or origin is not None else {"time": time}
-    told = {key: unit for key, label in {**known, **measured, **clock}.items() if (unit := table.find_unit(key, label))}
+    told = table.list_units({**known, **measured})
     return Dataset(
         times, input_values, output_values, t0=t0, name=name, intersample=intersample, measurement_noise=noise,
         origin=origin, units={**told, **units},
     )  # fmt: skip
+
+
+def read_numbers(path: Path, time: str, columns: Sequence[str], delimiter: str, decimal: str) -> Dataset:
+    """Those of the columns that hold numbers, as outputs: found as they are read, so that the file is read once.
+
+    Where some hold words, empty ones are left out with them.
+    """
+    table = _read(path, _check_marks(delimiter, decimal), columns, time, decimal)
+    times, origin = table.times(time)
+    labels = [label for label in columns if label not in table.wrong]
+    values = {label: table.numbers(label, None) for label in labels}
+    if table.wrong:
+        values = {label: one for label, one in values.items() if np.isfinite(one).any()}
+    return Dataset(times, outputs=values, origin=origin, units=table.list_units({label: label for label in values}))
 
 
 @dataclass(frozen=True)
@@ -173,7 +186,12 @@ class _Table:
                 self.stamps.append(count_microseconds(stamp))
         return True
 
-    def find_unit(self, name: str, label: str) -> str:
+    def list_units(self, signals: Mapping[str, str]) -> dict[str, str]:
+        """Name → unit, of signals in these columns and of the time, unless it is told by timestamps."""
+        clock = {} if self.clock is None or self.stamps else {"time": self.clock}
+        return {name: unit for name, label in {**signals, **clock}.items() if (unit := self._find_unit(name, label))}
+
+    def _find_unit(self, name: str, label: str) -> str:
         """The unit of a column, unless the signal is called by its label, which has it already."""
         unit = self.units.get(label, "")
         return "" if name.endswith((f"[{unit}]", f"({unit})")) else unit

@@ -157,7 +157,7 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
     said = objective.capabilities
     raw = evaluate_raw(objective, evaluation.point)
     expected, apart = (None, []) if interrupted else _expect(outcome, raw)
-    errors = assess_uncertainty(evaluation, space.bounds, scatter, said.filters, raw, expected, settled.gone)
+    errors = assess_uncertainty(evaluation, space, scatter, said.filters, raw, expected, settled.gone)
     notes = (*notes, *apart)
     if not interrupted:
         examined = Examined(criterion, objective, evaluation, np.flatnonzero(~errors.at_bound), said.filters, raw)

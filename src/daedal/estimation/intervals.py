@@ -32,7 +32,7 @@ LARGEST_LOGARITHM = 700.0
 def compute_variances(fit: "Fit") -> np.ndarray:
     """Of φ, data and Monte-Carlo error together; infinite where not determined, NaN at a bound."""
     rates = fit.coordinates.rates(fit.point)
-    return (np.diag(fit.cov) + np.nan_to_num(np.diag(fit.monte_carlo_cov))) / rates**2
+    return np.diag(fit.total_cov) / rates**2
 
 
 def compute_variance_factors(fit: "Fit") -> np.ndarray:

@@ -88,7 +88,7 @@ def find_contradiction(
     if outcome is None:
         return None
     evaluation, nothing = outcome.evaluation, np.zeros((start.size, start.size))
-    errors = assess_uncertainty(evaluation, smaller.coordinates.bounds, nothing, {}, None)
+    errors = assess_uncertainty(evaluation, smaller.coordinates, nothing, {}, None)
     deviations = np.sqrt(np.diag(errors.covariance))[point.size :]
     logarithms = dict(zip(names, evaluation.point[point.size :], strict=True))
     wrong = _choose_wrong(logarithms, deviations)

@@ -239,6 +239,11 @@ class Fit:
             return self.cov / np.outer(deviation, deviation)
 
     @property
+    def total_cov(self) -> np.ndarray:
+        """`cov` and `monte_carlo_cov` together; of what has no known Monte-Carlo error, `cov` alone."""
+        return self.cov + np.where(np.isfinite(self.monte_carlo_cov), self.monte_carlo_cov, 0.0)
+
+    @property
     def log_posterior(self) -> float | None:
         """`loglik` plus the logarithm of the prior densities of the estimates; None without a likelihood."""
         return (

@@ -19,15 +19,25 @@ LARGEST = 1_000_000_000  # bytes
 HDF5 = b"\x89HDF\r\n\x1a\n"  # what a .mat file from version 7.3 on holds after its header
 
 
+def find_kind(name: str) -> str:
+    """The ending that tells how a file is read; without .gz, which only text may have."""
+    kind = Path(name.removesuffix(COMPRESSED)).suffix.lower()
+    if kind in FRAMES and name.endswith(COMPRESSED):
+        raise DataError(
+            f"file '{Path(name).name}' is compressed, which only text may be.",
+            f"Unpack it, so that it ends in {kind}, or save the data as CSV.",
+        )
+    return kind
+
+
 def read_columns(path: Path, block: DataBlock) -> Dataset:
     """The data that a block names."""
-    kind = Path(path.name.removesuffix(COMPRESSED)).suffix.lower()
-    return READERS[kind](path, block)
+    return READERS[find_kind(path.name)](path, block)
 
 
 def _read_text(path: Path, block: DataBlock) -> Dataset:
     options = dict(block.options)
-    if path.suffix.lower() == ".tsv":
+    if find_kind(path.name) == ".tsv":
         options.setdefault("delimiter", "\t")
     return read_csv(path, name=block.name, **options)
 

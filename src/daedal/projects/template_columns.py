@@ -6,17 +6,15 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from itertools import product
 from math import isfinite
 from pathlib import Path
 from typing import TextIO, cast, final
 
 import numpy as np
 
-from daedal.data import Dataset, read_csv
+from daedal.data import Dataset, read_numbers
 from daedal.errors import DaedalError, ProjectError
-from daedal.projects.data_files import FRAMES, READERS, read_frame
+from daedal.projects.data_files import FRAMES, READERS, find_kind, read_frame
 
 CLOCK = re.compile(r"t|time|zeit|date|datum|datetime|timestamp|clock|sec|seconds|hours|min", re.IGNORECASE)
 DRIVING = re.compile(r"u|u[\d_].*|in|in[\d_].*|input.*|cmd.*|command.*|setpoint.*|sp", re.IGNORECASE)
@@ -45,7 +43,7 @@ class Columns:
 
 def read_columns(path: Path) -> Columns:
     """The names of the columns, and what they look like."""
-    kind = Path(path.name.removesuffix(".gz")).suffix.lower()
+    kind = find_kind(path.name)
     if kind in FRAMES:
         return _read_table(path)
     if kind not in READERS:
@@ -118,19 +116,13 @@ def _is_number(label: str) -> bool:
 
 def _try_to_read(path: Path, time: str, columns: list[str], delimiter: str) -> tuple[str, Dataset | None]:
     """With a decimal point or comma, without columns of words; None where something will be refused later."""
-    read = partial(read_csv, path, time=time, delimiter=delimiter)
+    found: dict[str, Dataset] = {}
     for decimal in (".", ","):
         with suppress(DaedalError):
-            return decimal, read(outputs=columns, decimal=decimal)
-    found: dict[str, list[str]] = {".": [], ",": []}
-    for decimal, label in product(found, columns):
-        with suppress(DaedalError):
-            alone = read(outputs=[label], decimal=decimal)
-            found[decimal] += [label] if np.isfinite(alone.outputs[label].values).any() else []
-    decimal, numbers = max(found.items(), key=lambda pair: len(pair[1]))
-    with suppress(DaedalError):
-        return decimal, read(outputs=numbers, decimal=decimal)
-    return ".", None
+            found[decimal] = read_numbers(path, time, columns, delimiter, decimal)
+            if len(found[decimal].outputs) == len(columns):
+                return decimal, found[decimal]
+    return max(found.items(), key=lambda pair: len(pair[1].outputs), default=(".", None))
 
 
 def _drives(label: str, data: Dataset | None) -> bool:

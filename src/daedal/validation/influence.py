@@ -150,7 +150,7 @@ def _correct(found: Influence) -> Influence:
 def _find_precision(fit: Fit, names: Sequence[str]) -> np.ndarray:
     """C⁻¹ of these numbers, zero for those that the fit does not know."""
     rates = fit.coordinates.rates(fit.point)
-    covariance = (fit.cov + np.nan_to_num(fit.monte_carlo_cov)) / np.outer(rates, rates)
+    covariance = fit.total_cov / np.outer(rates, rates)
     places = {name: k for k, name in enumerate(fit.estimates)}
     known = [
         k for k, name in enumerate(names) if name in places and np.isfinite(covariance[places[name], places[name]])

@@ -12,7 +12,7 @@ import numpy as np
 
 from daedal.analysis import is_linear
 from daedal.errors import EstimationError, counted, quoted
-from daedal.estimation import Coordinates, FittedProblem, Objective
+from daedal.estimation import FittedProblem, Objective, free_estimates
 from daedal.validation.prediction import Predicted
 
 STEP = 0.1  # of a standard error, to both sides
@@ -25,38 +25,32 @@ def compute_prediction_errors(fitted: FittedProblem, predicted: Sequence[Predict
 
     NaN where nothing is predicted. What cannot be told raises, with the reason.
     """
-    space, point, covariance = _free_estimates(fitted)
-    free = replace(fitted.problem, coordinates=space)
-    objective = fitted.fit.criterion.objective(free)
+    covariance = _find_covariance(fitted)
+    free = fitted if fitted.own else free_estimates(fitted)
+    space = free.problem.coordinates
+    shared = np.array([item.experiment is None for item in space.items])
+    local = [name for name, one in zip(space.names, shared, strict=True) if not one]
+    problem, point = replace(free.problem, coordinates=space.hold(local, free.point)), free.point[shared]
+    objective = fitted.fit.criterion.objective(problem)
     simulates = fitted.fit.criterion.condition is None
     slopes = _evaluate_slopes(objective, point, predicted) if simulates else _differ(objective, point, covariance)
     return [np.sqrt(np.maximum(np.einsum("kt,kl,lt->t", J, covariance, J), 0.0)) for J in slopes]
 
 
-def _free_estimates(fitted: FittedProblem) -> tuple[Coordinates, np.ndarray, np.ndarray]:
-    """Coordinates of the shared estimates on these data, their point φ, and the covariance of φ; zero at a bound."""
+def _find_covariance(fitted: FittedProblem) -> np.ndarray:
+    """Of φ of the shared estimates; zero at a bound."""
     fit = fitted.fit
     shared = [k for k, item in enumerate(fit.coordinates.items) if item.experiment is None]
     names = [fit.coordinates.names[k] for k in shared]
-    total = fit.cov + np.where(np.isfinite(fit.monte_carlo_cov), fit.monte_carlo_cov, 0.0)
-    variances = np.diag(total)[shared]
+    variances = np.diag(fit.total_cov)[shared]
     if fit.status.interrupted:
         raise EstimationError("The search was interrupted, so no errors are known.", "Fit again.")
     if lost := [name for name, variance in zip(names, variances, strict=True) if np.isinf(variance)]:
         raise EstimationError(f"{quoted(lost)} cannot be determined, so predictions have no bounds.", "Hold some.")
-    if fit.coordinates.following and not fitted.own:
-        raise EstimationError("Formulas follow what was estimated, which other data do not tell.", "Fix numbers.")
     if not shared:
         raise EstimationError("All estimates are local.", "Share one among the experiments.")
     rates = fit.coordinates.rates(fit.point)[shared]
-    covariance = np.nan_to_num(total[np.ix_(shared, shared)]) / np.outer(rates, rates)
-    given = fitted.problem.coordinates
-    if fitted.own:
-        local = [name for k, name in enumerate(fit.coordinates.names) if k not in shared]
-        return given.hold(local, fitted.point), fit.point[shared], covariance
-    held = given.hold(given.names, fitted.point)
-    items = tuple(fit.coordinates.items[k] for k in shared)
-    return Coordinates(items, held.fixed, held.following), fit.point[shared], covariance
+    return np.nan_to_num(fit.total_cov[np.ix_(shared, shared)]) / np.outer(rates, rates)
 
 
 def _evaluate_slopes(objective: Objective, point: np.ndarray, predicted: Sequence[Predicted]) -> list[np.ndarray]:

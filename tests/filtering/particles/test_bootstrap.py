@@ -10,6 +10,7 @@ from batteries.quadrature import SEEN, TRUTH, differentiate, draw_seen, integrat
 from daedal import der
 from daedal.experiments import match_experiments
 from daedal.filtering import Point, PooledRuns, Stream, make_nonlinear_experiment, run_in_groups, run_particles
+from daedal.filtering.particles import streams
 from daedal.filtering.particles.bootstrap import MEMORIES
 from daedal.systems import build
 
@@ -144,3 +145,16 @@ def test_groups_of_runs_hold_each_once_in_order_whatever_the_processors(workers,
         assert run_in_groups(run, particles, count) == tuple(range(count))
         assert max(sizes) * particles <= max(30_000, particles)
         assert len(sizes) >= min(workers, count * particles // 2000, count)
+
+
+def test_numbers_are_drawn_as_far_as_the_grid_goes(monkeypatch):
+    """The same ones as one by one, and none for steps beyond the last."""
+    drawn, draw = [], streams.draw_innovations
+    monkeypatch.setattr(streams, "draw_innovations", lambda *given: drawn.append(given[4]) or draw(*given))
+    name = next(iter(SEEN))
+    discrete = line_up(make_seen(SEEN[name]), draw_seen(SEEN[name]), ())
+    together = run_particles(discrete, 10, Stream(1, "test"), range(1))[0]
+    last = discrete.experiment.grid.times.size - 1
+    assert max(steps.stop for steps in drawn) == last + 1
+    monkeypatch.setattr(streams, "NUMBERS", 0)
+    assert run_particles(discrete, 10, Stream(1, "test"), range(1))[0].loglik == together.loglik

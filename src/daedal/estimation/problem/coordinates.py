@@ -85,23 +85,24 @@ class Coordinates:
         return tuple(ParameterFormulas(one, self.free) for one in self.following)
 
     @cached_property
-    def _logarithmic(self) -> np.ndarray:
+    def logarithmic(self) -> np.ndarray:
+        """Of which the optimiser moves the logarithm, (coordinate,)."""
         return np.array([item.logarithmic for item in self.items], dtype=bool)
 
     def natural(self, point: np.ndarray) -> np.ndarray:
         """θ of φ, kept inside the bounds, which exp(log(bound)) may miss by rounding."""
-        theta = np.where(self._logarithmic, np.exp(np.where(self._logarithmic, point, 0.0)), point)
+        theta = np.where(self.logarithmic, np.exp(np.where(self.logarithmic, point, 0.0)), point)
         return np.clip(theta, [item.lower for item in self.items], [item.upper for item in self.items])
 
     def internal(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
         """φ of θ."""
         given = np.asarray(theta, dtype=float)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self._logarithmic, np.log(np.where(self._logarithmic, given, 1.0)), given)
+            return np.where(self.logarithmic, np.log(np.where(self.logarithmic, given, 1.0)), given)
 
     def rates(self, point: np.ndarray) -> np.ndarray:
         """dθ/dφ."""
-        return np.where(self._logarithmic, self.natural(point), 1.0)
+        return np.where(self.logarithmic, self.natural(point), 1.0)
 
     @property
     def start(self) -> np.ndarray:

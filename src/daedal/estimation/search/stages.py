@@ -140,7 +140,7 @@ class _Search:
     def more_if_stuck(self) -> None:
         """Try starts elsewhere when the best estimate lies at a bound."""
         space = self.objective.problem.coordinates
-        stuck = self.best is not None and find_stuck(self.best, space.bounds)
+        stuck = self.best is not None and find_stuck(self.best, space)
         if np.any(stuck) and any(map(has_finite_bounds, space.items)):
             more = draw_hypercube(space, MORE_STARTS, self.objective.problem.seed)
             self.more_starts = len(more)

@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from daedal.estimation.criteria import Evaluation, Expected, Objective
-from daedal.estimation.problem import Autoregression
+from daedal.estimation.problem import Autoregression, Coordinates
 from daedal.estimation.search.calibration import calibrate
 from daedal.estimation.search.curvature import compute_covariance, find_directions, remove_noise
 from daedal.estimation.search.scores import estimate_scores, settle
 
-NO_EFFECT = 1e-4  # on a log-likelihood, of a change of φ by its own size or the distance of its bounds
+NO_EFFECT = 1e-4  # on a log-likelihood, of a change of θ by its own size or the distance of its bounds
 NEAR = 0.02  # of the distance of the bounds: what is farther inside is not at one
 BEYOND = 100.0  # distances from a bound that an estimate would go beyond it, to be called at it
 
@@ -44,7 +44,7 @@ class Uncertainty:
 
 def assess_uncertainty(
     evaluation: Evaluation,
-    bounds: tuple[np.ndarray, np.ndarray],
+    space: Coordinates,
     scatter: np.ndarray | None,
     filters: Mapping[str, Autoregression],
     raw: Evaluation | None,
@@ -56,7 +56,7 @@ def assess_uncertainty(
     Where residuals are whitened by filters, `raw` is the evaluation without them. What the model expects of its data,
     if the residuals agree, is `expected`. Which coordinates are at a bound whatever the slopes say, is `gone`.
     """
-    stuck = find_stuck(evaluation, bounds) | (False if gone is None else gone)
+    stuck = find_stuck(evaluation, space) | (False if gone is None else gone)
     inside = np.flatnonzero(~stuck)
     size = stuck.size
     covariance, monte_carlo = np.full((size, size), np.nan), np.full((size, size), np.nan)
@@ -113,22 +113,24 @@ def compare_scores(objective: Objective, evaluation: Evaluation) -> float:
     return float(np.trace(directions.T @ S @ directions)) / count if count else 1.0
 
 
-def find_stuck(evaluation: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def find_stuck(evaluation: Evaluation, space: Coordinates) -> np.ndarray:
     """Which coordinates lie at a bound and would go far beyond it, if they could."""
-    lower, upper = bounds
+    lower, upper = space.bounds
     diagonal = np.diag(evaluation.curvature)
     wanted = -evaluation.gradient / np.where(diagonal > 0.0, diagonal, np.inf)  # a Newton step in each alone
     low, high = evaluation.point - lower, upper - evaluation.point
     # Where the slope means nothing, such as for a cost with steps, Newton would go far from anywhere.
     near = np.minimum(low, high) <= np.where(np.isfinite(upper - lower), NEAR * (upper - lower), np.inf)
     beyond = (low * BEYOND <= -wanted) & (wanted < 0.0) | (high * BEYOND <= wanted) & (wanted > 0.0)
-    return beyond & near & ~_find_flat(evaluation, upper - lower)
+    return beyond & near & ~_find_flat(evaluation, space)
 
 
-def _find_flat(evaluation: Evaluation, width: np.ndarray) -> np.ndarray:
+def _find_flat(evaluation: Evaluation, space: Coordinates) -> np.ndarray:
     """Coordinates that a likelihood does not depend on where it ended: not at a bound, but not determined."""
     if evaluation.loglik is None:
         return np.zeros(evaluation.point.size, dtype=bool)
+    lower, upper = space.bounds
+    width = upper - lower
     size = np.fmax(np.abs(evaluation.point), np.where(np.isfinite(width), width, 0.0))  # whatever its unit
-    size = np.where(size > 0.0, size, 1.0)
+    size = np.where((size > 0.0) & ~space.logarithmic, size, 1.0)  # a unit of θ only shifts log θ
     return np.maximum(size * np.abs(evaluation.gradient), size**2 * np.diag(evaluation.curvature)) < NO_EFFECT

@@ -21,7 +21,7 @@ def look_ahead(
 ) -> tuple[Moments, dict[int, Moments]]:
     """From the start on, and so many samples ahead."""
     data = discrete.experiment.measurements
-    draws, beyond, apart = (stream.of(range(run, run + 1), particles) for run in range(3))
+    draws, beyond, apart = (stream.of(range(run, run + 1), particles, discrete) for run in range(3))
     lanes = WeighedLanes(discrete, draws.begin(discrete), 1, 1)
     listed = lanes.list_samples()
     points, count = [int(data.points[mine[0]]) for mine in listed], len(listed)

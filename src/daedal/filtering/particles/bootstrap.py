@@ -99,7 +99,7 @@ def run_particles(
     The slopes are in the directions of the point that `discrete` was made at.
     """
     data, grid = discrete.experiment.measurements, discrete.experiment.grid
-    draws = stream.of(runs, particles)
+    draws = stream.of(runs, particles, discrete)
     lanes = WeighedLanes(discrete, draws.begin(discrete), len(runs), len(memories))
     listed = lanes.list_samples()
     times = grid.times[data.points[[mine[0] for mine in listed]]]

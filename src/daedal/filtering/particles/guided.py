@@ -113,7 +113,7 @@ class GuidedRun:
 def run_guided(linear: Linearized, guide: Guide, particles: int, stream: Stream, runs: range) -> tuple[GuidedRun, ...]:
     """Passes over the samples of one experiment side by side, each the same as alone."""
     discrete, sizes = linear.path.discrete, linear.path.discrete.experiment.program.sizes
-    draws, shape = stream.of(runs, particles), (len(runs), particles)
+    draws, shape = stream.of(runs, particles, discrete), (len(runs), particles)
     drawn = draws.draw_start(discrete.start.normals)
     first = guide.first_mean[:, None] + _mix(guide.first_factor, drawn)
     lanes = WeighedLanes(discrete, discrete.begin_lanes(first), len(runs), 1)

@@ -33,16 +33,17 @@ class Stream:
     purpose: str
     experiment: int = 0
 
-    def of(self, runs: range, particles: int) -> "Draws":
-        """Those of some runs, which are moved together."""
-        return Draws(self, runs, particles)
+    def of(self, runs: range, particles: int, discrete: DiscreteModel) -> "Draws":
+        """Those of some runs, which are moved together over the grid of an experiment."""
+        return Draws(self, runs, particles, discrete.experiment.grid.times.size - 1)
 
 
 @final
 class Draws:
     """Numbers of runs side by side, in the order of time."""
 
-    def __init__(self, stream: Stream, runs: range, particles: int) -> None:
+    def __init__(self, stream: Stream, runs: range, particles: int, steps: int) -> None:
+        self._steps = steps  # none is drawn ahead beyond the last
         self._stream, self._paths = stream, range(runs.start * particles, runs.stop * particles)
         purpose = f"{stream.purpose}, experiment {stream.experiment}"
         self._uniform = [np.random.default_rng(derive_seed(stream.seed, purpose, run)) for run in runs]
@@ -60,8 +61,8 @@ class Draws:
         """Normals of the steps first … end − 1, (step, number, lane of all runs)."""
         give_up_if_stopped()
         if first < self._first or end > self._first + len(self._block):
-            ahead = NUMBERS // max(count * len(self._paths), 1)
-            self._first, self._block = first, self._draw(range(first + 1, max(end, first + ahead) + 1), count)
+            ahead = min(first + NUMBERS // max(count * len(self._paths), 1), self._steps)
+            self._first, self._block = first, self._draw(range(first + 1, max(end, ahead) + 1), count)
         return self._block[first - self._first : end - self._first]
 
     def move(self, lanes: WeighedLanes, point: int) -> None:

@@ -223,7 +223,7 @@ def _describe_model(model: Model) -> Subject:
 def _describe_fit(fit: Fit) -> Subject:
     """At the estimates of the first experiment, with the changes that bands are made of."""
     theta = np.array([one.value for one in fit.estimates.values()])
-    total = fit.cov + np.where(np.isfinite(fit.monte_carlo_cov), fit.monte_carlo_cov, 0.0)
+    total = fit.total_cov
     errors = np.sqrt(np.diag(total))
     names = list(fit.estimates)
     bound = [name for name in names if fit[name].at_bound]

@@ -146,7 +146,7 @@ def _list_formulas(fit: Fit) -> Iterator[Quantity]:
     if not formulas:
         return
     places = [k for k, item in enumerate(fit.coordinates.items) if item.experiment is None]
-    total = fit.cov + np.where(np.isfinite(fit.monte_carlo_cov), fit.monte_carlo_cov, 0.0)
+    total = fit.total_cov
     errors = np.sqrt(np.diag(total)[places])  # infinite where nothing is known, NaN at a bound
     base = {name: fit.values(0)[name] for name in names}
     here = evaluate_parameters(fit.model, base)

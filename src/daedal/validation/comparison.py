@@ -364,8 +364,8 @@ def _note_undefined(series: tuple[Compared, ...]) -> list[str]:
         if not np.isfinite(one.predicted[one.scored]).all()
     }
     return [
-        f"{quoted([name])}, simulated: from {when:g} on, disturbed runs leave where the equations are defined (the root or"
-        " logarithm of something negative), so that their mean is no number; bound what is inside, as in"
+        f"{quoted([name])}, simulated: from {when:g} on, disturbed runs leave where the equations are defined (the root"
+        " or logarithm of something negative), so that their mean is no number; bound what is inside, as in"
         " np.sqrt(np.maximum(h, 0.0))"
         for name, when in lost.items()
     ]

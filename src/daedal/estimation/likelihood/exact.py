@@ -21,6 +21,7 @@ import numpy as np
 from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
+from daedal.estimation.likelihood.open_starts import describe_open
 from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Accuracies, Experiment, check_enough, match_experiments
@@ -73,17 +74,15 @@ class LikelihoodObjective:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is open at the start, and samples that cannot be used."""
-        opened = dict.fromkeys(name for experiment in self.linear for name in experiment.plan.open)
         notes = [note for experiment in self.linear for note in experiment.readings.unseen]
-        if opened:
-            how = "unknown, with a flat prior" if self.diffuse else "estimated too"
-            notes.append(f"at the start {', '.join(opened)} {'is' if len(opened) == 1 else 'are'} open: {how}")
-            if not self.diffuse and Accuracies(self.problem.system.model, self.problem.coordinates.parameters).free:
-                notes.append(
-                    "a free start can fit the first samples exactly and lets a free measurement noise vanish: "
-                    "Likelihood(initial='diffuse') does not"
-                )
-        return tuple(notes)
+        opened = describe_open([one.plan.open for one in self.linear], self.experiments, diffuse=self.diffuse)
+        free = Accuracies(self.problem.system.model, self.problem.coordinates.parameters).free
+        if opened and free and not self.diffuse:
+            opened.append(
+                "a free start can fit the first samples exactly and lets a free measurement noise vanish: "
+                "Likelihood(initial='diffuse') does not"
+            )
+        return (*notes, *opened)
 
     def refine(self, _evaluation: Evaluation, /) -> None:
         """There is one stage."""

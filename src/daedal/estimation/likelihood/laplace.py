@@ -17,6 +17,7 @@ from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError, quoted
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
 from daedal.estimation.likelihood.moments import recommend_moments
+from daedal.estimation.likelihood.open_starts import describe_open
 from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
@@ -99,11 +100,8 @@ class LaplaceObjective:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is open at the start."""
-        opened = list(dict.fromkeys(name for lined in self.lined for name in lined.opened))
-        if not opened:
-            return ()
-        how = "unknown, with a flat prior" if self.condition.open == "diffuse" else "estimated too"
-        return (f"at the start {', '.join(opened)} {'is' if len(opened) == 1 else 'are'} open: {how}",)
+        opened = [lined.opened for lined in self.lined]
+        return tuple(describe_open(opened, self.experiments, diffuse=self.condition.open == "diffuse"))
 
     def list_remarks(self, evaluation: Evaluation, /) -> tuple[str, ...]:
         """What was approximated, and where that is doubtful."""

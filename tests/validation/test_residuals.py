@@ -224,6 +224,15 @@ def noisy():
     )  # fmt: skip
 
 
+def test_whitening_is_not_advised_where_samples_are_irregular(noisy):
+    times = np.cumsum(np.random.default_rng(3).uniform(0.05, 0.35, 300))
+    signal = dd.Signal(times, np.sin(times))
+    data = dd.simulate(noisy, times, inputs={u: signal}, realizations=1, rng=1).to_dataset()
+    told = dd.resid(dd.fit(noisy, data, free=["k"], criterion=dd.SimulationPEM(realizations=32), rng=2))["x"]
+    assert not told.white
+    assert "Likelihood, which needs no regular samples, may use it" in told.sentence
+
+
 def test_disturbances_stay_in_the_residual_unless_it_is_whitened(noisy):
     signal = dd.Signal(TIMES, np.sin(TIMES))
     data = dd.simulate(noisy, TIMES, inputs={u: signal}, realizations=1, rng=1).to_dataset()

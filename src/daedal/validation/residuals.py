@@ -321,10 +321,8 @@ def _describe_whiteness(fit: Fit, one: Predicted, white: CorrelationTest) -> str
     if fit.filters:
         return f"{told}: the filter leaves something, a higher order (whiten=...) may use it"
     if one.forecast.realizations is not None:
-        return (
-            f"{told}, as what the disturbances do beyond their mean stays in it{RESPECTED}, and "
-            "whiten=True would use it"
-        )
+        use = "whiten=True would" if one.series.regular else "Likelihood, which needs no regular samples, may"
+        return f"{told}, as what the disturbances do beyond their mean stays in it{RESPECTED}, and {use} use it"
     if fit.model.disturbances:
         ignoring = type(fit.criterion).__name__
         return f"{told}: {ignoring} ignores the disturbances, which stay in it{RESPECTED}"

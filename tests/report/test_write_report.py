@@ -263,3 +263,8 @@ def test_wrong_arguments_are_told_in_a_sentence(tmp_path):
     with pytest.raises(ReportError, match="'validation' belongs to the report of a Fit"):
         dd.write_report(dd.compare(fit, fit.data), path, validation=bare)
     assert not path.exists()
+
+
+def test_a_path_that_no_file_can_have_is_refused():
+    with pytest.raises(dd.DaedalError, match="characters that no file name has"):
+        dd.write_report(reported.make_fit(), "\ud800")

@@ -130,6 +130,10 @@ def _check_path(path: Any) -> Path:
             pass
         if not existed:
             target.unlink()
+    except UnicodeEncodeError:
+        raise ReportError(
+            f"The path of a report has characters that no file name has: {show(path)}.", 'Write "report.html".'
+        ) from None
     except OSError as error:
         raise ReportError(
             f"The report cannot be written to '{target}': {error.strerror or error}.",

@@ -108,3 +108,8 @@ def test_what_is_refused():
         Dataset([0, 1], outputs={"y": [1, 2]}, origin="noon")
     with pytest.raises(DataError, match=r"timestamps must increase.* Sort the samples by time"):
         Dataset(AUTUMN[::-1], outputs={"y": np.arange(6)})
+
+
+def test_one_object_is_no_list_of_times():
+    with pytest.raises(dd.DaedalError, match="times must be real numbers"):
+        dd.Dataset(np.array(None, dtype=object), outputs={"y": [1.0]})

@@ -25,7 +25,7 @@ WRITTEN = re.compile(r"([^\[\]]+)(?:\[([^\[\]]+)\])?")
 
 def holds_timestamps(given: Any) -> bool:
     """Whether these are dates rather than numbers."""
-    if isinstance(given, np.ndarray) and given.dtype.kind != "O":
+    if isinstance(given, np.ndarray) and (given.dtype.kind != "O" or not given.ndim):
         return given.dtype.kind == "M"
     return isinstance(given, Iterable) and not isinstance(given, str) and isinstance(next(iter(given), None), datetime)
 

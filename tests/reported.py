@@ -21,7 +21,7 @@ def make_model(name: str = "tank", output: str = "level") -> dd.Model:
         inputs=[u],
         outputs={output: x, "speed": v},
         parameters={
-            k: dd.Parameter(1.5, lower=0.1, upper=20.0, scale="log", unit="1/s2"),
+            k: dd.Parameter(1.5, lower=0.1, upper=20.0, scale="log", unit="1/s2", description="stiffness by mass"),
             d: dd.Parameter(0.8, lower=0.0, upper=5.0, unit="1/s" if output == "level" else output),
         },
         disturbances={w: dd.FilteredNoise.low_pass(std=0.4, time_constant=0.5)},

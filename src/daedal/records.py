@@ -3,6 +3,7 @@
 import platform
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
 from typing import Any
@@ -31,10 +32,16 @@ def make_plain(value: Any) -> Any:
 
 def list_versions() -> dict[str, str]:
     """Of what computed: package → version, and the kind of machine."""
+    return dict(_find_versions())
+
+
+@cache
+def _find_versions() -> tuple[tuple[str, str], ...]:
+    """Looked up once: every fit keeps them."""
     listed = {"daedal": sys.modules["daedal"].__version__, "Python": platform.python_version()}
     for package in PACKAGES:
         try:
             listed[package] = version(package)
         except PackageNotFoundError:
             listed[package] = "not installed"
-    return {**listed, "machine": platform.machine()}
+    return (*listed.items(), ("machine", platform.machine()))

@@ -20,7 +20,7 @@ from batteries import fits
 from batteries.fits import levels
 from daedal.data import FrozenMapping
 from daedal.errors import EstimationError
-from daedal.estimation import Coordinates, Course
+from daedal.estimation import Coordinates, Course, Making
 from daedal.estimation.storage import files, netcdf
 from daedal.estimation.storage.consistency import find_contradictions
 from daedal.estimation.storage.content import list_variables
@@ -61,7 +61,16 @@ def assert_same(one, other):
         assert len(one) == len(other)
         for part, counterpart in zip(one, other, strict=True):
             assert_same(part, counterpart)
-    elif type(one).__name__ in ("Estimate", "Coordinate", "Coordinates", "LocalMinimum", "Fit", "Dataset", "Samples"):
+    elif type(one).__name__ in (
+        "Estimate",
+        "Coordinate",
+        "Coordinates",
+        "LocalMinimum",
+        "Fit",
+        "Making",
+        "Dataset",
+        "Samples",
+    ):
         for field in fields(one):
             assert_same(getattr(one, field.name), getattr(other, field.name))
     else:
@@ -395,6 +404,7 @@ def test_any_content_comes_back_to_the_bit(decay, tmp_path, data):
         notes=tuple(draw(st.lists(ANY_TEXT, max_size=3))),
         seed=draw(st.integers(0, 2**128 - 1)),
         evaluations=draw(st.integers(0, 2**70)),
+        making=Making(draw(ANY_TEXT), float(draw(ANY_NUMBER)), draw(ANY_TEXT), None, FrozenMapping({"a": "1"})),
         course=Course(np.zeros(len(names), dtype=int), np.array([draw(ANY_NUMBER) for _ in names], float), matrix()),
     )
     odd.save(tmp_path / "fit.nc")

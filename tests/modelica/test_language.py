@@ -173,7 +173,8 @@ def test_values_bounds_units_and_starts():
           end A;
         end P;""")
     assert model.name == "P.A"
-    assert model.parameters["m"] == dd.Parameter(2 * dd.symbol("k"), lower=0.0, upper=10.0, unit="kg")
+    m = dd.Parameter(2 * dd.symbol("k"), lower=0.0, upper=10.0, unit="kg", description="grams")
+    assert model.parameters["m"] == m
     assert model.parameters["v[2]"] == dd.Parameter(4.0, lower=1.0, upper=9.0)
     assert evaluate_parameters(model) == {"m": 3.0, "k": 1.5, "q": 9.0, "v[1]": 9.0, "v[2]": 4.0}
     assert {name: str(value) for name, value in model.initial.items()} == {"x": "q"}

@@ -111,7 +111,7 @@ def test_rod_of_arrays():
         initial={T[k]: 305.0 + 5 * k for k in range(n)},
     )
     read = dd.read_modelica(EXAMPLES / "arrays.mo")
-    assert read.parameters["h[8]"] == dd.Parameter(0.03, lower=0.0, unit="1/s")
+    assert read.parameters["h[8]"] == dd.Parameter(0.03, lower=0.0, unit="1/s", description="cooling of each slice")
     assert "n" not in read.parameters
     times = np.linspace(0, 30, 61)
     signal = dd.Signal(times, 2 + np.sin(times), intersample="foh")

@@ -1,6 +1,7 @@
 """The file that write_report makes: what is in it, that it is the same each time, what is refused."""
 
 import json
+import os
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -73,6 +74,30 @@ def test_the_same_fit_has_the_same_bytes(page, tmp_path):
         reported.make_fit(), tmp_path / "b.html", validation=reported.make_data()[1], notes="A **note** <i>x</i>."
     )
     assert again.read_bytes() == page.read_bytes()
+
+
+def test_the_page_tells_when_the_fit_was_made_and_at_what_cost(page, tmp_path):
+    text, record, _ = read(page)
+    made = reported.make_fit().making
+    assert made is not None
+    assert f"fitted {made.date[:10]}" in text
+    assert "<dt>Processor time</dt>" in text
+    assert "<dd>none: linear equations are exact from sample to sample</dd>" in text
+    assert record["Making"]["seconds"] == made.seconds > 0.0
+    stepping = reported.make_simulating_fit().making
+    assert stepping is not None
+    assert "steps of" in stepping.steps
+    assert stepping.step_error is not None
+    assert 0.0 < stepping.step_error < 1e-8  # its tolerance is 1e-9, and steps may serve that are a little off
+    plain = dd.write_report(replace(reported.make_fit(), making=None), tmp_path / "old.html")
+    assert "Processor time" not in plain.read_text(encoding="utf-8")
+
+
+def test_parameters_are_described_where_the_model_does(page):
+    text, record, _ = read(page)
+    assert text.count("stiffness by mass") >= 3  # in the table, as CSV and in the text of the model
+    told = {one["name"]: one["description"] for one in record["Parameters"]["Estimates"]}
+    assert told == {"k": "stiffness by mass", "d": ""}
 
 
 def test_the_record_has_the_numbers_of_the_fit(page):
@@ -268,3 +293,17 @@ def test_wrong_arguments_are_told_in_a_sentence(tmp_path):
 def test_a_path_that_no_file_can_have_is_refused():
     with pytest.raises(dd.DaedalError, match="characters that no file name has"):
         dd.write_report(reported.make_fit(), "\ud800")
+
+
+def test_devices_and_pipes_stay_and_links_lead_on(tmp_path):
+    pipe, link = tmp_path / "pipe", tmp_path / "link.html"
+    os.mkfifo(pipe)
+    with pytest.raises(ReportError, match=r"The report cannot be written to .*pipe'?: it is not a file"):
+        dd.write_report(reported.make_result("comparison"), pipe)
+    assert pipe.is_fifo()
+    (tmp_path / "there").mkdir()
+    link.symlink_to(tmp_path / "there" / "page.html")
+    dd.write_report(reported.make_result("comparison"), link)
+    assert link.is_symlink()
+    assert (tmp_path / "there" / "page.html").stat().st_size > 1000
+    assert not list(tmp_path.glob("**/.*"))

@@ -14,7 +14,7 @@ from .problem.coordinates import Coordinate, Coordinates, label_experiments
 from .problem.problem import Problem
 from .problem.starts import Grid, LatinHypercube, draw_hypercube, list_starts
 from .refit import BEGINS, FittedProblem, free_estimates, match_fit, predict_outputs, restore_objective
-from .result import Course, Estimate, Fit, ProjectRecord
+from .result import Course, Estimate, Fit, Making, ProjectRecord
 from .search.correlation import CorrelationTest, Spent, independence, spend_nothing, whiteness
 from .search.curvature import compute_covariance, invert_squares
 from .search.information import Information, compute_information
@@ -26,8 +26,8 @@ __all__ = [
     "Arguments", "Autoregression", "BEGINS", "Capabilities", "Coordinate", "Coordinates", "CorrelationTest", "Cost",
     "Course", "Criterion", "Estimate", "Evaluation", "Fit", "FittedProblem", "Forecast", "Grid", "Information",
     "LOOSE", "LOST", "LatinHypercube", "LeastSquares", "Likelihood", "MeanVariance", "MeanVarianceObjective",
-    "MeasurementMoments", "Minimizer", "Minimum", "Objective", "OutputError", "Part", "Problem", "ProjectRecord",
-    "SimulationPEM", "Spent", "TrustRegion", "Verdict", "choose_minimizer", "compute_covariance",
+    "Making", "MeasurementMoments", "Minimizer", "Minimum", "Objective", "OutputError", "Part", "Problem",
+    "ProjectRecord", "SimulationPEM", "Spent", "TrustRegion", "Verdict", "choose_minimizer", "compute_covariance",
     "compute_information", "compute_variance_factors", "compute_variances", "continue_data", "describe",
     "describe_cut", "draw_hypercube", "evaluate", "factor_quadratic", "fail_at", "find_contiguous",
     "find_continued", "fit",

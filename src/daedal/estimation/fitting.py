@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from daedal.estimation.problem import (
     list_long_delays,
     list_starts,
 )
-from daedal.estimation.result import Attempt, Course, Estimate, Fit, LocalMinimum
+from daedal.estimation.result import Attempt, Course, Estimate, Fit, LocalMinimum, Making
 from daedal.estimation.search import (
     Outcome,
     Trial,
@@ -44,6 +46,7 @@ from daedal.linear import one_thread
 from daedal.models import Model
 from daedal.priors import Prior
 from daedal.progress import Progress
+from daedal.records import list_versions
 from daedal.simulation import Lanes, Status
 from daedal.symbolic import Expression, read_expression
 from daedal.systems import System
@@ -110,7 +113,7 @@ def fit(
     >>> round(fit(decay, data, free=["k"])["k"].value, 2)
     1.0
     """
-    seed = make_seed(np.random.default_rng() if rng is None else rng)
+    began, seed = process_time(), make_seed(np.random.default_rng() if rng is None else rng)
     arguments = Arguments(model, data, free, local, fixed, criterion, solver)
     with Progress("fitting:") as progress:
         progress.stage("preparing model and data")
@@ -131,11 +134,18 @@ def fit(
     given = starts is not None and not isinstance(starts, (LatinHypercube, Grid))
     start = points[0] if given else problem.coordinates.start
     try:
-        return _make_fit(outcome, chosen, notes, start)
+        found = _make_fit(outcome, chosen, notes, start)
     except KeyboardInterrupt:
         if outcome.interrupted:  # it is the second
             raise
-        return _make_fit(replace(outcome, interrupted=True), chosen, notes, start)
+        found = _make_fit(replace(outcome, interrupted=True), chosen, notes, start)
+    return replace(found, making=_tell_making(outcome.objective, process_time() - began))
+
+
+def _tell_making(objective: Objective, seconds: float) -> Making:
+    steps, error = objective.capabilities.steps
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    return Making(date, seconds, steps, error, FrozenMapping(list_versions()))
 
 
 def _explain_failure(objective: Objective, points: Sequence[np.ndarray]) -> EstimationError:
@@ -288,6 +298,7 @@ def _list_estimates(
     with np.errstate(invalid="ignore"):
         deviations = [np.sqrt(np.diag(matrix)) for matrix in (errors.covariance, errors.monte_carlo)]
         scaled = [deviation * rates for deviation in deviations]
+    described = objective.problem.system.model.parameters
     priors, estimates = list_priors(objective.problem.system.model, space), {}
     for k, item in enumerate(space.items):
         value = float(theta[k])
@@ -309,6 +320,7 @@ def _list_estimates(
             freedom=float(errors.freedom[k]) if np.isfinite(errors.freedom[k]) else None,
             pull=float(evaluation.gradient[k]) if stuck else 0.0,
             power=settled.powers.get(k, 1.0),
+            description=described[item.parameter].description,
         )
     return estimates
 

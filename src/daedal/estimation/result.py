@@ -34,6 +34,7 @@ class Estimate:
     Student's distribution where noise with a memory had to be estimated from few samples; None where all count. `pull`
     is how fast the criterion grows away from the bound that a parameter is at (by its logarithm on a log scale), and
     `power` which power of itself one that went to zero on a log scale acts by (2: the size of a noise).
+    `description` is the model's.
 
     Examples
     --------
@@ -62,6 +63,7 @@ class Estimate:
     freedom: float | None = None
     pull: float = 0.0
     power: float = 1.0
+    description: str = ""
 
 
 @final
@@ -118,6 +120,33 @@ class Course:
 
     def __hash__(self) -> int:
         return hash((self.values.tobytes(), self.params.tobytes()))
+
+
+@final
+@dataclass(frozen=True)
+class Making:
+    """When a fit was made, how long that took, and what it took to advance in time.
+
+    Attributes
+    ----------
+    date
+        Day and time of its end, UTC, as ISO 8601 writes it.
+    seconds
+        Of processor time, over all threads of the process.
+    steps
+        Method and steps of the simulation, in words; empty where the criterion does not tell.
+    step_error
+        What shorter steps would change, relative to the largest values, where they were chosen; None where it is not
+        estimated, and where nothing is simulated.
+    versions
+        Package → version.
+    """
+
+    date: str
+    seconds: float
+    steps: str
+    step_error: float | None
+    versions: Mapping[str, str]
 
 
 @final
@@ -180,6 +209,8 @@ class Fit:
     averaged
         What the criterion averaged over, "realizations" or "particles", and how many; None where it does not, and in
         files from before that was kept.
+    making
+        When it was made, at what cost, with which steps; None in files from before that was kept.
 
     Examples
     --------
@@ -220,6 +251,7 @@ class Fit:
     project: ProjectRecord | None = None
     course: Course | None = None
     averaged: tuple[str, int] | None = None
+    making: Making | None = None
 
     @property
     def params(self) -> Mapping[str, float]:
@@ -300,7 +332,7 @@ class Fit:
         return iter(self.estimates)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Estimates over `parameter`: values, errors, the interval of 95 %, start, bounds, unit and verdict."""
+        """Estimates over `parameter`: values, errors, intervals of 95 %, start, bounds, unit, verdict, description."""
         from daedal.tables import make_frame
 
         intervals, entries = self.conf_int(), list(self.estimates.values())
@@ -308,6 +340,7 @@ class Fit:
         columns = {name: [getattr(one, name) for one in entries] for name in fields}
         for k, side in enumerate(("interval_lower", "interval_upper")):
             columns[side] = [intervals[one.name][k] for one in entries]
+        columns["description"] = [one.description for one in entries]
         return make_frame("parameter", list(self.estimates), columns)
 
     def save(self, path: str | Path) -> None:

@@ -169,7 +169,9 @@ class Variables:
 
     def _make_parameter(self, name: str, value: Any, lower: float, upper: float) -> Parameter:
         try:
-            return Parameter(value, lower=lower, upper=upper, unit=self.declared[name]["unit"] or "")
+            declared = self.declared[name]
+            words = {"unit": declared["unit"] or "", "description": declared["description"] or ""}
+            return Parameter(value, lower=lower, upper=upper, **words)
         except DaedalError as error:
             raise ModelError(f"Parameter '{name}': {error.sentence}", error.remedy) from None
 

@@ -355,7 +355,7 @@ class Model:
             "unknowns": self.unknown_names,
             "inputs": self.input_names,
             "outputs": [f"{name} = {value}" for name, value in self.outputs.items()],
-            "parameters": [f"{name} = {p.value!r}{' ' * bool(p.unit)}{p.unit}" for name, p in self.parameters.items()],
+            "parameters": [_describe_parameter(name, one) for name, one in self.parameters.items()],
             "disturbances": [f"{' '.join(as_tuple(key))}: {noise!r}" for key, noise in self.disturbances.items()],
             "measurement noise": [f"{' '.join(as_tuple(k))}: {v!r}" for k, v in self.measurement_noise.items()],
             "held at the start": [f"{name} = {value}" for name, value in self.initial.items()],
@@ -365,6 +365,11 @@ class Model:
             "units": [f"{name} {unit}" for name, unit in self.units.items()],
         }
         return "\n".join(lines + [f"  {title}: {', '.join(values)}" for title, values in rows.items() if values])
+
+
+def _describe_parameter(name: str, one: Parameter) -> str:
+    told = f" ({one.description})" if one.description else ""
+    return f"{name} = {one.value!r}{' ' * bool(one.unit)}{one.unit}{told}"
 
 
 def _merge(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """Value, bounds, scale, unit and prior of a parameter.
+    """Value, bounds, scale, unit and prior of a parameter, and what it is.
 
     Parameters
     ----------
@@ -29,6 +29,8 @@ class Parameter:
     prior
         What is known of it before the data, where it is estimated: `Normal(mean, std)`, `LogNormal(median, factor)` or
         `Uniform(a, b)`. A fit that holds it does not ask.
+    description
+        What it is, in words: for tables and reports.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class Parameter:
     scale: Literal["linear", "log"] = "linear"
     unit: str = ""
     prior: "Prior | None" = None
+    description: str = ""
 
     def __post_init__(self) -> None:
         expression = as_expression(self.value, "The value of a parameter")
@@ -66,10 +69,12 @@ class Parameter:
             raise ModelError(
                 f"A parameter on a log scale must be positive, but its upper bound is {self.upper:g}.", "Raise it."
             )
-        if not isinstance(self.unit, str):
-            raise ModelError(
-                f"The unit of a parameter must be a text, got {show(self.unit)}.", "Write for example unit='kg/m'."
-            )
+        for word, example in (("unit", "kg/m"), ("description", "mass of the rod")):
+            if not isinstance(getattr(self, word), str):
+                raise ModelError(
+                    f"The {word} of a parameter must be a text, got {show(getattr(self, word))}.",
+                    f"Write for example {word}={example!r}.",
+                )
         if self.prior is not None:
             from daedal.priors import check_prior
 
@@ -93,7 +98,7 @@ class Parameter:
 
     def details(self) -> dict[str, Any]:
         """What differs from the defaults, value apart."""
-        defaults = {"lower": -inf, "upper": inf, "scale": "linear", "unit": "", "prior": None}
+        defaults = {"lower": -inf, "upper": inf, "scale": "linear", "unit": "", "prior": None, "description": ""}
         return {key: getattr(self, key) for key, default in defaults.items() if getattr(self, key) != default}
 
     def with_value(self, value: float | Expression) -> "Parameter":

@@ -22,6 +22,7 @@ from daedal.projects.template_model import write_first_model
 from daedal.symbolic import Expression
 
 FEW = 6  # parameters that are all freed
+WORDS = {"unit", "description"}  # what a model may say of a parameter without expecting it to be estimated
 FACTOR = 100.0  # to each side of the start of a positive parameter
 FILL_IN = "FILL IN"
 
@@ -193,7 +194,7 @@ def _write_project(
 def _choose_free(model: Model) -> tuple[list[str], list[str]]:
     """Those that the model gives bounds, or else the first; the others are listed as remarks."""
     numbers = [name for name, one in model.parameters.items() if not isinstance(one.value, Expression)]
-    varying = [name for name in numbers if model.parameters[name].details().keys() - {"unit"}]
+    varying = [name for name in numbers if model.parameters[name].details().keys() - WORDS]
     free = varying or numbers[:FEW]
     return free, [name for name in numbers if name not in free]
 
@@ -203,7 +204,7 @@ def _write_free(model: Model, name: str) -> str:
     one = model.parameters[name]
     rows: dict[str, str] = {"start": repr(one.value)}
     details = one.details()
-    if not details.keys() - {"unit"} and cast(float, one.value) > 0.0:
+    if not details.keys() - WORDS and cast(float, one.value) > 0.0:
         value = cast(float, one.value)
         rows |= {"lower": f"{value / FACTOR:.3g}", "upper": f"{value * FACTOR:.3g}", "scale": '"log"'}
     rows |= {key: repr(value) for key, value in details.items() if key in ("lower", "upper") and isfinite(value)}

@@ -1,5 +1,6 @@
 """Files of figures: which endings there are, and a file that is there whole or not at all."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,12 +29,24 @@ def check_path(path: Any, endings: tuple[str, ...] = ENDINGS) -> Path:
     return target
 
 
+def refuse_special(path: Path, what: str) -> None:
+    """Devices and pipes: a file that is renamed into their place would remove them."""
+    with suppress(OSError, ValueError):  # what no file can be called is said where it is written
+        if path.exists() and not path.is_file():
+            raise ReportError(f"{what} cannot be written to {show(str(path))}: it is not a file.", "Name a file.")
+
+
 def write_whole(path: Path, content: bytes, what: str = "The figure") -> Path:
-    """Write a file, which is renamed into place when it is complete."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
+    """Write a file, which is renamed into place when it is complete; where the path is a link, the one it leads to."""
+    refuse_special(path, what)
+    try:
+        goal = Path(os.path.realpath(path))
+        unfinished = goal.with_name(f".{goal.name}.unfinished")
+    except (OSError, ValueError):
+        goal, unfinished = path, path.with_name(f".{path.name}.unfinished")
     try:
         unfinished.write_bytes(content)
-        unfinished.replace(path)
+        unfinished.replace(goal)
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or "no file can have that name"
         raise ReportError(f"{what} cannot be written to {show(str(path))}: {reason}.", "Choose another path.") from None

@@ -159,6 +159,9 @@ class Capabilities:
         Whether it simulates from the start on although its criterion has a `condition`.
     averaged
         What it averages over, such as "particles", and how many of them; the Monte-Carlo error falls with their root.
+    steps
+        How it advances in time, in words, and what shorter steps would change where these were chosen, relative to the
+        largest values; None where that is not estimated.
     white
         The experiments, where the residuals are white noise of the declared accuracies: half the sum of their squares
         is then a likelihood.
@@ -179,6 +182,7 @@ class Capabilities:
     foresee: Callable[[np.ndarray, Sequence[int]], tuple[Forecast, ...]] | None = None
     simulates: bool = False
     averaged: tuple[str, int] | None = None
+    steps: tuple[str, float | None] = ("", None)
     white: tuple[Experiment, ...] = ()
 
 

@@ -81,6 +81,7 @@ class MeanObjective:
             restore=self.restore,
             finish=self.finish,
             averaged=self.simulations.averaged,
+            steps=self.simulations.steps,
             step_error=self.simulations.estimate_step_error,
             choose_steps=self.choose_steps,
             forgive=self.forgive,

@@ -24,6 +24,7 @@ from daedal.errors import DaedalError, EstimationError, as_float, counted, is_on
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Objective, Part, fail_at
 from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.criteria.measurement_moments import AGREES, MeasurementMoments
+from daedal.estimation.criteria.simulations import tell_steps
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, check_enough, match_experiments
 from daedal.simulation import Adjoint, Lanes, Predictor, make_predictor, make_request
@@ -160,7 +161,11 @@ class MeanVarianceObjective:
     def capabilities(self) -> Capabilities:
         """Errors are weighed as they are, and nothing is random in the simulation."""
         return Capabilities(
-            notes=self.notes, remarks=self.remarks, step_error=self.step_error, choose_steps=self.choose_steps
+            notes=self.notes,
+            remarks=self.remarks,
+            step_error=self.step_error,
+            choose_steps=self.choose_steps,
+            steps=tell_steps([self.predictor]),
         )
 
     @property

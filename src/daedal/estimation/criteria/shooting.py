@@ -21,6 +21,7 @@ import numpy as np
 from daedal.errors import DaedalError, EstimationError, counted
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Part, fail_at
 from daedal.estimation.criteria.piece_starts import start_pieces
+from daedal.estimation.criteria.simulations import tell_steps
 from daedal.estimation.problem import Problem, Segments, Weighing, cut_segments
 from daedal.experiments import (
     Accuracies,
@@ -63,7 +64,8 @@ class ShootingObjective:
     def capabilities(self) -> Capabilities:
         """Nothing is random, and the steps stay."""
         white = () if self.problem.system.model.disturbances else self.experiments
-        return Capabilities(scales=self.weighing.accuracies.scales, finish=self.finish, white=white)
+        steps = tell_steps([piece.predictor for one in self.cut for piece in one.pieces])
+        return Capabilities(scales=self.weighing.accuracies.scales, finish=self.finish, steps=steps, white=white)
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:

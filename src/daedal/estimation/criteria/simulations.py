@@ -12,6 +12,7 @@ from daedal.experiments import Experiment
 from daedal.simulation import Lanes, Predictor, make_predictor, make_request
 
 AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizations are never as exact
+FEW = 3  # different steps that are told
 
 
 @final
@@ -33,6 +34,11 @@ class Simulations:
         """Realizations, and how many of them; None without disturbances."""
         count = self.predictors[0].realizations
         return None if count is None else ("realizations", count)
+
+    @property
+    def steps(self) -> tuple[str, float | None]:
+        """Method and steps in words, and their estimated error where they were chosen."""
+        return tell_steps(self.predictors)
 
     def list_values(self, point: np.ndarray) -> list[tuple[Predictor, dict[str, float]]]:
         """The predictor of each experiment, and the values of its parameters."""
@@ -58,6 +64,14 @@ class Simulations:
     def estimate_step_error(self, point: np.ndarray) -> float:
         """What halving the steps would change at this point, relative to the largest values."""
         return max(one.estimate_step_error(values) for one, values in self.list_values(point))
+
+
+def tell_steps(predictors: Sequence[Predictor]) -> tuple[str, float | None]:
+    """Method and steps of all experiments in words, and the largest of their estimated errors."""
+    texts = list(dict.fromkeys(one.run.text for one in predictors))
+    error = max(one.run.plan.error for one in predictors)
+    shown = "; ".join(texts[:FEW]) + (f" and {len(texts) - FEW} more" if len(texts) > FEW else "")
+    return shown, float(error) if np.isfinite(error) else None
 
 
 def make_simulations(problem: Problem, experiments: Sequence[Experiment], realizations: int | None) -> Simulations:

@@ -38,6 +38,8 @@ from daedal.filtering import (
 from daedal.linear import Dual
 from daedal.models import as_tuple
 
+EXACT = "none: linear equations are exact from sample to sample"
+
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -69,7 +71,7 @@ class LikelihoodObjective:
     @property
     def capabilities(self) -> Capabilities:
         """Nothing is simulated: the filter is exact."""
-        return Capabilities(notes=self.notes, predict=self.predict, foresee=self.foresee)
+        return Capabilities(notes=self.notes, predict=self.predict, foresee=self.foresee, steps=(EXACT, None))
 
     @property
     def notes(self) -> tuple[str, ...]:

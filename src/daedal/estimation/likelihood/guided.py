@@ -97,6 +97,7 @@ class GuidedObjective:
             foresee=self.laplace.foresee,
             simulates=True,
             averaged=("particles", self.particles),
+            steps=self.laplace.capabilities.steps,
         )
 
     def __call__(self, point: np.ndarray) -> Evaluation:

@@ -27,6 +27,7 @@ from daedal.filtering import (
     InitialCondition,
     Laplace,
     LinedUp,
+    NonlinearExperiment,
     Normals,
     Point,
     are_same,
@@ -43,6 +44,7 @@ from daedal.filtering import (
 )
 from daedal.models import as_tuple
 
+FEW = 3  # different steps that are told
 LANES = 200  # paths whose mean and scatter are what a simulation says
 
 
@@ -76,6 +78,12 @@ class _Memory:
     divided: set[int] = field(default_factory=set)
 
 
+def tell_grids(experiments: Sequence[NonlinearExperiment]) -> tuple[str, None]:
+    """Method and steps in words; how much shorter ones would change is a matter of the likelihood, and not kept."""
+    texts = list(dict.fromkeys(one.text for one in experiments))
+    return "; ".join(texts[:FEW]) + (f" and {len(texts) - FEW} more" if len(texts) > FEW else ""), None
+
+
 @dataclass(frozen=True, eq=False)
 class LaplaceObjective:
     """−log L as a function of φ."""
@@ -95,6 +103,7 @@ class LaplaceObjective:
             choose_steps=self.choose_steps,
             predict=self.predict,
             foresee=self.foresee,
+            steps=tell_grids([lined.experiment for lined in self.lined]),
         )
 
     @property

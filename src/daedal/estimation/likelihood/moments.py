@@ -140,6 +140,7 @@ class MomentsObjective:
             notes=self.notes,
             simulates=True,
             averaged=self.simulations.averaged,
+            steps=self.simulations.steps,
             step_error=self.simulations.estimate_step_error,
             choose_steps=self.choose_steps,
             forgive=self.forgive,

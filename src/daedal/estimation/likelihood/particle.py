@@ -31,7 +31,7 @@ from daedal.estimation.likelihood.guided import (
     make_guided_objective,
     round_up,
 )
-from daedal.estimation.likelihood.laplace import make_laplace_objective
+from daedal.estimation.likelihood.laplace import make_laplace_objective, tell_grids
 from daedal.estimation.likelihood.moments import recommend_moments
 from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem, check_visible
@@ -96,6 +96,7 @@ class ParticleObjective:
             notes=self.notes,
             simulates=True,
             averaged=("particles", self.particles),
+            steps=tell_grids(self.nonlinear),
             choose_steps=self.choose_steps,
             finish=self.finish,
             scatter=self.scatter,

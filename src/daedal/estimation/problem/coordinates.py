@@ -185,13 +185,14 @@ def _replace(expression: Expression, values: Mapping[str, float | Expression]) -
 def declare_free(model: Model, free: Any, local: Any) -> Model:
     """The model with the starts, bounds and scales that `free` and `local` give as mappings."""
     given = {**_read_declared(model, free, "free"), **_read_declared(model, local, "local")}
-    changed = {name: _keep_unit(model, name, one) for name, one in given.items() if one is not None}
+    changed = {name: _keep_words(model, name, one) for name, one in given.items() if one is not None}
     return model.with_parameters(changed) if changed else model
 
 
-def _keep_unit(model: Model, name: str, parameter: Parameter) -> Parameter:
-    """A new declaration that says nothing of the unit keeps the model's."""
-    return parameter if parameter.unit else replace(parameter, unit=model.parameters[name].unit)
+def _keep_words(model: Model, name: str, parameter: Parameter) -> Parameter:
+    """A new declaration that says nothing of unit or description keeps the model's."""
+    known = model.parameters[name]
+    return replace(parameter, unit=parameter.unit or known.unit, description=parameter.description or known.description)
 
 
 def make_coordinates(model: Model, data: Sequence[Dataset], free: Any, local: Any, fixed: Any) -> Coordinates:

@@ -2,17 +2,17 @@
 
 Numbers with a name are variables, which other tools can read: estimates along the dimension "parameter", matrices along
 "parameter" and "other", samples along dimensions of their own. The model is its text form, the rest one JSON text
-("description"); a project that the fit was made from is another ("project"). Nothing in a file is ever executed. A
-criterion is its name and its fields. One of your own is found again as "module:name" among the modules that are
-imported already, never imported because a file says so.
+("description"); how the fit was made is another ("making"), a project that it was made from a third ("project").
+Nothing in a file is ever executed. A criterion is its name and its fields. One of your own is found again as
+"module:name" among the modules that are imported already, never imported because a file says so.
 """
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,12 +28,13 @@ from daedal.estimation.criteria import (
 )
 from daedal.estimation.likelihood import Likelihood
 from daedal.estimation.problem import Autoregression, Coordinate, Coordinates
-from daedal.estimation.result import Attempt, Course, Estimate, Fit, LocalMinimum, ProjectRecord
+from daedal.estimation.result import Attempt, Course, Estimate, Fit, LocalMinimum, Making, ProjectRecord
 from daedal.estimation.storage.netcdf import Variable, compute_digests, make_texts
 from daedal.models import Model
 from daedal.simulation import Lanes, Status
 from daedal.symbolic import read_expression
 
+Noun = TypeVar("Noun")
 CRITERIA = {kind.__name__: kind for kind in (Likelihood, MeanVariance, OutputError, SimulationPEM)}
 MATRICES = ("curvature", "cov", "monte_carlo_cov")
 COLUMNS = ("value", "std_error", "monte_carlo_error", "start", "lower", "upper")  # of the estimates, as numbers
@@ -58,6 +59,8 @@ def list_variables(fit: Fit) -> dict[str, Variable]:
             variables[key] = _list_numbers((f"{key}_index",), array)
     if fit.course is not None:
         variables |= _list_course(fit.course)
+    if fit.making is not None:
+        variables["making"] = Variable((), make_texts([_write_json(asdict(fit.making))], ()))
     if fit.project is not None:  # files without one are as they were before there were projects
         variables["project"] = Variable((), make_texts([_write_json(asdict(fit.project))], ()))
     return variables
@@ -219,7 +222,8 @@ def make_fit(variables: Mapping[str, Variable]) -> Fit:
         seed=int(told["seed"]),
         solver=None if told["solver"] is None else Lanes(**told["solver"]),
         attempts=tuple(map(_make_attempt, told.get("attempts", ()))),  # files from before they were kept have none
-        project=_make_record(variables),
+        project=_read_noun(ProjectRecord, variables, "project"),
+        making=_read_noun(Making, variables, "making"),
         course=_make_course(variables, count),
         averaged=_make_averaged(told.get("averaged")),
     )
@@ -255,12 +259,13 @@ def _read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def _make_record(variables: Mapping[str, Variable]) -> ProjectRecord | None:
-    if "project" not in variables:
+def _read_noun(kind: Callable[..., Noun], variables: Mapping[str, Variable], name: str) -> Noun | None:
+    """What a variable holds as JSON; None where the file has no such variable."""
+    if name not in variables:
         return None
-    told: dict[str, Any] = json.loads(variables["project"].values.item())
+    told: dict[str, Any] = json.loads(variables[name].values.item())
     tables = {name: FrozenMapping(one) for name, one in told.items() if isinstance(one, dict)}
-    return ProjectRecord(**{**told, **tables})
+    return kind(**{**told, **tables})
 
 
 def _make_minimum(told: Mapping[str, Any]) -> LocalMinimum:

@@ -57,6 +57,13 @@ class NonlinearExperiment:
         """The measurements as events of a Kalman filter."""
         return make_event_line(self.measurements, self.grid.steps)
 
+    @property
+    def text(self) -> str:
+        """Method and steps, for tables."""
+        shortest, longest = float(self.grid.lengths.min()), float(self.grid.lengths.max())
+        lengths = f"{longest:.3g}" if longest - shortest <= 1e-6 * longest else f"{shortest:.2g} … {longest:.2g}"
+        return f"{self.program.method}, {self.grid.steps} steps of {lengths} s"
+
     def at(self, point: Point) -> "DiscreteModel":
         """With numbers for the parameters, and slopes in the directions of `point`."""
         noise = self.noise.at(point, self.grid.lengths, self.program.nodes)

@@ -92,12 +92,13 @@ def make_fit_page(evidence: Evidence, notes: str) -> Page:
 
 
 def _describe_origin(fit: Fit) -> list[str]:
-    """Author and days of the data, where known; not when the page was written: it is to be the same again."""
-    author = [fit.project.author] if fit.project is not None and fit.project.author else []
+    """Day of the fit, author and days of the data; not when the page was written: it is to be the same again."""
+    told = [] if fit.making is None else [f"fitted {fit.making.date[:10]}"]
+    told += [fit.project.author] if fit.project is not None and fit.project.author else []
     dated = [(one.origin, one.times) for one in fit.data if one.origin is not None]
     ends = [origin + timedelta(seconds=float(times[k])) for origin, times in dated for k in (0, -1)]
     days = sorted({f"{one:%Y-%m-%d}" for one in ends})
-    return [*author, f"measured {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}"] if days else author
+    return [*told, f"measured {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}"] if days else told
 
 
 def make_record(evidence: Evidence, verdict: Verdict) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from daedal.report.nouns.orders import make_order_page, make_orders_page
 from daedal.report.nouns.states import make_states_page
 from daedal.report.nouns.studies import make_study_page
 from daedal.report.page import Evidence, Page, gather_evidence, write_notes, write_page
-from daedal.report.saving import write_whole
+from daedal.report.saving import refuse_special, write_whole
 from daedal.studies import Study
 from daedal.validation import Comparison
 
@@ -122,6 +122,7 @@ def _check_path(path: Any) -> Path:
     target = Path(path)
     if is_folder(target):
         raise ReportError(f"'{target}' is a folder, not a file.", f"Write '{target / 'report.html'}'.")
+    refuse_special(target, "The report")
     if not is_folder(target.parent):
         raise ReportError(f"There is no folder '{target.parent}' to write the report to.", "Make it first.")
     try:

@@ -78,6 +78,7 @@ def record_fit(fit: Fit, own: Comparison | None = None) -> dict[str, Any]:
                         "at_bound": one.at_bound,
                         "from_data": one.from_data,
                         "verdict": one.verdict,
+                        "description": one.description,
                     }
                     for one in fit.estimates.values()
                 ],
@@ -98,6 +99,7 @@ def record_fit(fit: Fit, own: Comparison | None = None) -> dict[str, Any]:
                 "Minima": [{"value": one.value, "starts": one.count, "params": dict(one.params)} for one in fit.minima],
                 "Criterion": fit.value,
             },
+            "Making": None if fit.making is None else vars(fit.making),
             "Notes": list(fit.notes),
             "Versions": list_versions(),
         }

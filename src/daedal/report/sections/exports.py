@@ -16,13 +16,14 @@ def write_csv(evidence: Evidence) -> str:
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(
-        ["name", "unit", "value", "std_error", "lower95", "upper95", "start", "lower", "upper", "scale", "verdict"]
-    )
+        ["name", "unit", "value", "std_error", "lower95", "upper95", "start", "lower", "upper", "scale", "verdict",
+         "description"]
+    )  # fmt: skip
     for one in evidence.fit.estimates.values():
         interval, _ = evidence.find_interval(one.name)
         numbers = [one.value, one.std_error, *interval, one.start, one.lower, one.upper]
         shown = [repr(float(x)) if isfinite(x) else "" for x in numbers]
-        writer.writerow([one.name, one.unit, *shown, one.scale, one.verdict])
+        writer.writerow([one.name, one.unit, *shown, one.scale, one.verdict, one.description])
     return table.getvalue()
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from daedal.errors import DaedalError
-from daedal.estimation import Fit, describe, pack_fit
+from daedal.estimation import Fit, Making, describe, pack_fit
 from daedal.records import list_versions
 from daedal.report.page import (
     Html,
@@ -55,6 +55,8 @@ def write_making(fit: Fit, rules: Sequence[Rule], extra: Sequence[Any] = (), wri
     """Criterion, options, ends of the search, versions, script, rules, glossary."""
     name = type(fit.criterion).__name__
     words, formula, reference = METHODS.get(name, ("A criterion of the user's own.", "", ""))
+    made = fit.making or fit.project
+    versions = None if made is None else made.versions
     entries = {
         "Criterion": describe(fit.criterion),
         "In words": words,
@@ -69,8 +71,9 @@ def write_making(fit: Fit, rules: Sequence[Rule], extra: Sequence[Any] = (), wri
         "AIC, BIC": None if fit.aic is None or fit.bic is None else f"{fit.aic:.8g}, {fit.bic:.8g}".replace("-", "−"),
         "Seed": str(fit.seed),
         "Solver": "chosen by daedal" if fit.solver is None else describe(fit.solver),
+        **_describe_making(fit.making),
         "Project": None if fit.project is None else f"{fit.project.title}, {fit.project.file}".strip(", "),
-        "Versions of the fit": None if fit.project is None else _write_versions(fit.project.versions),
+        "Versions of the fit": None if versions is None else _write_versions(versions),
         "Versions that wrote this page": _write_versions(list_versions()),
     }
     shown = [join([tag("dt", key), tag("dd", value)]) for key, value in entries.items() if value]
@@ -85,6 +88,20 @@ def write_making(fit: Fit, rules: Sequence[Rule], extra: Sequence[Any] = (), wri
         list_rules(rules),
         list_glossary(),
     )
+
+
+def _describe_making(making: Making | None) -> dict[str, str | None]:
+    """When, for how long, in which steps; files from before that was kept do not tell."""
+    if making is None:
+        return {}
+    error = making.step_error
+    exact = f"shorter ones change {error:.1g} of the largest values, where they were chosen" if error else None
+    return {
+        "Steps": making.steps or None,
+        "Error of the steps": exact,
+        "Made": f"{making.date[:16].replace('T', ' ')} UTC",
+        "Processor time": f"{making.seconds:.2g} s" if making.seconds < 10.0 else f"{making.seconds:.0f} s",
+    }
 
 
 def _write_versions(versions: Mapping[str, str]) -> str:

@@ -81,7 +81,8 @@ def _write_table(evidence: Evidence, estimates: list[Estimate]) -> Html:
     everything = list(evidence.fit.estimates.values())
     simulated = any(one.monte_carlo_error > 0.0 for one in everything)
     informed = any(one.from_data is not None for one in everything)
-    heads = ["parameter", "unit", "value", "std error", "relative", "95 % interval"]
+    described = any(one.description for one in everything)
+    heads = ["parameter", *["description"] * described, "unit", "value", "std error", "relative", "95 % interval"]
     heads += ["MC error"] * simulated + ["from the data"] * informed + ["start", "within its bounds", "verdict"]
     rows = []
     for one in estimates:
@@ -92,6 +93,7 @@ def _write_table(evidence: Evidence, estimates: list[Estimate]) -> Html:
         relative = format_relative(error, one.value)
         row: list[Any] = [
             one.name,
+            *[one.description] * described,
             one.unit or "—",
             write_minus(format_number(one.value, unsure)),
             "—" if np.isnan(error) else f"± {format_error(error)}",
@@ -106,7 +108,9 @@ def _write_table(evidence: Evidence, estimates: list[Estimate]) -> Html:
         row += [write_minus(f"{one.start:.5g}"), join([drawn, tag("span", bounds, class_="soft")])]
         row.append(tag("span", one.verdict, class_=f"word-{WORDS[one.verdict]}"))
         rows.append(row)
-    return make_table(heads, rows, texts=(0, 1, len(heads) - 2, len(heads) - 1), label="estimated parameters")
+    return make_table(
+        heads, rows, texts=(0, 1, 1 + described, len(heads) - 2, len(heads) - 1), label="estimated parameters"
+    )
 
 
 def _write_interval(interval: tuple[float, float], unsure: float) -> str:
@@ -155,12 +159,18 @@ def _write_fixed(fit: Fit) -> Html:
             if isinstance(value, (int, float))
             else str(value)
         )
-        rows.append([name, write_minus(shown), parameter.unit or "—"])
+        rows.append([name, write_minus(shown), parameter.unit or "—", parameter.description])
     if not rows:
         return Html("")
+    described = any(row[3] for row in rows)
     return fold(
         f"{counted(len(rows), 'parameter')} held",
-        make_table(["parameter", "value", "unit"], rows, texts=(0, 2), label="parameters that were held"),
+        make_table(
+            ["parameter", "value", "unit", *["description"] * described],
+            [row[: 3 + described] for row in rows],
+            texts=(0, 2, 3),
+            label="parameters that were held",
+        ),
     )
 
 

@@ -14,6 +14,8 @@ def unpack(value, pool):
     """As page.js does."""
     if isinstance(value, list):
         return np.array([np.nan if one is None else one for one in value], dtype=float)
+    if "listed" in value:
+        return unpack(json.loads(pool[value["listed"]]), pool)
     if "levels" in value:
         levels = np.frombuffer(b64decode(pool[value["levels"]]), dtype="<u2").astype(float)
         return np.where(levels == 65535, np.nan, value["low"] + value["step"] * levels)

@@ -126,9 +126,7 @@ def test_directions_that_are_spread_need_no_sample_in_every_piece_of_the_way(mon
     """Held-out data begin long after the model does: many steps pass before the first sample."""
     monkeypatch.setattr(program, "REPEATED", 0)
     model, data = make_pendulum("late"), make_data()
-    late = dd.Dataset(
-        data.times, data.inputs, {name: one for name, one in data.split(fraction=0.8)[1].outputs.items()}, t0=0.0
-    )
+    late = dd.Dataset(data.times, data.inputs, dict(data.split(fraction=0.8)[1].outputs), t0=0.0)
     solver = dd.Lanes(method="rk4", step=2e-4)
     cost = dd.evaluate(model, late, free=FREE, criterion=dd.OutputError(), solver=solver, rng=3)
     assert np.isfinite(cost.gradient).all()

@@ -108,7 +108,9 @@ def make_record(evidence: Evidence, verdict: Verdict) -> dict[str, Any]:
         "word": verdict.word,
         "findings": [{"level": one.level, "sentence": one.sentence} for one in verdict.findings],
     }
-    record["Correlation"] = {"names": list(evidence.fit.estimates), "matrix": evidence.fit.correlation}
+    covariances = record["Parameters"]["FreeParCovariance"]
+    covariances |= {key: _round(covariances[key]) for key in ("data", "monte_carlo")}
+    record["Correlation"] = {"names": list(evidence.fit.estimates), "matrix": evidence.fit.correlation.round(6)}
     for key, one in (("Estimation", evidence.own), ("Validation", evidence.unseen)):
         record[key] = None if one is None else _record_comparison(one)
     record["ValidationData"] = [{"Name": one.name, "SHA256": digest_data(one)} for one in evidence.validation]
@@ -127,6 +129,11 @@ def make_record(evidence: Evidence, verdict: Verdict) -> dict[str, Any]:
             for name, curve in evidence.profile.curves.items()
         }
     return record
+
+
+def _round(matrix: list[list[float | None]]) -> list[list[float | None]]:
+    """To eight digits: the matrices of 60 parameters would take a tenth of a page."""
+    return [[None if one is None else float(f"{one:.8g}") for one in row] for row in matrix]
 
 
 def _record_comparison(comparison: Comparison) -> list[dict[str, Any]]:

@@ -146,7 +146,7 @@ def _write_candidate(one: Candidate, is_chosen: bool) -> list[Any]:
         write_number(one.bic, 7) if known else "—",
         write_percent(one.fit_percent) if known else "—",
         write_percent(one.held_out) if known and isfinite(one.held_out) else "—",
-        (f"{100.0 * one.loosest:.2g} %" if one.loosest < 10.0 else "> 1000 %") if known else "—",
+        (f"{float(f'{100.0 * one.loosest:.2g}'):g} %" if one.loosest < 10.0 else "> 1000 %") if known else "—",
         ("yes" if one.stable else "no" if one.grows else "nearly") if known else "—",
         tag("strong", "chosen") if is_chosen else one.failure,
     ]

@@ -1,9 +1,10 @@
 """A picture as a part of a page: its title is a caption, its numbers are packed, a reader's browser draws it.
 
 Long series are 16 bits a number, 65535 levels between the least and the largest, finer than any screen; regular ones,
-as times are, have two ends and a count, and what several traces share stands once.
+as times are, have two ends and a count; on logarithmic axes all digits stay. What several traces share stands once.
 """
 
+import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -18,7 +19,8 @@ from daedal.report.plotting import draw
 
 SHORT = 24  # numbers that are written as they are
 LEVELS, GAP = 65534, 65535  # levels between the least and the largest number, and the one that is none
-DIGITS, MOST_DECIMALS = 6, 300  # decimals of a range that are drawn; more than a number may be rounded to
+DIGITS, SHADES = 6, 3  # decimals of a range that are drawn: of places, and of colours
+MOST_DECIMALS = 300  # more than a number may be rounded to
 ROUNDING = 1e-12  # by which numbers may miss regular steps
 TOP, TITLED = 14, 36  # pixels above the panels, and where these have titles
 BELOW, UNLISTED = 96, 60  # pixels below them, with a legend and without
@@ -52,21 +54,23 @@ def embed_picture(picture: Picture) -> Html:
     layout |= {"margin": {**layout["margin"], "t": top, "b": below}, "showlegend": below == BELOW}
     layout |= {"paper_bgcolor": CLEAR, "plot_bgcolor": CLEAR}
     pool: dict[str, int] = {}
-    packed = [_pack(_list_logarithmic(trace, layout), pool) for trace in data]
+    packed = [_pack(_list_logarithmic(trace, layout, pool), pool) for trace in data]
     content = {"data": packed, "layout": _pack(layout, pool), "pool": list(pool)}
     caption = _write_caption(picture.title, picture.subtitle)
     plot = tag("div", class_="plot", role="group", aria_label=picture.alt, style=f"height:{layout['height']}px")
     return tag("figure", caption, plot, embed_json(content), class_="drawn")
 
 
-def _list_logarithmic(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> dict[str, Any]:
+def _list_logarithmic(trace: Mapping[str, Any], layout: Mapping[str, Any], pool: dict[str, int]) -> dict[str, Any]:
     """A trace whose numbers on logarithmic axes are lists: levels between the least and the largest would be coarse."""
     listed = dict(trace)
     for side in ("x", "y"):
         axis = layout.get(str(trace.get(f"{side}axis", side)).replace(side, f"{side}axis", 1), {})
         if side in trace and axis.get("type") == "log":
             numbers = np.asarray(trace[side], dtype=float).tolist()
-            listed[side] = [float(f"{one:.6g}") if np.isfinite(one) else None for one in numbers]
+            shown = [float(f"{one:.6g}") if np.isfinite(one) else None for one in numbers]
+            text = json.dumps(shown, separators=(",", ":"))
+            listed[side] = {"listed": pool.setdefault(text, len(pool))} if len(shown) > SHORT else shown
     return listed
 
 
@@ -84,8 +88,10 @@ def _pack_array(array: np.ndarray, pool: dict[str, int]) -> Any:
     """Numbers as page.js unpacks them; dates and texts, and what is short, as a list."""
     if array.dtype.kind == "M":
         return [None if np.isnat(one) else str(one) for one in array]
-    if array.dtype.kind not in "fiub" or array.ndim > 1 or array.size <= SHORT:
-        return _shorten(array).tolist()
+    if array.ndim > 1:
+        return _shorten(array, SHADES).tolist()
+    if array.dtype.kind not in "fiub" or array.size <= SHORT:
+        return _shorten(array, DIGITS).tolist()
     numbers = array.astype(float)
     steps = np.diff(numbers)
     if np.ptp(steps) <= ROUNDING * np.max(np.abs(numbers)):
@@ -96,14 +102,14 @@ def _pack_array(array: np.ndarray, pool: dict[str, int]) -> Any:
     low, step = float(known.min()), float(np.ptp(known)) / LEVELS or 1.0
     levels = np.where(np.isfinite(numbers), np.round((np.nan_to_num(numbers) - low) / step), GAP).astype("<u2")
     place = pool.setdefault(b64encode(levels.tobytes()).decode(), len(pool))
-    return {"levels": place, "low": low, "step": step}
+    return {"levels": place, "low": float(f"{low:.9g}"), "step": float(f"{step:.9g}")}
 
 
-def _shorten(array: np.ndarray) -> np.ndarray:
-    """Numbers without digits that no screen shows: a millionth of their range is left."""
+def _shorten(array: np.ndarray, digits: int) -> np.ndarray:
+    """Numbers without digits that no screen shows: so many decimals of their range are left."""
     known = array[np.isfinite(array)] if array.dtype.kind == "f" else array[:0]
     span = float(np.ptp(known)) if known.size else 0.0
-    decimals = DIGITS - int(np.floor(np.log10(span))) if span > 0.0 else np.inf
+    decimals = digits - int(np.floor(np.log10(span))) if span > 0.0 else np.inf
     return np.round(array, int(decimals)) if abs(decimals) < MOST_DECIMALS else array
 
 

@@ -19,6 +19,7 @@
     if (Array.isArray(value)) return value.map((entry) => unpack(entry, pool));
     if (value === null || typeof value !== "object") return value;
     if (typeof value.levels === "number") return scale(value, pool[value.levels]);
+    if (typeof value.listed === "number") return JSON.parse(pool[value.listed]);
     if (typeof value.count === "number") return spread(value);
     return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, unpack(entry, pool)]));
   };

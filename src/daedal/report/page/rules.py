@@ -152,7 +152,7 @@ def _judge_parameters(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _write_width(width: float) -> str:
-    return f"{100.0 * width:.2g} %" if width < 10.0 else f"a factor of {1.0 + width:.2g}"
+    return f"{float(f'{100.0 * width:.2g}'):g} %" if width < 10.0 else f"a factor of {1.0 + width:.2g}"
 
 
 def _judge_minima(evidence: Evidence) -> Iterator[Finding]:

@@ -97,13 +97,14 @@ def draw_residuals_over_time(residuals: Residuals, names: Names) -> Picture:
 def _draw_correlation(test: CorrelationTest, axis: str, title: str) -> Panel:
     lags = np.asarray(test.lags, dtype=float)
     inside = np.abs(test.correlation) <= test.band
-    band = Band("band of 95 % of all lags", lags, -test.band, test.band, GREY, 0.25)
+    ends = (float(lags[0]) - 0.8, float(lags[-1]) + 0.8)
+    width = np.concatenate([test.band[:1], test.band, test.band[-1:]])  # behind the whole of the first and last bar
+    band = Band("band of 95 % of all lags", np.array([ends[0], *lags, ends[1]]), -width, width, GREY, 0.25)
     traces: list[Trace] = [band]
     for name, chosen, color in (("inside", inside, BLUE), ("outside", ~inside, VERMILLION)):
         if chosen.any():
             traces.append(Bars(name, lags[chosen], test.correlation[chosen], color, hatched=color == VERMILLION))
     p = "" if np.isnan(test.p_value) else f", p = {test.p_value:.2g}"
-    ends = (float(lags[0]) - 0.8, float(lags[-1]) + 0.8)
     return Panel(tuple(traces), Axis(axis, range=ends), Axis("correlation"), f"{title}{p}")
 
 

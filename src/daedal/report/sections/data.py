@@ -1,13 +1,13 @@
 """Section 6: the data: every signal, what the inputs excite, digests."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from daedal.data import Dataset, find_uniform_step
 from daedal.errors import ReportError, counted
-from daedal.estimation import Fit
+from daedal.estimation import Fit, label_experiments
 from daedal.report.page import (
     Html,
     Section,
@@ -34,8 +34,8 @@ PREPARED = "The table shows the data as the fit saw them; what was done to them 
 
 def write_data(fit: Fit, validation: Sequence[Dataset]) -> Section:
     """A row for each signal, digests, pictures."""
-    sets = [(one, "estimation") for one in fit.data] + [(one, "validation") for one in validation]
-    rows = [row for data, role in sets for row in _list_signals(data, role)]
+    sets = [*_label_sets(fit.data, "estimation"), *_label_sets(validation, "validation")]
+    rows = [row for one in sets for row in _list_signals(one)]
     heads = [
         "signal",
         "data",
@@ -61,12 +61,29 @@ def write_data(fit: Fit, validation: Sequence[Dataset]) -> Section:
         )
     children += _describe_excitation(sets)
     drawn = sets[:DRAWN]
-    children += [fold(f"Samples of '{data.name}' ({role})", embed(data, _name_signals(data))) for data, role in drawn]
+    children += [fold(f"Samples of {one.title}", embed(one.data, _name_signals(one.data))) for one in drawn]
     if len(sets) > len(drawn):
         children.append(tag("p", f"{counted(len(sets) - len(drawn), 'more experiment')} not drawn.", class_="soft"))
     children.append(_write_digests(fit, sets))
     children.append(tag("p", PREPARED, class_="soft"))
     return section("data", "The data", *children)
+
+
+class _Set(NamedTuple):
+    """An experiment, what it is called among its like, and what it is for."""
+
+    data: Dataset
+    label: str
+    role: str
+
+    @property
+    def title(self) -> str:
+        return f"'{self.label}' ({self.role})"
+
+
+def _label_sets(data: Sequence[Dataset], role: str) -> list[_Set]:
+    """Named, or numbered as in other sections where names repeat."""
+    return [_Set(one, label, role) for one, label in zip(data, label_experiments(data), strict=True)]
 
 
 def _name_signals(data: Dataset) -> list[str] | None:
@@ -75,23 +92,23 @@ def _name_signals(data: Dataset) -> list[str] | None:
     return names if len(names) <= MOST else None
 
 
-def _describe_excitation(sets: Sequence[tuple[Dataset, str]]) -> list[Any]:
+def _describe_excitation(sets: Sequence[_Set]) -> list[Any]:
     """Up to which frequency inputs drove the system: a sentence for each experiment, a picture of the first."""
     sentences, picture = [], None
-    for data, role in sets:
+    for one in sets:
         try:
-            drawn = draw_excitation(data, None)
+            drawn = draw_excitation(one.data, None)
         except ReportError:
             continue
-        sentences.append(f"Excited, '{data.name}' ({role}): {drawn.subtitle}.")
+        sentences.append(f"Excited, {one.title}: {drawn.subtitle}.")
         picture = picture or drawn
     folded = [] if picture is None else [fold("Which frequencies the inputs excite", embed_picture(picture))]
     return [list_items(sentences[:DRAWN], class_="soft"), *folded]
 
 
-def _write_digests(fit: Fit, sets: Sequence[tuple[Dataset, str]]) -> Html:
+def _write_digests(fit: Fit, sets: Sequence[_Set]) -> Html:
     """Of the numbers, and of files where a project knows them."""
-    rows = [[data.name, role, str(data.sample_times.size), tag("code", digest_data(data))] for data, role in sets]
+    rows = [[label, role, str(data.sample_times.size), tag("code", digest_data(data))] for data, label, role in sets]
     parts: list[Any] = [
         make_table(["data", "role", "samples", "SHA-256"], rows, texts=(0, 1, 3), label="digests of the data"),
         tag("p", NUMBERS, class_="soft"),
@@ -102,7 +119,8 @@ def _write_digests(fit: Fit, sets: Sequence[tuple[Dataset, str]]) -> Html:
     return fold("SHA-256 digests", *parts)
 
 
-def _list_signals(data: Dataset, role: str) -> list[list[str]]:
+def _list_signals(one: _Set) -> list[list[str]]:
+    data, label, role = one
     rows = []
     for name, signal in (*data.outputs.items(), *data.inputs.items()):
         known = signal.values[np.isfinite(signal.values)]
@@ -113,7 +131,7 @@ def _list_signals(data: Dataset, role: str) -> list[list[str]]:
         rows.append(
             [
                 name,
-                data.name,
+                label,
                 f"{role} {'input' if name in data.inputs else 'output'}",
                 str(signal.times.size),
                 str(signal.times.size - known.size),

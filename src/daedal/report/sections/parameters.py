@@ -93,7 +93,7 @@ def _write_table(evidence: Evidence, estimates: list[Estimate]) -> Html:
         relative = format_relative(error, one.value)
         row: list[Any] = [
             one.name,
-            *[one.description] * described,
+            *[one.description or "—"] * described,
             one.unit or "—",
             write_minus(format_number(one.value, unsure)),
             "—" if np.isnan(error) else f"± {format_error(error)}",
@@ -159,10 +159,10 @@ def _write_fixed(fit: Fit) -> Html:
             if isinstance(value, (int, float))
             else str(value)
         )
-        rows.append([name, write_minus(shown), parameter.unit or "—", parameter.description])
+        rows.append([name, write_minus(shown), parameter.unit or "—", parameter.description or "—"])
     if not rows:
         return Html("")
-    described = any(row[3] for row in rows)
+    described = any(row[3] != "—" for row in rows)
     return fold(
         f"{counted(len(rows), 'parameter')} held",
         make_table(

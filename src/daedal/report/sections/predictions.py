@@ -36,6 +36,7 @@ STYLE = (  # of small pictures where the page has none: dots and axes in the col
     ".daedal .mark{stroke:#0072b2}.daedal .fill-band{fill:#0072b2;fill-opacity:.2}"
     ".daedal text{fill:currentColor;font-size:12px}"
 )
+UNDRAWN = "{} not drawn here: dd.plot(dd.compare(fit, fit.data)) draws all."
 MEETING = (
     "Where the curves meet the dotted lines, samples no longer help: from there on the model knows as much as a "
     "simulation does."
@@ -86,7 +87,7 @@ def write_description(evidence: Evidence) -> Section:
         called = tag("code", "write_report(…, validation=data)")
         children.append(tag("p", "No unseen data were given. ", called, " shows them here."))
     if evidence.own is not None:
-        words, body = "Data of the fit (estimation)", write_comparison(evidence.own)
+        words, body = "Data of the fit (estimation)", write_comparison(evidence.own, brief=evidence.unseen is not None)
         children.append(fold(words, *body) if evidence.unseen is not None else join([tag("h3", words), *body]))
     elif "own" in evidence.missing:
         children.append(tag("p", f"The data of the fit cannot be predicted: {evidence.missing['own']}"))
@@ -115,8 +116,8 @@ def _describe_ahead(evidence: Evidence) -> Html:
     return tag("p", said, class_="soft")
 
 
-def write_comparison(comparison: Comparison) -> list[Any]:
-    """A table of every output, and pictures, experiment by experiment."""
+def write_comparison(comparison: Comparison, *, brief: bool = False) -> list[Any]:
+    """A table of every output, and pictures, experiment by experiment; where it is brief, of the first outputs."""
     heads = ["output", "experiment", "simulated", "one step ahead", "RMSE simulated", "in the 95 % band"]
     rows = []
     for one in comparison.series:
@@ -136,17 +137,20 @@ def write_comparison(comparison: Comparison) -> list[Any]:
     labels = list(dict.fromkeys(one.experiment for one in comparison.series))
     figures: list[Any] = []
     for number, label in enumerate(labels):
-        drawn = _draw_experiment(comparison, label)
+        drawn = _draw_experiment(comparison, label, brief)
         figures += drawn if len(labels) == 1 else [fold(f"Experiment '{label}'", *drawn, opened=number == 0)]
     return [
         table, fold(f"{len(rows) - ROWS} more rows", more) if more else "", *figures, list_remarks(comparison.notes)
     ]  # fmt: skip
 
 
-def _draw_experiment(comparison: Comparison, label: str) -> list[Any]:
-    """A picture of the first outputs, and folded ones of the others."""
+def _draw_experiment(comparison: Comparison, label: str, brief: bool) -> list[Any]:
+    """A picture of the first outputs, and folded ones of the others; where it is brief, how many these are."""
     names = [one.output for one in comparison.series if one.experiment == label]
     groups = [names[first : first + OUTPUTS] for first in range(0, len(names), OUTPUTS)]
+    if brief and len(groups) > 1:
+        first = embed_picture(draw_experiment(comparison, label, groups[0]))
+        return [first, tag("p", UNDRAWN.format(counted(len(names) - OUTPUTS, "more output")), class_="soft")]
     figures = [embed_picture(draw_experiment(comparison, label, group)) for group in groups]
     folded = [
         fold(f"{counted(len(group), 'more output')}: {', '.join(group)}", figure)

@@ -26,6 +26,7 @@ from daedal.report.pictures import draw_against
 from daedal.validation import Residuals
 
 FAR = 4.0  # standard deviations from zero that make a sample worth a word
+BRIEF = 6  # outputs with pictures on the data of the fit, where those of unseen data stand above
 MOST_FAR = 10
 
 
@@ -56,7 +57,7 @@ def write_residuals(evidence: Evidence) -> Section:
 
 
 def _write_tests(residuals: Residuals, where: str, evidence: Evidence | None = None) -> list[Any]:
-    """Sentences, numbers and pictures; with evidence, also what the residuals may depend on."""
+    """Sentences, numbers and pictures; with evidence, of all outputs, and also what the residuals may depend on."""
     sentences = [join([tag("b", name), f": {one.sentence}."]) for name, one in residuals.outputs.items()]
     rows = [
         [
@@ -76,9 +77,13 @@ def _write_tests(residuals: Residuals, where: str, evidence: Evidence | None = N
     )
     names = list(residuals.outputs)
     figures: list[Any] = [embed(residuals, names[:3])]
-    for first in range(3, len(names), 3):
-        group = names[first : first + 3]
+    shown = names if evidence is not None else names[:BRIEF]
+    for first in range(3, len(shown), 3):
+        group = shown[first : first + 3]
         figures.append(fold(f"Correlations of {', '.join(group)}", embed(residuals, group)))
+    if len(names) > len(shown):
+        said = f"Correlations of {counted(len(names) - len(shown), 'more output')} not drawn here: "
+        figures.append(tag("p", said, "dd.plot(dd.resid(fit)) draws all.", class_="soft"))
     figures.append(fold("Residuals over time", embed(residuals, None, "innovations")))
     figures.append(fold("Distribution of the residuals", embed(residuals, None, "distribution")))
     figures.append(_draw_spectrum(residuals))

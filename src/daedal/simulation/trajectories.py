@@ -10,8 +10,6 @@ from daedal import disturbances, simulation, systems
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import SimulationError, interruptible, list_entries, nearest, show
 from daedal.models import Model, evaluate_parameters
-from daedal.simulation.ensemble_solver import Lanes, simulate_lanes
-from daedal.simulation.lanes import BRIEF
 from daedal.simulation.request import check_memory, check_realizations, check_request, check_times, check_values
 from daedal.simulation.solver import Job, Outcome, Solver
 from daedal.simulation.trajectory import Trajectory
@@ -20,7 +18,6 @@ from daedal.systems import System
 DELAYED = 1e-10  # tolerance of the steps of a single trajectory with delays
 CLOSE = 3e-10, 3e-12  # of IDA, for each step: right to 3e-7 of the largest values over the catalogue of problems
 PURPOSE = "simulate"
-PER_SAMPLE = 16  # regular steps that are not too many for a single trajectory
 SINGLE = 60  # unknowns up to which compiling a single trajectory pays
 SWITCHES = 16  # located ones up to which it does: each has code of its own for its crossings
 
@@ -104,7 +101,7 @@ def simulate(
         seed = disturbances.make_seed(np.random.default_rng() if rng is None else rng)
     job = Job(asked, given, wanted, count, seed or 0, PURPOSE)
     automatic = count is None and solver is None
-    outcome = _simulate_single(job) if automatic else (solver or Lanes()).simulate(job)
+    outcome = _simulate_single(job) if automatic else (solver or simulation.Lanes()).simulate(job)
     trajectory = _make_trajectory(job, outcome, None if count is None else seed)
     if measurement_noise and seed is not None:
         trajectory = simulation.add_measurement_noise(trajectory, asked.system.model, seed)
@@ -147,7 +144,7 @@ def _simulate_single(job: Job) -> Outcome:
     """One trajectory with disturbances at zero, by the solver that takes less time with all that it compiles."""
     system = job.asked.system
     if system.reduction.delays:
-        return Lanes(tolerance=DELAYED).simulate(job)
+        return simulation.Lanes(tolerance=DELAYED).simulate(job)
     switching = system.reduction.switching
     if switching is not None:
         return _simulate_switching(job, len(switching.switches))
@@ -157,7 +154,7 @@ def _simulate_single(job: Job) -> Outcome:
     tried = reference.simulate_cheaply(job)
     if tried is not None and (tried.status.ok or tried.status.interrupted):
         return tried
-    outcome, _ = _try_lanes(job)
+    outcome, _ = simulation.try_lanes(job)
     return outcome or tried or reference.simulate(job)
 
 
@@ -165,23 +162,11 @@ def _simulate_switching(job: Job, switches: int) -> Outcome:
     """By Lanes, which find crossings in compiled code, unless there are many of them."""
     outcome, reason = None, f"it would compile more than {SWITCHES} switches." if switches > SWITCHES else ""
     if len(job.asked.system.tops) <= SINGLE and switches <= SWITCHES:
-        outcome, reason = _try_lanes(job)
+        outcome, reason = simulation.try_lanes(job)
     if outcome is not None:
         return outcome
     outcome = simulation.IDA(*CLOSE).simulate(job)
     return replace(outcome, notes=(*outcome.notes, f"by IDA, because Lanes could not: {reason}")) if reason else outcome
-
-
-def _try_lanes(job: Job) -> tuple[Outcome | None, str]:
-    """What Lanes reach with moderate effort, or why they do not."""
-    try:
-        # Where samples are many, so are the restarts of IDA at jumps of inputs: steps may grow with their number.
-        effort = replace(BRIEF, regular=max(BRIEF.regular, PER_SAMPLE * job.asked.times.size))
-        outcome = simulate_lanes(Lanes(method="rk4", tolerance=1e-8), job, effort)
-    except SimulationError as refusal:
-        return None, refusal.sentence
-    kept = outcome.status.ok or outcome.status.interrupted
-    return outcome if kept else None, outcome.status.sentence
 
 
 def _make_trajectory(job: Job, outcome: Outcome, seed: int | None) -> Trajectory:

@@ -9,16 +9,13 @@ from daedal.data import short
 from daedal.errors import SimulationError, as_float, is_real, quoted, show, warn_user
 from daedal.models import evaluate_parameters
 from daedal.progress import Progress, watch
-from daedal.simulation import ida
+from daedal.simulation import ida, lanes, steps
 from daedal.simulation.forcing import Forcing, see_features
 from daedal.simulation.ida.cost import limit_calls
 from daedal.simulation.ida.integration import Integration
-from daedal.simulation.ida.path import ContinuousPath
 from daedal.simulation.ida.silence import silence_sundials
 from daedal.simulation.ida.stepping import Stepper
-from daedal.simulation.lanes import check_smoothness, choose_disturbance_grid, find_sample_interval
 from daedal.simulation.solver import REACHED, Job, Outcome, Status, describe_interrupt
-from daedal.simulation.steps import find_disturbance_places
 from daedal.systems import InitialValues, System, find_initial_values
 
 
@@ -132,9 +129,10 @@ class IDA:
         system, forcing, times = job.asked.system, job.asked.forcing, job.asked.times
         numbers = evaluate_parameters(system.model, job.values)
         grid, warnings = 1.0, []
-        if find_disturbance_places(system):
-            check_smoothness(system, numbers)
-            grid, warnings = choose_disturbance_grid(system, numbers, find_sample_interval(forcing.start, times))
+        if steps.find_disturbance_places(system):
+            lanes.check_smoothness(system, numbers)
+            interval = lanes.find_sample_interval(forcing.start, times)
+            grid, warnings = lanes.choose_disturbance_grid(system, numbers, interval)
         start = find_initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
         kept = np.full((count, len(job.wanted), times.size), np.nan)
         stopped: dict[int, Reached] = {}
@@ -145,7 +143,7 @@ class IDA:
         try:
             for number in watch(range(count), title, "take fewer realizations, or solver=Lanes()"):
                 duration = forcing.end - forcing.start
-                path = ContinuousPath(system, numbers, grid, duration, job.seed, job.purpose, number)
+                path = ida.ContinuousPath(system, numbers, grid, duration, job.seed, job.purpose, number)
                 disturbed = replace(job, asked=replace(job.asked, forcing=replace(forcing, path=path)))
                 _, solution = self._solve_job(disturbed)
                 kept[number] = _observe(disturbed, solution)

@@ -224,3 +224,9 @@ def test_importing_kernels_does_not_load_the_compiler():
     code = "import daedal.kernels, sys; print([m for m in sys.modules if m.startswith('llvmlite')])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_the_key_knows_how_far_a_text_is_optimised(monkeypatch):
+    before = compiler.make_key("text", PLAIN)
+    monkeypatch.setattr(compiler, "LARGE_TEXT", 3)
+    assert compiler.make_key("text", PLAIN) != before

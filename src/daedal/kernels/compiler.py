@@ -1,7 +1,8 @@
 """LLVM text → machine code in this process, through the cache on disk.
 
-The key of an object is a hash of the text, the processor with its features and the version of llvmlite. A hit only
-links the stored object; a miss parses the text, optimises it for the host and stores the result.
+The key of an object is a hash of the text, the processor with its features, the version of llvmlite and how far the
+text is optimised. A hit only links the stored object; a miss parses the text, optimises it for the host and stores the
+result.
 """
 
 import ctypes
@@ -96,11 +97,17 @@ def _announce(text: str) -> None:
 
 
 def make_key(text: str, target: Target) -> str:
-    """What identifies an object: the text, the processor and the version of the compiler."""
+    """What identifies an object: the text, the processor, the version of the compiler and how far it optimises."""
     import llvmlite
 
-    parts = (text, target.triple, target.processor, target.features, llvmlite.__version__)
+    level = str(choose_level(text))
+    parts = (text, target.triple, target.processor, target.features, llvmlite.__version__, level)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+
+
+def choose_level(text: str) -> int:
+    """How far this text is optimised: not at all where it is run a few times, less where it is large."""
+    return 0 if text.startswith(UNOPTIMISED) else 3 if len(text) <= LARGE_TEXT else 1
 
 
 def build(text: str, target: Target) -> bytes:
@@ -109,7 +116,7 @@ def build(text: str, target: Target) -> bytes:
     if target.triple != find_host().triple:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
-    level = 0 if text.startswith(UNOPTIMISED) else 3 if len(text) <= LARGE_TEXT else 1
+    level = choose_level(text)
     machine = _make_machine(target, level)
     module = llvm.parse_assembly(text)
     module.triple = target.triple

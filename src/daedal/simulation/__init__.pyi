@@ -1,7 +1,7 @@
 from .clocks import mark_times, read_clocks
 from .delays import find_pasts, look_back_from_start, prepare_delayed
 from .delays.adjoint import Adjoint
-from .ensemble_solver import Lanes, prepare
+from .ensemble_solver import Lanes, prepare, try_lanes
 from .ensembles import Ensemble, ensemble
 from .features import find_features
 from .forcing import Forcing, make_forcing, see_features
@@ -28,5 +28,5 @@ __all__ = [
     "collect_moments", "ensemble", "find_bends", "find_disturbance_places", "find_features", "find_pasts", "find_stops",
     "find_switch_times", "look_back_from_start", "make_forcing", "make_predictor", "make_regular_steps",
     "make_request", "mark_times", "prepare", "prepare_delayed", "read_clocks", "see_features", "simulate",
-    "simulate_transfer_function", "tabulate_nodes", "track_stages",
+    "simulate_transfer_function", "tabulate_nodes", "track_stages", "try_lanes",
 ]

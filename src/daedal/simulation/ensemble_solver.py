@@ -1,7 +1,7 @@
 """`Lanes`, the ensemble solver: many trajectories advance together, one per SIMD lane, with delays or without."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, final
 
@@ -13,6 +13,7 @@ from daedal.models import evaluate_parameters
 from daedal.simulation import lanes
 from daedal.simulation.forcing import Forcing, see_features
 from daedal.simulation.lanes import (
+    BRIEF,
     MEANINGLESS,
     PATIENT,
     Effort,
@@ -28,6 +29,9 @@ from daedal.simulation.lanes import (
 from daedal.simulation.solver import REACHED, Job, Outcome, Status, describe_interrupt
 from daedal.simulation.steps import NODES, Directions, find_disturbance_places
 from daedal.systems import System
+
+PER_SAMPLE = 16  # regular steps that are not too many for a single trajectory
+SINGLE = 1e-8  # tolerance of the steps of a single trajectory
 
 
 @final
@@ -91,6 +95,18 @@ def simulate_lanes(solver: Lanes, job: Job, effort: Effort = PATIENT) -> Outcome
     if run.plan.lengths.size:
         notes = (f"estimated error of the steps: {run.plan.error:.0e} of the largest values", *notes)
     return Outcome(kept, run.values[0].start, run.text, status, notes)
+
+
+def try_lanes(job: Job) -> tuple[Outcome | None, str]:
+    """A single trajectory as far as moderate effort leads, or None and why it leads nowhere."""
+    try:
+        # Where samples are many, so are the restarts of IDA at jumps of inputs: steps may grow with their number.
+        effort = replace(BRIEF, regular=max(BRIEF.regular, PER_SAMPLE * job.asked.times.size))
+        outcome = simulate_lanes(Lanes(method="rk4", tolerance=SINGLE), job, effort)
+    except SimulationError as refusal:
+        return None, refusal.sentence
+    kept = outcome.status.ok or outcome.status.interrupted
+    return outcome if kept else None, outcome.status.sentence
 
 
 def _keep_values(run: Run, variables: int, realizations: int) -> tuple[np.ndarray, Status]:

@@ -10,16 +10,14 @@ from daedal import disturbances, simulation, systems
 from daedal.data import FrozenMapping, frozen
 from daedal.errors import SimulationError, interruptible, list_entries, nearest, show
 from daedal.models import Model, evaluate_parameters
-from daedal.simulation.ensemble_solver import Lanes, simulate_lanes
-from daedal.simulation.lanes import BRIEF
 from daedal.simulation.request import check_memory, check_realizations, check_request, check_times, check_values
 from daedal.simulation.solver import Job, Outcome, Solver
 from daedal.simulation.trajectory import Trajectory
 from daedal.systems import System
 
 DELAYED = 1e-10  # tolerance of the steps of a single trajectory with delays
+CLOSE = 3e-10, 3e-12  # of IDA, for each step: right to 3e-7 of the largest values over the catalogue of problems
 PURPOSE = "simulate"
-PER_SAMPLE = 16  # regular steps that are not too many for a single trajectory
 SINGLE = 60  # unknowns up to which compiling a single trajectory pays
 SWITCHES = 16  # located ones up to which it does: each has code of its own for its crossings
 
@@ -61,7 +59,8 @@ def simulate(
         Names to keep; everything by default.
     solver
         `Lanes(...)`, the ensemble solver, or `IDA(rtol, atol)`, the reference solver for single trajectories. By
-        default `Lanes`, or IDA for a single trajectory of a stiff or large model or of one with many switches.
+        default `Lanes` for realizations, delays and switches, and for other single trajectories the one of the two that
+        takes less time, with what it compiles: IDA where samples are few or the model is stiff or large.
     t0
         Where the model starts, if before the first time.
 
@@ -102,7 +101,7 @@ def simulate(
         seed = disturbances.make_seed(np.random.default_rng() if rng is None else rng)
     job = Job(asked, given, wanted, count, seed or 0, PURPOSE)
     automatic = count is None and solver is None
-    outcome = _simulate_single(job) if automatic else (solver or Lanes()).simulate(job)
+    outcome = _simulate_single(job) if automatic else (solver or simulation.Lanes()).simulate(job)
     trajectory = _make_trajectory(job, outcome, None if count is None else seed)
     if measurement_noise and seed is not None:
         trajectory = simulation.add_measurement_noise(trajectory, asked.system.model, seed)
@@ -142,27 +141,32 @@ def _check_variables(system: System, variables: Any) -> tuple[str, ...]:
 
 
 def _simulate_single(job: Job) -> Outcome:
-    """One trajectory with disturbances at zero: by Lanes where it suits, otherwise by IDA."""
+    """One trajectory with disturbances at zero, by the solver that takes less time with all that it compiles."""
     system = job.asked.system
     if system.reduction.delays:
-        return Lanes(tolerance=DELAYED).simulate(job)
+        return simulation.Lanes(tolerance=DELAYED).simulate(job)
     switching = system.reduction.switching
-    many = switching is not None and len(switching.switches) > SWITCHES
-    reason = f"it would compile more than {SWITCHES} switches." if many else ""
-    if len(system.tops) <= SINGLE and not many:
-        try:
-            # Where samples are many, so are the restarts of IDA at jumps of inputs: steps may grow with their number.
-            effort = replace(BRIEF, regular=max(BRIEF.regular, PER_SAMPLE * job.asked.times.size))
-            outcome = simulate_lanes(Lanes(method="rk4", tolerance=1e-8), job, effort)
-            reason = outcome.status.sentence
-        except SimulationError as refusal:
-            outcome, reason = None, refusal.sentence
-        if outcome is not None and (outcome.status.ok or outcome.status.interrupted):
-            return outcome
-    outcome = simulation.IDA().simulate(job)
-    if reason and switching is not None:
-        outcome = replace(outcome, notes=(*outcome.notes, f"by IDA, because Lanes could not: {reason}"))
-    return outcome
+    if switching is not None:
+        return _simulate_switching(job, len(switching.switches))
+    reference = simulation.IDA(*CLOSE)
+    if len(system.tops) > SINGLE:
+        return reference.simulate(job)
+    tried = reference.simulate_cheaply(job)
+    if tried is not None and (tried.status.ok or tried.status.interrupted):
+        return tried
+    outcome, _ = simulation.try_lanes(job)
+    return outcome or tried or reference.simulate(job)
+
+
+def _simulate_switching(job: Job, switches: int) -> Outcome:
+    """By Lanes, which find crossings in compiled code, unless there are many of them."""
+    outcome, reason = None, f"it would compile more than {SWITCHES} switches." if switches > SWITCHES else ""
+    if len(job.asked.system.tops) <= SINGLE and switches <= SWITCHES:
+        outcome, reason = simulation.try_lanes(job)
+    if outcome is not None:
+        return outcome
+    outcome = simulation.IDA(*CLOSE).simulate(job)
+    return replace(outcome, notes=(*outcome.notes, f"by IDA, because Lanes could not: {reason}")) if reason else outcome
 
 
 def _make_trajectory(job: Job, outcome: Outcome, seed: int | None) -> Trajectory:

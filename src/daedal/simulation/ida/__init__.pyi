@@ -1,5 +1,6 @@
+from .path import ContinuousPath
 from .projection import Projection
 from .solver import IDA
 from .switched import SwitchedIntegration
 
-__all__ = ["IDA", "Projection", "SwitchedIntegration"]
+__all__ = ["ContinuousPath", "IDA", "Projection", "SwitchedIntegration"]

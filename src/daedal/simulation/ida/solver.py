@@ -9,15 +9,13 @@ from daedal.data import short
 from daedal.errors import SimulationError, as_float, is_real, quoted, show, warn_user
 from daedal.models import evaluate_parameters
 from daedal.progress import Progress, watch
-from daedal.simulation import ida
+from daedal.simulation import ida, lanes, steps
 from daedal.simulation.forcing import Forcing, see_features
+from daedal.simulation.ida.cost import limit_calls
 from daedal.simulation.ida.integration import Integration
-from daedal.simulation.ida.path import ContinuousPath
 from daedal.simulation.ida.silence import silence_sundials
 from daedal.simulation.ida.stepping import Stepper
-from daedal.simulation.lanes import check_smoothness, choose_disturbance_grid, find_sample_interval
 from daedal.simulation.solver import REACHED, Job, Outcome, Status, describe_interrupt
-from daedal.simulation.steps import find_disturbance_places
 from daedal.systems import InitialValues, System, find_initial_values
 
 
@@ -32,6 +30,7 @@ class Reached:
     stopped: str
     remedy: str
     interrupted: bool = False
+    given_up: bool = False
 
 
 @final
@@ -68,9 +67,18 @@ class IDA:
             object.__setattr__(self, name, float(value))
 
     def solve(
-        self, system: System, start: InitialValues, times: np.ndarray, forcing: Forcing, parameters: np.ndarray
+        self,
+        system: System,
+        start: InitialValues,
+        times: np.ndarray,
+        forcing: Forcing,
+        parameters: np.ndarray,
+        most: float = np.inf,
     ) -> Reached:
-        """Advance from forcing.start through all times; what was reached is returned whatever happens."""
+        """Advance from forcing.start through all times; what was reached is returned whatever happens.
+
+        After more than `most` calls of the residual it is given up.
+        """
         for stops in (times, times[:0]):  # its steps go over samples
             forcing = see_features(system, forcing, stops, [parameters])
         title = f"simulating '{system.model.name}': time"
@@ -82,8 +90,8 @@ class IDA:
                 work = Integration(Stepper(self.rtol, self.atol, system, forcing, parameters, progress))
             else:
                 work = ida.SwitchedIntegration(self.rtol, self.atol, system, forcing, parameters, progress)
-            stepper = work.stepper
-            interrupted = False
+            stepper, interrupted = work.stepper, False
+            stepper.most = most
             try:
                 work.run(start, times)
             except KeyboardInterrupt:
@@ -91,14 +99,25 @@ class IDA:
                 stepper.stopped = f"The simulation was interrupted at time {short(stepper.time)}."
                 stepper.remedy = "What was computed until then is kept."
         states, tops, exogenous = (np.array(part) for part in (work.states, work.tops, work.exogenous))
-        return Reached(stepper.system, states, tops, exogenous, stepper.stopped, stepper.remedy, interrupted)
+        ends = stepper.stopped, stepper.remedy, interrupted, stepper.calls > most
+        return Reached(stepper.system, states, tops, exogenous, *ends)
 
     def simulate(self, job: Job) -> Outcome:
         """Realizations one by one, on the paths that the lanes would see, as `Solver` says."""
         _refuse_delays(job.asked.system)
         if job.realizations is not None:
             return self._sample(job, job.realizations)
-        start, solution = self._solve_job(job)
+        return self._conclude(job, *self._solve_job(job))
+
+    def simulate_cheaply(self, job: Job) -> Outcome | None:
+        """One trajectory without disturbances, or None where compiled steps are expected to take less time."""
+        most = limit_calls(job.asked)
+        if most == 0.0:
+            return None
+        start, solution = self._solve_job(job, most)
+        return None if solution.given_up else self._conclude(job, start, solution)
+
+    def _conclude(self, job: Job, start: InitialValues, solution: Reached) -> Outcome:
         if solution.interrupted and not len(solution.states):
             raise KeyboardInterrupt
         status = REACHED
@@ -110,9 +129,10 @@ class IDA:
         system, forcing, times = job.asked.system, job.asked.forcing, job.asked.times
         numbers = evaluate_parameters(system.model, job.values)
         grid, warnings = 1.0, []
-        if find_disturbance_places(system):
-            check_smoothness(system, numbers)
-            grid, warnings = choose_disturbance_grid(system, numbers, find_sample_interval(forcing.start, times))
+        if steps.find_disturbance_places(system):
+            lanes.check_smoothness(system, numbers)
+            interval = lanes.find_sample_interval(forcing.start, times)
+            grid, warnings = lanes.choose_disturbance_grid(system, numbers, interval)
         start = find_initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
         kept = np.full((count, len(job.wanted), times.size), np.nan)
         stopped: dict[int, Reached] = {}
@@ -123,7 +143,7 @@ class IDA:
         try:
             for number in watch(range(count), title, "take fewer realizations, or solver=Lanes()"):
                 duration = forcing.end - forcing.start
-                path = ContinuousPath(system, numbers, grid, duration, job.seed, job.purpose, number)
+                path = ida.ContinuousPath(system, numbers, grid, duration, job.seed, job.purpose, number)
                 disturbed = replace(job, asked=replace(job.asked, forcing=replace(forcing, path=path)))
                 _, solution = self._solve_job(disturbed)
                 kept[number] = _observe(disturbed, solution)
@@ -145,10 +165,10 @@ class IDA:
             status = Status(False, which + solution.stopped, solution.remedy)
         return Outcome(kept, start, repr(self), status, tuple(warnings))
 
-    def _solve_job(self, job: Job) -> tuple[InitialValues, Reached]:
+    def _solve_job(self, job: Job, most: float = np.inf) -> tuple[InitialValues, Reached]:
         system, forcing = job.asked.system, job.asked.forcing
         start = find_initial_values(system, forcing.start, job.values, forcing.at(forcing.start))
-        return start, self.solve(system, start, job.asked.times, forcing, system.parameter_vector(job.values))
+        return start, self.solve(system, start, job.asked.times, forcing, system.parameter_vector(job.values), most)
 
 
 def _refuse_delays(system: System) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daedal.data import short
 from daedal.progress import Progress
 from daedal.simulation.forcing import Forcing
 from daedal.simulation.ida import implicit, units
@@ -76,6 +77,7 @@ class Stepper:
         self._entries = np.ones(self.jacobian.result.size)  # what makes an entry of the Jacobian free of units
         self._places = np.array(self.jacobian.sparsity.get_triplet(), dtype=int)
         self._factor = 1.0  # cj of the last Jacobian
+        self.calls, self.most = 0, np.inf  # of the residual, and how many there may be
 
     @property
     def full(self) -> bool:
@@ -122,6 +124,9 @@ class Stepper:
             self.time = reached
             self.progress(reached)
             self.note(values[:known])
+            if self.calls > self.most:
+                self.stopped = f"The simulation was given up at time {short(reached)}."
+                return x, top
             if result.success:
                 self.roots = result.i_events[-1] if rooted else np.zeros(0, dtype=int)
                 self._count += rooted
@@ -379,6 +384,7 @@ class Stepper:
         parameters[:] = self.parameters
 
         def fill_residual(t, y, yp, res):
+            self.calls += 1
             clock[0] = self.origin + t
             multiply(y, columns, values)
             multiply(yp, columns, slopes)

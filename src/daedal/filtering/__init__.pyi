@@ -8,8 +8,8 @@ from .nonlinear import (
 from .open_values import forget_start
 from .parameter_point import Point
 from .particles import (
-    MEMORIES, Collapse, GuidedRun, ParticleRun, PooledRuns, Stream, limit_gains, line_up_lanes, look_ahead,
-    make_guide, measure_runs, run_guided, run_in_groups, run_particles,
+    MEMORIES, Collapse, GuidedRun, ParticleRun, PooledRuns, Stream, find_units, limit_gains, line_up_lanes,
+    look_ahead, make_guide, measure_runs, run_guided, run_in_groups, run_particles,
 )
 from .states import StateEstimate, estimate_states
 
@@ -18,7 +18,7 @@ __all__ = [
     "InitialCondition", "InitialState", "Innovated", "Laplace", "LinearExperiment", "Linearized", "LinedUp",
     "NonlinearExperiment", "Normals", "Outlook", "ParticleRun", "Point", "PooledRuns", "StateEstimate", "Stream",
     "are_same", "compare_with_rest", "estimate_nonlinear_states", "estimate_states", "find_crossed", "find_path",
-    "find_paths", "forget_start", "leave_kinks", "limit_gains", "line_up", "line_up_lanes", "look_ahead",
+    "find_paths", "find_units", "forget_start", "leave_kinks", "limit_gains", "line_up", "line_up_lanes", "look_ahead",
     "make_guide", "make_linear_experiments", "make_nonlinear_experiment", "measure_runs", "refuse_unsuitable", "regrid",
     "run_extended_filter", "run_guided", "run_in_groups", "run_particles", "settle_steps", "simulate_outputs",
 ]

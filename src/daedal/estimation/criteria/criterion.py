@@ -78,6 +78,7 @@ class Evaluation:
     parts: tuple[Part, ...] = ()
     failure: str = ""
     noise: np.ndarray | None = None  # what the Monte-Carlo error of the slopes adds to the curvature
+    scatter: np.ndarray | None = None  # covariance of the gradient by that error, where noise does not tell it
     monte_carlo_error: float = 0.0  # standard deviation of the value over the random numbers of a simulation
     rough: bool = False  # whether values jump by that error from point to point: the lowest is only the luckiest
     loglik: float | None = None  # where the criterion is a likelihood: its curvature is then the information

@@ -5,7 +5,8 @@ runs are put together over experiments and coordinates φ. Two stages: the first
 particles; the second, begun where that ended, has several runs with all of them, chooses the memory of the score, and
 tells errors of the data (products of independent runs, Σ d̄ d̄ᵀ less what noise adds) and of the particles apart. Values
 jump from point to point by their Monte-Carlo error: scoring (`estimation.search.scoring`) looks for the maximum. All
-runs have random numbers of their own, which are the same at every φ: the same seed gives the same estimate.
+runs have random numbers of their own, which are the same at every φ: the same seed gives the same estimate. Where the
+score would have a larger error than differences of log L, a third stage takes these (`slopes`, beside this file).
 
 Where plain particles lose the data, or their log L would scatter too far, particles guided by the most probable path
 (`guided`, beside this file) take their place, if Laplace's approximation has one that they can follow and plain ones
@@ -34,6 +35,7 @@ from daedal.estimation.likelihood.guided import (
 from daedal.estimation.likelihood.laplace import make_laplace_objective, tell_grids
 from daedal.estimation.likelihood.moments import recommend_moments
 from daedal.estimation.likelihood.singular import refuse_singular
+from daedal.estimation.likelihood.slopes import Slopes, prefer_differences, take_differences, take_score
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
 from daedal.filtering import (
@@ -83,11 +85,13 @@ class ParticleObjective:
     nonlinear: tuple[NonlinearExperiment, ...]
     particles: int
     final: bool = False
+    differing: bool = False  # the third stage: slopes are differences of log L
     memory: int = 0  # the place of that of the score among all that a run carries
     memories: tuple[float, ...] = (FIRST_MEMORY,)
     notes: tuple[str, ...] = ()
     guide: Callable[[str], GuidedObjective] | None = None  # makes particles that are guided, for a reason
     _kept: dict[bytes, Pass] = field(default_factory=dict)  # the runs of the last point
+    _slopes: dict[bytes, Slopes] = field(default_factory=dict)  # and slopes there, where they are differences
 
     @property
     def capabilities(self) -> Capabilities:
@@ -112,7 +116,11 @@ class ParticleObjective:
         pooled = passed.pooled
         if self.final and (lost := self._describe_loss(passed, self._find_share(passed.pooled))):
             return fail_at(point, lost)
-        gradient, curvature = -pooled.score(self.memory), pooled.squares(self.memory)
+        try:
+            slopes = self._find_slopes(point, pooled)
+        except DaedalError as error:
+            return fail_at(point, error.sentence)
+        gradient, curvature = -slopes.score, slopes.metric
         if not (np.isfinite(pooled.loglik) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return fail_at(point, "The likelihood or its gradient is not finite there.")
         return Evaluation(
@@ -121,15 +129,20 @@ class ParticleObjective:
             gradient,
             curvature,
             parts=tuple(self._list_parts(passed, point.size)),
-            noise=pooled.noise(self.memory),
+            noise=slopes.noise,
+            scatter=slopes.scatter if self.differing else None,
             monte_carlo_error=pooled.loglik_error,
             rough=True,
             loglik=pooled.loglik,
         )
 
     def refine(self, evaluation: Evaluation, /) -> Objective | None:
-        """From the first stage to the second."""
-        return None if self.final else self.finish(evaluation)
+        """From the first stage to the second, and to differences where they are better."""
+        if not self.final:
+            return self.finish(evaluation)
+        if self.differing or not prefer_differences(self.run(evaluation.point).pooled, self.memory):
+            return None
+        return replace(self, differing=True, _kept={}, _slopes={})
 
     def choose_steps(self, point: np.ndarray) -> Objective:
         """Guided, where plain particles would lose the data on the way from this point."""
@@ -166,7 +179,20 @@ class ParticleObjective:
 
     def scatter(self, evaluation: Evaluation) -> np.ndarray:
         """Covariance of the gradient over the random numbers of the particles."""
-        return self.run(evaluation.point).pooled.scatter(self.memory)
+        return self._find_slopes(evaluation.point, self.run(evaluation.point).pooled).scatter
+
+    def _find_slopes(self, point: np.ndarray, pooled: PooledRuns) -> Slopes:
+        """By Fisher's identity or by differences; those of the last point again."""
+        if not self.differing:
+            return take_score(pooled, self.memory)
+        key = point.tobytes()
+        slopes = self._slopes.get(key)
+        if slopes is None:
+            bounds, measure = self.problem.coordinates.bounds, partial(self.measure, runs=RUNS, share=1.0)
+            slopes = take_differences(pooled, self.memory, point, bounds, measure)
+            self._slopes.clear()
+            self._slopes[key] = slopes
+        return slopes
 
     def predict(self, point: np.ndarray) -> tuple[Forecast, ...]:
         """One step ahead, and simulated from the start."""
@@ -213,16 +239,16 @@ class ParticleObjective:
         return passed
 
     @refuse_singular()
-    def measure(self, point: np.ndarray) -> PooledRuns:
-        """log L alone, by a few runs of the first stage's size."""
-        logliks, particles = np.zeros(FIRST_RUNS), max(round(FIRST_SHARE * self.particles), 2)
+    def measure(self, point: np.ndarray, runs: int = FIRST_RUNS, share: float = FIRST_SHARE) -> PooledRuns:
+        """log L alone, by as many runs with a share of the particles; a few of the first stage's size, if not said."""
+        logliks, particles = np.zeros(runs), max(round(share * self.particles), 2)
         for number, experiment in enumerate(self.nonlinear):
             values = self.problem.coordinates.values(point, number)
             discrete = experiment.at(Point(experiment.system.model, values, ()))
             stream = Stream(self.problem.seed, "particles of a measurement", number)
             run = partial(run_particles, discrete, particles, stream)
-            logliks += [one.loglik for one in run_in_groups(run, particles, FIRST_RUNS)]
-        return PooledRuns(logliks, np.zeros((FIRST_RUNS, 1, 1, 0)))
+            logliks += [one.loglik for one in run_in_groups(run, particles, runs)]
+        return PooledRuns(logliks, np.zeros((runs, 1, 1, 0)))
 
     @refuse_singular()
     def _make_runs(self, point: np.ndarray) -> Pass:

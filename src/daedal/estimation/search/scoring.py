@@ -139,10 +139,11 @@ def _propose(here: Evaluation, bounds: Bounds) -> tuple[np.ndarray, float]:
 
 def _measure_noise(here: Evaluation) -> float:
     """The length of a step that is nothing but noise."""
-    if here.noise is None:
+    noise = here.noise if here.scatter is None else here.scatter
+    if noise is None:
         return 0.0
     directions = find_directions(here.curvature)
-    return float(np.sqrt(max(np.trace(directions.T @ here.noise @ directions), 0.0)))
+    return float(np.sqrt(max(np.trace(directions.T @ noise @ directions), 0.0)))
 
 
 def _try(function: Function, here: Evaluation, step: np.ndarray, bounds: Bounds) -> tuple[Evaluation | None, int]:

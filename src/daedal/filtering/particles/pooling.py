@@ -116,7 +116,7 @@ class PooledRuns:
         last = self.gains.shape[1] - 1
         if not self.gains.shape[-1]:
             return last
-        units = _find_units(self.squares(last))
+        units = find_units(self.squares(last))
         sums = np.array([_sum_blocks(self.gains[:, j]) for j in range(last + 1)]) @ units  # (memory, run, block, ·)
         errors = []
         for j in range(last + 1):
@@ -126,6 +126,15 @@ class PooledRuns:
             bias = np.maximum(beyond, 0.0).sum(axis=1).max(initial=0.0)
             errors.append(bias + sums[j].var(axis=0, ddof=1).sum() / self.count)
         return int(np.argmin(errors))
+
+
+def find_units(metric: np.ndarray) -> np.ndarray:
+    """D with Dᵀ H D = I, where H does not vanish."""
+    diagonal = np.diag(metric)
+    scale = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 0.0)
+    eigenvalues, vectors = np.linalg.eigh(metric * np.outer(scale, scale))
+    kept = eigenvalues > RANK
+    return scale[:, None] * vectors[:, kept] / np.sqrt(eigenvalues[kept])
 
 
 def limit_gains(gains: np.ndarray) -> np.ndarray:
@@ -143,12 +152,3 @@ def _sum_blocks(gains: np.ndarray) -> np.ndarray:
     """Gains (run, sample time, coordinate) summed over blocks of time, (run, block, coordinate)."""
     parts = np.array_split(gains, min(BLOCKS, max(gains.shape[1], 1)), axis=1)
     return np.stack([part.sum(axis=1) for part in parts], axis=1)
-
-
-def _find_units(metric: np.ndarray) -> np.ndarray:
-    """D with Dᵀ H D = I, where H does not vanish."""
-    diagonal = np.diag(metric)
-    scale = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 0.0)
-    eigenvalues, vectors = np.linalg.eigh(metric * np.outer(scale, scale))
-    kept = eigenvalues > RANK
-    return scale[:, None] * vectors[:, kept] / np.sqrt(eigenvalues[kept])

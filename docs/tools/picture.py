@@ -45,7 +45,7 @@ for place, (label, color) in enumerate((("wind ignored (output error)", "#D55E00
 estimates.axhline(TRUTH, color="black", lw=1, ls="--", label="truth")
 estimates.set(xlabel="record", ylabel="drag (kg/m)", xticks=range(RECORDS), xticklabels=range(1, RECORDS + 1))
 estimates.legend(frameon=False, fontsize=8, ncols=3, loc="upper left", bbox_to_anchor=(0.0, 1.02))
-estimates.set_ylim(top=estimates.get_ylim()[1] + 1.6)
+estimates.set_ylim(top=estimates.get_ylim()[1] + 0.4)
 estimates.set_title("the drag from eight records, intervals of 95 %", loc="left", y=1.06)
 figure.tight_layout()
 figure.savefig(ROOT / "docs" / "static" / "estimate.svg", metadata={"Date": None})

@@ -46,7 +46,7 @@ def test_every_parameter_has_a_default_a_unit_and_a_description(component):
     model = component()
     arguments = inspect.signature(component).parameters
     assert set(arguments) == set(model.parameters)
-    described = re.findall(r"^    (\w+(?:, \w+)*)$", component.__doc__, re.MULTILINE)
+    described = re.findall(r"^(\w+(?:, \w+)*)$", inspect.cleandoc(component.__doc__), re.MULTILINE)
     documented = {word for line in described for word in line.split(", ")} - {"Parameters", "Examples"}
     assert documented == set(arguments)
     for name, parameter in model.parameters.items():

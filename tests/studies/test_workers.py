@@ -21,7 +21,7 @@ from own_kinds import Jitter
 from studying import make_fit
 
 RUNS = 10
-MANY = 100  # that are not all made before a process is killed
+MANY = 300  # that are not all made before a process is killed
 HELPER = Path(__file__).parents[1] / "studying.py"
 
 

@@ -201,9 +201,11 @@ class _Table:
         values = np.array(self.columns[label])
         if (row := find_first(np.isinf(values))) is not None:
             text = self.wrong[label]
-            raise DataError(
-                f"{self._place(row, label)}, '{text}' is not a finite number.", _suggest(text, complete, self.decimal)
-            )
+            remedy = _suggest(text, complete, self.decimal)
+            if row == 0 and not any(map(str.isdigit, text)):
+                unit = f"'{label} [{text.strip()}]'"
+                remedy = f"If this line holds units, write them in the header line, as in {unit}, and delete it."
+            raise DataError(f"{self._place(row, label)}, '{text}' is not a finite number.", remedy)
         if complete and (row := find_first(np.isnan(values))) is not None:
             raise DataError(
                 f"{self._place(row, label)}, a value is missing, which {complete} may not have.",

@@ -157,6 +157,13 @@ def test_steps_without_end():
     refuse(lambda: dd.simulate(make_lag(), long, realizations=1, solver=dd.Lanes(step=1e-12)), "steps", "longer steps")
 
 
+def test_particles_with_steps_without_end():
+    bent = make_lag(equations={"lag": der(x) == -k * x**3 + w}, measurement_noise={"x": 0.1})
+    solver, criterion = dd.Lanes(step=1e-12), dd.Likelihood(method="particle")
+    work = lambda: dd.evaluate(bent, make_data(), free=["k"], criterion=criterion, solver=solver)  # noqa: E731
+    refuse(work, "The filter of model 'lag', in", "steps, needs about", "longer steps")
+
+
 def test_samples_of_a_hold_without_end():
     held = make_lag(equations={"lag": der(x) == -k * dd.hold(x, every=1e-12)}, disturbances={})
     refuse(lambda: dd.simulate(held, [0.0, 1.0]), "sampled 1e+12 times", "less often")

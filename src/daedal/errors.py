@@ -264,11 +264,11 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-def nearest(name: str, known: Iterable[str], listing: str = "Known are") -> str:
-    """A suggestion "Did you mean 'x'?", or the list of what there is."""
-    known = list(known)
+def nearest(name: Any, known: Iterable[Any], listing: str = "Known are") -> str:
+    """A suggestion "Did you mean 'x'?", or the list of what there is; a name that is no text is taken as it is shown."""
+    known = [show(other, str) for other in known]
     folded = {other.casefold(): other for other in known}
-    close = get_close_matches(name.casefold(), folded, n=1)
+    close = get_close_matches(show(name, str).casefold(), folded, n=1)
     if close:
         return f"Did you mean '{folded[close[0]]}'?"
     return f"{listing} {quoted(known)}." if known else "There are none."

@@ -15,16 +15,30 @@ Entries that change nothing do not count. Without M_ij, M = λE − F, the deter
 left of each. What is smaller than rounding at rates λ over many powers of ten, a sum that has cancelled or an entry
 that someone computed, would spread its smallness over all units, and true entries would be taken for zeros.
 
+Which rates these are cannot be told from the pencil alone: an integrator that leaks at 1e-30 beside a pole of 1, and a
+pole of 1 beside a time constant of 1e-30, are one pencil in two units of time, but what counts for nothing is the leak
+in one and the time constant in the other. So the user's unit of time decides: rates are those around the one next to it
+among the rates of the pencil, which are where the slope of the tropical determinant
+
+    max over permutations π of Σ_i max(log λ + log |E_iπ(i)|, log |F_iπ(i)|)
+
+changes with log λ (Gaubert and Sharify 2009): they are orders of magnitude of the eigenvalues in any units of equations
+and variables. A time constant 1e21 times shorter than that counts as zero.
+
 E. H. Bristol, On a new measure of interaction for multivariable process control, IEEE Trans. Automat. Control 11 (1966)
 133–134. A. R. Curtis, J. K. Reid, On the automatic scaling of matrices for Gaussian elimination, J. Inst. Math. Appl.
-10 (1972) 118–124.
+10 (1972) 118–124. S. Gaubert, M. Sharify, Tropical scaling of polynomial matrices, Lect. Notes Control Inf. Sci. 389
+(2009) 291–303.
 """
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 SUSPICIOUS = 1e-5  # in the units found: an entry below it may be one that changes nothing
 NOTHING = 1e-13  # of the determinant: what an entry changes that does not count
-RATES = 10.0 ** np.arange(-12, 13, 4)  # at which that is looked at, in the unit of time found
+RATES = 10.0 ** np.arange(-8, 9, 4)  # at which that is looked at, around the rate that is next to the user's unit
+FAR = 24.0  # powers of ten between that rate and the user's unit of time, at most
+NEAR = 2.0  # powers of ten to which it is searched
 LOOKS = 4  # times that entries are left out
 
 
@@ -38,12 +52,14 @@ def find_natural_units(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.nda
     (1.0, 1.0)
     """
     filled = [matrix != 0.0 for matrix in (E, F)]
-    units = _fit_units(E, F, filled)
+    units, rates = _fit_units(E, F, filled), None
     for _ in range(LOOKS if len(E) == E.shape[1] else 0):
         scaled = _scale(E, F, units)
-        if all(size[there].min(initial=1.0) > SUSPICIOUS for size, there in zip(scaled, filled, strict=True)):
+        balanced = all(size[there].min(initial=1.0) > SUSPICIOUS for size, there in zip(scaled, filled, strict=True))
+        if balanced and abs(np.log10(units[2])) < FAR:
             break
-        shares = _find_shares(E, F, units)
+        rates = _find_rate(E, F) * RATES if rates is None else rates
+        shares = _find_shares(E, F, rates)
         needed = [there & (share > NOTHING) for there, share in zip(filled, shares, strict=True)]
         if all(np.array_equal(*pair) for pair in zip(needed, filled, strict=True)):
             break
@@ -69,22 +85,48 @@ def _scale(E: np.ndarray, F: np.ndarray, units: tuple[np.ndarray, np.ndarray, fl
     return time * (rows[:, None] * np.abs(E) * columns), rows[:, None] * np.abs(F) * columns
 
 
-def _find_shares(
-    E: np.ndarray, F: np.ndarray, units: tuple[np.ndarray, np.ndarray, float]
-) -> tuple[np.ndarray, np.ndarray]:
+def _find_rate(E: np.ndarray, F: np.ndarray) -> float:
+    """The rate of the pencil that is next to one in the user's unit of time, or the end of the search towards it."""
+    with np.errstate(divide="ignore"):
+        logs = np.log10(np.abs(E)), np.log10(np.abs(F))
+    here = _count_slope(*logs, 0.0)
+    beside = [side * distance for distance in np.arange(NEAR, FAR + 1.0, NEAR) for side in (1.0, -1.0)]
+    last = FAR if here == 0 else -FAR
+    return 10.0 ** next((place for place in beside if _count_slope(*logs, place) != here), last)
+
+
+def _count_slope(e: np.ndarray, f: np.ndarray, place: float) -> int:
+    """How many entries of E are in the tropical determinant at the rate 10**place: so many rates are smaller."""
+    impossible = -1e6
+    rows, columns = linear_sum_assignment(np.maximum(np.maximum(place + e, f), impossible), maximize=True)
+    return int(np.sum(place + e[rows, columns] > f[rows, columns]))
+
+
+def _find_shares(E: np.ndarray, F: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The largest share that each entry has in the determinant of λE − F; 1 where that is zero at every rate."""
-    rows, columns, time = units
-    E, F = time * (rows[:, None] * E * columns), rows[:, None] * F * columns
     largest = np.zeros_like(E), np.zeros_like(F)
-    for rate in RATES:
+    for rate in rates:
+        matrix = rate * E - F
+        rows, columns = _equilibrate(matrix)
         try:
-            inverse = np.linalg.inv(rate * E - F).T
+            inverse = rows[:, None] * np.linalg.inv(rows[:, None] * matrix * columns).T * columns
         except np.linalg.LinAlgError:
             continue
-        for matrix, share in zip((rate * E, F), largest, strict=True):
-            np.fmax(share, np.abs(matrix * inverse), out=share)
+        for part, share in zip((rate * E, F), largest, strict=True):
+            np.fmax(share, np.abs(part * inverse), out=share)
     told = np.isfinite(largest).all() and np.any(largest)
     return largest if told else (np.ones_like(E), np.ones_like(F))
+
+
+def _equilibrate(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of rows and columns that bring the largest of each near one."""
+    rows, columns = np.ones(len(matrix)), np.ones(len(matrix))
+    for _ in range(8):
+        size = np.abs(rows[:, None] * matrix * columns)
+        highest, widest = size.max(axis=1), size.max(axis=0)
+        rows = rows / np.sqrt(np.where(highest > 0.0, highest, 1.0))
+        columns = columns / np.sqrt(np.where(widest > 0.0, widest, 1.0))
+    return rows, columns
 
 
 def _fit_units(E: np.ndarray, F: np.ndarray, filled: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, float]:

@@ -6,8 +6,10 @@ from typing import final
 
 import numpy as np
 
+from daedal.errors import EstimationError
 from daedal.experiments import Drive
 from daedal.lti import find_distinct
+from daedal.memory import check_memory
 from daedal.simulation import (
     ALIGNED,
     Forcing,
@@ -18,6 +20,8 @@ from daedal.simulation import (
     tabulate_nodes,
 )
 from daedal.systems import System
+
+COPIES = 4  # of what is known at each step, that there are at the same time
 
 
 @final
@@ -72,6 +76,7 @@ def make_grid(
     forcing = make_forcing(system, drive.signals, drive.start, float(wanted[-1]))
     forcing = see_features(system, forcing, wanted, [parameters])
     stops = find_stops(drive.start, wanted, np.array(forcing.find_jumps()), ALIGNED * longest, forcing.find_instants())
+    _refuse_too_many(system, float(np.sum(np.ceil(stops.intervals / longest))), len(known) * (nodes.size + 1))
     schedule = make_regular_steps(stops, longest)
     ends = schedule.ends
     later = schedule.emit >= 0
@@ -96,3 +101,10 @@ def make_grid(
         point_of=point_of,
         forcing=forcing,
     )
+
+
+def _refuse_too_many(system: System, steps: float, width: int) -> None:
+    """Steps of which what is known and what is computed do not fit into memory."""
+    numbers = COPIES * (width + 3) + len(system.states) ** 2
+    subject = f"The filter of model '{system.model.name}', in {steps:.3g} steps,"
+    check_memory(8.0 * steps * numbers, EstimationError, subject, "Use longer steps, or fewer samples.")

@@ -241,11 +241,13 @@ def count_samples(parts: Iterable[Part]) -> int:
 
 
 def describe(choice: Any) -> str:
-    """A criterion, or another frozen dataclass, as it would be typed, without what is left at its default."""
+    """A criterion, or another frozen dataclass, as it would be typed, without what is left at its default or to the fit (None)."""
     if not is_dataclass(choice):
         return repr(choice)
     fields = type(choice).__dataclass_fields__
     shown = [
-        f"{name}={getattr(choice, name)!r}" for name, field in fields.items() if getattr(choice, name) != field.default
+        f"{name}={value!r}"
+        for name, field in fields.items()
+        if (value := getattr(choice, name)) is not None and value != field.default
     ]
     return f"{type(choice).__name__}({', '.join(shown)})"

@@ -9,9 +9,9 @@ hardly tell them apart make these nearly as low as the best. So the points are
   forks there has left the quadratic model.
 
 A look is one evaluation. With its value v, gradient g and curvature H a full step leads to v − ½ gᵀH⁻¹g, which is exact
-for what the residuals are linear in, such as gains. Where that is low enough, and elsewhere than the best, the next look
-is taken there; what is still low and elsewhere after some of them is where a search begins. All of it takes a part of
-the evaluations that the search took, unless there is something to be found.
+for what the residuals are linear in, such as gains. Where that is low enough, and elsewhere than the best, the next
+look is taken there; what is still low and elsewhere after some of them is where a search begins. All of it takes a part
+of the evaluations that the search took, unless there is something to be found.
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from daedal.errors import DaedalError
-from daedal.estimation import Fit, describe, pack_fit
+from daedal.estimation import Fit, describe, describe_for_reading, pack_fit
 from daedal.records import list_versions
 from daedal.report.page import (
     Html,
@@ -56,7 +56,7 @@ def write_making(fit: Fit, rules: Sequence[Rule], extra: Sequence[Any] = (), wri
     name = type(fit.criterion).__name__
     words, formula, reference = METHODS.get(name, ("A criterion of the user's own.", "", ""))
     entries = {
-        "Criterion": describe(fit.criterion),
+        "Criterion": describe_for_reading(fit.criterion),
         "In words": words,
         "Minimised": formula,
         "Reference": reference,

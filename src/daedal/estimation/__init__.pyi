@@ -1,7 +1,9 @@
 from .arguments import Arguments, prepare_objective
 from .continuation import continue_data, describe_cut, find_continued
 from .cost import Cost, evaluate
-from .criteria.criterion import Capabilities, Criterion, Evaluation, Forecast, Objective, Part, describe, fail_at
+from .criteria.criterion import (
+    Capabilities, Criterion, Evaluation, Forecast, Objective, Part, describe, describe_for_reading, fail_at,
+)
 from .criteria.mean_variance import MeanVariance, MeanVarianceObjective
 from .criteria.measurement_moments import MeasurementMoments
 from .criteria.output_error import OutputError
@@ -29,8 +31,8 @@ __all__ = [
     "Making", "MeasurementMoments", "Minimizer", "Minimum", "Objective", "OutputError", "Part", "Problem",
     "ProjectRecord", "SimulationPEM", "Spent", "TrustRegion", "Verdict", "choose_minimizer", "compute_covariance",
     "compute_information", "compute_variance_factors", "compute_variances", "continue_data", "describe",
-    "describe_cut", "draw_hypercube", "evaluate", "factor_quadratic", "fail_at", "find_contiguous",
-    "find_continued", "fit",
+    "describe_cut", "describe_for_reading", "draw_hypercube", "evaluate", "factor_quadratic", "fail_at",
+    "find_contiguous", "find_continued", "fit",
     "fit_autoregression", "free_estimates", "identify_fit", "independence", "invert_squares", "label_experiments",
     "list_rivals", "list_starts", "load", "match_fit", "measure_fit", "pack_fit", "predict_outputs",
     "prepare_objective", "restore_objective", "spend_nothing", "unpack_fit", "whiteness",

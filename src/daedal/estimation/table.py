@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daedal.errors import counted
-from daedal.estimation.criteria import describe
+from daedal.estimation.criteria import describe_for_reading
 from daedal.tables import align_columns, format_error, format_number, format_relative
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ def list_lines(fit: "Fit") -> list[str]:
     """Values, errors, intervals, starts and bounds, one row a parameter; then what is to be known about the fit."""
     experiments = f" in {len(fit.data)} experiments" if len(fit.data) > 1 else ""
     lines = [
-        f"fit of '{fit.model.name}' by {describe(fit.criterion)}: {counted(fit.samples, 'sample')}{experiments}",
+        f"fit of '{fit.model.name}' by {describe_for_reading(fit.criterion)}: "
+        f"{counted(fit.samples, 'sample')}{experiments}",
         f"  {fit.status}",
         *_list_rows(fit),
     ]

@@ -1,6 +1,6 @@
 from .criterion import (
     Capabilities, Criterion, Evaluation, Expected, Forecast, Objective, Part, PriorPart, check_criterion, count_samples,
-    describe, fail_at, list_outputs,
+    describe, describe_for_reading, fail_at, list_outputs,
 )
 from .mean_variance import MeanVariance
 from .measurement_moments import MeasurementMoments
@@ -11,5 +11,5 @@ from .simulations import Simulations, make_simulations
 __all__ = [
     "Capabilities", "Criterion", "Evaluation", "Expected", "Forecast", "MeanVariance", "MeasurementMoments",
     "Objective", "OutputError", "Part", "PriorPart", "SimulationPEM", "Simulations", "check_criterion",
-    "count_samples", "describe", "fail_at", "list_outputs", "make_simulations",
+    "count_samples", "describe", "describe_for_reading", "fail_at", "list_outputs", "make_simulations",
 ]

@@ -247,10 +247,18 @@ def count_samples(parts: Iterable[Part]) -> int:
 
 def describe(choice: Any) -> str:
     """A criterion, or another frozen dataclass, as it would be typed, without what is left at its default."""
+    return _describe(choice, lambda value, default: value != default)
+
+
+def describe_for_reading(choice: Any) -> str:
+    """The same without what is left to the fit (None), as nobody typed it: notes say what the fit made of it."""
+    return _describe(choice, lambda value, default: value is not None and value != default)
+
+
+def _describe(choice: Any, is_shown: Callable[[Any, Any], bool]) -> str:
     if not is_dataclass(choice):
         return repr(choice)
     fields = type(choice).__dataclass_fields__
-    shown = [
-        f"{name}={getattr(choice, name)!r}" for name, field in fields.items() if getattr(choice, name) != field.default
-    ]
-    return f"{type(choice).__name__}({', '.join(shown)})"
+    values = {name: getattr(choice, name) for name in fields}
+    shown = {name: value for name, value in values.items() if is_shown(value, fields[name].default)}
+    return f"{type(choice).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"

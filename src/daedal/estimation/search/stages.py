@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 
 import numpy as np
@@ -11,8 +12,10 @@ from daedal.errors import DaedalError
 from daedal.estimation.criteria import Evaluation, Objective, count_samples
 from daedal.estimation.problem import draw_hypercube, has_finite_bounds
 from daedal.estimation.search.minimizers import Minimum, Obstacle
+from daedal.estimation.search.rivals import find_foot, find_unit, is_low, list_looks
 from daedal.estimation.search.trials import Trial, minimize_from, prepare_trials, run_trials
 from daedal.estimation.search.uncertainty import find_stuck
+from daedal.jobs import run_jobs
 from daedal.progress import Progress
 
 Check = Callable[[Objective, Evaluation], None]
@@ -20,6 +23,8 @@ Check = Callable[[Objective, Evaluation], None]
 EVALUATIONS = 12  # that a search from one start takes, about: of published problems 7 to 27
 STAGES = 12  # at most
 MORE_STARTS = 5  # when the best estimate lies at a bound
+LOOKS = 2  # further ones, each a full step on, before a search is begun
+CLEARLY = 0.01  # of a log-likelihood, by which another minimum must be lower: exchanged names alone change nothing
 CLOSE = 0.1  # distance in standard errors within which two points are the same minimum
 
 
@@ -124,6 +129,7 @@ class _Search:
         same = all(trial.objective is self.objective for trial in self.trials)
         if begin is not None and end is not None and not same:
             self.compare_again(begin, end)
+        self.look_for_rivals()
 
     def begin(self, start: np.ndarray) -> Evaluation:
         """Leave out for good what fails at the first start, if anything does."""
@@ -224,6 +230,48 @@ class _Search:
                 if minimum.converged:
                     self.add(minimum.evaluation, count)
 
+    def look_for_rivals(self) -> None:
+        """Search where another minimum may be nearly as low; the best stays the best unless one is clearly lower."""
+        if self.best is None or self.best.rough or not self.converged:
+            return
+        best, space = self.best, self.objective.problem.coordinates
+        looks = self.look_at(list_looks(best, space, self.evaluations))
+        for _ in range(LOOKS):
+            feet = [find_foot(look, best, space.bounds) for look in looks]
+            looks = [look for look in self.look_at([foot for foot in feet if foot is not None]) if is_low(look, best)]
+        hopeful = [look for look in looks if find_foot(look, best, space.bounds) is not None]
+        if not hopeful:
+            return
+        trials = prepare_trials(self.objective, [look.point for look in hopeful])
+        self.trials += trials
+        run_trials(trials, self.count)
+        for trial in trials:
+            if trial.minimum is not None and trial.minimum.converged:
+                self.add(trial.minimum.evaluation, 1)
+                if self.best.value - trial.minimum.evaluation.value > CLEARLY * find_unit(best):
+                    self._take(trial)
+        if self.best is not best:
+            self.go_on()
+
+    def go_on(self) -> None:
+        """With the stages from another best, where its weights are other ones."""
+        begin, objective = self.best, self.objective
+        self.stages()
+        if begin is not None and self.best is not None and self.objective is not objective:
+            self.compare_again(begin, self.best)
+
+    def look_at(self, points: Sequence[np.ndarray]) -> list[Evaluation]:
+        """One evaluation of each, side by side; where it fails is no concern of the search."""
+        seen: dict[int, Evaluation] = {}
+
+        def look(number: int, point: np.ndarray) -> None:
+            seen[number] = self.objective(point)
+
+        if points:
+            run_jobs([partial(look, *pair) for pair in enumerate(points)], lambda _: None)
+        self.evaluations += len(seen)
+        return [seen[number] for number in sorted(seen)]
+
 
 def forgive_failures(objective: Objective, point: np.ndarray) -> Objective:
     """Without the random numbers that fail at this point, where there are any and they are few."""
@@ -264,7 +312,10 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
         return None
     if not any(_is_same(running.best, minimum) for minimum, _ in running.minima):
         running.minima.append([running.best, 1])
-    ranked = sorted(((minimum, count) for minimum, count in running.minima), key=lambda pair: pair[0].value)
+    ranked = sorted(
+        ((minimum, count) for minimum, count in running.minima),
+        key=lambda pair: (not _is_same(running.best, pair[0]), pair[0].value),
+    )
     return Outcome(
         objective=running.objective,
         evaluation=running.best,

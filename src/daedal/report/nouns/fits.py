@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from daedal.errors import counted, quoted
-from daedal.estimation import Estimate, Fit, describe
+from daedal.estimation import Estimate, Fit, describe_for_reading
 from daedal.report.page import (
     FIT_RULES,
     Evidence,
@@ -77,7 +77,7 @@ def make_fit_page(evidence: Evidence, notes: str) -> Page:
             [
                 "Estimation report",
                 *_describe_origin(fit),
-                describe(fit.criterion),
+                describe_for_reading(fit.criterion),
                 f"data {names}, {counted(fit.samples, 'sample')}{unseen}",
             ]
         ),
@@ -211,10 +211,10 @@ def label_fits(fits: tuple[Fit, ...]) -> dict[str, Fit]:
     """Model and criterion, numbered where that is the same."""
     labels: dict[str, Fit] = {}
     for one in fits:
-        label = f"{one.model.name}, {describe(one.criterion)}"
+        label = f"{one.model.name}, {describe_for_reading(one.criterion)}"
         number = 2
         while label in labels:
-            label, number = f"{one.model.name}, {describe(one.criterion)} ({number})", number + 1
+            label, number = f"{one.model.name}, {describe_for_reading(one.criterion)} ({number})", number + 1
         labels[label] = one
     return labels
 

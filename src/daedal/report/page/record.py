@@ -21,7 +21,7 @@ import numpy as np
 
 from daedal.data import Dataset, find_uniform_step
 from daedal.errors import DaedalError
-from daedal.estimation import Fit, describe
+from daedal.estimation import Fit, describe, describe_for_reading
 from daedal.records import list_versions, make_plain
 from daedal.validation import Comparison, compare
 
@@ -54,7 +54,7 @@ def record_fit(fit: Fit, own: Comparison | None = None) -> dict[str, Any]:
             "Format": "daedal-fit-1",
             "Model": {"name": fit.model.name, "text": fit.model.to_text()},
             "Status": str(fit.status),
-            "Method": describe(fit.criterion),
+            "Method": describe_for_reading(fit.criterion),
             "Fit": _measure(fit, own),
             "Parameters": {
                 "ParVector": {name: one.value for name, one in fit.estimates.items()},

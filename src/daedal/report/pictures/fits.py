@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from daedal.errors import ReportError, counted
-from daedal.estimation import Cost, Fit, describe, label_experiments
+from daedal.estimation import Cost, Fit, describe_for_reading, label_experiments
 from daedal.report.layout import (
     BLUE,
     GREY,
@@ -58,7 +58,7 @@ def draw_fit(fit: Fit, names: Names) -> Picture:
 
 def describe_fit(fit: Fit) -> str:
     """By which criterion, and how it ended where it did not end well."""
-    return f"by {describe(fit.criterion)}" + ("" if fit.status.ok else f"; {fit.status.sentence}")
+    return f"by {describe_for_reading(fit.criterion)}" + ("" if fit.status.ok else f"; {fit.status.sentence}")
 
 
 def describe_values(fit: Fit) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from daedal.errors import DaedalError
-from daedal.estimation import Fit, Making, describe, pack_fit
+from daedal.estimation import Fit, Making, describe, describe_for_reading, pack_fit
 from daedal.records import list_versions
 from daedal.report.page import (
     Html,
@@ -58,7 +58,7 @@ def write_making(fit: Fit, rules: Sequence[Rule], extra: Sequence[Any] = (), wri
     made = fit.making or fit.project
     versions = None if made is None else made.versions
     entries = {
-        "Criterion": describe(fit.criterion),
+        "Criterion": describe_for_reading(fit.criterion),
         "In words": words,
         "Minimised": formula,
         "Reference": reference,

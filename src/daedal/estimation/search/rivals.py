@@ -1,0 +1,101 @@
+"""Where another minimum may be nearly as low as the best: few points, each looked at once before a search is worth it.
+
+A model whose parts are alike, two lags in series say, has a minimum for each way to tell them apart, and data that
+hardly tell them apart make these nearly as low as the best. So the points are
+
+- the best one with two parameters of one unit exchanged, those called alike (k1 and k2) first, then those of the most
+  similar size;
+- both ends of the direction that the data tell least about, `REACH` standard deviations away: a valley that bends or
+  forks there has left the quadratic model.
+
+A look is one evaluation. With its value v, gradient g and curvature H a full step leads to v − ½ gᵀH⁻¹g, which is exact
+for what the residuals are linear in, such as gains. Where that is low enough, and elsewhere than the best, the next
+look is taken there; what is still low and elsewhere after some of them is where a search begins. All of it takes a part
+of the evaluations that the search took, unless there is something to be found.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from daedal.estimation.criteria import Evaluation, count_samples
+from daedal.estimation.problem import Coordinate, Coordinates
+from daedal.estimation.search.curvature import find_directions
+
+SHARE = 1 / 3  # of the evaluations so far, that looks may take
+HOPE = 20.0  # of a log-likelihood above the best, within which a search is worth it: residuals may be correlated
+APART = 2.0  # standard deviations from the best, within which it is the same minimum
+REACH = 3.0  # standard deviations, to the ends of the least known direction
+
+
+def list_looks(best: Evaluation, space: Coordinates, spent: int) -> list[np.ndarray]:
+    """The points to look at, after so many evaluations."""
+    points = [*_list_exchanges(best, space), *_list_ends(best, space)]
+    return points[: max(int(SHARE * spent), best.point.size)]
+
+
+def find_foot(look: Evaluation, best: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> np.ndarray | None:
+    """Where a full step from a look leads, if that promises another minimum."""
+    if not look.ok:
+        return None
+    directions = find_directions(look.curvature)
+    slopes = directions.T @ look.gradient
+    foot = np.clip(look.point - directions @ slopes, *bounds)
+    promised = look.value - 0.5 * float(slopes @ slopes)
+    return foot if _is_low(promised, best) and measure_distance(foot, best) > APART else None
+
+
+def is_low(look: Evaluation, best: Evaluation) -> bool:
+    """Whether the criterion is low enough to go on from here."""
+    return look.ok and _is_low(look.value, best)
+
+
+def find_unit(best: Evaluation) -> float:
+    """What of the criterion is one of log L, as far as its value tells: innovations of a likelihood have unit size."""
+    return 2.0 * abs(best.value) / max(count_samples(best.parts), 1) if best.loglik is None else 1.0
+
+
+def measure_distance(point: np.ndarray, best: Evaluation) -> float:
+    """In standard deviations, by the curvature at the best."""
+    apart = point - best.point
+    return float(np.sqrt(max(apart @ best.curvature @ apart, 0.0) / max(find_unit(best), np.finfo(float).tiny)))
+
+
+def _is_low(value: float, best: Evaluation) -> bool:
+    return value <= best.value + HOPE * find_unit(best)
+
+
+def _list_exchanges(best: Evaluation, space: Coordinates) -> list[np.ndarray]:
+    theta = space.natural(best.point)
+    pairs = [
+        (i, j)
+        for i, j in combinations(range(theta.size), 2)
+        if _are_alike(space.items[i], space.items[j]) and _fit(space.items, theta, i, j)
+    ]
+    stems = [name.rstrip("0123456789").rstrip("_") for name in space.names]
+    pairs.sort(key=lambda pair: (stems[pair[0]] != stems[pair[1]], abs(np.log(theta[pair[0]] / theta[pair[1]]))))
+    points = []
+    for i, j in pairs:
+        exchanged = theta.copy()
+        exchanged[[i, j]] = theta[[j, i]]
+        points.append(space.internal(exchanged))
+    return [point for point in points if measure_distance(point, best) > APART]
+
+
+def _are_alike(one: Coordinate, other: Coordinate) -> bool:
+    return one.unit == other.unit and one.scale == other.scale and one.experiment == other.experiment
+
+
+def _fit(items: Sequence[Coordinate], theta: np.ndarray, i: int, j: int) -> bool:
+    """Whether each may have the value of the other: inside its bounds, and of its sign."""
+    inside = items[i].lower <= theta[j] <= items[i].upper and items[j].lower <= theta[i] <= items[j].upper
+    return bool(inside and theta[i] * theta[j] > 0.0)
+
+
+def _list_ends(best: Evaluation, space: Coordinates) -> list[np.ndarray]:
+    directions = find_directions(best.curvature)
+    if not directions.size:
+        return []
+    step = REACH * np.sqrt(find_unit(best)) * directions[:, 0]  # of the smallest eigenvalue
+    return [np.clip(best.point + sign * step, *space.bounds) for sign in (1.0, -1.0)]

@@ -298,7 +298,7 @@ def test_a_path_that_no_file_can_have_is_refused():
 def test_devices_and_pipes_stay_and_links_lead_on(tmp_path):
     pipe, link = tmp_path / "pipe", tmp_path / "link.html"
     os.mkfifo(pipe)
-    with pytest.raises(ReportError, match=r"The report cannot be written to .*pipe'?: it is not a file"):
+    with pytest.raises(ReportError, match=r"The report cannot be written to .*: it is not a file"):
         dd.write_report(reported.make_result("comparison"), pipe)
     assert pipe.is_fifo()
     (tmp_path / "there").mkdir()

@@ -169,9 +169,8 @@ class Variables:
 
     def _make_parameter(self, name: str, value: Any, lower: float, upper: float) -> Parameter:
         try:
-            declared = self.declared[name]
-            words = {"unit": declared["unit"] or "", "description": declared["description"] or ""}
-            return Parameter(value, lower=lower, upper=upper, **words)
+            unit, told = (self.declared[name][word] or "" for word in ("unit", "description"))
+            return Parameter(value, lower=lower, upper=upper, unit=unit, description=told)
         except DaedalError as error:
             raise ModelError(f"Parameter '{name}': {error.sentence}", error.remedy) from None
 

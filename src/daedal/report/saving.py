@@ -31,9 +31,12 @@ def check_path(path: Any, endings: tuple[str, ...] = ENDINGS) -> Path:
 
 def refuse_special(path: Path, what: str) -> None:
     """Devices and pipes: a file that is renamed into their place would remove them."""
-    with suppress(OSError, ValueError):  # what no file can be called is said where it is written
-        if path.exists() and not path.is_file():
-            raise ReportError(f"{what} cannot be written to {show(str(path))}: it is not a file.", "Name a file.")
+    try:
+        special = path.exists() and not path.is_file()
+    except (OSError, ValueError):  # what no file can be called is said where it is written
+        special = False
+    if special:
+        raise ReportError(f"{what} cannot be written to {show(str(path))}: it is not a file.", "Name a file.")
 
 
 def write_whole(path: Path, content: bytes, what: str = "The figure") -> Path:

@@ -1,5 +1,6 @@
 """`write_report`: one page about a result, for people who were not there."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -130,7 +131,7 @@ def _check_path(path: Any) -> Path:
         with target.open("a"):
             pass
         if not existed:
-            target.unlink()
+            Path(os.path.realpath(target)).unlink()  # not a link that leads there
     except UnicodeEncodeError:
         raise ReportError(
             f"The path of a report has characters that no file name has: {show(path)}.", 'Write "report.html".'

@@ -3,6 +3,10 @@
 Parts are read from the paths of symbols: `shaft.flange_a.tau` is of part 'shaft', at its port 'flange_a'. An equation
 with symbols of several parts connects them. Boxes stand in columns by their distance from what drives the model, in an
 order that crosses few lines: the layers and the barycentres of Sugiyama, Tagawa and Toda (1981).
+
+Libraries were tried on a ladder of 26 parts: `dot` of Graphviz lays out as well, but is a program of its own that pip
+does not install; grandalf (GPL or EPL, undirected graphs in three layers of 232 crossings) and the layers of networkx
+(99 crossings) place nodes without ports or routes; elkjs and dagre are scripts, and pages draw diagrams without any.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +24,7 @@ from daedal.symbolic import Equation, Expression, list_plain_symbols, write_late
 MOST = 60  # parts in a diagram
 LISTED = 8  # names in a box
 ACROSS, DOWN, EDGE = 130.0, 34.0, 24.0  # pixels between columns, between boxes, and around all
+BESIDE, APART, LANES = 14.0, 6.0, 5  # pixels beside a column to lines that go around, between these, and how many
 SWEEPS = 12  # of ordering columns by their neighbours
 EQUATIONS = 40  # that are typeset without a choice
 
@@ -245,9 +250,12 @@ def _count_crossings(columns: list[list[str]], links: Links) -> int:
 
 
 def _route(boxes: Mapping[str, Box], points: Mapping[str, tuple[float, float]], links: Links) -> tuple[Wire, ...]:
-    """Straight lines from border to border; several between the same two lie beside each other."""
+    """Straight lines from border to border; several between the same two lie beside each other.
+
+    Where others of the same column stand between, a line goes around them.
+    """
     seen: dict[tuple[str, str], int] = {}
-    wires = []
+    wires, around = [], 0
     for first, last, near, far, arrow in links:
         pair = (min(first, last), max(first, last))
         total = sum({one, other} == {first, last} for one, other, *_ in links)
@@ -255,12 +263,35 @@ def _route(boxes: Mapping[str, Box], points: Mapping[str, tuple[float, float]], 
         seen[pair] = number + 1
         shift = (number - (total - 1) / 2.0) * 16.0
         start, end = _find_center(boxes, points, first), _find_center(boxes, points, last)
+        passed = _list_between(boxes, points, start, end)
+        if passed:
+            side = start[0] + max(passed) + BESIDE + APART * (around % LANES)
+            around += 1
+            corners = (side, start[1]), (side, end[1])
+            a, b = _leave(boxes.get(first), start, corners[0]), _leave(boxes.get(last), end, corners[1])
+            wires.append(Wire((a, *corners, b), arrow, near, far))
+            continue
         level = abs(end[0] - start[0]) > abs(end[1] - start[1])
         moved = [(x, y + shift) if level else (x + shift, y) for x, y in (start, end)]
         a = _leave(boxes.get(first), moved[0], moved[1])
         b = _leave(boxes.get(last), moved[1], moved[0])
         wires.append(Wire((a, b), arrow, near, far))
     return tuple(wires)
+
+
+def _list_between(
+    boxes: Mapping[str, Box],
+    points: Mapping[str, tuple[float, float]],
+    start: tuple[float, float],
+    end: tuple[float, float],
+) -> list[float]:
+    """Half the widths of what stands between two places of one column, those at its ends included; empty elsewhere."""
+    if abs(start[0] - end[0]) > 1.0:
+        return []
+    low, high = sorted((start[1], end[1]))
+    places = [(one.x, one.y, one.width / 2.0) for one in boxes.values()] + [(x, y, 0.0) for x, y in points.values()]
+    mine = [(y, half) for x, y, half in places if abs(x - start[0]) <= 1.0 and low <= y <= high]
+    return [half for _, half in mine] if any(low < y < high for y, _ in mine) else []
 
 
 def _find_center(boxes: Mapping[str, Box], points: Mapping[str, tuple[float, float]], key: str) -> tuple[float, float]:

@@ -1,9 +1,9 @@
 """How long users of large models wait: preparation, first evaluation and further ones, with many free parameters.
 
 Run as: python benchmarks/scale.py [--tiny] [ode] [robot] [grid] [linear] [record] [catalogue] [stiff]. Seconds are
-processor time, with nothing compiled before; ratios in one row are of one run. Version 0.1.0 took, on a busy machine: 25 states and 50
-parameters 52 s before the first evaluation and 1.12 s for each; a grid of 39 buses 48 s and 0.29 s; the delta robot's
-code for 8 parameters 24 s to compile, for 12 it was given up. On a busy machine, in one run each:
+processor time, with nothing compiled before; ratios in one row are of one run. Version 0.1.0 took, on a busy machine:
+25 states and 50 parameters 52 s before the first evaluation and 1.12 s for each; a grid of 39 buses 48 s and 0.29 s;
+the delta robot's code for 8 parameters 24 s to compile, for 12 it was given up. On a busy machine, in one run each:
 
     first evaluation, and further ones    stages written out              stages that call functions, short vectors
     25 states, 50 parameters              not measured                    1.8 s, 0.08 s

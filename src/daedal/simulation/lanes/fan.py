@@ -78,7 +78,7 @@ class Fan:
         head, own, tail = self._part(array, layout)
         head[:], tail[:] = spread[..., : layout.head, :lanes], spread[..., end:, :lanes]
         parts = spread[..., layout.head : end, :].reshape(*own.shape[:-2], end - layout.head, self.copies, lanes)
-        parts = np.moveaxis(parts, -2, -3).reshape(*own.shape[:-2], -1, lanes)
+        parts = np.moveaxis(parts, -2, -3).reshape(*own.shape[:-2], self.copies * (end - layout.head), lanes)
         own[:] = parts[..., : own.shape[-2], :]
 
     def _part(self, array: np.ndarray, layout: Layout) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

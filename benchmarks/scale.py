@@ -1,9 +1,9 @@
 """How long users of large models wait: preparation, first evaluation and further ones, with many free parameters.
 
-Run as: python benchmarks/scale.py [--tiny] [ode] [robot] [grid] [linear] [record]. Seconds are processor time, with
-nothing compiled before; ratios in one row are of one run. Version 0.1.0 took, on a busy machine: 25 states and 50
-parameters 52 s before the first evaluation and 1.12 s for each; a grid of 39 buses 48 s and 0.29 s; the delta robot's
-code for 8 parameters 24 s to compile, for 12 it was given up. On a busy machine, in one run each:
+Run as: python benchmarks/scale.py [--tiny] [ode] [robot] [grid] [linear] [record] [catalogue] [stiff]. Seconds are
+processor time, with nothing compiled before; ratios in one row are of one run. Version 0.1.0 took, on a busy machine:
+25 states and 50 parameters 52 s before the first evaluation and 1.12 s for each; a grid of 39 buses 48 s and 0.29 s;
+the delta robot's code for 8 parameters 24 s to compile, for 12 it was given up. On a busy machine, in one run each:
 
     first evaluation, and further ones    stages written out              stages that call functions, short vectors
     25 states, 50 parameters              not measured                    1.8 s, 0.08 s
@@ -26,11 +26,16 @@ information. `record` is a long record, each in a process of its own, whose peak
     Likelihood, 1e5 samples, 3 outputs    741 MB                          413 MB; 1e6 samples of one output 1.15 GB
     OutputError, 1e5 samples              2616 MB                         1e6 samples 0.73 GB
     SimulationPEM, 1e5 samples            417 MB                          393 MB; 1e6 samples 1.64 GB
+
+`catalogue` compares the default solver of a single trajectory with IDA, with nothing compiled, at the times of the
+references and at 101 and 1001 samples: at most twice as long is wanted. `stiff` is a fit of eight parameters of HIRES:
+the default is to take at most 1.3 times as long as the best explicit choice of a method.
 """
 
 import os
 import resource
 import runpy
+import sys
 import tempfile
 from multiprocessing import get_context
 from pathlib import Path
@@ -43,6 +48,7 @@ from shared import command_line, fastest, seconds
 
 import daedal as dd
 from daedal import der
+from daedal.kernels import compiler
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -239,7 +245,71 @@ def record(tiny: bool) -> None:
             process.join()
 
 
-FIGURES = {"ode": ode, "robot": robot, "grid": grid, "linear": linear, "record": record}
+def forget_code(system: dd.System) -> None:
+    """As in a new process with an empty cache."""
+    os.environ["DAEDAL_CACHE"] = tempfile.mkdtemp(dir=CACHE.name)
+    compiler.forget()
+    system.reduction.compiled.clear()
+
+
+def print_goal(label: str, seen: float, best: float, wanted: float) -> None:
+    print(f"{label:<44} {seen:>8.3f} s, {seen / best:.2f} × {best:.3f} s (wanted: {wanted:g} ×)", flush=True)
+
+
+def catalogue(tiny: bool) -> None:
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from catalogue import PROBLEMS
+
+    for solver in (dd.IDA(), dd.Lanes()):  # loads what each needs
+        dd.simulate(PROBLEMS[1].model(), [0.0, 1e-3], solver=solver)
+    for problem in PROBLEMS[1:2] if tiny else PROBLEMS:
+        named, span = np.unique([problem.start, *problem.references]), (problem.start, max(problem.references))
+        for times in (named, np.linspace(*span, 101), np.linspace(*span, 1001))[: 1 if tiny else 3]:
+            spent = []
+            for solver in (dd.IDA(), None):
+                system = dd.build(problem.model())
+                forget_code(system)
+                spent.append(seconds(lambda: dd.simulate(system, times, inputs=problem.inputs(), solver=solver))[0])  # noqa: B023
+            print_goal(f"{problem.name}, {times.size} samples", spent[1], spent[0], 2.0)
+
+
+def stiff(tiny: bool) -> None:
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from catalogue import hires
+
+    plain, times = hires().model(), np.linspace(0, 321.8122, 50)
+    model = dd.Model(
+        name="hires",
+        equations=plain.equations,
+        unknowns=plain.unknowns,
+        parameters=plain.parameters,
+        initial=plain.initial,
+        outputs={str(unknown): unknown for unknown in plain.unknowns},
+    )
+    run, generator = dd.simulate(model, times, solver=dd.IDA(1e-10, 1e-12)), np.random.default_rng(1)
+    noisy = {n: run[n] + 0.01 * np.max(run[n]) * generator.standard_normal(times.size) for n in model.outputs}
+    data, free = dd.Dataset(times, outputs=noisy), list(model.parameters)[: 1 if tiny else 8]
+    start = model.with_parameters({name: 1.1 * model.parameters[name].value for name in free})
+
+    def fit(solver: dd.Lanes | None) -> float:
+        system = dd.build(start)
+        forget_code(system)
+        return seconds(lambda: dd.fit(system, data, free=free, criterion=dd.OutputError(), solver=solver))[0]
+
+    fit(None)  # loads what every fit needs
+    best = min(fit(dd.Lanes(method)) for method in ("rk4", "radau5"))
+    print_goal(f"fit of stiff kinetics, {len(free)} parameters", fit(None), best, 1.3)
+
+
+FIGURES = {
+    "ode": ode,
+    "robot": robot,
+    "grid": grid,
+    "linear": linear,
+    "record": record,
+    "catalogue": catalogue,
+    "stiff": stiff,
+}
 
 if __name__ == "__main__":
     asked = command_line(__doc__, FIGURES).parse_args()

@@ -45,7 +45,15 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
         "drive, 1",
         "tank, 1",
     ],
-    "scale": ["6 parameters", "delta robot", "grid of 6 buses", "30 states", "SimulationPEM, 200 samples"],
+    "scale": [
+        "6 parameters",
+        "delta robot",
+        "grid of 6 buses",
+        "30 states",
+        "SimulationPEM, 200 samples",
+        "akzo nobel",
+        "stiff kinetics",
+    ],
     "starts": ["2 workers", "same: True", "Lorenz from", "Lotka-Volterra from"],
     "switching": ["never changes, against none", "to the next", "against viscous friction", "friction by its sign"],
 }

@@ -210,14 +210,19 @@ def see_features(system: System, forcing: Forcing, times: np.ndarray, parameters
         for numbers in parameters[:MOST_SETS]:
             moments |= simulation.find_switch_times(system, forcing, numbers)
         forcing = replace(forcing, features=tuple(sorted(moments)))
-    reduction = system.reduction
-    if "has time" not in reduction.compiled:
-        reduction.compiled["has time"] = "time" in list_symbols(ca.vertcat(reduction.G, reduction.top))
-    if not reduction.compiled["has time"]:
+    if not contains_time(system):
         return forcing
     stops = np.concatenate([times, forcing.find_jumps()])
     features = simulation.find_features(system, forcing, stops, parameters[:MOST_SETS])
     return replace(forcing, features=(*forcing.features, *features))
+
+
+def contains_time(system: System) -> bool:
+    """Whether equations contain the time itself."""
+    reduction = system.reduction
+    if "has time" not in reduction.compiled:
+        reduction.compiled["has time"] = "time" in list_symbols(ca.vertcat(reduction.G, reduction.top))
+    return reduction.compiled["has time"]
 
 
 def _get_track(system: System, signals: Mapping[str, Signal], symbol: str) -> tuple[Signal, int] | None:

@@ -68,3 +68,11 @@ def test_default_digits(problem):
         place = int(np.flatnonzero(run.times == time)[0])
         for name, value in values.items():
             assert run[name][place] == pytest.approx(value, abs=2e-6 * max(np.max(np.abs(run[name])), abs(value))), name
+
+
+def test_equations_with_time_are_left_to_the_lanes():
+    (x,) = dd.symbols("x")
+    power = 100.0 * (1 + np.sin(2 * np.pi * 50 * dd.time))
+    meter = dd.Model(name="meter", equations={"x": dd.der(x) == power}, unknowns=[x], initial={x: 0.0})
+    run = dd.simulate(meter, np.arange(61.0))
+    assert run["x"][-1] == pytest.approx(6000.0, rel=1e-7)

@@ -7,11 +7,15 @@ the inputs by itself. How many steps IDA takes is not known beforehand: it is gi
 Lanes would, so that both together take twice the shorter time at most. Between few samples Lanes would have to find
 steps one by one, as IDA does: then it goes on to the end.
 
+Equations that contain the time itself are left to Lanes: long steps of IDA may go over an oscillation that nothing else
+follows, and its error control does not see it (100 (1 + sin 2π50t) integrated over a minute: 7e-5 wrong at 3e-10).
+
 `python benchmarks/scale.py catalogue` compares both with the choice made here.
 """
 
 import numpy as np
 
+from daedal.simulation.forcing import contains_time
 from daedal.simulation.ida.implicit import make_jacobian
 from daedal.simulation.request import Request
 
@@ -24,6 +28,8 @@ FEW = 100  # samples and knots between which steps have room to vary
 def limit_calls(asked: Request) -> float:
     """Calls after which Lanes are the better choice: none where they are so at once, infinite where they never are."""
     reduction, forcing = asked.system.reduction, asked.forcing
+    if contains_time(asked.system):
+        return 0.0
     knots = sum(track[0].times.size for track in forcing.tracks if track) + len(forcing.find_jumps())
     if asked.times.size + knots <= FEW:
         return np.inf

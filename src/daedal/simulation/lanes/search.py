@@ -36,8 +36,10 @@ FRACTIONS = 9  # halvings of a grid cell
 MOST_CELLS = 8  # of the grid in one step; more never resolve a disturbance that the grid does
 ROUGH = 1e-2  # relative error above which steps are too long to mean anything
 FEW = 5000  # regular steps that are taken at once: to find others one by one takes longer
+QUICK = 6e7  # operations of all steps that are a matter of milliseconds: then there may be more
 MANY_STOPS = 100  # samples and jumps between which steps have little room to vary
 MODERATE = 1e5  # regular steps that are few enough then
+VERY_MANY_STOPS = 1000  # between which those of stiff systems have none either
 DENSE_INPUT = 500  # pieces of an input beyond which steps are regular
 
 
@@ -97,10 +99,15 @@ def _refuse_restless(task: Task, method: Method) -> None:
 
 def _search_moderate(task: Task, method: Method, tolerance: float) -> Choice | None:
     """Regular steps, if there need not be very many."""
-    many = task.times.size + len(task.forcing.find_jumps()) > MANY_STOPS
-    if not many and method not in RUNGE_KUTTA:  # stiff systems want short steps here and there
+    stops = task.times.size + len(task.forcing.find_jumps())
+    if stops <= VERY_MANY_STOPS and method not in RUNGE_KUTTA:  # stiff systems want short steps here and there
         return None
-    most = min(task.effort.regular, MODERATE if many else FEW)
+    many = stops > MANY_STOPS
+    try:
+        compiled, _ = prepare_steps(task, method, make_regular(task, _find_longest(task)))
+    except (np.linalg.LinAlgError, SimulationError):
+        return None
+    most = min(task.effort.regular, max(MODERATE if many else FEW, QUICK / compiled.instructions))
     few = replace(task, effort=replace(task.effort, regular=most, strict=True))
     return _search_regular(few, method, tolerance, lasting=not many)
 

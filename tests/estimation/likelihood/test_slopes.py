@@ -47,7 +47,8 @@ def test_a_direction_that_leaves_the_bounds_keeps_its_score():
 
 @pytest.mark.parametrize(
     ("noise", "value", "better"),
-    [(0.02, 1.0, False), (0.4, 0.1, True), (40.0, 0.1, False)],  # the last: nothing but noise, which tells no direction
+    # the third: nothing but noise, which tells no direction; the last: values as of a long record
+    [(0.02, 1.0, False), (0.4, 0.1, True), (40.0, 0.1, False), (1.0, 3.0, False)],
 )
 def test_differences_are_taken_where_they_have_the_smaller_error(noise, value, better):
     assert prefer_differences(make_runs(noise, value), 0) is better

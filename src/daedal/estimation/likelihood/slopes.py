@@ -9,7 +9,7 @@ trouble. With H the information and Q such that Qᵀ H Q = I, a column q of Q is
     D_q = (log L(φ + q) − log L(φ − q))/2,   ∂ log L = H Q D,
 
 with the same random numbers on both sides. The error of D is about that of log L over √2, in the same units as that of
-Qᵀ times the score: the smaller one decides.
+Qᵀ times the score: the smaller one decides. Over long records log L has too much noise, and differences are not asked.
 """
 
 from collections.abc import Callable
@@ -21,6 +21,7 @@ import numpy as np
 from daedal.filtering import PooledRuns, find_units
 
 LARGEST_SHARE = 0.9  # of noise in Σ d̄ d̄ᵀ along a direction that still counts as known
+WORTH = 0.4  # standard errors that differences may be wrong by
 
 
 @final
@@ -45,8 +46,8 @@ def prefer_differences(pooled: PooledRuns, memory: int) -> bool:
     units = find_units(pooled.squares(memory))
     if np.linalg.eigvalsh(units.T @ pooled.noise(memory) @ units).max(initial=0.0) > LARGEST_SHARE:
         return False
-    error = float(np.trace(units.T @ pooled.scatter(memory) @ units))
-    return error > 0.5 * units.shape[1] * pooled.loglik_error**2
+    error = float(np.trace(units.T @ pooled.scatter(memory) @ units)) / max(units.shape[1], 1)
+    return 0.5 * pooled.loglik_error**2 < min(error, WORTH**2)
 
 
 def take_differences(

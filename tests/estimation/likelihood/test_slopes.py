@@ -1,0 +1,54 @@
+"""Slopes of log L by differences: right where the log likelihood is a parabola, and taken where they are better."""
+
+import numpy as np
+import pytest
+
+from daedal.estimation.likelihood.slopes import prefer_differences, take_differences, take_score
+from daedal.filtering import PooledRuns
+
+INFORMATION = np.array([[40.0, -30.0], [-30.0, 35.0]])
+BEST = np.array([0.3, -0.2])
+EVERYWHERE = np.full(2, -9.0), np.full(2, 9.0)
+
+
+def make_runs(noise=0.02, value=0.1, runs=6, seed=0):
+    """Gains whose squares are about the information, with noise of their own, and values that scatter."""
+    rng = np.random.default_rng(seed)
+    gains = np.linalg.cholesky(INFORMATION) @ rng.standard_normal((2, 400)) / 20.0
+    each = gains.T + noise * rng.standard_normal((runs, 1, 400, 2))
+    return PooledRuns(value * rng.standard_normal(runs), each)
+
+
+def measure(point):
+    """log L as it is, with the noise that common random numbers leave, and that they do not."""
+    shared = 0.3 * np.random.default_rng(1).standard_normal(6)
+    apart = point - BEST
+    own = 0.03 * np.random.default_rng(round(1e6 * abs(point.sum()))).standard_normal(6)
+    return PooledRuns(-0.5 * apart @ INFORMATION @ apart + shared + own, np.zeros((6, 1, 1, 0)))
+
+
+def test_differences_have_the_slope_of_a_parabola_whatever_the_score_of_particles_says():
+    point = np.array([0.4, 0.1])
+    slopes = take_differences(make_runs(), 0, point, EVERYWHERE, measure)
+    truth = -INFORMATION @ (point - BEST)
+    error = np.linalg.solve(np.linalg.cholesky(INFORMATION), slopes.score - truth)  # in standard errors
+    assert np.abs(error).max() < 0.1
+    assert np.abs(take_score(make_runs(), 0).score - truth).max() > 1.0
+    told = np.sqrt(np.diag(np.linalg.solve(INFORMATION, slopes.scatter)))
+    assert np.all((told > 0.005) & (told < 0.1))
+
+
+def test_a_direction_that_leaves_the_bounds_keeps_its_score():
+    runs, nowhere = make_runs(), (np.zeros(2), np.zeros(2))
+    slopes = take_differences(runs, 0, np.zeros(2), nowhere, measure)
+    np.testing.assert_allclose(slopes.score, take_score(runs, 0).score, rtol=1e-10)
+    np.testing.assert_allclose(slopes.scatter, take_score(runs, 0).scatter, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("noise", "value", "better"),
+    # the third: nothing but noise, which tells no direction; the last: values as of a long record
+    [(0.02, 1.0, False), (0.4, 0.1, True), (40.0, 0.1, False), (1.0, 3.0, False)],
+)
+def test_differences_are_taken_where_they_have_the_smaller_error(noise, value, better):
+    assert prefer_differences(make_runs(noise, value), 0) is better

@@ -365,8 +365,13 @@ def test_simulate_writes_what_the_model_says(rig, capsys):
         + '[disturbances]\npush = { kind = "FilteredNoise", numerator = [0.01], denominator = [1.0, 1.0] }\n'
     )
     assert main(arguments) == TRUSTED
-    assert read_json(capsys.readouterr().out)["FitPercent"]["temperature"] > 95.0
+    told = capsys.readouterr()
+    numbers = read_json(told.out)
+    assert numbers["FitPercent"]["temperature"] > 95.0
     lines = (rig / "results" / "rig.simulation.csv").read_text().splitlines()
+    spread = [float(line.split(",")[-1] or "nan") for line in lines[1:]]
+    assert numbers["Realizations"]["temperature"]["Scatter"] == pytest.approx(np.sqrt(np.nanmean(np.square(spread))))
+    assert "temperature over 2 random disturbances: scatter" in told.err
     assert lines[0].startswith("experiment,time,temperature measured,temperature simulated,temperature mean")
     assert len(lines) == 201
     assert "<html" in (rig / "results" / "rig.simulation.html").read_text(encoding="utf-8")

@@ -32,11 +32,16 @@ def simulate(
     table = _tabulate(comparison)
     if realizations is not None:
         table = table.merge(_scatter(model, data, realizations, seed, voice), how="left", on=["experiment", "time"])
+    scatter = {} if realizations is None else _summarize(table)
     path, page = files.name_further("simulation.csv"), files.name_further("simulation.html")
     results.write_text(path, table.to_csv(index=False))
     report.write_report(comparison, page, notes=project.report.notes)
     voice.say(str(comparison))
-    voice.give({"FitPercent": comparison.fit_percent, "RMSE": comparison.rmse, "Parameters": _list_values(model)})
+    for name, found in scatter.items():
+        told = f"scatter {found['Scatter']:.3g}; the data are off its mean by {found['RMSE']:.3g}"
+        voice.say(f"{name} over {realizations} random disturbances: {told}")
+    given = {"FitPercent": comparison.fit_percent, "RMSE": comparison.rmse, "Parameters": _list_values(model)}
+    voice.give(given | ({"Realizations": scatter} if scatter else {}))
     voice.say(f"files: {path.name}, {page.name} in {files.folder}")
     if show:
         results.show_page(page)
@@ -64,6 +69,18 @@ def _tabulate(comparison: Comparison) -> "pandas.DataFrame":
         frame.insert(0, "experiment", label)
         frames.append(frame)
     return pandas.concat(frames, ignore_index=True)
+
+
+def _summarize(table: "pandas.DataFrame") -> dict[str, dict[str, float]]:
+    """How far data are from the mean over disturbances, and how far these move the output: root mean squares."""
+    names = [label.removesuffix(" measured") for label in table.columns if label.endswith(" measured")]
+    return {
+        name: {
+            "RMSE": float(np.sqrt(((table[f"{name} measured"] - table[f"{name} mean"]) ** 2).mean())),
+            "Scatter": float(np.sqrt((table[f"{name} std"] ** 2).mean())),
+        }
+        for name in names
+    }
 
 
 def _scatter(model: Model, data: Sequence[Dataset], realizations: int, seed: int, voice: Voice) -> "pandas.DataFrame":

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import daedal as dd
 from fuzzing.calls import CALLS, CSV, MODELICA, PROJECT, RESULTS, TEXT, make_folder
-from fuzzing.odd_values import POOL, OwnError
+from fuzzing.odd_values import POOL, Cloud, OwnError
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -155,6 +155,7 @@ ONCE_RAW = [
     ("Dataset.resample", "step", "__float__"),
     ("Dataset.from_pandas", "outputs", "many"),
     ("Dataset.from_pandas", "measurement_noise", "to derivative"),
+    ("Dataset.from_pandas", "time", "10**5000"),
     ("Dataset.from_xarray", "measurement_noise", "odd keys"),
     ("Dataset.from_xarray", "time", "__repr__"),
     ("read_csv", "measurement_noise", "tuple keys"),
@@ -235,6 +236,14 @@ def test_what_only_is_written_never_raises():
 
 def test_an_array_beside_what_is_none():
     check(CALLS["np.select"].function(), {"c": dd.symbol("x") > 0, "a": POOL["3-d"](), "b": POOL["xarray"]()})
+
+
+def test_arrays_in_both_branches():
+    check(
+        CALLS["where"].function(), {"condition": dd.symbol("x") > 0, "yes": POOL["longdouble"](), "no": POOL["tiny"]()}
+    )
+    check(CALLS["where"].function(), {"condition": dd.symbol("x") > 0, "yes": POOL["empty array"](), "no": [Cloud()]})
+    check(CALLS["where"].function(), {"condition": True, "yes": POOL["empty array"](), "no": POOL["itself"]()})
 
 
 def test_a_range_of_numbers_that_memory_cannot_hold_is_refused():

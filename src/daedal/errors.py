@@ -265,7 +265,7 @@ def with_article(noun: str) -> str:
 
 
 def nearest(name: Any, known: Iterable[Any], listing: str = "Known are") -> str:
-    """A suggestion "Did you mean 'x'?", or the list of what there is; a name that is no text is taken as it is shown."""
+    """A suggestion "Did you mean 'x'?", or the list of what there is; names that are no texts count as shown."""
     known = [show(other, str) for other in known]
     folded = {other.casefold(): other for other in known}
     close = get_close_matches(show(name, str).casefold(), folded, n=1)

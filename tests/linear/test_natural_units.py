@@ -66,3 +66,55 @@ def test_entries_that_change_nothing_do_not_decide_units():
         assert form.evolving == k
         poles = np.sort_complex(np.linalg.eigvals(form.A) * time)
         np.testing.assert_allclose(poles, truth, rtol=0, atol=1e-7 * np.abs(truth).max())
+
+
+def test_a_leak_and_a_tiny_time_constant_are_told_apart_by_the_unit_of_time():
+    """One pencil in two units of time: what is far slower than the rate next to one is kept, far faster is zero."""
+    for power in range(15, 61, 5):
+        tiny = 10.0**-power
+        leaking = reduce_to_standard_form(np.eye(2), np.diag([-tiny, -1.0]))
+        np.testing.assert_allclose(np.sort(np.diag(leaking.A)), [-1.0, -tiny], rtol=1e-12)
+        lagging = reduce_to_standard_form(np.diag([1.0, tiny]), np.diag([-1.0, -1.0]))
+        np.testing.assert_allclose(np.sort(np.diag(lagging.A)), [-1.0] if power > 21 else [-1 / tiny, -1.0], rtol=1e-9)
+
+
+def test_a_tiny_time_constant_beside_an_integrator_is_zero_too():
+    for power, states in ((15, 2), (30, 2), (60, 1), (200, 1)):
+        form = reduce_to_standard_form(np.diag([1.0, 10.0**-power]), np.array([[0.0, 1.0], [0.0, -1.0]]))
+        assert form.evolving == states
+        assert np.abs(np.linalg.eigvals(form.A)).min() == 0.0
+
+
+def test_rubbish_in_what_multiplies_derivatives_does_not_make_states():
+    """Poles of random pencils of index 1 or less, in random units, with entries of 1e-60 to 1e-25 where zeros were."""
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        n = int(rng.integers(2, 6))
+        k = int(rng.integers(1, n + 1))
+        E, F = np.zeros((n, n)), np.where(rng.random((n, n)) < 0.5, rng.normal(size=(n, n)), 0.0)
+        E[range(k), range(k)] = rng.uniform(0.5, 2.0, k)
+        F[range(n), range(n)] += 4.0 * np.sign(rng.normal(size=n))
+        A = (F[:k, :k] - F[:k, k:] @ np.linalg.solve(F[k:, k:], F[k:, :k])) / np.diag(E)[:k, None]
+        truth = np.sort_complex(np.linalg.eigvals(A))
+        E += np.where((E == 0.0) & (rng.random((n, n)) < 0.5), 10.0 ** rng.uniform(-60, -25, (n, n)), 0.0)
+        rows, columns, time = (10.0 ** rng.uniform(-8, 8, size) for size in (n, n, 1))
+        form = reduce_to_standard_form(time * rows[:, None] * E * columns, rows[:, None] * F * columns)
+        assert form.evolving == k
+        poles = np.sort_complex(np.linalg.eigvals(form.A) * time)
+        np.testing.assert_allclose(poles, truth, rtol=0, atol=1e-7 * np.abs(truth).max())
+
+
+def test_integrators_that_leak_by_rounding_keep_all_states():
+    """Random pencils with integrators, in random units, with entries of 1e-60 to 1e-20 where zeros were."""
+    rng = np.random.default_rng(5)
+    for _ in range(100):
+        n = int(rng.integers(2, 7))
+        k = int(rng.integers(1, n + 1))
+        E, F = np.zeros((n, n)), np.where(rng.random((n, n)) < 0.5, rng.normal(size=(n, n)), 0.0)
+        E[range(k), range(k)] = rng.uniform(0.5, 2.0, k)
+        F[range(n), range(n)] += 4.0 * np.sign(rng.normal(size=n))
+        F[: int(rng.integers(1, k + 1))] = 0.0
+        F += np.where((F == 0.0) & (rng.random((n, n)) < 0.5), 10.0 ** rng.uniform(-60, -20, (n, n)), 0.0)
+        rows, columns, time = (10.0 ** rng.uniform(-8, 8, size) for size in (n, n, 1))
+        form = reduce_to_standard_form(time * rows[:, None] * E * columns, rows[:, None] * F * columns)
+        assert form.evolving == k

@@ -139,7 +139,7 @@ def read_frame_times(table: "pandas.DataFrame", time: Hashable | None) -> "tuple
 
 def _check_column(table: "pandas.DataFrame", label: Hashable) -> None:
     if label not in table.columns:
-        raise DataError(f"the frame has no column '{label}'.", nearest(str(label), map(str, table.columns)))
+        raise DataError(f"the frame has no column '{show(label, str)}'.", nearest(label, table.columns))
 
 
 def read_frame_columns(table: "pandas.DataFrame", wanted: Mapping[str, Hashable]) -> dict[str, Array]:

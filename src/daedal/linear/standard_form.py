@@ -28,7 +28,7 @@ from typing import final
 import numpy as np
 from scipy.linalg import lapack
 
-from daedal.linear.units import find_natural_units
+from daedal.linear.units import equilibrate, find_natural_units
 
 RANK = 1e-11  # singular value, relative to the largest of a balanced matrix, that counts as zero
 CLEARLY = 100.0  # times that, which needs no closer look
@@ -143,7 +143,8 @@ def refuse_singular(E: np.ndarray, F: np.ndarray) -> None:
         matrix = turn * E - F
         if _is_regular(matrix, RANK):
             return
-        left, values, right = np.linalg.svd(matrix)
+        rows, columns = equilibrate(matrix)  # entries that are needed at other rates may be far from one at this one
+        left, values, right = np.linalg.svd(rows[:, None] * matrix * columns)
         if len(matrix) == 0 or values[-1] > RANK * values[0]:
             return
         decomposition = decomposition or (left, values, right)

@@ -36,8 +36,9 @@ from scipy.optimize import linear_sum_assignment
 
 SUSPICIOUS = 1e-5  # in the units found: an entry below it may be one that changes nothing
 NOTHING = 1e-13  # of the determinant: what an entry changes that does not count
-RATES = 10.0 ** np.arange(-8, 9, 4)  # at which that is looked at, around the rate that is next to the user's unit
+RATES = 10.0 ** np.arange(0, 9, 4)  # at which that is looked at: from the rate next to the user's unit of time on
 FAR = 24.0  # powers of ten between that rate and the user's unit of time, at most
+FASTEST = 1000.0  # power of ten above all rates
 NEAR = 2.0  # powers of ten to which it is searched
 LOOKS = 4  # times that entries are left out
 
@@ -91,7 +92,7 @@ def _find_rate(E: np.ndarray, F: np.ndarray) -> float:
         logs = np.log10(np.abs(E)), np.log10(np.abs(F))
     here = _count_slope(*logs, 0.0)
     beside = [side * distance for distance in np.arange(NEAR, FAR + 1.0, NEAR) for side in (1.0, -1.0)]
-    last = FAR if here == 0 else -FAR
+    last = FAR if _count_slope(*logs, FASTEST) != here else -FAR
     return 10.0 ** next((place for place in beside if _count_slope(*logs, place) != here), last)
 
 
@@ -107,7 +108,7 @@ def _find_shares(E: np.ndarray, F: np.ndarray, rates: np.ndarray) -> tuple[np.nd
     largest = np.zeros_like(E), np.zeros_like(F)
     for rate in rates:
         matrix = rate * E - F
-        rows, columns = _equilibrate(matrix)
+        rows, columns = equilibrate(matrix)
         try:
             inverse = rows[:, None] * np.linalg.inv(rows[:, None] * matrix * columns).T * columns
         except np.linalg.LinAlgError:
@@ -118,9 +119,9 @@ def _find_shares(E: np.ndarray, F: np.ndarray, rates: np.ndarray) -> tuple[np.nd
     return largest if told else (np.ones_like(E), np.ones_like(F))
 
 
-def _equilibrate(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Factors of rows and columns that bring the largest of each near one."""
-    rows, columns = np.ones(len(matrix)), np.ones(len(matrix))
+def equilibrate(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of rows and columns that bring the largest of each near one (Ruiz's iteration)."""
+    rows, columns = np.ones(len(matrix)), np.ones(matrix.shape[1])
     for _ in range(8):
         size = np.abs(rows[:, None] * matrix * columns)
         highest, widest = size.max(axis=1), size.max(axis=0)

@@ -193,7 +193,7 @@ class Expression:
             way = f"np.{ufunc.__name__}" + (f" with {', '.join(options)}" if options else f".{method}")
             raise ExpressionError(f"{way} cannot take expressions.", "Write the operation out.")
         if any(isinstance(value, np.ndarray) and value.ndim for value in inputs):
-            return np.frompyfunc(lambda *values: apply_function(name, *values), len(inputs), 1)(*map(box, inputs))
+            return apply_to_entries(lambda *values: apply_function(name, *values), f"np.{ufunc.__name__}", inputs)
         return apply_function(name, *inputs)
 
     def __array_function__(self, function: Callable, types: Any, inputs: tuple, options: dict) -> Any:
@@ -285,13 +285,7 @@ def where(condition: Any, yes: Any, no: Any) -> Any:
     where(0 < x, x**2, 0)
     """
     if any(isinstance(value, np.ndarray) and value.ndim for value in (condition, yes, no)):
-        parts = [box(value) for value in (condition, yes, no)]
-        try:
-            np.broadcast_shapes(*(part.shape for part in parts))
-        except ValueError:
-            shapes = ", ".join(str(part.shape) for part in parts)
-            raise ExpressionError(f"The parts of where have the shapes {shapes}.", "Give all one shape.") from None
-        return np.frompyfunc(where, 3, 1)(*parts)
+        return apply_to_entries(where, "where", (condition, yes, no))
     if isinstance(condition, Equation):
         raise ExpressionError(
             f"The condition of where is the equation '{condition}'.",
@@ -381,6 +375,18 @@ def refuse_nan(value: Expression, what: str) -> None:
             f"{what} is NaN, which is neither above nor below anything.",
             "Give a number; inf where there is no limit.",
         )
+
+
+def apply_to_entries(function: Callable[..., Any], name: str, values: Sequence[Any]) -> Any:
+    """A function of every entry of arrays that go together, called `name` in sentences."""
+    parts = [box(value) for value in values]
+    try:
+        np.broadcast_shapes(*(part.shape for part in parts))
+    except (ValueError, RuntimeError):  # the second of more than 32 dimensions, as of a list that holds itself
+        shapes = ", ".join(show(part.shape) if part.ndim <= 8 else f"of {part.ndim} dimensions" for part in parts)
+        raise ExpressionError(f"The parts of {name} have the shapes {shapes}.", "Give all one shape.") from None
+    with np.errstate(all="ignore"):  # numbers that are too large are judged one by one
+        return np.frompyfunc(function, len(parts), 1)(*parts)
 
 
 def box(value: Any) -> np.ndarray:

@@ -19,7 +19,7 @@ def test_a_fit_goes_on_where_another_ended():
     problem = REGRESSIONS[-1]
     near = dd.fit(problem.model(1), problem.data, free=problem.free)
     again = dd.fit(problem.model(0), problem.data, free=problem.free, starts=near)
-    assert again.evaluations < 5
+    assert again.attempts[0].evaluations < 5  # beside the looks for rival minima
     assert problem.measure_error(again.params) < 1e-6
     assert again["b1"].start == near["b1"].value
 

@@ -12,6 +12,7 @@ import numpy as np
 from daedal.data import Dataset, FrozenMapping
 from daedal.disturbances import make_seed
 from daedal.errors import EstimationError, counted, interruptible
+from daedal.estimation.agreement import list_disagreements
 from daedal.estimation.arguments import Arguments, prepare_objective
 from daedal.estimation.criteria import Criterion, Evaluation, Expected, Objective, count_samples, list_outputs
 from daedal.estimation.doubts import list_doubts
@@ -35,7 +36,6 @@ from daedal.estimation.search import (
     assess_uncertainty,
     evaluate_raw,
     judge_estimate,
-    list_disagreements,
     list_priors,
     refuse_suspicious,
     search,

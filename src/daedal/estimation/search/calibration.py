@@ -109,7 +109,7 @@ def weigh_memory(evaluation: Evaluation, output: str, model: Autoregression) -> 
     """The evidence for the autoregression, as a difference of BIC: few residuals look correlated by chance."""
     residuals = np.concatenate([part.residual for part in evaluation.parts if part.series.output == output])
     count, power = int(np.isfinite(residuals).sum()), float(np.nanmean(residuals**2))
-    if not model.order or not model.variance > 0.0:
+    if not model.order or not model.variance > 0.0 or not power > 0.0:
         return -np.inf
     return float(count * np.log(power / model.variance) - model.order * np.log(count))
 

@@ -26,22 +26,26 @@ from daedal.estimation.search.curvature import find_directions
 SHARE = 1 / 3  # of the evaluations so far, that looks may take
 HOPE = 20.0  # of a log-likelihood above the best, within which a search is worth it: residuals may be correlated
 APART = 2.0  # standard deviations from the best, within which it is the same minimum
+FAR = np.log(1e3)  # from the best, on a log scale
+EXACT = 1e-20  # squared residuals in units of their accuracy: rounding
 REACH = 3.0  # standard deviations, to the ends of the least known direction
 
 
 def list_looks(best: Evaluation, space: Coordinates, spent: int) -> list[np.ndarray]:
-    """The points to look at, after so many evaluations."""
+    """The points to look at, after so many evaluations; none where the data are met exactly, so that nothing rivals."""
+    if find_unit(best) <= EXACT:
+        return []
     points = [*_list_exchanges(best, space), *_list_ends(best, space)]
     return points[: max(int(SHARE * spent), best.point.size)]
 
 
-def find_foot(look: Evaluation, best: Evaluation, bounds: tuple[np.ndarray, np.ndarray]) -> np.ndarray | None:
+def find_foot(look: Evaluation, best: Evaluation, space: Coordinates) -> np.ndarray | None:
     """Where a full step from a look leads, if that promises another minimum."""
     if not look.ok:
         return None
     directions = find_directions(look.curvature)
     slopes = directions.T @ look.gradient
-    foot = np.clip(look.point - directions @ slopes, *bounds)
+    foot = _limit(look.point - directions @ slopes, best, space)
     promised = look.value - 0.5 * float(slopes @ slopes)
     return foot if _is_low(promised, best) and measure_distance(foot, best) > APART else None
 
@@ -60,6 +64,12 @@ def measure_distance(point: np.ndarray, best: Evaluation) -> float:
     """In standard deviations, by the curvature at the best."""
     apart = point - best.point
     return float(np.sqrt(max(apart @ best.curvature @ apart, 0.0) / max(find_unit(best), np.finfo(float).tiny)))
+
+
+def _limit(point: np.ndarray, best: Evaluation, space: Coordinates) -> np.ndarray:
+    """Inside the bounds, and on a log scale not beyond all sizes."""
+    far = np.where(space.logarithmic, FAR, np.inf)
+    return np.clip(np.clip(point, best.point - far, best.point + far), *space.bounds)
 
 
 def _is_low(value: float, best: Evaluation) -> bool:
@@ -98,4 +108,4 @@ def _list_ends(best: Evaluation, space: Coordinates) -> list[np.ndarray]:
     if not directions.size:
         return []
     step = REACH * np.sqrt(find_unit(best)) * directions[:, 0]  # of the smallest eigenvalue
-    return [np.clip(best.point + sign * step, *space.bounds) for sign in (1.0, -1.0)]
+    return [_limit(best.point + sign * step, best, space) for sign in (1.0, -1.0)]

@@ -237,9 +237,9 @@ class _Search:
         best, space = self.best, self.objective.problem.coordinates
         looks = self.look_at(list_looks(best, space, self.evaluations))
         for _ in range(LOOKS):
-            feet = [find_foot(look, best, space.bounds) for look in looks]
+            feet = [find_foot(look, best, space) for look in looks]
             looks = [look for look in self.look_at([foot for foot in feet if foot is not None]) if is_low(look, best)]
-        hopeful = [look for look in looks if find_foot(look, best, space.bounds) is not None]
+        hopeful = [look for look in looks if find_foot(look, best, space) is not None]
         if not hopeful:
             return
         trials = prepare_trials(self.objective, [look.point for look in hopeful])

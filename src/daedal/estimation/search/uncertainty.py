@@ -5,7 +5,7 @@ H⁻¹ Σ ψ_k z_k to first order, so that
 
     cov = H⁻¹ S H⁻¹,   S = Σ_k Σ_l ψ_k E[z_k z_l] ψ_lᵀ.
 
-S is what a simulated ensemble expects, as long as the residuals agree with it (`agreement`, beside this file); else it
+S is what a simulated ensemble expects, as long as the residuals agree with it (`estimation/agreement.py`); else it
 comes from autoregressions of the residuals (`scores`): that these were estimated too makes errors larger and less
 certain (`calibration`). The Monte-Carlo error has the same form with the covariance of the gradient
 over realizations for S: more realizations make it shrink, not more data.

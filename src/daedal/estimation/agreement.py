@@ -12,7 +12,7 @@ import numpy as np
 
 from daedal.estimation.criteria import Evaluation, Expected, list_outputs
 from daedal.estimation.problem import Autoregression, find_contiguous, fit_autoregression
-from daedal.estimation.search.scores import AKAIKE, model_residual
+from daedal.estimation.search import AKAIKE, model_residual
 
 # Probability of a disagreement by chance. One record tells ν badly: with 1e-3, 3 of 100 right models were rejected.
 SURE = 1e-5

@@ -1,0 +1,70 @@
+"""Minima that the data allow as well are looked for, told, and held by the intervals."""
+
+import numpy as np
+
+import daedal as dd
+from daedal import der
+
+x1, x2, u, T1, T2, k, x20 = dd.symbols("x1 x2 u T1 T2 k x20")
+times = np.arange(200) * 0.5
+push = dd.Signal(times, np.repeat(np.random.default_rng(3).choice([-1.0, 1.0], 20), 10), "zoh")
+
+
+def make_tanks(start, noise):
+    return dd.Model(
+        name="tanks",
+        equations={"first": T1 * der(x1) == k * u - x1, "second": T2 * der(x2) == x1 - x2},
+        unknowns=[x1, x2],
+        inputs=[u],
+        outputs={"y": x2},
+        parameters={T1: 2.0, T2: 4.0, k: 1.0, x20: 0.5},
+        initial={x1: 0.0, x2: start},
+        measurement_noise={"y": noise},
+    )
+
+
+def measure(model, noise, seed):
+    clean = dd.simulate(model, times, inputs={"u": push})["y"]
+    values = clean + noise * np.random.default_rng(seed).standard_normal(times.size)
+    return dd.Dataset(times, inputs={"u": push}, outputs={"y": values})
+
+
+def test_lags_that_may_be_exchanged_are_told_and_the_start_decides():
+    model = make_tanks(0.0, 0.05)  # from rest, y is the same for both orders of the lags, whatever the data
+    fit = dd.fit(model, measure(model, 0.05, 1), free={"T1": 2.5, "T2": 3.5, "k": 1.2})
+    assert fit["T1"].value < fit["T2"].value
+    assert fit.minima[0].params["T1"] == fit["T1"].value
+    rival = fit.minima[1]
+    np.testing.assert_allclose(rival.value, fit.value, rtol=1e-9)
+    np.testing.assert_allclose([rival.params["T1"], rival.params["T2"]], [fit["T2"].value, fit["T1"].value], rtol=1e-4)
+    assert any("another minimum fits as well" in note for note in fit.notes)
+    low, high = fit.conf_int()["T1"]
+    assert low < fit["T1"].value < fit["T2"].value < high
+
+
+def test_a_rival_that_the_data_hardly_tell_apart_is_the_one_that_a_start_there_finds():
+    model = make_tanks(x20, 0.3)  # where the second tank starts tells them apart, a little
+    data = measure(model, 0.3, 1)
+    free = {"T1": 3.0, "T2": 3.5, "k": 1.2, "x20": 0.2}
+    fit = dd.fit(model, data, free=free)
+    there = dd.fit(model, data, free={**free, "T1": 4.5, "T2": 1.7})
+    assert len(fit.minima) == len(there.minima) == 2
+    np.testing.assert_allclose([one.value for one in fit.minima], [one.value for one in there.minima], rtol=1e-6)
+    assert 0.0 < fit.minima[1].value - fit.value < 1.92
+    assert fit.conf_int()["T1"][1] > fit.minima[1].params["T1"]
+
+
+def test_bounds_that_tell_them_apart_leave_no_rival():
+    model = make_tanks(0.0, 0.05)
+    free = {"T1": dd.Parameter(2.5, lower=0.1, upper=3.0), "T2": dd.Parameter(3.5, lower=3.0, upper=9.0), "k": 1.2}
+    fit = dd.fit(model, measure(model, 0.05, 1), free=free)
+    assert len(fit.minima) == 1
+    assert fit.conf_int()["T1"][1] < 3.0
+
+
+def test_the_header_shows_what_was_typed():
+    criterion = dd.SimulationPEM(whiten=None)
+    from daedal.estimation import describe, describe_for_reading
+
+    assert describe_for_reading(criterion) == "SimulationPEM()"
+    assert describe(criterion) == "SimulationPEM(whiten=None)"  # as code that gives the same

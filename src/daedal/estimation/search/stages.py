@@ -308,17 +308,18 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
             if running.best is None:
                 raise
             interrupted = True
-    if running.best is None:
+    best = running.best
+    if best is None:
         return None
-    if not any(_is_same(running.best, minimum) for minimum, _ in running.minima):
-        running.minima.append([running.best, 1])
+    if not any(_is_same(best, minimum) for minimum, _ in running.minima):
+        running.minima.append([best, 1])
     ranked = sorted(
         ((minimum, count) for minimum, count in running.minima),
-        key=lambda pair: (not _is_same(running.best, pair[0]), pair[0].value),
+        key=lambda pair: (not _is_same(best, pair[0]), pair[0].value),
     )
     return Outcome(
         objective=running.objective,
-        evaluation=running.best,
+        evaluation=best,
         minima=tuple(ranked),
         trials=tuple(running.trials),
         course=(*((0, *one) for one in (running.leader.course if running.leader else ())), *running.later),

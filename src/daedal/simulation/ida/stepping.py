@@ -153,7 +153,8 @@ class Stepper:
     def _measure(self, values: np.ndarray, rates: np.ndarray) -> None:
         """Sizes at the start: what is there, and what is reached in a short while.
 
-        Where both are round-off, what the terms would allow is all that is known.
+        Where both are round-off, what the terms would allow is all that is known. Far along a chain next to nothing is
+        reached at first: no size is below what is round-off of what the whole time would allow.
         """
         known, states = self.sizes.size, len(self.system.reduction.states)
         span, ones = self.forcing.end - self.forcing.start, np.ones(values.size)
@@ -185,6 +186,7 @@ class Stepper:
         natural = duration / units.SHORT
         likely = units.UNKNOWN * np.maximum(find_possible(natural), natural * possible_rates)
         self.sizes[hidden] = np.fmax(self.sizes, likely)[hidden]
+        self.sizes[:] = np.fmax(self.sizes, units.LEAST * find_possible(span))
         self.sizes[~(np.isfinite(self.sizes) & (self.sizes > 0.0))] = 1.0
         self._choose_units(0.0, np.r_[values, ones[known:] * 0.0], np.r_[rates, ones[known:] * 0.0], 1.0 / span)
 

@@ -22,6 +22,7 @@ from daedal.systems import round_to_power
 SHORT = 1e-4  # of the time in which variables change by their own size: how long the first look is
 GROWN = 1e3  # times its size that a variable reaches before the solver is told
 UNKNOWN = 1e-3  # of what its terms would allow: the size of a variable that shows none yet
+LEAST = 1e-16  # of what the whole time would allow: a size that counts as round-off of it
 NEAR_ZERO, NEAR_ZERO_SOLVED = 0.01, 0.05  # of its size: below this a state, and what is solved for, is near zero
 APART = 4.0  # times: units in which constraints move X that differ less are as good
 LIFTED = 2.0  # times that: what such a variable is allowed

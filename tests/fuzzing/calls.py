@@ -279,7 +279,16 @@ CALLS: dict[str, Call] = {
     "np.dot": given(lambda other: np.dot([x, k], other), lambda: {"other": [1.0, 2.0]}),
     # models
     "Parameter": given(
-        dd.Parameter, lambda: {"value": 1.0, "lower": 0.1, "upper": 2.0, "unit": "m", "scale": "log", "prior": None}
+        dd.Parameter,
+        lambda: {
+            "value": 1.0,
+            "lower": 0.1,
+            "upper": 2.0,
+            "unit": "m",
+            "scale": "log",
+            "prior": None,
+            "description": "a rod",
+        },
     ),
     "Parameter.with_value": of(lambda: dd.Parameter(1.0), "with_value", lambda: {"value": 2.0}),
     "Port": given(dd.Port, lambda: {"domain": "electrical", "potential": x, "flow": u}),

@@ -46,7 +46,7 @@ def record_fit(fit: Fit, own: Comparison | None = None) -> dict[str, Any]:
     ... )
     >>> data = Dataset([0.0, 0.5, 1.0, 1.5], outputs={"x": [1.0, 0.61, 0.36, 0.23]})
     >>> sorted(record_fit(fit(decay, data, free=["k"])))[:4]
-    ['DataUsed', 'Fit', 'Format', 'Method']
+    ['DataUsed', 'Fit', 'Format', 'Making']
     """
     intervals = fit.conf_int()
     return make_plain(

@@ -49,17 +49,24 @@ def test_no_dynamics_and_no_entries():
     assert [np.size(part) for part in find_natural_units(np.zeros((0, 0)), np.zeros((0, 0)))] == [0, 0, 1]
 
 
+def draw_pencil(rng):
+    """E and F of index 1 or less, how many states they have, and their poles."""
+    n = int(rng.integers(2, 6))
+    k = int(rng.integers(1, n + 1))
+    E, F = np.zeros((n, n)), np.where(rng.random((n, n)) < 0.5, rng.normal(size=(n, n)), 0.0)
+    E[range(k), range(k)] = rng.uniform(0.5, 2.0, k)
+    F[range(n), range(n)] += 4.0 * np.sign(rng.normal(size=n))
+    A = (F[:k, :k] - F[:k, k:] @ np.linalg.solve(F[k:, k:], F[k:, :k])) / np.diag(E)[:k, None]
+    truth = np.sort_complex(np.linalg.eigvals(A))
+    return E, F, k, truth
+
+
 def test_entries_that_change_nothing_do_not_decide_units():
     """Poles of random pencils of index 1 or less, in random units, with entries of 1e-40 to 1e-17 where zeros were."""
     rng = np.random.default_rng(1)
     for _ in range(100):
-        n = int(rng.integers(2, 6))
-        k = int(rng.integers(1, n + 1))
-        E, F = np.zeros((n, n)), np.where(rng.random((n, n)) < 0.5, rng.normal(size=(n, n)), 0.0)
-        E[range(k), range(k)] = rng.uniform(0.5, 2.0, k)
-        F[range(n), range(n)] += 4.0 * np.sign(rng.normal(size=n))
-        A = (F[:k, :k] - F[:k, k:] @ np.linalg.solve(F[k:, k:], F[k:, :k])) / np.diag(E)[:k, None]
-        truth = np.sort_complex(np.linalg.eigvals(A))
+        E, F, k, truth = draw_pencil(rng)
+        n = len(E)
         nothing = np.where((F == 0.0) & (rng.random((n, n)) < 0.5), 10.0 ** rng.uniform(-40, -17, (n, n)), 0.0)
         rows, columns, time = (10.0 ** rng.uniform(-8, 8, size) for size in (n, n, 1))
         form = reduce_to_standard_form(time * rows[:, None] * E * columns, rows[:, None] * (F + nothing) * columns)
@@ -89,13 +96,8 @@ def test_rubbish_in_what_multiplies_derivatives_does_not_make_states():
     """Poles of random pencils of index 1 or less, in random units, with entries of 1e-60 to 1e-25 where zeros were."""
     rng = np.random.default_rng(4)
     for _ in range(100):
-        n = int(rng.integers(2, 6))
-        k = int(rng.integers(1, n + 1))
-        E, F = np.zeros((n, n)), np.where(rng.random((n, n)) < 0.5, rng.normal(size=(n, n)), 0.0)
-        E[range(k), range(k)] = rng.uniform(0.5, 2.0, k)
-        F[range(n), range(n)] += 4.0 * np.sign(rng.normal(size=n))
-        A = (F[:k, :k] - F[:k, k:] @ np.linalg.solve(F[k:, k:], F[k:, :k])) / np.diag(E)[:k, None]
-        truth = np.sort_complex(np.linalg.eigvals(A))
+        E, F, k, truth = draw_pencil(rng)
+        n = len(E)
         E += np.where((E == 0.0) & (rng.random((n, n)) < 0.5), 10.0 ** rng.uniform(-60, -25, (n, n)), 0.0)
         rows, columns, time = (10.0 ** rng.uniform(-8, 8, size) for size in (n, n, 1))
         form = reduce_to_standard_form(time * rows[:, None] * E * columns, rows[:, None] * F * columns)

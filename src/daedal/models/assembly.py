@@ -15,7 +15,7 @@ from typing import Any
 from daedal.disturbances import Noise
 from daedal.errors import ModelError, quoted, show
 from daedal.models.connections import make_offered_ports, sort_connections, write_node_equations, write_signal_equations
-from daedal.models.declarations import as_name, as_tuple
+from daedal.models.declarations import as_name, as_tuple, check_model_name
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter, as_parameter
 from daedal.models.parts import Parts, gather_parts
@@ -94,7 +94,7 @@ def assemble(
         defaults=defaults,
         units=units,
     )
-    whole = gather_parts(name, parts)
+    whole = gather_parts(check_model_name(name), parts)
     connected = sort_connections(whole, connections)
     offered = make_offered_ports(whole, ports)
     declared = _collect_parameters(whole, parameters)

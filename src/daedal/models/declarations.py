@@ -15,9 +15,14 @@ from daedal.symbolic import NAME, RESERVED, Equation, Expression, as_expression,
 UNWRITABLE = re.compile(r"[\ud800-\udfff]")  # what no file and no terminal takes
 
 
+def check_model_name(name: Any) -> str:
+    """A text that files and terminals take."""
+    return _check_text(name, "The name of a model", "Write name='pendulum'.")
+
+
 def normalize(raw: dict[str, Any]) -> dict[str, Any]:
     """Every field of a Model in its normal form."""
-    name = _check_text(raw["name"], "The name of a model", "Write name='pendulum'.")
+    name = check_model_name(raw["name"])
     for key, value in raw.items():
         if key not in ("name", "unknowns", "inputs") and not isinstance(value, Mapping):
             what = _IN_WORDS.get(key, key)

@@ -60,7 +60,9 @@ def simulate(
     solver
         `Lanes(...)`, the ensemble solver, or `IDA(rtol, atol)`, the reference solver for single trajectories. By
         default `Lanes` for realizations, delays and switches, and for other single trajectories the one of the two that
-        takes less time, with what it compiles: IDA where samples are few or the model is stiff or large.
+        takes less time, with what it compiles: IDA where samples are few or the model is stiff or large. What was
+        compiled before does not count, so that results depend on no earlier call: for many calls with one model, and
+        for an estimate of the error, ask for `Lanes()`.
     t0
         Where the model starts, if before the first time.
 

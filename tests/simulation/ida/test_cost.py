@@ -15,7 +15,8 @@ def limit(problem, samples):
 
 
 def test_between_few_samples_ida_goes_on_to_the_end():
-    assert limit(catalogue.pendulum(), 50) == np.inf
+    assert limit(catalogue.pendulum(), 101) == np.inf
+    assert limit(catalogue.rlc_ladder(5), 150) < limit(catalogue.rlc_ladder(5), 101) < np.inf  # driven by a wave
 
 
 def test_many_samples_leave_it_to_the_lanes_at_once():
@@ -70,7 +71,7 @@ def test_default_digits(problem):
             assert run[name][place] == pytest.approx(value, abs=2e-6 * max(np.max(np.abs(run[name])), abs(value))), name
 
 
-def test_equations_with_time_are_left_to_the_lanes():
+def test_a_long_oscillation_in_time_keeps_its_digits():
     (x,) = dd.symbols("x")
     power = 100.0 * (1 + np.sin(2 * np.pi * 50 * dd.time))
     meter = dd.Model(name="meter", equations={"x": dd.der(x) == power}, unknowns=[x], initial={x: 0.0})

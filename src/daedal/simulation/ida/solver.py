@@ -115,7 +115,10 @@ class IDA:
         if most == 0.0:
             return None
         start, solution = self._solve_job(job, most)
-        return None if solution.given_up else self._conclude(job, start, solution)
+        if solution.given_up:
+            return None
+        note = f"each step errs by about {self.rtol:g} of the values; solver=Lanes() estimates what errors add up to"
+        return replace(self._conclude(job, start, solution), notes=(note,))
 
     def _conclude(self, job: Job, start: InitialValues, solution: Reached) -> Outcome:
         if solution.interrupted and not len(solution.states):

@@ -8,6 +8,7 @@ Reference: A. C. Hindmarsh et al., SUNDIALS, ACM TOMS 31 (2005) 363–396.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -118,12 +119,14 @@ class Stepper:
         while True:
             result = self._solver.step(time - self.origin, method="normal", tstop=last - self.origin)
             values, rates = result.y * self.units, result.yp * self.units
+            if not result.success:
+                self._solve_unweighted(self.origin + float(result.t), values)
             rooted = result.status == ROOT
             reached = time if result.success and not rooted else self.origin + float(result.t)
             stalled = 0 if reached - self.time > enough else stalled + 1
             self.time = reached
             self.progress(reached)
-            self.note(values[:known])
+            self.note(values[:known] if not result.success else np.where(self._weighted, values[:known], 0.0))
             if self.calls > self.most:
                 self.stopped = f"The simulation was given up at time {short(reached)}."
                 return x, top
@@ -145,6 +148,19 @@ class Stepper:
             if failed or stuck:
                 self._fail(result.status, result.message, values[:known], rates[:known], before, x, top)
                 return x, top
+
+    def _solve_unweighted(self, time: float, values: np.ndarray) -> None:
+        """Put what is not in the error norm where the equations have it.
+
+        Nothing in the solver keeps it there: every step extrapolates what earlier ones left unsolved, up to 1e10 times
+        its size. X does not feel it, but sizes and round-off must not be told from it.
+        """
+        states, known = len(self.system.reduction.states), self.sizes.size
+        values[known:] = 0.0
+        if np.isfinite(values).all() and not self._weighted.all():
+            _, top = self.project(time, values[:states], values[states:known], self.fill(time))
+            free = ~self._weighted[states:]
+            values[states:known][free] = top[free]
 
     def note(self, values: np.ndarray) -> None:
         """Take values of X and T into account as sizes."""
@@ -278,7 +294,7 @@ class Stepper:
 
     def _find_grown(self) -> np.ndarray:
         """What has grown far beyond its unit."""
-        return self._find_weighted() & (self.sizes > units.GROWN * self.units[: self.sizes.size])
+        return self._weighted & (self.sizes > units.GROWN * self.units[: self.sizes.size])
 
     def _lift_hidden(self, elapsed: float, values: np.ndarray, rates: np.ndarray, part: float) -> bool:
         """Give that a larger size of which part of what it is allowed is round-off; whether there was any."""
@@ -287,7 +303,7 @@ class Stepper:
         terms = self._evaluate(BufferedFunction(implicit.make_terms(self.system.reduction)), elapsed, values, rates)
         lost = units.ROUNDING / part * self.units[:known] * units.spread(matrix, terms / self._rows)[:known]
         allowed = self.rtol * np.abs(values[:known]) + self.floors * self.units[:known]
-        hidden = self._find_weighted() & np.isfinite(lost) & (lost > allowed)
+        hidden = self._weighted & np.isfinite(lost) & (lost > allowed)
         self.sizes[hidden] = np.maximum(self.sizes, units.LIFTED * lost / self.floors)[hidden]
         return bool(hidden.any())
 
@@ -313,7 +329,8 @@ class Stepper:
         near = units.NEAR_ZERO * self.atol, units.NEAR_ZERO_SOLVED * max(self.rtol, self.atol)
         return np.r_[np.full(states, near[0]), np.full(tops, near[1])]
 
-    def _find_weighted(self) -> np.ndarray:
+    @cached_property
+    def _weighted(self) -> np.ndarray:
         """Which of X and T are in the error norm."""
         return np.r_[np.ones(len(self.system.reduction.states), bool), self.system.reduction.offsets.unknowns == 0]
 
@@ -360,7 +377,7 @@ class Stepper:
 
         reduction = self.system.reduction
         states, tops, rows = len(reduction.states), len(reduction.tops), len(reduction.constraints)
-        sparse, weighted = self._is_sparse, self._find_weighted()
+        sparse, weighted = self._is_sparse, self._weighted
         # Its norm is the mean over all, and so the larger an error, the more of them are not in it.
         share = np.sqrt(np.sum(weighted) / (states + tops + rows))
         watched: dict[str, Any] = {}

@@ -17,7 +17,7 @@ from typing import final
 import casadi as ca
 import numpy as np
 
-from daedal.errors import ExpressionError
+from daedal.errors import ExpressionError, SimulationError
 from daedal.kernels import compiler, loops
 from daedal.kernels.arguments import Array, check_array, check_block, check_disjoint, check_emit, check_rows
 from daedal.kernels.tape import Tape, read_tape
@@ -138,6 +138,30 @@ class ScanKernel:
             self._advance(arrays, steps, lanes, first, whole)
         if steps and whole < stop:
             self._advance_rest(arrays, whole, stop)
+
+    def bind(self, state: Array, parameters: Array, shared: Array) -> Callable[[int, int], None]:
+        """A function that advances whole vectors of lanes over steps first … last − 1, and writes nothing down.
+
+        For very many short runs without values of lanes: the arrays, the same each time, are looked at once.
+        """
+        steps, lanes = len(shared), np.shape(state)[-1]
+        n_x, n_p, n_s, n_w = self.sizes
+        check_array(state, (n_x, lanes), "state", written=True)
+        check_array(parameters, (n_p, lanes), "parameters")
+        check_array(shared, (steps, n_s), "shared")
+        check_disjoint(state, np.zeros(0), parameters, shared)
+        if n_w or lanes % self.width:
+            raise SimulationError("Only whole vectors of lanes without values of their own are bound.", "Use run.")
+        arrays = [state, parameters, shared, np.zeros(0), np.zeros(steps, np.int64), np.full(steps, -1), np.zeros(0)]
+        addresses = [array.ctypes.data for array in arrays]
+
+        def advance(first: int, last: int, arrays: list[Array] = arrays) -> None:  # which have to live
+            if not 0 <= first <= last <= steps:
+                raise SimulationError(f"Steps {first} to {last} must lie within 0 to {steps}.", "Choose others.")
+            x, p, s, *others = addresses
+            self._call(x, p, s + 8 * n_s * first, *others, last - first, lanes, 0, lanes)
+
+        return advance
 
     def _advance(self, arrays: list[Array], steps: int, stride: int, first: int, stop: int) -> None:
         self._call(*(array.ctypes.data for array in arrays), steps, stride, first, stop)

@@ -65,8 +65,11 @@ class _AdaptiveLane:
         self.program, self.table = prepare_steps(task, method, (Schedule(none, none, none.astype(np.int64)), 0))
         width = self.program.kernel.width  # of equal lanes, so that none need to be filled up in every step
         self.state = np.repeat(task.begin_lanes(self.program)[:, :1], width, axis=1)
-        self.parameters = np.repeat(task.parameters[:, :1], width, axis=1)
-        self.unused = np.zeros((1, 0, width)), np.zeros((0, self.program.outputs, width))
+        parameters = np.repeat(task.parameters[:, :1], width, axis=1)
+        self.shared = np.zeros((3, self.program.kernel.sizes[2]))  # of a whole step and its halves
+        self.trials = [self.state.copy() for _ in range(2)]
+        self.advances = [self.program.kernel.bind(trial, parameters, self.shared) for trial in self.trials]
+        self.plain = not (self.program.inputs or task.forcing.clocks)  # whether steps read the time alone
         self.sizes = task.point.sizes.states
         self.recent = np.maximum(np.abs(self._x(self.state)), LEAST * self.sizes)
         self.length = 1e-4 * float(task.times[-1] - task.forcing.start)
@@ -88,7 +91,7 @@ class _AdaptiveLane:
             if not error <= 1.0:
                 self.length = taken * (max(0.1, 0.9 * error**-power) if np.isfinite(error) else 0.1)
                 continue
-            self.state, self.steps = halves, self.steps + 1
+            self.state[:], self.steps = halves, self.steps + 1
             self.recent = np.maximum(np.abs(self._x(halves)), FADING * self.recent)
             self.length = taken * min(4.0, 0.9 * max(error, 1e-12) ** -power)
             lengths.append(taken)
@@ -105,21 +108,23 @@ class _AdaptiveLane:
 
     def _try_step(self, time: float, length: float) -> tuple[np.ndarray, float]:
         """The state after two halves of a step, and how much it differs, relative to what is allowed."""
-        half = length / 2
-        steps = Schedule(np.array([time, time, time + half]), np.array([length, half, half]), NOT_SAMPLED)
-        shared, _ = self.table.tabulate(steps)
-        whole, halves = self._advance(shared[:1]), self._advance(shared[1:])
-        if not max(np.abs(whole[-1, 0]), np.abs(halves[-1, 0])) <= UNFINISHED:  # Newton iterations did not finish
+        self._tabulate(time, length)
+        for trial, advance, part in zip(self.trials, self.advances, ((0, 1), (1, 3)), strict=True):
+            trial[:] = self.state
+            advance(*part)
+        whole, halves = self.trials
+        if not max(abs(whole[-1, 0]), abs(halves[-1, 0])) <= UNFINISHED:  # Newton iterations did not finish
             return halves, np.inf
         x = self._x(halves)
         allowed = self.tolerance * np.maximum(np.abs(x), self.recent) + ABSOLUTE * self.sizes
         allowed += np.spacing(abs(time)) / length * np.abs(x - self._x(self.state))  # for the time is rounded as well
-        return halves, float(np.max(np.abs(self._x(whole) - x) / allowed, initial=0.0))
+        return halves, float((np.abs(self._x(whole) - x) / allowed).max(initial=0.0))
 
-    def _advance(self, shared: np.ndarray) -> np.ndarray:
-        """The state after the steps that read this."""
-        trial, count = self.state.copy(), len(shared)
-        lane, out = self.unused
-        begin = np.zeros(count, dtype=np.int64)
-        self.program.kernel.run(trial, self.parameters, shared, lane, NOT_SAMPLED[:count], out, begin=begin)
-        return trial
+    def _tabulate(self, time: float, length: float) -> None:
+        """What a step and its halves read."""
+        half = length / 2
+        starts, lengths = (time, time, time + half), (length, half, half)
+        if self.plain:
+            self.shared[:, 0], self.shared[:, 1] = starts, lengths
+        else:
+            self.shared[:], _ = self.table.tabulate(Schedule(np.array(starts), np.array(lengths), NOT_SAMPLED))

@@ -47,14 +47,15 @@ class Trial(Generic[Candidate]):
 
 
 def choose(trials: Iterable[Trial[Candidate]], tolerance: float) -> Trial[Candidate] | None:
-    """The first trial that meets the tolerance, otherwise the best; trials go on as long as they are asked for."""
-    best = None
-    for trial in trials:
-        if best is None or trial.error <= best.error:
-            best = trial
-        if trial.error <= tolerance:
+    """The first trial that meets the tolerance, otherwise the last; trials go on as long as they are asked for.
+
+    What agrees with the next by chance, as an oscillation that both step over, is not the best because of that.
+    """
+    last = None
+    for last in trials:
+        if last.error <= tolerance:
             break
-    return best
+    return last
 
 
 @dataclass(frozen=True)

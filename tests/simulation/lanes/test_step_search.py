@@ -1,11 +1,14 @@
 """Method and steps are chosen so that the stated error is honest, and the notes say which."""
 
+import re
+
 import numpy as np
 import pytest
 
 import catalogue
 import daedal as dd
 from daedal import der
+from daedal.errors import SimulationError
 from daedal.simulation.lanes import adaptive, noise, search
 from daedal.simulation.lanes.pilot import compare
 
@@ -237,6 +240,34 @@ def test_an_oscillation_between_few_samples_is_not_stepped_over(times):
         outputs={"x": x},
     )  # fmt: skip
     assert dd.simulate(model, times)["x"][-1] == pytest.approx(0.0, abs=1e-7)
+
+
+def cube_wave(cycles):
+    """The lag of a cubed wave, and what it is after a second: sin³φ = (3 sin φ − sin 3φ)/4."""
+    lag, angle = 0.5, 2 * np.pi * cycles
+    cubed = dd.Model(
+        name="cubed",
+        equations={"lag": der(x) == -lag * x + np.sin(angle * dd.time + 1) ** 3},
+        unknowns=[x],
+        initial={x: 0.0},
+    )
+    waves = [(0.75 / (lag + 1j * angle), angle, 1.0), (-0.25 / (lag + 3j * angle), 3 * angle, 3.0)]
+    return cubed, sum((c * (np.exp(1j * (w + p)) - np.exp(1j * p - lag))).imag for c, w, p in waves)
+
+
+def test_steps_between_two_samples_are_as_exact_as_stated():
+    cubed, exact = cube_wave(cycles=20.0)
+    run = dd.simulate(cubed, [0.0, 1.0], solver=dd.Lanes(tolerance=1e-8))
+    stated = float(re.search("estimated error of the steps: ([^ ]+)", "".join(run.notes))[1])
+    assert stated < 1e-7
+    assert abs(run["x"][-1] - exact) <= 2 * stated * abs(exact)
+
+
+@pytest.mark.parametrize("cycles", [287.3, 1000.0])
+def test_steps_that_agree_by_chance_are_not_believed(cycles):
+    """All that are tried go over many waves."""
+    with pytest.raises(SimulationError, match="No step was found"):
+        dd.simulate(cube_wave(cycles)[0], [0.0, 1.0], solver=dd.Lanes(tolerance=1e-8))
 
 
 def test_a_meter_of_pulsating_power_tells_its_mean():

@@ -155,14 +155,14 @@ def _are_multiples(times: np.ndarray, step: float) -> bool:
     return bool(np.all(np.abs(counts - np.round(counts)) < ON_GRID))
 
 
-def estimate_step_error(task: Task, method: Method, steps: Steps) -> float:
-    """What dividing these steps changes in the pilot lanes of a task."""
+def estimate_step_error(task: Task, method: Method, steps: Steps, closely: bool = False) -> float:
+    """What dividing these steps changes in the pilot lanes of a task; `closely` in eighths too."""
     compiled, _ = prepare_steps(task, method, steps)
     with np.errstate(all="ignore"):
         pilot = shorten(task, compiled, steps[0].lengths.size)
         short = (steps[0].take_until(pilot.times.size - 1), steps[1])
         coarse, fine = (run_pilots(pilot, prepare_steps(pilot, method, tried)) for tried in (short, _refine(short)))
-        return judge(pilot, method, short, coarse, fine)
+        return judge(pilot, method, short, coarse, fine, closely=closely)
 
 
 def _refine(steps: Steps) -> Steps:
@@ -181,7 +181,10 @@ def _search_regular(task: Task, method: Method, tolerance: float, *, lasting: bo
         return Choice(method, best.steps, best.error)
     if task.effort.strict or best.error > ROUGH:
         return None
-    return Choice(method, best.shorter, best.error)  # not to the tolerance, but with its error stated
+    error = best.error  # not to the tolerance, but with its error stated
+    if task.grid == 0:  # which may be small by chance, where both step over an oscillation
+        error = max(error, estimate_step_error(task, method, best.shorter, closely=True))
+    return Choice(method, best.shorter, error) if error <= ROUGH else None
 
 
 def _try_regular(task: Task, method: Method, tolerance: float, lasting: bool) -> Iterator[Trial[Steps]]:

@@ -110,8 +110,12 @@ def try_lanes(job: Job) -> tuple[Outcome | None, str]:
 
 
 def _keep_values(run: Run, variables: int, realizations: int) -> tuple[np.ndarray, Status]:
-    """All values as (realization, variable, time); NaN from where a lane failed or an interrupt came."""
-    kept = np.empty((realizations, variables, run.times.size))
+    """All values as (realization, variable, time); NaN from where a lane failed or an interrupt came.
+
+    In memory those of a variable are together, as they are in a trajectory.
+    """
+    columns = np.empty((variables, realizations, run.times.size))
+    kept = columns.transpose(1, 0, 2)
     ends = np.zeros(realizations, dtype=int)  # samples of each that were written
 
     def consume(_: int, block: range, samples: np.ndarray, out: np.ndarray) -> None:
@@ -119,10 +123,10 @@ def _keep_values(run: Run, variables: int, realizations: int) -> tuple[np.ndarra
             return
         lanes, part = slice(block.start, block.stop), slice(int(ends[block.start]), int(samples[-1]) + 1)
         if samples.size == part.stop - part.start:  # they come in order
-            kept[lanes, :, part] = out.transpose(2, 1, 0)
+            columns[:, lanes, part] = out.transpose(1, 2, 0)
         else:
-            kept[lanes, :, part] = np.nan
-            kept[lanes, :, samples] = out.transpose(2, 1, 0)
+            columns[:, lanes, part] = np.nan
+            columns[:, lanes, samples] = out.transpose(1, 2, 0)
         ends[lanes] = part.stop
 
     interrupted = False

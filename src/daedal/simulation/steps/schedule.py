@@ -6,6 +6,7 @@ step, on polynomials of degree two (moment matching: what a step can see of its 
 """
 
 from dataclasses import dataclass
+from math import perm
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -138,9 +139,7 @@ def _evaluate_at_nodes(signal: Signal, order: int, steps: Schedule, nodes: np.nd
     reach = 1e-9 * steps.lengths
     first = np.clip(np.searchsorted(breaks, steps.starts + reach, side="right") - 1, 0, breaks.size - 2)
     last = np.clip(np.searchsorted(breaks, steps.ends - reach, side="left") - 1, first, breaks.size - 2)
-    inside = steps.lengths[:, None] * nodes
-    piece, starts = (np.broadcast_to(part[:, None], inside.shape) for part in (first, steps.starts))
-    values = _evaluate_piece(signal, order, piece, starts, inside)
+    values = _evaluate_piece(signal, order, first, steps.starts, steps.lengths[:, None] * nodes)
     several = np.flatnonzero(last > first)
     if several.size:
         moments = _compute_moments(signal, order, steps, several, first, last)
@@ -152,13 +151,16 @@ def _evaluate_at_nodes(signal: Signal, order: int, steps: Schedule, nodes: np.nd
 def _evaluate_piece(
     signal: Signal, order: int, piece: np.ndarray, starts: np.ndarray, inside: np.ndarray
 ) -> np.ndarray:
-    """Within steps; the sum of a large time, such as seconds since 1970, and a short one would lose digits of that."""
+    """At instants inside steps, each in one piece, as (step, instant).
+
+    The sum of a large time, such as seconds since 1970, and a short one would lose digits of that.
+    """
     breaks, coefficients = signal.pieces()
-    elapsed = (starts - breaks[piece]) + inside
+    elapsed = (starts - breaks[piece])[:, None] + inside
     value = np.zeros(elapsed.shape)
     for power in range(len(coefficients) - 1, order - 1, -1):
-        factor = np.prod(np.arange(power - order + 1, power + 1)) if order else 1.0
-        value = value * elapsed + factor * coefficients[power][piece]
+        value *= elapsed
+        value += (perm(power, order) * coefficients[power][piece])[:, None]
     return value
 
 
@@ -175,8 +177,7 @@ def _compute_moments(
     left = np.clip((breaks[piece] - start) / length, 0.0, 1.0)
     right = np.clip((breaks[piece + 1] - start) / length, 0.0, 1.0)
     position = left[:, None] + (right - left)[:, None] * (points + 1) / 2
-    pieces, starts = (np.broadcast_to(part[:, None], position.shape) for part in (piece, start))
-    value = _evaluate_piece(signal, order, pieces, starts, length[:, None] * position)
+    value = _evaluate_piece(signal, order, piece, start, length[:, None] * position)
     weighted = value * weights / 2 * (right - left)[:, None]
     moments = np.zeros((which.size, DEGREE + 1))
     for k in range(DEGREE + 1):

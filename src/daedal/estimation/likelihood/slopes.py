@@ -57,7 +57,7 @@ def take_differences(
     bounds: tuple[np.ndarray, np.ndarray],
     measure: Callable[[np.ndarray], PooledRuns],
 ) -> Slopes:
-    """Around a point that `pooled` is of; what is within a standard error of a bound keeps the score of the particles."""
+    """Around a point that `pooled` is of; what is within a standard error of a bound keeps the score of particles."""
     metric, score, scatter = _find_information(pooled, memory), pooled.score(memory), pooled.scatter(memory)
     free = _find_free(point, bounds, metric)
     block = np.ix_(free, free)
